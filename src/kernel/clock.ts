@@ -1,0 +1,36 @@
+/**
+ * Time as an argument. Production passes the real clock (`kernel/node/real-clock.ts`), simulation a
+ * virtual one; nothing else may read or wait for time.
+ */
+export interface Timer {
+  /** Idempotent; a cancelled timer never fires. */
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Monotonic milliseconds since an arbitrary start: for deadlines and durations of this process. */
+  nowMs(): number;
+  /** Milliseconds since 1970, for people only. Never compared with a time that the store wrote. */
+  wallMs(): number;
+  /** Calls `fire` once, `delayMs` from now, never synchronously. */
+  after(delayMs: number, fire: () => void): Timer;
+}
+
+/** Resolves after `delayMs`, or at once when `signal` aborts (it does not reject: look at the signal). */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) {
+      resolve();
+      return;
+    }
+    const timer = clock.after(delayMs, () => {
+      signal?.removeEventListener("abort", wake);
+      resolve();
+    });
+    const wake = (): void => {
+      timer.cancel();
+      resolve();
+    };
+    signal?.addEventListener("abort", wake, { once: true });
+  });
+}
