@@ -1,0 +1,46 @@
+/**
+ * First in, first out, and out of the middle too: work that is cancelled leaves its queue at once. A
+ * linked list, since a queue of ten thousand must not be searched, nor keep what has left it.
+ */
+export interface FifoNode<T> {
+  readonly item: T;
+  previous: FifoNode<T> | undefined;
+  next: FifoNode<T> | undefined;
+  /** `undefined`: it is in no queue. */
+  home: Fifo<T> | undefined;
+}
+
+export class Fifo<T> {
+  #first: FifoNode<T> | undefined;
+  #last: FifoNode<T> | undefined;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(item: T): FifoNode<T> {
+    const node: FifoNode<T> = { item, previous: this.#last, next: undefined, home: this };
+    if (this.#last === undefined) this.#first = node;
+    else this.#last.next = node;
+    this.#last = node;
+    this.#length += 1;
+    return node;
+  }
+
+  /** `undefined`: empty. */
+  peek(): T | undefined {
+    return this.#first?.item;
+  }
+
+  /** Idempotent. */
+  remove(node: FifoNode<T>): void {
+    if (node.home !== this) return;
+    node.home = undefined;
+    if (node.previous === undefined) this.#first = node.next;
+    else node.previous.next = node.next;
+    if (node.next === undefined) this.#last = node.previous;
+    else node.next.previous = node.previous;
+    this.#length -= 1;
+  }
+}

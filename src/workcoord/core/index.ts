@@ -1,0 +1,14 @@
+export type { BoardEffect, BoardEvent } from "./board-messages.ts";
+export type { HeldId } from "./held-work.ts";
+export type {
+  Artifact,
+  RejectReason,
+  WorkCommand,
+  WorkKey,
+  WorkReport,
+  WorkSpec,
+} from "./messages.ts";
+export { keyOf, workKeyText } from "./messages.ts";
+export { WorkBoard } from "./work-board.ts";
+export type { LedgerEffect, LedgerEvent } from "./work-ledger.ts";
+export { WorkLedger } from "./work-ledger.ts";

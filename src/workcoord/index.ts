@@ -1,0 +1,1 @@
+export { WorkBoard } from "./core/index.ts";
