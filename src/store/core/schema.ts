@@ -1,0 +1,121 @@
+/**
+ * The control store's tables as types. `sql/schema/*.sql` is their definition; a contract test compares the
+ * two. Numbers are BIGINT or INTEGER columns within the safe range; flags are 0 or 1; times are `now_ms()`.
+ */
+
+export interface WorkersTable {
+  worker_id: string;
+  host_name: string;
+  grpc_port: number;
+  data_port: number;
+  capacity: number;
+  state: "ACTIVE" | "UNREACHABLE";
+  /** Why it is in this state, for people. */
+  state_reason: string;
+  state_changed_at_ms: number;
+  /** 1: an operator asked for it to be drained. The worker's own wish to drain is in `draining`. */
+  drain_requested: number;
+  accepting_work: number;
+  draining: number;
+  incarnation: string;
+  software_version: string;
+  registered_at_ms: number;
+}
+
+/** The values that `workers.state` may have. */
+export interface WorkerStatesTable {
+  state: string;
+}
+
+export interface CoordinatorLeasesTable {
+  name: string;
+  holder: string;
+  epoch: number;
+  expires_at_ms: number;
+  /** Where the holder's API is, so that a standby can say whom to ask. */
+  api_url: string;
+}
+
+export interface CatalogChangesTable {
+  revision: number;
+  table_name: string;
+  row_key: string;
+  op: "CREATE" | "UPDATE" | "DROP";
+  row_json: string;
+  old_row_json: string | null;
+  committed_at_ms: number;
+}
+
+export interface CatalogRevisionTable {
+  /** Always 1: the table has one row. */
+  id: number;
+  revision: number;
+  /** Changes up to and including this revision have been deleted from the log. */
+  trimmed_revision: number;
+}
+
+/** One row per migration that was applied; the highest is the version of the schema. */
+export interface SchemaVersionTable {
+  version: number;
+  applied_at_ms: number;
+}
+
+export interface ControlSchema {
+  workers: WorkersTable;
+  worker_states: WorkerStatesTable;
+  coordinator_leases: CoordinatorLeasesTable;
+  catalog_changes: CatalogChangesTable;
+  catalog_revision: CatalogRevisionTable;
+  schema_version: SchemaVersionTable;
+}
+
+export type ColumnType = "text" | "number";
+
+/** The columns at run time, for what the types alone cannot do: checking a WATCH, comparing with the database. */
+export const tableColumns: {
+  readonly [T in keyof ControlSchema]: { readonly [C in keyof ControlSchema[T]]: ColumnType };
+} = {
+  workers: {
+    worker_id: "text",
+    host_name: "text",
+    grpc_port: "number",
+    data_port: "number",
+    capacity: "number",
+    state: "text",
+    state_reason: "text",
+    state_changed_at_ms: "number",
+    drain_requested: "number",
+    accepting_work: "number",
+    draining: "number",
+    incarnation: "text",
+    software_version: "text",
+    registered_at_ms: "number",
+  },
+  worker_states: { state: "text" },
+  coordinator_leases: {
+    name: "text",
+    holder: "text",
+    epoch: "number",
+    expires_at_ms: "number",
+    api_url: "text",
+  },
+  catalog_changes: {
+    revision: "number",
+    table_name: "text",
+    row_key: "text",
+    op: "text",
+    row_json: "text",
+    old_row_json: "text",
+    committed_at_ms: "number",
+  },
+  catalog_revision: { id: "number", revision: "number", trimmed_revision: "number" },
+  schema_version: { version: "number", applied_at_ms: "number" },
+};
+
+/** Tables whose changes are logged, and the column that names a row. */
+export const watchedTables = { workers: "worker_id" } as const;
+export type WatchedTable = keyof typeof watchedTables;
+
+export function isWatchedTable(name: string): name is WatchedTable {
+  return Object.hasOwn(watchedTables, name);
+}

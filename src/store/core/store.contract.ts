@@ -1,0 +1,25 @@
+/**
+ * What every store promises, whatever is under it. One suite; SQLite in a file, SQLite in memory and
+ * Postgres run it.
+ */
+import { describe } from "node:test";
+import type { StoreFixture } from "../testing/store-fixture.ts";
+import { testCatalog } from "./catalog.contract.ts";
+import { testLease } from "./lease.contract.ts";
+import { testProcesses } from "./processes.contract.ts";
+import { testSetup } from "./setup.contract.ts";
+import { testTransactions } from "./transaction.contract.ts";
+import { testWatch } from "./watch.contract.ts";
+
+export function testStore(fixture: StoreFixture, name: string = fixture.dialect): void {
+  describe(`store on ${name}`, { concurrency: 3 }, () => {
+    testTransactions(fixture);
+    testCatalog(fixture);
+    testWatch(fixture);
+    testLease(fixture);
+    if (fixture.isShared) {
+      testSetup(fixture);
+      testProcesses(fixture);
+    }
+  });
+}

@@ -1,0 +1,196 @@
+/**
+ * Gets the coordinator's lease, keeps it, and says truthfully whether we have it.
+ *
+ *   1  `grant()` never shows a lease that could have expired: it counts from the moment a renewal was sent,
+ *      on the monotonic clock of this process, and less a margin for clocks that run at different speeds.
+ *   2  Every acquisition has a new epoch; a renewal keeps it. Somebody else's writes are fenced by the
+ *      epoch (`Store.catalogTransaction`), not by what this class believes.
+ *   3  A lease that stands in our own name is taken before it expires only by the first acquisition of
+ *      this process: a supervised restart need not wait, and two processes that were given one name by
+ *      mistake do not take it from each other for ever.
+ *   4  At most one statement is under way. Failures are tried again until `stop()`.
+ */
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { Prng } from "../../kernel/prng.ts";
+import type { LeaseGrant, Store } from "../core/store.ts";
+import { acquireLease, releaseLease, renewLease, selectLease } from "./lease-statements.ts";
+
+export interface LeaseKeeperOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+  readonly name: string;
+  /** The same over restarts of one process, different for every two that may run at once. */
+  readonly holder: string;
+  /** Where people and workers reach the holder. */
+  readonly apiUrl: string;
+  readonly leaseMs?: number;
+  readonly renewMs?: number;
+}
+
+export type LeaseListener = (grant: LeaseGrant | undefined) => void;
+
+/** The part of a lease that clocks running at different speeds may cost. */
+const driftRatio = 0.02;
+
+export class LeaseKeeper {
+  readonly #options: LeaseKeeperOptions;
+  readonly #leaseMs: number;
+  readonly #renewMs: number;
+  readonly #listeners = new Set<LeaseListener>();
+  #state: "new" | "running" | "stopped" = "new";
+  #everAcquired = false;
+  #held: { readonly grant: LeaseGrant; validUntilMs: number } | undefined;
+  #shown: LeaseGrant | undefined;
+  #attemptTimer: Timer | undefined;
+  #expiryTimer: Timer | undefined;
+  #underWay: Promise<void> = Promise.resolve();
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: LeaseKeeperOptions) {
+    this.#options = options;
+    this.#leaseMs = options.leaseMs ?? 5_000;
+    this.#renewMs = options.renewMs ?? 1_500;
+    assert(this.#renewMs * 2 < this.#leaseMs, "a renewal can fail once without losing the lease");
+  }
+
+  start(): void {
+    assert(this.#state === "new", "a lease keeper is started once");
+    this.#state = "running";
+    this.#attemptIn(0);
+  }
+
+  /** `undefined`: we do not have it, or cannot be sure. */
+  grant(): LeaseGrant | undefined {
+    const held = this.#held;
+    if (this.#state !== "running" || held === undefined) return undefined;
+    return this.#options.clock.nowMs() < held.validUntilMs ? held.grant : undefined;
+  }
+
+  /** Tells of every change of `grant()`; not of its value now. */
+  onChange(listener: LeaseListener): () => void {
+    const entry: LeaseListener = (grant) => listener(grant);
+    this.#listeners.add(entry);
+    return () => {
+      this.#listeners.delete(entry);
+    };
+  }
+
+  /** Gives the lease up at once, then releases it in the store, so that another need not wait. Idempotent. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    this.#state = "stopped";
+    this.#attemptTimer?.cancel();
+    this.#expiryTimer?.cancel();
+    this.#show();
+    await this.#underWay;
+    const grant = this.#held?.grant;
+    this.#held = undefined;
+    if (grant === undefined) return;
+    try {
+      await this.#options.store.transaction((tx) => releaseLease(tx.db, grant));
+    } catch (error) {
+      this.#report(error, "could not release the lease; it will expire");
+    }
+  }
+
+  #attemptIn(delayMs: number): void {
+    if (this.#state !== "running") return;
+    this.#attemptTimer = this.#options.clock.after(delayMs, () => {
+      this.#underWay = this.#attempt();
+    });
+  }
+
+  async #attempt(): Promise<void> {
+    let nextMs: number;
+    try {
+      nextMs =
+        this.#held === undefined ? await this.#acquire() : await this.#renew(this.#held.grant);
+    } catch (error) {
+      this.#report(error, "the store did not answer about the lease");
+      nextMs = this.#spread(this.#renewMs / 5);
+    }
+    this.#show();
+    this.#attemptIn(nextMs);
+  }
+
+  /** The time until the next attempt of either kind. */
+  async #acquire(): Promise<number> {
+    const { store, clock, name, holder, apiUrl, logger } = this.#options;
+    const restarted = !this.#everAcquired;
+    const seen = await store.read((tx) => selectLease(tx.db, name));
+    const isOurs = restarted && seen?.holder === holder;
+    if (seen !== undefined && seen.remainingMs > 0 && !isOurs) {
+      return Math.min(seen.remainingMs, this.#renewMs) + this.#spread(50);
+    }
+    const sentAtMs = clock.nowMs();
+    const request = { name, holder, apiUrl, leaseMs: this.#leaseMs, restarted };
+    // Catalog transactions run one at a time. Being one of them, an acquisition is strictly before or after
+    // every write under the old epoch: once it has committed, no such write can.
+    const grant = await store.catalogTransaction((tx) => acquireLease(tx.db, request));
+    if (grant === undefined) return this.#spread(this.#renewMs / 5);
+    this.#everAcquired = true;
+    this.#held = { grant, validUntilMs: 0 };
+    this.#extend(sentAtMs);
+    logger.info({ lease: name, holder, lease_epoch: grant.epoch }, "acquired the lease");
+    return this.#spread(this.#renewMs);
+  }
+
+  async #renew(grant: LeaseGrant): Promise<number> {
+    const { store, clock, logger } = this.#options;
+    const sentAtMs = clock.nowMs();
+    const renewed = await store.transaction((tx) => renewLease(tx.db, grant, this.#leaseMs));
+    if (!renewed) {
+      this.#held = undefined;
+      logger.warn(
+        { lease: grant.name, lease_epoch: grant.epoch },
+        "the lease went to another holder",
+      );
+      return this.#spread(this.#renewMs);
+    }
+    this.#extend(sentAtMs);
+    return this.#spread(this.#renewMs);
+  }
+
+  #extend(sentAtMs: number): void {
+    assert(this.#held !== undefined, "only a lease that is held is extended");
+    this.#held.validUntilMs = sentAtMs + this.#leaseMs * (1 - driftRatio);
+    this.#watchExpiry();
+  }
+
+  #watchExpiry(): void {
+    this.#expiryTimer?.cancel();
+    if (this.#state !== "running" || this.#held === undefined) return;
+    const leftMs = this.#held.validUntilMs - this.#options.clock.nowMs();
+    if (leftMs <= 0) {
+      this.#show();
+      return;
+    }
+    this.#expiryTimer = this.#options.clock.after(leftMs, () => this.#watchExpiry());
+  }
+
+  #show(): void {
+    const grant = this.grant();
+    if (grant?.epoch === this.#shown?.epoch) return;
+    this.#shown = grant;
+    for (const listener of [...this.#listeners]) listener(grant);
+  }
+
+  /** Up to a tenth more or less, so that several keepers do not stay in step. */
+  #spread(delayMs: number): number {
+    return delayMs * (0.9 + this.#options.prng.next() / 5);
+  }
+
+  #report(error: unknown, message: string): void {
+    if (!(error instanceof OperatingError)) throw error;
+    const { logger, name } = this.#options;
+    logger.warn({ lease: name, code: error.code, error: messageOf(error) }, message);
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * How a process notices commits of other processes on the same file: `PRAGMA data_version` differs when
+ * another connection has committed. A few microseconds a look; the revision says whether it was a change of
+ * a watched table, since renewals of the lease are commits too.
+ */
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { messageOf } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { PokeList } from "../catalog/poke-list.ts";
+import type { SqliteConnection } from "./sqlite-connection.ts";
+
+export class DataVersionPoller {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #connection: SqliteConnection;
+  readonly #pokes: PokeList;
+  readonly #pollMs: number;
+  #timer: Timer | undefined;
+  #seen: { readonly dataVersion: unknown; readonly revision: unknown } | undefined;
+
+  constructor(parts: {
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly connection: SqliteConnection;
+    readonly pokes: PokeList;
+    readonly pollMs: number;
+  }) {
+    this.#clock = parts.clock;
+    this.#logger = parts.logger;
+    this.#connection = parts.connection;
+    this.#pokes = parts.pokes;
+    this.#pollMs = parts.pollMs;
+  }
+
+  start(): void {
+    this.#timer = this.#clock.after(this.#pollMs, () => {
+      this.#poll();
+      this.start();
+    });
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  #poll(): void {
+    // Inside a transaction the connection sees its own snapshot; the next look is soon enough.
+    if (this.#pokes.size === 0 || this.#connection.inTransaction) return;
+    try {
+      const dataVersion = this.#connection.rows("PRAGMA data_version")[0]?.data_version;
+      if (this.#seen?.dataVersion === dataVersion) return;
+      const rows = this.#connection.rows("SELECT revision FROM catalog_revision");
+      const revision = rows[0]?.revision;
+      const changed = this.#seen?.revision !== revision;
+      this.#seen = { dataVersion, revision };
+      if (changed) this.#pokes.poke();
+    } catch (error) {
+      this.#logger.warn({ error: messageOf(error) }, "cannot look for changes of other processes");
+    }
+  }
+}

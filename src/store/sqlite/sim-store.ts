@@ -1,0 +1,58 @@
+/**
+ * The SQLite store for simulation: a database in memory that several stores share, one per simulated
+ * process. It is the production store, with the same statements; nothing in it waits for time, so every
+ * transaction is over when the microtasks are.
+ */
+import { AssertionError } from "../../kernel/errors.ts";
+import { Gate } from "../catalog/gate.ts";
+import { changesKeptDefault } from "../catalog/logged-tx.ts";
+import { PokeList } from "../catalog/poke-list.ts";
+import type { Store } from "../core/store.ts";
+import { type Migration, readMigrations } from "../setup/migrations.ts";
+import { applyNextSqliteMigration } from "./setup-sqlite.ts";
+import { SqliteConnection } from "./sqlite-connection.ts";
+import { SqliteStore } from "./sqlite-store.ts";
+
+export interface SharedSqlite {
+  readonly connection: SqliteConnection;
+  readonly gate: Gate;
+  /** Pokes every store that is open on it. */
+  readonly pokes: PokeList;
+}
+
+const simulatedWaitersMax = 100_000;
+let packagedMigrations: readonly Migration[] | undefined; // Read once: a run makes thousands of databases.
+
+/** A new database with the newest schema. `nowMs` is its clock: what `now_ms()` gives. */
+export function createSharedSqlite(nowMs: () => number): SharedSqlite {
+  packagedMigrations ??= readMigrations();
+  const connection = new SqliteConnection(":memory:", nowMs);
+  connection.configure();
+  while (applyNextSqliteMigration(connection, packagedMigrations) !== undefined);
+  const limits = { slots: 1, waitersMax: simulatedWaitersMax, waitMsMax: 0 };
+  return { connection, gate: new Gate(limits, undefined), pokes: new PokeList() };
+}
+
+/** One simulated process's store. Closing it leaves the database to the others. */
+export function openSimStore(options: {
+  readonly database: SharedSqlite;
+  readonly changesKept?: number;
+}): Store {
+  const { connection, gate, pokes } = options.database;
+  const ownPokes = new PokeList();
+  const unsubscribe = pokes.add(() => ownPokes.poke());
+  return new SqliteStore({
+    connection,
+    gate,
+    pokes: ownPokes,
+    onCommitted: () => pokes.poke(),
+    changesKept: options.changesKept ?? changesKeptDefault,
+    waitBusy: () => {
+      throw new AssertionError("a database in memory is never busy");
+    },
+    close: async () => {
+      unsubscribe();
+      ownPokes.poke(); // Whoever waits for a change finds the store closed.
+    },
+  });
+}

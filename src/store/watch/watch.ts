@@ -1,0 +1,165 @@
+/**
+ * A subscription to one watched table.
+ *
+ *   1  First a SNAPSHOT (or nothing, when resuming from a revision that the log still covers), then every
+ *      later change once, in commit order. The snapshot and its revision are read in one transaction.
+ *   2  The consumer pulls. Between two pulls at most one page of the log is in memory, however slow it is;
+ *      one that falls behind what the log keeps gets a new SNAPSHOT.
+ *   3  It ends when `signal` aborts, and throws when the store fails: the consumer resumes from the last
+ *      revision that it saw.
+ */
+import { sql } from "kysely";
+import { assert } from "../../kernel/errors.ts";
+import { parseRevision, type Revision } from "../../kernel/ids.ts";
+import { isWatchedTable, watchedTables } from "../core/schema.ts";
+import type { CatalogChange, Store, Tx } from "../core/store.ts";
+import { decideWatchEvent, type WatchEvent } from "../core/watch-event.ts";
+import {
+  matchesWatch,
+  projectWatch,
+  type WatchCondition,
+  type WatchRow,
+  type WatchSelect,
+} from "../core/watch-select.ts";
+
+export interface WatchOptions {
+  readonly table: WatchSelect["table"];
+  readonly columns?: readonly string[] | undefined;
+  readonly where?: readonly WatchCondition[] | undefined;
+  /** The last revision that the consumer has seen. `undefined`: it begins with a SNAPSHOT. */
+  readonly fromRevision?: Revision | undefined;
+  readonly signal: AbortSignal;
+}
+
+const pageRowsMax = 200;
+
+export async function* watch(store: Store, options: WatchOptions): AsyncGenerator<WatchEvent> {
+  const { signal } = options;
+  const select = { table: options.table, columns: options.columns, where: options.where ?? [] };
+  const wakeUp = new WakeUp(signal);
+  const unsubscribe = store.onPoke(() => wakeUp.ring());
+  try {
+    let seen = options.fromRevision;
+    while (!signal.aborted) {
+      wakeUp.reset(); // Before reading: a commit after the read rings again.
+      const page = await readPage(store, select, seen);
+      for (const event of page.events) {
+        if (signal.aborted) return;
+        yield event;
+      }
+      seen = page.revision;
+      if (page.isLast) await wakeUp.wait();
+    }
+  } finally {
+    unsubscribe();
+    wakeUp.close();
+  }
+}
+
+interface Page {
+  readonly events: readonly WatchEvent[];
+  /** What the consumer has seen after it. */
+  readonly revision: Revision;
+  readonly isLast: boolean;
+}
+
+/** `seen === undefined`: a snapshot. */
+function readPage(store: Store, select: WatchSelect, seen: Revision | undefined): Promise<Page> {
+  return store.read(async (tx) => {
+    const { revision, trimmed } = await readRevisions(tx);
+    // A revision that is still to come is one of another store, or of this one before it was restored.
+    const isCovered = seen !== undefined && seen >= trimmed && seen <= revision;
+    if (!isCovered) return readSnapshot(tx, select, revision);
+    const changes = await readChanges(tx, select, seen);
+    const isLast = changes.length < pageRowsMax;
+    const events = changes.flatMap((change) => decideWatchEvent(select, change) ?? []);
+    return { events, revision: isLast ? revision : (changes.at(-1)?.revision ?? revision), isLast };
+  });
+}
+
+async function readSnapshot(tx: Tx, select: WatchSelect, revision: Revision): Promise<Page> {
+  const found = await sql<WatchRow>`SELECT * FROM ${sql.table(select.table)}`.execute(tx.db);
+  const data = found.rows
+    .filter((row) => matchesWatch(select, row))
+    .sort((left, right) => compareKeys(keyOf(select, left), keyOf(select, right)))
+    .map((row) => projectWatch(select, row));
+  return { events: [{ type: "SNAPSHOT", revision, data }], revision, isLast: false };
+}
+
+function keyOf(select: WatchSelect, row: WatchRow): string {
+  return String(row[watchedTables[select.table]]);
+}
+
+/** Not the database's order: collations differ. */
+function compareKeys(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+async function readRevisions(tx: Tx): Promise<{ revision: Revision; trimmed: Revision }> {
+  const row = await tx.db.selectFrom("catalog_revision").selectAll().executeTakeFirstOrThrow();
+  return { revision: revisionOf(row.revision), trimmed: revisionOf(row.trimmed_revision) };
+}
+
+async function readChanges(tx: Tx, select: WatchSelect, seen: Revision): Promise<CatalogChange[]> {
+  const rows = await tx.db
+    .selectFrom("catalog_changes")
+    .selectAll()
+    .where("revision", ">", seen)
+    .where("table_name", "=", select.table)
+    .orderBy("revision")
+    .limit(pageRowsMax)
+    .execute();
+  return rows.map((row) => {
+    const table = row.table_name;
+    assert(isWatchedTable(table), "the log holds watched tables");
+    return {
+      revision: revisionOf(row.revision),
+      table,
+      key: row.row_key,
+      op: row.op,
+      row: JSON.parse(row.row_json) as WatchRow,
+      oldRow: row.old_row_json === null ? undefined : (JSON.parse(row.old_row_json) as WatchRow),
+    };
+  });
+}
+
+function revisionOf(value: number): Revision {
+  const revision = parseRevision(value);
+  assert(revision !== undefined, "a revision is a safe integer");
+  return revision;
+}
+
+/** A bell that remembers that it rang. */
+class WakeUp {
+  readonly #signal: AbortSignal;
+  #rang: boolean = false;
+  #waiting: (() => void) | undefined;
+  readonly #onAbort = (): void => this.ring();
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  reset(): void {
+    this.#rang = this.#signal.aborted;
+  }
+
+  ring(): void {
+    this.#rang = true;
+    this.#waiting?.();
+    this.#waiting = undefined;
+  }
+
+  async wait(): Promise<void> {
+    if (this.#rang) return;
+    await new Promise<void>((resolve) => {
+      this.#waiting = resolve;
+    });
+  }
+
+  close(): void {
+    this.#signal.removeEventListener("abort", this.#onAbort);
+  }
+}
