@@ -1,0 +1,33 @@
+/** What is worth measuring about sessions. Called on the session's thread; must return quickly and not throw. */
+import type { WorkerId } from "../../kernel/ids.ts";
+
+/** Why a session, or the attempt at one, ended. Few, so that they can label a metric. */
+export type DisconnectCause =
+  | "conflict"
+  | "greeting_timeout"
+  | "heartbeats_missed"
+  | "link_lost"
+  | "protocol_violation"
+  | "refused"
+  | "stopped";
+
+export interface SessionObserver {
+  /** Live sessions of this process, after every change. */
+  streamsActive(count: number): void;
+  heartbeatAnswered(workerId: WorkerId, rttMs: number): void;
+  heartbeatMissed(workerId: WorkerId): void;
+  /** `reconnectMs`: since the last session with this worker was lost; `undefined` for its first. */
+  sessionUp(workerId: WorkerId, reconnectMs: number | undefined): void;
+  sessionDown(workerId: WorkerId, cause: DisconnectCause): void;
+  /** A dial that never became a session. */
+  dialFailed(cause: DisconnectCause): void;
+}
+
+export const silentSessionObserver: SessionObserver = {
+  streamsActive: () => undefined,
+  heartbeatAnswered: () => undefined,
+  heartbeatMissed: () => undefined,
+  sessionUp: () => undefined,
+  sessionDown: () => undefined,
+  dialFailed: () => undefined,
+};

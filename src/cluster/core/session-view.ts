@@ -1,0 +1,62 @@
+/** What a pool knows about one target, for membership, dashboards and tests. A copy: it does not change. */
+import type { Incarnation, SessionEpoch, WorkerId } from "../../kernel/ids.ts";
+import type { Session } from "./controller-session.ts";
+import type { Admission, Facts } from "./frames.ts";
+import type { WorkerAddress } from "./link.ts";
+
+/** `waiting` for the next dial (backing off, or probing), `dialling`, `greeting`, or `live`. */
+export type SessionState = Session["state"];
+
+export interface LiveSession {
+  readonly incarnation: Incarnation;
+  readonly epoch: SessionEpoch;
+  readonly admission: Admission;
+  readonly facts: Facts;
+  readonly dataUrl: string;
+  readonly capacity: number;
+  readonly softwareVersion: string;
+  /** Of the last answered heartbeat; `undefined` before the first. */
+  readonly rttMs: number | undefined;
+  /** By this process's monotonic clock. The welcome counts as an answer. */
+  readonly lastAnswerMs: number;
+  /** Heartbeats missed in a row. */
+  readonly misses: number;
+}
+
+export interface SessionView {
+  readonly address: WorkerAddress;
+  /** Expected there, or else who was last seen there; `undefined`: nobody yet. */
+  readonly workerId: WorkerId | undefined;
+  readonly state: SessionState;
+  /** Only while `live`. */
+  readonly live: LiveSession | undefined;
+  /** Why the last session or dial ended, for people; `undefined` before that, and while live. */
+  readonly downReason: string | undefined;
+}
+
+export function viewSession(
+  address: WorkerAddress,
+  workerId: WorkerId | undefined,
+  session: Session,
+  downReason: string | undefined,
+): SessionView {
+  return { address, workerId, state: session.state, live: viewLive(session), downReason };
+}
+
+function viewLive(session: Session): LiveSession | undefined {
+  if (session.state !== "live") return undefined;
+  const { epoch, admission, facts, rttMs, lastAnswerMs, misses, welcome } = session;
+  const { incarnation, dataUrl, capacity, softwareVersion } = welcome;
+  return {
+    incarnation,
+    epoch,
+    admission,
+    facts,
+    dataUrl,
+    capacity,
+    softwareVersion,
+    rttMs,
+    lastAnswerMs,
+    misses,
+  };
+}

@@ -1,0 +1,95 @@
+/**
+ * Workers by DNS: a Kubernetes headless service, ECS service discovery, or anything else that keeps names. Names say
+ * where workers are, not who they are, so whoever answers is taken in.
+ *
+ * The name is asked again every `intervalMs`. An absent name means no workers; a resolver that fails means that
+ * nothing is known, and the last answer stands.
+ */
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { messageOf } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { Discovery, Target } from "../core/index.ts";
+
+/** The questions that discovery asks of DNS. An absent name is an empty list; anything else that fails throws. */
+export interface DnsResolver {
+  srv(name: string): Promise<readonly { readonly host: string; readonly port: number }[]>;
+  addresses(name: string): Promise<readonly string[]>;
+}
+
+export interface DnsDiscoveryOptions {
+  /** `_grpc._tcp.workers.example` (SRV: the ports come from DNS), or a host name with `port`. */
+  readonly name: string;
+  /** Absent: `name` is an SRV name. */
+  readonly port?: number;
+  readonly clock: Clock;
+  readonly resolver: DnsResolver;
+  readonly logger: Logger;
+  /** Default 10 s. */
+  readonly intervalMs?: number;
+}
+
+/** More addresses than this under one name are a mistake, not a fleet. */
+const targetsMax = 10_000;
+
+export function dnsDiscovery(options: DnsDiscoveryOptions): Discovery {
+  return new DnsDiscovery(options);
+}
+
+class DnsDiscovery implements Discovery {
+  readonly adopts = true;
+  readonly #options: DnsDiscoveryOptions;
+  #onTargets: ((targets: readonly Target[]) => void) | undefined;
+  #timer: Timer | undefined;
+  #told: string | undefined;
+
+  constructor(options: DnsDiscoveryOptions) {
+    this.#options = options;
+  }
+
+  start(onTargets: (targets: readonly Target[]) => void): void {
+    this.#onTargets = onTargets;
+    void this.#ask(); // It rejects only by a bug in whoever is told, which must not be hidden.
+  }
+
+  stop(): void {
+    this.#onTargets = undefined;
+    this.#timer?.cancel();
+  }
+
+  async #ask(): Promise<void> {
+    const { name, logger } = this.#options;
+    let targets: readonly Target[] | undefined;
+    try {
+      targets = await this.#resolve();
+    } catch (error) {
+      logger.warn({ name, error: messageOf(error) }, "DNS did not say where the workers are");
+    }
+    if (targets !== undefined) this.#tell(targets);
+    this.#rest();
+  }
+
+  async #resolve(): Promise<readonly Target[]> {
+    const { name, port, resolver } = this.#options;
+    if (port === undefined) {
+      const records = await resolver.srv(name);
+      return records.map((record) => ({ address: { host: record.host, grpcPort: record.port } }));
+    }
+    const hosts = await resolver.addresses(name);
+    return hosts.map((host) => ({ address: { host, grpcPort: port } }));
+  }
+
+  /** In one order, since DNS answers in a different one each time. */
+  #tell(found: readonly Target[]): void {
+    const byText = new Map(found.map((target) => [JSON.stringify(target), target]));
+    const texts = [...byText.keys()].toSorted((a, b) => (a < b ? -1 : 1)).slice(0, targetsMax);
+    if (this.#told === texts.join()) return;
+    this.#told = texts.join();
+    this.#onTargets?.(texts.flatMap((text) => byText.get(text) ?? []));
+  }
+
+  #rest(): void {
+    if (this.#onTargets === undefined) return;
+    const { clock, intervalMs = 10_000 } = this.#options;
+    this.#timer = clock.after(intervalMs, () => void this.#ask());
+  }
+}

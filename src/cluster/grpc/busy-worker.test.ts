@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { availableParallelism } from "node:os";
+import { test } from "node:test";
+import { Worker } from "node:worker_threads";
+import type { ControllerId, Incarnation, LeaseEpoch, WorkerId } from "../../kernel/ids.ts";
+import { silentLogger } from "../../kernel/logger.ts";
+import { realClock } from "../../kernel/node/real-clock.ts";
+import { createPrng } from "../../kernel/prng.ts";
+import { SessionPool, WorkerEndpoint } from "../core/index.ts";
+import { RecordingObserver, work, workerId } from "../core/testing/cluster-fixture.ts";
+import { RecordingHandler, RecordingListener } from "../core/testing/recording-listener.ts";
+import { GrpcFixture, until } from "./testing/grpc-fixture.ts";
+
+const one = workerId("worker-1");
+
+/** A pool and a worker in this process, joined by real sockets. */
+async function openSession() {
+  const grpc = new GrpcFixture();
+  const handler = new RecordingHandler();
+  const endpoint = new WorkerEndpoint({
+    clock: realClock,
+    workerId: one,
+    incarnation: "i" as Incarnation,
+    dataUrl: () => "http://127.0.0.1:1",
+    capacity: 1,
+    softwareVersion: "test",
+    handler,
+    logger: silentLogger,
+  });
+  const address = await grpc.listen(endpoint.accept);
+  const observer = new RecordingObserver();
+  const listener = new RecordingListener();
+  const pool = new SessionPool({
+    clock: realClock,
+    prng: createPrng(1),
+    dialer: grpc.dialer(),
+    controllerId: "c" as ControllerId,
+    role: "coordinator",
+    leaseEpoch: () => 1 as LeaseEpoch,
+    logger: silentLogger,
+    observer,
+  });
+  pool.listen(listener);
+  pool.setTargets([{ address, workerId: one as WorkerId }]);
+  await until(() => pool.view(one)?.state === "live");
+  return {
+    endpoint,
+    handler,
+    observer,
+    listener,
+    pool,
+    close: async () => {
+      pool.close();
+      endpoint.close("the test is over");
+      await grpc.close();
+    },
+  };
+}
+
+test("[CL36] with every core kept busy by the worker's other threads no heartbeat is missed", async () => {
+  const session = await openSession();
+  const spinners = Array.from(
+    { length: availableParallelism() },
+    () => new Worker("for (;;);", { eval: true }),
+  );
+  try {
+    await until(() => session.observer.rttsMs.length >= 5, 10_000); // More than four seconds.
+    assert.equal(session.observer.misses, 0);
+    assert.deepEqual(session.observer.downs, []);
+    assert.equal(session.pool.view(one)?.live?.misses, 0);
+  } finally {
+    await Promise.all(spinners.map((spinner) => spinner.terminate()));
+    await session.close();
+  }
+});
+
+test("[CL1] a whole session over real sockets: work, reports, facts, admission, drop", async () => {
+  const session = await openSession();
+  try {
+    assert.equal(session.pool.send(one, { kind: "assignWork", work: work("w"), attempt: 1 }), true);
+    await until(() => session.handler.lines.length === 1);
+    const [key] = session.endpoint.sessions().map((open) => open.key);
+    session.endpoint.report(String(key), { kind: "workAccepted", key: work("w"), attempt: 1 });
+    session.endpoint.setAdmission({ accepting: false, draining: true });
+    session.endpoint.setFact("queue_depth", "1");
+    await until(() => session.listener.lines.length === 4);
+    assert.deepEqual(session.listener.take(), [
+      "up worker-1 i",
+      "report worker-1 workAccepted w/1",
+      "admission worker-1 accepting=false draining=true",
+      'facts worker-1 {"queue_depth":"1"}',
+    ]);
+    session.pool.drop(one);
+    await until(() => session.handler.lines.length === 2);
+    assert.deepEqual(session.handler.take(), ["assign c#1 w/1", "lost c#1"]);
+  } finally {
+    await session.close();
+  }
+});

@@ -1,0 +1,114 @@
+/**
+ * Dials workers over gRPC, one HTTP/2 connection for each session: the loss of the connection and the loss of the
+ * session are the same thing, noticed at once when the peer's machine closes its socket.
+ */
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { assert } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { Dialer, Envelope, LinkHandlers, WorkerAddress, WorkerFrame } from "../core/index.ts";
+import { authorizationHeader, bearer } from "./bearer-token.ts";
+import { closeReasonOf, tokenRefused } from "./close-reason.ts";
+import { decodeWorkerEnvelope, encodeControllerEnvelope } from "./codec.ts";
+import { ControlService } from "./gen/control_pb.ts";
+import { frameBytesMaxDefault, GrpcLink } from "./grpc-link.ts";
+
+/** PEM texts. With `cert` and `key` the dialer presents itself (mutual TLS). */
+export interface DialerTls {
+  readonly ca: string;
+  readonly cert?: string;
+  readonly key?: string;
+  /** The name that the workers' certificates carry, where it is not the host that is dialled. */
+  readonly serverName?: string;
+}
+
+export interface GrpcDialerOptions {
+  /** The cluster token; `undefined` only with mutual TLS. */
+  readonly token: string | undefined;
+  readonly tls?: DialerTls;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Default 4 MiB. */
+  readonly frameBytesMax?: number;
+}
+
+/** How long an ended link may take to send what it still holds (a goodbye, most often). */
+const lingerMs = 1_000;
+
+export function createGrpcDialer(options: GrpcDialerOptions): Dialer {
+  const { token, tls } = options;
+  assert(token !== undefined || tls?.cert !== undefined, "a dialer can show who it is");
+  return { dial: (address, handlers) => dial(options, address, handlers) };
+}
+
+function dial(
+  options: GrpcDialerOptions,
+  address: WorkerAddress,
+  handlers: LinkHandlers<Envelope<WorkerFrame>>,
+): ControllerLink {
+  const { tls, clock, token, frameBytesMax = frameBytesMaxDefault } = options;
+  const baseUrl = urlOf(address, tls !== undefined);
+  const connection = new Http2SessionManager(baseUrl, {}, tls === undefined ? {} : tlsOptions(tls));
+  const transport = createGrpcTransport({
+    baseUrl,
+    sessionManager: connection,
+    readMaxBytes: frameBytesMax,
+    writeMaxBytes: frameBytesMax,
+    acceptCompression: [],
+  });
+  let linger: Timer | undefined;
+  const link: ControllerLink = new GrpcLink({
+    encode: encodeControllerEnvelope,
+    decode: decodeWorkerEnvelope,
+    onEnded: () => {
+      linger = clock.after(lingerMs, () => connection.abort());
+    },
+  });
+  link.attach(handlers);
+  const headers = token === undefined ? {} : { [authorizationHeader]: bearer(token) };
+  const incoming = createClient(ControlService, transport).session(link.outgoing, { headers });
+  void pump(link, incoming, options.logger.with({ address: baseUrl })).then(() => {
+    linger?.cancel();
+    connection.abort();
+  });
+  return link;
+}
+
+type ControllerLink = GrpcLink<
+  ReturnType<typeof decodeWorkerEnvelope>,
+  Parameters<typeof encodeControllerEnvelope>[0],
+  Parameters<typeof decodeWorkerEnvelope>[0],
+  ReturnType<typeof encodeControllerEnvelope>
+>;
+
+/** Never rejects: the end of the stream, however it comes, is the end of the link. */
+async function pump(
+  link: ControllerLink,
+  incoming: AsyncIterable<Parameters<typeof decodeWorkerEnvelope>[0]>,
+  logger: Logger,
+): Promise<void> {
+  try {
+    for await (const message of incoming) link.receive(message);
+    link.lose("the worker ended the session");
+  } catch (error) {
+    const reason = closeReasonOf(error);
+    if (reason === tokenRefused) logger.warn({}, "the worker refused our cluster token");
+    link.lose(reason);
+  }
+}
+
+function tlsOptions({ ca, cert, key, serverName }: DialerTls) {
+  return {
+    ca,
+    minVersion: "TLSv1.2",
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+  } as const;
+}
+
+function urlOf({ host, grpcPort }: WorkerAddress, secure: boolean): string {
+  const authority = host.includes(":") ? `[${host}]` : host;
+  return `${secure ? "https" : "http"}://${authority}:${grpcPort}`;
+}

@@ -1,0 +1,13 @@
+import { testLinkContract } from "../core/link.contract.ts";
+import { GrpcFixture, until } from "./testing/grpc-fixture.ts";
+
+testLinkContract("links over gRPC", async () => {
+  const fixture = new GrpcFixture();
+  return {
+    dialer: fixture.dialer(),
+    listen: (accept) => fixture.listen(accept),
+    nowhere: () => fixture.nowhere(),
+    until,
+    close: () => fixture.close(),
+  };
+});

@@ -1,0 +1,38 @@
+import { BoundedQueue } from "../../kernel/bounded-queue.ts";
+
+export interface SendBufferLimits {
+  readonly framesMax: number;
+  readonly bytesMax: number;
+}
+
+/** What waits to be written to a stream: bounded by frames and by bytes. One consumer. */
+export class SendBuffer<T> implements AsyncIterable<T> {
+  readonly #queue: BoundedQueue<{ readonly item: T; readonly bytes: number }>;
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  constructor({ framesMax, bytesMax }: SendBufferLimits) {
+    this.#queue = new BoundedQueue(framesMax);
+    this.#bytesMax = bytesMax;
+  }
+
+  /** `false`: full, or ended; the item was not taken. An item of any size fits an empty buffer. */
+  push(item: T, bytes: number): boolean {
+    if (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax) return false;
+    if (!this.#queue.push({ item, bytes })) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  /** What is inside is still handed out. */
+  end(): void {
+    this.#queue.close();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<T> {
+    for await (const { item, bytes } of this.#queue) {
+      this.#bytes -= bytes;
+      yield item;
+    }
+  }
+}
