@@ -1,0 +1,45 @@
+export {
+  type ApiWorkLimits,
+  ApiWorkManager,
+  type ApiWorkManagerOptions,
+  defaultApiWorkLimits,
+  type QueryCounts,
+  type QueryHandle,
+} from "./api-work-manager.ts";
+export {
+  type DiskAdmission,
+  DiskBudget,
+  type DiskBudgetLimits,
+  type DiskTenant,
+  type DiskUsage,
+  defaultDiskRatios,
+  type Eviction,
+} from "./disk-budget.ts";
+export type { QueryRecord, QueryRequest } from "./live-query.ts";
+export {
+  type ArtifactFetcher,
+  type ArtifactSpool,
+  artifactSchemaVersion,
+  type Executor,
+  type LocalArtifact,
+  type ProducedFile,
+  type SpooledFile,
+  type SpoolSlot,
+  type SpoolUsage,
+  type WorkReporter,
+} from "./ports.ts";
+export {
+  type ApiQueryObserver,
+  type CleanupReason,
+  type QueryObserver,
+  type QueryOutcome,
+  silentQueryObserver,
+  type WorkerQueryObserver,
+} from "./query-observer.ts";
+export {
+  defaultWorkerWorkLimits,
+  type WorkerCounts,
+  type WorkerWorkLimits,
+  WorkerWorkManager,
+  type WorkerWorkManagerOptions,
+} from "./worker-work-manager.ts";

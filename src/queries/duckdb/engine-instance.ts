@@ -1,0 +1,56 @@
+/** The DuckDB instance of a process, shut in: what it may use, and what it may touch. In the engine's thread. */
+import { mkdirSync } from "node:fs";
+import { DuckDBInstance } from "@duckdb/node-api";
+import type { EngineThreadOptions } from "./engine-messages.ts";
+import { quoteText } from "./json-text.ts";
+import type { Lane } from "./statement-pool.ts";
+
+export interface EngineInstance {
+  readonly lanes: readonly Lane[];
+  close(): void;
+}
+
+export async function openInstance(options: EngineThreadOptions): Promise<EngineInstance> {
+  const { spoolDir, tempDir, connections } = options;
+  mkdirSync(spoolDir, { recursive: true });
+  mkdirSync(tempDir, { recursive: true });
+  const instance = await DuckDBInstance.create(":memory:", {
+    memory_limit: mebibytes(options.memoryLimitBytes),
+    threads: String(options.threads),
+    temp_directory: tempDir,
+    max_temp_directory_size: mebibytes(options.tempBytesMax),
+    autoinstall_known_extensions: "false",
+    autoload_known_extensions: "false",
+    allow_community_extensions: "false",
+  });
+  const opened = await Promise.all(Array.from({ length: connections }, () => instance.connect()));
+  for (const connection of opened) {
+    await connection.run("SET errors_as_json = true");
+    await connection.run("SET TimeZone = 'UTC'");
+  }
+  const [first] = opened;
+  // In this order: each of the last two forbids what stands before it.
+  await first?.run(`SET allowed_directories = [${quoteText(`${spoolDir}/`)}]`);
+  await first?.run("SET enable_external_access = false");
+  await first?.run("SET lock_configuration = true");
+  const lanes = await Promise.all(
+    opened.map(async (connection): Promise<Lane> => {
+      const serializeSql = await connection.prepare("SELECT json_serialize_sql($1::VARCHAR)");
+      return { connection, serializeSql };
+    }),
+  );
+  return {
+    lanes,
+    close: () => {
+      for (const { connection, serializeSql } of lanes) {
+        serializeSql.destroySync();
+        connection.disconnectSync();
+      }
+      instance.closeSync();
+    },
+  };
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.max(1, Math.floor(bytes / (1024 * 1024)))}MiB`;
+}
