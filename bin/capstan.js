@@ -1,0 +1,62 @@
+#!/usr/bin/env node
+/**
+ * Starts Capstan. Plain JavaScript, because it must run on whatever Node is there: one that is too old
+ * gives way to the one that the clone brings along (the `node` package, a development dependency).
+ */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import module from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const majorMin = 24;
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+if (Number(process.versions.node.split(".")[0]) < majorMin) {
+  relaunch(
+    join(root, "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node"),
+  );
+} else {
+  await run();
+}
+
+async function run() {
+  // DuckDB's calls wait in libuv's pool; four threads would let a few queries hold up every file.
+  process.env.UV_THREADPOOL_SIZE ??= "16";
+  module.enableCompileCache?.();
+  const source = join(root, "src", "cli", "main.ts");
+  const compiled = join(root, "dist", "src", "cli", "main.js");
+  const { main } = await import(pathToFileURL(existsSync(source) ? source : compiled).href);
+  process.exit(await main(process.argv.slice(2)));
+}
+
+function relaunch(newerNode) {
+  if (!existsSync(newerNode)) {
+    process.stderr.write(
+      `capstan: this is Node ${process.versions.node}, and Capstan needs Node ${majorMin} or newer.\n` +
+        `hint:  in a clone, \`npm install\` brings one along; elsewhere, see https://nodejs.org\n`,
+    );
+    process.exit(2);
+  }
+  // The channel tells the other side when this process is gone, however it went.
+  const child = spawn(newerNode, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    env: { ...process.env, CAPSTAN_LAUNCHED: "1" },
+  });
+  process.on("SIGINT", () => undefined); // A terminal sends it to both; the child decides.
+  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  // Whoever started us with a channel of their own talks to the process that does the work.
+  if (process.send !== undefined) {
+    child.on("message", (message) => process.connected && process.send(message));
+    process.on("disconnect", () => child.connected && child.disconnect());
+  }
+  child.on("error", (error) => {
+    process.stderr.write(`capstan: cannot start ${newerNode}: ${error.message}\n`);
+    process.exit(1);
+  });
+  child.on("exit", (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}

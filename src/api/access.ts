@@ -1,0 +1,75 @@
+/**
+ * Who gets in. Runs before a body is read.
+ *
+ *   AP8  Every route says who may call it; one that does not is a bug that keeps the server from starting.
+ */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { assert, OperatingError } from "../kernel/errors.ts";
+import type { RequestGuard } from "../process/index.ts";
+import { bearerToken, sameSecret, type TokenBook } from "../process/index.ts";
+
+/** `public`: everyone who passes the guard. `cluster`: whoever shows the cluster's token. */
+export type Access = "public" | "read" | "operate" | "cluster";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    access?: Access;
+  }
+}
+
+export interface AccessConfig {
+  readonly guard: RequestGuard;
+  readonly tokens: TokenBook;
+  readonly clusterToken: string;
+}
+
+export function installAccess(app: FastifyInstance, config: AccessConfig): void {
+  app.addHook("onRoute", (route) => {
+    assert(route.config?.access !== undefined, `the route ${route.url} says who may call it`);
+  });
+  app.addHook("onRequest", async (request) => {
+    refuseForeign(request, config.guard);
+    const access = request.routeOptions.config.access ?? "public";
+    if (access === "cluster") checkClusterToken(request, config.clusterToken);
+    else if (access !== "public") checkRole(request, access, config.tokens);
+  });
+}
+
+function refuseForeign(request: FastifyRequest, guard: RequestGuard): void {
+  const { host, origin, "sec-fetch-site": site, "sec-fetch-mode": mode } = request.headers;
+  // Following a link to the dashboard from another site is fine: what it shows stays in that window.
+  const followsLink = mode === "navigate" && request.method === "GET" && origin === undefined;
+  const secFetchSite = followsLink ? undefined : text(site);
+  const refusal = guard.refuse({ host, origin: text(origin), secFetchSite });
+  if (refusal === undefined) return;
+  throw new OperatingError("forbidden", "never", refusal.message, { hint: refusal.hint });
+}
+
+function checkRole(request: FastifyRequest, needed: "read" | "operate", tokens: TokenBook): void {
+  if (tokens.size === 0) return;
+  const token = bearerToken(request.headers.authorization);
+  const role = token === undefined ? undefined : tokens.roleOf(token);
+  if (role === undefined) throw unauthenticated(token, "CAPSTAN_TOKEN");
+  if (needed === "operate" && role === "read") {
+    throw new OperatingError("forbidden", "never", "this token may read, not operate", {
+      hint: "Use a token with the role operate.",
+    });
+  }
+}
+
+function checkClusterToken(request: FastifyRequest, clusterToken: string): void {
+  const token = bearerToken(request.headers.authorization);
+  if (token !== undefined && sameSecret(clusterToken, token)) return;
+  throw unauthenticated(token, "CAPSTAN_CLUSTER_TOKEN");
+}
+
+function unauthenticated(token: string | undefined, variable: string): OperatingError {
+  const message = token === undefined ? "a token is needed" : "this token is not known here";
+  return new OperatingError("unauthenticated", "never", message, {
+    hint: `Send it as Authorization: Bearer TOKEN; the command line takes it from ${variable}.`,
+  });
+}
+
+function text(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === "string" || header === undefined ? header : header.join(",");
+}

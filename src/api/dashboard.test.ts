@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { startApi } from "./server.ts";
+import { apiConfig, bothTokens, FakeCluster } from "./testing/fake-ports.ts";
+
+const base = mkdtempSync(join(tmpdir(), "capstan-dashboard-"));
+const dist = join(base, "dist");
+writeFileSync(join(base, "secret.txt"), "secret");
+const api = await startApi(
+  { ...apiConfig(bothTokens), dashboardDirs: [join(base, "absent"), dist] },
+  new FakeCluster().ports(),
+);
+after(async () => {
+  api.force();
+  await api.close();
+  rmSync(base, { recursive: true, force: true });
+});
+
+/** Paths are sent as they are: `fetch` would tidy them. */
+async function get(
+  path: string,
+  accept = "text/html",
+): Promise<{ status: number; text: string; cache: string }> {
+  const request = httpRequest({ port: api.port, host: "127.0.0.1", path, headers: { accept } });
+  request.end();
+  const [response] = await once(request, "response");
+  let text = "";
+  for await (const chunk of response) text += chunk;
+  return { status: response.statusCode, text, cache: String(response.headers["cache-control"]) };
+}
+
+test("[AP19] before it is built the page says so; as soon as it is, it is served", async () => {
+  assert.match((await get("/")).text, /not built/);
+  mkdirSync(join(dist, "assets"), { recursive: true });
+  writeFileSync(join(dist, "index.html"), "<title>page</title>");
+  writeFileSync(join(dist, "favicon.svg"), "<svg/>");
+  writeFileSync(join(dist, "assets", "main-1a2b.js"), "code");
+  for (const path of ["/", "/workers", "/workers/worker-1", "/?x=1", "/index.html"]) {
+    const { status, text, cache } = await get(path);
+    assert.equal(status, 200, path);
+    assert.equal(text, "<title>page</title>", path);
+    assert.equal(cache, "no-cache", path);
+  }
+  assert.equal((await get("/favicon.svg", "image/svg+xml")).text, "<svg/>");
+  const asset = await get("/assets/main-1a2b.js", "*/*");
+  assert.equal(asset.text, "code");
+  assert.match(asset.cache, /max-age=31536000, immutable/);
+});
+
+test("[AP19] what is not there is a 404 in our shape, for the API and for files", async () => {
+  for (const path of ["/api/v1/nothing", "/nothing.js", "/assets/nothing.js"]) {
+    const { status, text } = await get(path);
+    assert.equal(status, 404, path);
+    assert.equal(JSON.parse(text).code, "not_found", path);
+  }
+  assert.equal((await get("/workers", "application/json")).status, 404);
+});
+
+test("[AP19] nothing outside the dashboard's directory is served", async () => {
+  for (const path of [
+    "/../secret.txt",
+    "/assets/../../secret.txt",
+    "/assets/%2e%2e/%2e%2e/secret.txt",
+    "/assets/..%2f..%2fsecret.txt",
+    "/assets//etc/passwd",
+    "/%2e%2e/secret.txt",
+  ]) {
+    const { status, text } = await get(path, "*/*");
+    assert.ok(status >= 400 && text !== "secret", path);
+  }
+});

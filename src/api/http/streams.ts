@@ -1,0 +1,57 @@
+/**
+ * The open event streams of this process: bounded in number, and ended together when it stops.
+ */
+import type { FastifyReply } from "fastify";
+import type { Clock } from "../../kernel/clock.ts";
+import { OperatingError } from "../../kernel/errors.ts";
+import { defaultSseTiming, SseChannel, type SseTiming } from "./sse-channel.ts";
+
+export class Streams {
+  readonly #channels = new Set<SseChannel>();
+  readonly #clock: Clock;
+  readonly #max: number;
+  readonly #timing: SseTiming;
+
+  constructor(clock: Clock, max: number, timing: SseTiming = defaultSseTiming) {
+    this.#clock = clock;
+    this.#max = max;
+    this.#timing = timing;
+  }
+
+  get size(): number {
+    return this.#channels.size;
+  }
+
+  /** Takes the reply out of Fastify's hands. Throws `overloaded` before that when there are too many. */
+  open(reply: FastifyReply): SseChannel {
+    if (this.#channels.size >= this.#max) {
+      throw new OperatingError("overloaded", "backoff", `${this.#max} event streams are open`, {
+        hint: "Close some, or ask another replica.",
+      });
+    }
+    reply.hijack();
+    reply.raw.writeHead(200, {
+      ...headersOf(reply),
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+    });
+    const channel = new SseChannel(reply.raw, this.#clock, this.#timing);
+    this.#channels.add(channel);
+    channel.signal.addEventListener("abort", () => this.#channels.delete(channel), { once: true });
+    return channel;
+  }
+
+  endAll(): void {
+    for (const channel of this.#channels) channel.end();
+  }
+}
+
+/** What hooks have already put on the reply: security headers and the request's id. */
+function headersOf(reply: FastifyReply): Record<string, string | number | string[]> {
+  const headers: Record<string, string | number | string[]> = {};
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) headers[name] = value;
+  }
+  return headers;
+}

@@ -1,0 +1,16 @@
+/** The HTTP surface: routes, errors, access and limits. */
+export type {
+  ApiPorts,
+  QueriesPort,
+  WatchMessage,
+  WatchRequest,
+  WorkersPort,
+} from "./ports.ts";
+export type {
+  LiveBody,
+  QueryRecordBody,
+  ReadyBody,
+  StatusBody,
+  WorkerBody,
+} from "./schemas.ts";
+export { startApi } from "./server.ts";

@@ -1,0 +1,73 @@
+/** What the HTTP surface needs from its process. A coordinator and a query-api each give their own. */
+import type { Clock } from "../kernel/clock.ts";
+import type { QueryId, Revision, WorkerId } from "../kernel/ids.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type {
+  QueryRecordBody,
+  ReadyBody,
+  RegistrationBody,
+  StatusBody,
+  WorkerBody,
+} from "./schemas.ts";
+
+export interface ApiPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly workers: WorkersPort;
+  readonly queries: QueriesPort;
+  ready(): ReadyBody;
+  status(): Promise<StatusBody>;
+  metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
+  /**
+   * A SNAPSHOT, then events, until `signal` aborts. Throws `bad_request` for what cannot be watched
+   * and `unsupported` where this process has no store.
+   */
+  watch(request: WatchRequest, signal: AbortSignal): AsyncIterable<WatchMessage>;
+}
+
+export interface WatchRequest {
+  readonly table: string | undefined;
+  readonly select: string | undefined;
+  readonly fromRevision: Revision | undefined;
+}
+
+export type WatchMessage =
+  | {
+      readonly type: "SNAPSHOT";
+      readonly revision: number;
+      readonly data: readonly Readonly<Record<string, unknown>>[];
+    }
+  | {
+      readonly type: "EVENT";
+      readonly op: "CREATE" | "UPDATE" | "DROP";
+      readonly key: string;
+      readonly revision: number;
+      readonly data?: Readonly<Record<string, unknown>>;
+    };
+
+/** Changes throw `not_leader` where another process holds the lease. */
+export interface WorkersPort {
+  /** At most `limit`, in the order of their names, after `after`. */
+  list(page: {
+    readonly limit: number;
+    readonly after: string | undefined;
+  }): Promise<readonly WorkerBody[]>;
+  get(workerId: WorkerId): Promise<WorkerBody | undefined>;
+  register(registration: RegistrationBody): Promise<void>;
+  setDrainRequested(workerId: WorkerId, draining: boolean): Promise<void>;
+  drop(workerId: WorkerId): Promise<void>;
+}
+
+export interface QueriesPort {
+  /** Rejects as long as nothing of the result is known; later failures are in the stream. */
+  sql(
+    sql: string,
+    options: { readonly timeoutMs: number | undefined; readonly traceparent: string | undefined },
+    signal: AbortSignal,
+  ): Promise<{ readonly queryId: QueryId; readonly stream: AsyncIterable<Uint8Array> }>;
+  /** Running ones first, then ended ones, newest first. */
+  list(): readonly QueryRecordBody[];
+  /** `false`: no such query is running here. */
+  cancel(queryId: QueryId): boolean;
+  queue(): { readonly depth: number; readonly oldestAgeMs: number };
+}

@@ -1,0 +1,19 @@
+/** Which methods a path takes, so that the wrong one is a 405 with the right ones named. */
+export class RouteTable {
+  readonly #routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = [];
+
+  add(method: string | readonly string[], url: string): void {
+    if (url.includes("*")) return;
+    const pattern = url.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replace(/:[a-z_]+/g, "[^/]+");
+    const methods = typeof method === "string" ? [method] : method;
+    this.#routes.push({ pattern: new RegExp(`^${pattern}$`), methods });
+  }
+
+  /** Sorted; empty where nothing is at `path`. */
+  methodsOf(path: string): readonly string[] {
+    const matching = this.#routes.filter(({ pattern }) => pattern.test(path));
+    return [...new Set(matching.flatMap(({ methods }) => methods))].sort((a, b) =>
+      a.localeCompare(b),
+    );
+  }
+}

@@ -1,0 +1,113 @@
+import { Readable } from "node:stream";
+import type { FastifyReply } from "fastify";
+import { z } from "zod";
+import { OperatingError } from "../../kernel/errors.ts";
+import { parseQueryId } from "../../kernel/ids.ts";
+import type { ApiApp } from "../api-app.ts";
+import type { ApiPorts } from "../ports.ts";
+import { errorSchema, queriesPageSchema, queueSchema, sqlRequestSchema } from "../schemas.ts";
+
+const tags = ["queries"];
+const ndjson = z
+  .string()
+  .describe(
+    "application/x-ndjson: {query_id, columns}, one array for each row, then {summary} or {error}.",
+  );
+
+export function installQueries(app: ApiApp, ports: ApiPorts): void {
+  const { queries } = ports;
+
+  app.post(
+    "/api/v1/sql",
+    {
+      config: { access: "read" },
+      bodyLimit: 1024 * 1024 + 4096, // The longest statement and its JSON.
+      schema: {
+        summary: "Run one statement on a worker and stream its rows",
+        tags,
+        body: sqlRequestSchema,
+        response: { 200: ndjson, 400: errorSchema, 429: errorSchema, 504: errorSchema },
+      },
+      serializerCompiler: () => (value) => JSON.stringify(value),
+    },
+    async (request, reply) => {
+      const { sql, timeout_ms: timeoutMs } = request.body;
+      const { traceparent } = request.headers;
+      const { queryId, stream } = await queries.sql(
+        sql,
+        { timeoutMs, traceparent: typeof traceparent === "string" ? traceparent : undefined },
+        disconnectSignal(reply),
+      );
+      reply.header("x-capstan-query-id", queryId);
+      reply.header("cache-control", "no-store");
+      reply.type("application/x-ndjson");
+      const streamed: FastifyReply = reply; // The schema describes the text; a stream carries it.
+      return await streamed.send(Readable.from(stream, { objectMode: false }));
+    },
+  );
+
+  app.get(
+    "/api/v1/queries",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Queries of this process: running ones, then the latest that ended",
+        tags,
+        querystring: z.object({ limit: z.coerce.number().int().min(1).max(500).default(100) }),
+        response: { 200: queriesPageSchema },
+      },
+    },
+    async (request) => ({
+      items: queries.list().slice(0, request.query.limit),
+      next_page_token: null, // Ended queries are kept by the hundred: one page holds what there is.
+    }),
+  );
+
+  app.delete(
+    "/api/v1/queries/:id",
+    {
+      config: { access: "operate" },
+      schema: {
+        summary: "Cancel a running query",
+        tags,
+        params: z.object({ id: z.string() }),
+        response: { 200: z.object({ query_id: z.string() }), 404: errorSchema },
+      },
+    },
+    async (request) => {
+      const queryId = parseQueryId(request.params.id);
+      if (queryId !== undefined && queries.cancel(queryId)) return { query_id: queryId };
+      throw new OperatingError(
+        "not_found",
+        "never",
+        `no query ${JSON.stringify(request.params.id)} is running here`,
+        { hint: "It may have ended, or run on another replica." },
+      );
+    },
+  );
+
+  app.get(
+    "/api/v1/monitor/queue",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Work that waits, for autoscalers (KEDA)",
+        tags,
+        response: { 200: queueSchema },
+      },
+    },
+    async () => {
+      const { depth, oldestAgeMs } = queries.queue();
+      return { queue_depth: depth, oldest_age_seconds: oldestAgeMs / 1000 };
+    },
+  );
+}
+
+/** Aborts when the client goes away before the answer is complete. */
+function disconnectSignal(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}

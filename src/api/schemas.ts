@@ -1,0 +1,142 @@
+/** What the API takes and gives, as zod schemas: the same text checks requests and writes OpenAPI. */
+import { z } from "zod";
+
+export const errorSchema = z
+  .object({
+    code: z.string().describe("For programs: stable, in lower snake case."),
+    message: z.string().describe("For people."),
+    hint: z.string().optional().describe("What could be done about it."),
+  })
+  .describe("Every error has this shape.");
+
+export const readySchema = z.object({
+  ready: z.boolean(),
+  role: z.enum(["leader", "standby", "query_api"]),
+  reason: z.string().optional(),
+});
+
+export const statusSchema = z.object({
+  version: z.string(),
+  role: z.enum(["leader", "standby", "query_api"]),
+  lease: z
+    .object({ holder: z.string(), epoch: z.int(), api_url: z.string() })
+    .nullable()
+    .describe("Who coordinates, as far as this process knows."),
+  store: z.object({ dialect: z.string(), schema_version: z.int() }).nullable(),
+  workers: z.object({ active: z.int(), unreachable: z.int(), draining: z.int() }),
+  queries: z
+    .object({
+      running: z.int(),
+      queued: z.int(),
+      completed_total: z.int(),
+      failed_total: z.int(),
+      oldest_age_ms: z.number(),
+    })
+    .describe("Of the answering process."),
+  started_at_ms: z.number(),
+  uptime_ms: z.number(),
+});
+
+export const liveSchema = z
+  .object({
+    session: z.boolean(),
+    rtt_ms: z.number().nullable(),
+    last_answer_ms_ago: z.number().nullable(),
+    facts: z.record(z.string(), z.string()),
+  })
+  .describe("What the answering process sees of the worker through its own session.");
+
+export const workerSchema = z.object({
+  worker_id: z.string(),
+  host_name: z.string(),
+  grpc_port: z.int(),
+  data_port: z.int(),
+  capacity: z.int(),
+  state: z.enum(["ACTIVE", "UNREACHABLE"]),
+  state_reason: z.string(),
+  state_changed_at_ms: z.number(),
+  drain_requested: z.boolean(),
+  accepting_work: z.boolean(),
+  draining: z.boolean(),
+  incarnation: z.string(),
+  software_version: z.string(),
+  registered_at_ms: z.number(),
+  live: liveSchema.nullable(),
+});
+
+export const workersPageSchema = z.object({
+  items: z.array(workerSchema),
+  next_page_token: z.string().nullable(),
+});
+
+export const pageQuerySchema = z.object({
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  page_token: z.string().max(200).optional(),
+});
+
+const port = z.int().min(1).max(65_535);
+
+export const registrationSchema = z.object({
+  worker_id: z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9-]{0,62}$/,
+      "must be lower-case letters, digits and hyphens, 63 at most",
+    ),
+  host_name: z.string().min(1).max(253),
+  grpc_port: port,
+  data_port: port,
+  capacity: z.int().min(1).max(100_000),
+  incarnation: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/, "is not an incarnation"),
+  software_version: z.string().min(1).max(100),
+});
+
+export const queryRecordSchema = z.object({
+  query_id: z.string(),
+  kind: z.string(),
+  text: z.string(),
+  state: z.enum(["queued", "running", "done", "failed", "cancelled"]),
+  started_at_ms: z.number(),
+  duration_ms: z.number(),
+  row_count: z.number().nullable(),
+  worker_id: z.string().nullable(),
+  attempts: z.int(),
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+});
+
+export const queriesPageSchema = z.object({
+  items: z.array(queryRecordSchema),
+  next_page_token: z.string().nullable(),
+});
+
+export const sqlRequestSchema = z.object({
+  sql: z.string().min(1).max(1_000_000).describe("One SELECT-like statement in DuckDB's dialect."),
+  timeout_ms: z
+    .int()
+    .min(1)
+    .max(3_600_000)
+    .optional()
+    .describe("Until the first row; 60,000 unless given."),
+});
+
+export const queueSchema = z.object({
+  queue_depth: z.int().describe("Works that no worker has accepted yet."),
+  oldest_age_seconds: z.number(),
+});
+
+export const watchQuerySchema = z.object({
+  table: z.string().max(100).optional(),
+  select: z
+    .string()
+    .max(10_000)
+    .optional()
+    .describe("SELECT columns FROM table WHERE simple filter."),
+  revision: z.coerce.number().int().min(0).optional().describe("Resume after this revision."),
+});
+
+export type StatusBody = z.infer<typeof statusSchema>;
+export type ReadyBody = z.infer<typeof readySchema>;
+export type WorkerBody = z.infer<typeof workerSchema>;
+export type LiveBody = z.infer<typeof liveSchema>;
+export type RegistrationBody = z.infer<typeof registrationSchema>;
+export type QueryRecordBody = z.infer<typeof queryRecordSchema>;

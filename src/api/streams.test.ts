@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { after, test } from "node:test";
+import { OperatingError } from "../kernel/errors.ts";
+import type { WatchMessage, WatchRequest } from "./ports.ts";
+import { type Api, type ApiConfig, startApi } from "./server.ts";
+import { apiConfig, FakeCluster } from "./testing/fake-ports.ts";
+
+const open: Api[] = [];
+after(async () => {
+  for (const api of open) {
+    api.drain();
+    api.force();
+    await api.close();
+  }
+});
+
+async function start(
+  config: ApiConfig,
+  cluster = new FakeCluster(),
+): Promise<{ api: Api; cluster: FakeCluster }> {
+  const api = await startApi(config, cluster.ports());
+  open.push(api);
+  return { api, cluster };
+}
+
+async function subscribe(
+  api: Api,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<IncomingMessage> {
+  const request = httpRequest(`${api.url}${path}`, { headers });
+  request.on("error", () => undefined);
+  request.end();
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  response.setEncoding("utf8");
+  response.on("error", () => undefined);
+  return response;
+}
+
+/** Reads until `enough` says so, or the stream ends. */
+async function read(response: IncomingMessage, enough: (text: string) => boolean): Promise<string> {
+  let text = "";
+  for await (const chunk of response) {
+    text += chunk;
+    if (enough(text)) break;
+  }
+  return text;
+}
+
+const event = (revision: number): WatchMessage => ({
+  type: "EVENT",
+  op: "UPDATE",
+  key: "worker-1",
+  revision,
+  data: { worker_id: "worker-1", state: "ACTIVE" },
+});
+
+test("[AP15] a subscriber gets the snapshot, then events, each with its revision as id", async () => {
+  const { api, cluster } = await start(apiConfig());
+  cluster.watch = async function* () {
+    yield { type: "SNAPSHOT", revision: 4, data: [{ worker_id: "worker-1" }] };
+    yield event(5);
+    yield { type: "EVENT", op: "DROP", key: "worker-1", revision: 6 };
+  };
+  const response = await subscribe(api, "/api/v1/watch?table=workers");
+  assert.match(response.headers["content-type"] ?? "", /^text\/event-stream/);
+  assert.equal(response.headers["x-content-type-options"], "nosniff");
+  const text = await read(response, () => false);
+  assert.equal(
+    text,
+    ": capstan\n\n" +
+      'event: SNAPSHOT\nid: 4\ndata: {"type":"SNAPSHOT","revision":4,"data":[{"worker_id":"worker-1"}]}\n\n' +
+      'event: UPDATE\nid: 5\ndata: {"type":"EVENT","op":"UPDATE","key":"worker-1","revision":5,"data":{"worker_id":"worker-1","state":"ACTIVE"}}\n\n' +
+      'event: DROP\nid: 6\ndata: {"type":"EVENT","op":"DROP","key":"worker-1","revision":6}\n\n',
+  );
+});
+
+test("[AP15] Last-Event-ID resumes, and stands above the revision in the address", async () => {
+  const { api, cluster } = await start(apiConfig());
+  const asked: WatchRequest[] = [];
+  cluster.watch = async function* (request) {
+    asked.push(request);
+    yield event(8);
+  };
+  await read(await subscribe(api, "/api/v1/watch?table=workers&revision=3"), () => false);
+  await read(
+    await subscribe(api, "/api/v1/watch?table=workers&revision=3", { "last-event-id": "7" }),
+    () => false,
+  );
+  assert.deepEqual(
+    asked.map(({ fromRevision }) => fromRevision),
+    [3, 7],
+  );
+  const bad = await subscribe(api, "/api/v1/watch?table=workers", { "last-event-id": "x" });
+  assert.equal(bad.statusCode, 400);
+});
+
+test("[AP15] what cannot be watched is refused before the stream begins", async () => {
+  const { api, cluster } = await start(apiConfig());
+  cluster.watch = () => {
+    throw new OperatingError("bad_request", "never", "table: cannot be watched");
+  };
+  for (const headers of [{}, { "last-event-id": "7" }]) {
+    const response = await subscribe(api, "/api/v1/watch?table=secrets", headers);
+    assert.equal(response.statusCode, 400);
+    response.resume();
+  }
+});
+
+test("[AP15] a stream whose source fails says why, and ends", async () => {
+  const { api, cluster } = await start(apiConfig());
+  cluster.watch = async function* () {
+    yield event(1);
+    throw new OperatingError("store_unavailable", "backoff", "the store is away");
+  };
+  const text = await read(await subscribe(api, "/api/v1/watch?table=workers"), () => false);
+  assert.match(
+    text,
+    /event: error\ndata: \{"code":"store_unavailable","message":"the store is away"\}\n\n$/,
+  );
+});
+
+test("[AP15] a stream is kept alive, and its source ends with its client", async () => {
+  const { api, cluster } = await start({
+    ...apiConfig(),
+    sseTiming: { keepAliveMs: 20, stallMsMax: 1_000 },
+  });
+  const ended = Promise.withResolvers<void>();
+  cluster.watch = async function* (_request, signal) {
+    yield { type: "SNAPSHOT", revision: 1, data: [] };
+    await once(signal, "abort");
+    ended.resolve();
+  };
+  const response = await subscribe(api, "/api/v1/watch?table=workers");
+  await read(response, (text) => text.split(": keep-alive\n\n").length > 3);
+  response.destroy();
+  await ended.promise;
+});
+
+test("[AP15] a client that takes nothing is dropped, and its source is not read ahead", async () => {
+  const { api, cluster } = await start({
+    ...apiConfig(),
+    sseTiming: { keepAliveMs: 10_000, stallMsMax: 200 },
+  });
+  const ended = Promise.withResolvers<number>();
+  const big = "x".repeat(256 * 1024);
+  cluster.watch = async function* (_request, signal) {
+    let sent = 0;
+    while (!signal.aborted) {
+      sent += 1;
+      yield { type: "EVENT", op: "CREATE", key: "k", revision: sent, data: { big } };
+    }
+    ended.resolve(sent);
+  };
+  const response = await subscribe(api, "/api/v1/watch?table=workers");
+  response.pause();
+  const sent = await ended.promise;
+  assert.ok(sent < 200, `${sent} events of 256 KiB were made for a client that took none`);
+});
+
+test("[AP15] there is a bound on open streams", async () => {
+  const { api } = await start({ ...apiConfig(), streamsMax: 2 });
+  const streams = [await subscribe(api, "/api/v1/live"), await subscribe(api, "/api/v1/live")];
+  const third = await subscribe(api, "/api/v1/live");
+  assert.equal(third.statusCode, 429);
+  assert.equal(third.headers["retry-after"], "1");
+  for (const stream of streams) stream.destroy();
+  for (let tries = 0; tries < 50; tries += 1) {
+    const next = await subscribe(api, "/api/v1/live");
+    if (next.statusCode === 200) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.fail("closed streams still count");
+});
+
+test("[AP22] the live feed shows status, workers and queries, once a second", async () => {
+  const { api, cluster } = await start(apiConfig());
+  let made = 0;
+  const { status } = cluster;
+  cluster.status = async () => {
+    made += 1;
+    return await status();
+  };
+  const two = (text: string): boolean => text.split("event: live\n").length > 2;
+  const [first, second] = await Promise.all([
+    subscribe(api, "/api/v1/live").then((response) => read(response, two)),
+    subscribe(api, "/api/v1/live").then((response) => read(response, two)),
+  ]);
+  const frame = JSON.parse(/data: (.*)\n/.exec(first)?.[1] ?? "");
+  assert.deepEqual(Object.keys(frame), ["status", "workers", "queries"]);
+  assert.equal(frame.workers.length, 2);
+  assert.ok(second.includes("event: live"));
+  assert.ok(made <= 4, `${made} frames were made for two viewers and two ticks`);
+});
+
+test("[AP22] a frame that cannot be made is left out, and the next one is made", async () => {
+  const { api, cluster } = await start(apiConfig());
+  const { status } = cluster;
+  let calls = 0;
+  cluster.status = async () => {
+    calls += 1;
+    if (calls === 1) throw new OperatingError("store_unavailable", "backoff", "away");
+    return await status();
+  };
+  const text = await read(await subscribe(api, "/api/v1/live"), (all) =>
+    all.includes("event: live"),
+  );
+  assert.match(text, /^: capstan\n\nevent: live\n/);
+});

@@ -1,0 +1,153 @@
+/** An in-memory cluster behind the API's ports. */
+import { OperatingError } from "../../kernel/errors.ts";
+import type { QueryId, WorkerId } from "../../kernel/ids.ts";
+import type { LogFields, Logger } from "../../kernel/logger.ts";
+import { realClock } from "../../kernel/node/real-clock.ts";
+import { createPrng } from "../../kernel/prng.ts";
+import { RequestGuard, TokenBook } from "../../process/index.ts";
+import type { ApiPorts, WatchMessage, WatchRequest } from "../ports.ts";
+import type { RegistrationBody, StatusBody, WorkerBody } from "../schemas.ts";
+import type { ApiConfig } from "../server.ts";
+
+export const readToken = "read-token-0123456789";
+export const operateToken = "operate-token-0123456789";
+export const clusterToken = "cluster-token-0123456789";
+
+export class FakeCluster {
+  readonly workers = new Map<string, WorkerBody>();
+  readonly calls: string[] = [];
+  readonly lines: { level: string; fields: LogFields; message: string }[] = [];
+  leading: boolean;
+  /** What `sql` does; replaced by tests. */
+  sql: ApiPorts["queries"]["sql"] = async () => {
+    throw new OperatingError("bad_sql", "never", "no statement", { hint: "Write one." });
+  };
+  watch: (request: WatchRequest, signal: AbortSignal) => AsyncIterable<WatchMessage> =
+    async function* () {
+      yield { type: "SNAPSHOT" as const, revision: 1, data: [] };
+    };
+  status: () => Promise<StatusBody> = async () => status;
+
+  constructor(names: readonly string[] = ["worker-1", "worker-2"]) {
+    this.leading = true;
+    for (const name of names) this.workers.set(name, workerBody(name));
+  }
+
+  ports(): ApiPorts {
+    return {
+      clock: realClock,
+      logger: this.#logger(),
+      ready: () =>
+        this.leading
+          ? { ready: true, role: "leader" }
+          : { ready: false, role: "standby", reason: "no lease yet" },
+      status: async () => await this.status(),
+      metrics: async () => ({ contentType: "text/plain; version=0.0.4", text: "capstan_up 1\n" }),
+      watch: (request, signal) => this.watch(request, signal),
+      workers: {
+        list: async ({ limit, after }) =>
+          [...this.workers.values()].filter((w) => w.worker_id > (after ?? "")).slice(0, limit),
+        get: async (workerId) => this.workers.get(workerId),
+        register: async (registration: RegistrationBody) => {
+          this.#lead();
+          this.workers.set(registration.worker_id, workerBody(registration.worker_id));
+        },
+        setDrainRequested: async (workerId, draining) => {
+          this.#lead();
+          this.#known(workerId);
+          this.calls.push(`${draining ? "drain" : "undrain"} ${workerId}`);
+        },
+        drop: async (workerId) => {
+          this.#lead();
+          this.#known(workerId);
+          this.calls.push(`drop ${workerId}`);
+        },
+      },
+      queries: {
+        sql: async (sql, options, signal) => await this.sql(sql, options, signal),
+        list: () => [],
+        cancel: (queryId: QueryId) => queryId === "q-known",
+        queue: () => ({ depth: 3, oldestAgeMs: 1500 }),
+      },
+    };
+  }
+
+  #lead(): void {
+    if (this.leading) return;
+    throw new OperatingError("not_leader", "backoff", "this coordinator stands by", {
+      hint: "Ask http://10.0.0.1:4600.",
+    });
+  }
+
+  #known(workerId: WorkerId): void {
+    if (this.workers.has(workerId)) return;
+    throw new OperatingError("not_found", "never", `there is no worker ${workerId}`);
+  }
+
+  #logger(): Logger {
+    const at = (level: string) => (fields: LogFields, message: string) => {
+      this.lines.push({ level, fields, message });
+    };
+    const logger: Logger = {
+      debug: at("debug"),
+      info: at("info"),
+      warn: at("warn"),
+      error: at("error"),
+      with: () => logger,
+    };
+    return logger;
+  }
+}
+
+export function apiConfig(
+  tokens: readonly { role: "read" | "operate"; token: string }[] = [],
+): ApiConfig {
+  return {
+    host: "127.0.0.1",
+    port: 0,
+    version: "0.0.0-test",
+    prng: createPrng("api"),
+    dashboardDirs: [],
+    access: {
+      guard: new RequestGuard({ bindHost: "127.0.0.1", hosts: [], origins: [] }),
+      tokens: new TokenBook(tokens),
+      clusterToken,
+    },
+  };
+}
+
+export const bothTokens = [
+  { role: "read", token: readToken },
+  { role: "operate", token: operateToken },
+] as const;
+
+const status: StatusBody = {
+  version: "0.0.0-test",
+  role: "leader",
+  lease: { holder: "me", epoch: 1, api_url: "http://127.0.0.1:4600" },
+  store: { dialect: "sqlite", schema_version: 1 },
+  workers: { active: 2, unreachable: 0, draining: 0 },
+  queries: { running: 0, queued: 0, completed_total: 0, failed_total: 0, oldest_age_ms: 0 },
+  started_at_ms: 0,
+  uptime_ms: 1,
+};
+
+function workerBody(name: string): WorkerBody {
+  return {
+    worker_id: name,
+    host_name: "127.0.0.1",
+    grpc_port: 1,
+    data_port: 2,
+    capacity: 4,
+    state: "ACTIVE",
+    state_reason: "",
+    state_changed_at_ms: 0,
+    drain_requested: false,
+    accepting_work: true,
+    draining: false,
+    incarnation: "i-1",
+    software_version: "0.0.0-test",
+    registered_at_ms: 0,
+    live: null,
+  };
+}

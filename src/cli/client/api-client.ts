@@ -1,0 +1,105 @@
+/**
+ * Calls the API. On `node:http` rather than `fetch`: it starts in a third of the time, and that is most of what
+ * `capstan status` takes.
+ */
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { exitCodes } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+
+export interface Connection {
+  /** `http://127.0.0.1:4600` */
+  readonly url: string;
+  readonly token: string | undefined;
+}
+
+export interface Call {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  /** No answer, or no byte of it, for this long; without it a stream may be silent for ever. */
+  readonly silenceMsMax?: number;
+}
+
+export class ApiClient {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  get url(): string {
+    return this.#connection.url;
+  }
+
+  /** The answer's JSON. */
+  async json<T>(path: string, call: Call = {}): Promise<T> {
+    const response = await this.open(path, { silenceMsMax: 30_000, ...call });
+    return JSON.parse(await textOf(response)) as T;
+  }
+
+  /** The answer, once its status is a success. Throws `Failure` otherwise. */
+  async open(path: string, call: Call = {}): Promise<IncomingMessage> {
+    const response = await this.#request(path, call);
+    if ((response.statusCode ?? 500) < 400) return response;
+    throw refusal(response.statusCode ?? 500, await textOf(response));
+  }
+
+  async #request(path: string, call: Call): Promise<IncomingMessage> {
+    const { url, token } = this.#connection;
+    const secure = url.startsWith("https:");
+    const { request } = secure ? await import("node:https") : await import("node:http");
+    const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+    const asked = request(`${url}${path}`, {
+      method: call.method ?? "GET",
+      agent: false,
+      headers: {
+        accept: "application/json",
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...call.headers,
+      },
+      ...(call.silenceMsMax === undefined ? {} : { timeout: call.silenceMsMax }),
+      ...(call.signal === undefined ? {} : { signal: call.signal }),
+    });
+    asked.on("timeout", () => asked.destroy(new Error("no answer in time")));
+    asked.end(body);
+    try {
+      const [response] = (await once(asked, "response")) as [IncomingMessage];
+      return response;
+    } catch (thrown) {
+      if (call.signal?.aborted === true) throw thrown;
+      throw unreachable(url, thrown);
+    }
+  }
+}
+
+export function unreachable(url: string, thrown: unknown): Failure {
+  const reason = thrown instanceof Error && "code" in thrown ? String(thrown.code) : String(thrown);
+  return new Failure(
+    "unreachable",
+    `cannot reach Capstan at ${url} (${reason})`,
+    exitCodes.unreachable,
+    "Start it with `capstan up`, or say where it is with --url or CAPSTAN_URL.",
+  );
+}
+
+function refusal(status: number, text: string): Failure {
+  let body: { code?: string; message?: string; hint?: string } = {};
+  try {
+    body = JSON.parse(text) as typeof body;
+  } catch {
+    // Something between us and Capstan answered; its text is not for a terminal.
+  }
+  const exitCode = status === 401 || status === 403 ? exitCodes.notAuthorised : exitCodes.failure;
+  const message = body.message ?? `the answer was HTTP ${status}`;
+  return new Failure(body.code ?? "http_error", message, exitCode, body.hint);
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  response.setEncoding("utf8");
+  let text = "";
+  for await (const chunk of response) text += chunk;
+  return text;
+}

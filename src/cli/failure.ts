@@ -1,0 +1,26 @@
+/** A command's failure: one line for a person, a code for a program, an exit status for a script. */
+import { OperatingError } from "../kernel/errors.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
+
+export class Failure extends Error {
+  override readonly name = "Failure";
+  readonly code: string;
+  readonly hint: string | undefined;
+  readonly exitCode: ExitCode;
+
+  constructor(code: string, message: string, exitCode: ExitCode, hint?: string) {
+    super(message);
+    this.code = code;
+    this.hint = hint;
+    this.exitCode = exitCode;
+  }
+}
+
+/** `undefined`: not a failure that a person could do something about, but a bug. */
+export function failureOf(thrown: unknown): Failure | undefined {
+  if (thrown instanceof Failure) return thrown;
+  if (!(thrown instanceof OperatingError)) return undefined;
+  const notAuthorised = thrown.code === "unauthenticated" || thrown.code === "forbidden";
+  const exitCode = notAuthorised ? exitCodes.notAuthorised : exitCodes.failure;
+  return new Failure(thrown.code, thrown.message, exitCode, thrown.hint);
+}

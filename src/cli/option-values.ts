@@ -1,0 +1,33 @@
+/** Texts of the command line as values; what is wrong is said by commander, with the option's name. */
+import { InvalidArgumentError } from "commander";
+import { parseBytes } from "../process/memory-share.ts";
+
+export function parseCount(text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,9}$/.test(text) || !Number.isSafeInteger(value)) {
+    throw new InvalidArgumentError("It must be a whole number.");
+  }
+  return value;
+}
+
+export function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
+  throw new InvalidArgumentError("It must be a number from 0 to 65535.");
+}
+
+export function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && seconds > 0 && seconds <= 86_400) return seconds;
+  throw new InvalidArgumentError("It must be a number of seconds above 0.");
+}
+
+export function parseSize(text: string): number {
+  const bytes = parseBytes(text);
+  if (bytes !== undefined && bytes > 0) return bytes;
+  throw new InvalidArgumentError("It must be a size like 512MB or 4GB.");
+}
+
+export function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}

@@ -1,0 +1,342 @@
+/**
+ * The command line: what there is and what it is called. Everything that does something is loaded when it
+ * is asked for, so that `capstan --help` costs nothing.
+ */
+import { Command, type CommanderError, Option } from "commander";
+import { exitCodes } from "./exit-codes.ts";
+import { collect, parseCount, parsePort, parseSeconds, parseSize } from "./option-values.ts";
+
+export interface RunAction {
+  /** A command that asks a running Capstan something; Ctrl-C aborts the signal. */
+  ask(action: (interrupted: AbortSignal) => Promise<void>): Promise<void>;
+  /** A process that runs until it is told to stop, and sees to signals itself. */
+  serve(action: () => Promise<void>): Promise<void>;
+}
+
+export function createProgram(version: string, run: RunAction): Command {
+  const program = new Command("capstan")
+    .description("Ask, stream, refresh and test: four kinds of data work on one pool of workers.")
+    .version(version, "-V, --version", "print the version")
+    .helpOption("-h, --help", "print help")
+    .helpCommand("help [command]", "print help for a command")
+    .showHelpAfterError("hint:  capstan --help shows what there is")
+    .exitOverride()
+    .addHelpText("after", programHelp);
+  addClientCommands(program, run);
+  addServerCommands(program, run);
+  return program;
+}
+
+/** Whether commander ended because it printed what was asked for. */
+export function exitCodeOf(error: CommanderError): number {
+  return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+}
+
+function addClientCommands(program: Command, run: RunAction): void {
+  client(program.command("status").summary("the cluster in a few lines"))
+    .description("Shows who leads, which workers there are and what runs.")
+    .action(async (options) => {
+      await run.ask(async () => {
+        const [{ commandContext }, { runStatus }] = await Promise.all([
+          import("./context.ts"),
+          import("./commands/status.ts"),
+        ]);
+        await runStatus(commandContext(options));
+      });
+    });
+
+  const workers = client(program.command("workers").summary("list, drain and drop workers"))
+    .description("Lists the workers; subcommands change them.")
+    .addHelpText("after", example("capstan workers", "capstan workers drain worker-1"))
+    .action(async (options) => {
+      await run.ask(async () => {
+        const [{ commandContext }, { runWorkersList }] = await Promise.all([
+          import("./context.ts"),
+          import("./commands/workers.ts"),
+        ]);
+        await runWorkersList(commandContext(options));
+      });
+    });
+  const verbs = [
+    ["drain", "give it no new work; it finishes what it has"],
+    ["undrain", "give it work again"],
+    ["drop", "remove it from the cluster (drained or gone)"],
+  ] as const;
+  for (const [verb, summary] of verbs) {
+    client(workers.command(verb).summary(summary))
+      .description(`A worker: ${summary}.`)
+      .argument("<name>", "the worker's name, as `capstan workers` shows it")
+      .action(async (name: string, options) => {
+        await run.ask(async () => {
+          const [{ commandContext }, { runWorkerVerb }] = await Promise.all([
+            import("./context.ts"),
+            import("./commands/workers.ts"),
+          ]);
+          await runWorkerVerb(commandContext(options), verb, name);
+        });
+      });
+  }
+
+  client(program.command("watch").summary("follow changes of the catalog"))
+    .description("Prints a table of the catalog, then every change of it, until Ctrl-C.")
+    .argument("<what>", 'a table ("workers") or a simple SELECT on one')
+    .option("--revision <n>", "resume after this revision", parseCount)
+    .option("--count <n>", "end after this many events, the snapshot included", parseCount)
+    .addHelpText(
+      "after",
+      example(
+        "capstan watch workers",
+        "capstan watch \"SELECT worker_id, state FROM workers WHERE state = 'UNREACHABLE'\"",
+      ),
+    )
+    .action(async (what: string, options) => {
+      await run.ask(async (interrupted) => {
+        const [{ commandContext }, { runWatch }, { realClock }] = await Promise.all([
+          import("./context.ts"),
+          import("./commands/watch.ts"),
+          import("../kernel/node/real-clock.ts"),
+        ]);
+        await runWatch(commandContext(options), what, options, realClock, interrupted);
+      });
+    });
+
+  client(program.command("sql").summary("run SQL on the workers"))
+    .description(
+      "Runs statements on the workers. Without -c, -f or piped input it is a prompt. With --json the answer's lines are printed as the API sends them.",
+    )
+    .option("-c, --command <sql>", "run this statement (may be repeated)", collect)
+    .option("-f, --file <path>", "run the statements of a file (- is standard input)")
+    .option("--timeout <seconds>", "give up when no row came after so long", parseSeconds)
+    .addHelpText(
+      "after",
+      example(
+        'capstan sql -c "SELECT 42 AS answer"',
+        'capstan sql --json -c "SELECT * FROM range(10)" | tail -n +2',
+        "capstan sql -f report.sql",
+        "capstan sql",
+      ),
+    )
+    .action(async (options) => {
+      await run.ask(async (interrupted) => {
+        const [{ commandContext }, { runSqlCommand }] = await Promise.all([
+          import("./context.ts"),
+          import("./commands/sql.ts"),
+        ]);
+        await runSqlCommand(commandContext(options), options, interrupted);
+      });
+    });
+}
+
+function addServerCommands(program: Command, run: RunAction): void {
+  const up = program
+    .command("up")
+    .summary("start everything on this machine")
+    .description(
+      "Sets up the store, starts a coordinator and workers as child processes and keeps them running until Ctrl-C.",
+    )
+    .option("--workers <n>", "how many workers", parseCount, 2);
+  apiServer(up)
+    .option("--verbose", "show every log line of the children, not only warnings")
+    .option("--json", "print what happens as JSON lines")
+    .addHelpText(
+      "after",
+      example("capstan up", "capstan up --workers 4 --data-dir /var/lib/capstan --port 8080"),
+    )
+    .action(async (options) => {
+      await run.serve(async () => {
+        const { runUp } = await import("./up/up.ts");
+        await runUp(options);
+      });
+    });
+
+  for (const { name, role, summary, description } of controllers) {
+    const command = program
+      .command(name)
+      .summary(summary)
+      .description(description)
+      .option("--name <name>", "its name in its data directory", name)
+      .option(
+        "--discover <how>",
+        "where workers are found: store, static:HOST:PORT,…, dns:NAME:PORT or srv:NAME",
+        "store",
+      );
+    logFormat(apiServer(command)).action(async (options) => {
+      await run.serve(async () => {
+        const { runController } = await import("../coordinator/index.ts");
+        await runController({ ...options, role });
+      });
+    });
+  }
+
+  const worker = program
+    .command("worker")
+    .summary("start a worker")
+    .description("Starts a worker and registers it with a coordinator. SIGTERM drains it first.")
+    .option(
+      "--join <url>",
+      "a coordinator (may be repeated); without it the worker waits to be found",
+      collect,
+    )
+    .option("--name <name>", "the worker's name (the machine's)")
+    .option("--slots <n>", "how many works run at once (the machine's cores)", parseCount)
+    .option("--disk-limit <size>", "disk for artifacts (10GB)", parseSize)
+    .option("--advertise-host <host>", "where coordinators reach it, if not at --host")
+    .option("--grpc-port <port>", "port of the control session (0: any)", parsePort, 0)
+    .option("--data-port <port>", "port of the artifacts (0: any)", parsePort, 0)
+    .option(
+      "--metrics-port <port>",
+      "port of /metrics, /healthz and /readyz (0: any)",
+      parsePort,
+      0,
+    );
+  logFormat(cluster(worker, 30))
+    .addHelpText(
+      "after",
+      example("CAPSTAN_CLUSTER_TOKEN=… capstan worker --join http://10.0.0.1:4600 --host 10.0.0.2"),
+    )
+    .action(async (options) => {
+      await run.serve(async () => {
+        const { runWorker } = await import("../worker/index.ts");
+        await runWorker(options);
+      });
+    });
+
+  withStore(dataDir(program.command("setup").summary("create or migrate the store")))
+    .description("Applies the schema to the control store. Safe to repeat; only forward.")
+    .option("--json", "print JSON")
+    .action(async (options) => {
+      await run.serve(async () => {
+        const { runSetup } = await import("./commands/setup.ts");
+        await runSetup(options);
+      });
+    });
+
+  program
+    .command("dashboard")
+    .summary("build the dashboard (in a clone)")
+    .description("Builds the dashboard if its sources changed. `capstan up` does so by itself.")
+    .option("--json", "print JSON")
+    .action(async (options: { json?: boolean }) => {
+      await run.serve(async () => {
+        const { runDashboard } = await import("./commands/dashboard.ts");
+        await runDashboard(options);
+      });
+    });
+}
+
+const controllers = [
+  {
+    name: "coordinator",
+    role: "coordinator",
+    summary: "start a coordinator alone",
+    description:
+      "Starts a coordinator. Several on one store are fine: one leads, the others stand by and take over.",
+  },
+  {
+    name: "query-api",
+    role: "query_api",
+    summary: "start a replica that only answers queries",
+    description:
+      "Starts a query API: its own sessions to the workers, no lease, no writes to the store.",
+  },
+] as const;
+
+function client(command: Command): Command {
+  return command
+    .option("--url <url>", "where Capstan is (CAPSTAN_URL; http://127.0.0.1:4600)")
+    .option("--token-file <file>", "a file with the API token (or CAPSTAN_TOKEN)")
+    .option("--json", "print JSON");
+}
+
+function dataDir(command: Command): Command {
+  return command.option("--data-dir <dir>", "where state is kept", ".capstan");
+}
+
+function withStore(command: Command): Command {
+  const text = "sqlite:PATH or postgres://… (a file in the data directory)";
+  return command.addOption(new Option("--store <url>", text).env("CAPSTAN_STORE"));
+}
+
+/** What a coordinator, a query-api and a worker have in common. */
+function cluster(command: Command, drainSeconds: number): Command {
+  const levels = ["debug", "info", "warn", "error"];
+  return dataDir(command)
+    .option("--host <host>", "the address to bind", "127.0.0.1")
+    .option(
+      "--memory-limit <size>",
+      "memory for DuckDB, as 4GB (a fair share of the machine)",
+      parseSize,
+    )
+    .option(
+      "--drain-timeout <seconds>",
+      "how long work under way may take when it ends",
+      parseSeconds,
+      drainSeconds,
+    )
+    .addOption(new Option("--log-level <level>").choices(levels).default("info"))
+    .optionsGroup("Security:")
+    .option(
+      "--tokens-file <file>",
+      "API tokens, lines of `read TOKEN` or `operate TOKEN` (or CAPSTAN_TOKENS)",
+    )
+    .option(
+      "--cluster-token-file <file>",
+      "the cluster's token (CAPSTAN_CLUSTER_TOKEN; made in the data directory)",
+    )
+    .option("--cluster-cert <file>", "PEM certificate for sessions and artifacts")
+    .option("--cluster-key <file>", "its key")
+    .option(
+      "--cluster-ca <file>",
+      "PEM authority that signs the others' certificates (mutual TLS)",
+    );
+}
+
+function apiServer(command: Command): Command {
+  const withPort = command.option("--port <port>", "the API's port (0: any)", parsePort, 4600);
+  return cluster(withStore(withPort), 5)
+    .option("--tls-cert <file>", "serve the API over TLS (callers trust it by NODE_EXTRA_CA_CERTS)")
+    .option("--tls-key <file>", "its key")
+    .option("--api-url <url>", "the address that others reach this API at")
+    .option(
+      "--allow-host <name>",
+      "another name that this server is reached by (may be repeated)",
+      collect,
+    )
+    .option(
+      "--allow-origin <origin>",
+      "pages of this origin may call the API (may be repeated)",
+      collect,
+    )
+    .optionsGroup("Output:");
+}
+
+function logFormat(command: Command): Command {
+  return command
+    .optionsGroup("Output:")
+    .addOption(
+      new Option("--log-format <format>", "json unless at a terminal").choices(["json", "short"]),
+    )
+    .option("--json", "the same as --log-format json");
+}
+
+function example(...lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join("\n")}\n`;
+}
+
+const programHelp = `
+Start here:
+  $ capstan up                                  everything on this machine; open http://127.0.0.1:4600
+  $ capstan sql -c "SELECT 42 AS answer"        a query, run by a worker
+  $ capstan workers                             who does the work
+
+Exit status:
+  0  done                        3  no coordinator answers
+  1  what was asked for failed   4  not authorised: token missing, unknown, or not enough
+  2  wrong usage                 130  interrupted
+
+Environment:
+  CAPSTAN_URL, CAPSTAN_TOKEN                     for commands that ask a running Capstan
+  CAPSTAN_TOKENS, CAPSTAN_CLUSTER_TOKEN, CAPSTAN_STORE   for processes
+  OTEL_EXPORTER_OTLP_ENDPOINT                    where processes send their spans
+  NO_COLOR                                       no colours
+`;

@@ -1,0 +1,31 @@
+/**
+ * JSON whose numbers keep the digits they were sent with: a BIGINT or a DECIMAL does not fit in a double, and a
+ * database client that changes the last digits is worse than none.
+ */
+export class ExactNumber {
+  readonly digits: string;
+
+  constructor(digits: string) {
+    this.digits = digits;
+  }
+
+  toJSON(): unknown {
+    return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(this.digits);
+  }
+}
+
+export function parseExactJson(text: string): unknown {
+  return JSON.parse(text, (_key: string, value: unknown, context?: { source?: string }) =>
+    typeof value === "number" && context?.source !== undefined
+      ? new ExactNumber(context.source)
+      : value,
+  );
+}
+
+/** A cell as text: strings as they are, NULL as given, anything nested as JSON. */
+export function cellText(value: unknown, nullText: string): string {
+  if (value === null || value === undefined) return nullText;
+  if (typeof value === "string") return value;
+  if (value instanceof ExactNumber) return value.digits;
+  return JSON.stringify(value);
+}

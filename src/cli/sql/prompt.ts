@@ -1,0 +1,104 @@
+/** The interactive prompt: a statement ends with a semicolon, Ctrl-C cancels what runs, Ctrl-D leaves. */
+import { appendFileSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { createInterface, type Interface } from "node:readline";
+import type { CommandContext } from "../context.ts";
+import { failureOf } from "../failure.ts";
+import { formatFailure } from "../report-failure.ts";
+import { runStatement } from "./run-statement.ts";
+import { isBlank, splitStatements } from "./split-statements.ts";
+
+const historyMax = 1_000;
+const help = `Statements end with a semicolon. Ctrl-C cancels the running one.
+  .help   this
+  .quit   leave (so does Ctrl-D)
+`;
+
+export async function runPrompt(
+  context: CommandContext,
+  timeoutMs: number | undefined,
+): Promise<void> {
+  const { terminal } = context;
+  const historyFile = join(homedir(), ".capstan_history");
+  const lines = createInterface({
+    input: process.stdin,
+    output: process.stdout,
+    history: readHistory(historyFile),
+    historySize: historyMax,
+    removeHistoryDuplicates: true,
+  });
+  terminal.out(`Connected to ${context.client.url}. .help shows what the prompt understands.\n`);
+  let pending = "";
+  let running: AbortController | undefined;
+  lines.on("SIGINT", () => {
+    if (running !== undefined) {
+      running.abort();
+      return;
+    }
+    pending = "";
+    terminal.out("\n");
+    prompt(lines, pending);
+  });
+  prompt(lines, pending);
+  for await (const line of lines) {
+    const command = pending === "" ? line.trim() : "";
+    if (command === ".quit" || command === ".exit") break;
+    if (command === ".help") terminal.out(help);
+    else pending += `${line}\n`;
+    const { statements, rest } = splitStatements(pending);
+    pending = isBlank(rest) ? "" : rest;
+    for (const statement of statements) {
+      remember(historyFile, statement);
+      running = new AbortController();
+      await runAndReport(context, statement, timeoutMs, running.signal);
+      running = undefined;
+    }
+    prompt(lines, pending);
+  }
+  lines.close();
+}
+
+async function runAndReport(
+  context: CommandContext,
+  statement: string,
+  timeoutMs: number | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { terminal } = context;
+  try {
+    await runStatement(context, statement, timeoutMs, signal);
+  } catch (thrown) {
+    if (signal.aborted) {
+      terminal.err(terminal.paintError.yellow("cancelled\n"));
+      return;
+    }
+    const failure = failureOf(thrown);
+    if (failure === undefined) throw thrown;
+    terminal.err(formatFailure(failure, terminal.paintError));
+  }
+}
+
+function prompt(lines: Interface, pending: string): void {
+  lines.setPrompt(pending === "" ? "capstan> " : "    ...> ");
+  lines.prompt();
+}
+
+function readHistory(file: string): string[] {
+  try {
+    const kept = readFileSync(file, "utf8")
+      .split("\n")
+      .filter((line) => line !== "");
+    return kept.slice(-historyMax).reverse();
+  } catch {
+    return []; // There is none yet, or it cannot be read: the prompt works without.
+  }
+}
+
+function remember(file: string, statement: string): void {
+  try {
+    appendFileSync(file, `${statement.replace(/\s+/g, " ")};\n`, { mode: 0o600 });
+  } catch {
+    // A home that cannot be written to has no history.
+  }
+}

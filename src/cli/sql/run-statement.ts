@@ -1,0 +1,84 @@
+/** Runs one statement and prints its rows as they come. */
+import { linesOf } from "../client/lines.ts";
+import type { CommandContext } from "../context.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { Failure } from "../failure.ts";
+import { formatBytes, formatCount, formatDuration } from "../output/format.ts";
+import { TableWriter } from "../output/table.ts";
+import { cellText, parseExactJson } from "./exact-json.ts";
+
+interface Header {
+  readonly query_id: string;
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+}
+
+interface Trailer {
+  readonly summary?: {
+    readonly row_count: number;
+    readonly duration_ms: number;
+    readonly worker_id: string;
+    readonly artifact_bytes: number;
+  };
+  readonly error?: { readonly code: string; readonly message: string; readonly hint?: string };
+}
+
+const numeric = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|REAL|DECIMAL)/;
+
+export async function runStatement(
+  { client, terminal, json }: CommandContext,
+  sql: string,
+  timeoutMs: number | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const response = await client.open("/api/v1/sql", {
+    method: "POST",
+    body: { sql, ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }) },
+    signal,
+  });
+  let table: TableWriter | undefined;
+  let trailer: Trailer | undefined;
+  for await (const line of linesOf(response)) {
+    // As it was sent: a program wants every digit, and its own parser.
+    if (json && !line.startsWith('{"error"')) terminal.out(`${line}\n`);
+    if (line.startsWith("[")) {
+      if (!json)
+        table?.row((parseExactJson(line) as unknown[]).map((cell) => cellText(cell, "NULL")));
+    } else if (line.startsWith('{"query_id"')) {
+      if (!json) table = tableFor(JSON.parse(line) as Header, terminal);
+    } else {
+      trailer = JSON.parse(line) as Trailer;
+    }
+  }
+  table?.end();
+  if (trailer?.error !== undefined) {
+    const { code, message, hint } = trailer.error;
+    throw new Failure(code, message, exitCodes.failure, hint);
+  }
+  if (trailer?.summary === undefined) {
+    throw new Failure("truncated", "the answer broke off before its end", exitCodes.failure);
+  }
+  if (!json) terminal.err(terminal.paintError.dim(summaryText(trailer.summary)));
+}
+
+function tableFor({ columns }: Header, terminal: CommandContext["terminal"]): TableWriter {
+  return new TableWriter(
+    columns.map(({ name, type }) => ({
+      title: name,
+      align: numeric.test(type) ? "right" : "left",
+    })),
+    {
+      // In a terminal a cell is cut rather than wrapped; a pipe gets all of it.
+      widthMax: terminal.interactive
+        ? Math.max(40, terminal.columns - 4)
+        : Number.POSITIVE_INFINITY,
+      paintTitle: terminal.paint.bold,
+    },
+    terminal.out,
+  );
+}
+
+function summaryText(summary: NonNullable<Trailer["summary"]>): string {
+  const rows = formatCount(summary.row_count, "row");
+  const artifact = formatBytes(summary.artifact_bytes);
+  return `(${rows} in ${formatDuration(summary.duration_ms)}, by ${summary.worker_id}, artifact ${artifact})\n`;
+}

@@ -1,0 +1,118 @@
+/** What `capstan up` says: short lines for a person, or JSON lines for a program. */
+import { formatShortLine, type LogRecord, parseRecord } from "../../observe/index.ts";
+import { formatCount, formatDuration } from "../output/format.ts";
+import type { Terminal } from "../output/terminal.ts";
+import { printable } from "../output/terminal-text.ts";
+
+export type UpEvent =
+  | { readonly event: "setup"; readonly from: number; readonly to: number }
+  | { readonly event: "note"; readonly text: string }
+  | {
+      readonly event: "up";
+      readonly url: string;
+      readonly workers: number;
+      readonly took_ms: number;
+    }
+  | {
+      readonly event: "died";
+      readonly process: string;
+      readonly how: string;
+      readonly restart_ms: number;
+    }
+  | { readonly event: "back"; readonly process: string }
+  | { readonly event: "left"; readonly process: string; readonly how: string }
+  | { readonly event: "stopping"; readonly reason: string }
+  | { readonly event: "killed"; readonly process: string }
+  | { readonly event: "stopped" };
+
+const warn = 40;
+const error = 50;
+
+export class Announcer {
+  readonly #terminal: Terminal;
+  readonly #json: boolean;
+  /** Below this, a child's line goes to its file only. */
+  #levelMin = error;
+  readonly #settledLevel: number;
+
+  constructor(terminal: Terminal, options: { readonly json: boolean; readonly verbose: boolean }) {
+    this.#terminal = terminal;
+    this.#json = options.json;
+    this.#settledLevel = options.verbose ? 0 : warn;
+    if (options.verbose) this.#levelMin = 0;
+  }
+
+  say(event: UpEvent): void {
+    if (this.#json) {
+      this.#terminal.out(`${JSON.stringify(event)}\n`);
+      return;
+    }
+    const text = describe(event, this.#terminal);
+    if (text !== undefined) this.#terminal.out(`${text}\n`);
+  }
+
+  /** While things come up and go down, children complain about each other: only errors are shown. */
+  settle(settled: boolean): void {
+    this.#levelMin = settled
+      ? this.#settledLevel
+      : Math.min(error, Math.max(this.#settledLevel, error));
+    if (this.#settledLevel === 0) this.#levelMin = 0;
+  }
+
+  childLine(process: string, line: string): void {
+    if (this.#json) return;
+    const record: LogRecord | undefined = parseRecord(line);
+    if (record === undefined) {
+      this.#terminal.err(`${process}: ${printable(line)}\n`);
+      return;
+    }
+    if (record.level < this.#levelMin) return;
+    const coloured = this.#terminal.paintError.red("x") !== "x";
+    this.#terminal.err(`${formatShortLine(record, coloured)}\n`);
+  }
+}
+
+function describe(event: UpEvent, { paint }: Terminal): string | undefined {
+  switch (event.event) {
+    case "setup":
+      return event.from === event.to ? undefined : `The store is set up (schema ${event.to}).`;
+    case "note":
+      return event.text;
+    case "up":
+      return upText(event, paint.bold, paint.dim);
+    case "died": {
+      const wait = formatDuration(event.restart_ms);
+      return paint.yellow(
+        `${event.process} ended unexpectedly (${event.how}); starting it again in ${wait}.`,
+      );
+    }
+    case "back":
+      return paint.green(`${event.process} is back.`);
+    case "left":
+      return `${event.process} ended by itself (${event.how}); it is not started again.`;
+    case "stopping":
+      return "Stopping: work under way is finished first. Ctrl-C again ends at once.";
+    case "killed":
+      return paint.yellow(`${event.process} did not end in time and was killed.`);
+    case "stopped":
+      return "Stopped.";
+  }
+}
+
+function upText(
+  event: Extract<UpEvent, { event: "up" }>,
+  bold: (text: string) => string,
+  dim: (text: string) => string,
+): string {
+  const workers = formatCount(event.workers, "worker");
+  return [
+    `${bold(`Capstan is up: ${event.url}`)} ${dim(`(a coordinator and ${workers}, in ${formatDuration(event.took_ms)})`)}`,
+    "",
+    "Try, in another terminal:",
+    '  npx capstan sql -c "SELECT 42 AS answer"',
+    "  npx capstan workers",
+    "  npx capstan watch workers",
+    "",
+    dim("Ctrl-C stops everything."),
+  ].join("\n");
+}

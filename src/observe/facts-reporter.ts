@@ -1,0 +1,92 @@
+/**
+ * What a worker says about itself, a little at a time: only values that changed noticeably are set, so that
+ * heartbeats stay small.
+ */
+import { availableParallelism } from "node:os";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { Clock, Timer } from "../kernel/clock.ts";
+
+export interface FactsSink {
+  setFact(key: string, value: string): void;
+}
+
+export interface WorkCounts {
+  readonly queued: number;
+  readonly executing: number;
+  readonly completedTotal: number;
+  readonly failedTotal: number;
+}
+
+export interface FactsSources {
+  counts(): WorkCounts;
+  spool(): { readonly usedBytes: number; readonly freeBytes: number };
+}
+
+const intervalMs = 1_000;
+
+export class FactsReporter {
+  readonly #clock: Clock;
+  readonly #sink: FactsSink;
+  readonly #sources: FactsSources;
+  readonly #startMs: number;
+  readonly #loop = monitorEventLoopDelay({ resolution: 20 });
+  #cpu = process.cpuUsage();
+  #cpuAtMs: number;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, sink: FactsSink, sources: FactsSources) {
+    this.#clock = clock;
+    this.#sink = sink;
+    this.#sources = sources;
+    this.#startMs = clock.nowMs();
+    this.#cpuAtMs = this.#startMs;
+  }
+
+  start(): void {
+    this.#loop.enable();
+    this.#report();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#loop.disable();
+  }
+
+  #report(): void {
+    for (const [key, value] of Object.entries(this.#facts())) this.#sink.setFact(key, value);
+    this.#timer = this.#clock.after(intervalMs, () => this.#report());
+  }
+
+  #facts(): Record<string, string> {
+    const counts = this.#sources.counts();
+    const { usedBytes, freeBytes } = this.#sources.spool();
+    const loopDelayMs = this.#loop.percentile(99) / 1e6;
+    this.#loop.reset();
+    return {
+      cpu_ratio: this.#cpuRatio().toFixed(2),
+      memory_bytes: String(roundTo(process.memoryUsage.rss(), 1024 * 1024)),
+      event_loop_delay_ms: Math.max(0, loopDelayMs - 20).toFixed(0),
+      queue_depth: String(counts.queued),
+      running_work: String(counts.executing),
+      completed_work_total: String(counts.completedTotal),
+      failed_work_total: String(counts.failedTotal),
+      spool_bytes: String(usedBytes),
+      spool_free_bytes: String(roundTo(freeBytes, 16 * 1024 * 1024)),
+      uptime_ms: String(roundTo(this.#clock.nowMs() - this.#startMs, 10_000)),
+    };
+  }
+
+  /** The share of the machine that this process used since the last report: 1 is every core. */
+  #cpuRatio(): number {
+    const nowMs = this.#clock.nowMs();
+    const { user, system } = process.cpuUsage(this.#cpu);
+    this.#cpu = process.cpuUsage();
+    const elapsedMs = Math.max(1, nowMs - this.#cpuAtMs);
+    this.#cpuAtMs = nowMs;
+    return Math.min(1, (user + system) / 1000 / elapsedMs / availableParallelism());
+  }
+}
+
+function roundTo(value: number, unit: number): number {
+  return Math.floor(value / unit) * unit;
+}

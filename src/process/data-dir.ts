@@ -1,0 +1,123 @@
+/**
+ * The directory that holds what one machine's Capstan keeps: `.capstan/` unless told otherwise.
+ *
+ *   LAYOUT            the number of this layout, so that an older program refuses a newer directory
+ *   store.sqlite      the control store, unless it is on Postgres
+ *   cluster-token     what workers and coordinators show each other; readable by its owner only
+ *   up.lock, up.json  held and written by `capstan up`
+ *   workers/NAME/     a worker's lock and its spool, one directory for each incarnation
+ *   controllers/NAME/ the same for a coordinator or a query-api
+ *   logs/             what the children of `capstan up` logged, as JSON lines
+ */
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type Clock, sleep } from "../kernel/clock.ts";
+import { messageOf, OperatingError } from "../kernel/errors.ts";
+import { randomSecret } from "../kernel/node/system-random.ts";
+import { type FileLock, tryLockFile } from "./file-lock.ts";
+
+const layoutVersion = 1;
+
+export interface DataDir {
+  readonly path: string;
+  readonly storePath: string;
+  readonly logsDir: string;
+  /** The directory of the worker or controller of that name; made when it is absent. */
+  ownDir(kind: "workers" | "controllers", name: string): string;
+  /** The cluster's token; made when it is absent. */
+  clusterToken(): string;
+}
+
+/** Makes the directory when it is absent; refuses one that a newer Capstan laid out. */
+export function openDataDir(text: string): DataDir {
+  const path = resolve(text);
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    checkLayout(path);
+  } catch (thrown) {
+    if (thrown instanceof OperatingError) throw thrown;
+    throw new OperatingError(
+      "data_dir_unusable",
+      "never",
+      `cannot use ${path} as a data directory: ${messageOf(thrown)}`,
+      { cause: thrown, hint: "Choose another with --data-dir." },
+    );
+  }
+  return {
+    path,
+    storePath: join(path, "store.sqlite"),
+    logsDir: makeDir(join(path, "logs")),
+    ownDir: (kind, name) => makeDir(join(path, kind, name)),
+    clusterToken: () => readOrMakeToken(join(path, "cluster-token")),
+  };
+}
+
+/**
+ * Holds `dir` for this process. A holder that is just ending (its supervisor was killed a moment ago)
+ * is waited for, `waitMsMax` at most.
+ */
+export async function lockDir(
+  dir: string,
+  name: string,
+  clock: Clock,
+  waitMsMax: number,
+): Promise<FileLock> {
+  const deadlineMs = clock.nowMs() + waitMsMax;
+  for (;;) {
+    const lock = tryLockFile(join(dir, name));
+    if (lock !== undefined) return lock;
+    if (clock.nowMs() >= deadlineMs) break;
+    await sleep(clock, 100);
+  }
+  throw new OperatingError("data_dir_in_use", "never", `another process is using ${dir}`, {
+    hint: "Stop it first, or choose another directory with --data-dir.",
+  });
+}
+
+function checkLayout(path: string): void {
+  const file = join(path, "LAYOUT");
+  const found = readIfThere(file);
+  if (found === undefined) {
+    writeFileSync(file, `${layoutVersion}\n`);
+    return;
+  }
+  if (Number(found.trim()) === layoutVersion) return;
+  throw new OperatingError(
+    "schema_newer",
+    "never",
+    `${path} has data layout ${JSON.stringify(found.trim())}, and this Capstan knows ${layoutVersion}`,
+    { hint: "Use the Capstan that wrote it, or another directory with --data-dir." },
+  );
+}
+
+function readOrMakeToken(file: string): string {
+  const found = readIfThere(file)?.trim();
+  if (found !== undefined && found !== "") return found;
+  const token = randomSecret();
+  try {
+    // Exclusive: of two processes that start at once, one writes and the other reads.
+    writeFileSync(file, `${token}\n`, { mode: 0o600, flag: found === "" ? "w" : "wx" });
+    chmodSync(file, 0o600);
+    return token;
+  } catch (thrown) {
+    const other = readIfThere(file)?.trim();
+    if (other !== undefined && other !== "") return other;
+    throw new OperatingError("data_dir_unusable", "never", `cannot write ${file}`, {
+      cause: thrown,
+    });
+  }
+}
+
+function makeDir(path: string): string {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  return path;
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (thrown) {
+    if (thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT") return undefined;
+    throw thrown;
+  }
+}

@@ -1,0 +1,21 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { listenError } from "./bind.ts";
+
+/**
+ * A port that nobody uses at the moment. Whoever needs to know its address before it can listen chooses it
+ * so; that another process takes it in between is possible, and then listening fails in the usual way.
+ */
+export async function chooseFreePort(host: string): Promise<number> {
+  const server = createServer();
+  server.listen(0, host);
+  try {
+    await once(server, "listening");
+  } catch (thrown) {
+    throw listenError(thrown, host, 0, "--port");
+  }
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,32 @@
+/** Where this program lies and what it is called, in a clone (`src/`) and in a package (`dist/src/`). */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { assert } from "../kernel/errors.ts";
+
+export interface PackageInfo {
+  readonly root: string;
+  readonly version: string;
+  /** `true`: sources with a dashboard that can be built; `false`: an installed package. */
+  readonly clone: boolean;
+}
+
+let cached: PackageInfo | undefined;
+
+export function packageInfo(): PackageInfo {
+  cached ??= find();
+  return cached;
+}
+
+function find(): PackageInfo {
+  const here = fileURLToPath(import.meta.url);
+  let root = dirname(here);
+  while (!existsSync(join(root, "package.json"))) {
+    assert(dirname(root) !== root, "the program lies inside its package");
+    root = dirname(root);
+  }
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    version: string;
+  };
+  return { root, version, clone: here.endsWith(".ts") };
+}

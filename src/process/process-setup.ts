@@ -1,0 +1,96 @@
+/** What a coordinator, a query-api and a worker do first: directory, secrets, log. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { OperatingError } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { createPinoLogger, type LogLevel, Scrubber } from "../observe/index.ts";
+import { type DataDir, openDataDir } from "./data-dir.ts";
+import { dieOnBug } from "./lifecycle.ts";
+import { readSecretFile, readTokens, type TokenBook } from "./tokens.ts";
+
+/** As the command line gives them. */
+export interface ProcessOptions {
+  readonly dataDir: string;
+  readonly logLevel: LogLevel;
+  readonly logFormat?: "json" | "short";
+  readonly json?: boolean;
+  readonly host: string;
+  readonly clusterTokenFile?: string;
+  readonly clusterCert?: string;
+  readonly clusterKey?: string;
+  readonly clusterCa?: string;
+  readonly tokensFile?: string;
+}
+
+/** PEM texts. */
+export interface ClusterTls {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
+export interface ProcessSetup {
+  readonly dataDir: DataDir;
+  readonly logger: Logger;
+  readonly tokens: TokenBook;
+  readonly clusterToken: string;
+  readonly clusterTls: ClusterTls | undefined;
+}
+
+export function setUpProcess(
+  options: ProcessOptions,
+  processName: string,
+  kind: "controller" | "worker",
+): ProcessSetup {
+  const scrubber = new Scrubber();
+  const dataDir = openDataDir(options.dataDir);
+  const tokens = readTokens(options.tokensFile, process.env.CAPSTAN_TOKENS);
+  const clusterToken = clusterTokenOf(options, dataDir, kind);
+  for (const secret of [clusterToken, ...tokens.secrets()]) scrubber.add(secret);
+  const { stdout, env } = process;
+  const format = options.logFormat ?? (stdout.isTTY && options.json !== true ? "short" : "json");
+  const colour = stdout.isTTY && (env.NO_COLOR ?? "") === "";
+  const level = options.logLevel;
+  const logger = createPinoLogger({ process: processName, level, format, colour, scrubber });
+  dieOnBug(logger);
+  return { dataDir, logger, tokens, clusterToken, clusterTls: readClusterTls(options) };
+}
+
+function clusterTokenOf(
+  { clusterTokenFile }: ProcessOptions,
+  dataDir: DataDir,
+  kind: "controller" | "worker",
+): string {
+  const given =
+    clusterTokenFile === undefined
+      ? process.env.CAPSTAN_CLUSTER_TOKEN
+      : readSecretFile(clusterTokenFile, "--cluster-token-file");
+  const token = given?.trim() ?? "";
+  if (token !== "") return token;
+  // A worker that made up a token would only be refused with it.
+  if (kind === "controller" || existsSync(join(dataDir.path, "cluster-token"))) {
+    return dataDir.clusterToken();
+  }
+  throw new OperatingError("unauthenticated", "never", "a worker needs the cluster's token", {
+    hint: "Set CAPSTAN_CLUSTER_TOKEN or --cluster-token-file to what the coordinator has in .capstan/cluster-token.",
+  });
+}
+
+function readClusterTls(options: ProcessOptions): ClusterTls | undefined {
+  const { clusterCert, clusterKey, clusterCa } = options;
+  if (clusterCert === undefined && clusterKey === undefined && clusterCa === undefined) {
+    return undefined;
+  }
+  if (clusterCert === undefined || clusterKey === undefined || clusterCa === undefined) {
+    throw new OperatingError(
+      "bad_request",
+      "never",
+      "--cluster-cert, --cluster-key and --cluster-ca go together",
+    );
+  }
+  return {
+    cert: readSecretFile(clusterCert, "--cluster-cert"),
+    key: readSecretFile(clusterKey, "--cluster-key"),
+    ca: readSecretFile(clusterCa, "--cluster-ca"),
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * Keeps web pages of other sites away from a server on this machine. A browser that shows such a page can
+ * reach 127.0.0.1, and through a name that resolves there (DNS rebinding) even reads the answers; the
+ * token would not help, since a loopback server has none.
+ *
+ *   RG1  The Host header names this server: a loopback name, the host it is bound or advertised as, or one
+ *        that was allowed. Bound elsewhere than loopback it may be any IP address: those cannot be rebound.
+ *   RG2  A request with an Origin comes from this server's own pages, or from an origin that was allowed.
+ *   RG3  A request that the browser marks as coming from another site is refused, Origin or not: images,
+ *        scripts and the like carry none.
+ */
+import { isIP } from "node:net";
+import { isLoopback } from "./bind.ts";
+
+export interface GuardConfig {
+  readonly bindHost: string;
+  /** Names that people reach this server by, besides the loopback ones. */
+  readonly hosts: readonly string[];
+  /** Origins whose pages may call, as `https://grafana.example.com`. */
+  readonly origins: readonly string[];
+}
+
+export interface GuardedRequest {
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  readonly secFetchSite: string | undefined;
+}
+
+export type Refusal = { readonly message: string; readonly hint: string };
+
+export class RequestGuard {
+  readonly #anyAddress: boolean;
+  readonly #hosts: ReadonlySet<string>;
+  readonly #origins: ReadonlySet<string>;
+
+  constructor(config: GuardConfig) {
+    this.#anyAddress = !isLoopback(config.bindHost);
+    const named = [config.bindHost, ...config.hosts].map((host) => hostNameOf(host) ?? host);
+    this.#hosts = new Set(named.map((host) => host.toLowerCase()));
+    this.#origins = new Set(
+      config.origins.map((origin) => origin.replace(/\/$/, "").toLowerCase()),
+    );
+  }
+
+  /** `undefined`: let it in. */
+  refuse(request: GuardedRequest): Refusal | undefined {
+    const name = hostNameOf(request.host);
+    if (name === undefined || !this.#isOurs(name)) {
+      return {
+        message: `the Host ${JSON.stringify(request.host ?? "")} is not a name of this server`,
+        hint: "Start it with --allow-host NAME if it should be.",
+      };
+    }
+    const { origin } = request;
+    if (origin !== undefined) {
+      if (this.#origins.has(origin.toLowerCase())) return undefined;
+      if (!isSameOrigin(origin, request.host))
+        return foreign(`the origin ${JSON.stringify(origin)}`);
+    }
+    const site = request.secFetchSite;
+    if (site === undefined || site === "same-origin" || site === "none") return undefined;
+    return foreign("a page of another site");
+  }
+
+  #isOurs(name: string): boolean {
+    if (isLoopback(name) || this.#hosts.has(name)) return true;
+    return this.#anyAddress && isIP(name.replace(/^\[|\]$/g, "")) !== 0;
+  }
+}
+
+function foreign(who: string): Refusal {
+  return {
+    message: `requests from ${who} are refused`,
+    hint: "Start it with --allow-origin ORIGIN if pages there should drive this cluster.",
+  };
+}
+
+/** The scheme is left out: a proxy that ends TLS is still the same server. */
+function isSameOrigin(origin: string, host: string | undefined): boolean {
+  const match = /^https?:\/\/([^/]+)$/i.exec(origin);
+  return match?.[1] !== undefined && match[1].toLowerCase() === host?.toLowerCase();
+}
+
+/** The name in `name`, `name:port`, `1.2.3.4:port`, `[::1]:port` or a bare `::1`; lower case, without brackets. */
+function hostNameOf(host: string | undefined): string | undefined {
+  if (host === undefined) return undefined;
+  if (isIP(host) === 6) return host.toLowerCase();
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^\s/@:[\]]+))(?::\d{1,5})?$/i.exec(host);
+  return (match?.[1] ?? match?.[2])?.toLowerCase();
+}

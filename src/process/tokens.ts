@@ -1,0 +1,106 @@
+/**
+ * Who may do what. A token has a role: `read` sees, `operate` also changes. Without any token the process
+ * is open to whoever reaches it, which `checkBind` limits to this machine.
+ *
+ *   TK1  A comparison takes the same time whatever was sent: digests are compared, each with every known one.
+ *   TK2  A token never appears in an error or a log line.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { messageOf, OperatingError } from "../kernel/errors.ts";
+
+export type Role = "read" | "operate";
+
+const tokenLengthMin = 16;
+
+export class TokenBook {
+  readonly #entries: readonly { readonly digest: Buffer; readonly role: Role }[];
+  readonly #secrets: readonly string[];
+  /** One token that may operate, for this process's own calls to itself; `undefined` where there is none. */
+  readonly operateToken: string | undefined;
+
+  constructor(tokens: readonly { readonly role: Role; readonly token: string }[]) {
+    this.#entries = tokens.map(({ role, token }) => ({ role, digest: digestOf(token) }));
+    this.#secrets = tokens.map(({ token }) => token);
+    this.operateToken = tokens.find(({ role }) => role === "operate")?.token;
+  }
+
+  /** For the scrubber alone. */
+  secrets(): readonly string[] {
+    return this.#secrets;
+  }
+
+  get size(): number {
+    return this.#entries.length;
+  }
+
+  /** The strongest role that `token` carries; `undefined`: it is not one of ours. */
+  roleOf(token: string): Role | undefined {
+    const sent = digestOf(token);
+    let role: Role | undefined;
+    for (const entry of this.#entries) {
+      if (timingSafeEqual(entry.digest, sent) && role !== "operate") role = entry.role;
+    }
+    return role;
+  }
+}
+
+/** Whether `sent` is `secret`, in constant time. */
+export function sameSecret(secret: string, sent: string): boolean {
+  return timingSafeEqual(digestOf(secret), digestOf(sent));
+}
+
+/** The token of `Authorization: Bearer TOKEN`. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return /^Bearer +([^\s]+) *$/i.exec(authorization ?? "")?.[1];
+}
+
+/** Reads `role token` lines; `#` starts a comment. `source` is named in errors, the tokens never. */
+export function parseTokens(
+  text: string,
+  source: string,
+): readonly { readonly role: Role; readonly token: string }[] {
+  return text.split(/[\n,]/).flatMap((line, index) => {
+    const words = line.replace(/#.*$/, "").trim();
+    if (words === "") return [];
+    const [role, token, ...rest] = words.split(/\s+/);
+    if ((role !== "read" && role !== "operate") || token === undefined || rest.length > 0) {
+      throw badTokens(source, index, "is not `read TOKEN` or `operate TOKEN`");
+    }
+    if (token.length < tokenLengthMin) {
+      throw badTokens(source, index, `has a token of fewer than ${tokenLengthMin} characters`);
+    }
+    return [{ role, token }];
+  });
+}
+
+/** The tokens of a file and of the environment together. */
+export function readTokens(file: string | undefined, env: string | undefined): TokenBook {
+  const fromEnv = env === undefined ? [] : parseTokens(env, "CAPSTAN_TOKENS");
+  if (file === undefined) return new TokenBook(fromEnv);
+  return new TokenBook([...parseTokens(readSecretFile(file, "--tokens-file"), file), ...fromEnv]);
+}
+
+/** The text of a file that a flag named. */
+export function readSecretFile(file: string, flag: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new OperatingError(
+      "bad_request",
+      "never",
+      `cannot read ${file} (given with ${flag}): ${messageOf(cause)}`,
+      { cause },
+    );
+  }
+}
+
+function badTokens(source: string, index: number, what: string): OperatingError {
+  return new OperatingError("bad_request", "never", `line ${index + 1} of ${source} ${what}`, {
+    hint: "Make a token with: openssl rand -base64 32",
+  });
+}
+
+function digestOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,2 @@
+/** The process that works. */
+export { runWorker } from "./main.ts";

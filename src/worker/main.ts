@@ -1,0 +1,226 @@
+/** A worker: builds the objects, starts them, waits, stops them. What they do is elsewhere. */
+import { availableParallelism, hostname, totalmem } from "node:os";
+import { join } from "node:path";
+import { startControlServer } from "../cluster/index.ts";
+import { assert, OperatingError } from "../kernel/errors.ts";
+import { parseIncarnation, parseWorkerId, type WorkerId } from "../kernel/ids.ts";
+import { realClock } from "../kernel/node/real-clock.ts";
+import { createSystemPrng } from "../kernel/node/system-random.ts";
+import { randomText } from "../kernel/prng.ts";
+import {
+  createWorkerQueryMetrics,
+  FactsReporter,
+  Metrics,
+  startTracing,
+} from "../observe/index.ts";
+import {
+  decideMemoryBytes,
+  hostPort,
+  lockDir,
+  type ProcessOptions,
+  packageInfo,
+  runStopSteps,
+  type StopReason,
+  sameSecret,
+  setUpProcess,
+  stopRequested,
+  tellSupervisor,
+} from "../process/index.ts";
+import {
+  createSqlExecutor,
+  openFsArtifactSpool,
+  startArtifactServer,
+  startEngine,
+} from "../queries/index.ts";
+import { startMonitor } from "./monitor-server.ts";
+import { registerOnce } from "./register-client.ts";
+import { Registration } from "./registration.ts";
+import { WorkerNode } from "./worker-node.ts";
+
+/** As the command line gives them. */
+export interface WorkerOptions extends ProcessOptions {
+  readonly join?: readonly string[];
+  readonly name?: string;
+  readonly advertiseHost?: string;
+  readonly grpcPort: number;
+  readonly dataPort: number;
+  readonly metricsPort: number;
+  readonly slots?: number;
+  readonly memoryLimit?: number;
+  readonly diskLimit?: number;
+  readonly drainTimeout: number;
+}
+
+const clock = realClock;
+const diskBytesDefault = 10 * 1024 ** 3;
+
+/** Resolves when the process was asked to stop and has stopped; throws when the cluster will not have it. */
+export async function runWorker(options: WorkerOptions): Promise<void> {
+  const asked = stopRequested();
+  const workerId = workerIdOf(options.name ?? hostname());
+  const { dataDir, logger, tokens, clusterToken, clusterTls } = setUpProcess(
+    options,
+    workerId,
+    "worker",
+  );
+  const { version } = packageInfo();
+  const prng = createSystemPrng();
+  const incarnation = parseIncarnation(`i-${randomText(prng, 16)}`);
+  assert(incarnation !== undefined, "an incarnation has the form of one");
+  const ownDir = dataDir.ownDir("workers", workerId);
+  const lock = await lockDir(ownDir, "lock", clock, 5_000);
+  const host = options.host;
+  const advertisedHost = options.advertiseHost ?? advertisedOf(host);
+  const slots = options.slots ?? availableParallelism();
+  const tls = clusterTls === undefined ? {} : { tls: clusterTls };
+
+  const spool = await openFsArtifactSpool({
+    baseDir: join(ownDir, "spool"),
+    incarnation,
+    capacityBytes: options.diskLimit ?? diskBytesDefault,
+    clock,
+    logger,
+  });
+  const engine = await startEngine({
+    memoryLimitBytes:
+      options.memoryLimit ?? decideMemoryBytes("worker", { totalBytes: totalmem(), workers: 1 }),
+    threads: availableParallelism(),
+    spoolDir: spool.writeDir,
+    connections: slots,
+    clock,
+    logger,
+  });
+  const metrics = new Metrics({ process: "worker", version });
+  const tracing = await startTracing({
+    serviceName: "capstan-worker",
+    instance: workerId,
+    version,
+    env: process.env,
+  });
+  const artifacts = await startArtifactServer({
+    host,
+    port: options.dataPort,
+    token: clusterToken,
+    spool,
+    logger,
+    ...tls,
+  });
+  const scheme = clusterTls === undefined ? "http" : "https";
+  const dataUrl = `${scheme}://${hostPort(advertisedHost, artifacts.port)}`;
+
+  const ended = Promise.withResolvers<StopReason | OperatingError>();
+  const registration = new Registration(
+    clock,
+    async () => {
+      const config = { urls: joinUrls(options), clusterToken, clock, timeoutMs: 5_000 };
+      await registerOnce(config, {
+        worker_id: workerId,
+        host_name: advertisedHost,
+        grpc_port: control.port,
+        data_port: artifacts.port,
+        capacity: slots,
+        incarnation,
+        software_version: version,
+      });
+    },
+    (hopeless) => ended.resolve(hopeless),
+  );
+  const node = new WorkerNode({
+    clock,
+    prng,
+    logger,
+    workerId,
+    incarnation,
+    softwareVersion: version,
+    capacity: slots,
+    executor: tracing.traceExecutor(createSqlExecutor(engine)),
+    spool,
+    dataUrl: () => dataUrl,
+    limits: { slots },
+    observer: createWorkerQueryMetrics(metrics),
+    onDropped: () => ended.resolve("dropped"),
+    ...(options.join === undefined ? {} : { register: () => registration.attempt() }),
+  });
+  const control = await startControlServer({
+    host,
+    port: options.grpcPort,
+    token: clusterToken,
+    accept: node.accept,
+    clock,
+    logger,
+    ...tls,
+  });
+  const monitor = await startMonitor({
+    host,
+    port: options.metricsPort,
+    hosts: [advertisedHost],
+    metrics,
+    ready: () =>
+      node.registered
+        ? { ready: true }
+        : { ready: false, reason: "not registered with a coordinator" },
+    mayRead: (token) => sameSecret(clusterToken, token) || tokens.roleOf(token) !== undefined,
+  });
+  const facts = new FactsReporter(clock, node.endpoint, {
+    counts: () => node.manager.counts(),
+    spool: () => spool.usage(),
+  });
+  facts.start();
+  node.start();
+  logger.info(
+    { worker_id: workerId, incarnation, grpc_port: control.port, data_url: dataUrl, version },
+    "listening",
+  );
+  await tellSupervisor({ kind: "ready", url: `http://${hostPort(host, monitor.port)}` });
+
+  asked.then(ended.resolve, ended.reject);
+  const reason = await ended.promise;
+  const failed = reason instanceof OperatingError;
+  logger.info({ reason: failed ? reason.code : reason }, "stopping");
+  // Nobody fetches what a worker without a supervisor, or without a cluster, would still finish.
+  const drainMs = reason === "SIGTERM" || reason === "SIGINT" ? options.drainTimeout * 1000 : 0;
+  await runStopSteps(
+    [
+      {
+        name: "drain",
+        timeoutMs: drainMs + 1_000,
+        run: async () => void (await node.drain(drainMs)),
+      },
+      { name: "close sessions", timeoutMs: 2_000, run: () => node.stop() },
+      { name: "close control server", timeoutMs: 2_000, run: () => control.close() },
+      { name: "close artifact server", timeoutMs: 2_000, run: () => artifacts.close() },
+      { name: "close monitor", timeoutMs: 1_000, run: () => monitor.close() },
+      { name: "close engine", timeoutMs: 2_000, run: () => engine.close() },
+      { name: "delete spool", timeoutMs: 2_000, run: () => spool.close() },
+      { name: "send spans", timeoutMs: 2_000, run: () => tracing.close() },
+    ],
+    clock,
+    logger,
+  );
+  facts.stop();
+  lock.release();
+  logger.info({}, "stopped");
+  if (failed) throw reason;
+}
+
+function workerIdOf(text: string): WorkerId {
+  const workerId = parseWorkerId(text.toLowerCase().replace(/\..*$/, ""));
+  if (workerId !== undefined) return workerId;
+  throw new OperatingError(
+    "bad_request",
+    "never",
+    `${JSON.stringify(text)} is not a worker's name`,
+    {
+      hint: "Lower-case letters, digits and hyphens, 63 at most; choose one with --name.",
+    },
+  );
+}
+
+function joinUrls({ join: urls = [] }: WorkerOptions): readonly string[] {
+  return urls.map((url) => url.replace(/\/$/, ""));
+}
+
+/** Bound to every address, the machine's name is the one that coordinators can use. */
+function advertisedOf(host: string): string {
+  return host === "0.0.0.0" || host === "::" ? hostname() : host;
+}

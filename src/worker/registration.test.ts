@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, request as httpRequest, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, test } from "node:test";
+import type { Clock } from "../kernel/clock.ts";
+import { OperatingError } from "../kernel/errors.ts";
+import { realClock } from "../kernel/node/real-clock.ts";
+import { Metrics } from "../observe/index.ts";
+import { startMonitor } from "./monitor-server.ts";
+import { registerOnce } from "./register-client.ts";
+import { Registration } from "./registration.ts";
+
+const servers: Server[] = [];
+after(() => {
+  for (const server of servers) server.close();
+});
+
+async function coordinator(
+  status: number,
+  body: unknown,
+): Promise<{ url: string; asked: string[] }> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url} ${request.headers.authorization}`);
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify(body));
+  });
+  servers.push(server);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+const config = { clusterToken: "secret", clock: realClock, timeoutMs: 2_000 };
+
+test("[PR6] a worker follows a standby's word to the coordinator that leads", async () => {
+  const leader = await coordinator(200, {});
+  const standby = await coordinator(503, {
+    code: "not_leader",
+    message: "m",
+    hint: `Ask ${leader.url}`,
+  });
+  await registerOnce({ ...config, urls: [standby.url] }, {});
+  assert.deepEqual(leader.asked, ["POST /api/v1/workers Bearer secret"]);
+});
+
+test("[PR6] a coordinator that does not answer is passed over", async () => {
+  const leader = await coordinator(200, {});
+  await registerOnce({ ...config, urls: ["http://127.0.0.1:1", leader.url] }, {});
+  assert.equal(leader.asked.length, 1);
+});
+
+test("[PR6] a refusal is thrown as it was said", async () => {
+  const taken = await coordinator(409, {
+    code: "worker_name_taken",
+    message: "the name is taken",
+    hint: "h",
+  });
+  await assert.rejects(registerOnce({ ...config, urls: [taken.url] }, {}), {
+    code: "worker_name_taken",
+    message: "the name is taken",
+    hint: "h",
+  });
+  await assert.rejects(registerOnce({ ...config, urls: ["http://127.0.0.1:1"] }, {}), {
+    code: "worker_unreachable",
+  });
+});
+
+test("[PR7] a wrong token ends the worker at once, a taken name after a while, an absent coordinator never", async () => {
+  let nowMs = 0;
+  const clock: Clock = { ...realClock, nowMs: () => nowMs };
+  const outcomes: string[] = [];
+  let code: OperatingError["code"] = "worker_unreachable";
+  const registration = new Registration(
+    clock,
+    async () => {
+      throw new OperatingError(code, "never", "no");
+    },
+    (hopeless) => outcomes.push(hopeless.code),
+  );
+  const attempt = async (): Promise<void> => {
+    await assert.rejects(registration.attempt(), { code });
+  };
+  for (nowMs = 0; nowMs < 600_000; nowMs += 5_000) await attempt();
+  assert.deepEqual(outcomes, []);
+  code = "worker_name_taken";
+  await attempt();
+  nowMs += 9_999;
+  await attempt();
+  assert.deepEqual(outcomes, []);
+  nowMs += 1;
+  await attempt();
+  assert.deepEqual(outcomes, ["worker_name_taken"]);
+  code = "unauthenticated";
+  await attempt();
+  assert.deepEqual(outcomes, ["worker_name_taken", "unauthenticated"]);
+});
+
+test("[PR8] a worker's monitor answers this machine, and asks others for a token", async () => {
+  const metrics = new Metrics({ process: "worker", version: "1" });
+  const base = {
+    port: 0,
+    hosts: [],
+    metrics,
+    ready: () => ({ ready: false, reason: "not yet" }),
+    mayRead: (token: string) => token === "good",
+  };
+  const local = await startMonitor({ ...base, host: "127.0.0.1" });
+  const wide = await startMonitor({ ...base, host: "0.0.0.0" });
+  const get = async (port: number, path: string, headers: Record<string, string> = {}) => {
+    const request = httpRequest({ port, path, host: "127.0.0.1", headers });
+    request.end();
+    const [response] = await once(request, "response");
+    response.resume();
+    return response.statusCode;
+  };
+  assert.equal(await get(local.port, "/healthz"), 200);
+  assert.equal(await get(local.port, "/readyz"), 503);
+  assert.equal(await get(local.port, "/metrics"), 200);
+  assert.equal(await get(local.port, "/nothing"), 404);
+  assert.equal(await get(local.port, "/metrics", { host: "evil.example" }), 403);
+  assert.equal(await get(local.port, "/metrics", { origin: "https://evil.example" }), 403);
+  assert.equal(await get(wide.port, "/healthz"), 200);
+  assert.equal(await get(wide.port, "/metrics"), 401);
+  assert.equal(await get(wide.port, "/metrics", { authorization: "Bearer bad" }), 401);
+  assert.equal(await get(wide.port, "/metrics", { authorization: "Bearer good" }), 200);
+  await Promise.all([local.close(), wide.close()]);
+});

@@ -1,0 +1,402 @@
+/**
+ * Real processes for tests and benchmarks: a cluster by `capstan up`, single processes, the command line, and
+ * what to ask them. Everything lives in a temporary directory and on ports of the system's choice, and ends
+ * with whoever started it.
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+const root = join(import.meta.dirname, "..", "..");
+const launcher = join(root, "bin", "capstan.js");
+
+/** What `capstan up --json` says, line by line. */
+export interface UpEvent {
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+export interface ClusterOptions {
+  readonly workers?: number;
+  /** A Postgres URL; SQLite in the data directory unless given. */
+  readonly store?: string;
+  /** Kept after `stop` when given; a temporary one otherwise. */
+  readonly dataDir?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Of the first start, which may build the dashboard. */
+  readonly startMsMax?: number;
+}
+
+/** A `capstan up` and its children. */
+export class Cluster {
+  readonly dataDir: string;
+  readonly events: UpEvent[] = [];
+  /** What it printed besides events. */
+  stderr = "";
+  readonly #process: ChildProcess;
+  readonly #keepDir: boolean;
+  readonly #exited: Promise<number>;
+
+  constructor(process: ChildProcess, dataDir: string, keepDir: boolean) {
+    this.#process = process;
+    this.dataDir = dataDir;
+    this.#keepDir = keepDir;
+    this.#exited = once(process, "exit").then(
+      ([code, signal]) => code ?? (signal === null ? 1 : 128),
+    );
+    assert(process.stdout !== null && process.stderr !== null);
+    createInterface({ input: process.stdout }).on("line", (line) => {
+      if (line.startsWith("{")) this.events.push(JSON.parse(line) as UpEvent);
+    });
+    process.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr = `${this.stderr}${text}`.slice(-100_000);
+    });
+  }
+
+  get url(): string {
+    return this.#upFile().url;
+  }
+
+  get exited(): Promise<number> {
+    return this.#exited;
+  }
+
+  /** `up`, `coordinator`, `worker-1`, … */
+  pid(name: string): number {
+    const pid = name === "up" ? this.#process.pid : this.#upFile().processes[name]?.pid;
+    assert(pid !== undefined, `there is no process ${name}`);
+    return pid;
+  }
+
+  pids(): Readonly<Record<string, number>> {
+    const names = Object.keys(this.#upFile().processes);
+    return Object.fromEntries(["up", ...names].map((name) => [name, this.pid(name)]));
+  }
+
+  /** Where a worker answers /healthz, /readyz and /metrics. */
+  monitorUrl(name: string): string {
+    const url = this.#upFile().processes[name]?.url;
+    assert(url !== undefined, `${name} is not ready`);
+    return url;
+  }
+
+  kill(name: string, signal: NodeJS.Signals): void {
+    process.kill(this.pid(name), signal);
+  }
+
+  log(name: string): string {
+    return readFileSync(join(this.dataDir, "logs", `${name}.log`), "utf8");
+  }
+
+  clusterToken(): string {
+    return readFileSync(join(this.dataDir, "cluster-token"), "utf8").trim();
+  }
+
+  async waitForEvent(
+    matches: (event: UpEvent) => boolean,
+    what: string,
+    waitMsMax = 20_000,
+  ): Promise<UpEvent> {
+    return await waitFor(what, () => this.events.find(matches), waitMsMax);
+  }
+
+  /** Resolves when every one of the cluster's workers is in the state. */
+  async waitForWorkers(state: string, names: readonly string[], waitMsMax = 20_000): Promise<void> {
+    await waitFor(
+      `${names.join(", ")} to be ${state}`,
+      async () => {
+        const workers = await listWorkers(this.url).catch(() => []);
+        return names.every((name) =>
+          workers.some((worker) => worker.worker_id === name && worker.state === state),
+        )
+          ? true
+          : undefined;
+      },
+      waitMsMax,
+    );
+  }
+
+  /** Ctrl-C, and what `up` exits with. */
+  async stop(): Promise<number> {
+    const gone = this.#process.exitCode !== null || this.#process.signalCode !== null;
+    if (!gone) this.#process.kill("SIGINT");
+    const code = await this.#exited;
+    if (!this.#keepDir) removeDir(this.dataDir);
+    return code;
+  }
+
+  #upFile(): { url: string; processes: Record<string, { pid: number; url?: string }> } {
+    return JSON.parse(readFileSync(join(this.dataDir, "up.json"), "utf8"));
+  }
+}
+
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const dataDir = options.dataDir ?? makeDir();
+  const args = [
+    ...["up", "--json", "--port", "0", "--data-dir", dataDir],
+    ...["--workers", String(options.workers ?? 2)],
+    ...(options.args ?? []),
+  ];
+  const env = {
+    ...options.env,
+    ...(options.store === undefined ? {} : { CAPSTAN_STORE: options.store }),
+  };
+  const cluster = new Cluster(spawnCapstan(args, env), dataDir, options.dataDir !== undefined);
+  const failed = cluster.exited.then((code) => {
+    throw new Error(`capstan up exited with ${code}: ${cluster.stderr}`);
+  });
+  failed.catch(() => undefined); // Looked at only until it is up.
+  const up = cluster.waitForEvent(
+    ({ event }) => event === "up",
+    "up",
+    options.startMsMax ?? 60_000,
+  );
+  await Promise.race([up, failed]);
+  return cluster;
+}
+
+/** A process started apart: `coordinator`, `query-api`, `worker`. */
+export class CapstanProcess {
+  output = "";
+  readonly #process: ChildProcess;
+  readonly #exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+
+  constructor(process: ChildProcess) {
+    this.#process = process;
+    this.#exited = once(process, "exit").then(([code, signal]) => ({ code, signal }));
+    for (const stream of [process.stdout, process.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        this.output = `${this.output}${text}`.slice(-1_000_000);
+      });
+    }
+  }
+
+  get pid(): number {
+    assert(this.#process.pid !== undefined);
+    return this.#process.pid;
+  }
+
+  get exited(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+    return this.#exited;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
+  }
+
+  /** The URL of its "listening" line. */
+  async url(): Promise<string> {
+    return await waitFor(
+      "the process to listen",
+      () => /"url":"(http[^"]+)"/.exec(this.output)?.[1],
+      20_000,
+      () => this.output,
+    );
+  }
+
+  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
+    if (this.#process.exitCode === null && this.#process.signalCode === null) {
+      this.#process.kill(signal);
+    }
+    return (await this.#exited).code;
+  }
+}
+
+export function startProcess(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): CapstanProcess {
+  return new CapstanProcess(spawnCapstan(args, env));
+}
+
+export interface CliResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command to its end. */
+export async function runCli(
+  args: readonly string[],
+  options: { readonly env?: Readonly<Record<string, string>>; readonly input?: string } = {},
+): Promise<CliResult> {
+  const child = spawn(process.execPath, [launcher, ...args], {
+    env: cleanEnv(options.env ?? {}),
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  child.stdin.end(options.input ?? "");
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout, stderr };
+}
+
+export interface HttpOptions {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export async function http(url: string, options: HttpOptions = {}): Promise<Response> {
+  return await fetch(url, {
+    method: options.method ?? "GET",
+    headers: {
+      ...(options.body === undefined ? {} : { "content-type": "application/json" }),
+      ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+      ...options.headers,
+    },
+    ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
+}
+
+export async function getJson<T>(url: string, options: HttpOptions = {}): Promise<T> {
+  const response = await http(url, options);
+  assert.equal(response.status, 200, `${url} answered ${response.status}`);
+  return (await response.json()) as T;
+}
+
+export interface Worker {
+  readonly worker_id: string;
+  readonly state: string;
+  readonly state_reason: string;
+  readonly draining: boolean;
+  readonly drain_requested: boolean;
+  readonly accepting_work: boolean;
+  readonly incarnation: string;
+  readonly data_port: number;
+  readonly live: {
+    readonly session: boolean;
+    readonly facts: Readonly<Record<string, string>>;
+  } | null;
+}
+
+export async function listWorkers(url: string): Promise<readonly Worker[]> {
+  const { items } = await getJson<{ items: readonly Worker[] }>(`${url}/api/v1/workers`);
+  return items;
+}
+
+export interface QueryRecord {
+  readonly query_id: string;
+  readonly text: string;
+  readonly state: string;
+  readonly worker_id: string | null;
+  readonly attempts: number;
+}
+
+export async function listQueries(url: string): Promise<readonly QueryRecord[]> {
+  const { items } = await getJson<{ items: readonly QueryRecord[] }>(`${url}/api/v1/queries`);
+  return items;
+}
+
+export interface SqlAnswer {
+  readonly status: number;
+  readonly queryId: string | null;
+  readonly rows: readonly (readonly unknown[])[];
+  readonly summary: { readonly row_count: number; readonly worker_id: string } | undefined;
+  /** Before the first byte or in the last line. */
+  readonly error: { readonly code: string; readonly message: string } | undefined;
+}
+
+/** Runs a statement through the API and reads all of it. */
+export async function sql(
+  url: string,
+  text: string,
+  options: HttpOptions = {},
+): Promise<SqlAnswer> {
+  const response = await http(`${url}/api/v1/sql`, {
+    method: "POST",
+    body: { sql: text },
+    ...options,
+  });
+  const body = await response.text();
+  const queryId = response.headers.get("x-capstan-query-id");
+  if (response.status !== 200) {
+    return {
+      status: response.status,
+      queryId,
+      rows: [],
+      summary: undefined,
+      error: JSON.parse(body),
+    };
+  }
+  const lines = body
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const trailer = lines.at(-1) as Pick<SqlAnswer, "summary" | "error">;
+  const rows = lines.filter((line) => Array.isArray(line)) as unknown[][];
+  return { status: 200, queryId, rows, summary: trailer.summary, error: trailer.error };
+}
+
+/** Asks until there is an answer, every 20 ms. */
+export async function waitFor<T>(
+  what: string,
+  ask: () => T | undefined | Promise<T | undefined>,
+  waitMsMax = 20_000,
+  explain: () => string = () => "",
+): Promise<T> {
+  const deadlineMs = performance.now() + waitMsMax;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (performance.now() > deadlineMs) {
+      throw new Error(`waited ${waitMsMax} ms for ${what} ${explain()}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  try {
+    // A process that ended and was not waited for yet is no longer alive.
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return process.platform !== "linux";
+  }
+}
+
+export function makeDir(): string {
+  return mkdtempSync(join(tmpdir(), "capstan-e2e-"));
+}
+
+export function removeDir(dir: string): void {
+  rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+}
+
+/** The channel makes it end with us, whatever happens to us. */
+function spawnCapstan(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): ChildProcess {
+  return spawn(process.execPath, [launcher, ...args], {
+    env: cleanEnv({ ...env, CAPSTAN_LAUNCHED: "1" }),
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+}
+
+/** Nothing of the caller's own Capstan leaks in. */
+function cleanEnv(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(CAPSTAN_|OTEL_|NODE_TEST)/.test(name),
+  );
+  return { ...Object.fromEntries(inherited), ...env };
+}

@@ -1,0 +1,142 @@
+/** Who does not get in. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import {
+  type Cluster,
+  http,
+  type listWorkers,
+  makeDir,
+  removeDir,
+  runCli,
+  startCluster,
+  startProcess,
+} from "./harness.ts";
+
+const readToken = "read-0123456789abcdef";
+const operateToken = "operate-0123456789abcdef";
+
+let dir: string;
+let cluster: Cluster;
+let url: string;
+before(async () => {
+  dir = makeDir();
+  const tokensFile = join(dir, "tokens");
+  writeFileSync(tokensFile, `read ${readToken}\noperate ${operateToken}\n`, { mode: 0o600 });
+  cluster = await startCluster({ dataDir: dir, workers: 1, args: ["--tokens-file", tokensFile] });
+  url = cluster.url;
+});
+after(async () => {
+  await cluster.stop();
+  removeDir(dir);
+});
+
+test("[CM1] the command line says when a token is missing, unknown or not enough", async () => {
+  const as = async (token: string | undefined, ...args: string[]) =>
+    await runCli([...args, "--url", url], {
+      env: token === undefined ? {} : { CAPSTAN_TOKEN: token },
+    });
+  const missing = await as(undefined, "status");
+  assert.equal(missing.code, 4);
+  assert.match(missing.stderr, /a token is needed[\s\S]*CAPSTAN_TOKEN/);
+  assert.equal((await as("wrong-0123456789abcdef", "status")).code, 4);
+  assert.equal((await as(readToken, "status")).code, 0);
+  assert.equal((await as(readToken, "sql", "-c", "SELECT 1")).code, 0);
+  assert.equal((await as(readToken, "workers", "drain", "worker-1")).code, 4);
+  assert.equal((await as(operateToken, "workers", "drain", "worker-1")).code, 0);
+  assert.equal((await as(operateToken, "workers", "undrain", "worker-1")).code, 0);
+});
+
+test("[AP10] [AP11] a page elsewhere gets nothing from a running coordinator", async () => {
+  const status = async (headers: Record<string, string>): Promise<number> => {
+    const request = httpRequest(`${url}/api/v1/status`, { headers });
+    request.end();
+    const [response] = await once(request, "response");
+    response.resume();
+    return response.statusCode;
+  };
+  const authorization = `Bearer ${operateToken}`;
+  assert.equal(await status({ authorization }), 200);
+  assert.equal(await status({ authorization, host: "evil.example" }), 403);
+  assert.equal(await status({ authorization, origin: "https://evil.example" }), 403);
+});
+
+test("an artifact is not served without the cluster's token", async () => {
+  const { items } = (await (await http(`${url}/api/v1/workers`, { token: readToken })).json()) as {
+    items: Awaited<ReturnType<typeof listWorkers>>;
+  };
+  const base = `http://127.0.0.1:${items[0]?.data_port}/artifacts/anything`;
+  assert.equal((await http(base)).status, 401);
+  assert.equal((await http(base, { token: operateToken })).status, 401);
+  assert.equal((await http(base, { token: `${cluster.clusterToken()}x` })).status, 401);
+  assert.equal((await http(base, { token: cluster.clusterToken() })).status, 404);
+});
+
+const workerArgs = (name: string, dataDir: string): string[] => [
+  ...["worker", "--join", url, "--name", name, "--data-dir", dataDir, "--log-format", "json"],
+];
+
+test("a worker with the wrong cluster token is refused and says why", async () => {
+  const own = makeDir();
+  const wrong = await runCli(workerArgs("impostor", own), {
+    env: { CAPSTAN_CLUSTER_TOKEN: "not-the-token-of-this-cluster" },
+  });
+  assert.equal(wrong.code, 4);
+  assert.match(wrong.stderr, /this token is not known here/);
+  const none = await runCli(workerArgs("impostor", own));
+  assert.equal(none.code, 4);
+  assert.match(none.stderr, /a worker needs the cluster's token/);
+  assert.ok(!`${wrong.stdout}${wrong.stderr}`.includes("not-the-token-of-this-cluster"));
+  removeDir(own);
+});
+
+test("of two workers with one name the second is refused, and the first goes on", async () => {
+  const own = makeDir();
+  const second = startProcess(workerArgs("worker-1", own), {
+    CAPSTAN_CLUSTER_TOKEN: cluster.clusterToken(),
+  });
+  const { code } = await second.exited;
+  assert.equal(code, 1);
+  assert.match(second.output, /worker-1/);
+  assert.match(second.output, /error: /);
+  const answer = await http(`${url}/api/v1/sql`, {
+    method: "POST",
+    body: { sql: "SELECT 1" },
+    token: readToken,
+  });
+  assert.equal(answer.status, 200);
+  await answer.text();
+  const same = await runCli(workerArgs("worker-1", dir), {
+    env: { CAPSTAN_CLUSTER_TOKEN: cluster.clusterToken() },
+  });
+  assert.equal(same.code, 1);
+  assert.match(same.stderr, /another process is using/);
+  removeDir(own);
+});
+
+test("[AP5] binding elsewhere than loopback needs tokens", async () => {
+  const own = makeDir();
+  for (const command of ["up", "coordinator", "query-api"]) {
+    const refused = await runCli([command, "--host", "0.0.0.0", "--port", "0", "--data-dir", own]);
+    assert.equal(refused.code, 1, command);
+    assert.match(
+      refused.stderr,
+      /^error: refusing to bind the API to 0\.0\.0\.0 without tokens/,
+      command,
+    );
+  }
+  removeDir(own);
+});
+
+test("[OB2] [AP13] no log contains a token", () => {
+  for (const name of ["coordinator", "worker-1"]) {
+    const log = cluster.log(name);
+    assert.ok(log.includes('"msg"'));
+    for (const secret of [readToken, operateToken, cluster.clusterToken()]) {
+      assert.ok(!log.includes(secret), `${name} logged a secret`);
+    }
+  }
+});
