@@ -1,0 +1,56 @@
+/**
+ * Requests to the API that served this page. The token, where one is needed, lives in session storage:
+ * it is gone with the tab, and is sent as a header only, never in an address.
+ */
+const tokenKey = "capstan-token";
+
+/** The API refused, or could not be reached (`code` is then `unreachable`). Both are shown to people. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly code: string;
+  readonly status: number;
+  readonly hint: string | undefined;
+
+  constructor(code: string, message: string, status: number, hint?: string) {
+    super(message);
+    this.code = code;
+    this.status = status;
+    this.hint = hint;
+  }
+}
+
+export function storedToken(): string | undefined {
+  return sessionStorage.getItem(tokenKey) ?? undefined;
+}
+
+export function storeToken(token: string): void {
+  sessionStorage.setItem(tokenKey, token);
+}
+
+/** Resolves with a response whose status is a success; throws `ApiError` for everything else. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  const token = storedToken();
+  if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+  let response: Response;
+  try {
+    response = await fetch(path, { ...init, headers, cache: "no-store" });
+  } catch (error) {
+    if (init.signal?.aborted === true) throw error;
+    throw new ApiError("unreachable", "The coordinator does not answer.", 0, "Is it running?");
+  }
+  if (!response.ok) throw await errorOf(response);
+  return response;
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const body = (await response.json().catch(() => ({}))) as Partial<
+    Record<"code" | "message" | "hint", string>
+  >;
+  return new ApiError(
+    body.code ?? "http_error",
+    body.message ?? `The API answered ${response.status} ${response.statusText}.`,
+    response.status,
+    body.hint,
+  );
+}

@@ -1,0 +1,20 @@
+/** One word for how a worker is, from its state and its admission flags. Used by every page. */
+import type { WorkerRow } from "./types.ts";
+
+export type Condition = "active" | "draining" | "unreachable";
+export type Admission = "accepting" | "full" | "draining" | "none";
+
+export function conditionOf(row: WorkerRow): Condition {
+  if (row.state === "UNREACHABLE") return "unreachable";
+  return row.draining || row.drain_requested ? "draining" : "active";
+}
+
+export function admissionOf(row: WorkerRow): Admission {
+  if (row.state === "UNREACHABLE") return "none";
+  if (row.draining || row.drain_requested) return "draining";
+  return row.accepting_work ? "accepting" : "full";
+}
+
+export function addressOf(row: WorkerRow): string {
+  return `${row.host_name}:${row.grpc_port}`;
+}

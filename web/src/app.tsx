@@ -1,0 +1,58 @@
+/** Builds the page's objects and hands them down; the pages themselves are in `pages/`. */
+import { MantineProvider } from "@mantine/core";
+import { MutationCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { createBrowserRouter, RouterProvider } from "react-router";
+import { Cluster, ClusterContext } from "./api/cluster.ts";
+import { ApiError } from "./api/http.ts";
+import { SqlSession, SqlSessionContext } from "./api/sql-session.ts";
+import { NotFound, PageCrashed } from "./components/page-errors.tsx";
+import { PageLoading } from "./components/page-loading.tsx";
+import { Shell } from "./components/shell.tsx";
+import { ToastsProvider } from "./components/toasts.tsx";
+import { pages } from "./pages/index.ts";
+import { colorSchemeManager, cssVariables, theme } from "./theme/theme.ts";
+
+const cluster = new Cluster();
+cluster.start();
+
+const sqlSession = new SqlSession(() => cluster.wantToken());
+
+const queryClient = new QueryClient({
+  mutationCache: new MutationCache({
+    onError: (error) => {
+      if (error instanceof ApiError && error.status === 401) cluster.wantToken();
+    },
+  }),
+});
+
+const router = createBrowserRouter([
+  {
+    Component: Shell,
+    HydrateFallback: PageLoading,
+    children: [
+      ...pages.map(({ path, load }) => ({ path, lazy: load, ErrorBoundary: PageCrashed })),
+      { path: "*", Component: NotFound },
+    ],
+  },
+]);
+
+export function App() {
+  return (
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={cssVariables}
+      colorSchemeManager={colorSchemeManager}
+      defaultColorScheme="auto"
+    >
+      <QueryClientProvider client={queryClient}>
+        <ClusterContext value={cluster}>
+          <SqlSessionContext value={sqlSession}>
+            <ToastsProvider>
+              <RouterProvider router={router} />
+            </ToastsProvider>
+          </SqlSessionContext>
+        </ClusterContext>
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}

@@ -1,0 +1,11 @@
+/** While a page's code is on its way. */
+import { Loader } from "@mantine/core";
+
+export function PageLoading() {
+  return (
+    <div className="empty" role="status">
+      <Loader size="sm" />
+      Loading…
+    </div>
+  );
+}

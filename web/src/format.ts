@@ -1,0 +1,77 @@
+/** Numbers and times as people read them. Every function takes "nothing known" and answers with a dash. */
+export const unknown = "–";
+
+type Known = number | null | undefined;
+
+const integer = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+export function formatCount(count: Known): string {
+  return isKnown(count) ? integer.format(count) : unknown;
+}
+
+export function formatBytes(bytes: Known): string {
+  if (!isKnown(bytes)) return unknown;
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let amount = bytes;
+  let unit = 0;
+  while (amount >= 1024 && unit < units.length - 1) {
+    amount /= 1024;
+    unit += 1;
+  }
+  return `${amount.toFixed(unit === 0 || amount >= 100 ? 0 : 1)} ${units[unit]}`;
+}
+
+export function formatPercent(ratio: Known): string {
+  return isKnown(ratio) ? `${Math.round(ratio * 100)} %` : unknown;
+}
+
+export function formatDuration(ms: Known): string {
+  if (!isKnown(ms)) return unknown;
+  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  const seconds = Math.floor(ms / 1_000);
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 1_440) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const hours = Math.floor(minutes / 60);
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** Whole seconds: a fraction would only flicker. */
+export function formatUptime(ms: Known): string {
+  return isKnown(ms) && ms < 60_000 ? `${Math.floor(ms / 1_000)} s` : formatDuration(ms);
+}
+
+export function formatAgo(ms: Known): string {
+  if (!isKnown(ms)) return unknown;
+  if (ms < 10_000) return `${(Math.max(0, ms) / 1_000).toFixed(1)} s ago`;
+  if (ms < 60_000) return `${Math.round(ms / 1_000)} s ago`;
+  return `${formatDuration(ms)} ago`;
+}
+
+export function formatClock(atMs: number): string {
+  return new Date(atMs).toLocaleTimeString("en-GB");
+}
+
+export function formatMoment(atMs: number): string {
+  return new Date(atMs).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+}
+
+/** A fact reported by a worker: numbers arrive as text. */
+export function factNumber(
+  facts: Readonly<Record<string, string>> | undefined,
+  name: string,
+): number | undefined {
+  const text = facts?.[name];
+  const value = text === undefined || text === "" ? Number.NaN : Number(text);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+export function plural(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function isKnown(value: Known): value is number {
+  return value !== null && value !== undefined && Number.isFinite(value);
+}

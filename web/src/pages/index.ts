@@ -1,0 +1,35 @@
+/**
+ * The dashboard's pages. A new one is a line here and a folder beside: navigation, shortcuts and routes
+ * follow, and its code is loaded when somebody goes there.
+ */
+import { IconLayoutDashboard, IconServer2 } from "@tabler/icons-react";
+import type { ComponentType } from "react";
+
+export interface Page {
+  readonly title: string;
+  readonly href: string;
+  /** What the router matches; parameters come after `href`. */
+  readonly path: string;
+  readonly keys: string;
+  readonly icon: ComponentType<{ size?: number; stroke?: number }>;
+  readonly load: () => Promise<{ readonly Component: ComponentType }>;
+}
+
+export const pages: readonly Page[] = [
+  {
+    title: "Overview",
+    href: "/",
+    path: "/",
+    keys: "g o",
+    icon: IconLayoutDashboard,
+    load: () => import("./overview/overview-page.tsx"),
+  },
+  {
+    title: "Workers",
+    href: "/workers",
+    path: "/workers/:workerId?",
+    keys: "g w",
+    icon: IconServer2,
+    load: () => import("./workers/workers-page.tsx"),
+  },
+];

@@ -1,0 +1,20 @@
+/** Whether a worker takes work; who decided that it does not is in the tooltip. */
+import type { Worker } from "../../api/types.ts";
+import { admissionOf } from "../../api/worker-condition.ts";
+
+export function AdmissionText({ worker }: { readonly worker: Worker }) {
+  switch (admissionOf(worker)) {
+    case "accepting":
+      return "Accepting";
+    case "full":
+      return <span title="All its slots and its queue are taken.">Full</span>;
+    case "draining":
+      return (
+        <span title={worker.drain_requested ? "An operator asked for it." : "It is shutting down."}>
+          Draining
+        </span>
+      );
+    case "none":
+      return <span className="dim">None</span>;
+  }
+}
