@@ -1,0 +1,183 @@
+/**
+ * What each controller can know about each worker: from the frames that reached it, as the network saw
+ * them. The controllers' own opinion is what is being checked, so it is not asked.
+ *
+ *   I3   Work is sent only to a worker that, as far as its controller can know, answers and does not drain.
+ *   I10  A frame of an older session makes its receiver do nothing.
+ *   I11  A worker welcomes no coordinator whose lease is older than one that it has welcomed.
+ */
+import type { Admission, ControllerFrame, Envelope, WorkerFrame } from "../../src/cluster/core/index.ts";
+import type { Life } from "../engine/life.ts";
+import type { NetworkProbe } from "../world/network.ts";
+import type { Counters } from "./counters.ts";
+import type { Verdict } from "./verdict.ts";
+
+type AnyFrame = ControllerFrame | WorkerFrame;
+type Hello = Extract<ControllerFrame, { kind: "hello" }>;
+
+interface Knowledge {
+  lastAnswerMs: number;
+  incarnation: string;
+  epoch: number;
+  admission: Admission;
+}
+
+interface WorkerSide {
+  newestLease: number;
+  /** The last hello of each controller, until it is answered. */
+  readonly hellos: Map<string, Hello>;
+}
+
+/** `3 s + deadline − RTT`, as session-timing.ts derives it, with its deadline's spread. */
+export const detectionMsMax = 3_500;
+/** For clocks that drift apart, and for the moment at which a timer fires. */
+export const clockSlackMs = 50;
+
+export class SessionKnowledge implements NetworkProbe {
+  readonly #verdict: Verdict;
+  readonly #counters: Counters;
+  readonly #nowMs: () => number;
+  readonly #byController = new Map<Life, Map<string, Knowledge>>();
+  readonly #byWorker = new Map<Life, WorkerSide>();
+  #staleReceiver: Life | undefined;
+  #staleKind = "";
+  /** Told of work commands, after the checks. */
+  onAssigned: (from: Life, to: string, frame: AnyFrame) => void = () => undefined;
+
+  constructor(verdict: Verdict, counters: Counters, nowMs: () => number) {
+    this.#verdict = verdict;
+    this.#counters = counters;
+    this.#nowMs = nowMs;
+  }
+
+  /** `undefined`: it has not answered this life yet. */
+  of(controller: Life, workerName: string): Readonly<Knowledge> | undefined {
+    return this.#byController.get(controller)?.get(workerName);
+  }
+
+  eventEnded(): void {
+    this.#staleReceiver = undefined;
+  }
+
+  /** Something visible was done by `life`. */
+  acted(life: Life, what: string): void {
+    if (this.#staleReceiver !== life) return;
+    this.#verdict.fail("I10", `${life.name} ${what} because of a stale ${this.#staleKind}`);
+  }
+
+  lifeEnded(life: Life): void {
+    this.#byController.delete(life);
+    this.#byWorker.delete(life);
+  }
+
+  frameSent(from: Life, to: string, { frame }: Envelope<AnyFrame>): void {
+    this.acted(from, `sent ${frame.kind}`);
+    switch (frame.kind) {
+      case "assignWork":
+        this.#checkPlacement(from, to);
+        this.onAssigned(from, to, frame);
+        break;
+      case "welcome":
+        this.#checkWelcome(from, to);
+        break;
+      case "refused":
+        this.#counters.add(`refused ${frame.reason}`);
+        break;
+      case "workRejected":
+        this.#counters.add(`rejected ${frame.reason}`);
+        break;
+      case "goodbye":
+        this.#counters.add(`goodbye ${frame.reason}`);
+        break;
+      default:
+    }
+  }
+
+  frameDelivered(
+    from: string,
+    to: Life,
+    { epoch, frame }: Envelope<AnyFrame>,
+    isStale: boolean,
+  ): void {
+    if (isStale) {
+      this.#counters.add("stale frame delivered");
+      this.#staleReceiver = to;
+      this.#staleKind = frame.kind;
+      return;
+    }
+    switch (frame.kind) {
+      case "hello":
+        this.#workerSide(to).hellos.set(from, frame);
+        break;
+      case "welcome":
+        this.#controllerSide(to).set(from, {
+          lastAnswerMs: this.#nowMs(),
+          incarnation: frame.incarnation,
+          epoch,
+          admission: frame.admission,
+        });
+        break;
+      case "heartbeatAnswer": {
+        const known = this.of(to, from) as Knowledge | undefined;
+        if (known !== undefined && known.epoch === epoch) known.lastAnswerMs = this.#nowMs();
+        break;
+      }
+      case "admission": {
+        const known = this.of(to, from) as Knowledge | undefined;
+        if (known !== undefined && known.epoch === epoch) known.admission = frame.admission;
+        break;
+      }
+      default:
+    }
+  }
+
+  #checkPlacement(from: Life, to: string): void {
+    const known = this.of(from, to);
+    if (known === undefined) {
+      this.#verdict.fail("I3", `${from.name} sent work to ${to}, which never answered it`);
+      return;
+    }
+    // A process that slept has first to find out; what it does in its first moments is not held against it.
+    const sinceMs = Math.max(known.lastAnswerMs, from.runningSinceMs);
+    const silentMs = this.#nowMs() - sinceMs;
+    this.#verdict.require(silentMs <= detectionMsMax + clockSlackMs, "I3", () => {
+      return `${from.name} sent work to ${to}, silent for ${Math.round(silentMs)} ms`;
+    });
+    const { accepting, draining } = known.admission;
+    this.#verdict.require(accepting && !draining, "I3", () => {
+      return `${from.name} sent work to ${to}, which ${draining ? "drains" : "accepts none"}`;
+    });
+  }
+
+  #checkWelcome(from: Life, to: string): void {
+    const side = this.#workerSide(from);
+    const hello = side.hellos.get(to);
+    if (hello === undefined) {
+      this.#verdict.fail("I10", `${from.name} welcomed ${to} without a hello`);
+      return;
+    }
+    if (hello.role !== "coordinator") return;
+    this.#verdict.require(hello.leaseEpoch >= side.newestLease, "I11", () => {
+      return `${from.name} welcomed ${to} with lease ${hello.leaseEpoch} after ${side.newestLease}`;
+    });
+    side.newestLease = Math.max(side.newestLease, hello.leaseEpoch);
+  }
+
+  #controllerSide(life: Life): Map<string, Knowledge> {
+    let side = this.#byController.get(life);
+    if (side === undefined) {
+      side = new Map();
+      this.#byController.set(life, side);
+    }
+    return side;
+  }
+
+  #workerSide(life: Life): WorkerSide {
+    let side = this.#byWorker.get(life);
+    if (side === undefined) {
+      side = { newestLease: 0, hellos: new Map() };
+      this.#byWorker.set(life, side);
+    }
+    return side;
+  }
+}

@@ -1,0 +1,48 @@
+/** The first violated invariant of a run. Whatever follows it is a consequence and is not reported. */
+export interface Violation {
+  /** The number and name of the invariant, as in README.md. */
+  readonly invariant: Invariant;
+  readonly detail: string;
+  readonly atMs: number;
+}
+
+export const invariants = {
+  I1: "legal transitions only",
+  I2: "a worker shown ACTIVE has answered within the detection bound",
+  I3: "no new work on an unreachable or draining worker",
+  I4: "no double commit",
+  I5: "no orphaned work after a session is lost",
+  I6: "writes of an old epoch fail",
+  I7: "a subscriber sees exactly the table",
+  I8: "every query ends, with the right result or a clear error",
+  I9: "a poisonous work item costs at most two workers",
+  I10: "frames of an older session have no effect",
+  I11: "one coordinator commands a worker, the one with the newest lease",
+  I12: "work that is assigned has been sent, and work on a lost worker has moved",
+  I13: "once faults heal, everything converges and nothing is left behind",
+  I14: "no process fails by its own fault",
+} as const;
+
+export type Invariant = keyof typeof invariants;
+
+export class Verdict {
+  readonly #nowMs: () => number;
+  #violation: Violation | undefined;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  get violation(): Violation | undefined {
+    return this.#violation;
+  }
+
+  fail(invariant: Invariant, detail: string): void {
+    this.#violation ??= { invariant, detail, atMs: this.#nowMs() };
+  }
+
+  /** `detail` is a function, so that a check that holds costs nothing. */
+  require(holds: boolean, invariant: Invariant, detail: () => string): void {
+    if (!holds) this.fail(invariant, detail());
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * I7, its second half: a subscriber that applies what `watch` gives it has, after every event, exactly the
+ * rows that the table had at that revision, and has skipped no revision.
+ */
+import type { Revision } from "../../src/kernel/ids.ts";
+import type { WatchEvent } from "../../src/store/index.ts";
+import type { Counters } from "./counters.ts";
+import type { StoreAudit, TableState } from "./store-audit.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** Whether a row, as JSON, belongs to the subscription. */
+export type RowFilter = (json: string) => boolean;
+
+export class Subscriber {
+  readonly #name: string;
+  readonly #filter: RowFilter | undefined;
+  readonly #audit: StoreAudit;
+  readonly #verdict: Verdict;
+  readonly #counters: Counters;
+  readonly #rows = new Map<string, string>();
+  #revision: Revision | undefined;
+
+  constructor(
+    name: string,
+    filter: RowFilter | undefined,
+    audit: StoreAudit,
+    verdict: Verdict,
+    counters: Counters,
+  ) {
+    this.#name = name;
+    this.#filter = filter;
+    this.#audit = audit;
+    this.#verdict = verdict;
+    this.#counters = counters;
+  }
+
+  /** Where to resume; `undefined`: it has seen nothing yet. */
+  get revision(): Revision | undefined {
+    return this.#revision;
+  }
+
+  apply(event: WatchEvent): void {
+    if (event.type === "SNAPSHOT") {
+      if (this.#revision !== undefined) this.#counters.add("watch: new snapshot");
+      this.#rows.clear();
+      for (const row of event.data) this.#rows.set(String(row["worker_id"]), JSON.stringify(row));
+    } else {
+      this.#counters.add("watch: event");
+      this.#checkOrder(event.revision);
+      this.#checkOp(event.op, event.key);
+      if (event.op === "DROP") this.#rows.delete(event.key);
+      else this.#rows.set(event.key, JSON.stringify(event.data));
+    }
+    this.#revision = event.revision;
+    this.#compare(event.revision);
+  }
+
+  /** Once nothing changes any more: it has seen the last revision that concerns it. */
+  checkCaughtUp(): boolean {
+    const state = this.#audit.stateAt(this.#audit.revision);
+    return state !== undefined && this.#isSame(state);
+  }
+
+  #checkOrder(revision: number): void {
+    const seen = this.#revision ?? 0;
+    // Without a filter every revision is an event; with one, those between are of no concern to it.
+    const isNext = this.#filter === undefined ? revision === seen + 1 : revision > seen;
+    this.#verdict.require(isNext, "I7", () => {
+      return `${this.#name} saw revision ${revision} after ${seen}`;
+    });
+  }
+
+  #checkOp(op: "CREATE" | "UPDATE" | "DROP", key: string): void {
+    const isKnown = this.#rows.has(key);
+    this.#verdict.require((op === "CREATE") !== isKnown, "I7", () => {
+      return `${this.#name} saw ${op} of ${key}, which it ${isKnown ? "has" : "does not have"}`;
+    });
+  }
+
+  #compare(revision: number): void {
+    const state = this.#audit.stateAt(revision);
+    const isSame = state !== undefined && this.#isSame(state);
+    this.#verdict.require(isSame, "I7", () => `${this.#name} differs from the table at ${revision}`);
+  }
+
+  #isSame(state: TableState): boolean {
+    let count = 0;
+    for (const [key, json] of state) {
+      if (this.#filter !== undefined && !this.#filter(json)) continue;
+      count += 1;
+      if (this.#rows.get(key) !== json) return false;
+    }
+    return count === this.#rows.size;
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * One run: faults and queries as planned, then healing, then the checks of what must be true in the end. Everything
+ * that happens is decided by the plan.
+ */
+import { messageOf } from "../src/kernel/errors.ts";
+import type { Counts } from "./checks/counters.ts";
+import { type Finding, findLeftovers, findUnconverged } from "./checks/end-check.ts";
+import type { Violation } from "./checks/verdict.ts";
+import { drive, turn } from "./engine/drive.ts";
+import type { Plan } from "./plan.ts";
+import { productionSeams, type Seams } from "./seams.ts";
+import { Faults } from "./world/faults.ts";
+import { World } from "./world/world.ts";
+
+export interface RunResult {
+  readonly seed: number | string;
+  readonly violation: Violation | undefined;
+  readonly virtualMs: number;
+  readonly eventCount: number;
+  readonly faultCount: number;
+  readonly counts: Counts;
+  /** Equal for two runs exactly when the same things happened. */
+  readonly traceHash: string;
+}
+
+export interface RunOptions {
+  readonly seams?: Seams;
+  readonly print?: (line: string) => void;
+}
+
+/** After healing: leases, backoffs, registrations and reconcilers each take their time, one after the other. */
+const convergeMs = 75_000;
+const probeMs = 15_000;
+const lookMs = 1_000;
+
+export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
+  const world = new World(plan, options.seams ?? productionSeams, options.print);
+  const faults = new Faults(world);
+  const escaped = (thrown: unknown): void => {
+    const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : messageOf(thrown);
+    world.verdict.fail("I14", `an unhandled rejection: ${text}`);
+  };
+  process.on("unhandledRejection", escaped);
+  try {
+    world.start();
+    for (const step of plan.steps) world.timeline.at(step.atMs, () => faults.perform(step));
+    await advance(world, plan.durationMs);
+    faults.heal();
+    await advanceUntilClean(world, convergeMs, findUnconverged);
+    askEveryone(world);
+    const { artifactTtlMs, artifactTtlAfterAckMs } = plan.settings;
+    const leftoverMs = probeMs + artifactTtlMs + artifactTtlAfterAckMs + 1_000;
+    await advanceUntilClean(world, leftoverMs, findLeftovers);
+    await turn();
+  } finally {
+    process.off("unhandledRejection", escaped);
+    world.close();
+  }
+  return {
+    seed: plan.seed,
+    violation: world.verdict.violation,
+    virtualMs: world.nowMs,
+    eventCount: world.timeline.fired,
+    faultCount: faults.count,
+    counts: world.counters.all(),
+    traceHash: world.trace.digest(),
+  };
+}
+
+/** Runs until `untilMs`, or until something is violated. */
+function advance(world: World, untilMs: number): Promise<void> {
+  return drive(() => {
+    if (world.verdict.violation !== undefined) return false;
+    const isMore = world.timeline.step(untilMs);
+    if (isMore) world.eventEnded();
+    return isMore;
+  });
+}
+
+/** Runs until `find` finds nothing any more. What it still finds after `withinMs` is a violation. */
+async function advanceUntilClean(
+  world: World,
+  withinMs: number,
+  find: (world: World) => Finding | undefined,
+): Promise<void> {
+  const endMs = world.nowMs + withinMs;
+  for (;;) {
+    await advance(world, Math.min(endMs, world.nowMs + lookMs));
+    if (world.verdict.violation !== undefined) return;
+    const finding = find(world);
+    if (finding === undefined) return;
+    if (world.nowMs < endMs) continue;
+    world.verdict.fail(finding.invariant, finding.detail);
+    return;
+  }
+}
+
+/** Every controller that serves must answer now, and rightly. */
+function askEveryone(world: World): void {
+  if (world.verdict.violation !== undefined) return;
+  for (const host of world.controllers.filter(({ serves }) => serves)) {
+    const works = world.workers.map((_, affinity) => ({ runMs: 20, fate: "plain" as const, affinity }));
+    world.clients.ask(host, { works, deadlineMs: probeMs - 1_000, cancelAfterMs: 0, mustSucceed: true });
+  }
+}

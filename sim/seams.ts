@@ -1,0 +1,31 @@
+/**
+ * Where the simulator can put something else in the place of a production part. The default is production; a
+ * planted bug replaces one of these and nothing else.
+ */
+import type { AcceptLink } from "../src/cluster/core/index.ts";
+import type { ControllerParts } from "../src/coordinator/controller-node.ts";
+import { type Store, watch } from "../src/store/index.ts";
+import type { WorkerParts } from "../src/worker/worker-node.ts";
+import { WorkBoard } from "../src/workcoord/core/index.ts";
+import { SimFetcher } from "./world/sim-fetcher.ts";
+
+export interface Seams {
+  readonly controllerParts: Partial<ControllerParts>;
+  readonly workerParts: Partial<WorkerParts>;
+  readonly Board: typeof WorkBoard;
+  readonly Fetcher: typeof SimFetcher;
+  readonly watch: typeof watch;
+  /** Below the connection and its faults. */
+  store(store: Store): Store;
+  accept(accept: AcceptLink): AcceptLink;
+}
+
+export const productionSeams: Seams = {
+  controllerParts: {},
+  workerParts: {},
+  Board: WorkBoard,
+  Fetcher: SimFetcher,
+  watch,
+  store: (store) => store,
+  accept: (accept) => accept,
+};

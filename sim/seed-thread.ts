@@ -1,0 +1,40 @@
+/** A thread that runs seeds as it is told to, until it is told nothing. */
+import { parentPort } from "node:worker_threads";
+import { assert } from "../src/kernel/errors.ts";
+import { planOf } from "./plan.ts";
+import { findPlant } from "./plants/plants.ts";
+import { type RunResult, runPlan } from "./run-plan.ts";
+import { productionSeams } from "./seams.ts";
+
+export interface SeedRequest {
+  readonly seeds: readonly number[];
+  readonly plant?: string;
+  readonly checkDeterminism: boolean;
+}
+
+export interface SeedAnswer {
+  readonly results: readonly RunResult[];
+  readonly undetermined: readonly number[];
+}
+
+async function answer({ seeds, plant, checkDeterminism }: SeedRequest): Promise<SeedAnswer> {
+  const seams = plant === undefined ? productionSeams : findPlant(plant)?.seams;
+  assert(seams !== undefined, "the plant was looked up before");
+  const results: RunResult[] = [];
+  const undetermined: number[] = [];
+  for (const seed of seeds) {
+    const result = await runPlan(planOf(seed), { seams });
+    results.push(result);
+    if (!checkDeterminism) continue;
+    const again = await runPlan(planOf(seed), { seams });
+    if (again.traceHash !== result.traceHash) undetermined.push(seed);
+  }
+  return { results, undetermined };
+}
+
+const port = parentPort;
+assert(port !== null, "this file runs as a thread");
+port.on("message", (request: SeedRequest | null) => {
+  if (request === null) port.close();
+  else void answer(request).then((result) => port.postMessage(result));
+});

@@ -1,0 +1,169 @@
+/** A coordinator's or query-api's machine: one life of a `ControllerNode` after another. */
+import type { SessionObserver } from "../../src/cluster/index.ts";
+import { ControllerNode, type LeaseOptions } from "../../src/coordinator/controller-node.ts";
+import { sleep } from "../../src/kernel/clock.ts";
+import { assert } from "../../src/kernel/errors.ts";
+import { parseControllerId } from "../../src/kernel/ids.ts";
+import type { Logger } from "../../src/kernel/logger.ts";
+import type { Prng } from "../../src/kernel/prng.ts";
+import type { ApiQueryObserver } from "../../src/queries/core/index.ts";
+import type { Store, WatchCondition } from "../../src/store/index.ts";
+import { auditedBoard, BoardCheck } from "../checks/board-check.ts";
+import type { Subscriber } from "../checks/watch-check.ts";
+import type { Life } from "../engine/life.ts";
+import type { Settings } from "../plan.ts";
+import type { Seams } from "../seams.ts";
+import { SimDisk } from "./disk.ts";
+import type { SimNetwork } from "./network.ts";
+import type { RegisterRequest } from "./worker-host.ts";
+
+export interface ControllerHostOptions {
+  readonly name: string;
+  readonly role: "coordinator" | "query_api";
+  readonly settings: Settings;
+  readonly seams: Seams;
+  readonly network: SimNetwork;
+  readonly prng: Prng;
+  readonly queryObserver: ApiQueryObserver;
+  readonly sessionObserver: SessionObserver;
+  readonly logger: (life: Life) => Logger;
+  readonly begin: (name: string) => Life;
+  readonly exit: (life: Life) => void;
+  readonly openStore: (life: Life) => Store;
+  readonly newBoardCheck: (name: string) => BoardCheck;
+  /** What its subscriber wants to see of the workers table. */
+  readonly watches: "all" | "active";
+  readonly newSubscriber: (name: string, onlyActive: boolean) => Subscriber;
+  readonly leadershipChanged: (life: Life, leads: boolean) => void;
+  readonly registered: () => void;
+}
+
+const activeOnly: readonly WatchCondition[] = [
+  { kind: "compare", column: "state", op: "=", value: "ACTIVE" },
+];
+const fetchTimeoutMs = 5_000;
+
+export class ControllerHost {
+  readonly name: string;
+  readonly role: "coordinator" | "query_api";
+  readonly #options: ControllerHostOptions;
+  life: Life | undefined;
+  node: ControllerNode | undefined;
+  /** Where fetched artifacts are; it does not outlive its process. */
+  disk = new SimDisk();
+  boardCheck: BoardCheck;
+  subscriber: Subscriber | undefined;
+  isStopping = false;
+
+  constructor(options: ControllerHostOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.role = options.role;
+    this.boardCheck = options.newBoardCheck(options.name);
+  }
+
+  get isUp(): boolean {
+    return this.life !== undefined && !this.life.isDown;
+  }
+
+  get leads(): boolean {
+    return this.isUp && this.node?.leading() === true;
+  }
+
+  /** Whether a client's query is taken here. */
+  get serves(): boolean {
+    return this.isUp && !this.isStopping && (this.role === "query_api" || this.leads);
+  }
+
+  boot(): void {
+    const { begin, network, seams, settings, logger, openStore, role, name } = this.#options;
+    const life = begin(name);
+    const prng = this.#options.prng.fork(`life-${life.number}`);
+    const store = openStore(life);
+    const controllerId = parseControllerId(`${name}.${life.number}`);
+    assert(controllerId !== undefined, "a simulated controller has a valid id");
+    this.disk = new SimDisk();
+    this.isStopping = false;
+    this.boardCheck = this.#options.newBoardCheck(name);
+    const node = new ControllerNode({
+      role,
+      controllerId,
+      clock: life,
+      prng,
+      logger: logger(life),
+      dialer: network.dialer(life),
+      fetcher: new seams.Fetcher(life, this.disk, network, fetchTimeoutMs),
+      store,
+      ...(role === "coordinator" ? { lease: this.#leaseOptions() } : {}),
+      limits: { queriesMax: settings.queriesMax },
+      queryObserver: this.#options.queryObserver,
+      sessionObserver: this.#options.sessionObserver,
+      parts: {
+        ...seams.controllerParts,
+        WorkBoard: auditedBoard(seams.Board, this.boardCheck),
+      },
+    });
+    this.life = life;
+    this.node = node;
+    network.attach(life, undefined, (request) => this.#serve(node, request as RegisterRequest));
+    life.receive(() => {
+      node.lease?.onChange((grant) =>
+        this.#options.leadershipChanged(life, grant !== undefined),
+      );
+      node.start();
+      this.subscriber = this.#subscribe(life, store);
+    });
+  }
+
+  /** SIGTERM: stops within bounds, then exits. */
+  shutDown(drainMs: number): void {
+    const { life, node } = this;
+    if (life === undefined || node === undefined || this.isStopping) return;
+    this.isStopping = true;
+    life.receive(() => {
+      void node.stop({ drainMs }).then(() => this.#options.exit(life));
+    });
+  }
+
+  #leaseOptions(): LeaseOptions {
+    const { name, settings } = this.#options;
+    const { leaseMs, renewMs } = settings;
+    return { holder: name, apiUrl: `http://${name}`, leaseMs, renewMs };
+  }
+
+  async #serve(node: ControllerNode, { registration }: RegisterRequest): Promise<void> {
+    await node.registerWorker(registration);
+    this.#options.registered();
+  }
+
+  #subscribe(life: Life, store: Store): Subscriber {
+    const onlyActive = this.#options.watches === "active";
+    const label = onlyActive ? "the filtered watch" : "the watch";
+    const subscriber = this.#options.newSubscriber(`${label} of ${life.name}`, onlyActive);
+    void this.#follow(life, store, onlyActive, subscriber);
+    return subscriber;
+  }
+
+  /** As a browser does: resumes after an error from the last revision that it saw. */
+  async #follow(
+    life: Life,
+    store: Store,
+    onlyActive: boolean,
+    subscriber: Subscriber,
+  ): Promise<void> {
+    const { signal } = new AbortController();
+    for (;;) {
+      try {
+        const events = this.#options.seams.watch(store, {
+          table: "workers",
+          where: onlyActive ? activeOnly : [],
+          fromRevision: subscriber.revision,
+          signal,
+        });
+        for await (const event of events) subscriber.apply(event);
+      } catch {
+        await sleep(life, 300);
+      }
+    }
+  }
+}

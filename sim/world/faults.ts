@@ -1,0 +1,272 @@
+/** Does to a world what its plan says. What finds no target (a crash of what is down) has no effect and is not counted. */
+import { OperatingError } from "../../src/kernel/errors.ts";
+import type { Prng } from "../../src/kernel/prng.ts";
+import type { Action, Fault } from "../plan.ts";
+import type { ControllerHost } from "./controller-host.ts";
+import { type Host, storeHost, type World } from "./world.ts";
+
+export class Faults {
+  readonly #world: World;
+  readonly #prng: Prng;
+  /** How to undo what still lasts. */
+  readonly #lasting = new Set<() => void>();
+  #count = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#prng = world.prng.fork("faults");
+  }
+
+  /** Faults that had an effect. */
+  get count(): number {
+    return this.#count;
+  }
+
+  perform(action: Action): void {
+    if (action.kind === "query") {
+      this.#ask(action);
+      return;
+    }
+    const world = this.#world;
+    if (world.trace.printing) world.trace.say(`fault: ${JSON.stringify(action)}`);
+    if (!this.#inflict(action)) return;
+    this.#count += 1;
+    world.counters.add(`fault: ${action.kind}`);
+    world.trace.note(action.kind, "fault");
+  }
+
+  /** Ends every fault and brings back everybody. */
+  heal(): void {
+    for (const undo of [...this.#lasting]) undo();
+    const world = this.#world;
+    world.storeFaults.disarmAll();
+    for (const { disk } of world.workers) disk.damageNext(0, "lost");
+    world.trace.note("heal", "world");
+    for (const host of world.hosts) {
+      host.life?.resume();
+      world.restart(host);
+    }
+  }
+
+  #ask({ controller, works, deadlineMs, cancelAfterMs }: Extract<Action, { kind: "query" }>): void {
+    const { controllers, clients, counters } = this.#world;
+    const first = controller % controllers.length;
+    const inOrder = [...controllers.slice(first), ...controllers.slice(0, first)];
+    const host = inOrder.find(({ serves }) => serves);
+    if (host === undefined) counters.add("query refused: nobody serves");
+    else clients.ask(host, { works, deadlineMs, cancelAfterMs, mustSucceed: false });
+  }
+
+  /** `false`: it had no effect. */
+  #inflict(fault: Fault): boolean {
+    const world = this.#world;
+    switch (fault.kind) {
+      case "crash": {
+        const host = pick(world.hosts, fault.process);
+        if (!host.isUp) return false;
+        if (host.role === "coordinator") world.counters.add("coordinator crash");
+        world.crash(host, fault.dark, fault.forMs);
+        return true;
+      }
+      case "pause":
+        return this.#pause(pick(world.hosts, fault.process), fault.forMs);
+      case "partition":
+        return this.#partition(fault);
+      case "isolate":
+        return this.#isolate(pick(world.hosts, fault.process), fault.forMs);
+      case "delay": {
+        const [a, b] = this.#pair(fault.a, fault.b);
+        const untilMs = world.nowMs + fault.forMs;
+        world.conditions.slowDown(a.name, b.name, fault.extraMs, untilMs);
+        world.conditions.slowDown(b.name, a.name, fault.extraMs * this.#prng.next(), untilMs);
+        this.#lasting.add(() => {
+          world.conditions.slowDown(a.name, b.name, 0, 0);
+          world.conditions.slowDown(b.name, a.name, 0, 0);
+        });
+        return true;
+      }
+      case "reset": {
+        const [a, b] = this.#pair(fault.a, fault.b);
+        return world.network.breakLinks(a.name, b.name) > 0;
+      }
+      case "duplicate": {
+        const controller = pick(world.controllers, fault.controller);
+        const worker = pick(world.workers, fault.worker);
+        world.network.breakLinks(controller.name, worker.name);
+        world.timeline.after(fault.afterMs, () => {
+          const count = world.network.replayStale(controller.name, worker.name);
+          world.counters.add("stale frame replayed", count);
+        });
+        return true;
+      }
+      case "artifact_loss":
+        pick(world.workers, fault.worker).disk.damageNext(fault.count, "lost");
+        return true;
+      case "artifact_corruption":
+        pick(world.workers, fault.worker).disk.damageNext(fault.count, "corrupt");
+        return true;
+      case "operator_drain":
+        return this.#drain(fault.worker, fault.forMs);
+      case "worker_shutdown": {
+        const worker = pick(world.workers, fault.worker);
+        if (worker.life?.isUp !== true) return false;
+        worker.shutDown(fault.drainMs);
+        return true;
+      }
+      case "operator_drop":
+        return this.#drop(fault.worker);
+      case "controller_shutdown": {
+        const controller = pick(world.controllers, fault.controller);
+        if (controller.life?.isUp !== true || controller.isStopping) return false;
+        controller.shutDown(this.#prng.next() * 3_000);
+        return true;
+      }
+      case "lost_before_commit":
+        world.storeFaults.arm(pick(world.controllers, fault.controller).name, "lost_before");
+        return true;
+      case "lost_after_commit":
+        world.storeFaults.arm(pick(world.controllers, fault.controller).name, "lost_after");
+        return true;
+      case "store_outage":
+        world.storeFaults.beginOutage();
+        this.#lastFor(fault.forMs, () => world.storeFaults.endOutage());
+        return true;
+      case "store_partition": {
+        const { name } = pick(world.controllers, fault.controller);
+        const isOneWay = this.#prng.next() < 0.3;
+        this.#block(name, storeHost, fault.forMs, isOneWay ? "b_to_a" : "both");
+        return true;
+      }
+    }
+  }
+
+  #pause(host: Host, forMs: number): boolean {
+    const { life } = host;
+    if (life?.isUp !== true) return false;
+    life.pause();
+    this.#world.trace.note("paused", host.name);
+    this.#lastFor(forMs, () => {
+      life.resume();
+      this.#world.trace.note("resumed", host.name);
+    });
+    return true;
+  }
+
+  #partition({ a, b, direction, forMs }: Extract<Fault, { kind: "partition" }>): boolean {
+    const [left, right] = this.#pair(a, b);
+    this.#block(left.name, right.name, forMs, direction);
+    return true;
+  }
+
+  #isolate(host: Host, forMs: number): boolean {
+    for (const other of this.#world.hosts) {
+      if (other !== host) this.#block(host.name, other.name, forMs, "both");
+    }
+    return true;
+  }
+
+  #block(a: string, b: string, forMs: number, direction: "both" | "a_to_b" | "b_to_a"): void {
+    const { conditions, network } = this.#world;
+    const ways: (readonly [string, string])[] = [];
+    if (direction !== "b_to_a") ways.push([a, b]);
+    if (direction !== "a_to_b") ways.push([b, a]);
+    for (const [from, to] of ways) conditions.block(from, to);
+    this.#lastFor(forMs, () => {
+      for (const [from, to] of ways) {
+        if (conditions.unblock(from, to)) network.release(from, to);
+      }
+    });
+  }
+
+  /** The operator asks the leader, and takes it back later if the worker is still there. */
+  #drain(index: number, forMs: number): boolean {
+    const { workerId } = pick(this.#world.workers, index);
+    const isAsked = this.#operate("drain", (host) => host.node?.requestDrain(workerId));
+    if (!isAsked) return false;
+    this.#lastFor(forMs, () => this.#undrain(workerId));
+    return true;
+  }
+
+  /** Tries until it is done: an operator does not go home before. */
+  #undrain(workerId: Parameters<NonNullable<ControllerHost["node"]>["cancelDrain"]>[0]): void {
+    const world = this.#world;
+    const again = (): void => {
+      world.timeline.after(500, () => this.#undrain(workerId));
+    };
+    const isAsked = this.#operate(
+      "undrain",
+      (host) => host.node?.cancelDrain(workerId),
+      (code) => {
+        if (code !== "not_found") again();
+      },
+    );
+    if (!isAsked) again();
+  }
+
+  #drop(index: number): boolean {
+    const { workerId } = pick(this.#world.workers, index);
+    const isAsked = this.#operate("drain", (host) => host.node?.requestDrain(workerId));
+    if (!isAsked) return false;
+    this.#world.timeline.after(500 + this.#prng.next() * 3_000, () => {
+      this.#operate(
+        "drop",
+        (host) => host.node?.dropWorker(workerId),
+        () => this.#undrain(workerId),
+      );
+    });
+    return true;
+  }
+
+  /** `false`: there is no leader to ask. */
+  #operate(
+    what: string,
+    call: (host: ControllerHost) => Promise<unknown> | undefined,
+    failed: (code: string) => void = () => undefined,
+  ): boolean {
+    const { leader, counters } = this.#world;
+    const life = leader?.life;
+    if (leader === undefined || life === undefined) return false;
+    life.onEnd(() => {
+      if (!isOver) failed("controller_died");
+      isOver = true;
+    });
+    let isOver = false;
+    life.receive(() => {
+      const run = async (): Promise<void> => {
+        try {
+          await call(leader);
+          counters.add(`operator: ${what}`);
+          isOver = true;
+        } catch (thrown) {
+          if (!(thrown instanceof OperatingError)) throw thrown;
+          counters.add(`operator: ${what} failed, ${thrown.code}`);
+          if (!isOver) failed(thrown.code);
+          isOver = true;
+        }
+      };
+      void run();
+    });
+    return true;
+  }
+
+  #lastFor(forMs: number, undo: () => void): void {
+    const once = (): void => {
+      if (this.#lasting.delete(once)) undo();
+    };
+    this.#lasting.add(once);
+    this.#world.timeline.after(forMs, once);
+  }
+
+  /** Two different hosts, mostly a controller and a worker. */
+  #pair(a: number, b: number): readonly [Host, Host] {
+    const { controllers, workers, hosts } = this.#world;
+    if (b % 5 !== 0) return [pick(controllers, a), pick(workers, b)];
+    const left = pick(hosts, a);
+    const right = pick(hosts, a + 1 + (b % (hosts.length - 1)));
+    return [left, right];
+  }
+}
+
+function pick<T>(items: readonly T[], index: number): T {
+  return items[index % items.length] as T;
+}

@@ -1,0 +1,206 @@
+/**
+ * A process's connection to the control store, with everything that can happen to one: latency, a partition,
+ * an outage, a connection lost before or after COMMIT.
+ *
+ *   1  A transaction's body runs in its process, at one moment of virtual time. A process that ended before
+ *      that moment changed nothing; one that ended after it changed everything and never learnt of it.
+ *   2  Lost before COMMIT: nothing was changed. The store tries again (the body runs twice) or gives up with
+ *      `store_unavailable`.
+ *   3  Lost after COMMIT: everything was changed. The store finds out and returns the result, or gives up with
+ *      `commit_unknown`.
+ */
+import { OperatingError } from "../../src/kernel/errors.ts";
+import type { Prng } from "../../src/kernel/prng.ts";
+import type { CatalogTx, LeaseGrant, Store, Tx } from "../../src/store/index.ts";
+import type { Life } from "../engine/life.ts";
+import type { Timeline } from "../engine/timeline.ts";
+import type { NetworkConditions } from "./network-conditions.ts";
+
+/** The name of the database's host in `NetworkConditions`. */
+export const storeHost = "store";
+
+export type CommitFault = "lost_before" | "lost_after";
+
+/** What can be done to the store from outside, for all processes. */
+export class StoreFaults {
+  readonly #armed = new Map<string, CommitFault[]>();
+  #outages = 0;
+
+  get isOut(): boolean {
+    return this.#outages > 0;
+  }
+
+  beginOutage(): void {
+    this.#outages += 1;
+  }
+
+  endOutage(): void {
+    this.#outages -= 1;
+  }
+
+  /** The next transaction that `host` commits meets this. */
+  arm(host: string, fault: CommitFault): void {
+    const armed = this.#armed.get(host) ?? [];
+    if (armed.length < 3) armed.push(fault);
+    this.#armed.set(host, armed);
+  }
+
+  disarmAll(): void {
+    this.#armed.clear();
+  }
+
+  take(host: string): CommitFault | undefined {
+    return this.#armed.get(host)?.shift();
+  }
+}
+
+/** Told of every transaction that may write, at the moment that it runs. */
+export interface StoreProbe {
+  transactionBegins(lease: LeaseGrant | undefined): void;
+  transactionEnded(): void;
+  commitFaultMet(fault: CommitFault, resolved: boolean): void;
+  storeFailed(life: Life): void;
+}
+
+export interface StoreLinkOptions {
+  readonly store: Store;
+  readonly life: Life;
+  readonly timeline: Timeline;
+  readonly conditions: NetworkConditions;
+  readonly faults: StoreFaults;
+  readonly prng: Prng;
+  readonly probe: StoreProbe;
+}
+
+type Attempt<T> = (abort: () => void) => Promise<T>;
+
+export class StoreLink implements Store {
+  readonly dialect = "sqlite";
+  readonly #options: StoreLinkOptions;
+
+  constructor(options: StoreLinkOptions) {
+    this.#options = options;
+  }
+
+  read<T>(body: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#call(() => this.#options.store.read(body), undefined, true);
+  }
+
+  transaction<T>(body: (tx: Tx) => Promise<T>): Promise<T> {
+    const run: Attempt<T> = (abort) =>
+      this.#options.store.transaction(async (tx) => {
+        const result = await body(tx);
+        abort();
+        return result;
+      });
+    return this.#call(run, undefined, false);
+  }
+
+  catalogTransaction<T>(body: (tx: CatalogTx) => Promise<T>, lease?: LeaseGrant): Promise<T> {
+    const run: Attempt<T> = (abort) =>
+      this.#options.store.catalogTransaction(async (tx) => {
+        const result = await body(tx);
+        abort();
+        return result;
+      }, lease);
+    return this.#call(run, lease, false);
+  }
+
+  onPoke(listener: () => void): () => void {
+    const { store, life, timeline, conditions, faults } = this.#options;
+    const poke = (): void => {
+      if (faults.isOut || conditions.isBlocked(storeHost, life.name)) {
+        // The listening connection is gone; when it is back, the store pokes once to be safe.
+        timeline.after(1_000, poke);
+        return;
+      }
+      life.receive(listener);
+    };
+    const unsubscribe = store.onPoke(() => {
+      timeline.after(conditions.latencyMs(storeHost, life.name), poke);
+    });
+    life.onEnd(unsubscribe);
+    return unsubscribe;
+  }
+
+  close(): Promise<void> {
+    return this.#options.store.close();
+  }
+
+  #call<T>(run: Attempt<T>, lease: LeaseGrant | undefined, isRead: boolean): Promise<T> {
+    const { life, timeline, conditions, faults, prng, probe } = this.#options;
+    return new Promise((resolve, reject) => {
+      const reply = (settle: () => void): void => {
+        timeline.after(conditions.latencyMs(storeHost, life.name), () => life.receive(settle));
+      };
+      const unavailable = (message: string): void => {
+        timeline.after(10 + prng.next() * 1_500, () => {
+          life.receive(() => {
+            probe.storeFailed(life);
+            reject(new OperatingError("store_unavailable", "backoff", message));
+          });
+        });
+      };
+      const commit = (fault: CommitFault | undefined, isRetry: boolean): void => {
+        life.receive(() => {
+          if (!isRead) probe.transactionBegins(lease);
+          const abort = (): void => {
+            if (fault === "lost_before") throw new LostBeforeCommit();
+          };
+          run(abort).then(
+            (result) => {
+              if (!isRead) probe.transactionEnded();
+              const isLost = fault === "lost_after" || conditions.isBlocked(storeHost, life.name);
+              if (!isLost) reply(() => resolve(result));
+              else if (isRead) unavailable("the answer did not arrive");
+              else this.#answerLost(result, resolve, reject);
+            },
+            (thrown: unknown) => {
+              if (!isRead) probe.transactionEnded();
+              if (!(thrown instanceof LostBeforeCommit)) {
+                reply(() => reject(thrown));
+                return;
+              }
+              const isTriedAgain = !isRetry && prng.next() < 0.5;
+              probe.commitFaultMet("lost_before", isTriedAgain);
+              if (isTriedAgain) timeline.after(50, () => commit(undefined, true));
+              else unavailable("the connection was lost before COMMIT");
+            },
+          );
+        });
+      };
+      timeline.after(conditions.latencyMs(life.name, storeHost), () => {
+        if (faults.isOut || conditions.isBlocked(life.name, storeHost)) {
+          unavailable("the store cannot be reached");
+          return;
+        }
+        commit(isRead ? undefined : faults.take(life.name), false);
+      });
+    });
+  }
+
+  #answerLost<T>(result: T, resolve: (result: T) => void, reject: (error: Error) => void): void {
+    const { life, timeline, conditions, prng, probe } = this.#options;
+    const isResolved = prng.next() < 0.5;
+    probe.commitFaultMet("lost_after", isResolved);
+    const settle = (): void => {
+      if (isResolved && conditions.isBlocked(storeHost, life.name)) {
+        timeline.after(200, settle);
+        return;
+      }
+      life.receive(() => {
+        if (isResolved) resolve(result);
+        else {
+          probe.storeFailed(life);
+          reject(
+            new OperatingError("commit_unknown", "backoff", "the connection was lost after COMMIT"),
+          );
+        }
+      });
+    };
+    timeline.after(100 + prng.next() * 1_500, settle);
+  }
+}
+
+/** Never leaves this file: it makes the store roll back. */
+class LostBeforeCommit extends Error {}

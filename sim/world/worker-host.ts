@@ -1,0 +1,143 @@
+/** A worker's machine: a disk, and one life of a `WorkerNode` after another. */
+import type { AcceptLink } from "../../src/cluster/core/index.ts";
+import type { WorkerRegistration } from "../../src/cluster/index.ts";
+import { assert, OperatingError } from "../../src/kernel/errors.ts";
+import { parseIncarnation, parseWorkerId, type WorkerId } from "../../src/kernel/ids.ts";
+import type { Logger } from "../../src/kernel/logger.ts";
+import type { Prng } from "../../src/kernel/prng.ts";
+import type { WorkerQueryObserver } from "../../src/queries/core/index.ts";
+import { WorkerNode } from "../../src/worker/worker-node.ts";
+import type { Life } from "../engine/life.ts";
+import type { Settings } from "../plan.ts";
+import type { Seams } from "../seams.ts";
+import { SimDisk } from "./disk.ts";
+import type { SimNetwork } from "./network.ts";
+import { type ExecutionProbe, SimExecutor } from "./sim-executor.ts";
+import type { ArtifactRequest } from "./sim-fetcher.ts";
+import { SimSpool } from "./sim-spool.ts";
+
+/** What a worker asks of a coordinator. */
+export interface RegisterRequest {
+  readonly kind: "register";
+  readonly registration: WorkerRegistration;
+}
+
+export interface WorkerHostOptions {
+  readonly name: string;
+  readonly coordinators: readonly string[];
+  readonly settings: Settings;
+  readonly seams: Seams;
+  readonly network: SimNetwork;
+  readonly prng: Prng;
+  readonly probe: ExecutionProbe;
+  readonly observer: WorkerQueryObserver;
+  readonly logger: (life: Life) => Logger;
+  /** Begins a life on this host. */
+  readonly begin: (name: string) => Life;
+  /** The process wants to end, and to be started again by whoever supervises it. */
+  readonly exit: (life: Life) => void;
+}
+
+const grpcPort = 7_000;
+const dataPort = 7_001;
+
+export class WorkerHost {
+  readonly role = "worker";
+  readonly name: string;
+  readonly workerId: WorkerId;
+  readonly disk = new SimDisk();
+  readonly #options: WorkerHostOptions;
+  life: Life | undefined;
+  node: WorkerNode | undefined;
+  spool: SimSpool | undefined;
+
+  constructor(options: WorkerHostOptions) {
+    this.#options = options;
+    this.name = options.name;
+    const workerId = parseWorkerId(options.name);
+    assert(workerId !== undefined, "a simulated worker has a valid name");
+    this.workerId = workerId;
+  }
+
+  get isUp(): boolean {
+    return this.life !== undefined && !this.life.isDown;
+  }
+
+  boot(): void {
+    const { begin, network, seams, settings, probe, observer, logger } = this.#options;
+    const life = begin(this.name);
+    const prng = this.#options.prng.fork(`life-${life.number}`);
+    this.disk.wipe();
+    const spool = new SimSpool(life, this.disk, settings.spoolBudgetBytes);
+    const incarnation = parseIncarnation(`${this.name}.${life.number}`);
+    assert(incarnation !== undefined, "a simulated incarnation is valid");
+    const node = new WorkerNode({
+      clock: life,
+      prng,
+      logger: logger(life),
+      workerId: this.workerId,
+      incarnation,
+      softwareVersion: "sim",
+      capacity: settings.slots,
+      executor: new SimExecutor(life, this.disk, probe),
+      spool,
+      dataUrl: () => `http://${this.name}:${dataPort}`,
+      register: () => this.#register(life, prng, incarnation),
+      onDropped: () => this.#options.exit(life),
+      limits: {
+        slots: settings.slots,
+        queueMax: settings.queueMax,
+        artifactTtlMs: settings.artifactTtlMs,
+        artifactTtlAfterAckMs: settings.artifactTtlAfterAckMs,
+      },
+      observer,
+      parts: seams.workerParts,
+    });
+    this.life = life;
+    this.node = node;
+    this.spool = spool;
+    const accept: AcceptLink = seams.accept(node.accept);
+    network.attach(life, accept, (request) => this.#serve(spool, request as ArtifactRequest));
+    life.receive(() => node.start());
+  }
+
+  /** SIGTERM: drains up to `drainMs`, then exits. */
+  shutDown(drainMs: number): void {
+    const { life, node } = this;
+    if (life === undefined || node === undefined) return;
+    life.receive(() => {
+      void node
+        .drain(drainMs)
+        .then(() => node.stop())
+        .then(() => this.#options.exit(life));
+    });
+  }
+
+  #serve(spool: SimSpool, { name }: ArtifactRequest): Promise<string | undefined> {
+    const path = spool.stat(name)?.path;
+    return Promise.resolve(path === undefined ? undefined : this.disk.read(path));
+  }
+
+  async #register(
+    life: Life,
+    prng: Prng,
+    incarnation: WorkerRegistration["incarnation"],
+  ): Promise<void> {
+    const { network, coordinators, settings } = this.#options;
+    const coordinator = coordinators[prng.below(coordinators.length)];
+    if (coordinator === undefined) {
+      throw new OperatingError("not_found", "never", "there is no coordinator");
+    }
+    const registration: WorkerRegistration = {
+      workerId: this.workerId,
+      hostName: this.name,
+      grpcPort,
+      dataPort,
+      capacity: settings.slots,
+      incarnation,
+      softwareVersion: "sim",
+    };
+    const request: RegisterRequest = { kind: "register", registration };
+    await network.request<void>(life, coordinator, request, 2_000);
+  }
+}

@@ -1,0 +1,368 @@
+/**
+ * A whole Capstan in one process: workers, coordinators, query-apis, their store, their network and their
+ * clients, all on one virtual clock. It runs the production classes; only what they are given is simulated.
+ */
+import type { DisconnectCause } from "../../src/cluster/index.ts";
+import { messageOf } from "../../src/kernel/errors.ts";
+import type { WorkerId } from "../../src/kernel/ids.ts";
+import type { Logger } from "../../src/kernel/logger.ts";
+import { createPrng, type Prng } from "../../src/kernel/prng.ts";
+import { silentQueryObserver, type QueryObserver } from "../../src/queries/core/index.ts";
+import { createSharedSqlite, openSimStore, type SharedSqlite, type Store } from "../../src/store/index.ts";
+import { workKeyText, type WorkSpec } from "../../src/workcoord/core/index.ts";
+import { silentSessionObserver, type SessionObserver } from "../../src/cluster/index.ts";
+import { BoardCheck } from "../checks/board-check.ts";
+import { Counters } from "../checks/counters.ts";
+import { ExecutionCheck } from "../checks/execution-check.ts";
+import { MembershipCheck } from "../checks/membership-check.ts";
+import { SessionKnowledge } from "../checks/session-knowledge.ts";
+import { StoreAudit } from "../checks/store-audit.ts";
+import { Verdict } from "../checks/verdict.ts";
+import { Subscriber } from "../checks/watch-check.ts";
+import { Life } from "../engine/life.ts";
+import { Timeline } from "../engine/timeline.ts";
+import { Trace } from "../engine/trace.ts";
+import type { Plan } from "../plan.ts";
+import type { Seams } from "../seams.ts";
+import { Clients } from "./clients.ts";
+import { ControllerHost } from "./controller-host.ts";
+import { SimNetwork } from "./network.ts";
+import { NetworkConditions } from "./network-conditions.ts";
+import { StoreFaults, StoreLink, storeHost } from "./store-link.ts";
+import { traceLogger } from "./trace-logger.ts";
+import { WorkerHost } from "./worker-host.ts";
+
+export type Host = WorkerHost | ControllerHost;
+
+const sweepMs = 250;
+
+export class World {
+  readonly plan: Plan;
+  readonly prng: Prng;
+  readonly timeline: Timeline;
+  readonly trace: Trace;
+  readonly verdict: Verdict;
+  readonly counters = new Counters();
+  readonly conditions: NetworkConditions;
+  readonly network: SimNetwork;
+  readonly storeFaults = new StoreFaults();
+  readonly audit: StoreAudit;
+  readonly knowledge: SessionKnowledge;
+  readonly executions: ExecutionCheck;
+  readonly membership: MembershipCheck;
+  readonly clients: Clients;
+  readonly workers: readonly WorkerHost[];
+  readonly controllers: readonly ControllerHost[];
+  readonly #database: SharedSqlite;
+  readonly #seams: Seams;
+  readonly #lifeNumbers = new Map<string, number>();
+  readonly #restarts = new Map<string, number>();
+  #leaders = 0;
+
+  constructor(plan: Plan, seams: Seams, print?: (line: string) => void) {
+    this.plan = plan;
+    this.prng = createPrng(plan.seed).fork("world");
+    this.#seams = seams;
+    this.timeline = new Timeline(this.prng.fork("schedule"));
+    const nowMs = (): number => this.timeline.nowMs;
+    this.trace = new Trace(nowMs, print);
+    this.verdict = new Verdict(nowMs);
+    this.conditions = new NetworkConditions(this.prng.fork("latency"), nowMs);
+    this.knowledge = new SessionKnowledge(this.verdict, this.counters, nowMs);
+    this.network = new SimNetwork(
+      this.timeline,
+      this.conditions,
+      this.prng.fork("network"),
+      this.trace,
+      this.knowledge,
+    );
+    this.#database = createSharedSqlite(nowMs);
+    this.audit = new StoreAudit(this.#database.connection, this.verdict, this.counters, nowMs);
+    this.executions = new ExecutionCheck(this.verdict, this.counters, {
+      isWanted: (work, worker) => this.#isWanted(work, worker),
+      latencyMsMax: (work, worker) => this.#latencyMsMax(work, worker),
+      kill: (life) => this.#killedByPoison(life),
+    });
+    this.membership = new MembershipCheck(
+      this.audit,
+      this.knowledge,
+      () => this.leader?.life,
+      this.verdict,
+    );
+    this.audit.onRows = () => this.membership.rowsChanged();
+    this.clients = new Clients(
+      this.verdict,
+      this.counters,
+      nowMs,
+      this.prng.fork("clients"),
+      plan.settings.queriesMax,
+    );
+    this.controllers = this.#buildControllers();
+    this.workers = this.#buildWorkers();
+    this.knowledge.onAssigned = (from, to, frame) => {
+      if (frame.kind !== "assignWork") return;
+      const keyText = workKeyText(frame.work);
+      this.clients.workSent(keyText);
+      this.controllers.find(({ life }) => life === from)?.boardCheck.sent(keyText, frame.attempt, to);
+    };
+  }
+
+  get hosts(): readonly Host[] {
+    return [...this.controllers, ...this.workers];
+  }
+
+  /** The coordinator that holds the lease and runs. */
+  get leader(): ControllerHost | undefined {
+    return this.controllers.find((host) => host.leads && host.life?.isUp === true);
+  }
+
+  get nowMs(): number {
+    return this.timeline.nowMs;
+  }
+
+  start(): void {
+    for (const host of this.hosts) this.timeline.after(this.prng.next() * 500, () => host.boot());
+    this.#sweep();
+  }
+
+  close(): void {
+    this.#database.connection.close();
+  }
+
+  /** Ends a life from outside and starts another `restartMs` later. */
+  crash(host: Host, dark: boolean, restartMs: number): void {
+    const { life } = host;
+    if (life === undefined || life.isDown) return;
+    this.trace.note(dark ? "dark" : "killed", host.name);
+    this.#end(life, dark);
+    this.restartIn(host, restartMs);
+  }
+
+  restartIn(host: Host, delayMs: number): void {
+    const atMs = this.nowMs + delayMs;
+    this.#restarts.set(host.name, atMs);
+    this.timeline.at(atMs, () => {
+      if (this.#restarts.get(host.name) === atMs) this.restart(host);
+    });
+  }
+
+  restart(host: Host): void {
+    this.#restarts.delete(host.name);
+    if (!host.isUp) host.boot();
+  }
+
+  /** Checked between any two events. */
+  eventEnded(): void {
+    this.knowledge.eventEnded();
+    this.membership.eventEnded(this.nowMs);
+    let leaders = 0;
+    for (const host of this.controllers) {
+      const { node } = host;
+      if (node === undefined || host.life?.isUp !== true) continue;
+      host.boardCheck.eventEnded((workerId) => node.pool.view(workerId as WorkerId)?.live !== undefined);
+      if (node.leading()) leaders += 1;
+    }
+    this.#leaders = leaders;
+    this.verdict.require(this.#leaders <= 1, "I6", () => "two coordinators hold the lease");
+  }
+
+  #sweep(): void {
+    this.timeline.after(sweepMs, () => {
+      this.executions.sweep(this.nowMs);
+      this.clients.sweep(this.nowMs);
+      this.#checkHeldWork();
+      this.#sweep();
+    });
+  }
+
+  /** I12: a worker that its controller has no session with holds none of its work. */
+  #checkHeldWork(): void {
+    for (const { boardCheck, node, life, name } of this.controllers) {
+      if (life?.isUp !== true || node === undefined) continue;
+      for (const { keyText, workerId } of boardCheck.held()) {
+        const isLive = node.pool.view(workerId as WorkerId)?.live !== undefined;
+        this.verdict.require(isLive, "I12", () => {
+          return `${name} leaves ${keyText} with ${workerId}, which it has no session with`;
+        });
+      }
+    }
+  }
+
+  #begin(name: string): Life {
+    const number = (this.#lifeNumbers.get(name) ?? 0) + 1;
+    this.#lifeNumbers.set(name, number);
+    this.trace.note("boot", name, number);
+    return new Life(name, number, this.timeline, this.prng.fork(`life ${name} ${number}`), (life, thrown) => {
+      const text = thrown instanceof Error ? thrown.stack : messageOf(thrown);
+      this.verdict.fail("I14", `${life.name} threw ${text}`);
+    });
+  }
+
+  #end(life: Life, dark: boolean): void {
+    life.end();
+    this.network.lifeEnded(life, dark);
+    this.knowledge.lifeEnded(life);
+    this.executions.lifeEnded(life);
+    this.clients.lifeEnded(life);
+  }
+
+  /** A process ended by itself and is started again by its supervisor. */
+  #exited(life: Life): void {
+    const host = this.hosts.find((candidate) => candidate.life === life);
+    if (host === undefined || life.isDown) return;
+    this.trace.note("exit", life.name);
+    // Not within the call of the process that wants to end.
+    this.timeline.after(0, () => {
+      if (life.isDown) return;
+      this.#end(life, false);
+      this.restartIn(host, 500 + this.prng.next() * 5_000);
+    });
+  }
+
+  #killedByPoison(life: Life): void {
+    const host = this.hosts.find((candidate) => candidate.life === life);
+    if (host === undefined) return;
+    this.timeline.after(0, () => this.crash(host, false, 500 + this.prng.next() * 6_000));
+  }
+
+  #openStore(life: Life): Store {
+    const inner = this.#seams.store(
+      openSimStore({ database: this.#database, changesKept: this.plan.settings.changesKept }),
+    );
+    life.onEnd(() => void inner.close());
+    return new StoreLink({
+      store: inner,
+      life,
+      timeline: this.timeline,
+      conditions: this.conditions,
+      faults: this.storeFaults,
+      prng: this.prng.fork(`store ${life.name} ${life.number}`),
+      probe: {
+        transactionBegins: (lease) => this.audit.begins(lease),
+        transactionEnded: () => this.audit.ended(),
+        commitFaultMet: (fault, resolved) =>
+          this.counters.add(`store: ${fault}, ${resolved ? "resolved" : "given up"}`),
+        storeFailed: (of) => {
+          this.counters.add("store: call failed");
+          this.membership.storeTrouble(of, this.nowMs);
+        },
+      },
+    });
+  }
+
+  #isWanted(work: WorkSpec, worker: Life): boolean {
+    const owner = this.clients.ownerOf(work.queryId);
+    return owner?.isUp === true && owner.boardCheck.holderOf(workKeyText(work)) === worker.name;
+  }
+
+  #latencyMsMax(_work: WorkSpec, worker: Life): number {
+    // The owner may be gone, so the worst of all controllers counts.
+    let latencyMs = 0;
+    for (const { name } of this.controllers) {
+      latencyMs = Math.max(latencyMs, this.conditions.latencyMsMax(name, worker.name));
+    }
+    return latencyMs + 2 * sweepMs;
+  }
+
+  #logger(life: Life): Logger {
+    return traceLogger(this.trace, `${life.name}.${life.number}`);
+  }
+
+  #buildControllers(): readonly ControllerHost[] {
+    const { coordinators, queryApis } = this.plan.topology;
+    const names = [
+      ...Array.from({ length: coordinators }, (_, index) => `coordinator-${index + 1}`),
+      ...Array.from({ length: queryApis }, (_, index) => `api-${index + 1}`),
+    ];
+    return names.map(
+      (name, index) =>
+        new ControllerHost({
+          name,
+          role: index < coordinators ? "coordinator" : "query_api",
+          settings: this.plan.settings,
+          seams: this.#seams,
+          network: this.network,
+          prng: this.prng.fork(name),
+          queryObserver: this.#queryObserver(),
+          sessionObserver: this.#sessionObserver(),
+          logger: (life) => this.#logger(life),
+          begin: (of) => this.#begin(of),
+          exit: (life) => this.#exited(life),
+          openStore: (life) => this.#openStore(life),
+          newBoardCheck: (of) => new BoardCheck(of, this.verdict, this.counters),
+          watches: index % 2 === 0 ? "all" : "active",
+          newSubscriber: (of, onlyActive) =>
+            new Subscriber(
+              of,
+              onlyActive ? (json) => json.includes('"state":"ACTIVE"') : undefined,
+              this.audit,
+              this.verdict,
+              this.counters,
+            ),
+          leadershipChanged: (life, leads) => {
+            this.trace.note(leads ? "leads" : "follows", life.name);
+            this.counters.add(leads ? "leadership gained" : "leadership lost");
+            this.membership.leadershipChanged(life, leads, this.nowMs);
+          },
+          registered: () => this.counters.add("registration"),
+        }),
+    );
+  }
+
+  #buildWorkers(): readonly WorkerHost[] {
+    const { workers, coordinators } = this.plan.topology;
+    return Array.from(
+      { length: workers },
+      (_, index) =>
+        new WorkerHost({
+          name: `worker-${index + 1}`,
+          coordinators: this.controllers.slice(0, coordinators).map(({ name }) => name),
+          settings: this.plan.settings,
+          seams: this.#seams,
+          network: this.network,
+          prng: this.prng.fork(`worker-${index + 1}`),
+          probe: {
+            executionStarted: (life, work) => {
+              this.knowledge.acted(life, "started work");
+              this.executions.executionStarted(life, work);
+            },
+            executionEnded: (life, work) => this.executions.executionEnded(life, work),
+            poisoned: (life, work) => this.executions.poisoned(life, work),
+          },
+          observer: this.#queryObserver(),
+          logger: (life) => this.#logger(life),
+          begin: (of) => this.#begin(of),
+          exit: (life) => this.#exited(life),
+        }),
+    );
+  }
+
+  #queryObserver(): QueryObserver {
+    const { counters } = this;
+    return {
+      ...silentQueryObserver,
+      workRejected: () => counters.add("work rejected"),
+      workAssigned: (_workerId, affinityHit) =>
+        counters.add(affinityHit ? "assigned to favourite" : "assigned elsewhere"),
+      artifactFetchFailed: (code) => counters.add(`fetch failed: ${code}`),
+      checksumMismatch: () => counters.add("checksum mismatch"),
+      artifactCleaned: (reason) => counters.add(`artifact cleaned: ${reason}`),
+      executionCancelled: () => counters.add("execution cancelled"),
+    };
+  }
+
+  #sessionObserver(): SessionObserver {
+    const { counters } = this;
+    const down = (cause: DisconnectCause): void => counters.add(`session down: ${cause}`);
+    return {
+      ...silentSessionObserver,
+      heartbeatMissed: () => counters.add("heartbeat missed"),
+      sessionUp: () => counters.add("session up"),
+      sessionDown: (_workerId, cause) => down(cause),
+      dialFailed: (cause) => counters.add(`dial failed: ${cause}`),
+    };
+  }
+}
+
+/** So that the store's host can be cut off like any other. */
+export { storeHost };
