@@ -1,0 +1,41 @@
+/**
+ * `npm run bench -- NAME [options]`: runs one bench. A bench prints what it does as text and its figures as one
+ * JSON line each (`{"bench":…,"metric":…}`); the last line is `bench NAME: ok` or `bench NAME: N goals missed`.
+ */
+import { parseArgs } from "node:util";
+import { benchAssign } from "./assign.ts";
+import { benchFailover } from "./failover.ts";
+import { type BenchOptions, Report } from "./report.ts";
+
+const benches: Record<string, (options: BenchOptions, report: Report) => Promise<void>> = {
+  assign: benchAssign,
+  failover: benchFailover,
+};
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    trials: { type: "string", default: "30" },
+    queries: { type: "string", default: "1000" },
+    "busy-seconds": { type: "string", default: "60" },
+    only: { type: "string" },
+  },
+});
+const name = positionals[0] ?? "";
+const bench = benches[name];
+if (bench === undefined) {
+  process.stdout.write(`usage: npm run bench -- ${Object.keys(benches).join("|")} [--trials N]\n`);
+  process.exitCode = 2;
+} else {
+  const report = new Report(name);
+  await bench(
+    {
+      trials: Number(values.trials),
+      queries: Number(values.queries),
+      busySeconds: Number(values["busy-seconds"]),
+      only: values.only,
+    },
+    report,
+  );
+  process.exitCode = report.close();
+}
