@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { missingOptionals, platformOf } from "./complete-lock.js";
 import {
   checkCalls,
   checkImports,
@@ -34,6 +35,25 @@ test("every rule of a SPEC.md is cited by a test or marked as having none", () =
 test("the lock file records no download addresses", () => {
   const lock = readFileSync(join(root, "package-lock.json"), "utf8");
   assert.doesNotMatch(lock, /"resolved"|https?:\/\/[^"]*\.tgz/);
+});
+
+test("the lock file holds every platform's optional packages, so that npm ci takes it everywhere", () => {
+  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  const missing = missingOptionals(lock).map(([name]: readonly string[]) => name);
+  assert.deepEqual(missing, [], "run `node tools/complete-lock.js`");
+});
+
+test("a binary package's platform is in its name", () => {
+  assert.deepEqual(platformOf("@biomejs/cli-linux-x64-musl"), {
+    cpu: ["x64"],
+    os: ["linux"],
+    libc: ["musl"],
+  });
+  assert.deepEqual(platformOf("@oxc-parser/binding-win32-arm64-msvc"), {
+    cpu: ["arm64"],
+    os: ["win32"],
+    libc: [],
+  });
 });
 
 // The checks can fail: each is shown a file that breaks its rule.

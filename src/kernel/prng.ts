@@ -1,6 +1,6 @@
 /**
  * Randomness as an argument: sfc32, seeded. Production seeds it from the operating system
- * (`kernel/node/system-prng.ts`), simulation from the seed under test. Not for secrets.
+ * (`kernel/node/system-random.ts`), simulation from the seed under test. Not for secrets.
  */
 export interface Prng {
   /** Uniform in [0, 1). */

@@ -102,6 +102,22 @@ describe("Postgres connections", () => {
     assert.equal(proxy.cuts, 1);
   });
 
+  test("[ST21] catalog transactions take turns: none conflicts, every body runs once", async (t) => {
+    const { store } = await openThroughProxy(t);
+    await store.catalogTransaction((tx) => tx.insert("workers", workerRow("w1")));
+    let runs = 0;
+    const increments = Array.from({ length: 30 }, () =>
+      store.catalogTransaction(async (tx) => {
+        runs += 1;
+        const row = await tx.db.selectFrom("workers").select("capacity").executeTakeFirstOrThrow();
+        await tx.update("workers", "w1", { capacity: row.capacity + 1 });
+      }),
+    );
+    await Promise.all(increments);
+    assert.equal(runs, 30);
+    assert.equal((await history(store)).length, 31);
+  });
+
   test("[ST25] after losing its connection the listener comes back, and pokes", async (t) => {
     const { store, direct, url } = await openThroughProxy(t);
     const other = await openStore({ kind: "postgres", url, ...parts });

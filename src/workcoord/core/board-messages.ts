@@ -102,6 +102,8 @@ export interface WorkerOnBoard {
 export interface WorkOnBoard {
   readonly key: WorkKey;
   readonly state: WorkState;
+  /** Queued, but not to be assigned before it is known whether two workers died of it. */
+  readonly heldBack: boolean;
   /** 0 before the first assignment. */
   readonly attempt: number;
   readonly workerId: WorkerId | undefined;

@@ -137,7 +137,7 @@ test("[WC33] a poisonous item costs at most two workers their lives", () => {
   assert(poisonousCount > 100, `${poisonousCount} poisonous queries`);
 });
 
-test("[WC33] where links are cut too, or drains taken back, each of these hides at most one death", () => {
+test("[WC33] where links are cut too, so it is, but for deaths during an abort and drains taken back", () => {
   const operations = [...progress, poison, ...faults];
   fc.assert(
     fc.property(plays(operations, 200), (play) => {

@@ -387,6 +387,29 @@ test("[WC8] forgiveness does not change an item's place in the queue", () => {
   assert.deepEqual(board.up("c"), ["c:assign#2(w1)"]);
 });
 
+test("[WC34] an item that may have killed two workers is held back until one is back, whoever else is there", () => {
+  const board = boardWith("a", "b", "c");
+  board.submit("q", w1);
+  assert.deepEqual(board.down("a"), ["moved(w1, worker_lost)", "b:assign#2(w1)"]);
+  assert.deepEqual(board.down("b"), ["moved(w1, worker_lost)"]);
+  assert.deepEqual(
+    board.board.snapshot().works.map(({ state, heldBack }) => [state, heldBack]),
+    [["queued", true]],
+  );
+  assert.deepEqual(board.submit("r", sampleSpec("r", "w4")), ["c:assign#1(w4)"]);
+  assert.deepEqual(board.up("b", "b1", notAccepting), ["c:assign#3(w1)"]);
+});
+
+test("[WC34] and is poisonous when both are back as others", () => {
+  const board = boardWith("a", "b", "c");
+  board.submit("q", w1);
+  board.down("a");
+  board.down("b");
+  assert.deepEqual(board.up("a", "a2"), []);
+  assert.deepEqual(board.up("b", "b2"), ["failed(q, work_poisonous)"]);
+  assert.equal(board.board.snapshot().suspectCount, 0);
+});
+
 test("[WC17] an item that fails for good cancels its siblings, then fails the query", () => {
   const board = boardWith("a", "b");
   board.submit("q", w1, w3);

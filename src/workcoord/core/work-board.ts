@@ -7,7 +7,8 @@
  *       a worker that is down.
  *   B2  Work is assigned only to a worker that is up, accepts, does not drain, has not rejected work since it
  *       last spoke of its admission, and holds fewer than `worksPerWorkerMax` items.
- *   B3  While work is queued, no worker is eligible: whatever frees a worker is followed by assignment.
+ *   B3  While work is queued and not held back, no worker is eligible: whatever frees a worker is followed by
+ *       assignment.
  *   B4  Of the eligible workers the one that wants the item most gets it (rendezvous), except that workers where
  *       it failed before come last.
  *   B5  Work that lost its worker is assigned before work that is new; within each, in order of arrival.
@@ -35,6 +36,7 @@ import { keyOf, type WorkKey, type WorkReport, type WorkSpec, workKeyText } from
 import { hashText, type TextHash } from "./rendezvous.ts";
 import {
   defaultWorkLimits,
+  isHeldBack,
   isLive,
   type Loss,
   newWork,
@@ -63,7 +65,7 @@ interface Entry {
   readonly affinity: TextHash;
   readonly query: Query;
   work: Work;
-  /** Its place in a queue, while it is queued. */
+  /** Its place in a queue, while it is queued and not held back. */
   place: FifoNode<Entry> | undefined;
 }
 
@@ -117,7 +119,7 @@ export class WorkBoard {
     return {
       suspectCount,
       workers: this.view(),
-      works: Array.from(this.#entries.values(), ({ work }) => showWork(work)),
+      works: Array.from(this.#entries.values(), ({ work }) => showWork(work, this.#limits)),
       queries: [...this.#queries.keys()],
     };
   }
@@ -261,7 +263,11 @@ export class WorkBoard {
     for (const effect of effects) this.#effects.push(effect);
     if (after === before) return;
     entry.work = after;
-    if (after.state === before.state) return; // Forgiven a loss: it keeps its place.
+    if (after.state === before.state) {
+      // Forgiven a loss: it keeps its place, or gets one if it was held back.
+      if (after.state === "queued" && entry.place === undefined) this.#arrive(entry, after);
+      return;
+    }
     this.#counts[before.state] -= 1;
     this.#counts[after.state] += 1;
     if (before.state === "assigned" && after.state === "running") return; // On the same worker still.
@@ -282,7 +288,7 @@ export class WorkBoard {
 
   #arrive(entry: Entry, after: Work): void {
     if (after.state === "queued") {
-      entry.place = this.#retries.push(entry);
+      if (!isHeldBack(after, this.#limits)) entry.place = this.#retries.push(entry);
       return;
     }
     const worker = this.#holderOf(after);
@@ -357,19 +363,24 @@ function loadOf(work: Work): 0 | 1 {
   return work.state === "ready" ? 0 : 1;
 }
 
-function showWork(work: Work): WorkOnBoard {
+function showWork(work: Work, limits: BoardLimits): WorkOnBoard {
   const key = keyOf(work.spec);
-  switch (work.state) {
-    case "queued":
-      return { key, state: work.state, attempt: work.history.attempt, workerId: undefined };
+  const { state } = work;
+  switch (state) {
+    case "queued": {
+      const { attempt } = work.history;
+      return { key, state, heldBack: isHeldBack(work, limits), attempt, workerId: undefined };
+    }
     case "assigned":
     case "running":
-    case "ready":
-      return { key, state: work.state, attempt: work.history.attempt, workerId: work.workerId };
+    case "ready": {
+      const { workerId } = work;
+      return { key, state, heldBack: false, attempt: work.history.attempt, workerId };
+    }
     case "committed":
-      return { key, state: work.state, attempt: work.attempt, workerId: work.workerId };
+      return { key, state, heldBack: false, attempt: work.attempt, workerId: work.workerId };
     case "failed":
     case "cancelled":
-      return { key, state: work.state, attempt: 0, workerId: undefined };
+      return { key, state, heldBack: false, attempt: 0, workerId: undefined };
   }
 }

@@ -14,6 +14,8 @@ import {
   workerId,
 } from "./testing/samples.ts";
 import {
+  defaultWorkLimits,
+  isHeldBack,
   type LiveWork,
   newWork,
   stepWork,
@@ -286,11 +288,21 @@ test("[WC7] an attempt counts when it is accepted, once, however the acceptance 
 test("[WC7] rejections and losses before acceptance never use up attempts", () => {
   let work: Work = newWork(spec);
   for (let attempt = 1; attempt <= 100; attempt += 1) {
-    const end: WorkEvent =
+    const back: WorkEvent = {
+      kind: "workerReturned",
+      workerId: a,
+      incarnation: incarnation(`a${attempt}`),
+    };
+    work =
       attempt % 2 === 0
-        ? { kind: "workRejected", key, workerId: a, attempt, reason: "queue_full" }
-        : lostBy(a, `a${attempt}`);
-    work = play(work, assignTo(a), end);
+        ? play(work, assignTo(a), {
+            kind: "workRejected",
+            key,
+            workerId: a,
+            attempt,
+            reason: "queue_full",
+          })
+        : play(work, assignTo(a), lostBy(a, `a${attempt}`), back);
   }
   assert.equal(work.state, "queued");
   assert.deepEqual(historyOf(work), { attempt: 100, starts: 0, losses: [], avoid: [] });
@@ -310,7 +322,7 @@ test("[WC7] the eighth accepted attempt that fails is the last", () => {
 
 test("[WC8] an item that was running on two workers when they went down is poisonous", () => {
   const once = play(newWork(spec), assignTo(a), acceptedBy(a, 1), lostBy(a, "a1"));
-  assert.deepEqual(historyOf(once).losses, [{ workerId: a, incarnation: "a1" }]);
+  assert.deepEqual(historyOf(once).losses, [{ workerId: a, incarnation: "a1", proven: true }]);
   const twice = play(once, assignTo(b), acceptedBy(b, 2), lostBy(b, "b1"));
   assert(twice.state === "failed");
   assert.equal(twice.code, "work_poisonous");
@@ -323,9 +335,7 @@ test("[WC8] the same worker may die twice: two incarnations are two losses", () 
   assert.equal(twice.state, "failed");
 });
 
-test("[WC8] a loss before acceptance, or after the execution finished, is not held against the item", () => {
-  const unaccepted = play(newWork(spec), assignTo(a), lostBy(a, "a1"));
-  assert.deepEqual(historyOf(unaccepted).losses, []);
+test("[WC8] a loss after the execution finished is not held against the item", () => {
   const finished = play(
     newWork(spec),
     assignTo(a),
@@ -336,8 +346,30 @@ test("[WC8] a loss before acceptance, or after the execution finished, is not he
   assert.deepEqual(historyOf(finished).losses, []);
 });
 
+test("[WC34] a loss before acceptance is a suspicion, and two hold the item back", () => {
+  const once = play(newWork(spec), assignTo(a), lostBy(a, "a1"));
+  assert.deepEqual(historyOf(once).losses, [{ workerId: a, incarnation: "a1", proven: false }]);
+  assert(once.state === "queued" && !isHeldBack(once, defaultWorkLimits));
+  const twice = play(once, assignTo(b), acceptedBy(b, 2), lostBy(b, "b1"));
+  assert(twice.state === "queued" && isHeldBack(twice, defaultWorkLimits));
+});
+
+test("[WC34] what is held back fails when a suspect returns as another, and goes on when it returns as itself", () => {
+  const twice = play(newWork(spec), assignTo(a), lostBy(a, "a1"), assignTo(b), lostBy(b, "b1"));
+  const returned = (workerId: typeof a, name: string): WorkEvent => {
+    return { kind: "workerReturned", workerId, incarnation: incarnation(name) };
+  };
+  const halfProven = play(twice, returned(a, "a2"));
+  assert(halfProven.state === "queued" && isHeldBack(halfProven, defaultWorkLimits));
+  const proven = play(halfProven, returned(b, "b2"));
+  assert(proven.state === "failed" && proven.code === "work_poisonous");
+  const forgiven = play(halfProven, returned(b, "b1"));
+  assert(forgiven.state === "queued" && !isHeldBack(forgiven, defaultWorkLimits));
+});
+
 test("[WC8] a loss is forgiven when the same incarnation returns, in any live state", () => {
-  const lossy = { ...history, losses: [{ workerId: b, incarnation: incarnation("b1") }] };
+  const loss = { workerId: b, incarnation: incarnation("b1"), proven: true };
+  const lossy = { ...history, losses: [loss] };
   const returned: WorkEvent = {
     kind: "workerReturned",
     workerId: b,

@@ -18,9 +18,12 @@
  *   W5  A fetch that was started ends with `fetched`, `fetchFailed` or the effect `abortFetch`.
  *   W6  An attempt counts towards `attemptsMax` once its worker accepted it: being turned away by busy or
  *       draining workers never fails a query.
- *   W7  A loss counts towards `lossesMax` only if the item was running: before it was accepted it cannot
- *       have hurt the worker, and neither can an execution that had already finished. A loss is forgiven when
- *       the same incarnation of that worker returns, for then it never died.
+ *   W7  A loss counts towards `lossesMax` if the item was running, never if its execution had finished, and
+ *       it is forgiven when the same incarnation of that worker returns, for then it never died. Before the
+ *       acceptance arrived a loss is a suspicion: the acceptance may have died with the worker. The
+ *       suspicion is proven when another incarnation returns.
+ *   W8  An item with `lossesMax` losses, proven or suspected, is on no worker: it fails if they are proven, and
+ *       otherwise is held back until one of the suspects returns.
  *
  * What it refuses to do: choose a worker (that is `WorkBoard`), know the time, or know what work means.
  */
@@ -38,10 +41,12 @@ export interface WorkLimits {
 
 export const defaultWorkLimits: WorkLimits = { attemptsMax: 8, lossesMax: 2 };
 
-/** One run of a worker that ended, or seemed to, while it was running the item. */
+/** One run of a worker that ended, or seemed to, while it had the item. */
 export interface Loss {
   readonly workerId: WorkerId;
   readonly incarnation: Incarnation;
+  /** It had accepted the item, or has come back as another. `false`: it may never have seen it. */
+  readonly proven: boolean;
 }
 
 /** What an item has been through, carried from state to state. */
@@ -50,7 +55,7 @@ export interface WorkHistory {
   readonly attempt: number;
   /** How many attempts were accepted. */
   readonly starts: number;
-  /** Losses not forgiven. Fewer than `lossesMax`. */
+  /** Losses not forgiven. At most `lossesMax`, of them fewer proven. */
   readonly losses: readonly Loss[];
   /** Workers where an attempt failed: others are preferred. */
   readonly avoid: readonly WorkerId[];
@@ -180,6 +185,11 @@ export function isLive(work: Work): work is LiveWork {
   return work.state !== "committed" && work.state !== "failed" && work.state !== "cancelled";
 }
 
+/** W8: two workers may have died of it, and whether they did is not known yet. */
+export function isHeldBack(work: QueuedWork, limits: WorkLimits): boolean {
+  return work.history.losses.length >= limits.lossesMax;
+}
+
 export function stepWork(
   work: Work,
   event: WorkEvent,
@@ -187,7 +197,7 @@ export function stepWork(
 ): Step {
   switch (work.state) {
     case "queued":
-      return stepQueued(work, event);
+      return stepQueued(work, event, limits);
     case "assigned":
     case "running":
       return stepHeld(work, event, limits);
@@ -200,7 +210,7 @@ export function stepWork(
   }
 }
 
-function stepQueued(work: QueuedWork, event: WorkEvent): Step {
+function stepQueued(work: QueuedWork, event: WorkEvent, limits: WorkLimits): Step {
   switch (event.kind) {
     case "assign": {
       const { spec } = work;
@@ -214,7 +224,7 @@ function stepQueued(work: QueuedWork, event: WorkEvent): Step {
     case "workReady":
       return refuseArtifact(work, event);
     case "workerReturned":
-      return forgive(work, event);
+      return resolve(work, event, limits);
     case "cancel":
       return [{ state: "cancelled", spec: work.spec }, untouched];
     case "workAccepted":
@@ -274,7 +284,7 @@ function stepHeld(work: AssignedWork | RunningWork, event: WorkEvent, limits: Wo
     case "workerLost":
       return event.workerId === work.workerId ? lost(work, event, limits) : [work, untouched];
     case "workerReturned":
-      return forgive(work, event);
+      return resolve(work, event, limits);
     case "cancel":
       return [{ state: "cancelled", spec: work.spec }, [free("cancelWork", work)]];
     case "fetched":
@@ -319,7 +329,7 @@ function stepReady(work: ReadyWork, event: WorkEvent, limits: WorkLimits): Step 
         ? requeue(work, "worker_lost", "its worker was lost", [abortFetch], limits)
         : [work, untouched];
     case "workerReturned":
-      return forgive(work, event);
+      return resolve(work, event, limits);
     case "cancel":
       return [{ state: "cancelled", spec }, [abortFetch, free("cancelWork", work)]];
     case "workAccepted":
@@ -367,21 +377,24 @@ function attemptFailed(
 
 function lost(work: AssignedWork | RunningWork, event: Of<"workerLost">, limits: WorkLimits): Step {
   const why = "its worker was lost";
-  if (work.state === "assigned" || event.survived) {
-    return requeue(work, "worker_lost", why, untouched, limits); // W7
-  }
-  const losses = [
-    ...work.history.losses,
-    { workerId: event.workerId, incarnation: event.incarnation },
-  ];
-  if (losses.length >= limits.lossesMax) {
-    const names = losses.map(({ workerId }) => workerId).join(", ");
-    const code: ErrorCode = "work_poisonous";
-    const message = `work ${work.spec.workId} was running on ${losses.length} workers when they went down (${names}); it is not tried on another`;
-    return [{ state: "failed", spec: work.spec, code, message }, untouched];
-  }
+  if (event.survived) return requeue(work, "worker_lost", why, untouched, limits); // W7
+  const { workerId, incarnation } = event;
+  const loss: Loss = { workerId, incarnation, proven: work.state === "running" };
+  const losses = [...work.history.losses, loss];
+  if (arePoisonous(losses, limits)) return poisonous(work.spec, losses);
   const suspect = { ...work, history: { ...work.history, losses } };
   return requeue(suspect, "worker_lost", why, untouched, limits);
+}
+
+function arePoisonous(losses: readonly Loss[], limits: WorkLimits): boolean {
+  return losses.filter(({ proven }) => proven).length >= limits.lossesMax;
+}
+
+function poisonous(spec: WorkSpec, losses: readonly Loss[]): Step {
+  const names = losses.map(({ workerId }) => workerId).join(", ");
+  const code: ErrorCode = "work_poisonous";
+  const message = `work ${spec.workId} was running on ${losses.length} workers when they went down (${names}); it is not tried on another`;
+  return [{ state: "failed", spec, code, message }, untouched];
 }
 
 function requeue(
@@ -404,12 +417,20 @@ function requeue(
   ];
 }
 
-function forgive(work: LiveWork, event: Of<"workerReturned">): Step {
-  const losses = work.history.losses.filter(
-    (loss) => loss.workerId !== event.workerId || loss.incarnation !== event.incarnation,
-  );
-  if (losses.length === work.history.losses.length) return [work, untouched];
-  return [{ ...work, history: { ...work.history, losses } }, untouched]; // W7
+/** W7: a worker is back, as the one it was (forgiven) or as another (proven). */
+function resolve(work: LiveWork, event: Of<"workerReturned">, limits: WorkLimits): Step {
+  const before = work.history.losses;
+  const isOf = ({ workerId }: Loss): boolean => workerId === event.workerId;
+  const isForgiven = (loss: Loss): boolean => isOf(loss) && loss.incarnation === event.incarnation;
+  const losses = before
+    .filter((loss) => !isForgiven(loss))
+    .map((loss) => (isOf(loss) && !loss.proven ? { ...loss, proven: true } : loss));
+  const isUnchanged =
+    losses.length === before.length && losses.every((loss, index) => loss === before[index]);
+  if (isUnchanged) return [work, untouched];
+  // W8: only what is held back has that many losses, and that is queued and on no worker.
+  if (work.state === "queued" && arePoisonous(losses, limits)) return poisonous(work.spec, losses);
+  return [{ ...work, history: { ...work.history, losses } }, untouched];
 }
 
 function assignedTwice(work: Holding): never {

@@ -91,7 +91,7 @@ export class ModelCluster {
   readonly #fetches = new Map<string, Fetch>();
   /** Workers that each item has killed, by `workKeyText`. */
   readonly deaths = new Map<string, number>();
-  /** Events that may keep the board from learning that a worker had accepted an item: see WC33. */
+  /** Deaths, or what may lead to one, that the board cannot hear of: see WC33. */
   hidingCount = 0;
   committedCount = 0;
   #sessionCount = 0;
@@ -174,7 +174,6 @@ export class ModelCluster {
   cut(pick: number): void {
     const { session } = this.#node(pick);
     if (session === undefined || session.cut) return;
-    this.hidingCount += 1;
     session.cut = true;
     session.toWorker.length = 0;
     session.toBoard.length = 0;
@@ -252,6 +251,7 @@ export class ModelCluster {
     if (execution.work.body === "poison") {
       const keyText = workKeyText(execution.work);
       this.deaths.set(keyText, (this.deaths.get(keyText) ?? 0) + 1);
+      if (execution.aborted) this.hidingCount += 1;
       node.process = undefined;
       return;
     }
@@ -491,10 +491,12 @@ export class ModelCluster {
   #checkBoard(): void {
     const { workers, works } = this.board.snapshot();
     const counts = { queued: 0, assigned: 0, running: 0, ready: 0 };
+    let heldBackCount = 0;
     const loads = new Map(workers.map((worker) => [worker.workerId, 0]));
-    for (const { state, workerId: holder } of works) {
+    for (const { state, workerId: holder, heldBack } of works) {
       if (state === "committed" || state === "failed" || state === "cancelled") continue;
       counts[state] += 1;
+      if (heldBack) heldBackCount += 1;
       if (holder === undefined) continue;
       const load = loads.get(holder);
       assert(load !== undefined, `${state} work is on a worker that is up`);
@@ -508,7 +510,7 @@ export class ModelCluster {
       assert(load <= this.#boardLimits.worksPerWorkerMax, "a worker's load is bounded");
       const hasRoom = load < this.#boardLimits.worksPerWorkerMax;
       const isEligible = admission.accepting && !admission.draining && !rejecting && hasRoom;
-      assert(queued === 0 || !isEligible, "no work waits while a worker could take it");
+      assert(queued === heldBackCount || !isEligible, "no work waits while a worker could take it");
     }
   }
 }
