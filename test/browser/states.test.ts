@@ -78,6 +78,10 @@ test("[WEB11] a wrong token is asked for again, a right one opens the page and s
   await page.reload();
   await page.getByRole("link", { name: "worker-1" }).waitFor();
   assert.ok(scene.api.requests.every((request) => !request.includes("right")));
+  await page.getByRole("button", { name: "Use another token" }).click();
+  await page.getByRole("textbox", { name: "Token" }).fill("wrong");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
   assert.deepEqual(withoutRefusals(scene.complaints), []);
 });
 
@@ -89,10 +93,10 @@ test("[WEB12] a lost connection is said, data is marked stale, and the page resu
   api.cutStreams();
   await page.locator(".banner").getByText("Reconnecting…").waitFor();
   assert.equal(await page.locator(".card.stale").count(), 1);
+  await page.getByRole("button", { name: "Try now" }).click();
   const seen = api.revision;
   api.requests.length = 0;
   api.down = false;
-  await page.getByRole("button", { name: "Try now" }).click();
   await page.locator(".banner").waitFor({ state: "detached" });
   assert.ok(api.requests.includes(`GET /api/v1/watch?table=workers&revision=${seen}`));
   api.setWorker(fakeWorker(3));
