@@ -6,6 +6,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import module from "node:module";
+import { availableParallelism, homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -21,9 +22,13 @@ if (Number(process.versions.node.split(".")[0]) < majorMin) {
 }
 
 async function run() {
-  // DuckDB's calls wait in libuv's pool; four threads would let a few queries hold up every file.
-  process.env.UV_THREADPOOL_SIZE ??= "16";
-  module.enableCompileCache?.();
+  // DuckDB's calls wait in libuv's pool; with its four threads a few queries would hold up every file.
+  process.env.UV_THREADPOOL_SIZE ??= String(Math.max(16, availableParallelism() + 8));
+  // Compiled code is kept between starts, where no other user can put any; named in the environment, since
+  // threads and children take it from there.
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+  process.env.NODE_COMPILE_CACHE ??= join(cache, "capstan", "compile-cache");
+  module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
   const source = join(root, "src", "cli", "main.ts");
   const compiled = join(root, "dist", "src", "cli", "main.js");
   const { main } = await import(pathToFileURL(existsSync(source) ? source : compiled).href);

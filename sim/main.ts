@@ -54,13 +54,17 @@ function sayViolation({ seed, violation }: RunResult, plant: string | undefined)
   if (violation === undefined) return;
   const { invariant, detail, atMs } = violation;
   const replay = `npm run sim -- --seed ${seed}${plant === undefined ? "" : ` --plant ${plant}`} --trace`;
-  say(`seed ${seed}: ${invariant} (${invariants[invariant]}) violated at ${(atMs / 1_000).toFixed(3)} s`);
+  say(
+    `seed ${seed}: ${invariant} (${invariants[invariant]}) violated at ${(atMs / 1_000).toFixed(3)} s`,
+  );
   say(`  ${detail}`);
   say(`  replay: ${replay}`);
 }
 
 function sayTotals({ counters, virtualMs, events, faults, faultsMin, virtualMsMin }: Totals): void {
-  say(`virtual time   ${(virtualMs / 3_600_000).toFixed(1)} h, at least ${Math.floor(virtualMsMin / 1_000)} s a seed`);
+  say(
+    `virtual time   ${(virtualMs / 3_600_000).toFixed(1)} h, at least ${Math.floor(virtualMsMin / 1_000)} s a seed`,
+  );
   say(`events         ${events}`);
   say(`faults         ${faults}, at least ${faultsMin} a seed`);
   for (const kind of faultKinds) say(`  ${kind.padEnd(28)} ${counters.get(`fault: ${kind}`)}`);
@@ -86,7 +90,9 @@ async function runOne(seed: number, plant: string | undefined): Promise<number> 
   });
   sayViolation(result, plant);
   const { faultCount, eventCount, virtualMs, traceHash, violation } = result;
-  say(`${faultCount} faults, ${eventCount} events, ${Math.round(virtualMs / 1_000)} s, trace ${traceHash}`);
+  say(
+    `${faultCount} faults, ${eventCount} events, ${Math.round(virtualMs / 1_000)} s, trace ${traceHash}`,
+  );
   const violations = violation === undefined ? 0 : 1;
   say(`sim: 1 seeds, ${violations} violations`);
   return violations;

@@ -80,7 +80,14 @@ export type Fault =
   | { readonly kind: "lost_before_commit"; readonly controller: number }
   | { readonly kind: "lost_after_commit"; readonly controller: number }
   | { readonly kind: "store_outage"; readonly forMs: number }
-  | { readonly kind: "store_partition"; readonly controller: number; readonly forMs: number };
+  | { readonly kind: "store_partition"; readonly controller: number; readonly forMs: number }
+  /** Its writes take up to `extraMs` longer and overtake each other: some arrive after the lease has moved on. */
+  | {
+      readonly kind: "store_slow";
+      readonly controller: number;
+      readonly extraMs: number;
+      readonly forMs: number;
+    };
 
 export type FaultKind = Fault["kind"];
 
@@ -125,6 +132,7 @@ export const faultKinds: readonly FaultKind[] = [
   "lost_after_commit",
   "store_outage",
   "store_partition",
+  "store_slow",
 ];
 
 /** The virtual time during which faults happen. */
@@ -137,10 +145,9 @@ export function planOf(seed: number): Plan {
   const prng = createPrng(seed).fork("plan");
   const topology = drawTopology(prng.fork("topology"));
   const settings = drawSettings(prng.fork("settings"));
-  const steps = [
-    ...drawFaults(prng.fork("faults")),
-    ...drawQueries(prng.fork("queries")),
-  ].toSorted((left, right) => left.atMs - right.atMs);
+  const steps = [...drawFaults(prng.fork("faults")), ...drawQueries(prng.fork("queries"))].toSorted(
+    (left, right) => left.atMs - right.atMs,
+  );
   return { seed, topology, settings, durationMs: faultPhaseMs, steps };
 }
 
@@ -158,7 +165,7 @@ export function drawSettings(prng: Prng): Settings {
   const isLeaseLong = prng.next() < 0.6;
   return {
     slots: 1 + prng.below(3),
-    queueMax: prng.next() < 0.3 ? prng.below(3) : 3 + prng.below(10),
+    queueMax: prng.next() < 0.2 ? prng.below(3) : 4 + prng.below(12),
     spoolBudgetBytes: prng.next() < 0.3 ? 150 : 10_000,
     artifactTtlMs: prng.next() < 0.2 ? 1_500 : 40_000,
     artifactTtlAfterAckMs: 5_000,
@@ -226,12 +233,14 @@ function drawFault(prng: Prng): Fault {
       return { kind, forMs: forMs() / 2 };
     case "store_partition":
       return { kind, controller: target(), forMs: forMs() };
+    case "store_slow":
+      return { kind, controller: target(), extraMs: 2_000 + prng.next() * 18_000, forMs: forMs() };
   }
 }
 
 function drawQueries(prng: Prng): Step[] {
   const steps: Step[] = [];
-  const meanGapMs = 3_000 + prng.next() * 9_000;
+  const meanGapMs = 4_000 + prng.next() * 10_000;
   const poisonShare = prng.next() < 0.35 ? 0.03 : 0;
   for (let atMs = 1_000; atMs < faultPhaseMs; ) {
     const burst = prng.next() < 0.08 ? 2 + prng.below(6) : 1;

@@ -45,7 +45,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     world.start();
     for (const step of plan.steps) world.timeline.at(step.atMs, () => faults.perform(step));
     await advance(world, plan.durationMs);
-    faults.heal();
+    if (world.verdict.violation === undefined) faults.heal();
     await advanceUntilClean(world, convergeMs, findUnconverged);
     askEveryone(world);
     const { artifactTtlMs, artifactTtlAfterAckMs } = plan.settings;
@@ -99,7 +99,16 @@ async function advanceUntilClean(
 function askEveryone(world: World): void {
   if (world.verdict.violation !== undefined) return;
   for (const host of world.controllers.filter(({ serves }) => serves)) {
-    const works = world.workers.map((_, affinity) => ({ runMs: 20, fate: "plain" as const, affinity }));
-    world.clients.ask(host, { works, deadlineMs: probeMs - 1_000, cancelAfterMs: 0, mustSucceed: true });
+    const works = world.workers.map((_, affinity) => ({
+      runMs: 20,
+      fate: "plain" as const,
+      affinity,
+    }));
+    world.clients.ask(host, {
+      works,
+      deadlineMs: probeMs - 1_000,
+      cancelAfterMs: 0,
+      mustSucceed: true,
+    });
   }
 }

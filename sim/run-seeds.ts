@@ -75,7 +75,13 @@ export async function runSeeds(options: SeedsOptions): Promise<Totals> {
   };
   await Promise.all(Array.from({ length: Math.min(jobs, count) }, () => runThread(take, add)));
   failed.sort((left, right) => Number(left.seed) - Number(right.seed));
-  return { ...sums, violations: failed.length + undetermined.length, failed, counters, undetermined };
+  return {
+    ...sums,
+    violations: failed.length + undetermined.length,
+    failed,
+    counters,
+    undetermined,
+  };
 }
 
 /** One thread, fed until there is nothing left. */

@@ -5,8 +5,8 @@
 import type { AcceptLink } from "../src/cluster/core/index.ts";
 import type { ControllerParts } from "../src/coordinator/controller-node.ts";
 import { type Store, watch } from "../src/store/index.ts";
-import type { WorkerParts } from "../src/worker/worker-node.ts";
 import { WorkBoard } from "../src/workcoord/core/index.ts";
+import type { WorkerParts } from "../src/worker/worker-node.ts";
 import { SimFetcher } from "./world/sim-fetcher.ts";
 
 export interface Seams {

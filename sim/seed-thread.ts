@@ -32,6 +32,9 @@ async function answer({ seeds, plant, checkDeterminism }: SeedRequest): Promise<
   return { results, undetermined };
 }
 
+// Simulated stores and networks fail thousands of times, and nobody reads the stacks of that. A replay has them.
+Error.stackTraceLimit = 0;
+
 const port = parentPort;
 assert(port !== null, "this file runs as a thread");
 port.on("message", (request: SeedRequest | null) => {

@@ -8,7 +8,7 @@
 import {
   type BoardEffect,
   type BoardEvent,
-  WorkBoard,
+  type WorkBoard,
   type WorkKey,
   workKeyText,
 } from "../../src/workcoord/core/index.ts";
@@ -175,7 +175,11 @@ export class BoardCheck {
   }
 
   #expect(holds: boolean, key: WorkKey, what: string): void {
-    this.#verdict.require(holds, "I1", () => `${this.#name}: ${workKeyText(key)} moved wrongly: ${what}`);
+    this.#verdict.require(
+      holds,
+      "I1",
+      () => `${this.#name}: ${workKeyText(key)} moved wrongly: ${what}`,
+    );
   }
 
   #ended(queryId: string, isDone: boolean): void {

@@ -15,7 +15,8 @@ export function findUnconverged(world: World): Finding | undefined {
   for (const { name } of workers) {
     const row = audit.rows.get(name);
     if (row === undefined) return finding(`${name} is up, but not registered`);
-    if (row.state !== "ACTIVE") return finding(`${name} is up, but ${row.state}: ${row.state_reason}`);
+    if (row.state !== "ACTIVE")
+      return finding(`${name} is up, but ${row.state}: ${row.state_reason}`);
     if (row.accepting_work === 0 || row.draining === 1) {
       return finding(`${name} is idle, but not in rotation`);
     }

@@ -65,8 +65,7 @@ export class MembershipCheck {
       if (row.state !== "ACTIVE") continue;
       const known = this.#knowledge.of(leader, row.worker_id);
       const answeredMs = known?.lastAnswerMs ?? Number.NEGATIVE_INFINITY;
-      const dueMs =
-        Math.max(answeredMs, excusedMs) + detectionMsMax + writeMsMax + clockSlackMs;
+      const dueMs = Math.max(answeredMs, excusedMs) + detectionMsMax + writeMsMax + clockSlackMs;
       this.#verdict.require(nowMs <= dueMs, "I2", () => {
         const silent = known === undefined ? "ever" : `for ${Math.round(nowMs - answeredMs)} ms`;
         return `${row.worker_id} is ACTIVE and has not answered ${leader.name} ${silent}`;

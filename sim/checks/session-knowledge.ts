@@ -6,7 +6,12 @@
  *   I10  A frame of an older session makes its receiver do nothing.
  *   I11  A worker welcomes no coordinator whose lease is older than one that it has welcomed.
  */
-import type { Admission, ControllerFrame, Envelope, WorkerFrame } from "../../src/cluster/core/index.ts";
+import type {
+  Admission,
+  ControllerFrame,
+  Envelope,
+  WorkerFrame,
+} from "../../src/cluster/core/index.ts";
 import type { Life } from "../engine/life.ts";
 import type { NetworkProbe } from "../world/network.ts";
 import type { Counters } from "./counters.ts";

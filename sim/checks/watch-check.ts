@@ -43,7 +43,7 @@ export class Subscriber {
     if (event.type === "SNAPSHOT") {
       if (this.#revision !== undefined) this.#counters.add("watch: new snapshot");
       this.#rows.clear();
-      for (const row of event.data) this.#rows.set(String(row["worker_id"]), JSON.stringify(row));
+      for (const row of event.data) this.#rows.set(String(row.worker_id), JSON.stringify(row));
     } else {
       this.#counters.add("watch: event");
       this.#checkOrder(event.revision);
@@ -80,7 +80,11 @@ export class Subscriber {
   #compare(revision: number): void {
     const state = this.#audit.stateAt(revision);
     const isSame = state !== undefined && this.#isSame(state);
-    this.#verdict.require(isSame, "I7", () => `${this.#name} differs from the table at ${revision}`);
+    this.#verdict.require(
+      isSame,
+      "I7",
+      () => `${this.#name} differs from the table at ${revision}`,
+    );
   }
 
   #isSame(state: TableState): boolean {

@@ -34,13 +34,7 @@ export class Life implements Clock {
   /** When it last came up or resumed. */
   #runningSinceMs: number;
 
-  constructor(
-    name: string,
-    number: number,
-    timeline: Timeline,
-    prng: Prng,
-    report: CrashReport,
-  ) {
+  constructor(name: string, number: number, timeline: Timeline, prng: Prng, report: CrashReport) {
     this.name = name;
     this.number = number;
     this.#timeline = timeline;

@@ -46,7 +46,7 @@ export class Timeline {
   }
 
   after(delayMs: number, fire: () => void): TimelineEvent {
-    return this.at(this.#nowMs + (delayMs > 0 ? delayMs : 0), fire);
+    return this.at(this.#nowMs + Math.max(0, delayMs), fire);
   }
 
   /** Fires the next event. `false`: there is none before `endMs`, and time stands at `endMs`. */

@@ -23,7 +23,8 @@ export class Trace {
     this.#mix(this.#codeOf(label));
     this.#mix(this.#codeOf(subject));
     this.#mix(detail | 0);
-    if (this.#print !== undefined) this.say(`${label} ${subject}${detail === 0 ? "" : ` #${detail}`}`);
+    if (this.#print !== undefined)
+      this.say(`${label} ${subject}${detail === 0 ? "" : ` #${detail}`}`);
   }
 
   /** Text only, not hashed: for people. */

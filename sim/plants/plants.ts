@@ -14,12 +14,8 @@ import { SessionPool } from "../../src/cluster/index.ts";
 import type { LeaseEpoch, WorkerId } from "../../src/kernel/ids.ts";
 import { WorkerWorkManager } from "../../src/queries/index.ts";
 import type { CatalogTx, LeaseGrant, Store, Tx } from "../../src/store/index.ts";
-import { watch, type WatchEvent, type WatchOptions } from "../../src/store/index.ts";
-import {
-  type BoardEffect,
-  type BoardEvent,
-  WorkBoard,
-} from "../../src/workcoord/core/index.ts";
+import { type WatchEvent, type WatchOptions, watch } from "../../src/store/index.ts";
+import { type BoardEffect, type BoardEvent, WorkBoard } from "../../src/workcoord/core/index.ts";
 import type { Invariant } from "../checks/verdict.ts";
 import { productionSeams, type Seams } from "../seams.ts";
 import { SimFetcher } from "../world/sim-fetcher.ts";
@@ -190,12 +186,9 @@ class TrustingFetcher extends SimFetcher {
 }
 
 export const plants: readonly Plant[] = [
-  plant(
-    "epoch-check-skipped",
-    "workers obey frames of older sessions",
-    ["I10", "I5", "I1"],
-    { accept: acceptAnyEpoch },
-  ),
+  plant("epoch-check-skipped", "workers obey frames of older sessions", ["I10", "I5", "I1"], {
+    accept: acceptAnyEpoch,
+  }),
   plant("double-commit", "a work item is committed a second time", ["I4"], {
     Board: TwiceCommittingBoard,
   }),

@@ -189,7 +189,10 @@ export class Clients {
   #explain(query: OpenQuery, thrown: unknown): void {
     const { queryId, question } = query;
     if (!(thrown instanceof OperatingError)) {
-      this.#verdict.fail("I14", `${queryId} threw ${thrown instanceof Error ? thrown.stack : thrown}`);
+      this.#verdict.fail(
+        "I14",
+        `${queryId} threw ${thrown instanceof Error ? thrown.stack : thrown}`,
+      );
       return;
     }
     this.#counters.add(`outcome: ${thrown.code}`);

@@ -8,7 +8,7 @@ import type { Logger } from "../../src/kernel/logger.ts";
 import type { Prng } from "../../src/kernel/prng.ts";
 import type { ApiQueryObserver } from "../../src/queries/core/index.ts";
 import type { Store, WatchCondition } from "../../src/store/index.ts";
-import { auditedBoard, BoardCheck } from "../checks/board-check.ts";
+import { auditedBoard, type BoardCheck } from "../checks/board-check.ts";
 import type { Subscriber } from "../checks/watch-check.ts";
 import type { Life } from "../engine/life.ts";
 import type { Settings } from "../plan.ts";
@@ -107,9 +107,7 @@ export class ControllerHost {
     this.node = node;
     network.attach(life, undefined, (request) => this.#serve(node, request as RegisterRequest));
     life.receive(() => {
-      node.lease?.onChange((grant) =>
-        this.#options.leadershipChanged(life, grant !== undefined),
-      );
+      node.lease?.onChange((grant) => this.#options.leadershipChanged(life, grant !== undefined));
       node.start();
       this.subscriber = this.#subscribe(life, store);
     });

@@ -1,8 +1,9 @@
 /** Does to a world what its plan says. What finds no target (a crash of what is down) has no effect and is not counted. */
+import type { ControllerNode } from "../../src/coordinator/controller-node.ts";
 import { OperatingError } from "../../src/kernel/errors.ts";
+import type { WorkerId } from "../../src/kernel/ids.ts";
 import type { Prng } from "../../src/kernel/prng.ts";
 import type { Action, Fault } from "../plan.ts";
-import type { ControllerHost } from "./controller-host.ts";
 import { type Host, storeHost, type World } from "./world.ts";
 
 export class Faults {
@@ -40,6 +41,7 @@ export class Faults {
     for (const undo of [...this.#lasting]) undo();
     const world = this.#world;
     world.storeFaults.disarmAll();
+    world.conditions.calm();
     for (const { disk } of world.workers) disk.damageNext(0, "lost");
     world.trace.note("heal", "world");
     for (const host of world.hosts) {
@@ -76,13 +78,11 @@ export class Faults {
         return this.#isolate(pick(world.hosts, fault.process), fault.forMs);
       case "delay": {
         const [a, b] = this.#pair(fault.a, fault.b);
-        const untilMs = world.nowMs + fault.forMs;
-        world.conditions.slowDown(a.name, b.name, fault.extraMs, untilMs);
-        world.conditions.slowDown(b.name, a.name, fault.extraMs * this.#prng.next(), untilMs);
-        this.#lasting.add(() => {
-          world.conditions.slowDown(a.name, b.name, 0, 0);
-          world.conditions.slowDown(b.name, a.name, 0, 0);
-        });
+        const there = world.conditions.direction(a.name, b.name);
+        const back = world.conditions.direction(b.name, a.name);
+        there.spikeMs = fault.extraMs;
+        back.spikeMs = fault.extraMs * this.#prng.next();
+        for (const way of [there, back]) way.spikeUntilMs = world.nowMs + fault.forMs;
         return true;
       }
       case "reset": {
@@ -137,6 +137,12 @@ export class Faults {
         this.#block(name, storeHost, fault.forMs, isOneWay ? "b_to_a" : "both");
         return true;
       }
+      case "store_slow": {
+        const { name } = pick(world.controllers, fault.controller);
+        world.storeFaults.slowDown(name, fault.extraMs);
+        this.#lastFor(fault.forMs, () => world.storeFaults.slowDown(name, 0));
+        return true;
+      }
     }
   }
 
@@ -170,82 +176,92 @@ export class Faults {
     const ways: (readonly [string, string])[] = [];
     if (direction !== "b_to_a") ways.push([a, b]);
     if (direction !== "a_to_b") ways.push([b, a]);
-    for (const [from, to] of ways) conditions.block(from, to);
+    for (const [from, to] of ways) conditions.direction(from, to).blocks += 1;
     this.#lastFor(forMs, () => {
       for (const [from, to] of ways) {
-        if (conditions.unblock(from, to)) network.release(from, to);
+        const way = conditions.direction(from, to);
+        way.blocks -= 1;
+        if (way.blocks === 0) network.release(from, to);
       }
     });
   }
 
-  /** The operator asks the leader, and takes it back later if the worker is still there. */
+  /** The operator asks the leader, waits for its answer, and takes it back later. */
   #drain(index: number, forMs: number): boolean {
     const { workerId } = pick(this.#world.workers, index);
-    const isAsked = this.#operate("drain", (host) => host.node?.requestDrain(workerId));
-    if (!isAsked) return false;
-    this.#lastFor(forMs, () => this.#undrain(workerId));
-    return true;
+    return this.#operate(
+      "drain",
+      (node) => node.requestDrain(workerId),
+      () => this.#lastFor(forMs, () => this.#undrain(workerId)),
+    );
   }
 
   /** Tries until it is done: an operator does not go home before. */
-  #undrain(workerId: Parameters<NonNullable<ControllerHost["node"]>["cancelDrain"]>[0]): void {
-    const world = this.#world;
+  #undrain(workerId: WorkerId): void {
     const again = (): void => {
-      world.timeline.after(500, () => this.#undrain(workerId));
+      this.#world.timeline.after(500, () => this.#undrain(workerId));
     };
     const isAsked = this.#operate(
       "undrain",
-      (host) => host.node?.cancelDrain(workerId),
+      (node) => node.cancelDrain(workerId),
       (code) => {
-        if (code !== "not_found") again();
+        if (code !== "done" && code !== "not_found") again();
       },
     );
     if (!isAsked) again();
   }
 
+  /** A worker is dropped in two steps: it has to drain first. */
   #drop(index: number): boolean {
     const { workerId } = pick(this.#world.workers, index);
-    const isAsked = this.#operate("drain", (host) => host.node?.requestDrain(workerId));
-    if (!isAsked) return false;
-    this.#world.timeline.after(500 + this.#prng.next() * 3_000, () => {
-      this.#operate(
+    const drop = (): void => {
+      const isAsked = this.#operate(
         "drop",
-        (host) => host.node?.dropWorker(workerId),
-        () => this.#undrain(workerId),
+        (node) => node.dropWorker(workerId),
+        (code) => {
+          if (code !== "done") this.#undrain(workerId);
+        },
       );
-    });
-    return true;
+      if (!isAsked) this.#undrain(workerId);
+    };
+    return this.#operate(
+      "drain",
+      (node) => node.requestDrain(workerId),
+      () => this.#world.timeline.after(500 + this.#prng.next() * 3_000, drop),
+    );
   }
 
-  /** `false`: there is no leader to ask. */
+  /**
+   * Asks the leader for something. `answered` hears `done`, the code of an error, or `controller_died`. `false`:
+   * there is no leader to ask.
+   */
   #operate(
     what: string,
-    call: (host: ControllerHost) => Promise<unknown> | undefined,
-    failed: (code: string) => void = () => undefined,
+    call: (node: ControllerNode) => Promise<unknown>,
+    answered: (code: string) => void,
   ): boolean {
     const { leader, counters } = this.#world;
     const life = leader?.life;
-    if (leader === undefined || life === undefined) return false;
-    life.onEnd(() => {
-      if (!isOver) failed("controller_died");
-      isOver = true;
-    });
+    const node = leader?.node;
+    if (life === undefined || node === undefined) return false;
     let isOver = false;
-    life.receive(() => {
-      const run = async (): Promise<void> => {
-        try {
-          await call(leader);
-          counters.add(`operator: ${what}`);
-          isOver = true;
-        } catch (thrown) {
-          if (!(thrown instanceof OperatingError)) throw thrown;
-          counters.add(`operator: ${what} failed, ${thrown.code}`);
-          if (!isOver) failed(thrown.code);
-          isOver = true;
-        }
-      };
-      void run();
-    });
+    const finish = (code: string): void => {
+      if (isOver) return;
+      isOver = true;
+      counters.add(code === "done" ? `operator: ${what}` : `operator: ${what} failed, ${code}`);
+      answered(code);
+    };
+    const run = async (): Promise<void> => {
+      try {
+        await call(node);
+        finish("done");
+      } catch (thrown) {
+        if (!(thrown instanceof OperatingError)) throw thrown;
+        finish(thrown.code);
+      }
+    };
+    life.onEnd(() => finish("controller_died"));
+    life.receive(() => void run());
     return true;
   }
 

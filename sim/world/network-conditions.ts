@@ -1,17 +1,19 @@
 /** Who reaches whom, and how fast. Hosts are named; a direction is a pair of names. */
 import type { Prng } from "../../src/kernel/prng.ts";
 
+/** One way between two hosts, as it is now. Links keep theirs, so that nothing is looked up for each frame. */
 export interface Direction {
-  readonly from: string;
-  readonly to: string;
+  readonly baseMs: number;
+  /** Blocks are counted, so that overlapping partitions heal one by one. */
+  blocks: number;
+  spikeMs: number;
+  spikeUntilMs: number;
 }
 
 export class NetworkConditions {
   readonly #prng: Prng;
   readonly #nowMs: () => number;
-  readonly #baseMs = new Map<string, number>();
-  readonly #blocked = new Map<string, number>();
-  readonly #spikes = new Map<string, { readonly extraMs: number; readonly untilMs: number }>();
+  readonly #directions = new Map<string, Direction>();
   readonly #slowShare: number;
 
   constructor(prng: Prng, nowMs: () => number) {
@@ -20,55 +22,31 @@ export class NetworkConditions {
     this.#slowShare = prng.next() < 0.3 ? 0.3 : 0;
   }
 
-  /** One way, in milliseconds, drawn anew each time. */
-  latencyMs(from: string, to: string): number {
-    const key = directionKey(from, to);
-    let baseMs = this.#baseMs.get(key);
-    if (baseMs === undefined) {
-      baseMs =
-        this.#prng.next() < this.#slowShare ? 20 + this.#prng.next() * 60 : 0.2 + this.#prng.next() * 3;
-      this.#baseMs.set(key, baseMs);
-      this.#baseMs.set(directionKey(to, from), baseMs);
-    }
-    const spike = this.#spikes.get(key);
-    const isSlow = spike !== undefined && this.#nowMs() < spike.untilMs;
-    const extraMs = isSlow ? spike.extraMs * (0.5 + this.#prng.next()) : 0;
+  direction(from: string, to: string): Direction {
+    const known = this.#directions.get(`${from}>${to}`);
+    if (known !== undefined) return known;
+    const isSlow = this.#prng.next() < this.#slowShare;
+    const baseMs = isSlow ? 20 + this.#prng.next() * 60 : 0.2 + this.#prng.next() * 3;
+    const direction: Direction = { baseMs, blocks: 0, spikeMs: 0, spikeUntilMs: 0 };
+    this.#directions.set(`${from}>${to}`, direction);
+    this.#directions.set(`${to}>${from}`, { ...direction });
+    return direction;
+  }
+
+  /** Every delay ends; blocks are lifted by those who set them. */
+  calm(): void {
+    for (const direction of this.#directions.values()) direction.spikeUntilMs = 0;
+  }
+
+  /** In milliseconds, drawn anew each time. */
+  latencyMs({ baseMs, spikeMs, spikeUntilMs }: Direction): number {
+    const extraMs = this.#nowMs() < spikeUntilMs ? spikeMs * (0.5 + this.#prng.next()) : 0;
     return baseMs * (1 + this.#prng.next()) + extraMs;
   }
 
   /** The longest that something sent lately may take, while nothing is blocked. */
-  latencyMsMax(from: string, to: string): number {
-    const key = directionKey(from, to);
-    const spike = this.#spikes.get(key);
-    const spikeMs = (spike?.extraMs ?? 0) * 1.5;
-    const isOver = spike === undefined || this.#nowMs() > spike.untilMs + spikeMs;
-    return (this.#baseMs.get(key) ?? 0) * 2 + (isOver ? 0 : spikeMs);
+  latencyMsMax({ baseMs, spikeMs, spikeUntilMs }: Direction): number {
+    const longestMs = spikeMs * 1.5;
+    return baseMs * 2 + (this.#nowMs() > spikeUntilMs + longestMs ? 0 : longestMs);
   }
-
-  isBlocked(from: string, to: string): boolean {
-    return this.#blocked.has(directionKey(from, to));
-  }
-
-  /** Blocks are counted, so that overlapping partitions heal one by one. */
-  block(from: string, to: string): void {
-    const key = directionKey(from, to);
-    this.#blocked.set(key, (this.#blocked.get(key) ?? 0) + 1);
-  }
-
-  /** `true`: the direction is open again. */
-  unblock(from: string, to: string): boolean {
-    const key = directionKey(from, to);
-    const count = (this.#blocked.get(key) ?? 0) - 1;
-    if (count > 0) this.#blocked.set(key, count);
-    else this.#blocked.delete(key);
-    return count <= 0;
-  }
-
-  slowDown(from: string, to: string, extraMs: number, untilMs: number): void {
-    this.#spikes.set(directionKey(from, to), { extraMs, untilMs });
-  }
-}
-
-function directionKey(from: string, to: string): string {
-  return `${from}>${to}`;
 }

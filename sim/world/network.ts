@@ -24,7 +24,7 @@ import type { Prng } from "../../src/kernel/prng.ts";
 import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";
 import type { Trace } from "../engine/trace.ts";
-import type { NetworkConditions } from "./network-conditions.ts";
+import type { Direction, NetworkConditions } from "./network-conditions.ts";
 
 type AnyFrame = ControllerFrame | WorkerFrame;
 type AnyEnvelope = Envelope<AnyFrame>;
@@ -45,6 +45,8 @@ class LinkEnd implements Link<AnyEnvelope> {
   readonly life: Life;
   readonly host: string;
   readonly link: SimLink;
+  /** The way to the peer. */
+  readonly way: Direction;
   handlers: LinkHandlers<AnyEnvelope> | undefined;
   /** It neither sends nor receives any more. */
   isClosed = false;
@@ -55,10 +57,11 @@ class LinkEnd implements Link<AnyEnvelope> {
   /** What is still under way to the peer is lost. */
   isCut = false;
 
-  constructor(life: Life, host: string, link: SimLink) {
+  constructor(life: Life, host: string, link: SimLink, way: Direction) {
     this.life = life;
     this.host = host;
     this.link = link;
+    this.way = way;
   }
 
   send(envelope: AnyEnvelope): boolean {
@@ -85,7 +88,8 @@ class SimLink {
 
   constructor(network: SimNetwork, life: Life, fromHost: string, targetHost: string) {
     this.network = network;
-    this.dialled = new LinkEnd(life, fromHost, this);
+    const way = network.conditions.direction(fromHost, targetHost);
+    this.dialled = new LinkEnd(life, fromHost, this, way);
     this.targetHost = targetHost;
   }
 
@@ -250,13 +254,13 @@ export class SimNetwork {
 
   transmit(link: SimLink, from: LinkEnd, arrival: Arrival, evenIfCut = false): void {
     const toHost = from === link.dialled ? link.targetHost : link.dialled.host;
-    const latencyMs = this.conditions.latencyMs(from.host, toHost);
+    const latencyMs = this.conditions.latencyMs(from.way);
     // The tiny step keeps frames of one direction in order whatever the tiebreak.
     const atMs = Math.max(this.timeline.nowMs + latencyMs, from.lastArrivalMs + 0.001);
     from.lastArrivalMs = atMs;
     this.timeline.at(atMs, () => {
       if (from.isCut && !evenIfCut) return;
-      if (from.held.length > 0 || this.conditions.isBlocked(from.host, toHost)) {
+      if (from.held.length > 0 || from.way.blocks > 0) {
         this.#hold(link, from, toHost, arrival);
         return;
       }
@@ -301,7 +305,8 @@ export class SimNetwork {
   replayStale(controllerHost: string, workerHost: string): number {
     let link: SimLink | undefined;
     for (const candidate of this.#links) {
-      if (candidate.dialled.host !== controllerHost || candidate.targetHost !== workerHost) continue;
+      if (candidate.dialled.host !== controllerHost || candidate.targetHost !== workerHost)
+        continue;
       if (candidate.isLive && candidate.epoch > (link?.epoch ?? 0)) link = candidate;
     }
     const accepted = link?.accepted;
@@ -328,8 +333,9 @@ export class SimNetwork {
 
   reset(link: SimLink, end: LinkEnd): void {
     const fromHost = end === link.dialled ? link.targetHost : link.dialled.host;
-    if (this.conditions.isBlocked(fromHost, end.host)) return;
-    this.timeline.after(this.conditions.latencyMs(fromHost, end.host), () => {
+    const way = this.conditions.direction(fromHost, end.host);
+    if (way.blocks > 0) return;
+    this.timeline.after(this.conditions.latencyMs(way), () => {
       if (!end.isClosed) link.tell(end, "connection reset by peer");
     });
   }
@@ -347,7 +353,8 @@ export class SimNetwork {
       return;
     }
     const { accept } = host;
-    const end = new LinkEnd(host.life, link.targetHost, link);
+    const way = this.conditions.direction(link.targetHost, link.dialled.host);
+    const end = new LinkEnd(host.life, link.targetHost, link, way);
     link.accepted = end;
     host.life.receive(() => {
       end.handlers = accept(end) as LinkHandlers<AnyEnvelope>;
@@ -373,13 +380,15 @@ export class SimNetwork {
       this.timeline.after(timeoutMs, () => {
         if (!isOver) fail(`${toHost} did not answer in time`);
       });
+      const there = this.conditions.direction(from.name, toHost);
+      const back = this.conditions.direction(toHost, from.name);
       const answer = (settle: () => void): void => {
-        this.timeline.after(this.conditions.latencyMs(toHost, from.name), () => {
-          if (!this.conditions.isBlocked(toHost, from.name)) finish(settle);
+        this.timeline.after(this.conditions.latencyMs(back), () => {
+          if (back.blocks === 0) finish(settle);
         });
       };
-      this.timeline.after(this.conditions.latencyMs(from.name, toHost), () => {
-        if (this.conditions.isBlocked(from.name, toHost) || this.#dark.has(toHost)) return;
+      this.timeline.after(this.conditions.latencyMs(there), () => {
+        if (there.blocks > 0 || this.#dark.has(toHost)) return;
         const host = this.#hosts.get(toHost);
         if (host === undefined || host.serve === undefined || host.life.isDown) {
           answer(() => reject(new OperatingError("worker_unreachable", "backoff", "refused")));
@@ -407,7 +416,9 @@ export class SimNetwork {
     from.held.push(arrival);
     if (from.held.length > 1) return;
     const patienceMs =
-      arrival.kind === "open" ? 3_000 + this.#prng.next() * 4_000 : 8_000 + this.#prng.next() * 15_000;
+      arrival.kind === "open"
+        ? 3_000 + this.#prng.next() * 4_000
+        : 8_000 + this.#prng.next() * 15_000;
     this.timeline.after(patienceMs, () => {
       if (from.held[0] !== arrival) return;
       from.held = [];

@@ -1,6 +1,11 @@
 /** The artifact spool on a simulated disk: a bounded number of bytes, evicted as the port's contract says. */
 import { OperatingError } from "../../src/kernel/errors.ts";
-import type { ArtifactSpool, SpooledFile, SpoolSlot, SpoolUsage } from "../../src/queries/core/index.ts";
+import type {
+  ArtifactSpool,
+  SpooledFile,
+  SpoolSlot,
+  SpoolUsage,
+} from "../../src/queries/core/index.ts";
 import type { Life } from "../engine/life.ts";
 import type { SimDisk } from "./disk.ts";
 

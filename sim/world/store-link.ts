@@ -14,7 +14,7 @@ import type { Prng } from "../../src/kernel/prng.ts";
 import type { CatalogTx, LeaseGrant, Store, Tx } from "../../src/store/index.ts";
 import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";
-import type { NetworkConditions } from "./network-conditions.ts";
+import type { Direction, NetworkConditions } from "./network-conditions.ts";
 
 /** The name of the database's host in `NetworkConditions`. */
 export const storeHost = "store";
@@ -24,6 +24,7 @@ export type CommitFault = "lost_before" | "lost_after";
 /** What can be done to the store from outside, for all processes. */
 export class StoreFaults {
   readonly #armed = new Map<string, CommitFault[]>();
+  readonly #slow = new Map<string, number>();
   #outages = 0;
 
   get isOut(): boolean {
@@ -36,6 +37,15 @@ export class StoreFaults {
 
   endOutage(): void {
     this.#outages -= 1;
+  }
+
+  /** How much longer a write of `host` may take; 0: it is as fast as ever. */
+  slowDown(host: string, extraMs: number): void {
+    this.#slow.set(host, extraMs);
+  }
+
+  extraMsMax(host: string): number {
+    return this.#slow.get(host) ?? 0;
   }
 
   /** The next transaction that `host` commits meets this. */
@@ -57,9 +67,11 @@ export class StoreFaults {
 /** Told of every transaction that may write, at the moment that it runs. */
 export interface StoreProbe {
   transactionBegins(lease: LeaseGrant | undefined): void;
-  transactionEnded(): void;
-  commitFaultMet(fault: CommitFault, resolved: boolean): void;
-  storeFailed(life: Life): void;
+  transactionEnded(isCatalog: boolean): void;
+  commitFaultMet(life: Life, fault: CommitFault, resolved: boolean): void;
+  /** A call is going to fail, or to take long; and, later, it fails. */
+  callFailing(life: Life): void;
+  callFailed(life: Life): void;
 }
 
 export interface StoreLinkOptions {
@@ -72,18 +84,24 @@ export interface StoreLinkOptions {
   readonly probe: StoreProbe;
 }
 
+type CallKind = "read" | "write" | "catalog";
 type Attempt<T> = (abort: () => void) => Promise<T>;
 
 export class StoreLink implements Store {
   readonly dialect = "sqlite";
   readonly #options: StoreLinkOptions;
+  readonly #there: Direction;
+  readonly #back: Direction;
 
   constructor(options: StoreLinkOptions) {
     this.#options = options;
+    const { conditions, life } = options;
+    this.#there = conditions.direction(life.name, storeHost);
+    this.#back = conditions.direction(storeHost, life.name);
   }
 
   read<T>(body: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#call(() => this.#options.store.read(body), undefined, true);
+    return this.#call(() => this.#options.store.read(body), undefined, "read");
   }
 
   transaction<T>(body: (tx: Tx) => Promise<T>): Promise<T> {
@@ -93,7 +111,7 @@ export class StoreLink implements Store {
         abort();
         return result;
       });
-    return this.#call(run, undefined, false);
+    return this.#call(run, undefined, "write");
   }
 
   catalogTransaction<T>(body: (tx: CatalogTx) => Promise<T>, lease?: LeaseGrant): Promise<T> {
@@ -103,13 +121,13 @@ export class StoreLink implements Store {
         abort();
         return result;
       }, lease);
-    return this.#call(run, lease, false);
+    return this.#call(run, lease, "catalog");
   }
 
   onPoke(listener: () => void): () => void {
     const { store, life, timeline, conditions, faults } = this.#options;
     const poke = (): void => {
-      if (faults.isOut || conditions.isBlocked(storeHost, life.name)) {
+      if (faults.isOut || this.#back.blocks > 0) {
         // The listening connection is gone; when it is back, the store pokes once to be safe.
         timeline.after(1_000, poke);
         return;
@@ -117,7 +135,7 @@ export class StoreLink implements Store {
       life.receive(listener);
     };
     const unsubscribe = store.onPoke(() => {
-      timeline.after(conditions.latencyMs(storeHost, life.name), poke);
+      timeline.after(conditions.latencyMs(this.#back), poke);
     });
     life.onEnd(unsubscribe);
     return unsubscribe;
@@ -127,16 +145,19 @@ export class StoreLink implements Store {
     return this.#options.store.close();
   }
 
-  #call<T>(run: Attempt<T>, lease: LeaseGrant | undefined, isRead: boolean): Promise<T> {
+  #call<T>(run: Attempt<T>, lease: LeaseGrant | undefined, kind: CallKind): Promise<T> {
+    const isRead = kind === "read";
+    const isCatalog = kind === "catalog";
     const { life, timeline, conditions, faults, prng, probe } = this.#options;
     return new Promise((resolve, reject) => {
       const reply = (settle: () => void): void => {
-        timeline.after(conditions.latencyMs(storeHost, life.name), () => life.receive(settle));
+        timeline.after(conditions.latencyMs(this.#back), () => life.receive(settle));
       };
       const unavailable = (message: string): void => {
+        probe.callFailing(life);
         timeline.after(10 + prng.next() * 1_500, () => {
           life.receive(() => {
-            probe.storeFailed(life);
+            probe.callFailed(life);
             reject(new OperatingError("store_unavailable", "backoff", message));
           });
         });
@@ -144,33 +165,36 @@ export class StoreLink implements Store {
       const commit = (fault: CommitFault | undefined, isRetry: boolean): void => {
         life.receive(() => {
           if (!isRead) probe.transactionBegins(lease);
+          if (extraMs > 0) probe.callFailing(life);
           const abort = (): void => {
             if (fault === "lost_before") throw new LostBeforeCommit();
           };
           run(abort).then(
             (result) => {
-              if (!isRead) probe.transactionEnded();
-              const isLost = fault === "lost_after" || conditions.isBlocked(storeHost, life.name);
+              if (!isRead) probe.transactionEnded(isCatalog);
+              const isLost = fault === "lost_after" || this.#back.blocks > 0;
               if (!isLost) reply(() => resolve(result));
               else if (isRead) unavailable("the answer did not arrive");
               else this.#answerLost(result, resolve, reject);
             },
             (thrown: unknown) => {
-              if (!isRead) probe.transactionEnded();
+              if (!isRead) probe.transactionEnded(isCatalog);
               if (!(thrown instanceof LostBeforeCommit)) {
                 reply(() => reject(thrown));
                 return;
               }
               const isTriedAgain = !isRetry && prng.next() < 0.5;
-              probe.commitFaultMet("lost_before", isTriedAgain);
+              probe.commitFaultMet(life, "lost_before", isTriedAgain);
               if (isTriedAgain) timeline.after(50, () => commit(undefined, true));
               else unavailable("the connection was lost before COMMIT");
             },
           );
         });
       };
-      timeline.after(conditions.latencyMs(life.name, storeHost), () => {
-        if (faults.isOut || conditions.isBlocked(life.name, storeHost)) {
+      const extraMs = isRead ? 0 : faults.extraMsMax(life.name) * prng.next();
+      if (extraMs > 0) probe.callFailing(life);
+      timeline.after(conditions.latencyMs(this.#there) + extraMs, () => {
+        if (faults.isOut || this.#there.blocks > 0) {
           unavailable("the store cannot be reached");
           return;
         }
@@ -180,18 +204,18 @@ export class StoreLink implements Store {
   }
 
   #answerLost<T>(result: T, resolve: (result: T) => void, reject: (error: Error) => void): void {
-    const { life, timeline, conditions, prng, probe } = this.#options;
+    const { life, timeline, prng, probe } = this.#options;
     const isResolved = prng.next() < 0.5;
-    probe.commitFaultMet("lost_after", isResolved);
+    probe.commitFaultMet(life, "lost_after", isResolved);
     const settle = (): void => {
-      if (isResolved && conditions.isBlocked(storeHost, life.name)) {
+      if (isResolved && this.#back.blocks > 0) {
         timeline.after(200, settle);
         return;
       }
       life.receive(() => {
         if (isResolved) resolve(result);
         else {
-          probe.storeFailed(life);
+          probe.callFailed(life);
           reject(
             new OperatingError("commit_unknown", "backoff", "the connection was lost after COMMIT"),
           );

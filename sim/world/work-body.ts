@@ -26,7 +26,10 @@ export function formatWorkBody({ value, runMs, fate }: WorkBody): string {
 
 export function parseWorkBody(text: string): WorkBody {
   const [value, runMs, fate] = text.split(":");
-  assert(value !== undefined && runMs !== undefined && fate !== undefined, "a body has three parts");
+  assert(
+    value !== undefined && runMs !== undefined && fate !== undefined,
+    "a body has three parts",
+  );
   return { value: Number(value), runMs: Number(runMs), fate: fate as WorkFate };
 }
 

@@ -3,14 +3,14 @@
  * clients, all on one virtual clock. It runs the production classes; only what they are given is simulated.
  */
 import type { DisconnectCause } from "../../src/cluster/index.ts";
+import { type SessionObserver, silentSessionObserver } from "../../src/cluster/index.ts";
 import { messageOf } from "../../src/kernel/errors.ts";
 import type { WorkerId } from "../../src/kernel/ids.ts";
 import type { Logger } from "../../src/kernel/logger.ts";
 import { createPrng, type Prng } from "../../src/kernel/prng.ts";
-import { silentQueryObserver, type QueryObserver } from "../../src/queries/core/index.ts";
-import { createSharedSqlite, openSimStore, type SharedSqlite, type Store } from "../../src/store/index.ts";
-import { workKeyText, type WorkSpec } from "../../src/workcoord/core/index.ts";
-import { silentSessionObserver, type SessionObserver } from "../../src/cluster/index.ts";
+import { type QueryObserver, silentQueryObserver } from "../../src/queries/core/index.ts";
+import { openSimStore, type Store } from "../../src/store/index.ts";
+import { type WorkSpec, workKeyText } from "../../src/workcoord/core/index.ts";
 import { BoardCheck } from "../checks/board-check.ts";
 import { Counters } from "../checks/counters.ts";
 import { ExecutionCheck } from "../checks/execution-check.ts";
@@ -26,6 +26,7 @@ import type { Plan } from "../plan.ts";
 import type { Seams } from "../seams.ts";
 import { Clients } from "./clients.ts";
 import { ControllerHost } from "./controller-host.ts";
+import { returnDatabase, takeDatabase, type WorldDatabase } from "./database.ts";
 import { SimNetwork } from "./network.ts";
 import { NetworkConditions } from "./network-conditions.ts";
 import { StoreFaults, StoreLink, storeHost } from "./store-link.ts";
@@ -53,7 +54,7 @@ export class World {
   readonly clients: Clients;
   readonly workers: readonly WorkerHost[];
   readonly controllers: readonly ControllerHost[];
-  readonly #database: SharedSqlite;
+  readonly #database: WorldDatabase;
   readonly #seams: Seams;
   readonly #lifeNumbers = new Map<string, number>();
   readonly #restarts = new Map<string, number>();
@@ -76,8 +77,13 @@ export class World {
       this.trace,
       this.knowledge,
     );
-    this.#database = createSharedSqlite(nowMs);
-    this.audit = new StoreAudit(this.#database.connection, this.verdict, this.counters, nowMs);
+    this.#database = takeDatabase(nowMs);
+    this.audit = new StoreAudit(
+      this.#database.shared.connection,
+      this.verdict,
+      this.counters,
+      nowMs,
+    );
     this.executions = new ExecutionCheck(this.verdict, this.counters, {
       isWanted: (work, worker) => this.#isWanted(work, worker),
       latencyMsMax: (work, worker) => this.#latencyMsMax(work, worker),
@@ -103,7 +109,9 @@ export class World {
       if (frame.kind !== "assignWork") return;
       const keyText = workKeyText(frame.work);
       this.clients.workSent(keyText);
-      this.controllers.find(({ life }) => life === from)?.boardCheck.sent(keyText, frame.attempt, to);
+      this.controllers
+        .find(({ life }) => life === from)
+        ?.boardCheck.sent(keyText, frame.attempt, to);
     };
   }
 
@@ -125,8 +133,11 @@ export class World {
     this.#sweep();
   }
 
+  /** Ends everything. A world that was violated may be in any state, so it leaves nothing to be used again. */
   close(): void {
-    this.#database.connection.close();
+    for (const { life } of this.hosts) life?.end();
+    if (this.verdict.violation === undefined) returnDatabase(this.#database);
+    else this.#database.shared.connection.close();
   }
 
   /** Ends a life from outside and starts another `restartMs` later. */
@@ -159,7 +170,9 @@ export class World {
     for (const host of this.controllers) {
       const { node } = host;
       if (node === undefined || host.life?.isUp !== true) continue;
-      host.boardCheck.eventEnded((workerId) => node.pool.view(workerId as WorkerId)?.live !== undefined);
+      host.boardCheck.eventEnded(
+        (workerId) => node.pool.view(workerId as WorkerId)?.live !== undefined,
+      );
       if (node.leading()) leaders += 1;
     }
     this.#leaders = leaders;
@@ -192,10 +205,16 @@ export class World {
     const number = (this.#lifeNumbers.get(name) ?? 0) + 1;
     this.#lifeNumbers.set(name, number);
     this.trace.note("boot", name, number);
-    return new Life(name, number, this.timeline, this.prng.fork(`life ${name} ${number}`), (life, thrown) => {
-      const text = thrown instanceof Error ? thrown.stack : messageOf(thrown);
-      this.verdict.fail("I14", `${life.name} threw ${text}`);
-    });
+    return new Life(
+      name,
+      number,
+      this.timeline,
+      this.prng.fork(`life ${name} ${number}`),
+      (life, thrown) => {
+        const text = thrown instanceof Error ? thrown.stack : messageOf(thrown);
+        this.verdict.fail("I14", `${life.name} threw ${text}`);
+      },
+    );
   }
 
   #end(life: Life, dark: boolean): void {
@@ -227,7 +246,10 @@ export class World {
 
   #openStore(life: Life): Store {
     const inner = this.#seams.store(
-      openSimStore({ database: this.#database, changesKept: this.plan.settings.changesKept }),
+      openSimStore({
+        database: this.#database.shared,
+        changesKept: this.plan.settings.changesKept,
+      }),
     );
     life.onEnd(() => void inner.close());
     return new StoreLink({
@@ -239,10 +261,13 @@ export class World {
       prng: this.prng.fork(`store ${life.name} ${life.number}`),
       probe: {
         transactionBegins: (lease) => this.audit.begins(lease),
-        transactionEnded: () => this.audit.ended(),
-        commitFaultMet: (fault, resolved) =>
-          this.counters.add(`store: ${fault}, ${resolved ? "resolved" : "given up"}`),
-        storeFailed: (of) => {
+        transactionEnded: (isCatalog) => this.audit.ended(isCatalog),
+        commitFaultMet: (of, fault, resolved) => {
+          this.counters.add(`store: ${fault}, ${resolved ? "resolved" : "given up"}`);
+          this.membership.storeTrouble(of, this.nowMs);
+        },
+        callFailing: (of) => this.membership.storeTrouble(of, this.nowMs),
+        callFailed: (of) => {
           this.counters.add("store: call failed");
           this.membership.storeTrouble(of, this.nowMs);
         },
@@ -259,7 +284,8 @@ export class World {
     // The owner may be gone, so the worst of all controllers counts.
     let latencyMs = 0;
     for (const { name } of this.controllers) {
-      latencyMs = Math.max(latencyMs, this.conditions.latencyMsMax(name, worker.name));
+      const way = this.conditions.direction(name, worker.name);
+      latencyMs = Math.max(latencyMs, this.conditions.latencyMsMax(way));
     }
     return latencyMs + 2 * sweepMs;
   }

@@ -13,4 +13,4 @@ export type {
   StatusBody,
   WorkerBody,
 } from "./schemas.ts";
-export { startApi } from "./server.ts";
+export { type ApiConfig, startApi } from "./server.ts";

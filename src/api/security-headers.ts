@@ -25,5 +25,7 @@ export function installSecurityHeaders(app: FastifyInstance): void {
       "cross-origin-resource-policy": "same-origin",
       "x-request-id": request.id,
     });
+    // What the cluster says is true for a moment only, and may be for one reader only.
+    if (request.url.startsWith("/api/")) reply.header("cache-control", "no-store");
   });
 }

@@ -3,8 +3,11 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { after, test } from "node:test";
+import { fastify } from "fastify";
+import { AssertionError } from "../kernel/errors.ts";
 import type { QueryId } from "../kernel/ids.ts";
 import { RequestGuard } from "../process/index.ts";
+import { installAccess } from "./access.ts";
 import { type Api, type ApiConfig, startApi } from "./server.ts";
 import {
   apiConfig,
@@ -285,6 +288,14 @@ test("[AP7] a worker registers with the cluster's token, and with no other", asy
   });
   assert.equal(refused.status, 400);
   assert.match(problem(refused.text).message, /worker_id: .*grpc_port: /);
+});
+
+test("[AP8] a route that does not say who may call it cannot be added", async () => {
+  const app = fastify();
+  installAccess(app, apiConfig().access);
+  assert.throws(() => app.get("/open", async () => "everything"), AssertionError);
+  app.get("/said", { config: { access: "public" } }, async () => "hello");
+  await app.close();
 });
 
 test("[AP9] every answer carries the security headers", async () => {

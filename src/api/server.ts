@@ -6,7 +6,6 @@ import type { AddressInfo, Socket } from "node:net";
 import swagger from "@fastify/swagger";
 import { type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import {
-  jsonSchemaTransform,
   serializerCompiler,
   validatorCompiler,
   type ZodTypeProvider,
@@ -18,6 +17,7 @@ import { type AccessConfig, installAccess } from "./access.ts";
 import type { ApiApp } from "./api-app.ts";
 import { defaultSseTiming, type SseTiming } from "./http/sse-channel.ts";
 import { Streams } from "./http/streams.ts";
+import { openApiOptions } from "./openapi.ts";
 import type { ApiPorts } from "./ports.ts";
 import { bodyOf, methodNotAllowed, notFound, type Problem, problemOf } from "./problem.ts";
 import { RouteTable } from "./route-table.ts";
@@ -53,6 +53,9 @@ export interface Api {
   force(): void;
 }
 
+/** Well above what people, dashboards and workers need; a flood is cut off at the socket. */
+const connectionsMax = 4_096;
+
 export async function startApi(config: ApiConfig, ports: ApiPorts): Promise<Api> {
   const streams = new Streams(
     ports.clock,
@@ -61,6 +64,7 @@ export async function startApi(config: ApiConfig, ports: ApiPorts): Promise<Api>
   );
   const state = { draining: false };
   const app = await buildApp(config, ports, streams, state);
+  app.server.maxConnections = connectionsMax;
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (thrown) {
@@ -123,15 +127,7 @@ async function buildApp(
     return answer(reply, problem);
   });
 
-  await app.register(swagger, {
-    openapi: {
-      openapi: "3.1.0",
-      info: { title: "Capstan", version: config.version },
-      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
-      security: [{ token: [] }],
-    },
-    transform: jsonSchemaTransform,
-  });
+  await app.register(swagger, openApiOptions(config.version));
   installHealth(app, ports);
   installCluster(app, ports);
   installQueries(app, ports);

@@ -18,7 +18,7 @@ export interface CommandContext {
   readonly json: boolean;
 }
 
-const defaultUrl = "http://127.0.0.1:4600";
+export const defaultUrl = "http://127.0.0.1:4600";
 
 export function commandContext(options: ClientOptions): CommandContext {
   return {

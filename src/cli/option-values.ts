@@ -31,3 +31,13 @@ export function parseSize(text: string): number {
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }
+
+/** An API's address, without a path. */
+export function parseApiUrl(text: string): string {
+  if (/^https?:\/\/[^/\s]+\/?$/.test(text) && URL.canParse(text)) return text.replace(/\/$/, "");
+  throw new InvalidArgumentError("It must be an address like http://10.0.0.1:4600.");
+}
+
+export function collectApiUrls(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, parseApiUrl(text)];
+}

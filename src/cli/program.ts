@@ -4,7 +4,15 @@
  */
 import { Command, type CommanderError, Option } from "commander";
 import { exitCodes } from "./exit-codes.ts";
-import { collect, parseCount, parsePort, parseSeconds, parseSize } from "./option-values.ts";
+import {
+  collect,
+  collectApiUrls,
+  parseApiUrl,
+  parseCount,
+  parsePort,
+  parseSeconds,
+  parseSize,
+} from "./option-values.ts";
 
 export interface RunAction {
   /** A command that asks a running Capstan something; Ctrl-C aborts the signal. */
@@ -20,6 +28,7 @@ export function createProgram(version: string, run: RunAction): Command {
     .helpOption("-h, --help", "print help")
     .helpCommand("help [command]", "print help for a command")
     .showHelpAfterError("hint:  capstan --help shows what there is")
+    .enablePositionalOptions()
     .exitOverride()
     .addHelpText("after", programHelp);
   addClientCommands(program, run);
@@ -47,6 +56,7 @@ function addClientCommands(program: Command, run: RunAction): void {
 
   const workers = client(program.command("workers").summary("list, drain and drop workers"))
     .description("Lists the workers; subcommands change them.")
+    .enablePositionalOptions()
     .addHelpText("after", example("capstan workers", "capstan workers drain worker-1"))
     .action(async (options) => {
       await run.ask(async () => {
@@ -66,13 +76,13 @@ function addClientCommands(program: Command, run: RunAction): void {
     client(workers.command(verb).summary(summary))
       .description(`A worker: ${summary}.`)
       .argument("<name>", "the worker's name, as `capstan workers` shows it")
-      .action(async (name: string, options) => {
+      .action(async (name: string, _options, command: Command) => {
         await run.ask(async () => {
           const [{ commandContext }, { runWorkerVerb }] = await Promise.all([
             import("./context.ts"),
             import("./commands/workers.ts"),
           ]);
-          await runWorkerVerb(commandContext(options), verb, name);
+          await runWorkerVerb(commandContext(command.optsWithGlobals()), verb, name);
         });
       });
   }
@@ -134,7 +144,8 @@ function addServerCommands(program: Command, run: RunAction): void {
     .description(
       "Sets up the store, starts a coordinator and workers as child processes and keeps them running until Ctrl-C.",
     )
-    .option("--workers <n>", "how many workers", parseCount, 2);
+    .option("--workers <n>", "how many workers", parseCount, 2)
+    .option("--no-dashboard", "do not build the dashboard, if this is a clone");
   apiServer(up)
     .option("--verbose", "show every log line of the children, not only warnings")
     .option("--json", "print what happens as JSON lines")
@@ -175,7 +186,7 @@ function addServerCommands(program: Command, run: RunAction): void {
     .option(
       "--join <url>",
       "a coordinator (may be repeated); without it the worker waits to be found",
-      collect,
+      collectApiUrls,
     )
     .option("--name <name>", "the worker's name (the machine's)")
     .option("--slots <n>", "how many works run at once (the machine's cores)", parseCount)
@@ -296,7 +307,7 @@ function apiServer(command: Command): Command {
   return cluster(withStore(withPort), 5)
     .option("--tls-cert <file>", "serve the API over TLS (callers trust it by NODE_EXTRA_CA_CERTS)")
     .option("--tls-key <file>", "its key")
-    .option("--api-url <url>", "the address that others reach this API at")
+    .option("--api-url <url>", "the address that others reach this API at", parseApiUrl)
     .option(
       "--allow-host <name>",
       "another name that this server is reached by (may be repeated)",

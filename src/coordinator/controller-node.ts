@@ -16,16 +16,16 @@
  *       ends them; after that this process has stepped down: no sessions, and its queries cancelled.
  */
 import {
-  cancelDrain,
   type ControllerRole,
+  cancelDrain,
   type Dialer,
   type Discovery,
   dropWorker,
   Membership,
   registerWorker,
   requestDrain,
-  SessionPool,
   type SessionObserver,
+  SessionPool,
   type SessionTiming,
   storeDiscovery,
   type WorkerRegistration,
@@ -198,19 +198,19 @@ export class ControllerNode {
     return row;
   }
 
-  requestDrain(workerId: WorkerId): Promise<WorkerRow> {
+  async requestDrain(workerId: WorkerId): Promise<WorkerRow> {
     const { store, grant } = this.#underLease();
-    return requestDrain(store, grant, workerId);
+    return await requestDrain(store, grant, workerId);
   }
 
-  cancelDrain(workerId: WorkerId): Promise<WorkerRow> {
+  async cancelDrain(workerId: WorkerId): Promise<WorkerRow> {
     const { store, grant } = this.#underLease();
-    return cancelDrain(store, grant, workerId);
+    return await cancelDrain(store, grant, workerId);
   }
 
-  dropWorker(workerId: WorkerId): Promise<WorkerRow> {
+  async dropWorker(workerId: WorkerId): Promise<WorkerRow> {
     const { store, grant } = this.#underLease();
-    return dropWorker(store, grant, workerId);
+    return await dropWorker(store, grant, workerId);
   }
 
   #underLease(): { readonly store: Store; readonly grant: LeaseGrant } {

@@ -1,15 +1,15 @@
 /**
  * A coordinator, or a query-api: builds the objects, starts them, waits, stops them. What they do is elsewhere.
  */
-import { hostname, totalmem } from "node:os";
+import { hostname } from "node:os";
 import { join } from "node:path";
-import { startApi } from "../api/index.ts";
+import { type ApiConfig, startApi } from "../api/index.ts";
 import { createGrpcDialer } from "../cluster/index.ts";
 import { assert, OperatingError } from "../kernel/errors.ts";
 import { parseControllerId } from "../kernel/ids.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
 import { createSystemPrng } from "../kernel/node/system-random.ts";
-import { randomText } from "../kernel/prng.ts";
+import { type Prng, randomText } from "../kernel/prng.ts";
 import {
   createApiQueryMetrics,
   createSessionMetrics,
@@ -17,13 +17,15 @@ import {
   startTracing,
 } from "../observe/index.ts";
 import {
+  type ClusterTls,
   checkBind,
   chooseFreePort,
   decideMemoryBytes,
   hostPort,
-  isLoopback,
   lockDir,
+  machine,
   type ProcessOptions,
+  type ProcessSetup,
   packageInfo,
   RequestGuard,
   readSecretFile,
@@ -32,7 +34,7 @@ import {
   stopRequested,
   tellSupervisor,
 } from "../process/index.ts";
-import { createHttpArtifactFetcher, startEngine } from "../queries/index.ts";
+import { type ArtifactFetcher, createHttpArtifactFetcher, startEngine } from "../queries/index.ts";
 import { openStore, parseStoreUrl, type Store } from "../store/index.ts";
 import { createApiPorts } from "./api-ports.ts";
 import { ControllerNode } from "./controller-node.ts";
@@ -61,24 +63,14 @@ const clock = realClock;
 /** Resolves when the process was asked to stop and has stopped. */
 export async function runController(options: ControllerOptions): Promise<void> {
   const stopping = stopRequested();
-  const { role, name, host } = options;
-  const { dataDir, logger, tokens, clusterToken, clusterTls } = setUpProcess(
-    options,
-    name,
-    "controller",
-  );
-  checkBind(host, tokens.size > 0 ? "tokens" : "nothing", "the API");
-  const { root, version } = packageInfo();
+  const { role, name } = options;
+  const setup = setUpProcess(options, name, "controller");
+  const { logger, tokens } = setup;
+  checkBind(options.host, tokens.size > 0 ? "tokens" : "nothing", "the API");
+  const { version } = packageInfo();
   const prng = createSystemPrng();
-  const ownDir = dataDir.ownDir("controllers", name);
-  const lock = await lockDir(ownDir, "lock", clock, 5_000);
-  const port = options.port === 0 ? await chooseFreePort(host) : options.port;
-  const tls = readApiTls(options);
-  const apiUrl = options.apiUrl ?? ownUrl(host, port, tls !== undefined);
-
-  const discovery = parseDiscovery(options.discover, clock, logger);
-  const needsStore = role === "coordinator" || discovery === undefined;
-  const store = needsStore ? await openOwnStore() : undefined;
+  const place = await takePlace(options, setup);
+  const store = await openOwnStore(options, setup, prng.fork("store"));
   const tracing = await startTracing({
     serviceName: role === "coordinator" ? "capstan-coordinator" : "capstan-query-api",
     instance: name,
@@ -86,65 +78,26 @@ export async function runController(options: ControllerOptions): Promise<void> {
     env: process.env,
   });
   const metrics = new Metrics({ process: role, version });
-  const fetchedDir = join(ownDir, "fetched");
   const engine = await startEngine({
-    memoryLimitBytes:
-      options.memoryLimit ??
-      decideMemoryBytes("coordinator", { totalBytes: machineBytes(), workers: 1 }),
+    memoryLimitBytes: options.memoryLimit ?? decideMemoryBytes("coordinator", machine()),
     threads: 2, // It reads results; the workers compute them.
-    spoolDir: fetchedDir,
-    tempDir: join(ownDir, "temp"),
+    spoolDir: place.fetchedDir,
+    tempDir: join(place.ownDir, "temp"),
     connections: 4,
     clock,
     logger,
   });
   const fetcher = await createHttpArtifactFetcher({
-    token: clusterToken,
-    dir: fetchedDir,
+    token: setup.clusterToken,
+    dir: place.fetchedDir,
     clock,
     logger,
     checksum: (path) => engine.checksum(path),
-    ...(clusterTls === undefined ? {} : { tls: clusterTls }),
+    ...clusterTlsOf(setup),
   });
-  const node: ControllerNode = new ControllerNode({
-    role,
-    controllerId: newControllerId(),
-    clock,
-    prng,
-    logger,
-    fetcher,
-    dialer: createGrpcDialer({
-      token: clusterToken,
-      clock,
-      logger,
-      ...(clusterTls === undefined ? {} : { tls: clusterTls }),
-    }),
-    queryObserver: createApiQueryMetrics(metrics, () => node.manager.queue()),
-    sessionObserver: createSessionMetrics(metrics),
-    ...(store === undefined ? {} : { store }),
-    ...(discovery === undefined ? {} : { discovery }),
-    ...(role === "query_api"
-      ? {}
-      : { lease: { name: leaseName, holder: readHolderId(ownDir, name, prng), apiUrl } }),
-  });
+  const node = createNode(options, setup, place, { store, fetcher, metrics, prng });
   const api = await startApi(
-    {
-      host,
-      port,
-      version,
-      prng: prng.fork("requests"),
-      dashboardDirs: [join(root, "web", "dist"), join(root, "dist", "web")],
-      access: {
-        tokens,
-        clusterToken,
-        guard: new RequestGuard({
-          bindHost: host,
-          hosts: [new URL(apiUrl).hostname, ...(options.allowHost ?? [])],
-          origins: options.allowOrigin ?? [],
-        }),
-      },
-      ...(tls === undefined ? {} : { tls }),
-    },
+    apiConfig(options, setup, place, prng.fork("requests")),
     createApiPorts({
       node,
       store,
@@ -179,38 +132,116 @@ export async function runController(options: ControllerOptions): Promise<void> {
     clock,
     logger,
   );
-  lock.release();
+  place.lock.release();
   logger.info({}, "stopped");
-
-  async function openOwnStore(): Promise<Store> {
-    const location = parseStoreUrl(options.store ?? dataDir.storePath);
-    return await openStore({ ...location, clock, logger, prng: prng.fork("store") });
-  }
-
-  function newControllerId(): NonNullable<ReturnType<typeof parseControllerId>> {
-    const controllerId = parseControllerId(`${name}-${randomText(prng, 12)}`);
-    assert(controllerId !== undefined, "a controller's id has the form of one");
-    return controllerId;
-  }
 }
 
-/** What a container is allowed, or what the machine has. */
-function machineBytes(): number {
-  const limit = process.constrainedMemory();
-  return limit > 0 && limit < totalmem() ? limit : totalmem();
+/** Where this process lives: its directory, which nobody else uses, and its address. */
+interface Place {
+  readonly ownDir: string;
+  readonly fetchedDir: string;
+  readonly lock: { release(): void };
+  readonly port: number;
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  readonly apiUrl: string;
+}
+
+async function takePlace(options: ControllerOptions, { dataDir }: ProcessSetup): Promise<Place> {
+  const { name, host } = options;
+  const ownDir = dataDir.ownDir("controllers", name);
+  const lock = await lockDir(ownDir, "lock", clock, 5_000);
+  const port = options.port === 0 ? await chooseFreePort(host) : options.port;
+  const tls = readApiTls(options);
+  const apiUrl = options.apiUrl ?? ownUrl(host, port, tls !== undefined);
+  return { ownDir, fetchedDir: join(ownDir, "fetched"), lock, port, tls, apiUrl };
+}
+
+/** `undefined`: a query-api that finds its workers without one. */
+async function openOwnStore(
+  options: ControllerOptions,
+  { dataDir, logger }: ProcessSetup,
+  prng: Prng,
+): Promise<Store | undefined> {
+  if (options.role === "query_api" && options.discover !== "store") return undefined;
+  const location = parseStoreUrl(options.store ?? dataDir.storePath);
+  return await openStore({ ...location, clock, logger, prng });
+}
+
+interface NodeParts {
+  readonly store: Store | undefined;
+  readonly fetcher: ArtifactFetcher;
+  readonly metrics: Metrics;
+  readonly prng: Prng;
+}
+
+function createNode(
+  options: ControllerOptions,
+  setup: ProcessSetup,
+  { ownDir, apiUrl }: Place,
+  { store, fetcher, metrics, prng }: NodeParts,
+): ControllerNode {
+  const { role, name } = options;
+  const { logger, clusterToken } = setup;
+  const controllerId = parseControllerId(`${name}-${randomText(prng, 12)}`);
+  assert(controllerId !== undefined, "a controller's id has the form of one");
+  const discovery = parseDiscovery(options.discover, clock, logger);
+  const node: ControllerNode = new ControllerNode({
+    role,
+    controllerId,
+    clock,
+    prng,
+    logger,
+    fetcher,
+    dialer: createGrpcDialer({ token: clusterToken, clock, logger, ...clusterTlsOf(setup) }),
+    queryObserver: createApiQueryMetrics(metrics, () => node.manager.queue()),
+    sessionObserver: createSessionMetrics(metrics),
+    ...(store === undefined ? {} : { store }),
+    ...(discovery === undefined ? {} : { discovery }),
+    ...(role === "query_api"
+      ? {}
+      : { lease: { name: leaseName, holder: readHolderId(ownDir, name, prng), apiUrl } }),
+  });
+  return node;
+}
+
+function apiConfig(
+  options: ControllerOptions,
+  { tokens, clusterToken }: ProcessSetup,
+  { port, tls, apiUrl }: Place,
+  prng: Prng,
+): ApiConfig {
+  const { host, allowHost = [], allowOrigin = [] } = options;
+  const { root, version } = packageInfo();
+  const hosts = [new URL(apiUrl).hostname, ...allowHost];
+  return {
+    host,
+    port,
+    version,
+    prng,
+    dashboardDirs: [join(root, "web", "dist"), join(root, "dist", "web")],
+    access: {
+      tokens,
+      clusterToken,
+      guard: new RequestGuard({ bindHost: host, hosts, origins: allowOrigin }),
+    },
+    ...(tls === undefined ? {} : { tls }),
+  };
+}
+
+function clusterTlsOf({ clusterTls }: ProcessSetup): { tls?: ClusterTls } {
+  return clusterTls === undefined ? {} : { tls: clusterTls };
 }
 
 /** Bound to every address, the machine's name is the one that others can use. */
 function ownUrl(host: string, port: number, secure: boolean): string {
-  const everywhere = host === "0.0.0.0" || host === "::";
-  const name = everywhere && !isLoopback(host) ? hostname() : host;
+  const name = host === "0.0.0.0" || host === "::" ? hostname() : host;
   return `${secure ? "https" : "http"}://${hostPort(name, port)}`;
 }
 
 function readApiTls({
   tlsCert,
   tlsKey,
-}: ControllerOptions): { cert: string; key: string } | undefined {
+}: ControllerOptions): { readonly cert: string; readonly key: string } | undefined {
   if (tlsCert === undefined && tlsKey === undefined) return undefined;
   if (tlsCert === undefined || tlsKey === undefined) {
     throw new OperatingError("bad_request", "never", "--tls-cert and --tls-key go together");

@@ -33,6 +33,11 @@ test("[PR1] what cannot be a directory is said to be so", () => {
   writeFileSync(file, "");
   assert.throws(() => openDataDir(file), { code: "data_dir_unusable" });
   assert.throws(() => openDataDir(join(file, "below")), { code: "data_dir_unusable" });
+  assert.throws(() => openDataDir("/dev/null/below/deep"), { code: "data_dir_unusable" });
+  if (process.platform === "linux") {
+    assert.throws(() => openDataDir("/proc/nothing/below"), { code: "data_dir_unusable" });
+  }
+  assert.ok(openDataDir(join(base, "some", "levels", "deep")).path.endsWith("deep"));
 });
 
 test("[PR3] one process at a time; a killed one holds nothing", async () => {

@@ -9,8 +9,8 @@
  *   controllers/NAME/ the same for a coordinator or a query-api
  *   logs/             what the children of `capstan up` logged, as JSON lines
  */
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { type Clock, sleep } from "../kernel/clock.ts";
 import { messageOf, OperatingError } from "../kernel/errors.ts";
 import { randomSecret } from "../kernel/node/system-random.ts";
@@ -32,7 +32,7 @@ export interface DataDir {
 export function openDataDir(text: string): DataDir {
   const path = resolve(text);
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeDir(path);
     checkLayout(path);
   } catch (thrown) {
     if (thrown instanceof OperatingError) throw thrown;
@@ -108,8 +108,16 @@ function readOrMakeToken(file: string): string {
   }
 }
 
+/** Level by level: `mkdirSync` with `recursive` never returns where a directory cannot be made, as in /proc. */
 function makeDir(path: string): string {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (!existsSync(path)) {
+    makeDir(dirname(path));
+    try {
+      mkdirSync(path, { mode: 0o700 });
+    } catch (thrown) {
+      if (!existsSync(path)) throw thrown; // Another process made it at the same time.
+    }
+  }
   return path;
 }
 

@@ -11,10 +11,12 @@ export {
   supervisedEnv,
   tellSupervisor,
 } from "./lifecycle.ts";
-export { decideMemoryBytes } from "./memory-share.ts";
+export { decideMemoryBytes, machine } from "./memory-share.ts";
 export { packageInfo } from "./package-info.ts";
 export {
+  type ClusterTls,
   type ProcessOptions,
+  type ProcessSetup,
   setUpProcess,
 } from "./process-setup.ts";
 export { RequestGuard } from "./request-guard.ts";

@@ -1,4 +1,6 @@
 /** How much memory DuckDB may take in one process, when nobody said. */
+import { totalmem } from "node:os";
+
 const bytesMin = 256 * 1024 * 1024;
 
 export interface MemoryShare {
@@ -13,11 +15,18 @@ export interface MemoryShare {
  * computes nothing): the rest is for the operating system's cache, Node's heaps and everything else.
  */
 export function decideMemoryBytes(
-  process: "worker" | "coordinator",
+  kind: "worker" | "coordinator",
   { totalBytes, workers }: MemoryShare,
 ): number {
-  const share = process === "coordinator" ? totalBytes / 10 : totalBytes / 2 / Math.max(1, workers);
+  const share = kind === "coordinator" ? totalBytes / 10 : totalBytes / 2 / Math.max(1, workers);
   return Math.max(bytesMin, Math.floor(share));
+}
+
+/** The memory that this process may reach for: what its container is allowed, or what the machine has. */
+export function machine(workers: number = 1): MemoryShare {
+  const limitBytes = process.constrainedMemory();
+  const totalBytes = totalmem();
+  return { totalBytes: limitBytes > 0 ? Math.min(limitBytes, totalBytes) : totalBytes, workers };
 }
 
 const units: Readonly<Record<string, number>> = {

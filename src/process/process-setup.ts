@@ -42,6 +42,7 @@ export function setUpProcess(
   processName: string,
   kind: "controller" | "worker",
 ): ProcessSetup {
+  if (!namePattern.test(processName)) throw badName(processName);
   const scrubber = new Scrubber();
   const dataDir = openDataDir(options.dataDir);
   const tokens = readTokens(options.tokensFile, process.env.CAPSTAN_TOKENS);
@@ -54,6 +55,20 @@ export function setUpProcess(
   const logger = createPinoLogger({ process: processName, level, format, colour, scrubber });
   dieOnBug(logger);
   return { dataDir, logger, tokens, clusterToken, clusterTls: readClusterTls(options) };
+}
+
+/** It names a directory and stands in every log line. */
+const namePattern = /^[a-z0-9][a-z0-9-]{0,62}$/;
+
+function badName(name: string): OperatingError {
+  return new OperatingError(
+    "bad_request",
+    "never",
+    `--name: ${JSON.stringify(name)} is not a name`,
+    {
+      hint: "Lower-case letters, digits and hyphens, 63 at most.",
+    },
+  );
 }
 
 function clusterTokenOf(

@@ -1,5 +1,5 @@
 /** A worker: builds the objects, starts them, waits, stops them. What they do is elsewhere. */
-import { availableParallelism, hostname, totalmem } from "node:os";
+import { availableParallelism, hostname } from "node:os";
 import { join } from "node:path";
 import { startControlServer } from "../cluster/index.ts";
 import { assert, OperatingError } from "../kernel/errors.ts";
@@ -17,6 +17,7 @@ import {
   decideMemoryBytes,
   hostPort,
   lockDir,
+  machine,
   type ProcessOptions,
   packageInfo,
   runStopSteps,
@@ -82,8 +83,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     logger,
   });
   const engine = await startEngine({
-    memoryLimitBytes:
-      options.memoryLimit ?? decideMemoryBytes("worker", { totalBytes: totalmem(), workers: 1 }),
+    memoryLimitBytes: options.memoryLimit ?? decideMemoryBytes("worker", machine()),
     threads: availableParallelism(),
     spoolDir: spool.writeDir,
     connections: slots,
@@ -112,7 +112,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const registration = new Registration(
     clock,
     async () => {
-      const config = { urls: joinUrls(options), clusterToken, clock, timeoutMs: 5_000 };
+      const config = { urls: options.join ?? [], clusterToken, clock, timeoutMs: 5_000 };
       await registerOnce(config, {
         worker_id: workerId,
         host_name: advertisedHost,
@@ -139,6 +139,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     limits: { slots },
     observer: createWorkerQueryMetrics(metrics),
     onDropped: () => ended.resolve("dropped"),
+    registerBackoff: { minMs: 100, maxMs: 5_000 },
     ...(options.join === undefined ? {} : { register: () => registration.attempt() }),
   });
   const control = await startControlServer({
@@ -214,10 +215,6 @@ function workerIdOf(text: string): WorkerId {
       hint: "Lower-case letters, digits and hyphens, 63 at most; choose one with --name.",
     },
   );
-}
-
-function joinUrls({ join: urls = [] }: WorkerOptions): readonly string[] {
-  return urls.map((url) => url.replace(/\/$/, ""));
 }
 
 /** Bound to every address, the machine's name is the one that coordinators can use. */

@@ -86,7 +86,7 @@ test("[PR7] a wrong token ends the worker at once, a taken name after a while, a
   assert.deepEqual(outcomes, []);
   code = "worker_name_taken";
   await attempt();
-  nowMs += 9_999;
+  nowMs += 5_999;
   await attempt();
   assert.deepEqual(outcomes, []);
   nowMs += 1;

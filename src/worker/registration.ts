@@ -5,8 +5,8 @@
 import type { Clock } from "../kernel/clock.ts";
 import { OperatingError } from "../kernel/errors.ts";
 
-/** Well above the time in which a coordinator notices that a worker is gone. */
-const nameTakenMsMax = 10_000;
+/** Well above the 3.5 s in which a coordinator notices that a worker is gone. */
+const nameTakenMsMax = 6_000;
 
 export class Registration {
   readonly #clock: Clock;

@@ -156,7 +156,10 @@ export class WorkerNode {
         this.#registered = true;
         return;
       } catch (thrown) {
-        logger.warn({ error: messageOf(thrown), retry_ms: Math.round(waitMs) }, "registration failed");
+        logger.warn(
+          { error: messageOf(thrown), retry_ms: Math.round(waitMs) },
+          "registration failed",
+        );
       }
       await sleep(clock, this.#jittered(waitMs), signal);
       waitMs = Math.min(waitMs * 2, registerBackoff.maxMs);

@@ -11,6 +11,7 @@ import {
   sql,
   startCluster,
   startProcess,
+  stopEverything,
   waitFor,
 } from "./harness.ts";
 import { slowSql, slowSqlAnswer } from "./slow-sql.ts";
@@ -23,6 +24,7 @@ before(async () => {
 });
 after(async () => {
   await cluster.stop();
+  await stopEverything();
 });
 
 const both = ["worker-1", "worker-2"] as const;

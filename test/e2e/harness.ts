@@ -14,6 +14,20 @@ import { createInterface } from "node:readline";
 const root = join(import.meta.dirname, "..", "..");
 const launcher = join(root, "bin", "capstan.js");
 
+/** What this file started and has not seen the end of. */
+const running = new Set<ChildProcess>();
+
+/** For an `after` hook: a test that failed half-way leaves nothing behind. */
+export async function stopEverything(): Promise<void> {
+  await Promise.all(
+    [...running].map(async (child) => {
+      child.kill("SIGCONT");
+      child.kill("SIGTERM");
+      await once(child, "exit");
+    }),
+  );
+}
+
 /** What `capstan up --json` says, line by line. */
 export interface UpEvent {
   readonly event: string;
@@ -138,7 +152,7 @@ export class Cluster {
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const dataDir = options.dataDir ?? makeDir();
   const args = [
-    ...["up", "--json", "--port", "0", "--data-dir", dataDir],
+    ...["up", "--json", "--no-dashboard", "--port", "0", "--data-dir", dataDir],
     ...["--workers", String(options.workers ?? 2)],
     ...(options.args ?? []),
   ];
@@ -387,10 +401,13 @@ function spawnCapstan(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): ChildProcess {
-  return spawn(process.execPath, [launcher, ...args], {
+  const child = spawn(process.execPath, [launcher, ...args], {
     env: cleanEnv({ ...env, CAPSTAN_LAUNCHED: "1" }),
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+  return child;
 }
 
 /** Nothing of the caller's own Capstan leaks in. */

@@ -16,6 +16,7 @@ import {
   sql,
   startCluster,
   startProcess,
+  stopEverything,
   waitFor,
 } from "./harness.ts";
 
@@ -32,8 +33,7 @@ before(async () => {
   url = cluster.url;
 });
 after(async () => {
-  await Promise.all(started.map((process) => process.stop()));
-  await cluster.stop();
+  await stopEverything();
   await postgres.stop();
   for (const dir of dirs) removeDir(dir);
 });

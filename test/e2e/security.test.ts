@@ -13,7 +13,7 @@ import {
   removeDir,
   runCli,
   startCluster,
-  startProcess,
+  stopEverything,
 } from "./harness.ts";
 
 const readToken = "read-0123456789abcdef";
@@ -26,11 +26,16 @@ before(async () => {
   dir = makeDir();
   const tokensFile = join(dir, "tokens");
   writeFileSync(tokensFile, `read ${readToken}\noperate ${operateToken}\n`, { mode: 0o600 });
-  cluster = await startCluster({ dataDir: dir, workers: 1, args: ["--tokens-file", tokensFile] });
+  cluster = await startCluster({
+    dataDir: dir,
+    workers: 1,
+    args: ["--tokens-file", tokensFile, "--log-level", "debug"],
+  });
   url = cluster.url;
 });
 after(async () => {
   await cluster.stop();
+  await stopEverything();
   removeDir(dir);
 });
 
@@ -95,25 +100,19 @@ test("a worker with the wrong cluster token is refused and says why", async () =
 
 test("of two workers with one name the second is refused, and the first goes on", async () => {
   const own = makeDir();
-  const second = startProcess(workerArgs("worker-1", own), {
-    CAPSTAN_CLUSTER_TOKEN: cluster.clusterToken(),
-  });
-  const { code } = await second.exited;
-  assert.equal(code, 1);
-  assert.match(second.output, /worker-1/);
-  assert.match(second.output, /error: /);
-  const answer = await http(`${url}/api/v1/sql`, {
-    method: "POST",
-    body: { sql: "SELECT 1" },
-    token: readToken,
-  });
+  const env = { CAPSTAN_CLUSTER_TOKEN: cluster.clusterToken() };
+  const [elsewhere, here] = await Promise.all([
+    runCli(workerArgs("worker-1", own), { env }),
+    runCli(workerArgs("worker-1", dir), { env }),
+  ]);
+  assert.equal(elsewhere.code, 1);
+  assert.match(elsewhere.stderr, /^error: .*worker-1/);
+  assert.equal(here.code, 1);
+  assert.match(here.stderr, /^error: another process is using /);
+  const body = { sql: "SELECT 1" };
+  const answer = await http(`${url}/api/v1/sql`, { method: "POST", body, token: readToken });
   assert.equal(answer.status, 200);
   await answer.text();
-  const same = await runCli(workerArgs("worker-1", dir), {
-    env: { CAPSTAN_CLUSTER_TOKEN: cluster.clusterToken() },
-  });
-  assert.equal(same.code, 1);
-  assert.match(same.stderr, /another process is using/);
   removeDir(own);
 });
 

@@ -15,12 +15,12 @@ import { colorSchemeManager, cssVariables, theme } from "./theme/theme.ts";
 const cluster = new Cluster();
 cluster.start();
 
-const sqlSession = new SqlSession(() => cluster.wantToken());
+const sqlSession = new SqlSession(() => cluster.promptForToken("refused"));
 
 const queryClient = new QueryClient({
   mutationCache: new MutationCache({
     onError: (error) => {
-      if (error instanceof ApiError && error.status === 401) cluster.wantToken();
+      if (error instanceof ApiError && error.status === 401) cluster.promptForToken("refused");
     },
   }),
 });

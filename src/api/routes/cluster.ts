@@ -4,7 +4,6 @@ import { parseWorkerId, type WorkerId } from "../../kernel/ids.ts";
 import type { ApiApp } from "../api-app.ts";
 import type { ApiPorts } from "../ports.ts";
 import {
-  errorSchema,
   pageQuerySchema,
   registrationSchema,
   statusSchema,
@@ -56,7 +55,7 @@ export function installCluster(app: ApiApp, ports: ApiPorts): void {
         summary: "One worker",
         tags,
         params: idParams,
-        response: { 200: workerSchema, 404: errorSchema },
+        response: { 200: workerSchema },
       },
     },
     async (request) => {
@@ -75,7 +74,7 @@ export function installCluster(app: ApiApp, ports: ApiPorts): void {
         summary: "A worker makes itself known (cluster token)",
         tags,
         body: registrationSchema,
-        response: { 200: done, 409: errorSchema, 503: errorSchema },
+        response: { 200: done },
       },
     },
     async (request) => {
@@ -96,7 +95,7 @@ export function installCluster(app: ApiApp, ports: ApiPorts): void {
           summary,
           tags,
           params: idParams,
-          response: { 200: done, 404: errorSchema, 503: errorSchema },
+          response: { 200: done },
         },
       },
       async (request) => {
@@ -115,7 +114,7 @@ export function installCluster(app: ApiApp, ports: ApiPorts): void {
         summary: "Remove a worker that is drained or gone",
         tags,
         params: idParams,
-        response: { 200: done, 404: errorSchema, 409: errorSchema, 503: errorSchema },
+        response: { 200: done },
       },
     },
     async (request) => {

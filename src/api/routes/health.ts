@@ -22,7 +22,7 @@ export function installHealth(app: ApiApp, ports: ApiPorts): void {
     {
       config: { access: "public" },
       schema: {
-        summary: "Whether the process can do its part: lead, stand by, or answer queries",
+        summary: "Whether queries are answered here: by the leader, or by a query-api",
         tags: ["process"],
         response: { 200: readySchema, 503: readySchema },
       },
@@ -41,7 +41,6 @@ export function installHealth(app: ApiApp, ports: ApiPorts): void {
         summary: "Prometheus metrics",
         tags: ["process"],
         response: { 200: z.string() },
-        produces: ["text/plain"],
       },
       serializerCompiler: () => (text) => String(text),
     },

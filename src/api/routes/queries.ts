@@ -5,7 +5,7 @@ import { OperatingError } from "../../kernel/errors.ts";
 import { parseQueryId } from "../../kernel/ids.ts";
 import type { ApiApp } from "../api-app.ts";
 import type { ApiPorts } from "../ports.ts";
-import { errorSchema, queriesPageSchema, queueSchema, sqlRequestSchema } from "../schemas.ts";
+import { queriesPageSchema, queueSchema, sqlRequestSchema } from "../schemas.ts";
 
 const tags = ["queries"];
 const ndjson = z
@@ -26,7 +26,7 @@ export function installQueries(app: ApiApp, ports: ApiPorts): void {
         summary: "Run one statement on a worker and stream its rows",
         tags,
         body: sqlRequestSchema,
-        response: { 200: ndjson, 400: errorSchema, 429: errorSchema, 504: errorSchema },
+        response: { 200: ndjson },
       },
       serializerCompiler: () => (value) => JSON.stringify(value),
     },
@@ -39,7 +39,6 @@ export function installQueries(app: ApiApp, ports: ApiPorts): void {
         disconnectSignal(reply),
       );
       reply.header("x-capstan-query-id", queryId);
-      reply.header("cache-control", "no-store");
       reply.type("application/x-ndjson");
       const streamed: FastifyReply = reply; // The schema describes the text; a stream carries it.
       return await streamed.send(Readable.from(stream, { objectMode: false }));
@@ -71,7 +70,7 @@ export function installQueries(app: ApiApp, ports: ApiPorts): void {
         summary: "Cancel a running query",
         tags,
         params: z.object({ id: z.string() }),
-        response: { 200: z.object({ query_id: z.string() }), 404: errorSchema },
+        response: { 200: z.object({ query_id: z.string() }) },
       },
     },
     async (request) => {

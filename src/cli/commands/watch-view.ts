@@ -34,7 +34,8 @@ export class WatchView {
   }
 
   #snapshot(rows: readonly Row[]): void {
-    const { terminal, columns } = { terminal: this.#terminal, columns: Object.keys(rows[0] ?? {}) };
+    const terminal = this.#terminal;
+    const columns = Object.keys(rows[0] ?? {});
     this.#rows.clear();
     this.#keyColumn = columns[0];
     if (columns.length === 0) return;
@@ -43,12 +44,16 @@ export class WatchView {
         title,
         align: typeof rows[0]?.[title] === "number" ? "right" : "left",
       })),
-      { widthMax: 40, paintTitle: terminal.paint.bold },
+      {
+        widthMax: 40,
+        paintTitle: terminal.paint.bold,
+        ...(terminal.interactive ? { lineWidthMax: terminal.columns } : {}),
+      },
       terminal.out,
     );
     for (const row of rows) {
       this.#rows.set(String(row[this.#keyColumn ?? ""]), row);
-      table.row(columns.map((column) => text(row[column])));
+      table.row(columns.map((column) => text(column, row[column])));
     }
     table.end();
   }
@@ -59,13 +64,18 @@ export class WatchView {
     const changed = Object.entries(data).filter(([column, value]) => before?.[column] !== value);
     const described = changed.map(([column, value]) =>
       before === undefined
-        ? `${column}=${text(value)}`
-        : `${column}: ${text(before[column])} → ${text(value)}`,
+        ? `${column}=${text(column, value)}`
+        : `${column}: ${text(column, before[column])} → ${text(column, value)}`,
     );
     return described.length === 0 ? "" : `  ${printable(described.join(", "))}`;
   }
 }
 
-function text(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+/** Times are kept in milliseconds; a person reads a clock. */
+function text(column: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "number" && column.endsWith("_at_ms")) {
+    return new Date(value).toTimeString().slice(0, 8);
+  }
+  return JSON.stringify(value ?? null);
 }

@@ -10,6 +10,8 @@ export interface Column {
 export interface TableStyle {
   /** A cell wider than this is cut. */
   readonly widthMax: number;
+  /** A line longer than this is cut: for a glance at a table, not for reading all of it. */
+  readonly lineWidthMax?: number;
   paintTitle(text: string): string;
   /** Called with the cell as it is padded, so that colours do not disturb the widths. */
   paintCell?(text: string, column: number): string;
@@ -65,11 +67,12 @@ export class TableWriter {
   }
 
   #line(cells: readonly string[]): string {
-    const { paintCell } = this.#style;
+    const { paintCell, lineWidthMax } = this.#style;
     const padded = this.#columns.map(({ align }, index) => {
       const text = pad(cells[index] ?? "", this.#widths[index] ?? 0, align);
       return paintCell === undefined ? text : paintCell(text, index);
     });
-    return `${padded.join("  ").trimEnd()}\n`;
+    const line = padded.join("  ").trimEnd();
+    return `${lineWidthMax === undefined ? line : truncate(line, lineWidthMax)}\n`;
   }
 }

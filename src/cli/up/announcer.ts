@@ -12,6 +12,8 @@ export type UpEvent =
       readonly url: string;
       readonly workers: number;
       readonly took_ms: number;
+      /** How the other commands are called from here. */
+      readonly command: string;
     }
   | {
       readonly event: "died";
@@ -53,10 +55,7 @@ export class Announcer {
 
   /** While things come up and go down, children complain about each other: only errors are shown. */
   settle(settled: boolean): void {
-    this.#levelMin = settled
-      ? this.#settledLevel
-      : Math.min(error, Math.max(this.#settledLevel, error));
-    if (this.#settledLevel === 0) this.#levelMin = 0;
+    this.#levelMin = settled || this.#settledLevel === 0 ? this.#settledLevel : error;
   }
 
   childLine(process: string, line: string): void {
@@ -109,9 +108,9 @@ function upText(
     `${bold(`Capstan is up: ${event.url}`)} ${dim(`(a coordinator and ${workers}, in ${formatDuration(event.took_ms)})`)}`,
     "",
     "Try, in another terminal:",
-    '  npx capstan sql -c "SELECT 42 AS answer"',
-    "  npx capstan workers",
-    "  npx capstan watch workers",
+    `  ${event.command} sql -c "SELECT 42 AS answer"`,
+    `  ${event.command} workers`,
+    `  ${event.command} watch workers`,
     "",
     dim("Ctrl-C stops everything."),
   ].join("\n");

@@ -7,9 +7,9 @@ export interface RestartHistory {
 export const freshHistory: RestartHistory = { failures: 0 };
 
 const waitMsMin = 100;
-const waitMsMax = 10_000;
+const waitMsMax = 5_000;
 /** A child that ran this long was well: its death is the first of a new row. */
-const settledMs = 10_000;
+const settledMs = 5_000;
 
 export function decideRestart(
   history: RestartHistory,

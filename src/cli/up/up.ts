@@ -1,56 +1,29 @@
 /** `capstan up`: one coordinator and N workers on this machine, kept running until somebody says stop. */
-import { totalmem } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { type ErrorCode, OperatingError } from "../../kernel/errors.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import {
   checkBind,
   chooseFreePort,
   type DataDir,
-  decideMemoryBytes,
   hostPort,
-  launchedEnv,
   lockDir,
   openDataDir,
   packageInfo,
-  readSecretFile,
   readTokens,
   stopRequested,
-  supervisedEnv,
 } from "../../process/index.ts";
 import { ApiClient } from "../client/api-client.ts";
 import { setUpStore } from "../commands/setup.ts";
+import { defaultUrl } from "../context.ts";
 import { processTerminal } from "../output/terminal.ts";
 import { Announcer } from "./announcer.ts";
+import { childEnv, coordinatorArgs, type UpOptions, workerArgs } from "./child-args.ts";
 import { buildDashboard } from "./dashboard-build.ts";
 import { LogFile } from "./log-file.ts";
 import { type ChildFailure, SupervisedChild } from "./supervised-child.ts";
 import { UpFile } from "./up-file.ts";
 import { waitUntilFree, waitUntilUp } from "./wait-until.ts";
-
-/** As the command line gives them. */
-export interface UpOptions {
-  readonly workers: number;
-  readonly verbose?: boolean;
-  readonly json?: boolean;
-  readonly dataDir: string;
-  readonly store?: string;
-  readonly host: string;
-  readonly port: number;
-  readonly apiUrl?: string;
-  readonly allowHost?: readonly string[];
-  readonly allowOrigin?: readonly string[];
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly clusterTokenFile?: string;
-  readonly clusterCert?: string;
-  readonly clusterKey?: string;
-  readonly clusterCa?: string;
-  readonly tokensFile?: string;
-  readonly memoryLimit?: number;
-  readonly drainTimeout: number;
-  readonly logLevel: string;
-}
 
 const clock = realClock;
 const upMsMax = 60_000;
@@ -68,7 +41,9 @@ export async function runUp(options: UpOptions): Promise<void> {
   const dataDir = openDataDir(options.dataDir);
   const lock = await lockDir(dataDir.path, "up.lock", clock, 0);
   const port = await choosePort(options);
-  const dashboard = buildDashboard((text) => announcer.say({ event: "note", text }));
+  const dashboard = options.dashboard
+    ? buildDashboard((text) => announcer.say({ event: "note", text }))
+    : undefined;
   announcer.say({ event: "setup", ...(await setUpStore(options)) });
 
   const url = `${options.tlsCert === undefined ? "http" : "https"}://${hostPort(reachable(options.host), port)}`;
@@ -90,7 +65,8 @@ export async function runUp(options: UpOptions): Promise<void> {
     const [complete] = first;
     if (!complete) announcer.say({ event: "note", text: notCompleteText(dataDir) });
     const took_ms = Math.round(clock.nowMs() - startMs);
-    announcer.say({ event: "up", url, workers: names.length, took_ms });
+    const command = commandFor(options, url);
+    announcer.say({ event: "up", url, workers: names.length, took_ms, command });
     announcer.settle(true);
   }
   const end = await Promise.race([stopping, hopeless.promise]);
@@ -151,58 +127,11 @@ function reachable(host: string): string {
   return host === "::" ? "::1" : host;
 }
 
-/** Secrets travel in the environment: a command line can be read by everybody on the machine. */
-function childEnv(options: UpOptions, dataDir: DataDir): NodeJS.ProcessEnv {
-  const { [launchedEnv]: _launched, ...inherited } = process.env;
-  const given =
-    options.clusterTokenFile === undefined
-      ? inherited.CAPSTAN_CLUSTER_TOKEN
-      : readSecretFile(options.clusterTokenFile, "--cluster-token-file").trim();
-  return {
-    ...inherited,
-    [supervisedEnv]: "1",
-    CAPSTAN_CLUSTER_TOKEN: given === undefined || given === "" ? dataDir.clusterToken() : given,
-    ...(options.store === undefined ? {} : { CAPSTAN_STORE: options.store }),
-  };
-}
-
-function commonArgs(options: UpOptions): string[] {
-  return [
-    ...["--data-dir", options.dataDir, "--host", options.host],
-    ...["--log-level", options.logLevel, "--log-format", "json"],
-    ...["--drain-timeout", String(options.drainTimeout)],
-    ...flag("--tokens-file", options.tokensFile),
-    ...flag("--cluster-cert", options.clusterCert),
-    ...flag("--cluster-key", options.clusterKey),
-    ...flag("--cluster-ca", options.clusterCa),
-  ];
-}
-
-function coordinatorArgs(options: UpOptions, port: number): string[] {
-  return [
-    "coordinator",
-    ...commonArgs(options),
-    ...["--port", String(port)],
-    ...flag("--api-url", options.apiUrl),
-    ...flag("--tls-cert", options.tlsCert),
-    ...flag("--tls-key", options.tlsKey),
-    ...(options.allowHost ?? []).flatMap((host) => ["--allow-host", host]),
-    ...(options.allowOrigin ?? []).flatMap((origin) => ["--allow-origin", origin]),
-  ];
-}
-
-function workerArgs(options: UpOptions, name: string, url: string): string[] {
-  const share = { totalBytes: totalmem(), workers: options.workers };
-  const memoryBytes = options.memoryLimit ?? decideMemoryBytes("worker", share);
-  return [
-    "worker",
-    ...commonArgs(options),
-    ...["--name", name, "--join", url, "--memory-limit", String(memoryBytes)],
-  ];
-}
-
-function flag(name: string, value: string | undefined): string[] {
-  return value === undefined ? [] : [name, value];
+/** Other commands find the address by themselves where it is the usual one, or in this directory's `.capstan`. */
+function commandFor({ dataDir }: UpOptions, url: string): string {
+  const found = url === defaultUrl || resolve(dataDir) === resolve(".capstan");
+  const program = packageInfo().clone ? "npx capstan" : "capstan";
+  return found ? program : `CAPSTAN_URL=${url} ${program}`;
 }
 
 function notCompleteText({ logsDir }: DataDir): string {

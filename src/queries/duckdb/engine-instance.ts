@@ -1,9 +1,12 @@
 /** The DuckDB instance of a process, shut in: what it may use, and what it may touch. In the engine's thread. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { EngineThreadOptions } from "./engine-messages.ts";
 import { quoteText } from "./json-text.ts";
 import type { Lane } from "./statement-pool.ts";
+
+const leftoverPattern = /^(page-\d+\.ndjson|duckdb_temp_.*)$/;
 
 export interface EngineInstance {
   readonly lanes: readonly Lane[];
@@ -14,6 +17,7 @@ export async function openInstance(options: EngineThreadOptions): Promise<Engine
   const { spoolDir, tempDir, connections } = options;
   mkdirSync(spoolDir, { recursive: true });
   mkdirSync(tempDir, { recursive: true });
+  deleteLeftovers(tempDir);
   const instance = await DuckDBInstance.create(":memory:", {
     memory_limit: mebibytes(options.memoryLimitBytes),
     threads: String(options.threads),
@@ -49,6 +53,13 @@ export async function openInstance(options: EngineThreadOptions): Promise<Engine
       instance.closeSync();
     },
   };
+}
+
+/** What a killed process left. Only what is ours or DuckDB's by name, wherever the directory is. */
+function deleteLeftovers(tempDir: string): void {
+  for (const name of readdirSync(tempDir)) {
+    if (leftoverPattern.test(name)) rmSync(join(tempDir, name), { recursive: true, force: true });
+  }
 }
 
 function mebibytes(bytes: number): string {

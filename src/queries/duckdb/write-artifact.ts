@@ -147,26 +147,35 @@ function timeRange(
   const parse = timeTypes.has(typeId)
     ? parseTimestamp
     : typeId === DuckDBTypeId.BIGINT
-      ? Number
+      ? parseInteger
       : undefined;
   const ofColumn = entryOf(statistics, `"${columnName(index)}"`);
   const [minText, maxText] = [entryOf(ofColumn, "min"), entryOf(ofColumn, "max")];
   if (parse === undefined || typeof minText !== "string" || typeof maxText !== "string") {
     return unknownRange;
   }
-  const minTs = Math.floor(parse(minText));
-  const maxTs = Math.ceil(parse(maxText));
+  const [minTs] = parse(minText);
+  const [, maxTs] = parse(maxText);
   return Number.isSafeInteger(minTs) && Number.isSafeInteger(maxTs)
     ? { minTs, maxTs }
     : unknownRange;
 }
 
-/** DuckDB's text, in UTC, as milliseconds since 1970; NaN for infinities and years that ISO 8601 has not. */
-function parseTimestamp(text: string): number {
-  const match = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})(\.\d+)?(\+00)?$/.exec(text);
-  if (match === null) return Number.NaN;
-  const [, date, time, fraction = ".0"] = match;
-  return Date.parse(`${date}T${time}Z`) + Number(fraction) * 1_000;
+/** The whole milliseconds before and after it; NaN where there are none. */
+type Bounds = readonly [floor: number, ceiling: number];
+
+function parseInteger(text: string): Bounds {
+  return [Number(text), Number(text)];
+}
+
+/** DuckDB's text, in UTC; not of infinities, nor of years that ISO 8601 has not. */
+function parseTimestamp(text: string): Bounds {
+  const match = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})(?:\.(\d+))?(?:\+00)?$/.exec(text);
+  if (match === null) return [Number.NaN, Number.NaN];
+  const [, date, time, fraction = ""] = match;
+  const digits = fraction.padEnd(3, "0");
+  const floor = Date.parse(`${date}T${time}.${digits.slice(0, 3)}Z`);
+  return [floor, /[1-9]/.test(digits.slice(3)) ? floor + 1 : floor];
 }
 
 /** Of a DuckDB MAP in its JSON form: a list of `{key, value}`. */

@@ -24,7 +24,8 @@ export interface ClusterState {
   readonly live: LiveFrame | undefined;
   readonly watchLink: LinkStatus;
   readonly liveLink: LinkStatus;
-  readonly tokenWanted: boolean;
+  /** `refused`: the API wants a token, or another one. `changing`: somebody wants to give another one. */
+  readonly tokenPrompt: "closed" | "refused" | "changing";
   /** Newest first. */
   readonly changes: readonly ConditionChange[];
   /** CPU ratios by worker, oldest first, one a second. */
@@ -38,7 +39,7 @@ export type ClusterEvent =
   | { readonly kind: "watchRefused" }
   | { readonly kind: "live"; readonly frame: LiveFrame }
   | { readonly kind: "link"; readonly stream: "watch" | "live"; readonly status: LinkStatus }
-  | { readonly kind: "tokenWanted"; readonly wanted: boolean };
+  | { readonly kind: "tokenPrompt"; readonly prompt: ClusterState["tokenPrompt"] };
 
 export const changesMax = 200;
 export const samplesMax = 90;
@@ -49,7 +50,7 @@ export const initialCluster: ClusterState = {
   live: undefined,
   watchLink: { kind: "connecting" },
   liveLink: { kind: "connecting" },
-  tokenWanted: false,
+  tokenPrompt: "closed",
   changes: [],
   cpuSamples: new Map(),
   endedSamples: [],
@@ -72,8 +73,8 @@ export function stepCluster(state: ClusterState, event: ClusterEvent): ClusterSt
       return event.stream === "watch"
         ? { ...state, watchLink: event.status }
         : { ...state, liveLink: event.status };
-    case "tokenWanted":
-      return { ...state, tokenWanted: event.wanted };
+    case "tokenPrompt":
+      return { ...state, tokenPrompt: event.prompt };
   }
 }
 

@@ -42,13 +42,13 @@ export class Cluster {
 
   acceptToken(token: string): void {
     storeToken(token);
-    this.#dispatch({ kind: "tokenWanted", wanted: false });
+    this.promptForToken("closed");
     this.reconnect();
   }
 
   /** Any request may learn that a token is needed, not only the subscriptions. */
-  wantToken(): void {
-    this.#dispatch({ kind: "tokenWanted", wanted: true });
+  promptForToken(prompt: ClusterState["tokenPrompt"]): void {
+    this.#dispatch({ kind: "tokenPrompt", prompt });
   }
 
   #connect(): void {
@@ -81,7 +81,7 @@ export class Cluster {
       silenceMsMax: options.silenceMsMax,
       onEvent: options.take,
       onStatus: (status) => this.#dispatch({ kind: "link", stream, status }),
-      onUnauthenticated: () => this.wantToken(),
+      onUnauthenticated: () => this.promptForToken("refused"),
     });
   }
 

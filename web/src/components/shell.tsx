@@ -9,7 +9,7 @@ import { ColorSchemeControl, useColorSchemeToggle } from "./color-scheme-control
 import { ConnectionBanner, ConnectionSign } from "./connection.tsx";
 import { Logo } from "./logo.tsx";
 import { Keys, type Shortcut, ShortcutHelp, useShortcuts } from "./shortcuts.tsx";
-import { TokenPrompt } from "./token-prompt.tsx";
+import { ChangeTokenButton, TokenPrompt } from "./token-prompt.tsx";
 
 export function Shell() {
   const [navOpened, nav] = useDisclosure(false);
@@ -39,6 +39,7 @@ export function Shell() {
         ))}
         <div className="sidebar-foot">
           <ConnectionSign />
+          <ChangeTokenButton />
           <ColorSchemeControl />
           <button type="button" className="quiet" onClick={help.open}>
             Keyboard shortcuts <Keys keys="?" />

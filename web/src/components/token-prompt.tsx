@@ -1,4 +1,4 @@
-/** Asks for a token when the API wants one. It is kept for this tab only. */
+/** Asks for a token when the API wants one, or when somebody has a better one. It is kept for this tab only. */
 import { Button, Group, Modal, PasswordInput, Text } from "@mantine/core";
 import { type SyntheticEvent, useState } from "react";
 import { useCluster, useClusterState } from "../api/cluster.ts";
@@ -6,9 +6,10 @@ import { storedToken } from "../api/http.ts";
 
 export function TokenPrompt() {
   const cluster = useCluster();
-  const wanted = useClusterState((state) => state.tokenWanted);
+  const prompt = useClusterState((state) => state.tokenPrompt);
   const [token, setToken] = useState("");
-  const refused = wanted && storedToken() !== undefined;
+  const closable = prompt === "changing";
+  const refused = prompt === "refused" && storedToken() !== undefined && token === "";
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
     if (token.trim() === "") return;
@@ -17,11 +18,12 @@ export function TokenPrompt() {
   };
   return (
     <Modal
-      opened={wanted}
-      onClose={() => undefined}
-      withCloseButton={false}
-      closeOnEscape={false}
-      title="This coordinator asks for a token"
+      opened={prompt !== "closed"}
+      onClose={() => cluster.promptForToken("closed")}
+      withCloseButton={closable}
+      closeOnEscape={closable}
+      closeOnClickOutside={closable}
+      title={closable ? "Use another token" : "This coordinator asks for a token"}
     >
       <form onSubmit={submit}>
         <Text size="sm" c="dimmed" mb="sm">
@@ -33,7 +35,7 @@ export function TokenPrompt() {
           autoComplete="off"
           data-autofocus
           value={token}
-          error={refused && token === "" ? "The last token was refused." : undefined}
+          error={refused ? "The last token was refused." : undefined}
           onChange={(event) => setToken(event.currentTarget.value)}
         />
         <Group justify="flex-end" mt="md">
@@ -41,5 +43,17 @@ export function TokenPrompt() {
         </Group>
       </form>
     </Modal>
+  );
+}
+
+/** Only where tokens are in use. */
+export function ChangeTokenButton() {
+  const cluster = useCluster();
+  const open = useClusterState((state) => state.liveLink.kind === "open");
+  if (!open || storedToken() === undefined) return null;
+  return (
+    <button type="button" className="quiet" onClick={() => cluster.promptForToken("changing")}>
+      Use another token
+    </button>
   );
 }

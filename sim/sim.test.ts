@@ -1,0 +1,133 @@
+/**
+ * The simulator as a test: a thousand seeds without a violation, every planted bug caught, runs that repeat
+ * themselves exactly, and nothing left untested. `npm run sim` does the same with other numbers.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { test } from "node:test";
+import { faultKinds, planOf } from "./plan.ts";
+import { plants } from "./plants/plants.ts";
+import { runPlan } from "./run-plan.ts";
+import { runSeeds } from "./run-seeds.ts";
+
+const jobs = availableParallelism();
+const seedCount = 1_000;
+/** What a planted bug may take to show. The rarest, an unfenced write, shows in one seed of ten. */
+const plantSeedsMax = 120;
+
+/** What has to have happened somewhere in a thousand seeds, besides every kind of fault. */
+const coverage: readonly string[] = [
+  "artifact cleaned: acked",
+  "artifact cleaned: evicted",
+  "artifact cleaned: ttl",
+  "artifact cleaned: unwanted",
+  "checksum mismatch",
+  "completion ignored",
+  "coordinator crash",
+  "execution cancelled",
+  "fetch failed: artifact_corrupt",
+  "fetch failed: artifact_lost",
+  "goodbye dropped",
+  "heartbeat missed",
+  "lease granted",
+  "outcome: bad_sql",
+  "outcome: cancelled",
+  "outcome: controller died",
+  "outcome: deadline_exceeded",
+  "outcome: not_leader",
+  "outcome: overloaded",
+  "outcome: right result",
+  "outcome: shutting_down",
+  "outcome: work_poisonous",
+  "reassigned fetch_failed",
+  "reassigned rejected",
+  "reassigned work_failed",
+  "reassigned worker_draining",
+  "reassigned worker_lost",
+  "refused shutting_down",
+  "refused stale_lease",
+  "refused stale_session",
+  "rejected draining",
+  "rejected not_accepting",
+  "rejected queue_full",
+  "row ACTIVE to UNREACHABLE",
+  "row CREATE",
+  "row DROP",
+  "row UNREACHABLE to ACTIVE",
+  "session down: heartbeats_missed",
+  "session down: link_lost",
+  "session down: refused",
+  "session down: stopped",
+  "stale frame delivered",
+  "store: lost_after, given up",
+  "store: lost_after, resolved",
+  "store: lost_before, given up",
+  "store: lost_before, resolved",
+  "takeover",
+  "watch: new snapshot",
+  "worker killed by poison",
+];
+
+test(`${seedCount} seeds, 0 violations, and everything that is simulated happened`, async (t) => {
+  const totals = await runSeeds({ start: 1, count: seedCount, jobs });
+  const shown = totals.failed.map(({ seed, violation }) => ({ seed, ...violation }));
+  assert.deepEqual(shown, [], "replay with: npm run sim -- --seed N --trace");
+  assert.equal(totals.seeds, seedCount);
+  assert(totals.virtualMsMin >= 600_000, "each seed covers ten minutes");
+  assert(totals.faultsMin >= 20, "each seed has twenty faults");
+  const never = [...faultKinds.map((kind) => `fault: ${kind}`), ...coverage].filter(
+    (name) => totals.counters.get(name) === 0,
+  );
+  assert.deepEqual(never, [], "these never happened, so they were not tested");
+  t.diagnostic(`sim: ${totals.seeds} seeds, ${totals.violations} violations`);
+});
+
+test("each planted bug is caught, by the invariant that it breaks", async (t) => {
+  for (const plant of plants) {
+    await t.test(plant.name, async (t) => {
+      const totals = await runSeeds({
+        start: 1,
+        count: plantSeedsMax,
+        jobs,
+        plant: plant.name,
+        violationsMax: 1,
+      });
+      const [first] = totals.failed;
+      assert(first?.violation !== undefined, `not caught in ${totals.seeds} seeds`);
+      const { invariant, detail } = first.violation;
+      assert(plant.violates.includes(invariant), `caught by ${invariant}: ${detail}`);
+      t.diagnostic(`${invariant}, seed ${first.seed}: ${detail}`);
+    });
+  }
+});
+
+test("a seed is the same run whenever it is run", async () => {
+  const totals = await runSeeds({ start: 5_000, count: 20, jobs, checkDeterminism: true });
+  assert.deepEqual(totals.undetermined, []);
+  const [once, again, other] = [planOf(1), planOf(1), planOf(2)];
+  assert.deepEqual(once, again);
+  assert.notDeepEqual(once, other);
+  const hashes = new Set([
+    (await runPlan(once)).traceHash,
+    (await runPlan(again)).traceHash,
+    (await runPlan(other)).traceHash,
+  ]);
+  assert.equal(hashes.size, 2);
+});
+
+interface Regression {
+  readonly seed: number;
+  /** What it once caught, and what became of it. */
+  readonly caught: string;
+}
+
+test("seeds that once caught something stay clean", async (t) => {
+  const text = readFileSync(new URL("./regressions.json", import.meta.url), "utf8");
+  for (const { seed, caught } of JSON.parse(text) as Regression[]) {
+    await t.test(`seed ${seed}: ${caught}`, async () => {
+      const { violation } = await runPlan(planOf(seed));
+      assert.equal(violation, undefined);
+    });
+  }
+});

@@ -1,0 +1,87 @@
+/** What the children of `capstan up` are started with. */
+import {
+  type DataDir,
+  decideMemoryBytes,
+  launchedEnv,
+  machine,
+  readSecretFile,
+  supervisedEnv,
+} from "../../process/index.ts";
+
+/** As the command line gives them. */
+export interface UpOptions {
+  readonly workers: number;
+  readonly dashboard: boolean;
+  readonly verbose?: boolean;
+  readonly json?: boolean;
+  readonly dataDir: string;
+  readonly store?: string;
+  readonly host: string;
+  readonly port: number;
+  readonly apiUrl?: string;
+  readonly allowHost?: readonly string[];
+  readonly allowOrigin?: readonly string[];
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly clusterTokenFile?: string;
+  readonly clusterCert?: string;
+  readonly clusterKey?: string;
+  readonly clusterCa?: string;
+  readonly tokensFile?: string;
+  readonly memoryLimit?: number;
+  readonly drainTimeout: number;
+  readonly logLevel: string;
+}
+
+/** Secrets travel in the environment: a command line can be read by everybody on the machine. */
+export function childEnv(options: UpOptions, dataDir: DataDir): NodeJS.ProcessEnv {
+  const { [launchedEnv]: _launched, ...inherited } = process.env;
+  const given =
+    options.clusterTokenFile === undefined
+      ? inherited.CAPSTAN_CLUSTER_TOKEN
+      : readSecretFile(options.clusterTokenFile, "--cluster-token-file").trim();
+  return {
+    ...inherited,
+    [supervisedEnv]: "1",
+    CAPSTAN_CLUSTER_TOKEN: given === undefined || given === "" ? dataDir.clusterToken() : given,
+    ...(options.store === undefined ? {} : { CAPSTAN_STORE: options.store }),
+  };
+}
+
+function commonArgs(options: UpOptions): string[] {
+  return [
+    ...["--data-dir", options.dataDir, "--host", options.host],
+    ...["--log-level", options.logLevel, "--log-format", "json"],
+    ...["--drain-timeout", String(options.drainTimeout)],
+    ...flag("--tokens-file", options.tokensFile),
+    ...flag("--cluster-cert", options.clusterCert),
+    ...flag("--cluster-key", options.clusterKey),
+    ...flag("--cluster-ca", options.clusterCa),
+  ];
+}
+
+export function coordinatorArgs(options: UpOptions, port: number): string[] {
+  return [
+    "coordinator",
+    ...commonArgs(options),
+    ...["--port", String(port)],
+    ...flag("--api-url", options.apiUrl),
+    ...flag("--tls-cert", options.tlsCert),
+    ...flag("--tls-key", options.tlsKey),
+    ...(options.allowHost ?? []).flatMap((host) => ["--allow-host", host]),
+    ...(options.allowOrigin ?? []).flatMap((origin) => ["--allow-origin", origin]),
+  ];
+}
+
+export function workerArgs(options: UpOptions, name: string, url: string): string[] {
+  const memoryBytes = options.memoryLimit ?? decideMemoryBytes("worker", machine(options.workers));
+  return [
+    "worker",
+    ...commonArgs(options),
+    ...["--name", name, "--join", url, "--memory-limit", String(memoryBytes)],
+  ];
+}
+
+function flag(name: string, value: string | undefined): string[] {
+  return value === undefined ? [] : [name, value];
+}

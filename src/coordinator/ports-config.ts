@@ -1,0 +1,28 @@
+/** What the answers to the HTTP surface are made from. */
+import type { StatusBody } from "../api/index.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { Prng } from "../kernel/prng.ts";
+import type { Metrics, Tracing } from "../observe/index.ts";
+import type { Engine } from "../queries/index.ts";
+import type { Store } from "../store/index.ts";
+import type { ControllerNode } from "./controller-node.ts";
+
+export interface PortsConfig {
+  readonly node: ControllerNode;
+  readonly store: Store | undefined;
+  readonly engine: Engine;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+  readonly version: string;
+  /** Of the lease that coordinators compete for. */
+  readonly leaseName: string;
+}
+
+export function roleOf(node: ControllerNode): StatusBody["role"] {
+  if (node.role === "query_api") return "query_api";
+  return node.leading() ? "leader" : "standby";
+}

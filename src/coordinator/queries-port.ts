@@ -1,0 +1,57 @@
+/** Queries of this process, each with its span. */
+import type { QueriesPort } from "../api/index.ts";
+import { assert, messageOf, OperatingError } from "../kernel/errors.ts";
+import { parseQueryId, type QueryId } from "../kernel/ids.ts";
+import { type Prng, randomText } from "../kernel/prng.ts";
+import type { QuerySpan } from "../observe/index.ts";
+import { runSql } from "../queries/index.ts";
+import { notLeader } from "./not-leader.ts";
+import { type PortsConfig, roleOf } from "./ports-config.ts";
+import { queryBody } from "./query-bodies.ts";
+
+export function createQueriesPort(config: PortsConfig): QueriesPort {
+  const { node, engine, tracing, clock, prng, store, leaseName } = config;
+  const { manager } = node;
+  return {
+    async sql(sql, { timeoutMs, traceparent }, signal) {
+      // A standby has no sessions. A leader in doubt about its lease still has, and they need no lease.
+      const standsBy = roleOf(node) === "standby";
+      if (standsBy && !node.pool.views().some(({ live }) => live !== undefined)) {
+        throw await notLeader(store, leaseName);
+      }
+      const queryId = newQueryId(prng);
+      const span = tracing.startQuery(queryId, "sql", traceparent);
+      try {
+        const options = timeoutMs === undefined ? { queryId } : { queryId, timeoutMs };
+        const result = await runSql({ manager, engine, clock, prng }, sql, options, signal);
+        return { queryId, stream: spanned(result.stream, span, () => manager.get(queryId)?.error) };
+      } catch (thrown) {
+        const code = thrown instanceof OperatingError ? thrown.code : "internal";
+        span.end({ code, message: messageOf(thrown) });
+        throw thrown;
+      }
+    },
+    list: () => manager.list().map(queryBody),
+    cancel: (queryId) => manager.cancel(queryId, "cancelled by request"),
+    queue: () => manager.queue(),
+  };
+}
+
+function newQueryId(prng: Prng): QueryId {
+  const queryId = parseQueryId(`q-${randomText(prng, 20)}`);
+  assert(queryId !== undefined, "a query's id has the form of one");
+  return queryId;
+}
+
+/** The span ends with the stream, whoever ends it. */
+async function* spanned(
+  stream: AsyncIterable<Uint8Array>,
+  span: QuerySpan,
+  failure: () => { readonly code: string; readonly message: string } | undefined,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* stream;
+  } finally {
+    span.end(failure());
+  }
+}

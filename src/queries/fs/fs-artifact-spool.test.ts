@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { OperatingError } from "../../kernel/errors.ts";
+import type { Incarnation } from "../../kernel/ids.ts";
+import { silentLogger } from "../../kernel/logger.ts";
+import { realClock } from "../../kernel/node/real-clock.ts";
+import { settleMicrotasks } from "../../kernel/testing/virtual-clock.ts";
+import { testArtifactSpool } from "../core/artifact-spool.contract.ts";
+import { DiskBudget, type Eviction } from "../core/index.ts";
+import {
+  type FsArtifactSpool,
+  type FsSpoolOptions,
+  openFsArtifactSpool,
+} from "./fs-artifact-spool.ts";
+
+async function withDir(body: (dir: string) => Promise<void>): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), "capstan-spool-"));
+  try {
+    await body(dir);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+function openSpool(
+  baseDir: string,
+  options: Partial<FsSpoolOptions> = {},
+): Promise<FsArtifactSpool> {
+  return openFsArtifactSpool({
+    baseDir,
+    incarnation: "i-1" as Incarnation,
+    capacityBytes: 1_000,
+    clock: realClock,
+    logger: silentLogger,
+    ...options,
+  });
+}
+
+testArtifactSpool("directory", async (capacityBytes) => {
+  const dir = await mkdtemp(join(tmpdir(), "capstan-spool-"));
+  const spool = await openSpool(dir, { capacityBytes });
+  return {
+    spool,
+    write: (path, bytes) => writeFile(path, bytes),
+    read: (path) => readFile(path).catch(() => undefined),
+    settled: async () => {
+      await spool.settled();
+      await settleMicrotasks();
+    },
+    close: async () => {
+      await spool.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+});
+
+async function put(spool: FsArtifactSpool, sizeBytes: number): Promise<string> {
+  const { name, path } = spool.reserve();
+  writeFileSync(path, new Uint8Array(sizeBytes));
+  await spool.commit(name, sizeBytes);
+  return name;
+}
+
+test("[QU6] what an earlier incarnation left is deleted, and never served", async () => {
+  await withDir(async (dir) => {
+    const first = await openSpool(dir);
+    const name = await put(first, 10);
+    first.reserve();
+    const second = await openSpool(dir, { incarnation: "i-2" as Incarnation });
+    assert.deepEqual(readdirSync(dir), ["spool-i-2"]);
+    assert.equal(second.stat(name), undefined);
+    assert.notEqual(second.reserve().name, name);
+    await second.close();
+    assert.deepEqual(readdirSync(dir), []);
+  });
+});
+
+test("[QU6] nothing is deleted that is not the spool's", async () => {
+  await withDir(async (dir) => {
+    mkdirSync(join(dir, "precious"));
+    writeFileSync(join(dir, "spool"), "mine");
+    const spool = await openSpool(dir);
+    await spool.close();
+    assert.deepEqual(readdirSync(dir).toSorted(), ["precious", "spool"]);
+  });
+});
+
+test("[QU41] complete artifacts are not where DuckDB may look", async () => {
+  await withDir(async (dir) => {
+    const spool = await openSpool(dir);
+    const name = await put(spool, 10);
+    const path = spool.stat(name)?.path ?? "";
+    assert.ok(existsSync(path));
+    assert.ok(!path.startsWith(`${spool.writeDir}/`));
+    assert.deepEqual(readdirSync(spool.writeDir), []);
+    await spool.close();
+  });
+});
+
+test("[QU7] an artifact that is removed while it is moved leaves nothing", async () => {
+  await withDir(async (dir) => {
+    const spool = await openSpool(dir);
+    const { name, path } = spool.reserve();
+    writeFileSync(path, new Uint8Array(10));
+    const committing = spool.commit(name, 10);
+    spool.remove(name);
+    await committing.catch(() => undefined);
+    await spool.settled();
+    assert.equal(spool.stat(name), undefined);
+    assert.deepEqual(readdirSync(join(dir, "spool-i-1", "ready")), []);
+    assert.deepEqual(readdirSync(spool.writeDir), []);
+    assert.equal(spool.usage().usedBytes, 0);
+    await spool.close();
+  });
+});
+
+test("[QU24] a slot that was never written to is an error, and no artifact", async () => {
+  await withDir(async (dir) => {
+    const spool = await openSpool(dir);
+    const { name } = spool.reserve();
+    await assert.rejects(spool.commit(name, 10), OperatingError);
+    assert.equal(spool.stat(name), undefined);
+    assert.equal(spool.usage().usedBytes, 0);
+    await spool.close();
+  });
+});
+
+test("[QU31] in a shared budget, the caches go before any artifact", async () => {
+  await withDir(async (dir) => {
+    const budget = new DiskBudget({
+      capacityBytes: 1_000,
+      artifactFloorBytes: 300,
+      highRatio: 0.9,
+      lowRatio: 0.8,
+    });
+    const others: Eviction[] = [];
+    const spool = await openSpool(dir, { budget, onEvictedOther: (other) => others.push(other) });
+    budget.admit("parquet_cache", "a.parquet", 500);
+    const kept = await put(spool, 300);
+    await put(spool, 300);
+    assert.deepEqual(
+      others.map(({ tenant, name }) => [tenant, name]),
+      [["parquet_cache", "a.parquet"]],
+    );
+    assert.equal(spool.stat(kept)?.sizeBytes, 300);
+    await spool.close();
+  });
+});
+
+test("[QU24] an incarnation's odd characters do not leave the directory", async () => {
+  await withDir(async (dir) => {
+    const spool = await openSpool(dir, { incarnation: "i:1.." as Incarnation });
+    assert.deepEqual(readdirSync(dir), ["spool-i_1.."]);
+    assert.match(spool.reserve().name, /^i_1\.\.-1\.parquet$/);
+    await spool.close();
+  });
+});

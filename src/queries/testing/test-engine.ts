@@ -1,0 +1,55 @@
+/** A real engine in a temporary directory, for tests. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLogger } from "../../kernel/logger.ts";
+import { realClock } from "../../kernel/node/real-clock.ts";
+import { type Engine, type EngineOptions, startEngine } from "../duckdb/engine.ts";
+
+export interface TestEngine {
+  readonly engine: Engine;
+  readonly dir: string;
+  path(): string;
+  close(): Promise<void>;
+}
+
+export const never: AbortSignal = new AbortController().signal;
+
+export async function startTestEngine(options: Partial<EngineOptions> = {}): Promise<TestEngine> {
+  const dir = await mkdtemp(join(tmpdir(), "capstan-engine-"));
+  const engine = await startEngine({
+    memoryLimitBytes: 256 * 1024 * 1024,
+    threads: 2,
+    spoolDir: dir,
+    connections: 2,
+    clock: realClock,
+    logger: silentLogger,
+    ...options,
+  });
+  let next = 1;
+  return {
+    engine,
+    dir,
+    path: () => join(dir, `result-${next++}.parquet`),
+    close: async () => {
+      await engine.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The whole NDJSON of a statement's result. */
+export async function rowsOf(
+  { engine, path }: Pick<TestEngine, "engine" | "path">,
+  sql: string,
+): Promise<{ readonly columns: readonly unknown[]; readonly text: string }> {
+  const { path: file } = await engine.executeToParquet(sql, path(), never);
+  const rows = await engine.openRows(file, never);
+  return { columns: rows.columns, text: await textOf(rows) };
+}
+
+export async function textOf(stream: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
