@@ -24,15 +24,25 @@ if (Number(process.versions.node.split(".")[0]) < majorMin) {
 async function run() {
   // DuckDB's calls wait in libuv's pool; with its four threads a few queries would hold up every file.
   process.env.UV_THREADPOOL_SIZE ??= String(Math.max(16, availableParallelism() + 8));
-  // Compiled code is kept between starts, where no other user can put any; named in the environment, since
-  // threads and children take it from there.
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-  process.env.NODE_COMPILE_CACHE ??= join(cache, "capstan", "compile-cache");
-  module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
+  keepCompiledCode();
   const source = join(root, "src", "cli", "main.ts");
   const compiled = join(root, "dist", "src", "cli", "main.js");
   const { main } = await import(pathToFileURL(existsSync(source) ? source : compiled).href);
   process.exit(await main(process.argv.slice(2)));
+}
+
+/**
+ * Compiled code is kept between starts, where no other user can put any; named in the environment, since threads
+ * and children take it from there. Without a home there is none, and starting takes a little longer.
+ */
+function keepCompiledCode() {
+  try {
+    const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+    process.env.NODE_COMPILE_CACHE ??= join(cache, "capstan", "compile-cache");
+    module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
+  } catch {
+    // A user that the system does not know has no home.
+  }
 }
 
 function relaunch(newerNode) {

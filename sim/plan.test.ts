@@ -69,7 +69,12 @@ const query: fc.Arbitrary<Action> = fc.record({
   works: fc.array(
     fc.record({
       runMs: fc.integer({ min: 1, max: 3_000 }),
-      fate: fc.constantFrom("plain" as const, "plain" as const, "flaky" as const, "poison" as const),
+      fate: fc.constantFrom(
+        "plain" as const,
+        "plain" as const,
+        "flaky" as const,
+        "poison" as const,
+      ),
       affinity: fc.nat(20),
     }),
     { minLength: 1, maxLength: 4 },

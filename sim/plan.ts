@@ -273,8 +273,8 @@ function drawWork(prng: Prng, poisonShare: number): PlannedWork {
   const runMs =
     lengthDraw < 0.6
       ? 1 + prng.next() * 200
-      : lengthDraw < 0.95
+      : lengthDraw < 0.97
         ? 200 + prng.next() * 3_000
-        : 3_000 + prng.next() * 12_000;
+        : 3_000 + prng.next() * 32_000;
   return { runMs: Math.round(runMs), fate, affinity: prng.below(40) };
 }

@@ -1,6 +1,5 @@
 /** Runs many seeds on several threads and adds up what happened. */
 import { Worker } from "node:worker_threads";
-import { assert } from "../src/kernel/errors.ts";
 import { Counters } from "./checks/counters.ts";
 import type { RunResult } from "./run-plan.ts";
 import type { SeedAnswer, SeedRequest } from "./seed-thread.ts";
@@ -12,8 +11,6 @@ export interface SeedsOptions {
   readonly plant?: string;
   /** Each seed is run twice and the traces compared. */
   readonly checkDeterminism?: boolean;
-  /** Ends early once this many seeds have failed. */
-  readonly violationsMax?: number;
   readonly onFailed?: (result: RunResult) => void;
 }
 
@@ -37,7 +34,7 @@ export interface Totals {
 const batch = 4;
 
 export async function runSeeds(options: SeedsOptions): Promise<Totals> {
-  const { start, count, jobs, violationsMax = Number.POSITIVE_INFINITY } = options;
+  const { start, count, jobs, plant, checkDeterminism = false } = options;
   const counters = new Counters();
   const failed: RunResult[] = [];
   const undetermined: number[] = [];
@@ -49,55 +46,75 @@ export async function runSeeds(options: SeedsOptions): Promise<Totals> {
     faultsMin: Number.POSITIVE_INFINITY,
     virtualMsMin: Number.POSITIVE_INFINITY,
   };
-  let next = start;
-  const take = (): SeedRequest | undefined => {
-    if (next >= start + count || failed.length >= violationsMax) return undefined;
-    const seeds = Array.from({ length: Math.min(batch, start + count - next) }, () => next++);
-    const { plant, checkDeterminism = false } = options;
-    return { seeds, checkDeterminism, ...(plant === undefined ? {} : { plant }) };
-  };
-  const add = ({ results, undetermined: found }: SeedAnswer): void => {
-    undetermined.push(...found);
-    for (const result of results) {
-      sums.seeds += 1;
-      sums.virtualMs += result.virtualMs;
-      sums.events += result.eventCount;
-      sums.faults += result.faultCount;
-      counters.merge(result.counts);
-      if (result.violation === undefined) {
-        sums.faultsMin = Math.min(sums.faultsMin, result.faultCount);
-        sums.virtualMsMin = Math.min(sums.virtualMsMin, result.virtualMs);
-      } else {
-        failed.push(result);
-        options.onFailed?.(result);
-      }
+  const add = (result: RunResult): void => {
+    sums.seeds += 1;
+    sums.virtualMs += result.virtualMs;
+    sums.events += result.eventCount;
+    sums.faults += result.faultCount;
+    counters.merge(result.counts);
+    if (result.violation === undefined) {
+      sums.faultsMin = Math.min(sums.faultsMin, result.faultCount);
+      sums.virtualMsMin = Math.min(sums.virtualMsMin, result.virtualMs);
+    } else {
+      failed.push(result);
+      options.onFailed?.(result);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(jobs, count) }, () => runThread(take, add)));
+  const requests: SeedRequest[] = [];
+  for (let first = start; first < start + count; first += batch) {
+    const length = Math.min(batch, start + count - first);
+    const seeds = Array.from({ length }, (_, index) => first + index);
+    requests.push({ seeds, plant, checkDeterminism, untilViolation: false });
+  }
+  await runRequests(requests, jobs, (answer) => {
+    undetermined.push(...answer.undetermined);
+    for (const result of answer.results) add(result);
+  });
   failed.sort((left, right) => Number(left.seed) - Number(right.seed));
-  return {
-    ...sums,
-    violations: failed.length + undetermined.length,
-    failed,
-    counters,
-    undetermined,
-  };
+  const violations = failed.length + undetermined.length;
+  return { ...sums, violations, failed, counters, undetermined };
+}
+
+/** For each planted bug the first seed that catches it; `undefined`: none of `seedsMax` does. */
+export async function catchPlants(
+  names: readonly string[],
+  seedsMax: number,
+  jobs: number,
+): Promise<ReadonlyMap<string, RunResult | undefined>> {
+  const seeds = Array.from({ length: seedsMax }, (_, index) => index + 1);
+  const requests = names.map((plant): SeedRequest => {
+    return { seeds, plant, checkDeterminism: false, untilViolation: true };
+  });
+  const caught = new Map<string, RunResult | undefined>();
+  await runRequests(requests, jobs, ({ request, results }) => {
+    const last = results.at(-1);
+    caught.set(request.plant ?? "", last?.violation === undefined ? undefined : last);
+  });
+  return caught;
+}
+
+/** Gives the requests, in order, to whichever of `jobs` threads is free. */
+async function runRequests(
+  requests: readonly SeedRequest[],
+  jobs: number,
+  onAnswer: (answer: SeedAnswer) => void,
+): Promise<void> {
+  const waiting = requests.values();
+  const threadCount = Math.min(jobs, requests.length);
+  const run = (): Promise<void> => runThread(() => waiting.next().value, onAnswer);
+  await Promise.all(Array.from({ length: threadCount }, run));
 }
 
 /** One thread, fed until there is nothing left. */
 function runThread(
   take: () => SeedRequest | undefined,
-  add: (answer: SeedAnswer) => void,
+  onAnswer: (answer: SeedAnswer) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const thread = new Worker(new URL("./seed-thread.ts", import.meta.url));
-    const feed = (): void => {
-      const request = take();
-      if (request === undefined) thread.postMessage(null);
-      else thread.postMessage(request);
-    };
+    const feed = (): void => thread.postMessage(take() ?? null);
     thread.on("message", (answer: SeedAnswer) => {
-      add(answer);
+      onAnswer(answer);
       feed();
     });
     thread.on("error", reject);
@@ -105,7 +122,6 @@ function runThread(
       if (code === 0) resolve();
       else reject(new Error(`a thread of the simulator ended with ${code}`));
     });
-    assert(thread.threadId > 0, "the thread has started");
     feed();
   });
 }

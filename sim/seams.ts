@@ -3,13 +3,14 @@
  * planted bug replaces one of these and nothing else.
  */
 import type { AcceptLink } from "../src/cluster/core/index.ts";
-import type { ControllerParts } from "../src/coordinator/controller-node.ts";
+import { ControllerNode, type ControllerParts } from "../src/coordinator/controller-node.ts";
 import { type Store, watch } from "../src/store/index.ts";
 import { WorkBoard } from "../src/workcoord/core/index.ts";
 import type { WorkerParts } from "../src/worker/worker-node.ts";
 import { SimFetcher } from "./world/sim-fetcher.ts";
 
 export interface Seams {
+  readonly ControllerNode: typeof ControllerNode;
   readonly controllerParts: Partial<ControllerParts>;
   readonly workerParts: Partial<WorkerParts>;
   readonly Board: typeof WorkBoard;
@@ -21,6 +22,7 @@ export interface Seams {
 }
 
 export const productionSeams: Seams = {
+  ControllerNode,
   controllerParts: {},
   workerParts: {},
   Board: WorkBoard,

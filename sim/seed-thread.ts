@@ -8,28 +8,35 @@ import { productionSeams } from "./seams.ts";
 
 export interface SeedRequest {
   readonly seeds: readonly number[];
-  readonly plant?: string;
+  /** `undefined`: production as it is. */
+  readonly plant: string | undefined;
   readonly checkDeterminism: boolean;
+  /** Ends with the first seed that violates something. */
+  readonly untilViolation: boolean;
 }
 
 export interface SeedAnswer {
+  readonly request: SeedRequest;
+  /** Of the seeds that were run, in their order. */
   readonly results: readonly RunResult[];
   readonly undetermined: readonly number[];
 }
 
-async function answer({ seeds, plant, checkDeterminism }: SeedRequest): Promise<SeedAnswer> {
+async function answer(request: SeedRequest): Promise<SeedAnswer> {
+  const { plant, checkDeterminism, untilViolation } = request;
   const seams = plant === undefined ? productionSeams : findPlant(plant)?.seams;
   assert(seams !== undefined, "the plant was looked up before");
   const results: RunResult[] = [];
   const undetermined: number[] = [];
-  for (const seed of seeds) {
+  for (const seed of request.seeds) {
     const result = await runPlan(planOf(seed), { seams });
     results.push(result);
+    if (untilViolation && result.violation !== undefined) break;
     if (!checkDeterminism) continue;
     const again = await runPlan(planOf(seed), { seams });
     if (again.traceHash !== result.traceHash) undetermined.push(seed);
   }
-  return { results, undetermined };
+  return { request, results, undetermined };
 }
 
 // Simulated stores and networks fail thousands of times, and nobody reads the stacks of that. A replay has them.

@@ -24,7 +24,8 @@ const bannedCalls: readonly [pattern: RegExp, instead: string][] = [
   [/\bnew Date\(\)/, "Clock.wallMs"],
   [/\bperformance\.now\b/, "Clock.nowMs"],
   [/\bMath\.random\b/, "Prng"],
-  [/\bset(Timeout|Interval|Immediate)\b/, "Clock.after"],
+  // A socket's own `.setTimeout` is about silence on the wire, not about our time.
+  [/(?<![.\w])set(Timeout|Interval|Immediate)\b|\bglobalThis\.set/, "Clock.after"],
   [/\bnode:timers\b/, "Clock.after"],
   [/\bAbortSignal\.timeout\b/, "Clock.after"],
   [/\brandom(Bytes|UUID|Int|FillSync)\b|\bgetRandomValues\b/, "Prng or randomSecret"],

@@ -36,9 +36,10 @@ export class MembershipCheck {
     this.#verdict = verdict;
   }
 
-  /** Something was wrong between this process and the store. */
-  storeTrouble(life: Life, nowMs: number): void {
-    this.#troubledMs.set(life, nowMs);
+  /** Something is wrong between this process and the store, until then at least. */
+  storeTrouble(life: Life, untilMs: number): void {
+    const knownMs = this.#troubledMs.get(life) ?? 0;
+    this.#troubledMs.set(life, Math.max(knownMs, untilMs));
   }
 
   leadershipChanged(life: Life, leads: boolean, nowMs: number): void {

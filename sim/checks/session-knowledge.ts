@@ -48,6 +48,8 @@ export class SessionKnowledge implements NetworkProbe {
   #staleKind = "";
   /** Told of work commands, after the checks. */
   onAssigned: (from: Life, to: string, frame: AnyFrame) => void = () => undefined;
+  /** A worker has welcomed somebody. */
+  onWelcomed: (worker: Life) => void = () => undefined;
 
   constructor(verdict: Verdict, counters: Counters, nowMs: () => number) {
     this.#verdict = verdict;
@@ -84,6 +86,7 @@ export class SessionKnowledge implements NetworkProbe {
         break;
       case "welcome":
         this.#checkWelcome(from, to);
+        this.onWelcomed(from);
         break;
       case "refused":
         this.#counters.add(`refused ${frame.reason}`);

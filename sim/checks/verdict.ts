@@ -21,6 +21,7 @@ export const invariants = {
   I12: "work that is assigned has been sent, and work on a lost worker has moved",
   I13: "once faults heal, everything converges and nothing is left behind",
   I14: "no process fails by its own fault",
+  I15: "a shutdown ends within its bound",
 } as const;
 
 export type Invariant = keyof typeof invariants;

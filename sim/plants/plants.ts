@@ -2,23 +2,33 @@
  * Named bugs. Each replaces one production part by a broken one, at a seam; production code knows nothing of
  * them. A checker that lets its bug through is worthless, and a test says which.
  */
-import type {
-  AcceptLink,
-  Admission,
-  ControllerFrame,
-  Envelope,
-  SessionView,
-  WorkerListener,
-} from "../../src/cluster/core/index.ts";
-import { SessionPool } from "../../src/cluster/index.ts";
-import type { LeaseEpoch, WorkerId } from "../../src/kernel/ids.ts";
-import { WorkerWorkManager } from "../../src/queries/index.ts";
-import type { CatalogTx, LeaseGrant, Store, Tx } from "../../src/store/index.ts";
-import { type WatchEvent, type WatchOptions, watch } from "../../src/store/index.ts";
-import { type BoardEffect, type BoardEvent, WorkBoard } from "../../src/workcoord/core/index.ts";
+import { ControllerNode } from "../../src/coordinator/controller-node.ts";
 import type { Invariant } from "../checks/verdict.ts";
 import { productionSeams, type Seams } from "../seams.ts";
-import { SimFetcher } from "../world/sim-fetcher.ts";
+import {
+  ForgettingBoard,
+  ForgivingBoard,
+  LoyalManager,
+  TwiceCommittingBoard,
+} from "./broken-boards.ts";
+import { BrokenFetcher, TrustingFetcher } from "./broken-fetchers.ts";
+import {
+  AdmissionDeafPool,
+  acceptAnyEpoch,
+  acceptAnyLease,
+  ContentEndpoint,
+  FlatteringPool,
+  LossDeafPool,
+  PatientEndpoint,
+  PatientPool,
+} from "./broken-sessions.ts";
+import {
+  believeRegistrations,
+  forgetfulWatch,
+  forgetLog,
+  StubbornKeeper,
+  storeWith,
+} from "./broken-stores.ts";
 
 export interface Plant {
   readonly name: string;
@@ -38,150 +48,9 @@ function plant(
   return { name, what, violates, seams: { ...productionSeams, ...seams } };
 }
 
-/** Hands every frame on as if it were of the session that the link was opened for. */
-function acceptAnyEpoch(accept: AcceptLink): AcceptLink {
-  return (link) => {
-    const handlers = accept(link);
-    let epoch: Envelope<ControllerFrame>["epoch"] | undefined;
-    return {
-      onFrame: (envelope) => {
-        epoch ??= envelope.epoch;
-        handlers.onFrame({ ...envelope, epoch });
-      },
-      onClose: (reason) => handlers.onClose(reason),
-    };
-  };
-}
-
-/** Lets every coordinator in, however old its lease. */
-function acceptAnyLease(accept: AcceptLink): AcceptLink {
-  let newest = 1_000_000;
-  return (link) => {
-    const handlers = accept(link);
-    return {
-      onFrame: ({ epoch, frame }) => {
-        newest += 1;
-        const isCoordinator = frame.kind === "hello" && frame.role === "coordinator";
-        const heard = isCoordinator ? { ...frame, leaseEpoch: newest as LeaseEpoch } : frame;
-        handlers.onFrame({ epoch, frame: heard });
-      },
-      onClose: (reason) => handlers.onClose(reason),
-    };
-  };
-}
-
-class TwiceCommittingBoard extends WorkBoard {
-  #count = 0;
-
-  override step(event: BoardEvent): readonly BoardEffect[] {
-    const effects = super.step(event);
-    const committed = effects.find(({ kind }) => kind === "workCommitted");
-    if (committed === undefined) return effects;
-    this.#count += 1;
-    return this.#count % 10 === 0 ? [committed, ...effects] : effects;
-  }
-}
-
-/** Work that lost its worker is assigned to the next one, which never hears of it. */
-class ForgettingBoard extends WorkBoard {
-  override step(event: BoardEvent): readonly BoardEffect[] {
-    const effects = super.step(event);
-    if (event.kind !== "workerDown") return effects;
-    return effects.filter(
-      (effect) => effect.kind !== "send" || effect.command.kind !== "assignWork",
-    );
-  }
-}
-
-/** Forgives every loss at once, so that no work ever looks poisonous. */
-class ForgivingBoard extends WorkBoard {
-  override step(event: BoardEvent): readonly BoardEffect[] {
-    if (event.kind !== "workerDown") return super.step(event);
-    const worker = this.view().find(({ workerId }) => workerId === event.workerId);
-    if (worker === undefined) return super.step(event);
-    const { workerId, incarnation } = worker;
-    const admission = { accepting: false, draining: true };
-    return [
-      ...super.step({ kind: "workerUp", workerId, incarnation, admission }),
-      ...super.step(event),
-    ];
-  }
-}
-
-/** Shows a worker that was once live as live for ever. */
-class FlatteringPool extends SessionPool {
-  readonly #lastLive = new Map<WorkerId, SessionView>();
-
-  override view(workerId: WorkerId): SessionView | undefined {
-    const view = super.view(workerId);
-    if (view?.live !== undefined) this.#lastLive.set(workerId, view);
-    return view === undefined ? undefined : (this.#lastLive.get(workerId) ?? view);
-  }
-
-  override views(): readonly SessionView[] {
-    return super.views().map((view) => {
-      return view.workerId === undefined ? view : (this.view(view.workerId) ?? view);
-    });
-  }
-}
-
-/** Changes what the manager of work hears about workers. */
-function poolHearing(change: (listener: WorkerListener) => WorkerListener): typeof SessionPool {
-  return class extends SessionPool {
-    override listen(listener: WorkerListener): () => void {
-      return super.listen(change(listener));
-    }
-  };
-}
-
-function forward(listener: WorkerListener): WorkerListener {
-  return {
-    workerUp: (up) => listener.workerUp(up),
-    workerAdmission: (workerId, admission) => listener.workerAdmission(workerId, admission),
-    workerReport: (workerId, report) => listener.workerReport(workerId, report),
-    workerFacts: (workerId, facts) => listener.workerFacts(workerId, facts),
-    workerDown: (workerId, reason) => listener.workerDown(workerId, reason),
-  };
-}
-
-const open: Admission = { accepting: true, draining: false };
-
-class LoyalManager extends WorkerWorkManager {
-  override sessionLost(_session: string): void {}
-}
-
-/** A store whose catalog transactions are changed before they begin. */
-function storeWith(
-  change: (store: Store) => Partial<Pick<Store, "catalogTransaction" | "read">>,
-): (store: Store) => Store {
-  return (store) => {
-    const changed = change(store);
-    return {
-      dialect: store.dialect,
-      read: changed.read ?? (<T>(body: (tx: Tx) => Promise<T>) => store.read(body)),
-      transaction: (body) => store.transaction(body),
-      catalogTransaction:
-        changed.catalogTransaction ??
-        (<T>(body: (tx: CatalogTx) => Promise<T>, lease?: LeaseGrant) =>
-          store.catalogTransaction(body, lease)),
-      onPoke: (listener) => store.onPoke(listener),
-      close: () => store.close(),
-    };
-  };
-}
-
-/** Every tenth change of the subscription is not told. */
-async function* forgetfulWatch(store: Store, options: WatchOptions): AsyncGenerator<WatchEvent> {
-  let count = 0;
-  for await (const event of watch(store, options)) {
-    count += 1;
-    if (event.type === "SNAPSHOT" || count % 10 !== 0) yield event;
-  }
-}
-
-class TrustingFetcher extends SimFetcher {
-  protected override isIntact(): boolean {
-    return true;
+class UnendingController extends ControllerNode {
+  override stop(): Promise<void> {
+    return new Promise(() => undefined);
   }
 }
 
@@ -197,10 +66,7 @@ export const plants: readonly Plant[] = [
   }),
   plant("worker-loss-ignored", "work stays with a lost worker", ["I12"], {
     controllerParts: {
-      SessionPool: poolHearing((listener) => ({
-        ...forward(listener),
-        workerDown: () => undefined,
-      })),
+      SessionPool: LossDeafPool,
     },
   }),
   plant("active-without-answer", "a lost worker is still shown as ACTIVE", ["I2"], {
@@ -208,11 +74,7 @@ export const plants: readonly Plant[] = [
   }),
   plant("work-to-draining", "admission is not heard of", ["I3"], {
     controllerParts: {
-      SessionPool: poolHearing((listener) => ({
-        ...forward(listener),
-        workerUp: (up) => listener.workerUp({ ...up, admission: open }),
-        workerAdmission: (workerId) => listener.workerAdmission(workerId, open),
-      })),
+      SessionPool: AdmissionDeafPool,
     },
   }),
   plant("orphan-kept", "a worker goes on with the work of a session that is over", ["I5"], {
@@ -223,11 +85,35 @@ export const plants: readonly Plant[] = [
       catalogTransaction: (body) => store.catalogTransaction(body),
     })),
   }),
+  plant("lease-overstayed", "a coordinator acts on a lease that has expired", ["I6"], {
+    controllerParts: { LeaseKeeper: StubbornKeeper },
+  }),
   plant("stale-lease-welcomed", "workers let any coordinator in", ["I11"], {
     accept: acceptAnyLease,
   }),
   plant("watch-event-skipped", "a subscriber is not told of every change", ["I7"], {
     watch: forgetfulWatch,
+  }),
+  plant("log-append-skipped", "a change is missing from the log", ["I7"], {
+    store: storeWith(forgetLog),
+  }),
+  plant("registered-active", "a worker is ACTIVE as soon as it registers", ["I1"], {
+    store: storeWith(believeRegistrations),
+  }),
+  plant("slow-detection", "eight missed heartbeats are not yet a failure", ["I2", "I3"], {
+    controllerParts: { SessionPool: PatientPool },
+  }),
+  plant("silence-tolerated", "a worker waits a minute for a silent controller", ["I5"], {
+    workerParts: { WorkerEndpoint: PatientEndpoint },
+  }),
+  plant("never-reregisters", "a worker that was dropped while cut off stays away", ["I13"], {
+    workerParts: { WorkerEndpoint: ContentEndpoint },
+  }),
+  plant("shutdown-hangs", "a controller does not end when it is told to", ["I15"], {
+    ControllerNode: UnendingController,
+  }),
+  plant("unexpected-exception", "an error that nobody catches", ["I14"], {
+    Fetcher: BrokenFetcher,
   }),
   plant("checksum-ignored", "what was fetched is not verified", ["I8"], {
     Fetcher: TrustingFetcher,

@@ -1,6 +1,6 @@
 /** A coordinator's or query-api's machine: one life of a `ControllerNode` after another. */
 import type { SessionObserver } from "../../src/cluster/index.ts";
-import { ControllerNode, type LeaseOptions } from "../../src/coordinator/controller-node.ts";
+import type { ControllerNode, LeaseOptions } from "../../src/coordinator/controller-node.ts";
 import { sleep } from "../../src/kernel/clock.ts";
 import { assert } from "../../src/kernel/errors.ts";
 import { parseControllerId } from "../../src/kernel/ids.ts";
@@ -29,6 +29,8 @@ export interface ControllerHostOptions {
   readonly logger: (life: Life) => Logger;
   readonly begin: (name: string) => Life;
   readonly exit: (life: Life) => void;
+  /** It has been asked to end, and must have within `msMax`. */
+  readonly shuttingDown: (life: Life, msMax: number) => void;
   readonly openStore: (life: Life) => Store;
   readonly newBoardCheck: (name: string) => BoardCheck;
   /** What its subscriber wants to see of the workers table. */
@@ -42,6 +44,8 @@ const activeOnly: readonly WatchCondition[] = [
   { kind: "compare", column: "state", op: "=", value: "ACTIVE" },
 ];
 const fetchTimeoutMs = 5_000;
+/** Two seconds each for membership and the lease, and some slack. */
+const stopMsMax = 4_200;
 
 export class ControllerHost {
   readonly name: string;
@@ -85,7 +89,7 @@ export class ControllerHost {
     this.disk = new SimDisk();
     this.isStopping = false;
     this.boardCheck = this.#options.newBoardCheck(name);
-    const node = new ControllerNode({
+    const node = new seams.ControllerNode({
       role,
       controllerId,
       clock: life,
@@ -118,6 +122,7 @@ export class ControllerHost {
     const { life, node } = this;
     if (life === undefined || node === undefined || this.isStopping) return;
     this.isStopping = true;
+    this.#options.shuttingDown(life, drainMs + stopMsMax);
     life.receive(() => {
       void node.stop({ drainMs }).then(() => this.#options.exit(life));
     });

@@ -69,8 +69,8 @@ export interface StoreProbe {
   transactionBegins(lease: LeaseGrant | undefined): void;
   transactionEnded(isCatalog: boolean): void;
   commitFaultMet(life: Life, fault: CommitFault, resolved: boolean): void;
-  /** A call is going to fail, or to take long; and, later, it fails. */
-  callFailing(life: Life): void;
+  /** A call is going to fail, or not to run before `untilMs`; and, later, it fails. */
+  callDelayed(life: Life, untilMs: number): void;
   callFailed(life: Life): void;
 }
 
@@ -154,7 +154,7 @@ export class StoreLink implements Store {
         timeline.after(conditions.latencyMs(this.#back), () => life.receive(settle));
       };
       const unavailable = (message: string): void => {
-        probe.callFailing(life);
+        probe.callDelayed(life, timeline.nowMs);
         timeline.after(10 + prng.next() * 1_500, () => {
           life.receive(() => {
             probe.callFailed(life);
@@ -165,7 +165,6 @@ export class StoreLink implements Store {
       const commit = (fault: CommitFault | undefined, isRetry: boolean): void => {
         life.receive(() => {
           if (!isRead) probe.transactionBegins(lease);
-          if (extraMs > 0) probe.callFailing(life);
           const abort = (): void => {
             if (fault === "lost_before") throw new LostBeforeCommit();
           };
@@ -192,7 +191,7 @@ export class StoreLink implements Store {
         });
       };
       const extraMs = isRead ? 0 : faults.extraMsMax(life.name) * prng.next();
-      if (extraMs > 0) probe.callFailing(life);
+      if (extraMs > 0) probe.callDelayed(life, timeline.nowMs + extraMs);
       timeline.after(conditions.latencyMs(this.#there) + extraMs, () => {
         if (faults.isOut || this.#there.blocks > 0) {
           unavailable("the store cannot be reached");

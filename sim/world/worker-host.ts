@@ -36,8 +36,12 @@ export interface WorkerHostOptions {
   readonly begin: (name: string) => Life;
   /** The process wants to end, and to be started again by whoever supervises it. */
   readonly exit: (life: Life) => void;
+  /** It has been asked to end, and must have within `msMax`. */
+  readonly shuttingDown: (life: Life, msMax: number) => void;
 }
 
+/** Two seconds for a registration under way, and some slack. */
+const stopMsMax = 2_100;
 const grpcPort = 7_000;
 const dataPort = 7_001;
 
@@ -105,6 +109,7 @@ export class WorkerHost {
   shutDown(drainMs: number): void {
     const { life, node } = this;
     if (life === undefined || node === undefined) return;
+    this.#options.shuttingDown(life, drainMs + stopMsMax);
     life.receive(() => {
       void node
         .drain(drainMs)

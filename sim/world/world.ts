@@ -4,6 +4,7 @@
  */
 import type { DisconnectCause } from "../../src/cluster/index.ts";
 import { type SessionObserver, silentSessionObserver } from "../../src/cluster/index.ts";
+import type { ControllerNode } from "../../src/coordinator/controller-node.ts";
 import { messageOf } from "../../src/kernel/errors.ts";
 import type { WorkerId } from "../../src/kernel/ids.ts";
 import type { Logger } from "../../src/kernel/logger.ts";
@@ -58,7 +59,9 @@ export class World {
   readonly #seams: Seams;
   readonly #lifeNumbers = new Map<string, number>();
   readonly #restarts = new Map<string, number>();
-  #leaders = 0;
+  /** What happened in the current event and is to be checked at its end. */
+  readonly #lostSessions = new Set<ControllerHost>();
+  readonly #welcomes = new Set<Life>();
 
   constructor(plan: Plan, seams: Seams, print?: (line: string) => void) {
     this.plan = plan;
@@ -105,6 +108,7 @@ export class World {
     );
     this.controllers = this.#buildControllers();
     this.workers = this.#buildWorkers();
+    this.knowledge.onWelcomed = (worker) => this.#welcomes.add(worker);
     this.knowledge.onAssigned = (from, to, frame) => {
       if (frame.kind !== "assignWork") return;
       const keyText = workKeyText(frame.work);
@@ -170,35 +174,45 @@ export class World {
     for (const host of this.controllers) {
       const { node } = host;
       if (node === undefined || host.life?.isUp !== true) continue;
-      host.boardCheck.eventEnded(
-        (workerId) => node.pool.view(workerId as WorkerId)?.live !== undefined,
-      );
+      host.boardCheck.eventEnded((workerId) => isLive(node, workerId));
       if (node.leading()) leaders += 1;
     }
-    this.#leaders = leaders;
-    this.verdict.require(this.#leaders <= 1, "I6", () => "two coordinators hold the lease");
+    this.verdict.require(leaders <= 1, "I6", () => "two coordinators hold the lease");
+    if (this.#lostSessions.size > 0) this.#checkLostSessions();
+    if (this.#welcomes.size > 0) this.#checkWelcomes();
+  }
+
+  /** I12: a worker that its controller has no session with holds none of its work. */
+  #checkLostSessions(): void {
+    for (const { boardCheck, node, life, name } of this.#lostSessions) {
+      if (life?.isUp !== true || node === undefined) continue;
+      for (const { keyText, workerId } of boardCheck.held()) {
+        this.verdict.require(isLive(node, workerId), "I12", () => {
+          return `${name} leaves ${keyText} with ${workerId}, which it has no session with`;
+        });
+      }
+    }
+    this.#lostSessions.clear();
+  }
+
+  /** I11. */
+  #checkWelcomes(): void {
+    for (const { life, node, name } of this.workers) {
+      if (life === undefined || node === undefined || !this.#welcomes.has(life)) continue;
+      const commanders = node.endpoint.sessions().filter(({ role }) => role === "coordinator");
+      this.verdict.require(commanders.length <= 1, "I11", () => {
+        return `${name} obeys ${commanders.map(({ controllerId }) => controllerId).join(" and ")}`;
+      });
+    }
+    this.#welcomes.clear();
   }
 
   #sweep(): void {
     this.timeline.after(sweepMs, () => {
       this.executions.sweep(this.nowMs);
       this.clients.sweep(this.nowMs);
-      this.#checkHeldWork();
       this.#sweep();
     });
-  }
-
-  /** I12: a worker that its controller has no session with holds none of its work. */
-  #checkHeldWork(): void {
-    for (const { boardCheck, node, life, name } of this.controllers) {
-      if (life?.isUp !== true || node === undefined) continue;
-      for (const { keyText, workerId } of boardCheck.held()) {
-        const isLive = node.pool.view(workerId as WorkerId)?.live !== undefined;
-        this.verdict.require(isLive, "I12", () => {
-          return `${name} leaves ${keyText} with ${workerId}, which it has no session with`;
-        });
-      }
-    }
   }
 
   #begin(name: string): Life {
@@ -238,10 +252,21 @@ export class World {
     });
   }
 
+  /** I15: unless it was stopped from running meanwhile. */
+  #checkShutdown(life: Life, msMax: number): void {
+    const startedMs = this.nowMs;
+    this.timeline.after(msMax, () => {
+      const isLate = life.isUp && life.runningSinceMs <= startedMs;
+      this.verdict.require(!isLate, "I15", () => {
+        return `${life.name} was to end within ${Math.round(msMax)} ms and has not`;
+      });
+    });
+  }
+
   #killedByPoison(life: Life): void {
     const host = this.hosts.find((candidate) => candidate.life === life);
-    if (host === undefined) return;
-    this.timeline.after(0, () => this.crash(host, false, 500 + this.prng.next() * 6_000));
+    // At once: a process that is killed does not handle what else is due at that moment.
+    if (host !== undefined) this.crash(host, false, 500 + this.prng.next() * 6_000);
   }
 
   #openStore(life: Life): Store {
@@ -266,7 +291,7 @@ export class World {
           this.counters.add(`store: ${fault}, ${resolved ? "resolved" : "given up"}`);
           this.membership.storeTrouble(of, this.nowMs);
         },
-        callFailing: (of) => this.membership.storeTrouble(of, this.nowMs),
+        callDelayed: (of, untilMs) => this.membership.storeTrouble(of, untilMs),
         callFailed: (of) => {
           this.counters.add("store: call failed");
           this.membership.storeTrouble(of, this.nowMs);
@@ -310,10 +335,11 @@ export class World {
           network: this.network,
           prng: this.prng.fork(name),
           queryObserver: this.#queryObserver(),
-          sessionObserver: this.#sessionObserver(),
+          sessionObserver: this.#sessionObserver(name),
           logger: (life) => this.#logger(life),
           begin: (of) => this.#begin(of),
           exit: (life) => this.#exited(life),
+          shuttingDown: (life, msMax) => this.#checkShutdown(life, msMax),
           openStore: (life) => this.#openStore(life),
           newBoardCheck: (of) => new BoardCheck(of, this.verdict, this.counters),
           watches: index % 2 === 0 ? "all" : "active",
@@ -359,6 +385,7 @@ export class World {
           logger: (life) => this.#logger(life),
           begin: (of) => this.#begin(of),
           exit: (life) => this.#exited(life),
+          shuttingDown: (life, msMax) => this.#checkShutdown(life, msMax),
         }),
     );
   }
@@ -377,9 +404,13 @@ export class World {
     };
   }
 
-  #sessionObserver(): SessionObserver {
+  #sessionObserver(of: string): SessionObserver {
     const { counters } = this;
-    const down = (cause: DisconnectCause): void => counters.add(`session down: ${cause}`);
+    const down = (cause: DisconnectCause): void => {
+      counters.add(`session down: ${cause}`);
+      const host = this.controllers.find(({ name }) => name === of);
+      if (host !== undefined) this.#lostSessions.add(host);
+    };
     return {
       ...silentSessionObserver,
       heartbeatMissed: () => counters.add("heartbeat missed"),
@@ -388,6 +419,10 @@ export class World {
       dialFailed: (cause) => counters.add(`dial failed: ${cause}`),
     };
   }
+}
+
+function isLive(node: ControllerNode, workerId: string): boolean {
+  return node.pool.view(workerId as WorkerId)?.live !== undefined;
 }
 
 /** So that the store's host can be cut off like any other. */

@@ -22,6 +22,7 @@ import {
   chooseFreePort,
   decideMemoryBytes,
   hostPort,
+  killSelf,
   lockDir,
   machine,
   type ProcessOptions,
@@ -115,9 +116,11 @@ export async function runController(options: ControllerOptions): Promise<void> {
   logger.info({ url: api.url, role, version, store: store?.dialect }, "listening");
   await tellSupervisor({ kind: "ready", url: api.url });
 
-  const reason = await stopping;
-  logger.info({ reason }, "stopping");
-  const drainMs = reason === "supervisor gone" ? 0 : options.drainTimeout * 1000;
+  const reason = await Promise.race([stopping, engine.failure]);
+  const failed = reason instanceof OperatingError;
+  logger.info({ reason: failed ? reason.message : reason }, "stopping");
+  // Without an engine or a supervisor there is nobody to finish for.
+  const drainMs = failed || reason === "supervisor gone" ? 0 : options.drainTimeout * 1000;
   await runStopSteps(
     [
       { name: "refuse", timeoutMs: 1_000, run: async () => api.drain() },
@@ -134,6 +137,8 @@ export async function runController(options: ControllerOptions): Promise<void> {
   );
   place.lock.release();
   logger.info({}, "stopped");
+  if (engine.stuck) killSelf(logger);
+  if (failed) throw reason;
 }
 
 /** Where this process lives: its directory, which nobody else uses, and its address. */

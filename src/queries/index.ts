@@ -5,10 +5,8 @@ export {
   ApiWorkManager,
   type ArtifactFetcher,
   type ArtifactSpool,
-  artifactSchemaVersion,
   type CleanupReason,
   defaultApiWorkLimits,
-  defaultWorkerWorkLimits,
   type Executor,
   type LocalArtifact,
   type ProducedFile,
@@ -20,7 +18,6 @@ export {
   type SpooledFile,
   type SpoolSlot,
   type SpoolUsage,
-  silentQueryObserver,
   type WorkerQueryObserver,
   type WorkerWorkLimits,
   WorkerWorkManager,
@@ -31,7 +28,6 @@ export {
   type EngineOptions,
   type RowStream,
   startEngine,
-  uvThreadsNeeded,
 } from "./duckdb/engine.ts";
 export { createSqlExecutor } from "./duckdb/sql-executor.ts";
 export {

@@ -16,6 +16,7 @@ import {
 import {
   decideMemoryBytes,
   hostPort,
+  killSelf,
   lockDir,
   machine,
   type ProcessOptions,
@@ -175,6 +176,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   await tellSupervisor({ kind: "ready", url: `http://${hostPort(host, monitor.port)}` });
 
   asked.then(ended.resolve, ended.reject);
+  engine.failure.then(ended.resolve, ended.reject);
   const reason = await ended.promise;
   const failed = reason instanceof OperatingError;
   logger.info({ reason: failed ? reason.code : reason }, "stopping");
@@ -201,6 +203,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   facts.stop();
   lock.release();
   logger.info({}, "stopped");
+  if (engine.stuck) killSelf(logger);
   if (failed) throw reason;
 }
 

@@ -6,7 +6,8 @@
  *   N1  It registers until it is heard, and again whenever no coordinator has had a session with it for
  *       `reregisterMs`: a row that was dropped while it was cut off, or lost with the store, comes back.
  *   N2  A drain refuses new work at once, finishes what was accepted, and ends within its timeout.
- *   N3  Stopping is immediate: whatever still runs is aborted, sessions end, nothing is registered any more.
+ *   N3  Stopping is bounded: whatever still runs is aborted, sessions end, nothing is registered any more, and a
+ *       registration under way is waited for two seconds at most.
  */
 import { type SessionTiming, WorkerEndpoint } from "../cluster/index.ts";
 import { type Clock, sleep } from "../kernel/clock.ts";
@@ -53,6 +54,8 @@ export interface WorkerNodeOptions {
   readonly reregisterMs?: number;
   readonly parts?: Partial<WorkerParts>;
 }
+
+const stopMsMax = 2_000;
 
 export class WorkerNode {
   readonly endpoint: WorkerEndpoint;
@@ -120,12 +123,16 @@ export class WorkerNode {
     return finished;
   }
 
-  /** N3. Resolves when nothing of this node runs any more. */
+  /** N3. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.endpoint.close("shutting down");
     this.manager.close();
-    await this.#registering;
+    if (this.#registering === undefined) return;
+    const timeout = new AbortController();
+    const late = sleep(this.#options.clock, stopMsMax, timeout.signal);
+    await Promise.race([this.#registering, late]);
+    timeout.abort();
   }
 
   /** An operator may end a drain that an operator began, but not the one of a process that is going away. */

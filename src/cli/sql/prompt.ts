@@ -20,11 +20,10 @@ export async function runPrompt(
   timeoutMs: number | undefined,
 ): Promise<void> {
   const { terminal } = context;
-  const historyFile = join(homedir(), ".capstan_history");
   const lines = createInterface({
     input: process.stdin,
     output: process.stdout,
-    history: readHistory(historyFile),
+    history: readHistory(),
     historySize: historyMax,
     removeHistoryDuplicates: true,
   });
@@ -49,7 +48,7 @@ export async function runPrompt(
     const { statements, rest } = splitStatements(pending);
     pending = isBlank(rest) ? "" : rest;
     for (const statement of statements) {
-      remember(historyFile, statement);
+      remember(statement);
       running = new AbortController();
       await runAndReport(context, statement, timeoutMs, running.signal);
       running = undefined;
@@ -84,20 +83,23 @@ function prompt(lines: Interface, pending: string): void {
   lines.prompt();
 }
 
-function readHistory(file: string): string[] {
+const historyFile = (): string => join(homedir(), ".capstan_history");
+
+function readHistory(): string[] {
   try {
-    const kept = readFileSync(file, "utf8")
-      .split("\n")
-      .filter((line) => line !== "");
-    return kept.slice(-historyMax).reverse();
+    const kept = readFileSync(historyFile(), "utf8").split("\n");
+    return kept
+      .filter((line) => line !== "")
+      .slice(-historyMax)
+      .reverse();
   } catch {
-    return []; // There is none yet, or it cannot be read: the prompt works without.
+    return []; // There is none yet, or no home to keep it in: the prompt works without.
   }
 }
 
-function remember(file: string, statement: string): void {
+function remember(statement: string): void {
   try {
-    appendFileSync(file, `${statement.replace(/\s+/g, " ")};\n`, { mode: 0o600 });
+    appendFileSync(historyFile(), `${statement.replace(/\s+/g, " ")};\n`, { mode: 0o600 });
   } catch {
     // A home that cannot be written to has no history.
   }

@@ -314,6 +314,14 @@ test("[QU15] too many queries, works or ids in use are refused", async () => {
   assert.equal(manager.queue().depth, 0);
 });
 
+test("[QU15] work that would not fit into a frame never gets on a session", async () => {
+  const { pool, manager } = newBench({ bodyLengthMax: 100 });
+  pool.up("w1");
+  const works = [testWork("q1", "0", "x".repeat(101))];
+  await assert.rejects(manager.run({ ...request(), works }), fails("query_too_large"));
+  assert.deepEqual(pool.sent, []);
+});
+
 test("[QU15] fetches are bounded; the others wait their turn", async () => {
   const { clock, pool, fetcher, manager } = newBench({ fetchesMax: 1 });
   pool.up("w1");

@@ -42,6 +42,8 @@ export interface ApiWorkLimits {
   readonly worksPerWorkerMax: number;
   /** Artifacts fetched at a time. */
   readonly fetchesMax: number;
+  /** Characters of one work's body: it travels in a frame of the control session, which ends when one is too large. */
+  readonly bodyLengthMax: number;
   /** Queries remembered after their end. */
   readonly recordsMax: number;
   /** How often rejections are forgotten while work waits. */
@@ -54,9 +56,13 @@ export const defaultApiWorkLimits: ApiWorkLimits = {
   attemptsMax: 8,
   worksPerWorkerMax: 64,
   fetchesMax: 64,
+  bodyLengthMax: 1_000_000,
   recordsMax: 100,
   resyncMs: 1_000,
 };
+
+/** The longest that timers take: 24 days. */
+const timerMsMax = 2 ** 31 - 1;
 
 /** A query from its submission until its caller has read the results. */
 export interface QueryHandle {
@@ -141,12 +147,12 @@ export class ApiWorkManager {
   }
 
   /**
-   * Throws `overloaded`, `already_exists` or `shutting_down`. The query stays open until the caller calls
+   * Throws `overloaded`, `already_exists`, `query_too_large` or `shutting_down`. The query stays open until the caller calls
    * `finish`, or it fails.
    */
   open(request: QueryRequest, signal?: AbortSignal): QueryHandle {
     const { queryId } = request;
-    this.#admit(queryId, signal);
+    this.#admit(request, signal);
     const query = new LiveQuery(request, this.#clock.nowMs(), this.#clock.wallMs());
     this.#queries.set(queryId, query);
     this.#watch(query, request.deadlineMs, signal);
@@ -228,7 +234,7 @@ export class ApiWorkManager {
     this.#resync?.cancel();
   }
 
-  #admit(queryId: QueryId, signal: AbortSignal | undefined): void {
+  #admit({ queryId, works }: QueryRequest, signal: AbortSignal | undefined): void {
     if (this.#closed) {
       throw new OperatingError("shutting_down", "backoff", "this process is shutting down");
     }
@@ -237,6 +243,11 @@ export class ApiWorkManager {
     }
     if (this.#queries.has(queryId)) {
       throw new OperatingError("already_exists", "never", `query ${queryId} is under way`);
+    }
+    const { bodyLengthMax } = this.#limits;
+    if (works.some(({ body }) => body.length > bodyLengthMax)) {
+      const message = `a query's work is described in more than ${bodyLengthMax} characters`;
+      throw new OperatingError("query_too_large", "never", message);
     }
     if (this.#queries.size >= this.#limits.queriesMax) {
       const hint = "try again in a moment, or add a query-api replica";
@@ -251,7 +262,7 @@ export class ApiWorkManager {
 
   /** AM3. */
   #watch(query: LiveQuery, deadlineMs: number, signal: AbortSignal | undefined): void {
-    const timer = this.#clock.after(deadlineMs, () => {
+    const timer = this.#clock.after(Math.min(deadlineMs, timerMsMax), () => {
       if (query.phase === "working") this.#stop(query, "failed", this.#deadlineError(deadlineMs));
     });
     const onAbort = (): void => {

@@ -37,7 +37,6 @@ export {
   type WorkerQueryObserver,
 } from "./query-observer.ts";
 export {
-  defaultWorkerWorkLimits,
   type WorkerCounts,
   type WorkerWorkLimits,
   WorkerWorkManager,

@@ -234,6 +234,18 @@ for (const { thrown, code, retryable } of failures) {
   });
 }
 
+test("[QU23] a message of any length fits into a frame, with its beginning and its end", async () => {
+  const { executor, reporter, manager, settle } = newBench();
+  manager.assign("s", work, 1);
+  await settle();
+  executor.fail(new OperatingError("bad_sql", "never", `begin ${"x".repeat(1_000_000)} end`));
+  await settle();
+  const report = reporter.reports.at(-1)?.report;
+  assert.ok(report?.kind === "workFailed");
+  assert.ok(report.message.length < 5_000);
+  assert.match(report.message, /^begin x+ … x+ end$/);
+});
+
 test("[QU24] a full disk is to be tried elsewhere, and the worker pauses", async () => {
   const { clock, executor, spool, reporter, manager, settle } = newBench({}, 100);
   manager.assign("s", work, 1);

@@ -57,6 +57,8 @@ export const defaultWorkerWorkLimits: WorkerWorkLimits = {
   diskFullPauseMs: 2_000,
 };
 
+const messageLengthMax = 4_000;
+
 export interface WorkerWorkManagerOptions {
   readonly executor: Executor;
   readonly spool: ArtifactSpool;
@@ -273,7 +275,7 @@ export class WorkerWorkManager implements WorkHandler {
     if (thrown instanceof AssertionError) throw thrown; // Our own bug: nobody catches it.
     const code = thrown instanceof OperatingError ? thrown.code : "query_failed";
     const retryable = thrown instanceof OperatingError && thrown.retry === "backoff";
-    const message = messageOf(thrown);
+    const message = shortened(messageOf(thrown));
     const isCancelled = held.abortedMs !== undefined;
     if (!isCancelled) this.#failedTotal += 1;
     this.#endExecution(held, isCancelled ? "cancelled" : "failed", code);
@@ -350,6 +352,12 @@ export class WorkerWorkManager implements WorkHandler {
     if (queued + executing + aborting + ready > 0) return;
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
+}
+
+/** Reports travel on the control session, whose frames are bounded; DuckDB likes to quote whole values. */
+function shortened(message: string): string {
+  if (message.length <= messageLengthMax) return message;
+  return `${message.slice(0, messageLengthMax / 2)} … ${message.slice(-messageLengthMax / 2)}`;
 }
 
 function nameOf(held: Held): string {

@@ -9,17 +9,12 @@
 import { readFileSync, rmSync } from "node:fs";
 import type { Clock } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
-import {
-  type ArtifactColumn,
-  columnName,
-  columnsMetadataKey,
-  parseArtifactColumns,
-} from "./artifact-columns.ts";
+import { type ArtifactColumn, columnName, parseArtifactColumns } from "./artifact-columns.ts";
 import { isInterrupt, translateDuckDbError } from "./duckdb-error.ts";
 import type { RowPage } from "./engine-messages.ts";
 import { jsonText, quoteText, rowText } from "./json-text.ts";
 import { limitFileSize } from "./limit-file-size.ts";
-import type { Lane } from "./statement-pool.ts";
+import { type Lane, onlyText } from "./statement-pool.ts";
 
 const firstPageRows = 1_024;
 const pageRowsMax = 1_000_000;
@@ -55,17 +50,14 @@ export class ArtifactReader {
 
   /** `pagePath` is a file of its own. Throws `artifact_corrupt` when the file is no artifact of kind `sql`. */
   static async open(
-    { connection }: Lane,
+    { readColumns }: Lane,
     path: string,
     pagePath: string,
     clock: Clock,
   ): Promise<ArtifactReader> {
-    const statement = `SELECT decode(value) FROM parquet_kv_metadata(${quoteText(path)}) \
-WHERE key = '${columnsMetadataKey}'::BLOB`;
     try {
-      const reader = await connection.runAndReadAll(statement);
-      const text = reader.currentRowCount === 0 ? "" : reader.value(0, 0);
-      const columns = parseArtifactColumns(typeof text === "string" ? text : "");
+      readColumns.bindVarchar(1, path);
+      const columns = parseArtifactColumns(onlyText(await readColumns.run()));
       return new ArtifactReader(path, pagePath, columns, clock);
     } catch (thrown) {
       throw translateReadError(thrown);
@@ -92,10 +84,7 @@ WHERE key = '${columnsMetadataKey}'::BLOB`;
   }
 
   async #firstPage({ connection }: Lane): Promise<Lines> {
-    const from = `FROM read_parquet(${quoteText(this.#path)})`;
-    const reader = await connection.runAndReadAll(
-      `SELECT ${this.#line} ${from} LIMIT ${this.#pageRows}`,
-    );
+    const reader = await connection.runAndReadAll(this.#select());
     const lines = reader.getColumns()[0] ?? [];
     const text = lines.length === 0 ? "" : `${lines.join("\n")}\n`;
     return { bytes: new TextEncoder().encode(text), rowCount: lines.length };
@@ -106,13 +95,9 @@ WHERE key = '${columnsMetadataKey}'::BLOB`;
     const limit = limitFileSize(this.#pagePath, bytesMax, this.#clock, () =>
       connection.interrupt(),
     );
-    const endRow = this.#nextRow + this.#pageRows;
-    const rows = `file_row_number >= ${this.#nextRow} AND file_row_number < ${endRow}`;
-    const from = `FROM read_parquet(${quoteText(this.#path)}, file_row_number = true)`;
+    const to = `TO ${quoteText(this.#pagePath)} (${linesFormat})`;
     try {
-      const result = await connection.run(
-        `COPY (SELECT ${this.#line} ${from} WHERE ${rows}) TO ${quoteText(this.#pagePath)} (${linesFormat})`,
-      );
+      const result = await connection.run(`COPY (${this.#select()}) ${to}`);
       return { bytes: bytesOf(readFileSync(this.#pagePath)), rowCount: result.rowsChanged };
     } catch (thrown) {
       if (limit.exceeded() && isInterrupt(thrown)) throw pageTooLarge();
@@ -121,6 +106,14 @@ WHERE key = '${columnsMetadataKey}'::BLOB`;
       limit.stop();
       rmSync(this.#pagePath, { force: true });
     }
+  }
+
+  /** DuckDB reads only the row groups that a range of rows needs, and keeps their order. */
+  #select(): string {
+    const endRow = this.#nextRow + this.#pageRows;
+    const from = `FROM read_parquet(${quoteText(this.#path)}, file_row_number = true)`;
+    const rows = `file_row_number >= ${this.#nextRow} AND file_row_number < ${endRow}`;
+    return `SELECT ${this.#line} ${from} WHERE ${rows}`;
   }
 
   #resize(bytesRead: number, rowsRead: number): void {

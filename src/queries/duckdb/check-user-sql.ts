@@ -44,6 +44,13 @@ const tableFunctionsAllowed: ReadonlySet<string> = new Set([
   "unnest",
 ]);
 
+/** Of the others these do more than compute: bind SQL that is hidden in a text, tell of the machine, write a log. */
+const functionsRefused: ReadonlySet<string> = new Set([
+  "current_setting",
+  "json_serialize_plan",
+  "write_log",
+]);
+
 /** A name that DuckDB might take for a file. It joins catalog, schema and table with dots before it looks. */
 const looksLikeFile = /[/\\]/;
 
@@ -100,6 +107,11 @@ function checkNode(node: Node): SqlProblem | undefined {
       if (name !== undefined && tableFunctionsAllowed.has(name)) return undefined;
       const message = `the table function ${name ?? "of this form"} cannot be used here`;
       return { message, position: positionOf(node) };
+    }
+    case "FUNCTION": {
+      const name = textOf(node.function_name)?.toLowerCase() ?? "";
+      if (!functionsRefused.has(name)) return undefined;
+      return { message: `the function ${name} cannot be used here`, position: positionOf(node) };
     }
     case "BASE_TABLE":
     case "SHOW_REF": {

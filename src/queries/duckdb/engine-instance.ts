@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { columnsMetadataKey } from "./artifact-columns.ts";
 import type { EngineThreadOptions } from "./engine-messages.ts";
 import { quoteText } from "./json-text.ts";
 import type { Lane } from "./statement-pool.ts";
@@ -39,15 +40,21 @@ export async function openInstance(options: EngineThreadOptions): Promise<Engine
   await first?.run("SET lock_configuration = true");
   const lanes = await Promise.all(
     opened.map(async (connection): Promise<Lane> => {
-      const serializeSql = await connection.prepare("SELECT json_serialize_sql($1::VARCHAR)");
-      return { connection, serializeSql };
+      return {
+        connection,
+        serializeSql: await connection.prepare("SELECT json_serialize_sql($1::VARCHAR)"),
+        readColumns: await connection.prepare(
+          `SELECT decode(value) FROM parquet_kv_metadata($1::VARCHAR) WHERE key = '${columnsMetadataKey}'::BLOB`,
+        ),
+      };
     }),
   );
   return {
     lanes,
     close: () => {
-      for (const { connection, serializeSql } of lanes) {
+      for (const { connection, serializeSql, readColumns } of lanes) {
         serializeSql.destroySync();
+        readColumns.destroySync();
         connection.disconnectSync();
       }
       instance.closeSync();

@@ -6,7 +6,11 @@
  *        So a connection is never handed on while its statement still runs.
  *   SP2  A job's statements never see an interrupt that was meant for an earlier job.
  */
-import type { DuckDBConnection, DuckDBPreparedStatement } from "@duckdb/node-api";
+import type {
+  DuckDBConnection,
+  DuckDBMaterializedResult,
+  DuckDBPreparedStatement,
+} from "@duckdb/node-api";
 import type { Clock } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
 import { isInterrupt } from "./duckdb-error.ts";
@@ -14,7 +18,17 @@ import { isInterrupt } from "./duckdb-error.ts";
 /** One connection, and what is prepared on it once and for all. */
 export interface Lane {
   readonly connection: DuckDBConnection;
+  /** `$1`: a statement's text; gives its syntax tree as JSON. */
   readonly serializeSql: DuckDBPreparedStatement;
+  /** `$1`: an artifact's path; gives what it says of its columns. */
+  readonly readColumns: DuckDBPreparedStatement;
+}
+
+/** The one value of a result, or an empty text where there is none. */
+export function onlyText(result: DuckDBMaterializedResult): string {
+  if (result.rowCount === 0) return "";
+  const value = result.getChunk(0).getColumnVector(0).getItem(0);
+  return typeof value === "string" ? value : "";
 }
 
 type Job = (lane: Lane) => void;

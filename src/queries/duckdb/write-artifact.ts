@@ -11,7 +11,7 @@ import { isInterrupt, pointAt, translateDuckDbError } from "./duckdb-error.ts";
 import { checksumOfBytes, checksumOfFile } from "./file-checksum.ts";
 import { jsonText, quoteText } from "./json-text.ts";
 import { limitFileSize } from "./limit-file-size.ts";
-import type { Lane } from "./statement-pool.ts";
+import { type Lane, onlyText } from "./statement-pool.ts";
 
 export interface WriteOrder {
   readonly sql: string;
@@ -53,10 +53,7 @@ async function checkStatement({ serializeSql }: Lane, sql: string): Promise<void
   // DuckDB takes texts up to the first NUL; what stands behind one must not be overlooked here.
   if (sql.includes("\0")) throw badSql("the statement contains a NUL character");
   serializeSql.bindVarchar(1, sql);
-  const reader = await serializeSql.runAndReadAll();
-  const serialized = reader.value(0, 0);
-  assert(typeof serialized === "string", "json_serialize_sql gives a text");
-  const problem = checkUserSql(serialized);
+  const problem = checkUserSql(onlyText(await serializeSql.run()));
   if (problem !== undefined) throw badSql(problem.message + pointAt(sql, problem.position));
 }
 

@@ -41,7 +41,7 @@ const connectionsMaxDefault = 256;
 const headerBytesMax = 8 * 1024;
 const headersMsMax = 5_000;
 const silenceMsMax = 30_000;
-const keepAliveMs = 75_000;
+const keepAliveMs = 25_000;
 const pathPattern = /^\/artifacts\/([A-Za-z0-9][A-Za-z0-9_.-]{0,199})$/;
 /** Files up to this size are sent in one go. */
 const sendAtOnceBytesMax = 256 * 1024;

@@ -164,12 +164,16 @@ class Fetcher implements HttpArtifactFetcher {
   }
 
   #send(url: URL, signal: AbortSignal): ClientRequest {
-    const headers = { authorization: bearerOf(this.#options.token) };
+    const options = {
+      headers: { authorization: bearerOf(this.#options.token) },
+      signal,
+      timeout: this.#silenceMsMax,
+    };
     const sent =
       url.protocol === "https:"
-        ? tlsRequest(url, { headers, signal, agent: this.#httpsAgent })
-        : request(url, { headers, signal, agent: this.#httpAgent });
-    sent.setTimeout(this.#silenceMsMax, () => {
+        ? tlsRequest(url, { ...options, agent: this.#httpsAgent })
+        : request(url, { ...options, agent: this.#httpAgent });
+    sent.on("timeout", () => {
       sent.destroy(lost(`the worker sent nothing for ${this.#silenceMsMax} ms`));
     });
     sent.end();

@@ -109,17 +109,19 @@ class SqlAnswer implements AsyncIterable<Uint8Array> {
   constructor(parts: AnswerParts) {
     this.#parts = parts;
     this.#waitForCaller();
-    parts.handle.signal.addEventListener("abort", () => void this.#end(undefined), { once: true });
+    const { signal } = parts.handle;
+    signal.addEventListener("abort", () => void this.#end(undefined), { once: true });
+    if (signal.aborted) void this.#end(undefined);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     const { handle, rows, summary } = this.#parts;
     const { queryId } = handle;
-    let pending = line({ query_id: queryId, columns: rows.columns });
+    let pending: Uint8Array = line({ query_id: queryId, columns: rows.columns });
     try {
       this.#idle?.cancel();
       for await (const chunk of rows) {
-        pending = Buffer.concat([pending, chunk]);
+        pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
         if (rows.isWhole) continue;
         this.#waitForCaller();
         yield pending;
@@ -163,7 +165,7 @@ class SqlAnswer implements AsyncIterable<Uint8Array> {
   }
 }
 
-const empty = Buffer.alloc(0);
+const empty = new Uint8Array(0);
 
 function line(value: unknown): Buffer {
   return Buffer.from(`${JSON.stringify(value)}\n`);

@@ -25,6 +25,9 @@ export async function startTestEngine(options: Partial<EngineOptions> = {}): Pro
     clock: realClock,
     logger: silentLogger,
     ...options,
+  }).catch(async (thrown: unknown) => {
+    await rm(dir, { recursive: true, force: true });
+    throw thrown;
   });
   let next = 1;
   return {
