@@ -7,6 +7,7 @@ import { findPlant, plants } from "./plants/plants.ts";
 import { type RunResult, runPlan } from "./run-plan.ts";
 import { runSeeds, type Totals } from "./run-seeds.ts";
 import { productionSeams } from "./seams.ts";
+import { shrinkPlan } from "./shrink-plan.ts";
 
 const help = `Usage: npm run sim -- [options]
 
@@ -17,6 +18,7 @@ const help = `Usage: npm run sim -- [options]
   --plant NAME          with a named bug; \`--plant list\` shows them
   --seed N              run one seed, in this thread
   --trace               and print everything that happens in it
+  --shrink              and, if it violates something, print the fewest steps that still do
 `;
 
 const { values } = parseArgs({
@@ -26,6 +28,7 @@ const { values } = parseArgs({
     jobs: { type: "string", default: String(availableParallelism()) },
     seed: { type: "string" },
     trace: { type: "boolean", default: false },
+    shrink: { type: "boolean", default: false },
     plant: { type: "string" },
     "check-determinism": { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -94,6 +97,7 @@ async function runOne(seed: number, plant: string | undefined): Promise<number> 
     `${faultCount} faults, ${eventCount} events, ${Math.round(virtualMs / 1_000)} s, trace ${traceHash}`,
   );
   const violations = violation === undefined ? 0 : 1;
+  if (values.shrink) say(JSON.stringify(await shrinkPlan(plan, seams ?? productionSeams)) ?? "");
   say(`sim: 1 seeds, ${violations} violations`);
   return violations;
 }

@@ -24,6 +24,8 @@ export interface Settings {
   readonly queriesMax: number;
   readonly leaseMs: number;
   readonly renewMs: number;
+  /** How often the workers table is read without having been poked. */
+  readonly discoveryMs: number;
 }
 
 export interface PlannedWork {
@@ -162,7 +164,8 @@ function drawTopology(prng: Prng): Topology {
 }
 
 export function drawSettings(prng: Prng): Settings {
-  const isLeaseLong = prng.next() < 0.6;
+  // The defaults in some seeds; longer ones, which are cheaper to run, in most.
+  const isLeaseLong = prng.next() < 0.7;
   return {
     slots: 1 + prng.below(3),
     queueMax: prng.next() < 0.2 ? prng.below(3) : 4 + prng.below(12),
@@ -171,8 +174,9 @@ export function drawSettings(prng: Prng): Settings {
     artifactTtlAfterAckMs: 5_000,
     changesKept: prng.next() < 0.5 ? 8 : 1_000,
     queriesMax: prng.next() < 0.2 ? 3 : 100,
-    leaseMs: isLeaseLong ? 9_000 : 5_000,
-    renewMs: isLeaseLong ? 3_000 : 1_500,
+    leaseMs: isLeaseLong ? 12_000 : 5_000,
+    renewMs: isLeaseLong ? 4_000 : 1_500,
+    discoveryMs: isLeaseLong ? 20_000 : 5_000,
   };
 }
 

@@ -77,6 +77,11 @@ export class BoardCheck {
     for (const effect of effects) this.#follow(effect);
   }
 
+  /** A worker was lost, and this much work now waits to know whether it died of it. */
+  heldBack(count: number): void {
+    if (count > 0) this.#counters.add("work held back", count);
+  }
+
   /** A frame with this assignment left the process. */
   sent(keyText: string, attempt: number, workerName: string): void {
     this.#unsent = this.#unsent.filter(
@@ -205,6 +210,9 @@ export function auditedBoard(Board: typeof WorkBoard, check: BoardCheck): typeof
     override step(event: BoardEvent): readonly BoardEffect[] {
       const effects = super.step(event);
       check.observe(event, effects);
+      if (event.kind === "workerDown") {
+        check.heldBack(super.snapshot().works.filter(({ heldBack }) => heldBack).length);
+      }
       return effects;
     }
   };

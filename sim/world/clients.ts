@@ -210,7 +210,9 @@ export class Clients {
     const sendsMax = Math.max(...works.map((work) => this.#sends.get(workKeyText(work)) ?? 0));
     switch (code) {
       case "cancelled":
-        return query.cancelled || message.includes("lost its lease");
+        return query.cancelled;
+      case "not_leader":
+        return message.includes("lost its lease");
       case "deadline_exceeded":
         // Clocks drift by a thousandth, and timers count whole milliseconds.
         return this.#nowMs() - askedMs >= question.deadlineMs * 0.998 - 1;

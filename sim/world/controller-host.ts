@@ -1,8 +1,8 @@
 /** A coordinator's or query-api's machine: one life of a `ControllerNode` after another. */
-import type { SessionObserver } from "../../src/cluster/index.ts";
+import { type SessionObserver, storeDiscovery } from "../../src/cluster/index.ts";
 import type { ControllerNode, LeaseOptions } from "../../src/coordinator/controller-node.ts";
 import { sleep } from "../../src/kernel/clock.ts";
-import { assert } from "../../src/kernel/errors.ts";
+import { assert, OperatingError } from "../../src/kernel/errors.ts";
 import { parseControllerId } from "../../src/kernel/ids.ts";
 import type { Logger } from "../../src/kernel/logger.ts";
 import type { Prng } from "../../src/kernel/prng.ts";
@@ -34,10 +34,11 @@ export interface ControllerHostOptions {
   readonly openStore: (life: Life) => Store;
   readonly newBoardCheck: (name: string) => BoardCheck;
   /** What its subscriber wants to see of the workers table. */
-  readonly watches: "all" | "active";
+  readonly watches: "all" | "active" | "nothing";
   readonly newSubscriber: (name: string, onlyActive: boolean) => Subscriber;
   readonly leadershipChanged: (life: Life, leads: boolean) => void;
-  readonly registered: () => void;
+  /** `undefined`: it was taken; otherwise the code of the refusal. */
+  readonly registered: (refusal: string | undefined) => void;
 }
 
 const activeOnly: readonly WatchCondition[] = [
@@ -98,6 +99,12 @@ export class ControllerHost {
       dialer: network.dialer(life),
       fetcher: new seams.Fetcher(life, this.disk, network, fetchTimeoutMs),
       store,
+      discovery: storeDiscovery({
+        store,
+        clock: life,
+        logger: logger(life),
+        intervalMs: settings.discoveryMs,
+      }),
       ...(role === "coordinator" ? { lease: this.#leaseOptions() } : {}),
       limits: { queriesMax: settings.queriesMax },
       queryObserver: this.#options.queryObserver,
@@ -113,7 +120,7 @@ export class ControllerHost {
     life.receive(() => {
       node.lease?.onChange((grant) => this.#options.leadershipChanged(life, grant !== undefined));
       node.start();
-      this.subscriber = this.#subscribe(life, store);
+      if (this.#options.watches !== "nothing") this.subscriber = this.#subscribe(life, store);
     });
   }
 
@@ -135,8 +142,13 @@ export class ControllerHost {
   }
 
   async #serve(node: ControllerNode, { registration }: RegisterRequest): Promise<void> {
-    await node.registerWorker(registration);
-    this.#options.registered();
+    try {
+      await node.registerWorker(registration);
+      this.#options.registered(undefined);
+    } catch (thrown) {
+      if (thrown instanceof OperatingError) this.#options.registered(thrown.code);
+      throw thrown;
+    }
   }
 
   #subscribe(life: Life, store: Store): Subscriber {

@@ -77,7 +77,9 @@ export class SimExecutor implements Executor {
     }
     if (fate === "flaky" && !this.#tried.has(key)) {
       this.#tried.add(key);
-      reject(new OperatingError("disk_full", "backoff", "this work fails the first time"));
+      // A full disk makes the worker pause as well; anything else only makes the work move.
+      const code = value % 4 === 0 ? "disk_full" : "overloaded";
+      reject(new OperatingError(code, "backoff", "this work fails the first time"));
       return;
     }
     const content = contentOf(work);

@@ -342,7 +342,7 @@ export class World {
           shuttingDown: (life, msMax) => this.#checkShutdown(life, msMax),
           openStore: (life) => this.#openStore(life),
           newBoardCheck: (of) => new BoardCheck(of, this.verdict, this.counters),
-          watches: index % 2 === 0 ? "all" : "active",
+          watches: index === 0 ? "all" : index === 1 ? "active" : "nothing",
           newSubscriber: (of, onlyActive) =>
             new Subscriber(
               of,
@@ -356,7 +356,10 @@ export class World {
             this.counters.add(leads ? "leadership gained" : "leadership lost");
             this.membership.leadershipChanged(life, leads, this.nowMs);
           },
-          registered: () => this.counters.add("registration"),
+          registered: (refusal) =>
+            this.counters.add(
+              refusal === undefined ? "registration" : `registration refused: ${refusal}`,
+            ),
         }),
     );
   }

@@ -110,7 +110,7 @@ export const queriesPageSchema = z.object({
 });
 
 export const sqlRequestSchema = z.object({
-  sql: z.string().min(1).max(1_000_000).describe("One SELECT-like statement in DuckDB's dialect."),
+  sql: z.string().min(1).max(131_072).describe("One SELECT-like statement in DuckDB's dialect."),
   timeout_ms: z
     .int()
     .min(1)

@@ -209,3 +209,41 @@ test("[AP22] a frame that cannot be made is left out, and the next one is made",
   );
   assert.match(text, /^: capstan\n\nevent: live\n/);
 });
+
+test("[AP15] watches that ended, or were refused, leave no listener behind", async () => {
+  const { api, cluster } = await start({ ...apiConfig(), streamsMax: 1 });
+  let listeners = 0;
+  let subscribed = 0;
+  cluster.watch = async function* (_request, signal) {
+    listeners += 1;
+    subscribed += 1;
+    try {
+      // Like the catalog's: it looks at the signal between events, and rests in a `yield`.
+      for (let revision = 1; !signal.aborted; revision += 1) {
+        yield revision === 1 ? { type: "SNAPSHOT", revision, data: [] } : event(revision);
+        if (revision === 3) await once(signal, "abort");
+      }
+    } finally {
+      listeners -= 1;
+    }
+  };
+  const none = async (): Promise<void> => {
+    for (let tries = 0; listeners > 0 && tries < 100; tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    assert.equal(listeners, 0);
+  };
+  for (const path of ["/api/v1/watch?table=workers", "/api/v1/watch?table=workers&revision=1"]) {
+    const first = await subscribe(api, path);
+    await once(first, "data");
+    const before = subscribed;
+    for (let times = 0; times < 5; times += 1) {
+      const refused = await subscribe(api, path);
+      assert.equal(refused.statusCode, 429);
+      refused.resume();
+    }
+    assert.equal(subscribed, before);
+    first.destroy();
+    await none();
+  }
+});

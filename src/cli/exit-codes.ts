@@ -9,6 +9,8 @@ export const exitCodes = {
   unreachable: 3,
   /** The token is missing, unknown, or may not do this. */
   notAuthorised: 4,
+  /** From a child of `capstan up` to its supervisor: a worker that was dropped, and should stay down. */
+  dropped: 5,
   /** Ctrl-C. */
   interrupted: 130,
 } as const;

@@ -2,38 +2,52 @@
 import { CommanderError } from "commander";
 import { OperatingError } from "../kernel/errors.ts";
 import { packageInfo } from "../process/package-info.ts";
-import { exitCodes } from "./exit-codes.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { type Failure, failureOf } from "./failure.ts";
 import { processTerminal } from "./output/terminal.ts";
-import { createProgram, exitCodeOf } from "./program.ts";
+import { createProgram, type RunAction, usageFailure } from "./program.ts";
 import { formatFailure, formatFailureJson } from "./report-failure.ts";
 
 export async function main(argv: readonly string[]): Promise<number> {
   const interrupted = new AbortController();
-  const program = createProgram(packageInfo().version, {
+  const json = argv.includes("--json");
+  let exitCode: ExitCode = exitCodes.ok;
+  const run: RunAction = {
     async ask(action) {
-      surviveClosedOutput(() => process.exit(exitCodes.ok));
+      surviveBrokenOutput((why) => {
+        if (why === "closed") process.exit(exitCodes.ok);
+        process.stderr.write("error: cannot write the output: no space is left\n");
+        process.exit(exitCodes.failure);
+      });
       process.once("SIGINT", () => interrupted.abort());
       process.once("disconnect", () => process.exit(exitCodes.interrupted));
       process.channel?.unref();
       await action(interrupted.signal);
     },
     async serve(action) {
-      surviveClosedOutput(() => undefined);
+      surviveBrokenOutput(() => undefined);
+      process.umask(0o077); // What it writes is its owner's: results, the catalog, logs.
       await action();
     },
-  });
+    exitWith(code) {
+      exitCode = code;
+    },
+  };
   try {
+    const program = createProgram(packageInfo().version, run, json);
     await program.parseAsync(argv, { from: "user" });
-    return interrupted.signal.aborted ? exitCodes.interrupted : exitCodes.ok;
+    return interrupted.signal.aborted ? exitCodes.interrupted : exitCode;
   } catch (thrown) {
-    if (thrown instanceof CommanderError) return exitCodeOf(thrown);
+    if (thrown instanceof CommanderError) {
+      const wrong = usageFailure(thrown);
+      if (json && wrong !== undefined) processTerminal().err(formatFailureJson(wrong));
+      return wrong?.exitCode ?? exitCodes.ok;
+    }
     if (interrupted.signal.aborted) return exitCodes.interrupted;
     const failure = failureOf(thrown);
     if (failure === undefined) throw thrown;
     if (await toldSupervisor(thrown, failure)) return failure.exitCode;
     const terminal = processTerminal();
-    const json = argv.includes("--json");
     terminal.err(json ? formatFailureJson(failure) : formatFailure(failure, terminal.paintError));
     return failure.exitCode;
   }
@@ -51,13 +65,14 @@ async function toldSupervisor(thrown: unknown, { code, message, hint }: Failure)
 
 /**
  * `capstan sql … | head` is no error. A process that serves goes on: it is told to stop in other ways when its
- * terminal is gone.
+ * terminal is gone, and a full disk may have room again.
  */
-function surviveClosedOutput(onClosed: () => void): void {
+function surviveBrokenOutput(onBroken: (why: "closed" | "full") => void): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: Error & { code?: string }) => {
-      if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
-      onClosed();
+      if (error.code === "EPIPE" || error.code === "EIO") onBroken("closed");
+      else if (error.code === "ENOSPC") onBroken("full");
+      else throw error;
     });
   }
 }

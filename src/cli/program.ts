@@ -3,7 +3,8 @@
  * is asked for, so that `capstan --help` costs nothing.
  */
 import { Command, type CommanderError, Option } from "commander";
-import { exitCodes } from "./exit-codes.ts";
+import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { Failure } from "./failure.ts";
 import {
   collect,
   collectApiUrls,
@@ -19,15 +20,21 @@ export interface RunAction {
   ask(action: (interrupted: AbortSignal) => Promise<void>): Promise<void>;
   /** A process that runs until it is told to stop, and sees to signals itself. */
   serve(action: () => Promise<void>): Promise<void>;
+  /** What the process says at its end, where that is not `ok` and nothing failed. */
+  exitWith(code: ExitCode): void;
 }
 
-export function createProgram(version: string, run: RunAction): Command {
+const usageHint = "capstan --help shows what there is";
+
+/** `quiet`: what is wrong with the command line is thrown, and not printed as well. */
+export function createProgram(version: string, run: RunAction, quiet: boolean): Command {
   const program = new Command("capstan")
+    .configureOutput(quiet ? { writeErr: () => undefined } : {})
     .description("Ask, stream, refresh and test: four kinds of data work on one pool of workers.")
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .helpCommand("help [command]", "print help for a command")
-    .showHelpAfterError("hint:  capstan --help shows what there is")
+    .showHelpAfterError(`hint:  ${usageHint}`)
     .enablePositionalOptions()
     .exitOverride()
     .addHelpText("after", programHelp);
@@ -36,9 +43,12 @@ export function createProgram(version: string, run: RunAction): Command {
   return program;
 }
 
-/** Whether commander ended because it printed what was asked for. */
-export function exitCodeOf(error: CommanderError): number {
-  return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+/** `undefined`: commander ended because it printed what was asked for. */
+export function usageFailure(error: CommanderError): Failure | undefined {
+  if (error.exitCode === 0) return undefined;
+  const said = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+  const message = error.code === "commander.help" ? "there is no command" : said;
+  return new Failure("usage", message, exitCodes.usage, usageHint);
 }
 
 function addClientCommands(program: Command, run: RunAction): void {
@@ -58,7 +68,9 @@ function addClientCommands(program: Command, run: RunAction): void {
     .description("Lists the workers; subcommands change them.")
     .enablePositionalOptions()
     .addHelpText("after", example("capstan workers", "capstan workers drain worker-1"))
-    .action(async (options) => {
+    .allowExcessArguments() // Refused below, by what they should have been.
+    .action(async (options, command: Command) => {
+      if (command.args[0] !== undefined) unknownVerb(command, command.args[0]);
       await run.ask(async () => {
         const [{ commandContext }, { runWorkersList }] = await Promise.all([
           import("./context.ts"),
@@ -137,6 +149,13 @@ function addClientCommands(program: Command, run: RunAction): void {
     });
 }
 
+/** Commander itself suggests nothing where the command above does something of its own. */
+function unknownVerb(command: Command, verb: string): never {
+  const known = command.commands.map((each) => each.name()).join(", ");
+  const message = `error: unknown command '${verb}'\n(${command.name()} takes one of: ${known})`;
+  command.error(message, { code: "commander.unknownCommand" });
+}
+
 function addServerCommands(program: Command, run: RunAction): void {
   const up = program
     .command("up")
@@ -207,8 +226,13 @@ function addServerCommands(program: Command, run: RunAction): void {
     )
     .action(async (options) => {
       await run.serve(async () => {
-        const { runWorker } = await import("../worker/index.ts");
-        await runWorker(options);
+        const [{ runWorker }, { isSupervised }] = await Promise.all([
+          import("../worker/index.ts"),
+          import("../process/index.ts"),
+        ]);
+        const reason = await runWorker(options);
+        // Elsewhere it has done what it was told: a status that looks like a failure would bring it back.
+        if (reason === "dropped" && isSupervised()) run.exitWith(exitCodes.dropped);
       });
     });
 

@@ -50,7 +50,6 @@ export {
   dropWorker,
   getWorker,
   listWorkers,
-  pageLimitMax,
   registerWorker,
   requestDrain,
 } from "./store/workers.ts";

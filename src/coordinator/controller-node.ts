@@ -239,7 +239,8 @@ export class ControllerNode {
     this.pool.setTargets([]);
     for (const query of this.manager.list()) {
       if (query.state !== "queued" && query.state !== "running") continue;
-      this.manager.cancel(query.queryId, "this coordinator lost its lease; ask the new one");
+      const message = "this coordinator lost its lease while the query ran; try again";
+      this.manager.cancelFor(query.queryId, new OperatingError("not_leader", "backoff", message));
     }
   }
 

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -26,6 +34,30 @@ test("[PR2] a directory of a newer layout is refused, and left as it is", () => 
   writeFileSync(join(path, "LAYOUT"), "2\n");
   assert.throws(() => openDataDir(path), { code: "schema_newer" });
   assert.equal(readFileSync(join(path, "LAYOUT"), "utf8"), "2\n");
+});
+
+test("[PR2] an empty LAYOUT, as a full disk leaves it, is written anew", () => {
+  const path = openDataDir(join(base, "cut-short")).path;
+  writeFileSync(join(path, "LAYOUT"), "");
+  openDataDir(path);
+  assert.equal(readFileSync(join(path, "LAYOUT"), "utf8"), "1\n");
+  assert.ok(!readdirSync(path).some((name) => name.endsWith(".new")));
+});
+
+test("[PR1] an empty directory that was there is closed to others; in a shared one the files are", () => {
+  const modeOf = (...parts: string[]): number => statSync(join(...parts)).mode & 0o777;
+  const made = join(base, "made-before");
+  mkdirSync(made, { mode: 0o755 });
+  openDataDir(made);
+  assert.equal(modeOf(made), 0o700);
+  const shared = join(base, "shared");
+  mkdirSync(shared, { mode: 0o755 });
+  writeFileSync(join(shared, "README"), "ours", { mode: 0o644 });
+  writeFileSync(join(shared, "store.sqlite"), "", { mode: 0o644 });
+  openDataDir(shared);
+  assert.equal(modeOf(shared), 0o755);
+  assert.equal(modeOf(shared, "README"), 0o644);
+  assert.equal(modeOf(shared, "store.sqlite"), 0o600);
 });
 
 test("[PR1] what cannot be a directory is said to be so", () => {

@@ -9,7 +9,17 @@
  *   controllers/NAME/ the same for a coordinator or a query-api
  *   logs/             what the children of `capstan up` logged, as JSON lines
  */
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Clock, sleep } from "../kernel/clock.ts";
 import { messageOf, OperatingError } from "../kernel/errors.ts";
@@ -31,9 +41,23 @@ export interface DataDir {
 /** Makes the directory when it is absent; refuses one that a newer Capstan laid out. */
 export function openDataDir(text: string): DataDir {
   const path = resolve(text);
-  try {
+  return usable(path, () => {
     makeDir(path);
+    keepToOwner(path);
     checkLayout(path);
+    return {
+      path,
+      storePath: join(path, "store.sqlite"),
+      logsDir: makeDir(join(path, "logs")),
+      ownDir: (kind, name) => usable(path, () => makeDir(join(path, kind, name))),
+      clusterToken: () => usable(path, () => readOrMakeToken(join(path, "cluster-token"))),
+    };
+  });
+}
+
+function usable<T>(path: string, use: () => T): T {
+  try {
+    return use();
   } catch (thrown) {
     if (thrown instanceof OperatingError) throw thrown;
     throw new OperatingError(
@@ -43,13 +67,6 @@ export function openDataDir(text: string): DataDir {
       { cause: thrown, hint: "Choose another with --data-dir." },
     );
   }
-  return {
-    path,
-    storePath: join(path, "store.sqlite"),
-    logsDir: makeDir(join(path, "logs")),
-    ownDir: (kind, name) => makeDir(join(path, kind, name)),
-    clusterToken: () => readOrMakeToken(join(path, "cluster-token")),
-  };
 }
 
 /**
@@ -74,20 +91,50 @@ export async function lockDir(
   });
 }
 
+const secretFiles = ["cluster-token", "store.sqlite", "store.sqlite-wal", "store.sqlite-shm"];
+
+/**
+ * A directory that somebody made for us, empty, becomes its owner's alone. One with other things in it may be
+ * shared for a reason (`--data-dir .`), so there only the files that tell something are closed to others.
+ */
+function keepToOwner(path: string): void {
+  if (readdirSync(path).length === 0) narrow(path, 0o700);
+  else for (const name of secretFiles) narrow(join(path, name), 0o600);
+}
+
+function narrow(path: string, mode: number): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined || found.uid !== process.getuid?.()) return;
+  if ((found.mode & 0o777 & ~mode) !== 0) chmodSync(path, mode);
+}
+
 function checkLayout(path: string): void {
   const file = join(path, "LAYOUT");
-  const found = readIfThere(file);
-  if (found === undefined) {
-    writeFileSync(file, `${layoutVersion}\n`);
+  const found = readIfThere(file)?.trim() ?? "";
+  // An empty one is what a full disk or a power cut left of a first start.
+  if (found === "") {
+    writeLayout(file);
     return;
   }
-  if (Number(found.trim()) === layoutVersion) return;
+  if (Number(found) === layoutVersion) return;
   throw new OperatingError(
     "schema_newer",
     "never",
-    `${path} has data layout ${JSON.stringify(found.trim())}, and this Capstan knows ${layoutVersion}`,
+    `${path} has data layout ${JSON.stringify(found)}, and this Capstan knows ${layoutVersion}`,
     { hint: "Use the Capstan that wrote it, or another directory with --data-dir." },
   );
+}
+
+/** Renamed into place: there is all of it or nothing. Two processes that start at once write the same. */
+function writeLayout(file: string): void {
+  const fresh = `${file}.${process.pid}.new`;
+  try {
+    writeFileSync(fresh, `${layoutVersion}\n`);
+    renameSync(fresh, file);
+  } catch (thrown) {
+    rmSync(fresh, { force: true });
+    throw thrown;
+  }
 }
 
 function readOrMakeToken(file: string): string {

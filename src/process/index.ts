@@ -4,6 +4,7 @@ export { type DataDir, lockDir, openDataDir } from "./data-dir.ts";
 export { chooseFreePort } from "./free-port.ts";
 export {
   type ChildMessage,
+  isSupervised,
   killSelf,
   launchedEnv,
   runStopSteps,

@@ -56,8 +56,8 @@ export interface WorkerOptions extends ProcessOptions {
 const clock = realClock;
 const diskBytesDefault = 10 * 1024 ** 3;
 
-/** Resolves when the process was asked to stop and has stopped; throws when the cluster will not have it. */
-export async function runWorker(options: WorkerOptions): Promise<void> {
+/** Resolves with the reason when it was told to stop and has stopped; throws when the cluster will not have it. */
+export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   const asked = stopRequested();
   const workerId = workerIdOf(options.name ?? hostname());
   const { dataDir, logger, tokens, clusterToken, clusterTls } = setUpProcess(
@@ -205,6 +205,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   logger.info({}, "stopped");
   if (engine.stuck) killSelf(logger);
   if (failed) throw reason;
+  return reason;
 }
 
 function workerIdOf(text: string): WorkerId {

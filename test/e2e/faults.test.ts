@@ -189,3 +189,23 @@ test("a statement that nobody can run yet waits for a worker", async () => {
   for (const name of both) await runCli(["workers", "undrain", name, "--url", url]);
   assert.deepEqual((await answer).rows, [[42]]);
 });
+
+test("[CM9] a child that is asked to end by somebody else is started again; a dropped worker is not", async () => {
+  const own = await startCluster({ workers: 1 });
+  own.kill("coordinator", "SIGTERM");
+  await own.waitForEvent(
+    ({ event, process }) => event === "back" && process === "coordinator",
+    "its return",
+  );
+  await own.waitForWorkers("ACTIVE", ["worker-1"]);
+  const change = async (verb: string): Promise<number | null> =>
+    (await runCli(["workers", verb, "worker-1", "--url", own.url])).code;
+  await waitFor("the drain", async () => ((await change("drain")) === 0 ? true : undefined));
+  await waitFor("the drop", async () => ((await change("drop")) === 0 ? true : undefined));
+  await own.waitForEvent(
+    ({ event, process }) => event === "dropped" && process === "worker-1",
+    "its end",
+  );
+  assert.ok(!own.events.some(({ event, process }) => event === "died" && process === "worker-1"));
+  assert.equal(await own.stop(), 0);
+});

@@ -39,6 +39,7 @@ export class SseChannel {
     response.on("error", () => this.#close());
     response.write(": capstan\n\n"); // The client sees that it is connected before the first event.
     this.#armKeepAlive();
+    if (response.destroyed) this.#close(); // The client left before the stream began: `close` was then.
   }
 
   /** Aborts when the client is gone or was dropped. */

@@ -22,13 +22,17 @@ export class Streams {
     return this.#channels.size;
   }
 
+  /** Throws `overloaded` when there are too many already. */
+  checkRoom(): void {
+    if (this.#channels.size < this.#max) return;
+    throw new OperatingError("overloaded", "backoff", `${this.#max} event streams are open`, {
+      hint: "Close some, or ask another replica.",
+    });
+  }
+
   /** Takes the reply out of Fastify's hands. Throws `overloaded` before that when there are too many. */
   open(reply: FastifyReply): SseChannel {
-    if (this.#channels.size >= this.#max) {
-      throw new OperatingError("overloaded", "backoff", `${this.#max} event streams are open`, {
-        hint: "Close some, or ask another replica.",
-      });
-    }
+    this.checkRoom();
     reply.hijack();
     reply.raw.writeHead(200, {
       ...headersOf(reply),

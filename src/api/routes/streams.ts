@@ -54,6 +54,7 @@ export function installStreams(app: ApiApp, ports: ApiPorts, streams: Streams): 
     async (request, reply) => {
       const { table, select, revision } = request.query;
       const fromRevision = lastEventId(request.headers["last-event-id"]) ?? revisionOf(revision);
+      streams.checkRoom(); // Before there is a subscription to give back.
       const over = new AbortController();
       const messages = ports.watch({ table, select, fromRevision }, over.signal);
       const iterator = messages[Symbol.asyncIterator]();
@@ -65,6 +66,8 @@ export function installStreams(app: ApiApp, ports: ApiPorts, streams: Streams): 
         await forward(channel, first, iterator, ports, request.id);
       } finally {
         over.abort();
+        // A source that waits in a `yield` does not look at the signal: it is told to clean up.
+        await iterator.return?.();
       }
     },
   );

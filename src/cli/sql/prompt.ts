@@ -11,9 +11,12 @@ import { isBlank, splitStatements } from "./split-statements.ts";
 
 const historyMax = 1_000;
 const help = `Statements end with a semicolon. Ctrl-C cancels the running one.
-  .help   this
-  .quit   leave (so does Ctrl-D)
+  .help or \\?   this
+  .quit or \\q   leave (so does Ctrl-D)
 `;
+
+const helps = new Set([".help", "\\?", "\\h"]);
+const quits = new Set([".quit", ".exit", "\\q"]);
 
 export async function runPrompt(
   context: CommandContext,
@@ -36,14 +39,15 @@ export async function runPrompt(
       return;
     }
     pending = "";
-    terminal.out("\n");
+    discardLine(lines);
+    terminal.out("^C\n");
     prompt(lines, pending);
   });
   prompt(lines, pending);
   for await (const line of lines) {
     const command = pending === "" ? line.trim() : "";
-    if (command === ".quit" || command === ".exit") break;
-    if (command === ".help") terminal.out(help);
+    if (quits.has(command)) break;
+    if (helps.has(command)) terminal.out(help);
     else pending += `${line}\n`;
     const { statements, rest } = splitStatements(pending);
     pending = isBlank(rest) ? "" : rest;
@@ -56,6 +60,12 @@ export async function runPrompt(
     prompt(lines, pending);
   }
   lines.close();
+}
+
+/** What was typed and not entered yet. Readline keeps it over a new prompt, so its own keys remove it. */
+export function discardLine(lines: Interface): void {
+  lines.write(null, { ctrl: true, name: "e" }); // To its end,
+  lines.write(null, { ctrl: true, name: "u" }); // and from there to its beginning.
 }
 
 async function runAndReport(

@@ -22,7 +22,7 @@ export type UpEvent =
       readonly restart_ms: number;
     }
   | { readonly event: "back"; readonly process: string }
-  | { readonly event: "left"; readonly process: string; readonly how: string }
+  | { readonly event: "dropped"; readonly process: string }
   | { readonly event: "stopping"; readonly reason: string }
   | { readonly event: "killed"; readonly process: string }
   | { readonly event: "stopped" };
@@ -87,8 +87,8 @@ function describe(event: UpEvent, { paint }: Terminal): string | undefined {
     }
     case "back":
       return paint.green(`${event.process} is back.`);
-    case "left":
-      return `${event.process} ended by itself (${event.how}); it is not started again.`;
+    case "dropped":
+      return `${event.process} was dropped from the cluster; it is not started again.`;
     case "stopping":
       return "Stopping: work under way is finished first. Ctrl-C again ends at once.";
     case "killed":

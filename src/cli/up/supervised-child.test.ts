@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { realClock } from "../../kernel/node/real-clock.ts";
+import { exitCodes } from "../exit-codes.ts";
 import { LogFile } from "./log-file.ts";
 import { SupervisedChild } from "./supervised-child.ts";
+import { UpFile } from "./up-file.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "capstan-child-"));
 after(() => rmSync(dir, { recursive: true, force: true }));
@@ -37,7 +39,7 @@ function supervise(script: string): Seen {
       ready: (_pid, url, again) => note(`ready ${url} ${again ? "again" : "first"}`),
       line: (text) => note(`line ${text}`),
       died: (how) => note(`died ${how}`),
-      left: (how) => note(`left ${how}`),
+      dropped: () => note("dropped"),
       hopeless: ({ code }) => note(`hopeless ${code}`),
     },
   });
@@ -68,12 +70,40 @@ test("[CM9] a child that is killed is started again, and says when it is back", 
   assert.equal(events.filter((event) => event === "started").length, 2);
 });
 
-test("[CM9] a child that ends well by itself stays down", async () => {
-  const { child, events, until } = supervise('process.stdout.write("bye\\n");');
+test("[CM9] a child that ends well without being asked is started again", async () => {
+  const { child, until } = supervise(`process.on("SIGTERM", () => process.exit(0)); ${lives}`);
   child.start();
-  await until("left");
+  await until("ready u first");
+  process.kill(child.pid ?? 0, "SIGTERM");
+  await until("died exit status 0");
+  await until("ready u again");
+  assert.equal(await child.stop(5_000), "ended");
+});
+
+test("[CM9] a worker that was dropped stays down", async () => {
+  const script = `process.stdout.write("bye\\n"); process.exitCode = ${exitCodes.dropped};`;
+  const { child, events, until } = supervise(script);
+  child.start();
+  await until("dropped");
   await child.stop(1_000);
-  assert.deepEqual(events, ["started", "line bye", "left exit status 0"]);
+  assert.deepEqual(events, ["started", "line bye", "dropped"]);
+});
+
+test("[CM9] a file that cannot be written is said to be so, once, and ends nothing", () => {
+  const place = join(dir, "gone");
+  mkdirSync(place);
+  const warnings: string[] = [];
+  const file = new UpFile(place, "http://u", (text) => warnings.push(text));
+  rmSync(place, { recursive: true });
+  file.set("worker-1", { pid: 1, url: undefined });
+  file.set("worker-1", { pid: 1, url: "http://w" });
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? "", /up\.json could not be written: ENOENT/);
+  mkdirSync(place);
+  file.set("worker-2", { pid: 2, url: undefined });
+  const { processes } = JSON.parse(readFileSync(join(place, "up.json"), "utf8"));
+  assert.deepEqual(Object.keys(processes), ["worker-1", "worker-2"]);
+  file.remove();
 });
 
 test("[CM9] a child that cannot start is given up, unless trying again may help", async () => {

@@ -1,8 +1,8 @@
 /**
  * One child of `capstan up`: started, listened to, started again when it dies, stopped when asked.
  *
- *   1  A child that was not asked to end and ends badly is started again after a wait that grows to a cap.
- *   2  A child that ends well by itself (a worker that was dropped) stays down.
+ *   1  A child that ends, however it ends, is started again after a wait that grows to a cap.
+ *   2  Except for a worker that was dropped from the cluster: it says so by its exit status, and stays down.
  *   3  A child that cannot start at all, and says that trying again is no use, is reported before it was ever ready.
  *   4  After `stop` nothing is started any more; what does not end in time is killed.
  */
@@ -11,6 +11,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import type { ChildMessage } from "../../process/index.ts";
+import { exitCodes } from "../exit-codes.ts";
 import { decideRestart, freshHistory } from "./restart-policy.ts";
 
 export type ChildFailure = Extract<ChildMessage, { kind: "failed" }>;
@@ -21,7 +22,8 @@ export interface ChildEvents {
   ready(pid: number, url: string, again: boolean): void;
   line(text: string): void;
   died(how: string, restartMs: number): void;
-  left(how: string): void;
+  /** See 2. */
+  dropped(): void;
   /** It will not run: see 3. */
   hopeless(failure: ChildFailure): void;
 }
@@ -76,14 +78,14 @@ export class SupervisedChild {
     let history = freshHistory;
     while (!this.#stopped.signal.aborted) {
       const startMs = clock.nowMs();
-      const { how, well, failure } = await this.#runOnce();
+      const { how, dropped, failure } = await this.#runOnce();
       if (this.#stopped.signal.aborted) return;
       if (failure?.final === true && !this.#readyBefore) {
         events.hopeless(failure);
         return;
       }
-      if (well) {
-        events.left(how);
+      if (dropped) {
+        events.dropped();
         return;
       }
       const decision = decideRestart(history, clock.nowMs() - startMs);
@@ -93,7 +95,7 @@ export class SupervisedChild {
     }
   }
 
-  async #runOnce(): Promise<{ how: string; well: boolean; failure: ChildFailure | undefined }> {
+  async #runOnce(): Promise<{ how: string; dropped: boolean; failure: ChildFailure | undefined }> {
     const { command, args, env, events } = this.#config;
     const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
     this.#process = child;
@@ -110,10 +112,10 @@ export class SupervisedChild {
     forEachLine(child.stderr, events.line);
     return await new Promise((resolve) => {
       child.once("spawn", () => events.started(child.pid ?? 0));
-      child.once("error", (error) => resolve({ how: error.message, well: false, failure }));
+      child.once("error", (error) => resolve({ how: error.message, dropped: false, failure }));
       child.once("exit", (code, signal) => {
         const how = signal === null ? `exit status ${code}` : signal;
-        resolve({ how, well: code === 0, failure });
+        resolve({ how, dropped: code === exitCodes.dropped, failure });
       });
     });
   }

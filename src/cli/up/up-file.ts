@@ -1,5 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "../../kernel/errors.ts";
 
 /** A child that runs: its process, and where it answers HTTP once it is ready. */
 export interface UpProcess {
@@ -9,16 +10,20 @@ export interface UpProcess {
 
 /**
  * `up.json` in the data directory says where the API is and which process is which: for other commands in
- * this directory, and for whoever wants to look at one of the processes.
+ * this directory, and for whoever wants to look at one of the processes. Where it cannot be written (the disk
+ * is full) that is said once, and what it is about goes on.
  */
 export class UpFile {
   readonly #path: string;
   readonly #processes = new Map<string, UpProcess>();
   readonly #url: string;
+  readonly #warn: (text: string) => void;
+  #warned = false;
 
-  constructor(dataDir: string, url: string) {
+  constructor(dataDir: string, url: string, warn: (text: string) => void) {
     this.#path = join(dataDir, "up.json");
     this.#url = url;
+    this.#warn = warn;
     this.#write();
   }
 
@@ -28,13 +33,25 @@ export class UpFile {
   }
 
   remove(): void {
-    rmSync(this.#path, { force: true });
+    this.#try("removed", () => rmSync(this.#path, { force: true }));
   }
 
   /** Renamed into place, so that nobody reads half of it. */
   #write(): void {
     const content = { url: this.#url, processes: Object.fromEntries(this.#processes) };
-    writeFileSync(`${this.#path}.new`, `${JSON.stringify(content)}\n`);
-    renameSync(`${this.#path}.new`, this.#path);
+    this.#try("written", () => {
+      writeFileSync(`${this.#path}.new`, `${JSON.stringify(content)}\n`);
+      renameSync(`${this.#path}.new`, this.#path);
+    });
+  }
+
+  #try(what: string, change: () => void): void {
+    try {
+      change();
+      this.#warned = false;
+    } catch (thrown) {
+      if (!this.#warned) this.#warn(`${this.#path} could not be ${what}: ${messageOf(thrown)}`);
+      this.#warned = true;
+    }
   }
 }

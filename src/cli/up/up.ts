@@ -47,7 +47,7 @@ export async function runUp(options: UpOptions): Promise<void> {
   announcer.say({ event: "setup", ...(await setUpStore(options)) });
 
   const url = `${options.tlsCert === undefined ? "http" : "https"}://${hostPort(reachable(options.host), port)}`;
-  const upFile = new UpFile(dataDir.path, url);
+  const upFile = new UpFile(dataDir.path, url, (text) => announcer.say({ event: "note", text }));
   const hopeless = Promise.withResolvers<ChildFailure>();
   const names = Array.from({ length: options.workers }, (_, index) => `worker-${index + 1}`);
   const env = childEnv(options, dataDir);
@@ -101,7 +101,7 @@ export async function runUp(options: UpOptions): Promise<void> {
           announcer.childLine(name, text);
         },
         died: (how, restart_ms) => announcer.say({ event: "died", process: name, how, restart_ms }),
-        left: (how) => announcer.say({ event: "left", process: name, how }),
+        dropped: () => announcer.say({ event: "dropped", process: name }),
         hopeless: (failure) => hopeless.resolve(failure),
       },
     });

@@ -10,7 +10,6 @@ export type {
   RefusalReason,
   WorkerFrame,
 } from "./frames.ts";
-export { protocolVersion } from "./frames.ts";
 export type { AcceptLink, Dialer, Link, LinkHandlers, WorkerAddress } from "./link.ts";
 export type { DisconnectCause, SessionObserver } from "./session-observer.ts";
 export { silentSessionObserver } from "./session-observer.ts";

@@ -226,6 +226,22 @@ test("[QU12] past its deadline a query fails, is cancelled on its worker, and sa
   assert.equal(manager.get(q1)?.state, "failed");
 });
 
+test("[QU12] past its deadline a query says that the workers' disks are full", async () => {
+  const { clock, pool, manager } = newBench();
+  const workerId = pool.up("w1");
+  const running = assert.rejects(manager.run(request()), (thrown) => {
+    assert.ok(thrown instanceof OperatingError);
+    assert.match(thrown.hint ?? "", /disks of all workers are full/);
+    return fails("deadline_exceeded")(thrown);
+  });
+  pool.accept();
+  const failure = { code: "disk_full", message: "no space", retryable: true };
+  pool.admission(workerId, false, false);
+  pool.report(workerId, { kind: "workFailed", key: keyOf(testWork("q1")), attempt: 1, ...failure });
+  await clock.advance(1_000);
+  await running;
+});
+
 test("[QU12] the deadline is for the artifacts, not for reading them", async () => {
   const { clock, pool, fetcher, manager } = newBench();
   pool.up("w1");

@@ -113,6 +113,8 @@ export class ApiWorkManager {
   readonly #events = new OneAtATime<BoardEvent>((event) => {
     for (const effect of this.#board.step(event)) this.#perform(effect);
   });
+  /** Workers whose last execution found no room. */
+  readonly #fullDisks = new Set<WorkerId>();
   #resync: Timer | undefined;
   #closed: boolean = false;
   readonly #unlisten: () => void;
@@ -185,9 +187,14 @@ export class ApiWorkManager {
 
   /** `false`: no such query is under way. */
   cancel(queryId: QueryId, message = "the query was cancelled"): boolean {
+    return this.cancelFor(queryId, new OperatingError("cancelled", "never", message));
+  }
+
+  /** Cancels it for a reason that is not the caller's, who is told `error`. `false`: as with `cancel`. */
+  cancelFor(queryId: QueryId, error: OperatingError): boolean {
     const query = this.#queries.get(queryId);
     if (query === undefined) return false;
-    this.#stop(query, "cancelled", new OperatingError("cancelled", "never", message));
+    this.#stop(query, "cancelled", error);
     return true;
   }
 
@@ -282,6 +289,8 @@ export class ApiWorkManager {
     let hint = "give it more time (`timeout_ms`)";
     if (workers.length === 0) {
       hint = "no worker is connected: start one with `capstan worker --join URL`";
+    } else if (workers.every(({ workerId }) => this.#fullDisks.has(workerId))) {
+      hint = "the disks of all workers are full: free some space there, or ask for less";
     } else if (!isOpen) {
       hint = "no worker accepts work: they are busy or draining";
     }
@@ -345,13 +354,18 @@ export class ApiWorkManager {
         this.#handle({ kind: "workerAdmission", workerId, admission }),
       workerReport: (workerId, report) => this.#report(workerId, report),
       workerFacts: () => undefined,
-      workerDown: (workerId) => this.#handle({ kind: "workerDown", workerId }),
+      workerDown: (workerId) => {
+        this.#fullDisks.delete(workerId);
+        this.#handle({ kind: "workerDown", workerId });
+      },
     };
   }
 
   #report(workerId: WorkerId, report: WorkReport): void {
     if (report.kind === "workRejected") this.#observer.workRejected(workerId, report.reason);
+    if (report.kind === "workReady") this.#fullDisks.delete(workerId);
     if (report.kind === "workFailed") {
+      if (report.code === "disk_full") this.#fullDisks.add(workerId);
       const { key, attempt, code, message, retryable } = report;
       const ids = { query_id: key.queryId, work_id: key.workId, worker_id: workerId };
       this.#logger.info({ ...ids, attempt, code, retryable }, `work failed: ${message}`);

@@ -54,7 +54,8 @@ export class ArtifactTtls {
     if (earliestMs >= this.#timerMs) return;
     this.#timer?.cancel();
     this.#timerMs = earliestMs;
-    this.#timer = this.#clock.after(earliestMs - this.#clock.nowMs(), () => this.#fire());
+    const delayMs = Math.max(0, earliestMs - this.#clock.nowMs());
+    this.#timer = this.#clock.after(delayMs, () => this.#fire());
   }
 
   #fire(): void {

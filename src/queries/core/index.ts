@@ -21,6 +21,7 @@ export {
   type ArtifactSpool,
   artifactSchemaVersion,
   type Executor,
+  ExecutorBroken,
   type LocalArtifact,
   type ProducedFile,
   type SpooledFile,
@@ -36,6 +37,7 @@ export {
   silentQueryObserver,
   type WorkerQueryObserver,
 } from "./query-observer.ts";
+export { withoutPaths } from "./without-paths.ts";
 export {
   type WorkerCounts,
   type WorkerWorkLimits,

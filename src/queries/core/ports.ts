@@ -3,6 +3,7 @@
  * a `WorkerPool` (cluster) and an `ArtifactFetcher`; the worker's manager drives an `Executor` and an
  * `ArtifactSpool`. Production gives DuckDB, disk and HTTP; simulation gives its own.
  */
+import { OperatingError } from "../../kernel/errors.ts";
 import type { WorkerId } from "../../kernel/ids.ts";
 import type { Artifact, WorkReport, WorkSpec } from "../../workcoord/core/index.ts";
 
@@ -37,10 +38,18 @@ export interface ProducedFile {
   readonly schemaVersion: number;
 }
 
+/** It will not execute anything any more, and the process is about to end for it. */
+export class ExecutorBroken extends OperatingError {
+  constructor(message: string) {
+    super("query_failed", "backoff", message);
+  }
+}
+
 export interface Executor {
   /**
    * Runs `work` into a Parquet file of at most `bytesMax` bytes at `path`. When `signal` aborts it stops
-   * soon, leaves no file and throws `cancelled`. Deterministic: the same work gives the same rows.
+   * soon, leaves no file and throws `cancelled`. Deterministic: the same work gives the same rows. Throws
+   * `ExecutorBroken` when that is the end of it.
    */
   execute(
     work: WorkSpec,

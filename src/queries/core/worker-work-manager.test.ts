@@ -4,7 +4,7 @@ import { OperatingError } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import { keyOf, type WorkReport } from "../../workcoord/core/index.ts";
-import type { WorkReporter } from "./ports.ts";
+import { ExecutorBroken, type WorkReporter } from "./ports.ts";
 import { silentQueryObserver, type WorkerQueryObserver } from "./query-observer.ts";
 import { ManualExecutor } from "./testing/manual-executor.ts";
 import { MemoryArtifactSpool } from "./testing/memory-artifact-spool.ts";
@@ -233,6 +233,20 @@ for (const { thrown, code, retryable } of failures) {
     assert.equal(manager.counts().failedTotal, 1);
   });
 }
+
+test("[QU48] of an executor that broke no word is said, and nothing else is started on it", async () => {
+  const { executor, spool, reporter, manager, settle } = newBench();
+  manager.assign("s", testWork("q1"), 1);
+  manager.assign("s", testWork("q2"), 1);
+  await settle();
+  executor.fail(new ExecutorBroken("the engine broke"));
+  await settle();
+  assert.deepEqual(reporter.kinds(), ["workAccepted", "workAccepted"]);
+  assert.equal(executor.executions.length, 1);
+  assert.deepEqual(spool.names, []);
+  manager.close();
+  await settle();
+});
 
 test("[QU23] a message of any length fits into a frame, with its beginning and its end", async () => {
   const { executor, reporter, manager, settle } = newBench();

@@ -3,7 +3,8 @@
  * artifacts until they are acknowledged or too old, and reports. Implements cluster's `WorkHandler`.
  *
  *   WM1  Ledger events are handled one after the other, in order of arrival, each with all its effects.
- *   WM2  An execution that was started ends in exactly one ledger event, whatever happens to it.
+ *   WM2  An execution that was started ends in exactly one ledger event, whatever happens to it; except that of an
+ *        executor that broke no word is said: the process ends, and each controller counts the loss against the work.
  *   WM3  Artifacts live `artifactTtlMs` from `WorkReady`, or `artifactTtlAfterAckMs` from their acknowledgement, and not
  *        longer: one timer, for the earliest.
  *   WM4  A slot of the spool is committed, or removed, before its execution is reported over.
@@ -32,7 +33,14 @@ import {
 } from "../../workcoord/core/index.ts";
 import { ArtifactTtls } from "./artifact-ttls.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
-import type { ArtifactSpool, Executor, ProducedFile, SpoolSlot, WorkReporter } from "./ports.ts";
+import {
+  type ArtifactSpool,
+  type Executor,
+  ExecutorBroken,
+  type ProducedFile,
+  type SpoolSlot,
+  type WorkReporter,
+} from "./ports.ts";
 import {
   type CleanupReason,
   silentQueryObserver,
@@ -271,6 +279,7 @@ export class WorkerWorkManager implements WorkHandler {
   /** WM2, WM4. */
   #broke(id: HeldId, held: Held, thrown: unknown): void {
     if (held.slot !== undefined) this.#spool.remove(held.slot.name);
+    if (thrown instanceof ExecutorBroken && held.abortedMs === undefined) return;
     this.#held.delete(id);
     if (thrown instanceof AssertionError) throw thrown; // Our own bug: nobody catches it.
     const code = thrown instanceof OperatingError ? thrown.code : "query_failed";

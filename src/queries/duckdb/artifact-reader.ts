@@ -6,17 +6,24 @@
  * others are written to a file of a few megabytes and read back as bytes, because every row that crosses into JavaScript
  * by itself costs more than making it did.
  */
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import type { Clock } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
+import { withoutPaths } from "../core/index.ts";
 import { type ArtifactColumn, columnName, parseArtifactColumns } from "./artifact-columns.ts";
+import type { ColumnShape } from "./column-shape.ts";
 import { isInterrupt, translateDuckDbError } from "./duckdb-error.ts";
 import type { RowPage } from "./engine-messages.ts";
 import { jsonText, quoteText, rowText } from "./json-text.ts";
 import { limitFileSize } from "./limit-file-size.ts";
 import { type Lane, onlyText } from "./statement-pool.ts";
 
-const firstPageRows = 1_024;
+const firstPageRowsMax = 1_024;
+/** Of these the file's size says nothing: a list can repeat one value of the file for ever. */
+const firstPageRowsOfLists = 16;
+/** How much smaller than its distinct values a Parquet file can be: Snappy takes 3 bytes for 64 at best. */
+const compressionMax = 24;
+const fixedWidthBytesMax = 64;
 const pageRowsMax = 1_000_000;
 const pageBytesWanted = 4 * 1024 * 1024;
 /** Rows may turn out larger than those before them; a page of this size is given up for one of fewer rows. */
@@ -33,7 +40,7 @@ export class ArtifactReader {
   readonly #clock: Clock;
   readonly #line: string;
   #nextRow = 0;
-  #pageRows = firstPageRows;
+  #pageRows: number;
 
   private constructor(
     path: string,
@@ -41,6 +48,7 @@ export class ArtifactReader {
     columns: readonly ArtifactColumn[],
     clock: Clock,
   ) {
+    this.#pageRows = firstPageRowsOf(columns, path);
     this.#path = path;
     this.#pagePath = pagePath;
     this.columns = columns;
@@ -123,6 +131,28 @@ export class ArtifactReader {
   }
 }
 
+const boundedShapes: ReadonlySet<ColumnShape> = new Set([
+  "bare",
+  "decimal",
+  "double",
+  "float",
+  "timestamp",
+  "timestamp_ns",
+  "timestamptz",
+]);
+
+/** So many that the page stays within its bounds whatever they contain; all of most small results. */
+function firstPageRowsOf(columns: readonly ArtifactColumn[], path: string): number {
+  const isBounded = columns.every(({ shape }) => boundedShapes.has(shape));
+  const hasLists = columns.some(({ shape }) => typeof shape === "object");
+  // No value is larger than all values of the file together.
+  const rowBytesMax = isBounded
+    ? columns.length * fixedWidthBytesMax
+    : statSync(path).size * compressionMax;
+  const rowsMax = hasLists ? firstPageRowsOfLists : firstPageRowsMax;
+  return Math.max(1, Math.min(rowsMax, Math.floor(pageBytesMax / rowBytesMax)));
+}
+
 interface Lines {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly rowCount: number;
@@ -143,6 +173,6 @@ function translateReadError(thrown: unknown): unknown {
   if (thrown instanceof OperatingError || isInterrupt(thrown)) return thrown;
   const error = translateDuckDbError(thrown);
   if (error.code === "query_too_large" || error.code === "disk_full") return error;
-  const message = `the artifact cannot be read: ${error.message}`;
-  return new OperatingError("artifact_corrupt", "never", message);
+  const message = `the artifact cannot be read: ${withoutPaths(error.message)}`;
+  return new OperatingError("artifact_corrupt", "never", message, { cause: thrown });
 }

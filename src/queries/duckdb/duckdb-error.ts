@@ -1,5 +1,6 @@
 /** DuckDB's errors, translated once. It is set to give them as JSON (`errors_as_json`). */
 import { type ErrorCode, messageOf, OperatingError, type Retry } from "../../kernel/errors.ts";
+import { withoutPaths } from "../core/index.ts";
 
 interface DuckDbError {
   readonly type: string;
@@ -8,13 +9,16 @@ interface DuckDbError {
   readonly position: number | undefined;
 }
 
-/** `sql` is the text that positions are about. */
+/** `sql` is the text that positions are about. What was thrown stays as the cause: see `isFatal`. */
 export function translateDuckDbError(thrown: unknown, sql?: string): OperatingError {
   const error = parse(messageOf(thrown));
   const [code, retry, hint] = judge(error);
   const place = code === "bad_sql" && sql !== undefined ? pointAt(sql, error.position) : "";
-  const message = `${error.type} Error: ${error.message}${place}`;
-  return new OperatingError(code, retry, message, hint === undefined ? {} : { hint });
+  // What is wrong with a statement is told in the person's own words; anything else may name our files.
+  const told = code === "bad_sql" ? error.message : withoutPaths(error.message);
+  const message = `${error.type} Error: ${told}${place}`;
+  const options = hint === undefined ? {} : { hint };
+  return new OperatingError(code, retry, message, { ...options, cause: thrown });
 }
 
 /** `LINE 2: …` and a caret under the place, as DuckDB's own shell shows it; empty where there is no place. */
@@ -40,17 +44,35 @@ export function isInterrupt(thrown: unknown): boolean {
   return parse(messageOf(thrown)).type.toUpperCase() === "INTERRUPT";
 }
 
-/** After this the instance answers nothing any more. */
+/**
+ * After this the instance answers nothing any more. Judged by the type that DuckDB itself gave its error, whatever that
+ * was translated into; never by the message, which a person's statement can write.
+ */
 export function isFatal(thrown: unknown): boolean {
-  const { type, message } = parse(messageOf(thrown));
-  return type === "FATAL" || message.includes("database has been invalidated");
+  const raw = thrown instanceof OperatingError ? thrown.cause : thrown;
+  return raw !== undefined && parse(messageOf(raw)).type === "FATAL";
 }
 
+/**
+ * An error is JSON, or `Type Error: ` and something. That something is JSON of DuckDB's where it names the same type, and
+ * otherwise a person's text: `error('{"exception_type": …}')` arrives like this.
+ */
 function parse(text: string): DuckDbError {
-  const start = text.indexOf("{");
-  if (start < 0) return { type: "Unknown", message: text, position: undefined };
+  if (text.startsWith("{")) {
+    return parseJson(text) ?? { type: "Unknown", message: text, position: undefined };
+  }
+  const [, type, message] = /^([A-Za-z ]+) Error: (.*)$/s.exec(text) ?? [];
+  if (type === undefined || message === undefined) {
+    return { type: "Unknown", message: text, position: undefined };
+  }
+  const inner = parseJson(message);
+  return inner?.type === type ? inner : { type, message, position: undefined };
+}
+
+function parseJson(text: string): DuckDbError | undefined {
+  if (!text.startsWith("{")) return undefined;
   try {
-    const json = JSON.parse(text.slice(start)) as Readonly<Record<string, unknown>>;
+    const json = JSON.parse(text) as Readonly<Record<string, unknown>>;
     const position = Number(json.position ?? Number.NaN);
     return {
       type: String(json.exception_type ?? "Unknown"),
@@ -58,7 +80,7 @@ function parse(text: string): DuckDbError {
       position: Number.isSafeInteger(position) ? position : undefined,
     };
   } catch {
-    return { type: "Unknown", message: text, position: undefined };
+    return undefined;
   }
 }
 

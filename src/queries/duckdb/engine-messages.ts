@@ -1,6 +1,6 @@
 /** What a process and its engine's thread say to each other. Each request has one answer with its id. */
 import { type ErrorCode, messageOf, OperatingError, type Retry } from "../../kernel/errors.ts";
-import type { ProducedFile } from "../core/index.ts";
+import { type ProducedFile, withoutPaths } from "../core/index.ts";
 
 export interface EngineThreadOptions {
   readonly memoryLimitBytes: number;
@@ -68,7 +68,7 @@ export function dataOfError(thrown: unknown): ErrorData {
     const { code, retry, message, hint } = thrown;
     return { code, retry, message, hint };
   }
-  const message = messageOf(thrown);
+  const message = withoutPaths(messageOf(thrown));
   return { code: "query_failed", retry: "never", message, hint: undefined };
 }
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
-import { OperatingError } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
+import { ExecutorBroken } from "../core/index.ts";
 import { never } from "../testing/test-engine.ts";
 import { ThreadEngine } from "./thread-engine.ts";
 
@@ -18,7 +18,7 @@ const ready = 'parentPort.postMessage({ kind: "ready" });';
 
 function broken(message: RegExp): (thrown: unknown) => boolean {
   return (thrown) => {
-    assert.ok(thrown instanceof OperatingError);
+    assert.ok(thrown instanceof ExecutorBroken);
     assert.equal(thrown.code, "query_failed");
     assert.match(thrown.message, message);
     return true;

@@ -3,7 +3,7 @@ import type { Worker } from "node:worker_threads";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import type { ProducedFile } from "../core/index.ts";
+import { ExecutorBroken, type ProducedFile } from "../core/index.ts";
 import type { Engine, RowStream } from "./engine.ts";
 import {
   type EngineAnswer,
@@ -47,7 +47,7 @@ export class ThreadEngine implements Engine {
     this.#exited = exited.promise;
     const fail = (message: string): void => {
       if (this.#over !== undefined) return;
-      const error = new OperatingError("query_failed", "backoff", `the engine broke: ${message}`);
+      const error = new ExecutorBroken(`the engine broke: ${message}`);
       this.#logger.error({}, error.message);
       this.#end(error);
       ready.reject(error);

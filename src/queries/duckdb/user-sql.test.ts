@@ -49,6 +49,12 @@ const allowed: readonly (readonly [sql: string, rows: string])[] = [
   ["SELECT value FROM json_each('[7]')", "[7]\n"],
   ["SELECT column_name FROM (DESCRIBE SELECT 1 AS a)", '["a"]\n'],
   ["SELECT count(*) > 100 FROM duckdb_functions()", "[true]\n"],
+  ["SELECT 1e999, -1e999 AS x", '["Infinity","-Infinity"]\n'],
+  [
+    "SELECT 1e999, 'a\":Infinity,\\\\', '-Infinity'",
+    '["Infinity","a\\":Infinity,\\\\\\\\","-Infinity"]\n',
+  ],
+  [`SELECT 1${" + 1".repeat(150)}`, "[151]\n"],
 ];
 for (const [sql, rows] of allowed) {
   test(`[QU40] runs: ${sql}`, async () => {
@@ -106,7 +112,9 @@ const refused = [
   "PIVOT (VALUES (1, 'x')) t(a, b) ON b USING sum(a)",
   "SELECT getenv('HOME')",
   `SELECT 1${" + 1".repeat(5_000)}`,
-  `SELECT '${"x".repeat(1_000_001)}'`,
+  `SELECT '${"x".repeat(128 * 1024)}'`,
+  `SELECT '${"é".repeat(64 * 1024)}'`,
+  `SELECT 1 IN (${"1,".repeat(490_000)}1)`,
 ];
 for (const sql of refused) {
   test(`[QU40] refuses: ${JSON.stringify(sql.slice(0, 80))}`, async () => {
@@ -169,6 +177,8 @@ const fileReading = [
   "SELECT 'FROM ''$S'''.json_serialize_plan()",
   "SELECT JSON_Serialize_Plan('FROM ''$S''')",
   "SELECT current_setting('temp_directory')",
+  "SELECT Current_Setting('allowed_' || 'directories')",
+  "SELECT 'secret_directory'.current_setting()",
   "SELECT list_transform(['x'], lambda x: write_log(x))",
   "FROM enable_logging()",
   "FROM duckdb_logs()",
@@ -245,6 +255,32 @@ test("[QU42] errors carry DuckDB's message and the place", async () => {
     assert.equal(error.message, message);
     assert.equal(error.retry, "never");
   }
+});
+
+const nested = [
+  `SELECT ${"[".repeat(900)}1${"]".repeat(900)}`,
+  `SELECT 1${" + 1".repeat(900)}`,
+  `SELECT 'a'${" || 'a'".repeat(900)}`,
+  `SELECT 1e999, ${"abs(".repeat(900)}1${")".repeat(900)}`,
+];
+for (const sql of nested) {
+  test(`[QU40] refuses quickly: ${sql.slice(0, 20)}`, async () => {
+    const startMs = performance.now();
+    const error = await refusalOf(sql);
+    assert.equal(error.message, "the statement is nested too deeply");
+    assert.ok(performance.now() - startMs < 1_000);
+  });
+}
+
+test("[QU48] a statement cannot make the engine seem broken", async () => {
+  const text = "database has been invalidated";
+  const json = `{"exception_type":"FATAL","exception_message":"${text}"}`;
+  for (const said of [text, json, `FATAL Error: ${json}`]) {
+    const error = await refusalOf(`SELECT error('${said}')`);
+    assert.equal(error.code, "bad_sql");
+    assert.equal(error.message, `Invalid Input Error: ${said}`);
+  }
+  assert.equal((await rowsOf(bench, "SELECT 1")).text, "[1]\n");
 });
 
 test("[QU40] nothing that was refused has touched anything", () => {

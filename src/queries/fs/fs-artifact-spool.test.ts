@@ -8,7 +8,7 @@ import { OperatingError } from "../../kernel/errors.ts";
 import type { Incarnation } from "../../kernel/ids.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
-import { settleMicrotasks } from "../../kernel/testing/virtual-clock.ts";
+import { settleMicrotasks, VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import { testArtifactSpool } from "../core/artifact-spool.contract.ts";
 import { DiskBudget, type Eviction } from "../core/index.ts";
 import {
@@ -125,6 +125,24 @@ test("[QU24] a slot that was never written to is an error, and no artifact", asy
     await assert.rejects(spool.commit(name, 10), OperatingError);
     assert.equal(spool.stat(name), undefined);
     assert.equal(spool.usage().usedBytes, 0);
+    await spool.close();
+  });
+});
+
+test("[QU24] a disk that was full is measured anew, though not all the time", async () => {
+  await withDir(async (dir) => {
+    const clock = new VirtualClock();
+    let freeBytes = 0;
+    const spool = await openSpool(dir, { clock, diskFreeBytes: () => freeBytes });
+    assert.throws(() => spool.reserve(), /full/);
+    freeBytes = 500;
+    assert.throws(() => spool.reserve(), /full/);
+    await clock.advance(250);
+    spool.reserve();
+    assert.equal(spool.usage().freeBytes, 500);
+    freeBytes = 0;
+    await clock.advance(250);
+    assert.throws(() => spool.reserve(), /full/);
     await spool.close();
   });
 });

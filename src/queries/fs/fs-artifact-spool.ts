@@ -9,8 +9,10 @@
  *   FS2  An artifact is moved to `ready` in one step, when it is complete and the budget admits it.
  *   FS3  What the budget counts is what is in `ready`, up to deletions under way.
  *   FS4  Only entries that are ours by name are ever deleted, whatever `baseDir` points at.
+ *   FS5  No work is refused for a disk that was full: it is measured anew first.
  */
-import { mkdir, readdir, rename, rm, statfs, unlink } from "node:fs/promises";
+import { statfsSync } from "node:fs";
+import { mkdir, readdir, rename, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
@@ -38,6 +40,8 @@ export interface FsSpoolOptions {
   readonly artifactBytesMax?: number;
   /** Shared with caches; made from `capacityBytes` when absent. */
   readonly budget?: DiskBudget;
+  /** What the disk has left; asks the file system when absent. */
+  readonly diskFreeBytes?: () => number;
   /** Told what had to go of other tenants of a shared budget. */
   readonly onEvictedOther?: (eviction: Eviction) => void;
 }
@@ -52,7 +56,7 @@ export interface FsArtifactSpool extends ArtifactSpool {
 }
 
 const ownDirPattern = /^spool-[A-Za-z0-9_.-]+$/;
-const diskCheckMs = 1_000;
+const diskCheckMs = 250;
 
 export async function openFsArtifactSpool(options: FsSpoolOptions): Promise<FsArtifactSpool> {
   const { baseDir, incarnation, logger } = options;
@@ -70,9 +74,7 @@ export async function openFsArtifactSpool(options: FsSpoolOptions): Promise<FsAr
   } catch (thrown) {
     throw translateFsError(thrown);
   }
-  const spool = new DirectorySpool(ownDir, dirName, options);
-  await spool.checkDisk();
-  return spool;
+  return new DirectorySpool(ownDir, dirName, options);
 }
 
 interface Entry {
@@ -94,6 +96,7 @@ class DirectorySpool implements FsArtifactSpool {
   readonly #onEvictedOther: (eviction: Eviction) => void;
   readonly #entries = new Map<string, Entry>();
   readonly #deletions = new Set<Promise<void>>();
+  readonly #measure: () => number;
   #listener: (name: string) => void = () => undefined;
   #diskFreeBytes = Number.MAX_SAFE_INTEGER;
   #diskCheckedMs = Number.NEGATIVE_INFINITY;
@@ -107,6 +110,7 @@ class DirectorySpool implements FsArtifactSpool {
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#artifactBytesMax = options.artifactBytesMax ?? Math.floor(capacityBytes / 2);
+    this.#measure = options.diskFreeBytes ?? (() => freeBytesOf(ownDir));
     this.#onEvictedOther = options.onEvictedOther ?? (() => undefined);
     this.#budget =
       options.budget ??
@@ -114,6 +118,7 @@ class DirectorySpool implements FsArtifactSpool {
   }
 
   reserve(): SpoolSlot {
+    this.#checkDisk(); // FS5
     const roomBytes = Math.min(this.#budget.roomBytesMax("artifacts"), this.#diskFreeBytes);
     if (roomBytes <= 0) throw diskFull("the artifact spool is full");
     const name = `${this.#prefix}-${this.#nameNext}.parquet`;
@@ -149,7 +154,6 @@ class DirectorySpool implements FsArtifactSpool {
     }
     if (this.#entries.get(name) === entry) entry.state = "ready";
     else this.#delete(entry.readyPath); // Removed meanwhile.
-    await this.checkDisk();
   }
 
   release(name: string, reason: "acked" | "expired"): void {
@@ -172,6 +176,7 @@ class DirectorySpool implements FsArtifactSpool {
   }
 
   usage(): SpoolUsage {
+    this.#checkDisk();
     const { freeBytes, byTenant } = this.#budget.usage();
     return {
       usedBytes: byTenant.artifacts,
@@ -193,14 +198,13 @@ class DirectorySpool implements FsArtifactSpool {
     await rm(this.#ownDir, { recursive: true, force: true });
   }
 
-  /** What the disk really has left, at most once a second: others may use it too. */
-  async checkDisk(): Promise<void> {
+  /** What the disk really has left, since others may use it too: whenever it matters, but not all the time. */
+  #checkDisk(): void {
     const nowMs = this.#clock.nowMs();
     if (nowMs - this.#diskCheckedMs < diskCheckMs) return;
     this.#diskCheckedMs = nowMs;
     try {
-      const { bavail, bsize } = await statfs(this.#ownDir);
-      this.#diskFreeBytes = bavail * bsize;
+      this.#diskFreeBytes = this.#measure();
     } catch (thrown) {
       this.#logger.warn({}, `the disk's free space is unknown: ${messageOf(thrown)}`);
     }
@@ -226,6 +230,11 @@ class DirectorySpool implements FsArtifactSpool {
       .finally(() => this.#deletions.delete(deletion));
     this.#deletions.add(deletion);
   }
+}
+
+function freeBytesOf(dir: string): number {
+  const { bavail, bsize } = statfsSync(dir);
+  return bavail * bsize;
 }
 
 function diskFull(message: string): OperatingError {

@@ -1,9 +1,10 @@
 /** The file system's errors, translated once. */
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
+import { withoutPaths } from "../core/index.ts";
 
 export function translateFsError(thrown: unknown): OperatingError {
   if (thrown instanceof OperatingError) return thrown;
-  const message = messageOf(thrown);
+  const message = withoutPaths(messageOf(thrown));
   return isDiskFull(thrown)
     ? new OperatingError("disk_full", "backoff", message, { cause: thrown })
     : new OperatingError("query_failed", "backoff", message, { cause: thrown });

@@ -42,15 +42,38 @@ export type StoreConfig = SqliteStoreConfig | PostgresStoreConfig;
 
 /** `sqlite:PATH`, a bare path, or `postgres://…`. */
 export function parseStoreUrl(text: string): StoreLocation {
-  if (/^postgres(ql)?:\/\//.test(text)) return { kind: "postgres", url: text };
+  if (/^postgres(ql)?:\/\//.test(text)) return { kind: "postgres", url: checkPostgresUrl(text) };
   const path = text.startsWith("sqlite:") ? text.slice("sqlite:".length) : text;
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(path)?.[1];
-  if (path === "" || scheme !== undefined) {
-    throw new OperatingError("bad_request", "never", `${JSON.stringify(text)} is not a store`, {
-      hint: "a store is sqlite:PATH, a path, or postgres://USER:PASSWORD@HOST:PORT/DATABASE",
-    });
-  }
+  if (path === "") throw badStore("a store's address is empty", storeHint);
+  if (scheme !== undefined) throw badStore(`there is no store of kind "${scheme}:"`, storeHint);
   return { kind: "sqlite", path };
+}
+
+const storeHint = "a store is sqlite:PATH, a path, or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+
+function checkPostgresUrl(text: string): string {
+  // The driver takes an address without a host, for a socket's directory in `?host=`, and spaces.
+  const whole = text.replace("@/", "@host/").replaceAll(" ", "%20");
+  if (URL.canParse(whole) && decodes(whole)) return text;
+  throw badStore(
+    "the store's postgres:// address cannot be read",
+    `special characters in a name or password are written as %XX; ${storeHint}`,
+  );
+}
+
+function decodes(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The address itself is never shown: it may have a password in it. */
+function badStore(message: string, hint: string): OperatingError {
+  return new OperatingError("bad_request", "never", message, { hint });
 }
 
 /** Throws `schema_absent`, `schema_older` or `schema_newer` unless the store has this software's schema. */

@@ -34,7 +34,8 @@ export class SqliteConnection {
   readonly #database: DatabaseSync;
   /** By text, least recently used first. */
   readonly #prepared = new Map<string, Prepared>();
-  #changesBeforeRead = 0;
+  /** What `total_changes()` gives; `undefined` once something may have been written. */
+  #changesKnown: number | undefined;
 
   /** `nowMs` is the database's clock, whole milliseconds since 1970. */
   constructor(path: string, nowMs: () => number) {
@@ -68,16 +69,17 @@ export class SqliteConnection {
     if (kind === "write") {
       // The write lock comes first: no transaction finds out halfway that it has to start over.
       this.#execute("BEGIN IMMEDIATE", []);
+      this.#changesKnown = undefined;
     } else {
       this.#execute("BEGIN", []);
-      this.#changesBeforeRead = this.#totalChanges();
+      this.#changesKnown ??= this.#totalChanges();
     }
   }
 
   commit(kind: TransactionKind): void {
     // `PRAGMA query_only` would do, but setting it throws away every prepared statement.
     assert(
-      kind === "write" || this.#totalChanges() === this.#changesBeforeRead,
+      kind === "write" || this.#totalChanges() === this.#changesKnown,
       "a transaction for reading wrote nothing",
     );
     this.#execute("COMMIT", []);
@@ -85,6 +87,7 @@ export class SqliteConnection {
 
   /** Also right where SQLite has rolled back by itself, as it does when the disk is full. */
   rollback(): void {
+    this.#changesKnown = undefined;
     if (this.#database.isTransaction) this.#execute("ROLLBACK", []);
   }
 
@@ -98,6 +101,7 @@ export class SqliteConnection {
 
   /** Any number of statements, none of them cached. */
   exec(text: string): void {
+    this.#changesKnown = undefined;
     try {
       this.#database.exec(text);
     } catch (error) {

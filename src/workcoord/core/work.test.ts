@@ -308,17 +308,23 @@ test("[WC7] rejections and losses before acceptance never use up attempts", () =
   assert.deepEqual(historyOf(work), { attempt: 100, starts: 0, losses: [], avoid: [] });
 });
 
-test("[WC7] the eighth accepted attempt that fails is the last", () => {
-  let work: Work = newWork(spec);
-  for (let attempt = 1; attempt <= 8; attempt += 1) {
-    assert.equal(work.state, "queued");
-    const failure: WorkEvent = { kind: "workFailed", key, workerId: a, attempt, ...retryable };
-    work = play(work, assignTo(a), acceptedBy(a, attempt), failure);
-  }
-  assert(work.state === "failed");
-  assert.equal(work.code, "query_failed");
-  assert.match(work.message, /after 8 attempts; the last one on a: no space/);
-});
+for (const [lastCode, code] of [
+  ["disk_full", "disk_full"],
+  ["artifact_lost", "query_failed"],
+] as const) {
+  test(`[WC7] the eighth accepted attempt that fails is the last: ${lastCode}`, () => {
+    let work: Work = newWork(spec);
+    for (let attempt = 1; attempt <= 8; attempt += 1) {
+      assert.equal(work.state, "queued");
+      const reason = { ...retryable, code: attempt === 8 ? lastCode : "overloaded" };
+      const failure: WorkEvent = { kind: "workFailed", key, workerId: a, attempt, ...reason };
+      work = play(work, assignTo(a), acceptedBy(a, attempt), failure);
+    }
+    assert(work.state === "failed");
+    assert.equal(work.code, code);
+    assert.match(work.message, /after 8 attempts; the last one on a: no space/);
+  });
+}
 
 test("[WC8] an item that was running on two workers when they went down is poisonous", () => {
   const once = play(newWork(spec), assignTo(a), acceptedBy(a, 1), lostBy(a, "a1"));

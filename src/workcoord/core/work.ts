@@ -372,7 +372,7 @@ function attemptFailed(
 ): Step {
   const { code, message } = event;
   if (!event.retryable) return [{ state: "failed", spec: work.spec, code, message }, effects];
-  return requeue(avoiding(work), "work_failed", message, effects, limits);
+  return requeue(avoiding(work), "work_failed", message, effects, limits, code);
 }
 
 function lost(work: AssignedWork | RunningWork, event: Of<"workerLost">, limits: WorkLimits): Step {
@@ -403,10 +403,12 @@ function requeue(
   why: string,
   effects: readonly WorkEffect[],
   limits: WorkLimits,
+  lastCode?: string,
 ): Step {
   const { spec, history, workerId } = work;
   if (history.starts >= limits.attemptsMax) {
-    const code: ErrorCode = "query_failed";
+    // Of what may be tried again, only a full disk is something that people can do anything about.
+    const code: ErrorCode = lastCode === "disk_full" ? lastCode : "query_failed";
     const message = `work ${spec.workId} was given up after ${history.starts} attempts; the last one on ${workerId}: ${why}`;
     return [{ state: "failed", spec, code, message }, effects];
   }

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { withoutPaths } from "./without-paths.ts";
+
+const cases: readonly (readonly [message: string, want: string])[] = [
+  ["ENOSPC: no space left, write", "ENOSPC: no space left, write"],
+  ["rename '/a/b c/x.parquet' -> '/a/d/x.parquet'", "rename 'x.parquet' -> 'x.parquet'"],
+  [
+    'Could not write file "/data/w1/spool/x.parquet": full',
+    'Could not write file "x.parquet": full',
+  ],
+  ["cannot open /data/w1/x.parquet: gone", "cannot open x.parquet: gone"],
+  ["8.0 MiB/8.0 MiB used", "8.0 MiB/8.0 MiB used"],
+  ["GET http://127.0.0.1:1/artifacts/x failed", "GET http://127.0.0.1:1/artifacts/x failed"],
+];
+for (const [message, want] of cases) {
+  test(`[QU44] no message shows where files are: ${message}`, () => {
+    assert.equal(withoutPaths(message), want);
+  });
+}
