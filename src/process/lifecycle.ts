@@ -5,10 +5,13 @@
  *   LC1  The steps run in order, each at most for its timeout; a step that fails or hangs does not stop the next.
  *   LC2  A second signal ends the process at once.
  *   LC3  A supervised process does not outlive its supervisor, and leaves Ctrl-C to it.
+ *   LC4  A process that `npm start` started does not outlive npm: npm passes signals to its shell only, and the shell
+ *        ends without passing them on.
  */
 import type { Clock } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { realClock } from "../kernel/node/real-clock.ts";
 
 export interface StopStep {
   readonly name: string;
@@ -61,9 +64,21 @@ export function stopRequested(): Promise<StopReason> {
     process.on("SIGHUP", () => ask("SIGHUP", 129));
     // A terminal sends Ctrl-C to the supervisor and to its children at the same time; the supervisor decides.
     process.on("SIGINT", () => supervised || ask("SIGINT", 130));
-    if (supervised || process.env[launchedEnv] === "1") {
-      process.on("disconnect", () => asked || ask("supervisor gone", 1));
-    }
+    const orphaned = (): void => {
+      if (!asked) ask("supervisor gone", 1);
+    };
+    if (supervised || process.env[launchedEnv] === "1") process.on("disconnect", orphaned);
+    if (process.env.npm_lifecycle_event !== undefined) watchParent(process.ppid, orphaned); // LC4
+  });
+}
+
+const parentCheckMs = 500;
+
+/** An orphan is given to another parent. */
+function watchParent(parent: number, onGone: () => void): void {
+  realClock.after(parentCheckMs, () => {
+    if (process.ppid === parent) watchParent(parent, onGone);
+    else onGone();
   });
 }
 

@@ -1,6 +1,7 @@
 /** What a person gets from `capstan up` and the commands beside it. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -306,6 +307,24 @@ test("[PR9] children end when their supervisor is killed, and the next up takes 
   const second = await startCluster({ dataDir: dir, workers: 1 });
   assert.equal((await sql(second.url, "SELECT 42")).status, 200);
   await second.stop();
+  removeDir(dir);
+});
+
+test("[PR11] what npm start started ends when npm is told to end", async () => {
+  const dir = makeDir();
+  const args = ["start", "--", "--json", "--port", "0", "--workers", "1", "--data-dir", dir];
+  const npm = spawn("npm", args, { cwd: join(import.meta.dirname, "..", ".."), stdio: "ignore" });
+  const upFile = join(dir, "up.json");
+  const pids = await waitFor("the processes to start", () => {
+    if (!existsSync(upFile)) return undefined;
+    const { processes } = JSON.parse(readFileSync(upFile, "utf8"));
+    const found = Object.values(processes as Record<string, { pid: number; url?: string }>);
+    const isReady = found.length === 2 && found.every((process) => process.url !== undefined);
+    return isReady ? found.map(({ pid }) => pid) : undefined;
+  });
+  npm.kill("SIGTERM");
+  await waitFor("the processes to end", () => (pids.some(isAlive) ? undefined : true));
+  await waitFor("up to tidy up after itself", () => (existsSync(upFile) ? undefined : true));
   removeDir(dir);
 });
 
