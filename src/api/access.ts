@@ -5,8 +5,9 @@
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { assert, OperatingError } from "../kernel/errors.ts";
+import { sameSecret } from "../kernel/node/secrets.ts";
 import type { RequestGuard } from "../process/index.ts";
-import { bearerToken, sameSecret, type TokenBook } from "../process/index.ts";
+import { bearerToken, type TokenBook } from "../process/index.ts";
 
 /** `public`: everyone who passes the guard. `cluster`: whoever shows the cluster's token. */
 export type Access = "public" | "read" | "operate" | "cluster";

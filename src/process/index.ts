@@ -26,6 +26,5 @@ export {
   bearerToken,
   readSecretFile,
   readTokens,
-  sameSecret,
   TokenBook,
 } from "./tokens.ts";

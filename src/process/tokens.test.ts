@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OperatingError } from "../kernel/errors.ts";
+import { sameSecret } from "../kernel/node/secrets.ts";
 import { checkBind, isLoopback } from "./bind.ts";
-import { bearerToken, parseTokens, sameSecret, TokenBook } from "./tokens.ts";
+import { bearerToken, parseTokens, TokenBook } from "./tokens.ts";
 
 const reader = "r".repeat(20);
 const operator = "o".repeat(20);

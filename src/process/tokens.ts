@@ -5,29 +5,27 @@
  *   TK1  A comparison takes the same time whatever was sent: digests are compared, each with every known one.
  *   TK2  A token never appears in an error or a log line.
  */
-import { createHash, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { messageOf, OperatingError } from "../kernel/errors.ts";
+import { sameSecret } from "../kernel/node/secrets.ts";
 
 export type Role = "read" | "operate";
 
 const tokenLengthMin = 16;
 
 export class TokenBook {
-  readonly #entries: readonly { readonly digest: Buffer; readonly role: Role }[];
-  readonly #secrets: readonly string[];
+  readonly #entries: readonly { readonly role: Role; readonly token: string }[];
   /** One token that may operate, for this process's own calls to itself; `undefined` where there is none. */
   readonly operateToken: string | undefined;
 
   constructor(tokens: readonly { readonly role: Role; readonly token: string }[]) {
-    this.#entries = tokens.map(({ role, token }) => ({ role, digest: digestOf(token) }));
-    this.#secrets = tokens.map(({ token }) => token);
+    this.#entries = tokens;
     this.operateToken = tokens.find(({ role }) => role === "operate")?.token;
   }
 
   /** For the scrubber alone. */
   secrets(): readonly string[] {
-    return this.#secrets;
+    return this.#entries.map(({ token }) => token);
   }
 
   get size(): number {
@@ -36,18 +34,12 @@ export class TokenBook {
 
   /** The strongest role that `token` carries; `undefined`: it is not one of ours. */
   roleOf(token: string): Role | undefined {
-    const sent = digestOf(token);
     let role: Role | undefined;
     for (const entry of this.#entries) {
-      if (timingSafeEqual(entry.digest, sent) && role !== "operate") role = entry.role;
+      if (sameSecret(entry.token, token) && role !== "operate") role = entry.role;
     }
     return role;
   }
-}
-
-/** Whether `sent` is `secret`, in constant time. */
-export function sameSecret(secret: string, sent: string): boolean {
-  return timingSafeEqual(digestOf(secret), digestOf(sent));
 }
 
 /** The token of `Authorization: Bearer TOKEN`. */
@@ -99,8 +91,4 @@ function badTokens(source: string, index: number, what: string): OperatingError 
   return new OperatingError("bad_request", "never", `line ${index + 1} of ${source} ${what}`, {
     hint: "Make a token with: openssl rand -base64 32",
   });
-}
-
-function digestOf(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }

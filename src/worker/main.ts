@@ -5,6 +5,7 @@ import { startControlServer } from "../cluster/index.ts";
 import { assert, OperatingError } from "../kernel/errors.ts";
 import { parseIncarnation, parseWorkerId, type WorkerId } from "../kernel/ids.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
+import { sameSecret } from "../kernel/node/secrets.ts";
 import { createSystemPrng } from "../kernel/node/system-random.ts";
 import { randomText } from "../kernel/prng.ts";
 import {
@@ -23,7 +24,6 @@ import {
   packageInfo,
   runStopSteps,
   type StopReason,
-  sameSecret,
   setUpProcess,
   stopRequested,
   tellSupervisor,

@@ -5,9 +5,9 @@ import fc from "fast-check";
 import { OperatingError } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { createPrng } from "../../kernel/prng.ts";
+import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import type { LeaseGrant, Store } from "../core/store.ts";
 import { createSharedSqlite, openSimStore, type SharedSqlite } from "../sqlite/sim-store.ts";
-import { ManualClock } from "../testing/manual-clock.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 
 /** A store that can be cut off: calls fail, or are answered late or never. */
@@ -34,8 +34,8 @@ class CutStore implements Store {
   }
 }
 
-function world(): { clock: ManualClock; process: (holder: string) => Process } {
-  const clock = new ManualClock();
+function world(): { clock: VirtualClock; process: (holder: string) => Process } {
+  const clock = new VirtualClock();
   const database = createSharedSqlite(() => clock.wallMs());
   return { clock, process: (holder) => startProcess(clock, database, holder) };
 }
@@ -46,7 +46,7 @@ interface Process {
   readonly changes: (number | undefined)[];
 }
 
-function startProcess(clock: ManualClock, database: SharedSqlite, holder: string): Process {
+function startProcess(clock: VirtualClock, database: SharedSqlite, holder: string): Process {
   const store = new CutStore(database);
   const changes: (number | undefined)[] = [];
   const keeper = new LeaseKeeper({
