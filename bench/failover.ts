@@ -110,11 +110,13 @@ async function benchCoordinator(cluster: Cluster, { trials }: BenchOptions, repo
 
 async function benchStorm(cluster: Cluster, { queries }: BenchOptions, report: Report) {
   const clients = 8;
+  const killsMin = 20; // A thousand small queries alone would be over after a few.
+  let kills = 0;
   let next = 0;
   let wrong = 0;
   const latenciesMs: number[] = [];
   const runClient = async (): Promise<void> => {
-    while (next < queries) {
+    while (next < queries || kills < killsMin) {
       const number = next;
       next += 1;
       const startedMs = performance.now();
@@ -128,7 +130,6 @@ async function benchStorm(cluster: Cluster, { queries }: BenchOptions, report: R
     }
   };
   const running = Promise.all(Array.from({ length: clients }, runClient));
-  let kills = 0;
   let done = false;
   void running.finally(() => {
     done = true;
