@@ -26,6 +26,7 @@ export interface Settings {
   readonly renewMs: number;
   /** How often the workers table is read without having been poked. */
   readonly discoveryMs: number;
+  readonly heartbeatMs: number;
 }
 
 export interface PlannedWork {
@@ -177,6 +178,7 @@ export function drawSettings(prng: Prng): Settings {
     leaseMs: isLeaseLong ? 12_000 : 5_000,
     renewMs: isLeaseLong ? 4_000 : 1_500,
     discoveryMs: isLeaseLong ? 20_000 : 5_000,
+    heartbeatMs: prng.next() < 0.5 ? 2_000 : 1_000,
   };
 }
 
@@ -244,7 +246,7 @@ function drawFault(prng: Prng): Fault {
 
 function drawQueries(prng: Prng): Step[] {
   const steps: Step[] = [];
-  const meanGapMs = 4_000 + prng.next() * 10_000;
+  const meanGapMs = 5_000 + prng.next() * 11_000;
   const poisonShare = prng.next() < 0.35 ? 0.03 : 0;
   for (let atMs = 1_000; atMs < faultPhaseMs; ) {
     const burst = prng.next() < 0.08 ? 2 + prng.below(6) : 1;

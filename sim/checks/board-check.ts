@@ -23,6 +23,8 @@ interface ModelWork {
   fetchedAttempt: number;
 }
 
+type ReportEvent = Extract<BoardEvent, { readonly kind: "report" }>;
+
 interface Assignment {
   readonly keyText: string;
   readonly attempt: number;
@@ -66,15 +68,29 @@ export class BoardCheck {
       const work = this.#works.get(workKeyText(event.key));
       if (work !== undefined) work.fetchedAttempt = event.attempt;
     }
-    if (event.kind === "report" && event.report.kind === "workReady") {
-      const work = this.#works.get(workKeyText(event.report.key));
-      const isCurrent =
-        work?.attempt === event.report.attempt &&
-        work.workerId === event.workerId &&
-        (work.state === "assigned" || work.state === "running");
-      if (!isCurrent) this.#counters.add("completion ignored");
-    }
+    if (event.kind === "report" && !this.#isCurrent(event)) this.#checkIgnored(event, effects);
     for (const effect of effects) this.#follow(effect);
+  }
+
+  /** Whether a report is about the attempt that its worker holds. */
+  #isCurrent({ workerId, report }: ReportEvent): boolean {
+    const work = this.#works.get(workKeyText(report.key));
+    if (work === undefined || work.state === "queued" || work.state === "committed") return false;
+    return work.attempt === report.attempt && work.workerId === workerId;
+  }
+
+  /** A report of another attempt moves nothing; at most its artifact is acknowledged. */
+  #checkIgnored({ report }: ReportEvent, effects: readonly BoardEffect[]): void {
+    if (report.kind === "workReady") this.#counters.add("completion ignored");
+    const keyText = workKeyText(report.key);
+    const moved = effects.find(
+      (effect) =>
+        (effect.kind === "accepted" || effect.kind === "fetch" || effect.kind === "reassigned") &&
+        workKeyText(effect.key) === keyText,
+    );
+    this.#verdict.require(moved === undefined, "I1", () => {
+      return `${this.#name}: a ${report.kind} of attempt ${report.attempt} moved ${keyText}`;
+    });
   }
 
   /** A worker was lost, and this much work now waits to know whether it died of it. */

@@ -25,7 +25,7 @@ export function findUnconverged(world: World): Finding | undefined {
     return finding(`${audit.rows.size} rows for ${workers.length} workers`);
   }
   for (const { name, subscriber } of controllers) {
-    if (subscriber === undefined || subscriber.checkCaughtUp()) continue;
+    if (subscriber === undefined || subscriber.isCaughtUp()) continue;
     return { invariant: "I7", detail: `the watch of ${name} has fallen behind` };
   }
   if (clients.openCount === 0) return undefined;

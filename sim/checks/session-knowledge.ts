@@ -21,7 +21,11 @@ type AnyFrame = ControllerFrame | WorkerFrame;
 type Hello = Extract<ControllerFrame, { kind: "hello" }>;
 
 interface Knowledge {
+  /** When it was welcomed. */
+  sinceMs: number;
   lastAnswerMs: number;
+  /** When it was last told of the admission. */
+  admissionMs: number;
   incarnation: string;
   epoch: number;
   admission: Admission;
@@ -33,8 +37,11 @@ interface WorkerSide {
   readonly hellos: Map<string, Hello>;
 }
 
-/** `3 s + deadline − RTT`, as session-timing.ts derives it, with its deadline's spread. */
-export const detectionMsMax = 3_500;
+/** Three heartbeats, and the deadline of the last less the round trip: see session-timing.ts. */
+export function detectionMsMaxOf(heartbeatMs: number): number {
+  return 3 * heartbeatMs + 500;
+}
+
 /** For clocks that drift apart, and for the moment at which a timer fires. */
 export const clockSlackMs = 50;
 
@@ -42,16 +49,22 @@ export class SessionKnowledge implements NetworkProbe {
   readonly #verdict: Verdict;
   readonly #counters: Counters;
   readonly #nowMs: () => number;
+  readonly #detectionMsMax: number;
   readonly #byController = new Map<Life, Map<string, Knowledge>>();
   readonly #byWorker = new Map<Life, WorkerSide>();
+  /** The last hello that each controller sent to each worker. */
+  readonly #sentHellos = new Map<Life, Map<string, Hello>>();
   #staleReceiver: Life | undefined;
   #staleKind = "";
   /** Told of work commands, after the checks. */
   onAssigned: (from: Life, to: string, frame: AnyFrame) => void = () => undefined;
+  /** A coordinator's heartbeat, with the lease of the hello that opened its session. */
+  onHeartbeat: (from: Life, leaseEpoch: number) => void = () => undefined;
   /** A worker has welcomed somebody. */
   onWelcomed: (worker: Life) => void = () => undefined;
 
-  constructor(verdict: Verdict, counters: Counters, nowMs: () => number) {
+  constructor(verdict: Verdict, counters: Counters, nowMs: () => number, detectionMsMax: number) {
+    this.#detectionMsMax = detectionMsMax;
     this.#verdict = verdict;
     this.#counters = counters;
     this.#nowMs = nowMs;
@@ -75,11 +88,20 @@ export class SessionKnowledge implements NetworkProbe {
   lifeEnded(life: Life): void {
     this.#byController.delete(life);
     this.#byWorker.delete(life);
+    this.#sentHellos.delete(life);
   }
 
   frameSent(from: Life, to: string, { frame }: Envelope<AnyFrame>): void {
     this.acted(from, `sent ${frame.kind}`);
     switch (frame.kind) {
+      case "hello":
+        this.#rememberHello(from, to, frame);
+        break;
+      case "heartbeat": {
+        const hello = this.#sentHellos.get(from)?.get(to);
+        if (hello?.role === "coordinator") this.onHeartbeat(from, hello.leaseEpoch);
+        break;
+      }
       case "assignWork":
         this.#checkPlacement(from, to);
         this.onAssigned(from, to, frame);
@@ -119,7 +141,9 @@ export class SessionKnowledge implements NetworkProbe {
         break;
       case "welcome":
         this.#controllerSide(to).set(from, {
+          sinceMs: this.#nowMs(),
           lastAnswerMs: this.#nowMs(),
+          admissionMs: this.#nowMs(),
           incarnation: frame.incarnation,
           epoch,
           admission: frame.admission,
@@ -132,11 +156,19 @@ export class SessionKnowledge implements NetworkProbe {
       }
       case "admission": {
         const known = this.of(to, from) as Knowledge | undefined;
-        if (known !== undefined && known.epoch === epoch) known.admission = frame.admission;
+        if (known === undefined || known.epoch !== epoch) break;
+        known.admission = frame.admission;
+        known.admissionMs = this.#nowMs();
         break;
       }
       default:
     }
+  }
+
+  #rememberHello(from: Life, to: string, hello: Hello): void {
+    const sent = this.#sentHellos.get(from);
+    if (sent === undefined) this.#sentHellos.set(from, new Map([[to, hello]]));
+    else sent.set(to, hello);
   }
 
   #checkPlacement(from: Life, to: string): void {
@@ -148,7 +180,7 @@ export class SessionKnowledge implements NetworkProbe {
     // A process that slept has first to find out; what it does in its first moments is not held against it.
     const sinceMs = Math.max(known.lastAnswerMs, from.runningSinceMs);
     const silentMs = this.#nowMs() - sinceMs;
-    this.#verdict.require(silentMs <= detectionMsMax + clockSlackMs, "I3", () => {
+    this.#verdict.require(silentMs <= this.#detectionMsMax + clockSlackMs, "I3", () => {
       return `${from.name} sent work to ${to}, silent for ${Math.round(silentMs)} ms`;
     });
     const { accepting, draining } = known.admission;

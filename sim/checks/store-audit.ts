@@ -44,6 +44,8 @@ export class StoreAudit {
   readonly #nowMs: () => number;
   readonly #states: TableState[] = [new Map()];
   #rows = new Map<string, WorkerRow>();
+  readonly #changedMs = new Map<string, number>();
+  #lastChangeMs = 0;
   #claimed: LeaseGrant | undefined;
   #lease: LeaseRow | undefined;
   #newestWriteEpoch = 0;
@@ -67,6 +69,16 @@ export class StoreAudit {
 
   get leaseEpoch(): number {
     return this.#lease?.epoch ?? 0;
+  }
+
+  /** When a row last changed. */
+  changedMs(workerId: string): number {
+    return this.#changedMs.get(workerId) ?? 0;
+  }
+
+  /** When any did. */
+  get lastChangeMs(): number {
+    return this.#lastChangeMs;
   }
 
   /** The table after `revision`. */
@@ -146,6 +158,8 @@ export class StoreAudit {
     const before = state.get(key);
     const row = JSON.parse(json) as WorkerRow;
     this.#counters.add(`row ${op}`);
+    this.#lastChangeMs = this.#nowMs();
+    this.#changedMs.set(key, this.#lastChangeMs);
     this.#verdict.require((op === "CREATE") === (before === undefined), "I1", () => {
       return `revision ${revision}: ${op} of ${key}, which ${before === undefined ? "did not exist" : "existed"}`;
     });

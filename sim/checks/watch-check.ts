@@ -19,6 +19,8 @@ export class Subscriber {
   readonly #counters: Counters;
   readonly #rows = new Map<string, string>();
   #revision: Revision | undefined;
+  /** A revision at which it was, so that this is worked out once for each. */
+  #caughtUpTo = -1;
 
   constructor(
     name: string,
@@ -55,10 +57,14 @@ export class Subscriber {
     this.#compare(event.revision);
   }
 
-  /** Once nothing changes any more: it has seen the last revision that concerns it. */
-  checkCaughtUp(): boolean {
-    const state = this.#audit.stateAt(this.#audit.revision);
-    return state !== undefined && this.#isSame(state);
+  /** It has seen everything that concerns it. */
+  isCaughtUp(): boolean {
+    const { revision } = this.#audit;
+    if (revision === this.#caughtUpTo) return true;
+    const state = this.#audit.stateAt(revision);
+    if (state === undefined || this.#revision === undefined || !this.#isSame(state)) return false;
+    this.#caughtUpTo = revision;
+    return true;
   }
 
   #checkOrder(revision: number): void {

@@ -96,9 +96,21 @@ const nobody: EndpointSession = {
 };
 const openAdmission: Admission = { accepting: true, draining: false };
 
+/** Takes an operator's wish to drain, and does nothing about it. */
+export class WishDeafPool extends SessionPool {
+  override setDraining(): void {}
+}
+
+/** Does not say that anything changed. */
+export class SilentPool extends SessionPool {
+  override onChange(): () => void {
+    return () => undefined;
+  }
+}
+
 export class PatientPool extends SessionPool {
   constructor(options: SessionPoolOptions) {
-    super({ ...options, timing: { ...defaultSessionTiming, missesMax: 8 } });
+    super({ ...options, timing: { ...(options.timing ?? defaultSessionTiming), missesMax: 8 } });
   }
 }
 

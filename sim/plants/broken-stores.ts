@@ -12,7 +12,7 @@ import {
 
 /** A store whose catalog transactions are changed before they begin. */
 export function storeWith(
-  change: (store: Store) => Partial<Pick<Store, "catalogTransaction" | "read">>,
+  change: (store: Store) => Partial<Pick<Store, "catalogTransaction" | "onPoke" | "read">>,
 ): (store: Store) => Store {
   return (store) => {
     const changed = change(store);
@@ -24,7 +24,7 @@ export function storeWith(
         changed.catalogTransaction ??
         (<T>(body: (tx: CatalogTx) => Promise<T>, lease?: LeaseGrant) =>
           store.catalogTransaction(body, lease)),
-      onPoke: (listener) => store.onPoke(listener),
+      onPoke: changed.onPoke ?? ((listener) => store.onPoke(listener)),
       close: () => store.close(),
     };
   };

@@ -2,7 +2,10 @@
  * Named bugs. Each replaces one production part by a broken one, at a seam; production code knows nothing of
  * them. A checker that lets its bug through is worthless, and a test says which.
  */
-import { ControllerNode } from "../../src/coordinator/controller-node.ts";
+import {
+  ControllerNode,
+  type ControllerNodeOptions,
+} from "../../src/coordinator/controller-node.ts";
 import type { Invariant } from "../checks/verdict.ts";
 import { productionSeams, type Seams } from "../seams.ts";
 import {
@@ -21,6 +24,8 @@ import {
   LossDeafPool,
   PatientEndpoint,
   PatientPool,
+  SilentPool,
+  WishDeafPool,
 } from "./broken-sessions.ts";
 import {
   believeRegistrations,
@@ -48,6 +53,12 @@ function plant(
   return { name, what, violates, seams: { ...productionSeams, ...seams } };
 }
 
+class ClingingController extends ControllerNode {
+  constructor(options: ControllerNodeOptions) {
+    super({ ...options, stepDownMs: 3_600_000 });
+  }
+}
+
 class UnendingController extends ControllerNode {
   override stop(): Promise<void> {
     return new Promise(() => undefined);
@@ -72,6 +83,12 @@ export const plants: readonly Plant[] = [
   plant("active-without-answer", "a lost worker is still shown as ACTIVE", ["I2"], {
     controllerParts: { SessionPool: FlatteringPool },
   }),
+  plant("change-unnoticed", "membership does not hear of changes", ["I2"], {
+    controllerParts: { SessionPool: SilentPool },
+  }),
+  plant("drain-ignored", "workers are not told to drain", ["I2", "I13"], {
+    controllerParts: { SessionPool: WishDeafPool },
+  }),
   plant("work-to-draining", "admission is not heard of", ["I3"], {
     controllerParts: {
       SessionPool: AdmissionDeafPool,
@@ -88,11 +105,17 @@ export const plants: readonly Plant[] = [
   plant("lease-overstayed", "a coordinator acts on a lease that has expired", ["I6"], {
     controllerParts: { LeaseKeeper: StubbornKeeper },
   }),
+  plant("lease-outlived", "a coordinator keeps its sessions without a lease", ["I11"], {
+    ControllerNode: ClingingController,
+  }),
   plant("stale-lease-welcomed", "workers let any coordinator in", ["I11"], {
     accept: acceptAnyLease,
   }),
   plant("watch-event-skipped", "a subscriber is not told of every change", ["I7"], {
     watch: forgetfulWatch,
+  }),
+  plant("poke-lost", "nobody is told that something was committed", ["I7", "I2"], {
+    store: storeWith(() => ({ onPoke: () => () => undefined })),
   }),
   plant("log-append-skipped", "a change is missing from the log", ["I7"], {
     store: storeWith(forgetLog),

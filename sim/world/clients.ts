@@ -220,6 +220,7 @@ export class Clients {
         return fates.includes("fails");
       case "work_poisonous":
         return sendsMax >= 2;
+      case "disk_full":
       case "query_failed":
         return sendsMax >= 8;
       case "overloaded":

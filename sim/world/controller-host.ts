@@ -1,5 +1,9 @@
 /** A coordinator's or query-api's machine: one life of a `ControllerNode` after another. */
-import { type SessionObserver, storeDiscovery } from "../../src/cluster/index.ts";
+import {
+  defaultSessionTiming,
+  type SessionObserver,
+  storeDiscovery,
+} from "../../src/cluster/index.ts";
 import type { ControllerNode, LeaseOptions } from "../../src/coordinator/controller-node.ts";
 import { sleep } from "../../src/kernel/clock.ts";
 import { assert, OperatingError } from "../../src/kernel/errors.ts";
@@ -36,7 +40,8 @@ export interface ControllerHostOptions {
   /** What its subscriber wants to see of the workers table. */
   readonly watches: "all" | "active" | "nothing";
   readonly newSubscriber: (name: string, onlyActive: boolean) => Subscriber;
-  readonly leadershipChanged: (life: Life, leads: boolean) => void;
+  /** 0: it does not lead any more. */
+  readonly leadershipChanged: (life: Life, leaseEpoch: number) => void;
   /** `undefined`: it was taken; otherwise the code of the refusal. */
   readonly registered: (refusal: string | undefined) => void;
 }
@@ -107,6 +112,7 @@ export class ControllerHost {
       }),
       ...(role === "coordinator" ? { lease: this.#leaseOptions() } : {}),
       limits: { queriesMax: settings.queriesMax },
+      timing: { ...defaultSessionTiming, heartbeatMs: settings.heartbeatMs },
       queryObserver: this.#options.queryObserver,
       sessionObserver: this.#options.sessionObserver,
       parts: {
@@ -118,7 +124,7 @@ export class ControllerHost {
     this.node = node;
     network.attach(life, undefined, (request) => this.#serve(node, request as RegisterRequest));
     life.receive(() => {
-      node.lease?.onChange((grant) => this.#options.leadershipChanged(life, grant !== undefined));
+      node.lease?.onChange((grant) => this.#options.leadershipChanged(life, grant?.epoch ?? 0));
       node.start();
       if (this.#options.watches !== "nothing") this.subscriber = this.#subscribe(life, store);
     });

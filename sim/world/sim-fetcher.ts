@@ -35,15 +35,16 @@ export class SimFetcher implements ArtifactFetcher {
   ): Promise<LocalArtifact> {
     const { host, name } = parseUrl(artifact.url);
     const request: ArtifactRequest = { kind: "artifact", name };
-    const content = await this.#ask(host, request, signal);
-    if (signal.aborted) throw cancelled();
+    this.#count += 1;
+    // Now and then an abort comes too late: the bytes are there already, and so they are given.
+    const isDeaf = this.#count % 4 === 0;
+    const content = await this.#ask(host, request, isDeaf ? new AbortController().signal : signal);
     if (content === undefined) {
       throw new OperatingError("artifact_lost", "backoff", `${name} is not there`);
     }
     if (!this.isIntact(content, artifact)) {
       throw new OperatingError("artifact_corrupt", "backoff", `${name} is not what was offered`);
     }
-    this.#count += 1;
     const path = `fetched/${this.#count}-${name}`;
     this.#disk.write(path, content);
     return {

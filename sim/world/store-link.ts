@@ -125,10 +125,11 @@ export class StoreLink implements Store {
   }
 
   onPoke(listener: () => void): () => void {
-    const { store, life, timeline, conditions, faults } = this.#options;
+    const { store, life, timeline, conditions, faults, probe } = this.#options;
     const poke = (): void => {
       if (faults.isOut || this.#back.blocks > 0) {
         // The listening connection is gone; when it is back, the store pokes once to be safe.
+        probe.callDelayed(life, timeline.nowMs + 1_000);
         timeline.after(1_000, poke);
         return;
       }

@@ -15,8 +15,9 @@ import { type WorkSpec, workKeyText } from "../../src/workcoord/core/index.ts";
 import { BoardCheck } from "../checks/board-check.ts";
 import { Counters } from "../checks/counters.ts";
 import { ExecutionCheck } from "../checks/execution-check.ts";
+import { LeadershipCheck } from "../checks/leadership-check.ts";
 import { MembershipCheck } from "../checks/membership-check.ts";
-import { SessionKnowledge } from "../checks/session-knowledge.ts";
+import { detectionMsMaxOf, SessionKnowledge } from "../checks/session-knowledge.ts";
 import { StoreAudit } from "../checks/store-audit.ts";
 import { Verdict } from "../checks/verdict.ts";
 import { Subscriber } from "../checks/watch-check.ts";
@@ -37,6 +38,8 @@ import { WorkerHost } from "./worker-host.ts";
 export type Host = WorkerHost | ControllerHost;
 
 const sweepMs = 250;
+/** From a commit to every subscriber that can be reached. */
+const watchMsMax = 2_000;
 
 export class World {
   readonly plan: Plan;
@@ -52,6 +55,7 @@ export class World {
   readonly knowledge: SessionKnowledge;
   readonly executions: ExecutionCheck;
   readonly membership: MembershipCheck;
+  readonly leadership: LeadershipCheck;
   readonly clients: Clients;
   readonly workers: readonly WorkerHost[];
   readonly controllers: readonly ControllerHost[];
@@ -72,7 +76,9 @@ export class World {
     this.trace = new Trace(nowMs, print);
     this.verdict = new Verdict(nowMs);
     this.conditions = new NetworkConditions(this.prng.fork("latency"), nowMs);
-    this.knowledge = new SessionKnowledge(this.verdict, this.counters, nowMs);
+    const { heartbeatMs } = plan.settings;
+    const detectionMsMax = detectionMsMaxOf(heartbeatMs);
+    this.knowledge = new SessionKnowledge(this.verdict, this.counters, nowMs, detectionMsMax);
     this.network = new SimNetwork(
       this.timeline,
       this.conditions,
@@ -97,7 +103,9 @@ export class World {
       this.knowledge,
       () => this.leader?.life,
       this.verdict,
+      heartbeatMs,
     );
+    this.leadership = new LeadershipCheck(this.verdict);
     this.audit.onRows = () => this.membership.rowsChanged();
     this.clients = new Clients(
       this.verdict,
@@ -108,6 +116,8 @@ export class World {
     );
     this.controllers = this.#buildControllers();
     this.workers = this.#buildWorkers();
+    this.knowledge.onHeartbeat = (from, leaseEpoch) =>
+      this.leadership.heartbeatSent(from, leaseEpoch, this.nowMs);
     this.knowledge.onWelcomed = (worker) => this.#welcomes.add(worker);
     this.knowledge.onAssigned = (from, to, frame) => {
       if (frame.kind !== "assignWork") return;
@@ -211,8 +221,23 @@ export class World {
     this.timeline.after(sweepMs, () => {
       this.executions.sweep(this.nowMs);
       this.clients.sweep(this.nowMs);
+      this.membership.sweep(this.nowMs);
+      this.#checkSubscribers();
       this.#sweep();
     });
+  }
+
+  /** I7: who can be told of a change is told soon. */
+  #checkSubscribers(): void {
+    for (const { life, subscriber, name, isStopping } of this.controllers) {
+      if (life?.isUp !== true || subscriber === undefined || isStopping) continue;
+      const newsMs = Math.max(this.audit.lastChangeMs, life.runningSinceMs);
+      if (this.nowMs - newsMs < watchMsMax) continue;
+      if (this.membership.isStoreTroubled(life, this.nowMs)) continue;
+      this.verdict.require(subscriber.isCaughtUp(), "I7", () => {
+        return `the watch of ${name} does not know of revision ${this.audit.revision}`;
+      });
+    }
   }
 
   #begin(name: string): Life {
@@ -351,7 +376,9 @@ export class World {
               this.verdict,
               this.counters,
             ),
-          leadershipChanged: (life, leads) => {
+          leadershipChanged: (life, leaseEpoch) => {
+            const leads = leaseEpoch > 0;
+            this.leadership.changed(life, leaseEpoch, this.nowMs);
             this.trace.note(leads ? "leads" : "follows", life.name);
             this.counters.add(leads ? "leadership gained" : "leadership lost");
             this.membership.leadershipChanged(life, leads, this.nowMs);
