@@ -1,0 +1,82 @@
+/**
+ * A query's evaluation is a tree of nodes, one class for each kind of expression. A node knows its steps from the plan,
+ * and computes all of them at once, in columns.
+ *
+ *   E1  A node's result is never written to once returned: columns may be shared between series and nodes.
+ *   E2  Series without a sample at any step are left out, unless the node says otherwise.
+ *   E3  Results and errors are those of evaluating step by step: a conflict counts only at a step where both samples exist.
+ */
+import type { AnnotationSet } from "../annotations.ts";
+import type { EngineOptions } from "../engine-types.ts";
+import type { Labels } from "../labels.ts";
+import type { LeafResult } from "../leaf.ts";
+import type { Position, SampleColumns, StepSeries } from "../model.ts";
+import { countRangeSamples, countSamples, type SampleBudget } from "./sample-budget.ts";
+
+export interface EvalContext {
+  /** By the index of the leaf in the plan; the shards of each merged to one. */
+  readonly leaves: readonly LeafResult[];
+  readonly options: EngineOptions;
+  readonly annotations: AnnotationSet<Position>;
+  readonly budget: SampleBudget;
+}
+
+export interface VectorValue {
+  readonly type: "vector";
+  readonly series: readonly StepSeries[];
+}
+export interface ScalarValue {
+  readonly type: "scalar";
+  /** One per step. */
+  readonly values: Float64Array;
+}
+export interface StringValue {
+  readonly type: "string";
+  readonly text: string;
+}
+/** A range vector: samples at times of their own. */
+export interface MatrixValue {
+  readonly type: "matrix";
+  readonly series: readonly RangeSeries[];
+}
+
+export interface RangeSeries {
+  readonly labels: Labels;
+  readonly dropName: boolean;
+  readonly samples: SampleColumns;
+}
+
+export type NodeValue = VectorValue | ScalarValue | StringValue | MatrixValue;
+
+export abstract class ExecNode<Value extends NodeValue = NodeValue> {
+  /** Evaluates what it reads, then itself. */
+  eval(context: EvalContext): Value {
+    const heldBefore = context.budget.held;
+    const value = this.compute(context);
+    context.budget.exchange(heldBefore, countValueSamples(value));
+    return value;
+  }
+
+  protected abstract compute(context: EvalContext): Value;
+  /** One line for EXPLAIN. */
+  abstract describe(): string;
+  /** The nodes that it reads, for EXPLAIN. */
+  abstract children(): readonly ExecNode[];
+}
+
+function countValueSamples(value: NodeValue): number {
+  switch (value.type) {
+    case "vector":
+      return countSamples(value.series);
+    case "scalar":
+      return value.values.length;
+    case "string":
+      return 0;
+    case "matrix":
+      return value.series.reduce((sum, { samples }) => sum + countRangeSamples(samples), 0);
+  }
+}
+
+export type VectorNode = ExecNode<VectorValue>;
+export type ScalarNode = ExecNode<ScalarValue>;
+export type MatrixNode = ExecNode<MatrixValue>;

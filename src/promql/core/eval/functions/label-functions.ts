@@ -1,0 +1,87 @@
+/** label_replace and label_join: they look at labels only, never at values. */
+import { PromqlError } from "../../engine-types.ts";
+import { type Labels, metricNameLabel } from "../../labels.ts";
+import type { StepSeries } from "../../model.ts";
+import { compileRegex, type TextMatcher } from "../../regex/compile-regex.ts";
+import { mergeDuplicates } from "../merge-duplicates.ts";
+import { stringAt, stringsFrom, vectorAt } from "./arguments.ts";
+import { expandTemplate, parseTemplate } from "./expand-template.ts";
+import type { InstantFunction, InstantResult } from "./types.ts";
+
+const labelReplace: InstantFunction = (args) => {
+  const target = stringAt(args, 1);
+  const template = parseTemplate(stringAt(args, 2));
+  const source = stringAt(args, 3);
+  const pattern = stringAt(args, 4);
+  const regex = compileReplaceRegex(pattern);
+  if (!isLabelName(target)) {
+    throw failure(`invalid destination label name in label_replace(): ${target}`);
+  }
+  // Many series have the same value of a label.
+  const replacements = new Map<string, string | undefined>();
+  const replacementFor = (value: string): string | undefined => {
+    if (!replacements.has(value)) {
+      const groups = regex.exec(value);
+      const text = groups && expandTemplate(template, groups, regex.groupNames);
+      replacements.set(value, text);
+    }
+    return replacements.get(value);
+  };
+  return relabelled(vectorAt(args, 0), target, (labels) => replacementFor(labels.get(source)));
+};
+
+function compileReplaceRegex(pattern: string): TextMatcher {
+  try {
+    return compileRegex(pattern);
+  } catch (error) {
+    if (!(error instanceof PromqlError)) throw error;
+    throw failure(`invalid regular expression in label_replace(): ${pattern}`);
+  }
+}
+
+const labelJoin: InstantFunction = (args) => {
+  const target = stringAt(args, 1);
+  const separator = stringAt(args, 2);
+  const sources = stringsFrom(args, 3);
+  for (const source of sources) {
+    if (!isLabelName(source)) {
+      throw failure(`invalid source label name in label_join(): ${source}`);
+    }
+  }
+  if (!isLabelName(target)) {
+    throw failure(`invalid destination label name in label_join(): ${target}`);
+  }
+  return relabelled(vectorAt(args, 0), target, (labels) =>
+    sources.map((source) => labels.get(source)).join(separator),
+  );
+};
+
+/** `newValue` gives the value of the label `target`; `undefined`: the series stays as it is. */
+function relabelled(
+  series: readonly StepSeries[],
+  target: string,
+  newValue: (labels: Labels) => string | undefined,
+): InstantResult {
+  const changed = series.map((one): StepSeries => {
+    const value = newValue(one.labels);
+    if (value === undefined) return one;
+    // A name that was just given is meant to stay.
+    const dropName = target === metricNameLabel ? false : one.dropName;
+    return { ...one, labels: one.labels.with(target, value), dropName };
+  });
+  return { type: "vector", series: mergeDuplicates(changed) };
+}
+
+/** Any text that can be written as UTF-8. */
+function isLabelName(name: string): boolean {
+  return name !== "" && name.isWellFormed();
+}
+
+function failure(message: string): PromqlError {
+  return new PromqlError("execution", message);
+}
+
+export const labelFunctions: readonly (readonly [name: string, evaluate: InstantFunction])[] = [
+  ["label_join", labelJoin],
+  ["label_replace", labelReplace],
+];

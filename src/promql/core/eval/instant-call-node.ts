@@ -1,0 +1,82 @@
+/** A function of instant vectors, scalars and strings. */
+import type { Grid, StepSeries } from "../model.ts";
+import { type CallPlaces, sinkAt } from "./call-places.ts";
+import { type EvalContext, ExecNode, type ScalarValue, type VectorValue } from "./exec-node.ts";
+import { finishVector } from "./finish-vector.ts";
+import type { InstantArg, InstantFunction, InstantResult } from "./functions/types.ts";
+import { dropNamesNow } from "./result-labels.ts";
+import { hasSample } from "./step-columns.ts";
+
+export interface InstantCallSpec {
+  readonly name: string;
+  readonly apply: InstantFunction;
+  readonly grid: Grid;
+  readonly singleStep: boolean;
+  readonly places: CallPlaces;
+}
+
+export class VectorCallNode extends ExecNode<VectorValue> {
+  readonly #spec: InstantCallSpec;
+  readonly #args: readonly ExecNode[];
+
+  constructor(spec: InstantCallSpec, args: readonly ExecNode[]) {
+    super();
+    this.#spec = spec;
+    this.#args = args;
+  }
+
+  protected override compute(context: EvalContext): VectorValue {
+    const result = call(this.#spec, this.#args, context);
+    const found: readonly StepSeries[] = result.type === "vector" ? result.series : [];
+    const present = found.filter(({ kinds }) => hasSample(kinds));
+    const series = dropNamesNow(present, context.options.delayedNameRemoval);
+    return finishVector(series, this.#spec.singleStep, context);
+  }
+
+  override describe(): string {
+    return this.#spec.name;
+  }
+
+  override children(): readonly ExecNode[] {
+    return this.#args;
+  }
+}
+
+export class ScalarCallNode extends ExecNode<ScalarValue> {
+  readonly #spec: InstantCallSpec;
+  readonly #args: readonly ExecNode[];
+
+  constructor(spec: InstantCallSpec, args: readonly ExecNode[]) {
+    super();
+    this.#spec = spec;
+    this.#args = args;
+  }
+
+  protected override compute(context: EvalContext): ScalarValue {
+    const result = call(this.#spec, this.#args, context);
+    const values = result.type === "scalar" ? result.values : new Float64Array(0);
+    return { type: "scalar", values };
+  }
+
+  override describe(): string {
+    return this.#spec.name;
+  }
+
+  override children(): readonly ExecNode[] {
+    return this.#args;
+  }
+}
+
+function call(
+  { apply, grid, singleStep, places }: InstantCallSpec,
+  args: readonly ExecNode[],
+  context: EvalContext,
+): InstantResult {
+  const values = args.map((arg) => arg.eval(context) as InstantArg);
+  return apply(values, {
+    grid,
+    instant: singleStep,
+    annotations: sinkAt(context.annotations, places),
+    options: context.options,
+  });
+}

@@ -1,0 +1,22 @@
+/**
+ * Series that match more than one partner are an error only at a step where the samples exist. Sides are compared series
+ * by series here, not step by step, so the conflict that Prometheus would have met first is picked at the end.
+ */
+import { PromqlError } from "../engine-types.ts";
+
+export class MatchConflicts {
+  #first: { step: number; rank: number; message: string } | undefined;
+
+  /** Of conflicts at one step, the one with the lowest `rank` was met first. */
+  report(step: number, rank: number, message: () => string): void {
+    const first = this.#first;
+    if (first !== undefined && (first.step < step || (first.step === step && first.rank <= rank))) {
+      return;
+    }
+    this.#first = { step, rank, message: message() };
+  }
+
+  throwFirst(): void {
+    if (this.#first !== undefined) throw new PromqlError("execution", this.#first.message);
+  }
+}

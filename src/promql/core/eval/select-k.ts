@@ -1,0 +1,157 @@
+/** topk, bottomk, limitk and limit_ratio: aggregations that keep whole samples, with their labels. */
+import { histogramIgnoredInAggregation, invalidRatio } from "../annotations.ts";
+import { PromqlError } from "../engine-types.ts";
+import { type Position, type StepSeries, stepAbsent, stepHistogram } from "../model.ts";
+import type { EvalContext } from "./exec-node.ts";
+import { type Grouping, groupSeries, type SeriesGroup } from "./grouped-series.ts";
+import { labelsOffset } from "./labels-hash.ts";
+import { hasSample, masked } from "./step-columns.ts";
+import { TopHeaps } from "./top-heap.ts";
+
+export interface SelectSpec {
+  readonly op: "topk" | "bottomk" | "limitk" | "limit_ratio";
+  readonly grouping: Grouping;
+  readonly singleStep: boolean;
+  readonly position: Position;
+  readonly paramPosition: Position;
+}
+
+/** `params` has one value per step. */
+export function selectSeries(
+  spec: SelectSpec,
+  params: Float64Array,
+  series: readonly StepSeries[],
+  context: EvalContext,
+): readonly StepSeries[] {
+  if (spec.op === "limit_ratio") return selectRatio(spec, params, series, context);
+  if (!checkCounts(params)) return [];
+  const counts = params.map((value) => Math.min(Math.trunc(value), series.length));
+  const groups = groupSeries(series, spec.grouping);
+  if (spec.op === "limitk") return groups.flatMap((group) => firstOf(group, counts));
+  if (series.some(hasHistogram)) {
+    const { level, message } = histogramIgnoredInAggregation(spec.op);
+    context.annotations.add(level, message, spec.position);
+  }
+  return groups.flatMap((group) => bestOf(spec, group, counts));
+}
+
+function hasHistogram({ histograms, kinds }: StepSeries): boolean {
+  return histograms !== undefined && kinds.includes(stepHistogram);
+}
+
+/** The greatest float below 2^63. */
+const int64Max = 2 ** 63 - 1024;
+const int64Min = -(2 ** 63);
+
+/** False: nothing is wanted at any step. */
+function checkCounts(params: Float64Array): boolean {
+  const max = params.reduce((a, b) => Math.max(a, b), -Number.MAX_VALUE);
+  const min = params.reduce((a, b) => Math.min(a, b), Number.MAX_VALUE);
+  if (max < 1) return false;
+  if (Number.isNaN(max)) throw new PromqlError("execution", "Parameter value is NaN");
+  if (min <= int64Min) {
+    throw new PromqlError("execution", `Scalar value ${goNumber(min)} underflows int64`);
+  }
+  if (max >= int64Max) {
+    throw new PromqlError("execution", `Scalar value ${goNumber(max)} overflows int64`);
+  }
+  return true;
+}
+
+/** As Go's `%v`. */
+function goNumber(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return "+Inf";
+  return value === Number.NEGATIVE_INFINITY ? "-Inf" : String(value);
+}
+
+function bestOf(
+  { op, singleStep }: SelectSpec,
+  { members }: SeriesGroup,
+  counts: Float64Array,
+): StepSeries[] {
+  const steps = counts.length;
+  const capacity = Math.min(
+    members.length,
+    counts.reduce((a, b) => Math.max(a, b), 0),
+  );
+  const heaps = new TopHeaps(steps, capacity, op === "topk");
+  members.forEach(({ kinds, values }, member) => {
+    for (let step = 0; step < steps; step += 1) {
+      const k = Math.min(counts[step] as number, capacity);
+      if (kinds[step] === 1 && k >= 1) heaps.offer(step, k, values[step] as number, member);
+    }
+  });
+  if (singleStep) return heaps.best(0).map((member) => onlyFloats(members[member] as StepSeries));
+  const masks = new Map<number, Uint8Array>();
+  for (let step = 0; step < steps; step += 1) {
+    heaps.forEachMember(step, (member) => {
+      let mask = masks.get(member);
+      if (mask === undefined) {
+        mask = new Uint8Array(steps);
+        masks.set(member, mask);
+      }
+      mask[step] = 1;
+    });
+  }
+  return [...masks]
+    .sort(([a], [b]) => a - b)
+    .map(([member, mask]) => masked(onlyFloats(members[member] as StepSeries), mask));
+}
+
+/** Kept at a step means a float there; the histograms of other steps are not seen. */
+function onlyFloats(series: StepSeries): StepSeries {
+  return series.histograms === undefined ? series : { ...series, histograms: undefined };
+}
+
+function firstOf({ members }: SeriesGroup, counts: Float64Array): StepSeries[] {
+  const left = counts.slice();
+  const kept: StepSeries[] = [];
+  for (const member of members) {
+    const mask = new Uint8Array(left.length);
+    for (let step = 0; step < left.length; step += 1) {
+      if (member.kinds[step] === stepAbsent || (left[step] as number) < 1) continue;
+      left[step] = (left[step] as number) - 1;
+      mask[step] = 1;
+    }
+    const part = masked(member, mask);
+    if (hasSample(part.kinds)) kept.push(part);
+  }
+  return kept;
+}
+
+/** Which series stay depends on their labels alone, so the answer is the same whenever it is asked. */
+function selectRatio(
+  spec: SelectSpec,
+  params: Float64Array,
+  series: readonly StepSeries[],
+  context: EvalContext,
+): readonly StepSeries[] {
+  const max = params.reduce((a, b) => Math.max(a, b), -Number.MAX_VALUE);
+  const min = params.reduce((a, b) => Math.min(a, b), Number.MAX_VALUE);
+  if (max === 0 && min === 0) return [];
+  if (Number.isNaN(max)) throw new PromqlError("execution", "Ratio value is NaN");
+  const { annotations } = context;
+  for (const note of [
+    ...(max > 1 ? [invalidRatio(max, 1)] : []),
+    ...(min < -1 ? [invalidRatio(min, -1)] : []),
+  ]) {
+    annotations.add(note.level, note.message, spec.paramPosition);
+  }
+  const kept: StepSeries[] = [];
+  for (const one of series) {
+    const offset = labelsOffset(one.labels);
+    const mask = new Uint8Array(params.length);
+    params.forEach((ratio, step) => {
+      mask[step] = isSampled(Math.max(-1, Math.min(1, ratio)), offset) ? 1 : 0;
+    });
+    const part = masked(one, mask);
+    if (hasSample(part.kinds)) kept.push(part);
+  }
+  return kept;
+}
+
+/** A negative ratio keeps what the positive one that makes up the whole would not. */
+function isSampled(ratio: number, offset: number): boolean {
+  if (ratio === 0) return false;
+  return ratio > 0 ? offset < ratio : offset >= 1 + ratio;
+}

@@ -1,0 +1,23 @@
+/** Of the notes that one operation makes at one step, the last. */
+import type { AnnotationSet, Note } from "../annotations.ts";
+import type { Position } from "../model.ts";
+
+export class StepNotes {
+  #last: (Note | undefined)[] | undefined;
+  readonly #steps: number;
+
+  constructor(steps: number) {
+    this.#steps = steps;
+  }
+
+  put(step: number, note: Note): void {
+    this.#last ??= new Array<Note | undefined>(this.#steps).fill(undefined);
+    this.#last[step] = note;
+  }
+
+  addTo(annotations: AnnotationSet<Position>, position: Position): void {
+    for (const note of this.#last ?? []) {
+      if (note !== undefined) annotations.add(note.level, note.message, position);
+    }
+  }
+}

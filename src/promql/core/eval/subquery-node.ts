@@ -1,0 +1,88 @@
+/** An expression evaluated at the steps of a subquery, whose values are then samples at those times. */
+import type { FloatHistogram } from "../histogram/float-histogram.ts";
+import { type Grid, type StepSeries, stepAbsent } from "../model.ts";
+import {
+  type EvalContext,
+  ExecNode,
+  type MatrixValue,
+  type RangeSeries,
+  type VectorNode,
+} from "./exec-node.ts";
+import { hasSample, stepTimes } from "./step-columns.ts";
+
+export class SubqueryNode extends ExecNode<MatrixValue> {
+  readonly #input: VectorNode;
+  readonly #grid: Grid;
+  readonly #forFunction: boolean;
+
+  constructor(input: VectorNode, grid: Grid, forFunction: boolean) {
+    super();
+    this.#input = input;
+    this.#grid = grid;
+    this.#forFunction = forFunction;
+  }
+
+  protected override compute(context: EvalContext): MatrixValue {
+    const times = stepTimes(this.#grid);
+    const series = this.#input
+      .eval(context)
+      .series.filter(({ kinds }) => hasSample(kinds))
+      .map((one) => this.#toSamples(one, times));
+    return { type: "matrix", series };
+  }
+
+  #toSamples(
+    { labels, dropName, kinds, values, histograms }: StepSeries,
+    times: Float64Array,
+  ): RangeSeries {
+    const hints = histograms === undefined ? undefined : this.#withoutHints(histograms);
+    if (!kinds.includes(stepAbsent)) {
+      return { labels, dropName, samples: columns(times.length, times, values, hints) };
+    }
+    const ts = new Float64Array(times.length);
+    const kept = new Float64Array(times.length);
+    const keptHistograms: (FloatHistogram | undefined)[] = [];
+    let count = 0;
+    for (let step = 0; step < times.length; step += 1) {
+      if (kinds[step] === stepAbsent) continue;
+      ts[count] = times[step] as number;
+      kept[count] = values[step] as number;
+      keptHistograms.push(hints?.[step]);
+      count += 1;
+    }
+    const present = hints === undefined ? undefined : keptHistograms;
+    return { labels, dropName, samples: columns(count, ts, kept, present) };
+  }
+
+  /**
+   * What a histogram says of resets since the sample before it no longer holds: a subquery may leave samples out, and
+   * may have one several times.
+   */
+  #withoutHints(
+    histograms: readonly (FloatHistogram | undefined)[],
+  ): readonly (FloatHistogram | undefined)[] {
+    if (!this.#forFunction) return histograms;
+    return histograms.map((histogram) => {
+      const hint = histogram?.counterResetHint;
+      if (histogram === undefined || hint === "unknown" || hint === "gauge") return histogram;
+      return { ...histogram, counterResetHint: "unknown" };
+    });
+  }
+
+  override describe(): string {
+    return `subquery every ${this.#grid.stepMs} ms`;
+  }
+
+  override children(): readonly ExecNode[] {
+    return [this.#input];
+  }
+}
+
+function columns(
+  count: number,
+  ts: Float64Array,
+  values: Float64Array,
+  histograms: readonly (FloatHistogram | undefined)[] | undefined,
+): RangeSeries["samples"] {
+  return { count, ts, values, stale: undefined, histograms, startTs: undefined };
+}

@@ -1,0 +1,67 @@
+/** Text as Go's `fmt` prints it, because messages and the text of histograms are compared with Prometheus's. */
+
+/** `%g`: the shortest digits that mean the same number; an exponent where it is below -4 or at least 6. */
+export function formatGeneral(value: number): string {
+  return formatDigits(value, Math.abs(value).toExponential(), 6);
+}
+
+/** `%.<digits>g`: at most so many digits, without zeros at the end. */
+export function formatRounded(value: number, digits: number): string {
+  return formatDigits(value, roundToEven(Math.abs(value), digits), digits);
+}
+
+/** JavaScript rounds what lies exactly between two numbers up, Go to the even one. */
+function roundToEven(value: number, digits: number): string {
+  const rounded = value.toExponential(digits - 1);
+  const [mantissa = "", exponent = ""] = value.toExponential(100).split("e");
+  const exact = mantissa.replace(".", "");
+  const isTie = /^50*$/.test(exact.slice(digits));
+  if (!isTie || Number(exact[digits - 1]) % 2 === 1) return rounded;
+  const fraction = digits > 1 ? `.${exact.slice(1, digits)}` : "";
+  return `${exact[0]}${fraction}e${exponent}`;
+}
+
+function formatDigits(value: number, scientific: string, exponentMax: number): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
+  const sign = value < 0 || Object.is(value, -0) ? "-" : "";
+  const [mantissa = "0", exponentText = "0"] = scientific.split("e");
+  const exponent = Number(exponentText);
+  const digits = mantissa.replace(".", "").replace(/0+$/, "") || "0";
+  if (exponent < -4 || exponent >= exponentMax) {
+    const fraction = digits.length > 1 ? `.${digits.slice(1)}` : "";
+    const power = String(Math.abs(exponent)).padStart(2, "0");
+    return `${sign}${digits[0]}${fraction}e${exponent < 0 ? "-" : "+"}${power}`;
+  }
+  if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits}`;
+  const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, "0");
+  const fraction = digits.slice(exponent + 1);
+  return fraction === "" ? sign + whole : `${sign}${whole}.${fraction}`;
+}
+
+const shortEscapes: Readonly<Record<string, string>> = {
+  "\x07": "\\a",
+  "\b": "\\b",
+  "\f": "\\f",
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\v": "\\v",
+  "\\": "\\\\",
+  '"': '\\"',
+};
+
+/** `%q`: in double quotes, with escapes for what cannot be printed. */
+export function quote(text: string): string {
+  const escaped = text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escapeCharacter);
+  return `"${escaped}"`;
+}
+
+function escapeCharacter(character: string): string {
+  const short = shortEscapes[character];
+  if (short !== undefined) return short;
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x80) return `\\x${code.toString(16).padStart(2, "0")}`;
+  if (code < 0x10000) return `\\u${code.toString(16).padStart(4, "0")}`;
+  return `\\U${code.toString(16).padStart(8, "0")}`;
+}

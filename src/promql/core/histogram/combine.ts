@@ -1,0 +1,194 @@
+/** Sums and differences of histograms. */
+import { commonBounds, Rebucketing, sameBounds } from "./custom-buckets.ts";
+import {
+  type CounterResetHint,
+  customBucketsSchema,
+  type FloatHistogram,
+} from "./float-histogram.ts";
+import {
+  addSides,
+  coarsenSide,
+  compactSide,
+  countWithinZero,
+  emptySide,
+  type Side,
+} from "./layout.ts";
+import {
+  countBeginningWithin,
+  negativeSide,
+  positiveSide,
+  widenZeroBucket,
+  type ZeroBucket,
+  zeroBucketOf,
+} from "./zero-bucket.ts";
+
+export interface Combined {
+  /** Not compacted: it may have empty buckets. */
+  readonly result: FloatHistogram;
+  /** One says that its counter was reset, the other that it was not. */
+  readonly counterResetCollision: boolean;
+  /** Their custom buckets differ, and those of the result are the ones that both have. */
+  readonly boundsReconciled: boolean;
+}
+
+/** Exponential and custom buckets have nothing in common. */
+export type CombineResult = Combined | "incompatible";
+
+export function addHistograms(a: FloatHistogram, b: FloatHistogram): CombineResult {
+  return combine(a, b, 1);
+}
+
+/** The counter reset hint is as that of a sum: what `-` gives is a gauge, and its caller has to say so. */
+export function subHistograms(a: FloatHistogram, b: FloatHistogram): CombineResult {
+  return combine(a, b, -1);
+}
+
+/** A gauge makes a gauge, and something unknown makes it unknown. */
+export function combinedHint(a: CounterResetHint, b: CounterResetHint): CounterResetHint {
+  if (a === b) return a;
+  return a === "gauge" || b === "gauge" ? "gauge" : "unknown";
+}
+
+export function hintsCollide(a: CounterResetHint, b: CounterResetHint): boolean {
+  return (a === "reset" && b === "not_reset") || (a === "not_reset" && b === "reset");
+}
+
+function combine(a: FloatHistogram, b: FloatHistogram, sign: 1 | -1): CombineResult {
+  const custom = a.schema === customBucketsSchema;
+  if (custom !== (b.schema === customBucketsSchema)) return "incompatible";
+  const boundsReconciled = custom && !sameBounds(a.customValues, b.customValues);
+  return {
+    result: custom ? combineCustom(a, b, sign, boundsReconciled) : combineExponential(a, b, sign),
+    counterResetCollision: hintsCollide(a.counterResetHint, b.counterResetHint),
+    boundsReconciled,
+  };
+}
+
+function combineCustom(
+  a: FloatHistogram,
+  b: FloatHistogram,
+  sign: 1 | -1,
+  boundsDiffer: boolean,
+): FloatHistogram {
+  const { side, customValues } = boundsDiffer
+    ? combineRebucketed(a, b, sign)
+    : {
+        side: addSides(positiveSide(a), positiveSide(b), sign, 0),
+        customValues: a.customValues,
+      };
+  return {
+    counterResetHint: combinedHint(a.counterResetHint, b.counterResetHint),
+    schema: customBucketsSchema,
+    zeroThreshold: a.zeroThreshold,
+    zeroCount: a.zeroCount,
+    count: a.count + sign * b.count,
+    sum: a.sum + sign * b.sum,
+    positiveSpans: side.spans,
+    positiveBuckets: side.buckets,
+    negativeSpans: a.negativeSpans,
+    negativeBuckets: a.negativeBuckets,
+    customValues,
+  };
+}
+
+function combineRebucketed(
+  a: FloatHistogram,
+  b: FloatHistogram,
+  sign: 1 | -1,
+): { side: Side; customValues: readonly number[] } {
+  const customValues = commonBounds(a.customValues, b.customValues);
+  const rebucketing = new Rebucketing(customValues);
+  rebucketing.add(positiveSide(a), a.customValues, 1);
+  rebucketing.add(positiveSide(b), b.customValues, sign);
+  return { side: rebucketing.finish(), customValues };
+}
+
+function combineExponential(a: FloatHistogram, b: FloatHistogram, sign: 1 | -1): FloatHistogram {
+  const zeros = reconcileZeroBuckets(a, b);
+  const zeroThreshold = zeros.a.threshold;
+  const positive = addCoarsened(
+    zeros.positive,
+    a.schema,
+    positiveSide(b),
+    b.schema,
+    sign,
+    zeroThreshold,
+  );
+  const negative = addCoarsened(
+    zeros.negative,
+    a.schema,
+    negativeSide(b),
+    b.schema,
+    sign,
+    zeroThreshold,
+  );
+  return {
+    counterResetHint: combinedHint(a.counterResetHint, b.counterResetHint),
+    schema: Math.min(a.schema, b.schema),
+    zeroThreshold,
+    zeroCount: zeros.a.count + sign * zeros.b.count,
+    count: a.count + sign * b.count,
+    sum: a.sum + sign * b.sum,
+    positiveSpans: positive.spans,
+    positiveBuckets: positive.buckets,
+    negativeSpans: negative.spans,
+    negativeBuckets: negative.buckets,
+    customValues: a.customValues,
+  };
+}
+
+function addCoarsened(
+  a: Side,
+  schemaA: number,
+  b: Side,
+  schemaB: number,
+  sign: 1 | -1,
+  zeroThreshold: number,
+): Side {
+  const schema = Math.min(schemaA, schemaB);
+  const left = schemaA > schema ? coarsenSide(a, schemaA - schema) : a;
+  const right = schemaB > schema ? coarsenSide(b, schemaB - schema) : b;
+  return addSides(left, right, sign, countWithinZero(right, schema, zeroThreshold));
+}
+
+/**
+ * Each is widened to the other's width until both are equally wide: a populated bucket at the edge moves it further.
+ * With the sides of `a` that remain.
+ */
+function reconcileZeroBuckets(
+  a: FloatHistogram,
+  b: FloatHistogram,
+): { a: ZeroBucket; b: ZeroBucket; positive: Side; negative: Side } {
+  let zeroA = zeroBucketOf(a);
+  let zeroB = zeroBucketOf(b);
+  let positive = positiveSide(a);
+  let negative = negativeSide(a);
+  // Not "until they are equal": a threshold from outside may be NaN, and would never be.
+  while (zeroA.threshold > zeroB.threshold || zeroB.threshold > zeroA.threshold) {
+    if (zeroA.threshold > zeroB.threshold) {
+      zeroB = widenZeroBucket(
+        zeroBucketOf(b),
+        positiveSide(b),
+        negativeSide(b),
+        b.schema,
+        zeroA.threshold,
+      );
+    }
+    if (zeroB.threshold > zeroA.threshold) {
+      zeroA = widenZeroBucket(zeroA, positive, negative, a.schema, zeroB.threshold);
+      zeroA = { ...zeroA, lost: 0 };
+      positive = trimWithinZero(positive, a.schema, zeroA.threshold);
+      negative = trimWithinZero(negative, a.schema, zeroA.threshold);
+    }
+  }
+  return { a: zeroA, b: zeroB, positive, negative };
+}
+
+/** Buckets that the zero bucket has swallowed, and empty ones, are gone. */
+function trimWithinZero(side: Side, schema: number, zeroThreshold: number): Side {
+  if (side.buckets.length === 0) return emptySide;
+  const swallowed = countBeginningWithin(side, schema, zeroThreshold);
+  if (swallowed === 0) return compactSide(side);
+  const buckets = side.buckets.slice().fill(0, 0, swallowed);
+  return compactSide({ spans: side.spans, buckets });
+}

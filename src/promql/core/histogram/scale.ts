@@ -1,0 +1,101 @@
+/** Histograms scaled, compacted and made coarser. */
+import { customBucketsSchema, type FloatHistogram } from "./float-histogram.ts";
+import { coarsenSide, compactSide } from "./layout.ts";
+import { negativeSide, positiveSide } from "./zero-bucket.ts";
+
+/** A negative factor makes it a gauge. */
+export function scaleHistogram(histogram: FloatHistogram, factor: number): FloatHistogram {
+  return {
+    ...histogram,
+    counterResetHint: factor < 0 ? "gauge" : histogram.counterResetHint,
+    zeroCount: histogram.zeroCount * factor,
+    count: histogram.count * factor,
+    sum: histogram.sum * factor,
+    positiveBuckets: scaled(histogram.positiveBuckets, factor),
+    negativeBuckets: scaled(histogram.negativeBuckets, factor),
+  };
+}
+
+function scaled(buckets: readonly number[], factor: number): number[] {
+  const products = buckets.slice();
+  for (let index = 0; index < products.length; index += 1) {
+    products[index] = (products[index] as number) * factor;
+  }
+  return products;
+}
+
+/** Not the same as scaling by the inverse, to the last bit. By zero: no buckets are left. */
+export function divideHistogram(histogram: FloatHistogram, divisor: number): FloatHistogram {
+  const totals = {
+    ...histogram,
+    zeroCount: histogram.zeroCount / divisor,
+    count: histogram.count / divisor,
+    sum: histogram.sum / divisor,
+  };
+  if (divisor === 0) {
+    return {
+      ...totals,
+      positiveSpans: [],
+      positiveBuckets: [],
+      negativeSpans: [],
+      negativeBuckets: [],
+    };
+  }
+  return {
+    ...totals,
+    counterResetHint: divisor < 0 ? "gauge" : histogram.counterResetHint,
+    positiveBuckets: divided(histogram.positiveBuckets, divisor),
+    negativeBuckets: divided(histogram.negativeBuckets, divisor),
+  };
+}
+
+function divided(buckets: readonly number[], divisor: number): number[] {
+  const quotients = buckets.slice();
+  for (let index = 0; index < quotients.length; index += 1) {
+    quotients[index] = (quotients[index] as number) / divisor;
+  }
+  return quotients;
+}
+
+/** Without empty buckets. The same histogram if there are none. */
+export function compactHistogram(histogram: FloatHistogram): FloatHistogram {
+  const positiveBefore = positiveSide(histogram);
+  const negativeBefore = negativeSide(histogram);
+  const positive = compactSide(positiveBefore);
+  const negative = compactSide(negativeBefore);
+  if (positive === positiveBefore && negative === negativeBefore) return histogram;
+  return {
+    ...histogram,
+    positiveSpans: positive.spans,
+    positiveBuckets: positive.buckets,
+    negativeSpans: negative.spans,
+    negativeBuckets: negative.buckets,
+  };
+}
+
+/** In a schema that is coarser. Neither may be of custom buckets. */
+export function reduceResolution(histogram: FloatHistogram, schema: number): FloatHistogram {
+  if (histogram.schema === customBucketsSchema || schema === customBucketsSchema) {
+    throw new Error("custom buckets have no resolution to reduce");
+  }
+  if (schema >= histogram.schema) {
+    throw new Error(`cannot reduce the resolution from schema ${histogram.schema} to ${schema}`);
+  }
+  const shift = histogram.schema - schema;
+  const positive = coarsenSide(positiveSide(histogram), shift);
+  const negative = coarsenSide(negativeSide(histogram), shift);
+  return {
+    ...histogram,
+    schema,
+    positiveSpans: positive.spans,
+    positiveBuckets: positive.buckets,
+    negativeSpans: negative.spans,
+    negativeBuckets: negative.buckets,
+  };
+}
+
+/** The same histogram if it has the schema. Otherwise coarser, and then nothing is known about resets. */
+export function copyToSchema(histogram: FloatHistogram, schema: number): FloatHistogram {
+  if (schema === histogram.schema) return histogram;
+  return { ...reduceResolution(histogram, schema), counterResetHint: "unknown" };
+}

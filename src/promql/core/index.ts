@@ -1,0 +1,83 @@
+/** The language: parse, check, plan to leaves, evaluate. Pure. */
+export { AnnotationSet } from "./annotations.ts";
+export type { Expr, ValueType } from "./ast.ts";
+export {
+  type DurationContext,
+  formatDuration,
+  parseDuration,
+  resolveDuration,
+} from "./durations.ts";
+export {
+  defaultEngineOptions,
+  type EngineOptions,
+  PromqlError,
+  type QueryParams,
+  type QueryPlan,
+  type QueryResult,
+} from "./engine-types.ts";
+export { evaluatePlan } from "./eval/evaluate-plan.ts";
+export type { EvalContext, ExecNode } from "./eval/exec-node.ts";
+export { formatAnnotation } from "./eval/format-annotation.ts";
+export { mergeLeafResults } from "./eval/merge-leaf-results.ts";
+export { type PartialAggregate, PartialAggregator } from "./eval/partial-aggregator.ts";
+export { formatFloat } from "./format-float.ts";
+export { type FunctionSignature, functionSignatures } from "./functions.ts";
+export { type Bucket, populatedBuckets } from "./histogram/bucket-walk.ts";
+export {
+  type DecodedHistogram,
+  decodeHistogram,
+  encodeHistogram,
+} from "./histogram/codec.ts";
+export {
+  type CounterResetHint,
+  customBucketsSchema,
+  type FloatHistogram,
+  type Span,
+} from "./histogram/float-histogram.ts";
+export { compareLabels, compareText, Labels, metricNameLabel } from "./labels.ts";
+export { executeLeaf, type LeafLimits } from "./leaf/execute-leaf.ts";
+export { type LeafTimeRange, leafTimeRange } from "./leaf/leaf-time-range.ts";
+export { compileMatcher, compileMatchers, matcherSetKey } from "./leaf/matchers.ts";
+export type {
+  BaseExpr,
+  LeafAggregate,
+  LeafAnnotation,
+  LeafCall,
+  LeafOutput,
+  LeafResult,
+  LeafStats,
+  Matcher,
+  PartialGroup,
+  PartialOp,
+} from "./leaf.ts";
+export {
+  type Annotation,
+  type AnnotationSink,
+  type CallPlace,
+  type Grid,
+  instantGrid,
+  type Position,
+  type RawSeries,
+  type SampleColumns,
+  type StepSeries,
+  stepAbsent,
+  stepCount,
+  stepFloat,
+  stepHistogram,
+} from "./model.ts";
+export { parseExpr, parseMatchers } from "./parse/parse-expr.ts";
+export {
+  type DescribedValue,
+  parseSeriesDescription,
+  type SeriesDescription,
+} from "./parse/series-description.ts";
+export { typeOf } from "./parse/type-of.ts";
+export { type ExplainedLeaf, type ExplainedPlan, explainPlan } from "./plan/explain-plan.ts";
+export { planQuery } from "./plan/plan-query.ts";
+export { astToJson } from "./print/ast-to-json.ts";
+export { formatExpr } from "./print/format-expr.ts";
+export { printExpr } from "./print/print-expr.ts";
+export { checkRegex } from "./regex/check-regex.ts";
+export { compileRegex, type TextMatcher } from "./regex/compile-regex.ts";
+export { translateRegex } from "./regex/translate-regex.ts";
+export { selectorsOf } from "./selectors-of.ts";

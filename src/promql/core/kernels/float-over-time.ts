@@ -1,0 +1,249 @@
+/**
+ * Sums, averages and variances of windows, and their extremes. Sums are compensated (Kahan's summation as Neumaier
+ * improved it) and taken anew for every window, because a sliding sum rounds differently than Prometheus does. The
+ * loops spell the compensation out: a function that gave back two numbers would allocate for each sample.
+ */
+import { stepAbsent, stepFloat } from "../model.ts";
+import type { FloatBody } from "./float-kernel.ts";
+import { FloatScratch, IndexScratch } from "./scratch.ts";
+import type { FloatSamples } from "./split-samples.ts";
+import type { MutableSteps } from "./types.ts";
+import type { WindowBounds } from "./windows.ts";
+
+/** Beneath it, adding integers is exact in any order and grouping. */
+const exactSumMax = 2 ** 53;
+
+const prefixScratch = new FloatScratch();
+
+/**
+ * Sums of the first samples, one more element than there are samples; undefined unless each sum of any of them is exact.
+ * Then a window's sum is a difference, to the last bit what summing it anew gives.
+ */
+function exactPrefixSums({ count, values }: FloatSamples): Float64Array | undefined {
+  const sums = prefixScratch.take(count + 1);
+  let sum = 0;
+  let magnitude = 0;
+  sums[0] = 0;
+  for (let index = 0; index < count; index += 1) {
+    const value = values[index] as number;
+    magnitude += Math.abs(value);
+    // Also refuses NaN and infinities.
+    if (!(magnitude < exactSumMax) || value !== Math.floor(value)) return undefined;
+    sum += value;
+    sums[index + 1] = sum;
+  }
+  return sums;
+}
+
+export const sumOverTime: FloatBody = (floats, bounds, out) => {
+  const { steps, lo, hi } = bounds;
+  const { values } = floats;
+  const exact = exactPrefixSums(floats);
+  for (let step = 0; step < steps; step += 1) {
+    const from = lo[step] as number;
+    const to = hi[step] as number;
+    if (to <= from) {
+      out.kinds[step] = stepAbsent;
+      continue;
+    }
+    out.kinds[step] = stepFloat;
+    out.values[step] =
+      exact === undefined
+        ? compensatedSum(values, from, to)
+        : (exact[to] as number) - (exact[from] as number);
+  }
+};
+
+function compensatedSum(values: Float64Array, from: number, to: number): number {
+  let sum = 0;
+  let lost = 0;
+  for (let index = from; index < to; index += 1) {
+    const value = values[index] as number;
+    const next = sum + value;
+    if (next - next !== 0) {
+      // Infinite: nothing was lost that matters. NaN: the result is NaN, whatever was lost.
+      lost = 0;
+    } else if (Math.abs(sum) >= Math.abs(value)) {
+      lost += sum - next + value;
+    } else {
+      lost += value - next + sum;
+    }
+    sum = next;
+  }
+  return sum + lost;
+}
+
+export const avgOverTime: FloatBody = (floats, bounds, out) => {
+  const { steps, lo, hi } = bounds;
+  const { values } = floats;
+  const exact = exactPrefixSums(floats);
+  for (let step = 0; step < steps; step += 1) {
+    const from = lo[step] as number;
+    const to = hi[step] as number;
+    if (to <= from) {
+      out.kinds[step] = stepAbsent;
+      continue;
+    }
+    out.kinds[step] = stepFloat;
+    out.values[step] =
+      exact === undefined
+        ? compensatedMean(values, from, to)
+        : ((exact[to] as number) - (exact[from] as number)) / (to - from);
+  }
+};
+
+function compensatedMean(values: Float64Array, from: number, to: number): number {
+  let sum = values[from] as number;
+  let lost = 0;
+  for (let index = from + 1; index < to; index += 1) {
+    const value = values[index] as number;
+    const next = sum + value;
+    let nextLost = 0;
+    if (Math.abs(next) === Infinity) return incrementalMean(values, from, index, to, sum, lost);
+    if (Math.abs(sum) >= Math.abs(value)) nextLost = lost + (sum - next + value);
+    else nextLost = lost + (value - next + sum);
+    sum = next;
+    lost = nextLost;
+  }
+  const count = to - from;
+  return sum / count + lost / count;
+}
+
+/** Goes on from where the sum would have been infinite: `sum` and `lost` are of the samples before `at`. */
+function incrementalMean(
+  values: Float64Array,
+  from: number,
+  at: number,
+  to: number,
+  sum: number,
+  lost: number,
+): number {
+  let mean = sum / (at - from);
+  let meanLost = lost / (at - from);
+  for (let index = at; index < to; index += 1) {
+    const count = index - from + 1;
+    const share = (count - 1) / count;
+    const value = (values[index] as number) / count;
+    const scaled = share * mean;
+    meanLost *= share;
+    mean = scaled + value;
+    if (Math.abs(mean) === Infinity) meanLost = 0;
+    else if (Math.abs(scaled) >= Math.abs(value)) meanLost += scaled - mean + value;
+    else meanLost += value - mean + scaled;
+  }
+  return mean + meanLost;
+}
+
+export const stdvarOverTime: FloatBody = (floats, bounds, out) => {
+  fillVariance(floats, bounds, out);
+};
+
+export const stddevOverTime: FloatBody = (floats, bounds, out) => {
+  fillVariance(floats, bounds, out);
+  for (let step = 0; step < bounds.steps; step += 1) {
+    out.values[step] = Math.sqrt(out.values[step] as number);
+  }
+};
+
+function fillVariance({ values }: FloatSamples, bounds: WindowBounds, out: MutableSteps): void {
+  const { steps, lo, hi } = bounds;
+  for (let step = 0; step < steps; step += 1) {
+    const from = lo[step] as number;
+    const to = hi[step] as number;
+    out.kinds[step] = to > from ? stepFloat : stepAbsent;
+    if (to > from) out.values[step] = variance(values, from, to);
+  }
+}
+
+/** Welford's way, with both of its sums compensated. */
+function variance(values: Float64Array, from: number, to: number): number {
+  let mean = 0;
+  let meanLost = 0;
+  let squares = 0;
+  let squaresLost = 0;
+  for (let index = from; index < to; index += 1) {
+    const value = values[index] as number;
+    const delta = value - (mean + meanLost);
+    const share = delta / (index - from + 1);
+    const nextMean = mean + share;
+    if (Math.abs(nextMean) === Infinity) meanLost = 0;
+    else if (Math.abs(mean) >= Math.abs(share)) meanLost += mean - nextMean + share;
+    else meanLost += share - nextMean + mean;
+    mean = nextMean;
+    const square = delta * (value - (mean + meanLost));
+    const nextSquares = squares + square;
+    if (Math.abs(nextSquares) === Infinity) squaresLost = 0;
+    else if (Math.abs(squares) >= Math.abs(square)) squaresLost += squares - nextSquares + square;
+    else squaresLost += square - nextSquares + squares;
+    squares = nextSquares;
+  }
+  return (squares + squaresLost) / (to - from);
+}
+
+const queueScratch = new IndexScratch();
+
+/**
+ * The greatest, or with `sign` -1 the least, value of each window; NaN only if there is nothing else. The queue holds
+ * indexes whose values fall, so its head is the earliest of the greatest: exactly what a scan finds, the sign of zero
+ * included.
+ */
+function fillExtremes(
+  { values }: FloatSamples,
+  { steps, lo, hi }: WindowBounds,
+  out: MutableSteps,
+  sign: 1 | -1,
+): void {
+  const queue = queueScratch.take((hi[steps - 1] as number) + 1);
+  let head = 0;
+  let tail = 0;
+  let next = lo[0] as number;
+  for (let step = 0; step < steps; step += 1) {
+    const from = lo[step] as number;
+    const to = hi[step] as number;
+    if (next < from) next = from;
+    for (; next < to; next += 1) {
+      const value = sign * (values[next] as number);
+      if (Number.isNaN(value)) continue;
+      while (tail > head && sign * (values[queue[tail - 1] as number] as number) < value) tail -= 1;
+      queue[tail] = next;
+      tail += 1;
+    }
+    while (head < tail && (queue[head] as number) < from) head += 1;
+    if (to <= from) {
+      out.kinds[step] = stepAbsent;
+      continue;
+    }
+    out.kinds[step] = stepFloat;
+    out.values[step] = head < tail ? (values[queue[head] as number] as number) : Number.NaN;
+  }
+}
+
+export const maxOverTime: FloatBody = (floats, bounds, out) => fillExtremes(floats, bounds, out, 1);
+export const minOverTime: FloatBody = (floats, bounds, out) =>
+  fillExtremes(floats, bounds, out, -1);
+
+/** When the greatest (least) value was: the latest such time; of NaNs alone, the last one's. In seconds. */
+function fillExtremeTimes(
+  { ts, values }: FloatSamples,
+  { steps, lo, hi }: WindowBounds,
+  out: MutableSteps,
+  sign: 1 | -1,
+): void {
+  for (let step = 0; step < steps; step += 1) {
+    const from = lo[step] as number;
+    const to = hi[step] as number;
+    out.kinds[step] = to > from ? stepFloat : stepAbsent;
+    if (to <= from) continue;
+    let at = from;
+    for (let index = from + 1; index < to; index += 1) {
+      const best = values[at] as number;
+      if (sign * (values[index] as number) >= sign * best || Number.isNaN(best)) at = index;
+    }
+    out.values[step] = (ts[at] as number) / 1000;
+  }
+}
+
+export const tsOfMaxOverTime: FloatBody = (floats, bounds, out) =>
+  fillExtremeTimes(floats, bounds, out, 1);
+export const tsOfMinOverTime: FloatBody = (floats, bounds, out) =>
+  fillExtremeTimes(floats, bounds, out, -1);

@@ -1,0 +1,127 @@
+/**
+ * A series' labels: name and value pairs in the order of the names, without empty values. Immutable, and equal
+ * exactly when the `key`s are.
+ *
+ * Text is ordered as its UTF-8 bytes are, which is Prometheus's order. JavaScript compares UTF-16 units, and the two
+ * disagree beyond the basic plane.
+ */
+export const metricNameLabel = "__name__";
+
+export class Labels {
+  static readonly empty: Labels = new Labels([]);
+
+  /** Name, value, name, value …, in the order of the names. */
+  readonly pairs: readonly string[];
+  #key: string | undefined;
+
+  /** `pairs` is sorted and has no empty value. Use `fromPairs` where that is not known. */
+  constructor(pairs: readonly string[]) {
+    this.pairs = pairs;
+  }
+
+  /** Of a name that stands twice, the last value counts. */
+  static fromPairs(pairs: readonly (readonly [name: string, value: string])[]): Labels {
+    const byName = new Map(pairs);
+    const kept = [...byName].filter(([, value]) => value !== "");
+    kept.sort(([a], [b]) => compareText(a, b));
+    return new Labels(kept.flat());
+  }
+
+  static of(record: Readonly<Record<string, string>>): Labels {
+    return Labels.fromPairs(Object.entries(record));
+  }
+
+  /** Different for different labels: a length stands before each text. */
+  get key(): string {
+    this.#key ??= keyOf(this.pairs);
+    return this.#key;
+  }
+
+  get count(): number {
+    return this.pairs.length / 2;
+  }
+
+  get name(): string {
+    return this.get(metricNameLabel);
+  }
+
+  /** Empty when absent, which is what an absent label means. */
+  get(name: string): string {
+    const { pairs } = this;
+    for (let index = 0; index < pairs.length; index += 2) {
+      if (pairs[index] === name) return pairs[index + 1] as string;
+    }
+    return "";
+  }
+
+  /** An empty value removes the label. */
+  with(name: string, value: string): Labels {
+    return Labels.fromPairs([...this.entries(), [name, value]]);
+  }
+
+  without(names: ReadonlySet<string>): Labels {
+    return this.#filter((name) => !names.has(name));
+  }
+
+  keep(names: ReadonlySet<string>): Labels {
+    return this.#filter((name) => names.has(name));
+  }
+
+  withoutName(): Labels {
+    return this.#filter((name) => name !== metricNameLabel);
+  }
+
+  *entries(): Generator<[name: string, value: string]> {
+    const { pairs } = this;
+    for (let index = 0; index < pairs.length; index += 2) {
+      yield [pairs[index] as string, pairs[index + 1] as string];
+    }
+  }
+
+  toRecord(): Record<string, string> {
+    return Object.fromEntries(this.entries());
+  }
+
+  #filter(keeps: (name: string) => boolean): Labels {
+    const { pairs } = this;
+    const kept: string[] = [];
+    for (let index = 0; index < pairs.length; index += 2) {
+      const name = pairs[index] as string;
+      if (keeps(name)) kept.push(name, pairs[index + 1] as string);
+    }
+    return kept.length === pairs.length ? this : new Labels(kept);
+  }
+}
+
+/** By the first name or value that differs, then by how many there are. */
+export function compareLabels(a: Labels, b: Labels): number {
+  const shared = Math.min(a.pairs.length, b.pairs.length);
+  for (let index = 0; index < shared; index += 1) {
+    const order = compareText(a.pairs[index] as string, b.pairs[index] as string);
+    if (order !== 0) return order;
+  }
+  return a.pairs.length - b.pairs.length;
+}
+
+/** In the order of the UTF-8 bytes. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  const shared = Math.min(a.length, b.length);
+  for (let index = 0; index < shared; index += 1) {
+    const left = a.charCodeAt(index);
+    const right = b.charCodeAt(index);
+    if (left !== right) return rank(left) - rank(right);
+  }
+  return a.length - b.length;
+}
+
+/** Surrogates stand for characters beyond every other unit. */
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+}
+
+function keyOf(pairs: readonly string[]): string {
+  let key = "";
+  for (const text of pairs) key += `${text.length}:${text}`;
+  return key;
+}

@@ -1,0 +1,164 @@
+/**
+ * Computes a leaf over the series of one shard, one series after another. What a series needs while it is computed is
+ * used again for the next, so that an aggregation over very many holds only its groups.
+ */
+import { AnnotationSet } from "../annotations.ts";
+import { PartialAggregator } from "../eval/partial-aggregator.ts";
+import type { FloatHistogram } from "../histogram/float-histogram.ts";
+import type { MutableSteps } from "../kernels/types.ts";
+import { compareLabels, Labels } from "../labels.ts";
+import type { BaseExpr, LeafAggregate, LeafCall, LeafResult } from "../leaf.ts";
+import { type RawSeries, type SampleColumns, type StepSeries, stepCount } from "../model.ts";
+import { withHistogramStats } from "./histogram-stats.ts";
+import { type LeafFunction, leafFunction } from "./leaf-function.ts";
+import { type LeafTimeRange, leafTimeRange } from "./leaf-time-range.ts";
+import { SampleBudget, sampleSize, valueSize } from "./sample-budget.ts";
+import { trimSamples } from "./trim-samples.ts";
+
+export interface LeafLimits {
+  /** As Prometheus counts them: samples of a window and values of the result. */
+  readonly samplesMax: number;
+}
+
+/**
+ * The series are those that the leaf's matchers select, each once; in the order of their labels, if sums are to be
+ * added up in that order too. They may have more samples than the leaf needs.
+ */
+export function executeLeaf(
+  leaf: BaseExpr,
+  series: Iterable<RawSeries>,
+  limits: LeafLimits,
+): LeafResult {
+  const { output } = leaf;
+  const budget = new SampleBudget(limits.samplesMax);
+  switch (output.kind) {
+    case "raw":
+      return executeRaw(leaf, series, budget);
+    case "steps":
+      return executeSteps(leaf, output.call, series, budget);
+    case "partials":
+      return executePartials(leaf, output.call, output.aggregate, series, budget);
+  }
+}
+
+function executeRaw(leaf: BaseExpr, series: Iterable<RawSeries>, budget: SampleBudget): LeafResult {
+  const range = leafTimeRange(leaf);
+  const kept: RawSeries[] = [];
+  let sampleCount = 0;
+  for (const { labels, samples } of series) {
+    const trimmed = neededSamples(leaf, samples, range);
+    if (trimmed.count === 0) continue;
+    budget.hold(sampleSize(trimmed, 0, trimmed.count));
+    sampleCount += trimmed.count;
+    kept.push({ labels, samples: trimmed });
+  }
+  const stats = { seriesCount: kept.length, sampleCount };
+  return { kind: "raw", series: inLabelOrder(kept), annotations: [], stats };
+}
+
+function executeSteps(
+  leaf: BaseExpr,
+  call: LeafCall | undefined,
+  series: Iterable<RawSeries>,
+  budget: SampleBudget,
+): LeafResult {
+  const pass = new SeriesPass(leaf, leafFunction(leaf, call), budget);
+  const results: StepSeries[] = [];
+  for (const each of series) {
+    const values = pass.run(each);
+    if (values !== undefined) results.push(copyOf(values));
+  }
+  return { kind: "steps", series: inLabelOrder(results), ...pass.report() };
+}
+
+function executePartials(
+  leaf: BaseExpr,
+  call: LeafCall | undefined,
+  aggregate: LeafAggregate,
+  series: Iterable<RawSeries>,
+  budget: SampleBudget,
+): LeafResult {
+  const pass = new SeriesPass(leaf, leafFunction(leaf, call), budget);
+  const aggregator = new PartialAggregator(aggregate, stepCount(leaf.grid));
+  for (const each of series) {
+    const values = pass.run(each);
+    if (values !== undefined) aggregator.add(values);
+  }
+  return { kind: "partials", ...aggregator.finish(), ...pass.report() };
+}
+
+function neededSamples(
+  { histogramStats }: BaseExpr,
+  samples: SampleColumns,
+  range: LeafTimeRange,
+): SampleColumns {
+  const trimmed = trimSamples(samples, range);
+  return histogramStats === true ? withHistogramStats(trimmed) : trimmed;
+}
+
+/** The values of the series at hand. */
+class ScratchSeries implements StepSeries, MutableSteps {
+  labels = Labels.empty;
+  readonly dropName: boolean;
+  readonly kinds: Uint8Array;
+  readonly values: Float64Array;
+  histograms: (FloatHistogram | undefined)[] | undefined = undefined;
+
+  constructor(steps: number, dropName: boolean) {
+    this.dropName = dropName;
+    this.kinds = new Uint8Array(steps);
+    this.values = new Float64Array(steps);
+  }
+}
+
+/** Runs a leaf's function on series, with one scratch for all of them. */
+class SeriesPass {
+  readonly #leaf: BaseExpr;
+  readonly #compute: LeafFunction;
+  readonly #range: ReturnType<typeof leafTimeRange>;
+  readonly #budget: SampleBudget;
+  readonly #scratch: ScratchSeries;
+  readonly #annotations = new AnnotationSet();
+  #seriesCount = 0;
+  #sampleCount = 0;
+
+  constructor(leaf: BaseExpr, compute: LeafFunction, budget: SampleBudget) {
+    this.#leaf = leaf;
+    this.#compute = compute;
+    this.#range = leafTimeRange(leaf);
+    this.#budget = budget;
+    this.#scratch = new ScratchSeries(stepCount(leaf.grid), compute.dropsName);
+  }
+
+  /** Valid until the next call. Undefined: the series has no value at any step. */
+  run({ labels, samples }: RawSeries): StepSeries | undefined {
+    const trimmed = neededSamples(this.#leaf, samples, this.#range);
+    if (trimmed.count === 0) return undefined;
+    this.#seriesCount += 1;
+    this.#sampleCount += trimmed.count;
+    this.#compute.checkWindows(trimmed, this.#budget);
+    const scratch = this.#scratch;
+    scratch.labels = labels;
+    scratch.histograms = undefined;
+    this.#compute.run(trimmed, labels.name, scratch, this.#annotations);
+    const size = valueSize(scratch);
+    this.#budget.hold(size);
+    return size === 0 ? undefined : scratch;
+  }
+
+  report(): Pick<LeafResult, "annotations" | "stats"> {
+    return {
+      annotations: this.#annotations.entries(),
+      stats: { seriesCount: this.#seriesCount, sampleCount: this.#sampleCount },
+    };
+  }
+}
+
+function copyOf({ labels, dropName, kinds, values, histograms }: StepSeries): StepSeries {
+  // The scratch makes its histograms anew for each series that has some.
+  return { labels, dropName, kinds: kinds.slice(), values: values.slice(), histograms };
+}
+
+function inLabelOrder<S extends { readonly labels: Labels }>(series: S[]): S[] {
+  return series.sort((a, b) => compareLabels(a.labels, b.labels));
+}

@@ -1,0 +1,81 @@
+/**
+ * How many samples a leaf holds, counted as Prometheus counts them: a window's samples while it is looked at, and every
+ * value of the results. A histogram counts for as many samples as it takes the space of.
+ */
+import { PromqlError } from "../engine-types.ts";
+import type { FloatHistogram } from "../histogram/float-histogram.ts";
+import type { WindowEdges } from "../kernels/windows.ts";
+import { firstAfter } from "../kernels/windows.ts";
+import type { SampleColumns, StepSeries } from "../model.ts";
+import { stepAbsent } from "../model.ts";
+
+export class SampleBudget {
+  readonly #samplesMax: number;
+  #held = 0;
+
+  constructor(samplesMax: number) {
+    this.#samplesMax = samplesMax;
+  }
+
+  /** Throws where that many more are too many. */
+  hold(sampleCount: number): void {
+    this.check(sampleCount);
+    this.#held += sampleCount;
+  }
+
+  check(sampleCount: number): void {
+    if (this.#held + sampleCount > this.#samplesMax) {
+      throw new PromqlError(
+        "execution",
+        "query processing would load too many samples into memory in query execution",
+      );
+    }
+  }
+
+  /** Throws if some window is too large. Looks at single windows only if all samples together are too many. */
+  checkWindows(samples: SampleColumns, edges: WindowEdges): void {
+    if (this.#held + sampleSize(samples, 0, samples.count) <= this.#samplesMax) return;
+    for (let step = 0; step < edges.steps; step += 1) {
+      const shiftMs = step * edges.strideMs;
+      const from = firstAfter(samples.ts, samples.count, edges.startMs + shiftMs);
+      const to = firstAfter(samples.ts, samples.count, edges.endMs + shiftMs);
+      this.check(sampleSize(samples, from, to));
+      if (edges.strideMs === 0) return;
+    }
+  }
+}
+
+/** How many samples those from `from` up to `to` count for. */
+export function sampleSize({ histograms }: SampleColumns, from: number, to: number): number {
+  if (histograms === undefined) return to - from;
+  let size = 0;
+  for (let index = from; index < to; index += 1) {
+    const histogram = histograms[index];
+    size += histogram === undefined ? 1 : histogramSize(histogram);
+  }
+  return size;
+}
+
+/** How many samples a series' values count for; 0 if it has none. */
+export function valueSize({ kinds, histograms }: Pick<StepSeries, "kinds" | "histograms">): number {
+  let size = 0;
+  for (let step = 0; step < kinds.length; step += 1) {
+    if (kinds[step] !== stepAbsent) size += 1;
+  }
+  if (size === 0 || histograms === undefined) return size;
+  for (const histogram of histograms) {
+    if (histogram !== undefined) size += histogramSize(histogram) - 1;
+  }
+  return size;
+}
+
+/** In samples of 16 bytes, with a histogram's time and fixed part at 176 bytes. */
+function histogramSize(histogram: FloatHistogram): number {
+  const elements =
+    histogram.positiveSpans.length +
+    histogram.negativeSpans.length +
+    histogram.positiveBuckets.length +
+    histogram.negativeBuckets.length +
+    histogram.customValues.length;
+  return Math.floor((176 + 8 * elements) / 16);
+}

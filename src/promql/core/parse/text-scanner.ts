@@ -1,0 +1,34 @@
+/** Reads a text from its start, by patterns, and says where it stopped. */
+import type { PromqlError } from "../engine-types.ts";
+import { Source } from "./source.ts";
+
+export class TextScanner {
+  readonly #source: Source;
+  at = 0;
+
+  constructor(text: string) {
+    this.#source = new Source(text);
+  }
+
+  get text(): string {
+    return this.#source.text;
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.text.length;
+  }
+
+  /** Takes what the pattern matches here; `undefined`: nothing. The pattern is sticky. */
+  take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.text)?.[0];
+    if (found !== undefined) this.at += found.length;
+    return found;
+  }
+
+  /** About this place, or another one. */
+  error(message: string, at: number = this.at): PromqlError {
+    const start = this.#source.byteAt(at);
+    return this.#source.error({ start, end: start + 1 }, message);
+  }
+}

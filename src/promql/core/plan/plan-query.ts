@@ -1,0 +1,42 @@
+/** A query's plan: the leaves that workers compute, and the tree that makes the answer of them. */
+import type { Expr, ValueType } from "../ast.ts";
+import {
+  type EngineOptions,
+  PromqlError,
+  type QueryParams,
+  type QueryPlan,
+} from "../engine-types.ts";
+import { ExecutablePlan } from "../eval/executable-plan.ts";
+import { typeOf } from "../parse/type-of.ts";
+import { isDivisible } from "./name-removal.ts";
+import { Planner } from "./planner.ts";
+import { rootScope } from "./scope.ts";
+
+/** Throws `PromqlError` where the expression cannot be asked so. */
+export function planQuery(expr: Expr, params: QueryParams, options: EngineOptions): QueryPlan {
+  const resultType = typeOf(expr);
+  if (!params.instant) checkRangeQuery(resultType);
+  const scope = rootScope(params.grid, params.span);
+  const planner = new Planner(expr, params, options);
+  const root = planner.root(expr, scope);
+  const { leaves, explanations } = planner.leaves.registry;
+  return new ExecutablePlan({
+    params,
+    options,
+    resultType,
+    grid: scope.grid,
+    leaves,
+    divisible: !options.delayedNameRemoval || isDivisible(expr),
+    explanations,
+    root,
+  });
+}
+
+function checkRangeQuery(type: ValueType): void {
+  if (type === "vector" || type === "scalar") return;
+  const name = type === "matrix" ? "range vector" : type;
+  throw new PromqlError(
+    "parse",
+    `invalid expression type "${name}" for range query, must be Scalar or instant Vector`,
+  );
+}

@@ -1,0 +1,72 @@
+/**
+ * The steps at which a part of a query is evaluated. A subquery, and what `@` fixes, has steps of its own.
+ *
+ *   S1  `grid` is a run of consecutive steps of `whole`, or both are empty.
+ *   S2  `whole` does not depend on how the query is cut into spans; whatever could notice the cut reads `whole`.
+ */
+import { tooManySamples } from "../eval/sample-budget.ts";
+import { type Grid, instantGrid, stepCount } from "../model.ts";
+
+export interface Scope {
+  /** All steps of the whole query. */
+  readonly whole: Grid;
+  /** Those that this plan computes. */
+  readonly grid: Grid;
+  /** The step is the one at which what is the same everywhere is evaluated. */
+  readonly once: boolean;
+}
+
+export function rootScope(whole: Grid, span: Grid | undefined): Scope {
+  return { whole, grid: trimEnd(span ?? whole), once: false };
+}
+
+/** One step, at which everything that is the same at every step is evaluated: the first of the whole query. */
+export function firstStepScope({ whole }: Scope): Scope {
+  const first = { startMs: whole.startMs, endMs: whole.startMs, stepMs: whole.stepMs };
+  return { whole: first, grid: first, once: true };
+}
+
+/** The step at which `@` has a subquery evaluated. */
+export function fixedScope(atMs: number): Scope {
+  const grid = instantGrid(atMs);
+  return { whole: grid, grid, once: false };
+}
+
+/** The order of a result means something only where there is one step. */
+export function isSingleStep({ whole }: Scope): boolean {
+  return whole.startMs === whole.endMs;
+}
+
+export interface SubqueryTimes {
+  readonly rangeMs: number;
+  readonly offsetMs: number;
+  readonly stepMs: number;
+}
+
+/** A subquery's steps are multiples of its step, so that they are the same ones whenever it is asked. */
+export function subqueryScope(parent: Scope, times: SubqueryTimes): Scope {
+  return {
+    whole: subqueryGrid(parent.whole, times),
+    grid: trimEnd(subqueryGrid(parent.grid, times)),
+    once: false,
+  };
+}
+
+function subqueryGrid(parent: Grid, { rangeMs, offsetMs, stepMs }: SubqueryTimes): Grid {
+  const afterMs = parent.startMs - offsetMs - rangeMs;
+  const startMs = Math.floor(afterMs / stepMs) * stepMs + stepMs;
+  const grid = { startMs, endMs: trimEnd(parent).endMs - offsetMs, stepMs };
+  if (stepCount(grid) > stepsMax) throw tooManySamples();
+  return grid;
+}
+
+/** Every series has columns of so many elements. A year in steps of four seconds is fewer. */
+const stepsMax = 10_000_000;
+
+/** The same steps, the end being the last of them. */
+export function trimEnd(grid: Grid): Grid {
+  const count = stepCount(grid);
+  if (count === 0) return grid;
+  const endMs = grid.startMs + (count - 1) * grid.stepMs;
+  return endMs === grid.endMs ? grid : { ...grid, endMs };
+}

@@ -1,0 +1,201 @@
+/**
+ * Whether a whole text matches, one table look-up per character. The states of the table are sets of instructions,
+ * made when they are first reached.
+ *
+ *   1  Characters that no instruction tells apart share a class; a state has one transition per class.
+ *   2  The table stays within `cellCountMax`: when it is full it is emptied, and made anew from there.
+ *   3  Only making states is counted as effort. The table of a sane pattern is soon complete.
+ *   4  Programs that look at the characters around a place (`\b`, `(?m)^`, `(?m)$`) are refused: `supports`.
+ */
+import { codePointMax, rangesContain } from "./char-ranges.ts";
+import type { Effort } from "./effort.ts";
+import type { Program } from "./program.ts";
+
+const cellCountMax = 1 << 18;
+const unknown = -1;
+/** The state that nothing leads out of. */
+const dead = 0;
+
+export class LazyAutomaton {
+  readonly #program: Program;
+  /** First code points of the classes, ascending. */
+  readonly #bounds: Int32Array;
+  readonly #asciiClasses = new Uint16Array(128);
+  readonly #classCount: number;
+  /** By state and class. */
+  #cells = new Int32Array(0);
+  #states: { readonly members: readonly number[]; readonly accepts: boolean }[] = [];
+  #stateByKey = new Map<string, number>();
+  /** Members of all states: what the table weighs besides its cells. */
+  #memberCount = 0;
+  #start: number;
+  readonly #reached: Uint32Array;
+  #round = 0;
+  readonly #effort: Effort;
+
+  static supports({ instructions }: Program): boolean {
+    return instructions.every(
+      (instruction) =>
+        instruction.op !== "assert" ||
+        instruction.what === "beginText" ||
+        instruction.what === "endText",
+    );
+  }
+
+  constructor(program: Program, effort: Effort) {
+    this.#program = program;
+    this.#effort = effort;
+    this.#bounds = classBounds(program);
+    this.#classCount = this.#bounds.length;
+    for (let code = 0; code < 128; code += 1) this.#asciiClasses[code] = this.#search(code);
+    this.#reached = new Uint32Array(program.instructions.length);
+    this.#start = this.#reset();
+  }
+
+  /** The text is not empty. A long function, because it runs for every value of a label. */
+  test(text: string): boolean {
+    const classCount = this.#classCount;
+    const asciiClasses = this.#asciiClasses;
+    let state = this.#start;
+    for (let at = 0; at < text.length; at += 1) {
+      let code = text.charCodeAt(at);
+      let charClass: number;
+      if (code < 128) charClass = asciiClasses[code] as number;
+      else {
+        code = text.codePointAt(at) as number;
+        if (code > 0xffff) at += 1;
+        charClass = this.#search(code);
+      }
+      let next = this.#cells[state * classCount + charClass] as number;
+      if (next === unknown) next = this.#advance(state, charClass);
+      if (next === dead) return false;
+      state = next;
+    }
+    return this.#states[state]?.accepts ?? false;
+  }
+
+  /** Empties the table and gives the state in which a text begins. */
+  #reset(): number {
+    this.#cells = new Int32Array(64 * this.#classCount).fill(unknown);
+    this.#states = [];
+    this.#stateByKey = new Map();
+    this.#memberCount = 0;
+    this.#intern([]);
+    this.#round += 1;
+    const members: number[] = [];
+    this.#follow(this.#program.start, true, false, members);
+    this.#start = this.#intern(members);
+    return this.#start;
+  }
+
+  #advance(state: number, charClass: number): number {
+    const { instructions } = this.#program;
+    const code = this.#bounds[charClass] as number;
+    const members: number[] = [];
+    this.#round += 1;
+    for (const member of this.#states[state]?.members ?? []) {
+      const instruction = instructions[member];
+      if (instruction?.op === "set" && rangesContain(instruction.ranges, code)) {
+        this.#follow(instruction.next, false, false, members);
+      }
+    }
+    // Sorting and naming the state costs several times what following did.
+    this.#effort.spend(4 * members.length, 1);
+    const isFull =
+      this.#states.length * this.#classCount + this.#memberCount + members.length > cellCountMax;
+    if (!isFull || this.#states.length < 3) {
+      const next = this.#intern(members);
+      this.#cells[state * this.#classCount + charClass] = next;
+      return next;
+    }
+    // The state we come from is gone with the table, so this transition is not kept.
+    this.#reset();
+    return this.#intern(members);
+  }
+
+  #intern(members: number[]): number {
+    members.sort((a, b) => a - b);
+    const key = members.join();
+    const existing = this.#stateByKey.get(key);
+    if (existing !== undefined) return existing;
+    const state = this.#states.length;
+    this.#states.push({ members, accepts: this.#acceptsAtEnd(members) });
+    this.#stateByKey.set(key, state);
+    this.#memberCount += members.length;
+    const cellCount = (state + 1) * this.#classCount;
+    if (cellCount > this.#cells.length) {
+      const larger = new Int32Array(2 * cellCount).fill(unknown);
+      larger.set(this.#cells);
+      this.#cells = larger;
+    }
+    return state;
+  }
+
+  #acceptsAtEnd(members: readonly number[]): boolean {
+    const { instructions } = this.#program;
+    this.#round += 1;
+    return members.some((member) => {
+      const instruction = instructions[member];
+      if (instruction?.op !== "assert") return false;
+      return this.#follow(instruction.next, false, true, []);
+    });
+  }
+
+  /**
+   * Adds what waits for a character, or for the end of the text, to `members`. Whether it leads to the match, which
+   * only stands behind the end.
+   */
+  #follow(from: number, atBegin: boolean, atEnd: boolean, members: number[]): boolean {
+    const { instructions } = this.#program;
+    const pending = [from];
+    let doesMatch = false;
+    for (let index = pending.pop(); index !== undefined; index = pending.pop()) {
+      if (this.#reached[index] === this.#round) continue;
+      this.#reached[index] = this.#round;
+      const instruction = instructions[index];
+      switch (instruction?.op) {
+        case "match":
+          doesMatch = true;
+          break;
+        case "set":
+          members.push(index);
+          break;
+        case "split":
+          pending.push(instruction.other, instruction.next);
+          break;
+        case "save":
+          pending.push(instruction.next);
+          break;
+        case "assert":
+          if (instruction.what === "beginText" ? atBegin : atEnd) pending.push(instruction.next);
+          else if (instruction.what === "endText") members.push(index);
+          break;
+      }
+    }
+    return doesMatch;
+  }
+
+  #search(code: number): number {
+    const bounds = this.#bounds;
+    let low = 0;
+    let high = bounds.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((bounds[middle] as number) <= code) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}
+
+function classBounds({ instructions }: Program): Int32Array {
+  const bounds = new Set([0]);
+  for (const instruction of instructions) {
+    if (instruction.op !== "set") continue;
+    for (const [index, code] of instruction.ranges.entries()) {
+      bounds.add(index % 2 === 0 ? code : code + 1);
+    }
+  }
+  bounds.delete(codePointMax + 1);
+  return Int32Array.from(bounds).sort();
+}

@@ -1,0 +1,52 @@
+/**
+ * The whole path without anything that can fail: parse, plan, every leaf on every shard, merge, evaluate. What the real
+ * path answers must equal this.
+ */
+import type { EngineOptions, QueryParams, QueryResult } from "../engine-types.ts";
+import { evaluatePlan } from "../eval/evaluate-plan.ts";
+import { mergeLeafResults } from "../eval/merge-leaf-results.ts";
+import { compareLabels } from "../labels.ts";
+import { executeLeaf } from "../leaf/execute-leaf.ts";
+import { compileMatchers } from "../leaf/matchers.ts";
+import type { BaseExpr, LeafResult } from "../leaf.ts";
+import type { RawSeries } from "../model.ts";
+import { parseExpr } from "../parse/parse-expr.ts";
+import { planQuery } from "../plan/plan-query.ts";
+
+/** Each series of `series` once, in any order. Throws `PromqlError`. */
+export function evaluateInMemory(
+  text: string,
+  params: QueryParams,
+  options: EngineOptions,
+  series: readonly RawSeries[],
+  shardCount = 1,
+): QueryResult {
+  const plan = planQuery(parseExpr(text), params, options);
+  const sorted = [...series].sort((a, b) => compareLabels(a.labels, b.labels));
+  const results = plan.leaves.map((leaf) => runLeaf(leaf, sorted, options, shardCount));
+  return evaluatePlan(plan, results);
+}
+
+function runLeaf(
+  leaf: BaseExpr,
+  sorted: readonly RawSeries[],
+  { samplesMax }: EngineOptions,
+  shardCount: number,
+): LeafResult {
+  const matches = compileMatchers(leaf.matchers);
+  const shards: RawSeries[][] = Array.from({ length: shardCount }, () => []);
+  for (const one of sorted) {
+    if (matches(one.labels)) shards[shardOf(one.labels.key, shardCount)]?.push(one);
+  }
+  const results = shards.map((shard) => executeLeaf(leaf, shard, { samplesMax }));
+  return mergeLeafResults(leaf, results);
+}
+
+/** FNV-1a: any hash of the labels serves. */
+function shardOf(key: string, shardCount: number): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < key.length; index += 1) {
+    hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
+  }
+  return (hash >>> 0) % shardCount;
+}

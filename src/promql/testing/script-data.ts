@@ -1,0 +1,86 @@
+/**
+ * What a script has loaded since the last `clear`, as columns.
+ *
+ *   1  A series' samples are in the order of time. A second load adds to the first; of two samples for one time the
+ *      first counts.
+ *   2  Histograms have the hints that they would have in a TSDB (`stored-hints.ts`).
+ */
+import type { FloatHistogram, Labels, RawSeries, SampleColumns } from "../core/index.ts";
+import { customBucketSeries } from "./classic-histograms.ts";
+import type { LoadCommand, ScriptSeries } from "./script.ts";
+import { storedHint } from "./stored-hints.ts";
+
+interface Sample {
+  readonly ts: number;
+  readonly value: number;
+  readonly stale: boolean;
+  readonly histogram: FloatHistogram | undefined;
+  readonly startTs: number;
+}
+
+export class ScriptData {
+  readonly #series = new Map<string, { readonly labels: Labels; readonly samples: Sample[] }>();
+
+  clear(): void {
+    this.#series.clear();
+  }
+
+  /** What the load adds. */
+  load(command: LoadCommand): RawSeries[] {
+    const derived = command.withCustomBuckets ? customBucketSeries(command.series) : [];
+    // Of a series that one load describes twice, the last description counts.
+    const described = new Map(command.series.map((series) => [series.labels.key, series]));
+    return [...described.values(), ...derived].map((series) => this.#add(series, command.stepMs));
+  }
+
+  /** Everything. */
+  all(): RawSeries[] {
+    return [...this.#series.values()].map(({ labels, samples }) => ({
+      labels,
+      samples: toColumns(samples),
+    }));
+  }
+
+  #add({ labels, values, startOffsetsMs }: ScriptSeries, stepMs: number): RawSeries {
+    const kept = this.#series.get(labels.key) ?? { labels, samples: [] };
+    this.#series.set(labels.key, kept);
+    const added: Sample[] = [];
+    for (const [index, value] of values.entries()) {
+      const ts = index * stepMs;
+      const last = kept.samples.at(-1);
+      if (value.kind === "absent" || (last !== undefined && last.ts >= ts)) continue;
+      const startOffsetMs = startOffsetsMs?.[index];
+      const histogram = value.kind === "histogram" ? value.histogram : undefined;
+      const sample = {
+        ts,
+        value: value.kind === "float" ? value.value : 0,
+        stale: value.kind === "stale",
+        histogram: histogram && {
+          ...histogram,
+          counterResetHint: storedHint(histogram, last?.histogram),
+        },
+        startTs: startOffsetMs === undefined ? 0 : ts + startOffsetMs,
+      };
+      kept.samples.push(sample);
+      added.push(sample);
+    }
+    return { labels, samples: toColumns(added) };
+  }
+}
+
+function toColumns(samples: readonly Sample[]): SampleColumns {
+  return {
+    count: samples.length,
+    ts: Float64Array.from(samples, ({ ts }) => ts),
+    values: Float64Array.from(samples, ({ value }) => value),
+    stale: samples.some(({ stale }) => stale)
+      ? Uint8Array.from(samples, ({ stale }) => Number(stale))
+      : undefined,
+    histograms: samples.some(({ histogram }) => histogram !== undefined)
+      ? samples.map(({ histogram }) => histogram)
+      : undefined,
+    startTs: samples.some(({ startTs }) => startTs !== 0)
+      ? Float64Array.from(samples, ({ startTs }) => startTs)
+      : undefined,
+  };
+}
