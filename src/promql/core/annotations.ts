@@ -7,9 +7,10 @@
  * there is monotonic, hence a maximum of rounded figures is the rounded maximum.
  */
 import { formatUtc } from "./civil-time.ts";
-import { formatGeneral, formatRounded, quote } from "./go-format.ts";
+import { formatGeneral, formatRounded } from "./go-format.ts";
 import { compareText } from "./labels.ts";
 import type { Annotation, AnnotationSink, CallPlace } from "./model.ts";
+import { quoteText } from "./print/quote.ts";
 
 export interface Note {
   readonly level: Annotation["level"];
@@ -38,12 +39,14 @@ export function invalidRatio(ratio: number, cappedTo: number): Note {
 /** `label` is the value of `le`. */
 export function badBucketLabel(metricName: string, label: string): Note {
   return warning(
-    `bucket label "le" is missing or has a malformed value of ${quote(label)}${forMetricName(metricName)}`,
+    `bucket label "le" is missing or has a malformed value of ${quoteText(label)}${forMetricName(metricName)}`,
   );
 }
 
 export function mixedFloatsHistograms(metricName: string): Note {
-  return warning(`encountered a mix of histograms and floats for metric name ${quote(metricName)}`);
+  return warning(
+    `encountered a mix of histograms and floats for metric name ${quoteText(metricName)}`,
+  );
 }
 
 export function mixedFloatsHistogramsInAggregation(): Note {
@@ -57,16 +60,16 @@ export function mixedClassicNativeHistograms(metricName: string): Note {
 }
 
 export function nativeHistogramNotCounter(metricName: string): Note {
-  return warning(`this native histogram metric is not a counter: ${quote(metricName)}`);
+  return warning(`this native histogram metric is not a counter: ${quoteText(metricName)}`);
 }
 
 export function nativeHistogramNotGauge(metricName: string): Note {
-  return warning(`this native histogram metric is not a gauge: ${quote(metricName)}`);
+  return warning(`this native histogram metric is not a gauge: ${quoteText(metricName)}`);
 }
 
 export function mixedExponentialCustomHistograms(metricName: string): Note {
   return warning(
-    `vector contains a mix of histograms with exponential and custom buckets schemas for metric name ${quote(metricName)}`,
+    `vector contains a mix of histograms with exponential and custom buckets schemas for metric name ${quoteText(metricName)}`,
   );
 }
 
@@ -88,20 +91,22 @@ const overlapPrefix = "sample has start time that overlaps with previous sample 
 
 /** Each further one with the same name adds to the occurrences. */
 export function startTimeOverlap(metricName: string, occurrences = 1): Note {
-  return warning(withOccurrences(`${overlapPrefix} for metric ${quote(metricName)}`, occurrences));
+  return warning(
+    withOccurrences(`${overlapPrefix} for metric ${quoteText(metricName)}`, occurrences),
+  );
 }
 
 // Infos.
 
 export function possibleNonCounter(metricName: string): Note {
   return info(
-    `metric might not be a counter, name does not end in _total/_sum/_count/_bucket: ${quote(metricName)}`,
+    `metric might not be a counter, name does not end in _total/_sum/_count/_bucket: ${quoteText(metricName)}`,
   );
 }
 
 export function possibleNonCounterLabel(metricName: string, typeLabel: string): Note {
   return info(
-    `metric might not be a counter, __type__ label is not set to "counter" or "histogram", got ${quote(typeLabel)}: ${quote(metricName)}`,
+    `metric might not be a counter, __type__ label is not set to "counter" or "histogram", got ${quoteText(typeLabel)}: ${quoteText(metricName)}`,
   );
 }
 
@@ -111,7 +116,7 @@ export function incompatibleTypesInBinaryOperation(
   right: SampleType,
 ): Note {
   return info(
-    `incompatible sample types encountered for binary operator ${quote(operator)}: ${left} ${operator} ${right}`,
+    `incompatible sample types encountered for binary operator ${quoteText(operator)}: ${left} ${operator} ${right}`,
   );
 }
 
@@ -121,7 +126,7 @@ export function histogramIgnoredInAggregation(aggregation: string): Note {
 
 export function histogramIgnoredInMixedRange(metricName: string): Note {
   return info(
-    `ignored histograms in a range containing both floats and histograms for metric name ${quote(metricName)}`,
+    `ignored histograms in a range containing both floats and histograms for metric name ${quoteText(metricName)}`,
   );
 }
 
@@ -182,7 +187,7 @@ function info(message: string): Note {
 }
 
 function forMetricName(metricName: string): string {
-  return metricName === "" ? "" : ` for metric name ${quote(metricName)}`;
+  return metricName === "" ? "" : ` for metric name ${quoteText(metricName)}`;
 }
 
 // Merging.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatGeneral, formatRounded, quote } from "./go-format.ts";
+import { formatGeneral, formatRounded } from "./go-format.ts";
 
 const general: [number, string][] = [
   [0, "0"],
@@ -41,16 +41,4 @@ const rounded: [number, string][] = [
 ];
 for (const [value, want] of rounded) {
   test(`%.2g of ${value}: ${want}`, () => assert.equal(formatRounded(value, 2), want));
-}
-
-const quoted: [string, string][] = [
-  ["plain_name", '"plain_name"'],
-  ['a"b\\c', '"a\\"b\\\\c"'],
-  ["tab\tnew\nbell\u0007", '"tab\\tnew\\nbell\\a"'],
-  ["\u0000\u007f", '"\\x00\\x7f"'],
-  ["é 😀", '"é 😀"'],
-  ["\u200b\u{e0001}", '"\\u200b\\U000e0001"'],
-];
-for (const [text, want] of quoted) {
-  test(`%q makes ${want}`, () => assert.equal(quote(text), want));
 }

@@ -1,4 +1,4 @@
-/** Text as Go's `fmt` prints it, because messages and the text of histograms are compared with Prometheus's. */
+/** Numbers as Go's `fmt` prints them, because messages and the text of histograms are compared with Prometheus's. */
 
 /** `%g`: the shortest digits that mean the same number; an exponent where it is below -4 or at least 6. */
 export function formatGeneral(value: number): string {
@@ -37,31 +37,4 @@ function formatDigits(value: number, scientific: string, exponentMax: number): s
   const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, "0");
   const fraction = digits.slice(exponent + 1);
   return fraction === "" ? sign + whole : `${sign}${whole}.${fraction}`;
-}
-
-const shortEscapes: Readonly<Record<string, string>> = {
-  "\x07": "\\a",
-  "\b": "\\b",
-  "\f": "\\f",
-  "\n": "\\n",
-  "\r": "\\r",
-  "\t": "\\t",
-  "\v": "\\v",
-  "\\": "\\\\",
-  '"': '\\"',
-};
-
-/** `%q`: in double quotes, with escapes for what cannot be printed. */
-export function quote(text: string): string {
-  const escaped = text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escapeCharacter);
-  return `"${escaped}"`;
-}
-
-function escapeCharacter(character: string): string {
-  const short = shortEscapes[character];
-  if (short !== undefined) return short;
-  const code = character.codePointAt(0) ?? 0;
-  if (code < 0x80) return `\\x${code.toString(16).padStart(2, "0")}`;
-  if (code < 0x10000) return `\\u${code.toString(16).padStart(4, "0")}`;
-  return `\\U${code.toString(16).padStart(8, "0")}`;
 }

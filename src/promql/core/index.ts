@@ -34,6 +34,7 @@ export {
   type FloatHistogram,
   type Span,
 } from "./histogram/float-histogram.ts";
+export { reduceResolution } from "./histogram/scale.ts";
 export { compareLabels, compareText, Labels, metricNameLabel } from "./labels.ts";
 export { executeLeaf, type LeafLimits } from "./leaf/execute-leaf.ts";
 export { type LeafTimeRange, leafTimeRange } from "./leaf/leaf-time-range.ts";

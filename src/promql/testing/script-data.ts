@@ -33,14 +33,6 @@ export class ScriptData {
     return [...described.values(), ...derived].map((series) => this.#add(series, command.stepMs));
   }
 
-  /** Everything. */
-  all(): RawSeries[] {
-    return [...this.#series.values()].map(({ labels, samples }) => ({
-      labels,
-      samples: toColumns(samples),
-    }));
-  }
-
   #add({ labels, values, startOffsetsMs }: ScriptSeries, stepMs: number): RawSeries {
     const kept = this.#series.get(labels.key) ?? { labels, samples: [] };
     this.#series.set(labels.key, kept);

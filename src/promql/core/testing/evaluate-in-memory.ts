@@ -5,7 +5,7 @@
 import type { EngineOptions, QueryParams, QueryResult } from "../engine-types.ts";
 import { evaluatePlan } from "../eval/evaluate-plan.ts";
 import { mergeLeafResults } from "../eval/merge-leaf-results.ts";
-import { compareLabels } from "../labels.ts";
+import { compareLabels, type Labels } from "../labels.ts";
 import { executeLeaf } from "../leaf/execute-leaf.ts";
 import { compileMatchers } from "../leaf/matchers.ts";
 import type { BaseExpr, LeafResult } from "../leaf.ts";
@@ -13,17 +13,21 @@ import type { RawSeries } from "../model.ts";
 import { parseExpr } from "../parse/parse-expr.ts";
 import { planQuery } from "../plan/plan-query.ts";
 
-/** Each series of `series` once, in any order. Throws `PromqlError`. */
+/**
+ * Each series of `series` once, in any order. Throws `PromqlError`. Which series share a shard decides in which order they are
+ * added up, and so the last bit of some averages: `shardOf` is for who compares to the bit.
+ */
 export function evaluateInMemory(
   text: string,
   params: QueryParams,
   options: EngineOptions,
   series: readonly RawSeries[],
   shardCount = 1,
+  shardOf: (labels: Labels, shardCount: number) => number = hashShardOf,
 ): QueryResult {
   const plan = planQuery(parseExpr(text), params, options);
   const sorted = [...series].sort((a, b) => compareLabels(a.labels, b.labels));
-  const results = plan.leaves.map((leaf) => runLeaf(leaf, sorted, options, shardCount));
+  const results = plan.leaves.map((leaf) => runLeaf(leaf, sorted, options, shardCount, shardOf));
   return evaluatePlan(plan, results);
 }
 
@@ -32,18 +36,19 @@ function runLeaf(
   sorted: readonly RawSeries[],
   { samplesMax }: EngineOptions,
   shardCount: number,
+  shardOf: (labels: Labels, shardCount: number) => number,
 ): LeafResult {
   const matches = compileMatchers(leaf.matchers);
   const shards: RawSeries[][] = Array.from({ length: shardCount }, () => []);
   for (const one of sorted) {
-    if (matches(one.labels)) shards[shardOf(one.labels.key, shardCount)]?.push(one);
+    if (matches(one.labels)) shards[shardOf(one.labels, shardCount)]?.push(one);
   }
   const results = shards.map((shard) => executeLeaf(leaf, shard, { samplesMax }));
   return mergeLeafResults(leaf, results);
 }
 
 /** FNV-1a: any hash of the labels serves. */
-function shardOf(key: string, shardCount: number): number {
+function hashShardOf({ key }: Labels, shardCount: number): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < key.length; index += 1) {
     hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
