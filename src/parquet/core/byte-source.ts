@@ -1,0 +1,50 @@
+/** Reads bytes in order. Every read beyond the end is a corrupt file, never `undefined`. */
+import { corrupt } from "./parquet-error.ts";
+
+export class ByteSource {
+  readonly bytes: Uint8Array;
+  position = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  get left(): number {
+    return this.bytes.length - this.position;
+  }
+
+  byte(): number {
+    const value = this.bytes[this.position];
+    if (value === undefined) throw corrupt("it ends in the middle of something");
+    this.position += 1;
+    return value;
+  }
+
+  take(count: number): Uint8Array {
+    if (count > this.left) throw corrupt("something is longer than the rest of the file");
+    const taken = this.bytes.subarray(this.position, this.position + count);
+    this.position += count;
+    return taken;
+  }
+
+  /** Unsigned LEB128 that fits a safe integer. */
+  varint(): number {
+    let value = 0;
+    let scale = 1;
+    for (let index = 0; index < 10; index += 1) {
+      const byte = this.byte();
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) {
+        if (!Number.isSafeInteger(value)) break;
+        return value;
+      }
+      scale *= 0x80;
+    }
+    throw corrupt("a number is too large");
+  }
+
+  zigzag(): number {
+    const value = this.varint();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  }
+}

@@ -1,0 +1,23 @@
+/** Parquet's numbers for what this codec knows. */
+import type { ColumnType, Encoding } from "./parquet-types.ts";
+
+export const magic: Uint8Array = Uint8Array.of(0x50, 0x41, 0x52, 0x31); // PAR1
+
+export const physicalTypes: Readonly<Record<ColumnType, number>> = {
+  boolean: 0,
+  int32: 1,
+  int64: 2,
+  bigint64: 2,
+  double: 5,
+  text: 6,
+  bytes: 6,
+};
+
+export const encodings: Readonly<Record<Encoding, number>> = { plain: 0, delta: 5, split: 9 };
+/** What levels would be encoded with, if there were any. */
+export const rleEncoding = 3;
+export const codecs = { none: 0, zstd: 6 } as const;
+export const dataPage = 0;
+export const required = 0;
+/** The converted type of texts, for readers that do not know logical types. */
+export const utf8Converted = 0;

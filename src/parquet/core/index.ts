@@ -1,0 +1,23 @@
+/** Parquet, as far as Capstan's own files need it. Pure. */
+export {
+  type ChunkInfo,
+  type ColumnSpec,
+  type ColumnType,
+  type ColumnValues,
+  type ParquetFooter,
+  type ParquetRuntime,
+  type RowGroupInfo,
+  type RowGroupValues,
+  rowsPerGroupMax,
+} from "./parquet-types.ts";
+export {
+  ChunkReader,
+  chunkBytes,
+  columnIndex,
+  constantOf,
+  locateFooter,
+  parseFooter,
+  readFooter,
+  trailerBytes,
+} from "./read-parquet.ts";
+export { ParquetEncoder, type ParquetWriterOptions, writeParquet } from "./write-parquet.ts";

@@ -1,0 +1,98 @@
+/** Least and greatest of a page, as numbers for our reader and as the bytes that Parquet wants. */
+import type { ColumnSpec, ColumnStatistics, ColumnValues } from "./parquet-types.ts";
+
+export interface PageStatistics extends ColumnStatistics {
+  readonly minBytes: Uint8Array | undefined;
+  readonly maxBytes: Uint8Array | undefined;
+}
+
+const none: PageStatistics = {
+  min: undefined,
+  max: undefined,
+  minBytes: undefined,
+  maxBytes: undefined,
+};
+/** A longer text is no use to a reader that prunes by it. */
+const textBytesMax = 128;
+
+export function statisticsOf(spec: ColumnSpec, values: ColumnValues): PageStatistics {
+  if (values.length === 0) return none;
+  if (values instanceof BigInt64Array) return bigintStatistics(values);
+  if (
+    values instanceof Float64Array ||
+    values instanceof Int32Array ||
+    values instanceof Uint8Array
+  )
+    return numberStatistics(spec, values);
+  return none;
+}
+
+function numberStatistics(
+  spec: ColumnSpec,
+  values: Float64Array | Int32Array | Uint8Array,
+): PageStatistics {
+  let min = values[0] as number;
+  let max = min;
+  let sum = 0; // NaN as soon as one value is.
+  for (let index = 0; index < values.length; index += 1) {
+    const value = values[index] as number;
+    if (value < min) min = value;
+    if (value > max) max = value;
+    sum += value * 0;
+  }
+  // With a NaN (or an infinity, which is no loss) among the doubles there is no order to rely on.
+  if (spec.type === "double" && sum !== 0) return none;
+  // Readers must take a least zero for -0 and a greatest for +0, since the two compare as equal.
+  if (spec.type === "double" && min === 0) min = -0;
+  if (spec.type === "double" && max === 0) max = 0;
+  return { min, max, minBytes: numberBytes(spec, min), maxBytes: numberBytes(spec, max) };
+}
+
+function bigintStatistics(values: BigInt64Array): PageStatistics {
+  let min = values[0] as bigint;
+  let max = min;
+  for (const value of values) {
+    if (value < min) min = value;
+    if (value > max) max = value;
+  }
+  const bytes = (value: bigint): Uint8Array => new Uint8Array(BigInt64Array.of(value).buffer);
+  return { min, max, minBytes: bytes(min), maxBytes: bytes(max) };
+}
+
+function numberBytes(spec: ColumnSpec, value: number): Uint8Array {
+  switch (spec.type) {
+    case "boolean":
+      return Uint8Array.of(value === 0 ? 0 : 1);
+    case "int32":
+      return new Uint8Array(Int32Array.of(value).buffer);
+    case "double":
+      return new Uint8Array(Float64Array.of(value).buffer);
+    default:
+      return new Uint8Array(BigInt64Array.of(BigInt(value)).buffer);
+  }
+}
+
+/** Of texts and byte strings, in the order of their bytes. `encoded` has a length before each. */
+export function textStatistics(encoded: Uint8Array): PageStatistics {
+  const view = new DataView(encoded.buffer, encoded.byteOffset, encoded.byteLength);
+  let min: Uint8Array | undefined;
+  let max: Uint8Array | undefined;
+  for (let at = 0; at < encoded.length; ) {
+    const length = view.getUint32(at, true);
+    if (length > textBytesMax) return none;
+    const value = encoded.subarray(at + 4, at + 4 + length);
+    if (min === undefined || compareBytes(value, min) < 0) min = value;
+    if (max === undefined || compareBytes(value, max) > 0) max = value;
+    at += 4 + length;
+  }
+  return { ...none, minBytes: min, maxBytes: max };
+}
+
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const shared = Math.min(a.length, b.length);
+  for (let index = 0; index < shared; index += 1) {
+    const order = (a[index] as number) - (b[index] as number);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}
