@@ -22,6 +22,10 @@ const knownTables = [
   "catalog_changes",
   "catalog_revision",
   "coordinator_leases",
+  "maintenance_claims",
+  "metric_catalog",
+  "metric_segments",
+  "metrics_head",
   "schema_version",
   "worker_states",
   "workers",
@@ -49,6 +53,10 @@ export function returnDatabase(database: WorldDatabase): void {
     DELETE FROM workers;
     DELETE FROM coordinator_leases;
     DELETE FROM catalog_changes;
+    DELETE FROM metric_segments;
+    DELETE FROM metrics_head;
+    DELETE FROM maintenance_claims;
+    UPDATE metric_catalog SET version = 0, next_seq = 1;
     UPDATE catalog_revision SET revision = 0, trimmed_revision = 0;
   `);
   spares.push(database);

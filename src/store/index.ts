@@ -3,6 +3,7 @@ export {
   type CatalogTx,
   isWatchedTable,
   type LeaseGrant,
+  type MetricSegmentsTable,
   parseWatchSelect,
   type Store,
   type Tx,

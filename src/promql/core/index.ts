@@ -35,6 +35,7 @@ export {
   type Span,
 } from "./histogram/float-histogram.ts";
 export { reduceResolution } from "./histogram/scale.ts";
+export { histogramFault } from "./histogram/validate.ts";
 export { compareLabels, compareText, Labels, metricNameLabel } from "./labels.ts";
 export { executeLeaf, type LeafLimits } from "./leaf/execute-leaf.ts";
 export { type LeafTimeRange, leafTimeRange } from "./leaf/leaf-time-range.ts";

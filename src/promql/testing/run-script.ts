@@ -62,7 +62,12 @@ export async function runScript(
       continue;
     }
     await runPending();
-    if (command.kind === "clear") {
+    if (command.kind === "broken") {
+      const { line, text: query, error } = command;
+      // A load that was not understood leaves everything after it without its data.
+      if (query.startsWith("eval")) outcomes.push({ script, line, query, failure: error.message });
+      else loadFailure = error.message;
+    } else if (command.kind === "clear") {
       data.clear();
       loadFailure = undefined;
       await engine.clear(lastSampleMs(commands.slice(index + 1)));

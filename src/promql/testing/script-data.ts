@@ -1,11 +1,11 @@
 /**
- * What a script has loaded since the last `clear`, as columns.
+ * Loads of a script as columns, each as what it adds to those since the last `clear`.
  *
  *   1  A series' samples are in the order of time. A second load adds to the first; of two samples for one time the
  *      first counts.
  *   2  Histograms have the hints that they would have in a TSDB (`stored-hints.ts`).
  */
-import type { FloatHistogram, Labels, RawSeries, SampleColumns } from "../core/index.ts";
+import type { FloatHistogram, RawSeries, SampleColumns } from "../core/index.ts";
 import { customBucketSeries } from "./classic-histograms.ts";
 import type { LoadCommand, ScriptSeries } from "./script.ts";
 import { storedHint } from "./stored-hints.ts";
@@ -19,10 +19,11 @@ interface Sample {
 }
 
 export class ScriptData {
-  readonly #series = new Map<string, { readonly labels: Labels; readonly samples: Sample[] }>();
+  /** Of each series, by the key of its labels. */
+  readonly #last = new Map<string, Sample>();
 
   clear(): void {
-    this.#series.clear();
+    this.#last.clear();
   }
 
   /** What the load adds. */
@@ -34,16 +35,14 @@ export class ScriptData {
   }
 
   #add({ labels, values, startOffsetsMs }: ScriptSeries, stepMs: number): RawSeries {
-    const kept = this.#series.get(labels.key) ?? { labels, samples: [] };
-    this.#series.set(labels.key, kept);
     const added: Sample[] = [];
+    let last = this.#last.get(labels.key);
     for (const [index, value] of values.entries()) {
       const ts = index * stepMs;
-      const last = kept.samples.at(-1);
       if (value.kind === "absent" || (last !== undefined && last.ts >= ts)) continue;
       const startOffsetMs = startOffsetsMs?.[index];
       const histogram = value.kind === "histogram" ? value.histogram : undefined;
-      const sample = {
+      last = {
         ts,
         value: value.kind === "float" ? value.value : 0,
         stale: value.kind === "stale",
@@ -53,9 +52,9 @@ export class ScriptData {
         },
         startTs: startOffsetMs === undefined ? 0 : ts + startOffsetMs,
       };
-      kept.samples.push(sample);
-      added.push(sample);
+      added.push(last);
     }
+    if (last !== undefined) this.#last.set(labels.key, last);
     return { labels, samples: toColumns(added) };
   }
 }

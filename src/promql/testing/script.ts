@@ -7,8 +7,8 @@
  *   eval instant at 10m EXPR                then what is expected, until an empty line
  *   eval range from 0 to 10m step 1m EXPR
  *
- * A script that cannot be read is our mistake or its author's: `ScriptError` names the line. An expression that does not
- * parse is no such mistake: it is a query like any other, and `expect fail` may expect it.
+ * What cannot be read is a `BrokenCommand`, so that the rest of a script still counts; an expression that does not parse
+ * is none of these: it is a query like any other, and `expect fail` may expect it.
  */
 import {
   type DescribedValue,
@@ -70,10 +70,19 @@ export interface EvalCommand {
     | { readonly kind: "string"; readonly text: string };
 }
 
+/** Its error names the line. */
+export interface BrokenCommand {
+  readonly kind: "broken";
+  readonly line: number;
+  readonly text: string;
+  readonly error: ScriptError;
+}
+
 export type ScriptCommand =
   | { readonly kind: "clear"; readonly line: number }
   | LoadCommand
-  | EvalCommand;
+  | EvalCommand
+  | BrokenCommand;
 
 const loadLine = /^load(_with_nhcb)?\s+(.+)$/;
 const instantLine = /^eval(?:_(fail|warn|ordered|info))?\s+instant\s+(?:at\s+(.+?))?\s+(.+)$/;
@@ -91,13 +100,24 @@ export function parseScript(text: string): ScriptCommand[] {
   const commands: ScriptCommand[] = [];
   for (let line = reader.next(); line !== undefined; line = reader.next()) {
     if (line === "") continue;
-    const word = (line.split(/[\t ]+/, 1)[0] as string).toLowerCase();
-    if (word === "clear") commands.push({ kind: "clear", line: reader.lineNumber });
-    else if (word.startsWith("load")) commands.push(parseLoad(line, reader));
-    else if (word.startsWith("eval")) commands.push(parseEval(line, reader));
-    else throw new ScriptError(reader.lineNumber, `invalid command "${line}"`);
+    const { lineNumber } = reader;
+    try {
+      commands.push(parseCommand(line, reader));
+    } catch (error) {
+      if (!(error instanceof ScriptError)) throw error;
+      commands.push({ kind: "broken", line: lineNumber, text: line, error });
+      while (reader.nextOfCommand() !== undefined);
+    }
   }
   return commands;
+}
+
+function parseCommand(line: string, reader: LineReader): ScriptCommand {
+  const word = (line.split(/[\t ]+/, 1)[0] as string).toLowerCase();
+  if (word === "clear") return { kind: "clear", line: reader.lineNumber };
+  if (word.startsWith("load")) return parseLoad(line, reader);
+  if (word.startsWith("eval")) return parseEval(line, reader);
+  throw new ScriptError(reader.lineNumber, `invalid command "${line}"`);
 }
 
 /** Lines in order; what belongs to one command ends before an empty line. */
@@ -231,7 +251,7 @@ function readExpectation(line: string, lineNumber: number, draft: EvalDraft): bo
   const legacy = /^expected_fail_(message|regexp)\s+(.+)$/.exec(line);
   if (draft.fail !== undefined && legacy !== null) {
     const kind = legacy[1] === "message" ? "msg" : "regex";
-    draft.fail = parseTextExpectation(kind, legacy[2] as string);
+    draft.fail = parseTextExpectation(kind, legacy[2] as string, lineNumber);
     return false;
   }
   const rangeVector = rangeVectorLine.exec(line);
@@ -260,7 +280,7 @@ function readExpectation(line: string, lineNumber: number, draft: EvalDraft): bo
 function readExpect(line: string, lineNumber: number, draft: EvalDraft): void {
   const found = expectLine.exec(line);
   if (found === null) throw new ScriptError(lineNumber, `invalid expect statement "${line}"`);
-  const expectation = parseTextExpectation(found[2], found[3] ?? "");
+  const expectation = parseTextExpectation(found[2], found[3] ?? "", lineNumber);
   switch (found[1]) {
     case "fail":
       draft.fail = expectation;
@@ -282,9 +302,13 @@ function readExpect(line: string, lineNumber: number, draft: EvalDraft): void {
   }
 }
 
-function parseTextExpectation(kind: string | undefined, text: string): TextExpectation {
+function parseTextExpectation(
+  kind: string | undefined,
+  text: string,
+  lineNumber: number,
+): TextExpectation {
   if (kind === "msg") return { kind: "message", text: text.trim() };
-  if (kind === "regex") return { kind: "pattern", pattern: new RegExp(text.trim()) };
+  if (kind === "regex") return { kind: "pattern", pattern: parsePattern(text.trim(), lineNumber) };
   return { kind: "any" };
 }
 
@@ -317,5 +341,13 @@ function parsed<T>(lineNumber: number, parse: () => T): T {
   } catch (error) {
     if (!(error instanceof PromqlError)) throw error;
     throw new ScriptError(lineNumber, error.message, error);
+  }
+}
+
+function parsePattern(text: string, lineNumber: number): RegExp {
+  try {
+    return new RegExp(text);
+  } catch (error) {
+    throw new ScriptError(lineNumber, `invalid pattern "${text}"`, error);
   }
 }

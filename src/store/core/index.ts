@@ -1,6 +1,11 @@
 /** The store as other cores see it: types and pure functions. */
 export { parseWatchSelect } from "./parse-watch-select.ts";
-export { isWatchedTable, type WorkersTable, watchedTables } from "./schema.ts";
+export {
+  isWatchedTable,
+  type MetricSegmentsTable,
+  type WorkersTable,
+  watchedTables,
+} from "./schema.ts";
 export type { CatalogTx, LeaseGrant, Store, Tx } from "./store.ts";
 export type { WatchEvent } from "./watch-event.ts";
 export type { WatchCondition, WatchSelect } from "./watch-select.ts";

@@ -60,6 +60,50 @@ export interface SchemaVersionTable {
   applied_at_ms: number;
 }
 
+/** A segment of metrics: what `SegmentInfo` says, and the row's own times. */
+export interface MetricSegmentsTable {
+  segment_id: string;
+  seq: number;
+  level: number;
+  min_ts: number;
+  max_ts: number;
+  shard_count: number;
+  shard: number;
+  series_count: number;
+  sample_count: number;
+  histogram_count: number;
+  size_bytes: number;
+  /** A JSON array; NULL: too many to list. */
+  metric_names: string | null;
+  path: string;
+  seal_seq: number;
+  created_at_ms: number;
+  /** NULL: it is visible. */
+  removed_at_ms: number | null;
+}
+
+export interface MetricCatalogTable {
+  /** Always 1: the table has one row. */
+  id: number;
+  version: number;
+  next_seq: number;
+}
+
+export interface MetricsHeadTable {
+  /** Always 1: the table has one row at most. */
+  id: number;
+  url: string;
+  incarnation: string;
+  lease_epoch: number;
+}
+
+export interface MaintenanceClaimsTable {
+  task: string;
+  holder: string;
+  fence: number;
+  expires_at_ms: number;
+}
+
 export interface ControlSchema {
   workers: WorkersTable;
   worker_states: WorkerStatesTable;
@@ -67,6 +111,10 @@ export interface ControlSchema {
   catalog_changes: CatalogChangesTable;
   catalog_revision: CatalogRevisionTable;
   schema_version: SchemaVersionTable;
+  metric_segments: MetricSegmentsTable;
+  metric_catalog: MetricCatalogTable;
+  metrics_head: MetricsHeadTable;
+  maintenance_claims: MaintenanceClaimsTable;
 }
 
 export type ColumnType = "text" | "number";
@@ -110,6 +158,32 @@ export const tableColumns: {
   },
   catalog_revision: { id: "number", revision: "number", trimmed_revision: "number" },
   schema_version: { version: "number", applied_at_ms: "number" },
+  metric_segments: {
+    segment_id: "text",
+    seq: "number",
+    level: "number",
+    min_ts: "number",
+    max_ts: "number",
+    shard_count: "number",
+    shard: "number",
+    series_count: "number",
+    sample_count: "number",
+    histogram_count: "number",
+    size_bytes: "number",
+    metric_names: "text",
+    path: "text",
+    seal_seq: "number",
+    created_at_ms: "number",
+    removed_at_ms: "number",
+  },
+  metric_catalog: { id: "number", version: "number", next_seq: "number" },
+  metrics_head: { id: "number", url: "text", incarnation: "text", lease_epoch: "number" },
+  maintenance_claims: {
+    task: "text",
+    holder: "text",
+    fence: "number",
+    expires_at_ms: "number",
+  },
 };
 
 /** Tables whose changes are logged, and the column that names a row. */

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-export const todaysVersion = 1;
+export const todaysVersion = 2;
 
 const packaged = join(import.meta.dirname, "..", "..", "..", "sql", "schema");
 

@@ -1,0 +1,145 @@
+/** What upkeep there is to do: which segments to merge, which to let go of. Pure: facts in, decision out. */
+import { shardsMeet } from "./fingerprint.ts";
+import type { SegmentInfo } from "./model.ts";
+
+export interface CompactionLimits {
+  /** Segments lie within blocks of this length, counted from 1970. */
+  readonly blockMs: number;
+  /** A block is settled so long after its end: few samples will come for it any more. */
+  readonly settleMs: number;
+  /** A block that is not settled is merged when a shard has so many segments. */
+  readonly depthMax: number;
+  /** A settled one is merged when it has two, and these samples are so large a share, or when it has `settledDepthMax`. */
+  readonly newShareMin: number;
+  readonly settledDepthMax: number;
+  readonly samplesPerShard: number;
+  readonly shardCountMax: number;
+}
+
+export const compactionLimitsDefault: CompactionLimits = {
+  blockMs: 2 * 60 * 60_000,
+  settleMs: 30 * 60_000,
+  depthMax: 8,
+  newShareMin: 0.2,
+  settledDepthMax: 4,
+  samplesPerShard: 1_000_000,
+  shardCountMax: 16,
+};
+
+/** Merge `inputs`, all of one block, into one segment for each of `shardCount` shards. */
+export interface CompactionPlan {
+  readonly blockStart: number;
+  /** By `seq`: of two samples for one time, the earlier segment's counts. */
+  readonly inputs: readonly SegmentInfo[];
+  readonly shardCount: number;
+  readonly level: number;
+  /** The least of the inputs': what was published meanwhile comes after the result, as it came after them. */
+  readonly seq: number;
+  readonly sealSeq: number;
+}
+
+/** The oldest block that is worth it. All of its segments are merged, so that none can lie between two of them in `seq`. */
+export function decideCompaction(
+  segments: readonly SegmentInfo[],
+  nowMs: number,
+  limits: CompactionLimits,
+): CompactionPlan | undefined {
+  const blocks = [...blocksOf(segments, limits.blockMs)].sort(([a], [b]) => a - b);
+  for (const [blockStart, members] of blocks) {
+    if (!isWorthIt(blockStart, members, nowMs, limits)) continue;
+    const inputs = members.toSorted((a, b) => a.seq - b.seq);
+    const sampleCount = inputs.reduce((sum, info) => sum + info.sampleCount, 0);
+    return {
+      blockStart,
+      inputs,
+      shardCount: decideShardCount(sampleCount, limits),
+      level: 1 + inputs.reduce((most, { level }) => Math.max(most, level), 0),
+      seq: inputs.reduce((least, { seq }) => Math.min(least, seq), Infinity),
+      sealSeq: inputs.reduce((most, { sealSeq }) => Math.max(most, sealSeq), 0),
+    };
+  }
+  return undefined;
+}
+
+/** A power of two, so that no shard is much larger than `samplesPerShard`. */
+export function decideShardCount(
+  sampleCount: number,
+  limits: { readonly samplesPerShard: number; readonly shardCountMax: number },
+): number {
+  let count = 1;
+  while (count < limits.shardCountMax && sampleCount > count * limits.samplesPerShard) count *= 2;
+  return count;
+}
+
+function blocksOf(segments: readonly SegmentInfo[], blockMs: number): Map<number, SegmentInfo[]> {
+  const blocks = new Map<number, SegmentInfo[]>();
+  for (const info of segments) {
+    const start = Math.floor(info.minTs / blockMs) * blockMs;
+    // One that was cut by another block length is left as it is.
+    if (info.maxTs >= start + blockMs) continue;
+    const members = blocks.get(start);
+    if (members === undefined) blocks.set(start, [info]);
+    else members.push(info);
+  }
+  return blocks;
+}
+
+function isWorthIt(
+  blockStart: number,
+  members: readonly SegmentInfo[],
+  nowMs: number,
+  limits: CompactionLimits,
+): boolean {
+  const depth = depthOf(members);
+  if (depth < 2) return false;
+  if (nowMs < blockStart + limits.blockMs + limits.settleMs) return depth >= limits.depthMax;
+  const all = members.reduce((sum, { sampleCount }) => sum + sampleCount, 0);
+  const fresh = members.reduce((sum, info) => sum + (info.level === 0 ? info.sampleCount : 0), 0);
+  return fresh >= all * limits.newShareMin || depth >= limits.settledDepthMax;
+}
+
+/** How many segments a series may be spread over. */
+function depthOf(members: readonly SegmentInfo[]): number {
+  return members.reduce((most, one) => {
+    const meeting = members.filter(
+      (other) => other.shardCount <= one.shardCount && shardsMeet(one, other),
+    );
+    return Math.max(most, meeting.length);
+  }, 0);
+}
+
+export interface RetentionLimits {
+  /** Segments whose youngest sample is older go, once they have been here as long: an import of old samples stays a while. */
+  readonly retentionMs: number;
+  /** Beyond so many bytes in all, the oldest go. */
+  readonly bytesMax: number;
+}
+
+export const retentionLimitsDefault: RetentionLimits = {
+  retentionMs: 15 * 24 * 60 * 60_000,
+  bytesMax: Infinity,
+};
+
+export interface AgedSegment {
+  readonly info: SegmentInfo;
+  /** Since it was published, by the store's clock. */
+  readonly ageMs: number;
+}
+
+/** Ids of what is to be let go of. `nowMs` is for the samples' times alone. */
+export function decideRetention(
+  segments: readonly AgedSegment[],
+  nowMs: number,
+  limits: RetentionLimits,
+): string[] {
+  const before = nowMs - limits.retentionMs;
+  const gone: string[] = [];
+  let bytes = 0;
+  const youngestFirst = segments.toSorted((a, b) => b.info.maxTs - a.info.maxTs);
+  for (const { info, ageMs } of youngestFirst) {
+    bytes += info.sizeBytes;
+    const isOld = info.maxTs < before && ageMs > limits.retentionMs;
+    if (isOld || bytes > limits.bytesMax) gone.push(info.segmentId);
+  }
+  return gone;
+}

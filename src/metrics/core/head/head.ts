@@ -1,0 +1,243 @@
+/**
+ * The head: samples that are not in a segment yet, as a pure structure. Appends decide what is accepted and say what the
+ * log must hold; `freeze` closes a generation, which then becomes segments while the next one takes appends.
+ *
+ *   H1  Of one series and time there is one sample in the head. The same again is a duplicate; another is a conflict.
+ *   H2  A sample older than the newest of all by more than the out-of-order window is refused, as is one too far ahead of now.
+ *   H3  A view with `seqMax` shows exactly the samples of the appends up to that number, whatever came after.
+ *   H4  A frozen generation never changes. It stays in views of before its publication, until it is dropped.
+ *
+ * It refuses nothing for being sealed already: readers take the earlier of two samples.
+ */
+import { assert } from "../../../kernel/errors.ts";
+import {
+  compileMatchers,
+  type Labels,
+  type Matcher,
+  metricNameLabel,
+  type RawSeries,
+  type SampleColumns,
+} from "../../../promql/core/index.ts";
+import { shardOf } from "../fingerprint.ts";
+import { parseLabelsJson } from "../labels-json.ts";
+import type { Exemplar, MetricMetadata, SampleBatch } from "../model.ts";
+import { cutSamples, joinPieces } from "../sample-pieces.ts";
+import { AppendPass, type HeadAppend } from "./append-pass.ts";
+import { ExemplarRing } from "./exemplar-ring.ts";
+import type { HeadSample } from "./sample-buffer.ts";
+import { addSample, findSample, Generation, SeriesEntry } from "./series-entry.ts";
+import { emptyRecord, type WalRecord } from "./wal-record.ts";
+
+export interface HeadLimits {
+  /** How far behind the newest sample one may be. */
+  readonly outOfOrderMs: number;
+  /** How far ahead of now. */
+  readonly futureMs: number;
+  readonly exemplarsPerSeriesMax: number;
+  readonly exemplarsMax: number;
+  readonly metadataMax: number;
+}
+
+export const headLimitsDefault: HeadLimits = {
+  outOfOrderMs: 60 * 60_000,
+  futureMs: 10 * 60_000,
+  exemplarsPerSeriesMax: 10,
+  exemplarsMax: 20_000,
+  metadataMax: 20_000,
+};
+
+export interface SliceRequest {
+  readonly matchers: readonly Matcher[];
+  readonly shard: number;
+  readonly shardCount: number;
+  /** Samples after `minMs`, up to and including `maxMs`. */
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
+/** A series that was silent for longer than a block is not expected back with samples from before. */
+const forgetSeriesMs = 2 * 60 * 60_000;
+
+export class Head {
+  readonly #limits: HeadLimits;
+  readonly #byKey = new Map<string, SeriesEntry>();
+  readonly #byName = new Map<string, Set<SeriesEntry>>();
+  readonly #metadata = new Map<string, MetricMetadata>();
+  readonly #exemplars: ExemplarRing;
+  readonly #generations: Generation[] = [];
+  #nextRef = 1;
+  #maxTs = -Infinity;
+
+  constructor(limits: HeadLimits, firstGeneration: number) {
+    this.#limits = limits;
+    this.#exemplars = new ExemplarRing(limits.exemplarsPerSeriesMax, limits.exemplarsMax);
+    this.#generations.push(new Generation(firstGeneration, 0));
+  }
+
+  get current(): Generation {
+    return this.#generations.at(-1) as Generation;
+  }
+
+  /** Including those that have no samples in the head at the moment. */
+  get seriesCount(): number {
+    return this.#byKey.size;
+  }
+
+  /** The generations that a view at `seq` reads. */
+  visible(seq: number): readonly Generation[] {
+    return this.#generations.filter(({ publishedAtSeq }) => seq <= publishedAtSeq);
+  }
+
+  append(batch: SampleBatch, seq: number, wallMs: number, nowMs: number): HeadAppend {
+    const pass = new AppendPass(batch, this.current, seq, {
+      futureTsMax: wallMs + this.#limits.futureMs,
+      outOfOrderMs: this.#limits.outOfOrderMs,
+    });
+    const entries: (SeriesEntry | undefined)[] = new Array(batch.series.length);
+    for (let index = 0; index < batch.count; index += 1) {
+      const series = batch.seriesIndex[index] as number;
+      let entry = entries[series];
+      if (entry === undefined) {
+        entry = this.#entry(batch.series[series] as Labels);
+        entries[series] = entry;
+      }
+      this.#maxTs = pass.take(index, entry, this.#maxTs);
+    }
+    if (pass.acceptedCount > 0) this.current.firstAppendMs ??= nowMs;
+    const metadata = batch.metadata.filter((one) => this.#noteMetadata(one));
+    const exemplars = batch.exemplars.filter((one) => this.#exemplars.add(one));
+    return pass.finish(metadata, exemplars);
+  }
+
+  /** A record of the log, into the current generation, visible to every view. `refs` is kept for one generation's files. */
+  replay(record: WalRecord, refs: Map<number, Labels>, nowMs: number): void {
+    for (const [ref, json] of record.series) refs.set(ref, parseLabelsJson(json));
+    const generation = this.current;
+    const histograms = new Map(record.histograms);
+    for (let index = 0; index < record.count; index += 1) {
+      const labels = refs.get(record.refs[index] as number);
+      assert(labels !== undefined, "a series is defined before it is used in the log");
+      const entry = this.#entry(labels);
+      const sample: HeadSample = {
+        ts: record.ts[index] as number,
+        value: record.values[index] as number,
+        isStale: record.stale?.[index] === 1,
+        startTs: record.startTs?.[index] ?? 0,
+        histogram: histograms.get(index),
+      };
+      const isNew = sample.ts > entry.lastTs || findSample(entry, sample.ts) === undefined;
+      if (isNew) addSample(entry, generation, sample, 0);
+      this.#maxTs = Math.max(this.#maxTs, sample.ts);
+    }
+    if (record.count > 0) generation.firstAppendMs ??= nowMs;
+    for (const one of record.metadata) this.#noteMetadata(one);
+    for (const one of record.exemplars) this.#exemplars.add(one);
+  }
+
+  /** Later appends go to a new generation. Gives the old one, and what the new one's log must begin with. */
+  freeze(seq: number): { readonly frozen: Generation; readonly preamble: WalRecord } {
+    const frozen = this.current;
+    this.#generations.push(new Generation(frozen.number + 1, seq));
+    return { frozen, preamble: this.preamble() };
+  }
+
+  /** Metadata and exemplars live in the log alone, so each generation's log begins with them. */
+  preamble(): WalRecord {
+    const metadata = [...this.#metadata.values()];
+    return { ...emptyRecord, metadata, exemplars: [...this.#exemplars.all()] };
+  }
+
+  /** Its samples are found in segments now. H4. */
+  markPublished(generation: Generation, seq: number): void {
+    generation.publishedAtSeq = seq;
+  }
+
+  /** No view needs it any more. Series that were silent for long are forgotten with it. */
+  drop(generation: Generation): void {
+    const at = this.#generations.indexOf(generation);
+    if (at < 0 || generation === this.current) return;
+    this.#generations.splice(at, 1);
+    const silentBefore = this.#maxTs - Math.max(this.#limits.outOfOrderMs, forgetSeriesMs);
+    for (const chunk of generation.chunks) {
+      const { entry } = chunk;
+      entry.chunks = entry.chunks.filter((one) => one !== chunk);
+      if (entry.chunks.length === 0 && entry.lastTs < silentBefore) this.#forget(entry);
+    }
+  }
+
+  /** H3. The series that match, in no order. */
+  *slice(request: SliceRequest, seq: number): Generator<RawSeries> {
+    const { matchers, shard, shardCount, minMs, maxMs } = request;
+    const visible = new Set(this.visible(seq));
+    const matches = compileMatchers(matchers);
+    for (const entry of this.#candidates(matchers)) {
+      if (entry.chunks.length === 0 || !matches(entry.labels)) continue;
+      if (shardCount > 1 && shardOf(entry.fingerprint, shardCount) !== shard) continue;
+      const pieces: SampleColumns[] = [];
+      for (const chunk of entry.chunks) {
+        if (!visible.has(chunk.generation)) continue;
+        const view = chunk.view(seq - chunk.generation.seqBase);
+        const piece = view === undefined ? undefined : cutSamples(view, minMs, maxMs);
+        if (piece !== undefined && piece.count > 0) pieces.push(piece);
+      }
+      const samples = joinPieces(pieces);
+      if (samples !== undefined) yield { labels: entry.labels, samples };
+    }
+  }
+
+  metadata(metric: string | undefined): MetricMetadata[] {
+    if (metric === undefined) return [...this.#metadata.values()];
+    const found = this.#metadata.get(metric);
+    return found === undefined ? [] : [found];
+  }
+
+  /** Of the series that one of the sets selects, from `startMs` to `endMs`, both included. */
+  exemplars(
+    matcherSets: readonly (readonly Matcher[])[],
+    startMs: number,
+    endMs: number,
+  ): Exemplar[] {
+    const selects = matcherSets.map((matchers) => compileMatchers(matchers));
+    const found: Exemplar[] = [];
+    for (const exemplar of this.#exemplars.all()) {
+      if (exemplar.ts < startMs || exemplar.ts > endMs) continue;
+      if (selects.some((matches) => matches(exemplar.series))) found.push(exemplar);
+    }
+    return found;
+  }
+
+  *#candidates(matchers: readonly Matcher[]): Generator<SeriesEntry> {
+    const named = matchers.find(({ name, op }) => name === metricNameLabel && op === "=");
+    yield* named === undefined ? this.#byKey.values() : (this.#byName.get(named.value) ?? []);
+  }
+
+  #entry(labels: Labels): SeriesEntry {
+    const known = this.#byKey.get(labels.key);
+    if (known !== undefined) return known;
+    const entry = new SeriesEntry(this.#nextRef, labels);
+    this.#nextRef += 1;
+    this.#byKey.set(labels.key, entry);
+    const named = this.#byName.get(labels.name);
+    if (named === undefined) this.#byName.set(labels.name, new Set([entry]));
+    else named.add(entry);
+    return entry;
+  }
+
+  #forget(entry: SeriesEntry): void {
+    this.#byKey.delete(entry.labels.key);
+    const named = this.#byName.get(entry.labels.name);
+    named?.delete(entry);
+    if (named?.size === 0) this.#byName.delete(entry.labels.name);
+  }
+
+  #noteMetadata(metadata: MetricMetadata): boolean {
+    const { metric, type, help, unit } = metadata;
+    const known = this.#metadata.get(metric);
+    if (known !== undefined && known.type === type && known.help === help && known.unit === unit) {
+      return false;
+    }
+    if (known === undefined && this.#metadata.size >= this.#limits.metadataMax) return false;
+    this.#metadata.set(metric, metadata);
+    return true;
+  }
+}

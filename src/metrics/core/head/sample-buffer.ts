@@ -1,0 +1,159 @@
+/** Growing columns of one series' samples, in the order of time, each with the number of the append that brought it. */
+import type { FloatHistogram, SampleColumns } from "../../../promql/core/index.ts";
+
+export interface HeadSample {
+  readonly ts: number;
+  readonly value: number;
+  readonly isStale: boolean;
+  /** 0: unknown. */
+  readonly startTs: number;
+  readonly histogram: FloatHistogram | undefined;
+}
+
+const initialCapacity = 16;
+
+export class SampleBuffer {
+  count = 0;
+  #capacity = 0;
+  #ts = new Float64Array(0);
+  #values = new Float64Array(0);
+  /** Relative to the generation's first, so that 32 bits are enough. */
+  #seqs = new Uint32Array(0);
+  #stale: Uint8Array | undefined;
+  #startTs: Float64Array | undefined;
+  #histograms: (FloatHistogram | undefined)[] | undefined;
+
+  /** The hot way: a plain float at the end. */
+  pushFloat(ts: number, value: number, seq: number): void {
+    const at = this.count;
+    if (at === this.#capacity) this.#grow();
+    this.#ts[at] = ts;
+    this.#values[at] = value;
+    this.#seqs[at] = seq;
+    this.count = at + 1;
+  }
+
+  push(sample: HeadSample, seq: number): void {
+    this.pushFloat(sample.ts, sample.value, seq);
+    this.#setRest(this.count - 1, sample);
+  }
+
+  /** Keeps the order of time. Only for buffers that nobody has views of. */
+  insert(sample: HeadSample, seq: number): void {
+    const at = this.indexAfter(sample.ts);
+    this.pushFloat(sample.ts, sample.value, seq);
+    const last = this.count - 1;
+    if (at < last) {
+      for (const column of [this.#ts, this.#values, this.#seqs, this.#stale, this.#startTs]) {
+        column?.copyWithin(at + 1, at, last);
+      }
+      this.#ts[at] = sample.ts;
+      this.#values[at] = sample.value;
+      this.#seqs[at] = seq;
+      if (this.#stale !== undefined) this.#stale[at] = 0;
+      if (this.#startTs !== undefined) this.#startTs[at] = 0;
+      this.#histograms?.splice(at, 0, undefined);
+    }
+    this.#setRest(at, sample);
+  }
+
+  /** The index of the sample at that time, or -1. */
+  find(ts: number): number {
+    const at = this.indexAfter(ts) - 1;
+    return at >= 0 && this.#ts[at] === ts ? at : -1;
+  }
+
+  /** The index of the first sample after that time, or `count`. */
+  indexAfter(ts: number): number {
+    let [low, high] = [0, this.count];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#ts[middle] as number) <= ts) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  sampleAt(index: number): HeadSample {
+    return {
+      ts: this.#ts[index] as number,
+      value: this.#values[index] as number,
+      isStale: this.#stale?.[index] === 1,
+      startTs: this.#startTs?.[index] ?? 0,
+      histogram: this.#histograms?.[index],
+    };
+  }
+
+  /** Samples of appends up to `seqMax`, where appends are in the order of time: views that later pushes leave alone. */
+  prefix(seqMax: number): SampleColumns {
+    let [low, high] = [0, this.count];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#seqs[middle] as number) <= seqMax) low = middle + 1;
+      else high = middle;
+    }
+    return {
+      count: low,
+      ts: this.#ts.subarray(0, low),
+      values: this.#values.subarray(0, low),
+      stale: this.#stale?.subarray(0, low),
+      startTs: this.#startTs?.subarray(0, low),
+      histograms: this.#histograms === undefined ? undefined : this.#histogramsTo(low),
+    };
+  }
+
+  /** The same where appends are in any order: a copy. */
+  filtered(seqMax: number): SampleColumns {
+    const copy = new SampleBuffer();
+    for (let index = 0; index < this.count; index += 1) {
+      if ((this.#seqs[index] as number) <= seqMax) copy.push(this.sampleAt(index), 0);
+    }
+    return copy.prefix(0);
+  }
+
+  #histogramsTo(count: number): (FloatHistogram | undefined)[] {
+    const all = this.#histograms ?? [];
+    return Array.from({ length: count }, (_, index) => all[index]);
+  }
+
+  #setRest(at: number, { isStale, startTs, histogram }: HeadSample): void {
+    if (isStale) {
+      this.#stale ??= new Uint8Array(this.#capacity);
+      this.#stale[at] = 1;
+    }
+    if (startTs !== 0) {
+      this.#startTs ??= new Float64Array(this.#capacity);
+      this.#startTs[at] = startTs;
+    }
+    if (histogram !== undefined) {
+      this.#histograms ??= [];
+      while (this.#histograms.length < at) this.#histograms.push(undefined);
+      this.#histograms[at] = histogram;
+    }
+  }
+
+  #grow(): void {
+    const capacity = Math.max(initialCapacity, this.#capacity * 2);
+    // One piece of memory for the three: a head has a hundred thousand of these.
+    const memory = new ArrayBuffer(capacity * 20);
+    const ts = new Float64Array(memory, 0, capacity);
+    const values = new Float64Array(memory, capacity * 8, capacity);
+    const seqs = new Uint32Array(memory, capacity * 16, capacity);
+    ts.set(this.#ts);
+    values.set(this.#values);
+    seqs.set(this.#seqs);
+    this.#ts = ts;
+    this.#values = values;
+    this.#seqs = seqs;
+    if (this.#stale !== undefined) this.#stale = grown(this.#stale, new Uint8Array(capacity));
+    if (this.#startTs !== undefined) {
+      this.#startTs = grown(this.#startTs, new Float64Array(capacity));
+    }
+    this.#capacity = capacity;
+  }
+}
+
+function grown<T extends Uint8Array | Float64Array>(old: T, wide: T): T {
+  wide.set(old);
+  return wide;
+}

@@ -1,0 +1,133 @@
+/** What the head knows of a series, and the generations that its samples lie in. */
+import type {
+  FloatHistogram,
+  Labels,
+  RawSeries,
+  SampleColumns,
+} from "../../../promql/core/index.ts";
+import { type Fingerprint, fingerprint } from "../fingerprint.ts";
+import { joinPieces } from "../sample-pieces.ts";
+import { type HeadSample, SampleBuffer } from "./sample-buffer.ts";
+
+/** One series as the head knows it, for as long as it does. */
+export class SeriesEntry {
+  readonly ref: number;
+  readonly labels: Labels;
+  readonly fingerprint: Fingerprint;
+  /** By generation, ascending; the last may be the current one. */
+  chunks: SeriesChunk[] = [];
+  /** The generation whose log has its definition. */
+  loggedIn = -1;
+  /** The newest sample, wherever it is by now. Plain fields: they change with every append. */
+  lastTs = -Infinity;
+  lastValue = 0;
+  lastIsStale = false;
+  lastHistogram: FloatHistogram | undefined;
+
+  constructor(ref: number, labels: Labels) {
+    this.ref = ref;
+    this.labels = labels;
+    this.fingerprint = fingerprint(labels);
+  }
+}
+
+/** One series' samples of one generation. */
+export class SeriesChunk {
+  readonly entry: SeriesEntry;
+  readonly generation: Generation;
+  readonly inOrder: SampleBuffer = new SampleBuffer();
+  late: SampleBuffer | undefined;
+
+  constructor(entry: SeriesEntry, generation: Generation) {
+    this.entry = entry;
+    this.generation = generation;
+  }
+
+  /** H3. `seqMax` is relative to the generation. */
+  view(seqMax: number): SampleColumns | undefined {
+    const pieces = [this.inOrder.prefix(seqMax)];
+    if (this.late !== undefined) pieces.push(this.late.filtered(seqMax));
+    return joinPieces(pieces.filter(({ count }) => count > 0));
+  }
+
+  find(ts: number): HeadSample | undefined {
+    const at = this.inOrder.find(ts);
+    if (at >= 0) return this.inOrder.sampleAt(at);
+    const lateAt = this.late?.find(ts) ?? -1;
+    return lateAt < 0 ? undefined : this.late?.sampleAt(lateAt);
+  }
+}
+
+/** What was appended between two freezes. */
+export class Generation {
+  readonly number: number;
+  /** The append before its first. */
+  readonly seqBase: number;
+  readonly chunks: SeriesChunk[] = [];
+  sampleCount = 0;
+  minTs = Infinity;
+  maxTs = -Infinity;
+  /** By the monotonic clock, when its first samples came. */
+  firstAppendMs: number | undefined;
+  /** Views of later appends than this one find its samples in segments. */
+  publishedAtSeq = Infinity;
+
+  constructor(number: number, seqBase: number) {
+    this.number = number;
+    this.seqBase = seqBase;
+  }
+
+  /** Everything of it, series by series in no order. */
+  *series(): Generator<RawSeries & { readonly fingerprint: Fingerprint }> {
+    for (const chunk of this.chunks) {
+      const samples = chunk.view(Infinity);
+      if (samples === undefined) continue;
+      const { labels, fingerprint: print } = chunk.entry;
+      yield { labels, samples, fingerprint: print };
+    }
+  }
+}
+
+/** The sample of that time, wherever in the head it is. */
+export function findSample(entry: SeriesEntry, ts: number): HeadSample | undefined {
+  if (entry.lastTs === ts) {
+    const { lastValue: value, lastIsStale: isStale, lastHistogram: histogram } = entry;
+    return { ts, value, isStale, startTs: 0, histogram };
+  }
+  for (const chunk of entry.chunks) {
+    const found = chunk.find(ts);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export function chunkOf(entry: SeriesEntry, generation: Generation): SeriesChunk {
+  const last = entry.chunks.at(-1);
+  if (last !== undefined && last.generation === generation) return last;
+  const chunk = new SeriesChunk(entry, generation);
+  entry.chunks.push(chunk);
+  generation.chunks.push(chunk);
+  return chunk;
+}
+
+export function addSample(
+  entry: SeriesEntry,
+  generation: Generation,
+  sample: HeadSample,
+  seq: number,
+): void {
+  const chunk = chunkOf(entry, generation);
+  if (sample.ts > entry.lastTs) {
+    chunk.inOrder.push(sample, seq);
+    entry.lastTs = sample.ts;
+    entry.lastValue = sample.value;
+    entry.lastIsStale = sample.isStale;
+    entry.lastHistogram = sample.histogram;
+  } else {
+    chunk.late ??= new SampleBuffer();
+    chunk.late.insert(sample, seq);
+  }
+  generation.sampleCount += 1;
+  generation.minTs = Math.min(generation.minTs, sample.ts);
+  generation.maxTs = Math.max(generation.maxTs, sample.ts);
+}

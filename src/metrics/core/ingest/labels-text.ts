@@ -1,0 +1,23 @@
+/** Labels as Prometheus prints them in messages: `{__name__="up", job="api"}`. */
+export function labelsText(pairs: readonly string[]): string {
+  const parts: string[] = [];
+  for (let index = 0; index < pairs.length; index += 2) {
+    const name = pairs[index] as string;
+    const shown = isLegacyLabelName(name) ? name : quoted(name);
+    parts.push(`${shown}=${quoted(pairs[index + 1] as string)}`);
+  }
+  return `{${parts.join(", ")}}`;
+}
+
+/** A name that needs no quotes anywhere. */
+export function isLegacyLabelName(name: string): boolean {
+  return /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name);
+}
+
+/** As Go's `%q`, which is JSON's but for control characters. */
+export function quoted(text: string): string {
+  return JSON.stringify(text).replaceAll(/\\u00([0-9a-f]{2})/g, (_, hex: string) => {
+    if (hex === "07") return "\\a";
+    return hex === "0b" ? "\\v" : `\\x${hex}`;
+  });
+}

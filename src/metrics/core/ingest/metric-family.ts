@@ -1,0 +1,13 @@
+/** Which family a metric belongs to, by its family's type: `x_bucket` of a histogram is part of `x`. */
+import type { MetricMetadata } from "../model.ts";
+
+const suffixes: Readonly<Partial<Record<MetricMetadata["type"], readonly string[]>>> = {
+  histogram: ["_bucket", "_sum", "_count"],
+  gaugehistogram: ["_bucket", "_gsum", "_gcount"],
+  summary: ["_sum", "_count"],
+};
+
+export function familyOf(metric: string, type: MetricMetadata["type"]): string {
+  const suffix = suffixes[type]?.find((candidate) => metric.endsWith(candidate));
+  return suffix === undefined ? metric : metric.slice(0, -suffix.length);
+}

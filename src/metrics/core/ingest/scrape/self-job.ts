@@ -1,0 +1,43 @@
+/** The job under which a process scrapes itself: no network, the same labels and reports as any other. */
+import type { ScrapeJob } from "./scrape-config.ts";
+
+export function selfJob(job: string, instance: string, intervalMs: number): ScrapeJob {
+  const noSecret = undefined;
+  return {
+    jobName: job,
+    intervalMs,
+    timeoutMs: Math.min(10_000, intervalMs),
+    scheme: "http",
+    metricsPath: "/metrics",
+    params: {},
+    honorLabels: false,
+    honorTimestamps: true,
+    trackTimestampsStaleness: false,
+    extraMetrics: false,
+    compression: false,
+    followRedirects: false,
+    fallbackMediaType: "text/plain",
+    basicAuth: noSecret,
+    authorization: noSecret,
+    tls: {
+      insecureSkipVerify: false,
+      ca: undefined,
+      caFile: undefined,
+      certFile: undefined,
+      keyFile: undefined,
+      serverName: undefined,
+    },
+    limits: {
+      bodyBytes: 0,
+      samples: 0,
+      targets: 0,
+      labels: 0,
+      labelNameBytes: 0,
+      labelValueBytes: 0,
+    },
+    staticGroups: [{ targets: [instance], labels: {} }],
+    fileDiscoveries: [],
+    relabelRules: [],
+    metricRelabelRules: [],
+  };
+}

@@ -1,0 +1,67 @@
+/** Series as a text names them, recognised by that text from line to line and from scrape to scrape. */
+import { compareText, Labels } from "../../../../promql/core/index.ts";
+import type { MetricMetadata } from "../../model.ts";
+import { quoted } from "../labels-text.ts";
+import { openMetricsFloat, parseFloat64 } from "./parse-number.ts";
+import { SeriesProblem } from "./parse-series.ts";
+
+/** The series of one metric point: they share a `_created` line. */
+export interface StartGroup {
+  /** 0: unknown. Means something only when `generation` is the text's. */
+  startTs: number;
+  generation: number;
+}
+
+export interface TextSeries {
+  /** As it stands in the line. */
+  readonly text: string;
+  /** Dense, in the order of first appearance; negative where `isStart`. */
+  readonly number: number;
+  readonly labels: Labels;
+  readonly group: StartGroup | undefined;
+  /** Its value says when its group started; it is no series of its own. */
+  readonly isStart: boolean;
+  /** The series that are read as it is: those of its family's type. */
+  readonly kind: unknown;
+  /** Which came after it the last time: texts repeat their order, and a guess is cheaper than a look-up. */
+  next: TextSeries | undefined;
+}
+
+type MetricType = MetricMetadata["type"];
+
+/** Types whose `_created` lines are start timestamps. */
+export function hasStarts(type: MetricType): boolean {
+  return type === "counter" || type === "histogram" || type === "summary";
+}
+
+/** In order, without empty values, bounds and quantiles written in one way. */
+export function labelsOfPairs(pairs: readonly string[], type: MetricType): Labels {
+  const entries: [string, string][] = [];
+  for (let index = 0; index < pairs.length; index += 2) {
+    const name = pairs[index] as string;
+    entries.push([name, normalValue(type, name, pairs[index + 1] as string)]);
+  }
+  entries.sort(([a], [b]) => compareText(a, b));
+  for (let index = 1; index < entries.length; index += 1) {
+    const name = entries[index]?.[0] ?? "";
+    if (entries[index - 1]?.[0] === name) {
+      throw new SeriesProblem(`label name ${quoted(name)} is not unique`);
+    }
+  }
+  if (entries[0]?.[0] === "") throw new SeriesProblem("a label name is empty");
+  return new Labels(entries.filter(([, value]) => value !== "").flat());
+}
+
+function normalValue(type: MetricType, name: string, value: string): string {
+  const isNumber =
+    (type === "summary" && name === "quantile") || (type === "histogram" && name === "le");
+  if (!isNumber) return value;
+  const number = parseFloat64(value);
+  return number === undefined ? value : openMetricsFloat(number);
+}
+
+/** Series of the same key share their start. */
+export function groupKeyOf(labels: Labels, family: string): string {
+  const names = new Set(["__name__", "le", "quantile"]);
+  return `${family}\n${labels.without(names).key}`;
+}

@@ -1,0 +1,228 @@
+/** A native histogram of either remote write protocol: they number its fields alike. */
+import {
+  type CounterResetHint,
+  type FloatHistogram,
+  reduceResolution,
+  type Span,
+} from "../../../../promql/core/index.ts";
+import { histogramProblem } from "../check-histogram.ts";
+import { MalformedInput } from "../malformed.ts";
+import { type ProtoReader, wireBytes, wireFixed64, wireVarint } from "./proto-reader.ts";
+
+export interface WireHistogram {
+  readonly ts: number;
+  readonly startTs: number;
+  /** The series ends here; the histogram means nothing. */
+  readonly stale: boolean;
+  readonly histogram: FloatHistogram;
+  readonly problem: string | undefined;
+}
+
+const hints: readonly CounterResetHint[] = ["unknown", "reset", "not_reset", "gauge"];
+
+const schemaMax = 8;
+const schemaReservedMax = 52;
+
+/** A histogram of more buckets is no measurement; the limit keeps a small body from becoming a large array. */
+const bucketsMax = 1_000_000;
+
+interface Draft {
+  isFloat: boolean;
+  count: number;
+  sum: number;
+  stale: boolean;
+  schema: number;
+  zeroThreshold: number;
+  zeroCount: number;
+  hint: number;
+  ts: number;
+  startTs: number;
+  readonly negativeSpans: Span[];
+  readonly positiveSpans: Span[];
+  readonly negativeDeltas: number[];
+  readonly positiveDeltas: number[];
+  readonly negativeCounts: number[];
+  readonly positiveCounts: number[];
+  readonly customValues: number[];
+}
+
+/** `reader` is at the length of the message. */
+export function readHistogram(reader: ProtoReader): WireHistogram {
+  const outerEnd = reader.enter();
+  const draft = emptyDraft();
+  for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
+    readField(reader, field, draft);
+  }
+  reader.leave(outerEnd);
+  const { ts, startTs, stale } = draft;
+  const sent = finish(draft);
+  // Finer schemas than are computed with may come in future: their layout is checked as that of the finest.
+  const isFiner = sent.schema > schemaMax && sent.schema <= schemaReservedMax;
+  const checked = isFiner ? { ...sent, schema: schemaMax } : sent;
+  const problem = stale ? undefined : histogramProblem(checked, !draft.isFloat);
+  const isReduced = isFiner && !stale && problem === undefined;
+  const histogram = isReduced ? reduceResolution(sent, schemaMax) : sent;
+  return { ts, startTs, stale, histogram, problem };
+}
+
+function emptyDraft(): Draft {
+  return {
+    isFloat: false,
+    count: 0,
+    sum: 0,
+    stale: false,
+    schema: 0,
+    zeroThreshold: 0,
+    zeroCount: 0,
+    hint: 0,
+    ts: 0,
+    startTs: 0,
+    negativeSpans: [],
+    positiveSpans: [],
+    negativeDeltas: [],
+    positiveDeltas: [],
+    negativeCounts: [],
+    positiveCounts: [],
+    customValues: [],
+  };
+}
+
+function readField(reader: ProtoReader, field: number, draft: Draft): void {
+  switch (field) {
+    case 1:
+      reader.expect(wireVarint);
+      draft.count = reader.uint64();
+      draft.isFloat = false;
+      return;
+    case 2:
+      draft.count = readDouble(reader);
+      draft.isFloat = true;
+      return;
+    case 3:
+      draft.sum = readDouble(reader);
+      draft.stale = reader.wasStaleMarker();
+      return;
+    case 4:
+      reader.expect(wireVarint);
+      draft.schema = reader.sint32();
+      return;
+    case 5:
+      draft.zeroThreshold = readDouble(reader);
+      return;
+    case 6:
+      reader.expect(wireVarint);
+      draft.zeroCount = reader.uint64();
+      return;
+    case 7:
+      draft.zeroCount = readDouble(reader);
+      return;
+    case 8:
+      draft.negativeSpans.push(readSpan(reader));
+      return;
+    case 9:
+      readDeltas(reader, draft.negativeDeltas);
+      return;
+    case 10:
+      readDoubles(reader, draft.negativeCounts);
+      return;
+    case 11:
+      draft.positiveSpans.push(readSpan(reader));
+      return;
+    case 12:
+      readDeltas(reader, draft.positiveDeltas);
+      return;
+    case 13:
+      readDoubles(reader, draft.positiveCounts);
+      return;
+    case 14:
+      reader.expect(wireVarint);
+      draft.hint = reader.uint32();
+      return;
+    case 15:
+      reader.expect(wireVarint);
+      draft.ts = reader.int64();
+      return;
+    case 16:
+      readDoubles(reader, draft.customValues);
+      return;
+    case 17:
+      reader.expect(wireVarint);
+      draft.startTs = reader.int64();
+      return;
+    default:
+      reader.skip();
+  }
+}
+
+function finish(draft: Draft): FloatHistogram {
+  const { isFloat } = draft;
+  return {
+    counterResetHint: hints[draft.hint] ?? "unknown",
+    schema: draft.schema,
+    zeroThreshold: draft.zeroThreshold,
+    zeroCount: draft.zeroCount,
+    count: draft.count,
+    sum: draft.sum,
+    positiveSpans: draft.positiveSpans,
+    positiveBuckets: isFloat ? draft.positiveCounts : absolute(draft.positiveDeltas),
+    negativeSpans: draft.negativeSpans,
+    negativeBuckets: isFloat ? draft.negativeCounts : absolute(draft.negativeDeltas),
+    customValues: draft.customValues,
+  };
+}
+
+function absolute(deltas: readonly number[]): number[] {
+  let count = 0;
+  return deltas.map((delta) => (count += delta));
+}
+
+function readSpan(reader: ProtoReader): Span {
+  reader.expect(wireBytes);
+  const outerEnd = reader.enter();
+  let offset = 0;
+  let length = 0;
+  for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
+    if (field === 1) {
+      reader.expect(wireVarint);
+      offset = reader.sint32();
+    } else if (field === 2) {
+      reader.expect(wireVarint);
+      length = reader.uint32();
+    } else reader.skip();
+  }
+  reader.leave(outerEnd);
+  return { offset, length };
+}
+
+function readDouble(reader: ProtoReader): number {
+  reader.expect(wireFixed64);
+  return reader.double();
+}
+
+/** One at a time, or packed. */
+function readDoubles(reader: ProtoReader, into: number[]): void {
+  if (reader.wireType !== wireBytes) {
+    into.push(readDouble(reader));
+    return;
+  }
+  const outerEnd = reader.enter();
+  while (reader.at < reader.end) into.push(reader.double());
+  reader.leave(outerEnd);
+  checkCount(into);
+}
+
+function readDeltas(reader: ProtoReader, into: number[]): void {
+  if (reader.wireType !== wireBytes) {
+    reader.expect(wireVarint);
+    into.push(reader.sint64());
+    return;
+  }
+  const outerEnd = reader.enter();
+  while (reader.at < reader.end) into.push(reader.sint64());
+  reader.leave(outerEnd);
+  checkCount(into);
+}
+
+function checkCount(values: readonly number[]): void {
+  if (values.length > bucketsMax) throw new MalformedInput("a histogram has too many buckets");
+}

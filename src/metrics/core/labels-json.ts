@@ -1,0 +1,20 @@
+/**
+ * Labels as the text that files hold: a JSON object whose members are in label order, so that equal labels have equal
+ * texts and SQL can take them apart. Written by hand, because JavaScript would move members like "1" to the front.
+ */
+import { Labels } from "../../promql/core/index.ts";
+
+export function labelsJson(labels: Labels): string {
+  const { pairs } = labels;
+  let text = "{";
+  for (let index = 0; index < pairs.length; index += 2) {
+    if (index > 0) text += ",";
+    text += `${JSON.stringify(pairs[index])}:${JSON.stringify(pairs[index + 1])}`;
+  }
+  return `${text}}`;
+}
+
+/** The text comes from a file that was checked, so its shape is trusted; its order is not. */
+export function parseLabelsJson(text: string): Labels {
+  return Labels.of(JSON.parse(text) as Record<string, string>);
+}

@@ -1,0 +1,43 @@
+/** Metrics: samples in, segments and the head that keep them, and how workers read them. */
+
+export type { CompactionLimits, RetentionLimits } from "./core/decide-upkeep.ts";
+export { type Fingerprint, fingerprint, shardOf } from "./core/fingerprint.ts";
+export type { HeadLimits, SliceRequest } from "./core/head/head.ts";
+export type {
+  AppendOutcome,
+  Exemplar,
+  HeadSnapshot,
+  HeadStats,
+  ImportOptions,
+  ImportProgress,
+  ImportResult,
+  Ingest,
+  IngestService,
+  MetricMetadata,
+  RemoteWriteResult,
+  SampleBatch,
+  SegmentInfo,
+  SelfTargetOptions,
+  TargetStatus,
+} from "./core/index.ts";
+export { joinPieces } from "./core/sample-pieces.ts";
+export { type HeadServer, type HeadServerOptions, parseHeadSnapshot } from "./fs/head-server.ts";
+export type { DbSliceRequest, MetricsDb, MetricsDbOptions } from "./fs/metrics-db.ts";
+export type { SyncPolicy } from "./fs/wal.ts";
+export { type IngestOptions, startIngest } from "./ingest/start-ingest.ts";
+export { type CollectRequest, iterateSeries } from "./segments/collect-series.ts";
+export { decodeRawSeries, encodeRawSeries } from "./segments/raw-series-codec.ts";
+export {
+  type ColumnCache,
+  type DecodedColumn,
+  openSegment,
+  type SegmentReader,
+} from "./segments/segment-reader.ts";
+export { SeriesInterner } from "./segments/series-interner.ts";
+export { Maintenance, type MaintenanceOptions, type UpkeepDone } from "./store/maintenance.ts";
+export type { ClaimRequest, MaintenanceClaim } from "./store/maintenance-claims.ts";
+export {
+  type HeadOwner,
+  type Publication,
+  SegmentCatalog,
+} from "./store/segment-catalog.ts";

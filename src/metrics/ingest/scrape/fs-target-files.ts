@@ -1,0 +1,28 @@
+/** Files of targets on this machine. */
+import { glob, readFile, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { compareText } from "../../../promql/core/index.ts";
+import type { FileDiscovery } from "../../core/ingest/scrape/scrape-config.ts";
+import type { TargetFile, TargetFiles } from "../../core/ingest/scrape/scrape-fetcher.ts";
+
+/** A list of targets is small; a file that is not is none. */
+const fileBytesMax = 16 * 1024 * 1024;
+
+export class FsTargetFiles implements TargetFiles {
+  /** Relative patterns are relative to it. */
+  baseDir = ".";
+
+  async read(discovery: FileDiscovery): Promise<readonly TargetFile[]> {
+    const paths = new Set<string>();
+    for (const pattern of discovery.files) {
+      for await (const path of glob(resolve(this.baseDir, pattern))) paths.add(path);
+    }
+    const files: TargetFile[] = [];
+    for (const path of [...paths].sort(compareText)) {
+      const { size } = await stat(path);
+      if (size > fileBytesMax) throw new Error(`${path} is larger than a list of targets can be`);
+      files.push({ path, text: await readFile(path, "utf8") });
+    }
+    return files;
+  }
+}

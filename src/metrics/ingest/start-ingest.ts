@@ -1,0 +1,95 @@
+/**
+ * Samples in, for this process: the thread that owns the head, its scrapes, and imports.
+ *
+ *   IG1  Nothing is decoded, compressed or written on the caller's thread.
+ *   IG2  Writes that the thread cannot take are refused at the door (429), not queued without end.
+ *   IG3  When the thread dies every request fails, and `failure` resolves: the process should end and be restarted.
+ *   IG4  `publish` is called by whoever has segments to show: seals and imports, each with all of its segments at once.
+ */
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { siblingModule } from "../../kernel/node/sibling-module.ts";
+import { type Prng, randomText } from "../../kernel/prng.ts";
+import type { Ingest } from "../core/ingest-service.ts";
+import type { SegmentInfo } from "../core/model.ts";
+import { temporaryFolder } from "../fs/lake.ts";
+import type { HeadServerSettings, HeadSettings, IngestThreadOptions } from "./ingest-messages.ts";
+import { ThreadIngest } from "./thread-ingest.ts";
+
+export interface IngestOptions {
+  /** For the head's log alone. */
+  readonly walDir: string;
+  readonly lakeDir: string;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+  /** Where workers pull slices of the head. */
+  readonly server: HeadServerSettings;
+  /** One transaction of the store: all of it or nothing. May be repeated with the same segments. */
+  publish(add: readonly SegmentInfo[], remove: readonly string[]): Promise<void>;
+  /** The highest `sealSeq` among the catalog's segments of that line of heads; 0 where there are none. */
+  publishedSealSeq?(lineage: string): Promise<number>;
+  readonly head?: HeadSettings;
+  /** Prometheus-style; relative files in it are relative to `baseDir`. */
+  readonly scrape?: { readonly text: string; readonly baseDir: string };
+  readonly userAgent?: string;
+  /** Two processes with different seeds scrape a target at different times. */
+  readonly offsetSeed?: string;
+  readonly queueMax?: number;
+  readonly queueBytesMax?: number;
+  readonly importsMax?: number;
+  /** Samples of an import in memory at a time: about 50 bytes each. */
+  readonly importMemorySamplesMax?: number;
+}
+
+const blockMsDefault = 2 * 60 * 60_000;
+
+/** Throws when the log or the lake cannot be opened, and `bad_request` for a scrape configuration that is none. */
+export async function startIngest(options: IngestOptions): Promise<Ingest> {
+  const { walDir, lakeDir, clock, prng, logger, server, head = {} } = options;
+  const workerData: IngestThreadOptions = {
+    walDir,
+    lakeDir,
+    head,
+    server,
+    userAgent: options.userAgent ?? "capstan",
+    offsetSeed: options.offsetSeed ?? "",
+  };
+  const thread = new Worker(siblingModule(import.meta.url, "./ingest-thread"), { workerData });
+  const ingest = new ThreadIngest(thread, {
+    clock,
+    logger,
+    publish: (add, remove) => options.publish(add, remove),
+    publishedSealSeq: async (lineage) => (await options.publishedSealSeq?.(lineage)) ?? 0,
+    importOptions: () => {
+      const importId = `import-${clock.wallMs()}-${randomText(prng, 8)}`;
+      return {
+        lakeDir,
+        importId,
+        spillDir: join(lakeDir, temporaryFolder, importId),
+        blockMs: head.blockMs ?? blockMsDefault,
+        shardCount: head.shardCount,
+        samplesPerShard: head.samplesPerShard ?? 200_000,
+        shardCountMax: head.shardCountMax ?? 16,
+        memorySamplesMax: options.importMemorySamplesMax ?? 8_000_000,
+      };
+    },
+    queueMax: options.queueMax ?? 1_024,
+    queueBytesMax: options.queueBytesMax ?? 128 * 1024 * 1024,
+    importsMax: options.importsMax ?? 4,
+  });
+  try {
+    await ingest.ready;
+    const { scrape } = options;
+    if (scrape !== undefined) {
+      const ignored = await ingest.applyScrapeConfig(scrape.text, scrape.baseDir);
+      for (const notice of ignored) logger.warn({}, `scrape configuration: ${notice}`);
+    }
+  } catch (thrown) {
+    await ingest.close();
+    throw thrown;
+  }
+  return ingest;
+}

@@ -1,0 +1,341 @@
+/**
+ * Reads one segment, synchronously, for compute threads. Columns of samples are decoded by row group and kept in a
+ * cache that the thread's owner gives; the series table is decoded once, when the segment is opened.
+ *
+ *   G1  A decoded column is shared and never written to.
+ *   G2  A file is read with bounds that its own footer and length agree on; what does not fit is `artifact_corrupt`.
+ *   G3  A column that is zero throughout a row group is never read: it is `undefined`.
+ */
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { assert, OperatingError } from "../../kernel/errors.ts";
+import {
+  ChunkReader,
+  columnIndex,
+  constantOf,
+  locateFooter,
+  type ParquetFooter,
+  parquetRuntime,
+  parseFooter,
+  trailerBytes,
+} from "../../parquet/index.ts";
+import type { FloatHistogram } from "../../promql/core/index.ts";
+import { decodeHistogram } from "../core/histogram-bytes.ts";
+import type { SegmentInfo } from "../core/model.ts";
+import {
+  type CachedColumn,
+  histogramRowGroupRows,
+  segmentFileNames,
+  segmentRowGroupRows,
+} from "../core/segment-schema.ts";
+import { SeriesInterner } from "./series-interner.ts";
+import { SeriesTable } from "./series-table.ts";
+
+export type DecodedColumn = Float64Array | Uint8Array;
+
+/** Keeps decoded columns. `load` is called where it has none; what it gives may be kept and given again. */
+export interface ColumnCache {
+  get(
+    segmentId: string,
+    rowGroup: number,
+    column: CachedColumn,
+    load: () => DecodedColumn,
+  ): DecodedColumn;
+}
+
+/** Keeps nothing. */
+export const noColumnCache: ColumnCache = { get: (_id, _rowGroup, _column, load) => load() };
+
+/** Rows of floats and stale markers. Views where one row group has them all. */
+export interface SampleRowsRead {
+  readonly ts: Float64Array;
+  readonly values: Float64Array;
+  readonly stale: Uint8Array | undefined;
+  readonly startTs: Float64Array | undefined;
+}
+
+export interface HistogramRowsRead {
+  readonly ts: Float64Array;
+  readonly startTs: Float64Array;
+  readonly histograms: readonly FloatHistogram[];
+}
+
+export interface OpenSegmentOptions {
+  readonly cache?: ColumnCache;
+  /** Shared by all segments of a thread whose series are put together. */
+  readonly interner?: SeriesInterner;
+}
+
+export function openSegment(
+  lakeDir: string,
+  info: SegmentInfo,
+  options: OpenSegmentOptions = {},
+): SegmentReader {
+  return new SegmentReader(lakeDir, info, options);
+}
+
+/** Only the row groups' columns a caller is at: a cache of its own is asked once for each. */
+type RowGroupColumns = Partial<Record<CachedColumn, DecodedColumn | undefined>>;
+
+export class SegmentReader {
+  readonly info: SegmentInfo;
+  readonly series: SeriesTable;
+  readonly #directory: string;
+  readonly #samples: OpenParquet;
+  readonly #cache: ColumnCache;
+  #histograms: OpenParquet | undefined;
+
+  constructor(lakeDir: string, info: SegmentInfo, options: OpenSegmentOptions) {
+    this.info = info;
+    this.#directory = join(lakeDir, info.path);
+    this.#cache = options.cache ?? noColumnCache;
+    const file = inSegment(info, () =>
+      readFileSync(join(this.#directory, segmentFileNames.series)),
+    );
+    this.series = inSegment(
+      info,
+      () => new SeriesTable(file, options.interner ?? new SeriesInterner()),
+    );
+    this.#samples = inSegment(
+      info,
+      () => new OpenParquet(join(this.#directory, segmentFileNames.samples)),
+    );
+  }
+
+  get rowGroupCount(): number {
+    return this.#samples.footer.rowGroups.length;
+  }
+
+  /** Past every cache. `undefined`: zero throughout. */
+  decodeRowGroup(rowGroup: number, column: CachedColumn): DecodedColumn | undefined {
+    if (this.#isZero(rowGroup, column)) return undefined;
+    return inSegment(this.info, () => {
+      const samples = this.#samples;
+      const index = columnIndex(samples.footer, column, columnTypes[column]);
+      const chunk = samples.chunk(rowGroup, index, readScratch);
+      return column === "stale" ? chunk.booleans() : chunk.float64();
+    });
+  }
+
+  /** What is read with one window is asked of the cache once per row group, however many series are in it. */
+  window(): RowWindow {
+    return new RowWindow((rowGroup, column) => this.#cached(rowGroup, column));
+  }
+
+  readRows(rowStart: number, rowCount: number): SampleRowsRead {
+    return this.window().read(rowStart, rowCount);
+  }
+
+  readHistograms(start: number, count: number): HistogramRowsRead {
+    return inSegment(this.info, () => {
+      const path = join(this.#directory, segmentFileNames.histograms);
+      this.#histograms ??= new OpenParquet(path);
+      return readHistogramRows(this.#histograms, start, count);
+    });
+  }
+
+  /** The files are closed; columns that were given out stay good. */
+  close(): void {
+    this.#samples.close();
+    this.#histograms?.close();
+  }
+
+  #cached(rowGroup: number, column: CachedColumn): DecodedColumn | undefined {
+    if (this.#isZero(rowGroup, column)) return undefined;
+    return this.#cache.get(this.info.segmentId, rowGroup, column, () => {
+      const decoded = this.decodeRowGroup(rowGroup, column);
+      assert(decoded !== undefined, "a column that is zero throughout is not cached");
+      return decoded;
+    });
+  }
+
+  /** G3: by the footer alone. Times and values are always there. */
+  #isZero(rowGroup: number, column: CachedColumn): boolean {
+    if (column === "ts" || column === "value") return false;
+    const { footer } = this.#samples;
+    const index = inSegment(this.info, () => columnIndex(footer, column, columnTypes[column]));
+    return constantOf(footer, rowGroup, index) === 0;
+  }
+}
+
+const columnTypes = { ts: "int64", value: "double", stale: "boolean", start_ts: "int64" } as const;
+
+const noRows: SampleRowsRead = {
+  ts: new Float64Array(0),
+  values: new Float64Array(0),
+  stale: undefined,
+  startTs: undefined,
+};
+
+/** Holds the row group that it is at, so that series in order ask for each column once. */
+export class RowWindow {
+  readonly #load: (rowGroup: number, column: CachedColumn) => DecodedColumn | undefined;
+  #rowGroup = -1;
+  #columns: RowGroupColumns = {};
+
+  constructor(load: (rowGroup: number, column: CachedColumn) => DecodedColumn | undefined) {
+    this.#load = load;
+  }
+
+  read(rowStart: number, rowCount: number): SampleRowsRead {
+    if (rowCount === 0) return noRows;
+    const first = Math.floor(rowStart / segmentRowGroupRows);
+    const last = Math.floor((rowStart + rowCount - 1) / segmentRowGroupRows);
+    const offset = rowStart - first * segmentRowGroupRows;
+    if (first === last) return this.#part(first, offset, offset + rowCount);
+    const parts: SampleRowsRead[] = [];
+    for (let group = first; group <= last; group += 1) {
+      const base = group * segmentRowGroupRows;
+      const from = Math.max(rowStart - base, 0);
+      const to = Math.min(rowStart + rowCount - base, segmentRowGroupRows);
+      parts.push(this.#part(group, from, to));
+    }
+    return joinRows(parts, rowCount);
+  }
+
+  #part(rowGroup: number, from: number, to: number): SampleRowsRead {
+    if (rowGroup !== this.#rowGroup) {
+      this.#rowGroup = rowGroup;
+      this.#columns = {};
+    }
+    const ts = this.#column("ts") as Float64Array;
+    if (to > ts.length) {
+      throw new OperatingError("artifact_corrupt", "never", "a series has rows that are not there");
+    }
+    return {
+      ts: ts.subarray(from, to),
+      values: (this.#column("value") as Float64Array).subarray(from, to),
+      stale: (this.#column("stale") as Uint8Array | undefined)?.subarray(from, to),
+      startTs: (this.#column("start_ts") as Float64Array | undefined)?.subarray(from, to),
+    };
+  }
+
+  #column(name: CachedColumn): DecodedColumn | undefined {
+    if (!(name in this.#columns)) this.#columns[name] = this.#load(this.#rowGroup, name);
+    return this.#columns[name];
+  }
+}
+
+function joinRows(parts: readonly SampleRowsRead[], count: number): SampleRowsRead {
+  const ts = new Float64Array(count);
+  const values = new Float64Array(count);
+  const stale = parts.some((part) => part.stale !== undefined) ? new Uint8Array(count) : undefined;
+  const startTs = parts.some((part) => part.startTs !== undefined)
+    ? new Float64Array(count)
+    : undefined;
+  let at = 0;
+  for (const part of parts) {
+    ts.set(part.ts, at);
+    values.set(part.values, at);
+    if (part.stale !== undefined) stale?.set(part.stale, at);
+    if (part.startTs !== undefined) startTs?.set(part.startTs, at);
+    at += part.ts.length;
+  }
+  return { ts, values, stale, startTs };
+}
+
+function readHistogramRows(file: OpenParquet, start: number, count: number): HistogramRowsRead {
+  const ts = new Float64Array(count);
+  const startTs = new Float64Array(count);
+  const histograms: FloatHistogram[] = [];
+  const columns = {
+    ts: columnIndex(file.footer, "ts", "int64"),
+    startTs: columnIndex(file.footer, "start_ts", "int64"),
+    histogram: columnIndex(file.footer, "histogram", "bytes"),
+  };
+  for (let row = start; row < start + count; ) {
+    const group = Math.floor(row / histogramRowGroupRows);
+    const from = row - group * histogramRowGroupRows;
+    const to = Math.min(from + start + count - row, histogramRowGroupRows);
+    const at = row - start;
+    ts.set(file.chunk(group, columns.ts).float64().subarray(from, to), at);
+    startTs.set(file.chunk(group, columns.startTs).float64().subarray(from, to), at);
+    const blobs = file.chunk(group, columns.histogram).byteArrays();
+    if (to > blobs.length) {
+      throw new OperatingError("artifact_corrupt", "never", "a series has rows that are not there");
+    }
+    for (const blob of blobs.slice(from, to)) {
+      histograms.push(decodeHistogram(blob, histograms.at(-1)));
+    }
+    row += to - from;
+  }
+  return { ts, startTs, histograms };
+}
+
+/** Where numbers' pages are read to before they are decoded: one at a time, in this thread. */
+class ReadScratch {
+  #bytes = new Uint8Array(0);
+
+  take(length: number): Uint8Array {
+    if (length > this.#bytes.length) this.#bytes = new Uint8Array(length * 2);
+    return this.#bytes.subarray(0, length);
+  }
+}
+
+const readScratch = new ReadScratch();
+
+/** A Parquet file whose footer was read, and whose columns are read when they are needed. */
+class OpenParquet {
+  readonly footer: ParquetFooter;
+  #fd: number | undefined;
+
+  constructor(path: string) {
+    this.#fd = openSync(path, "r");
+    try {
+      const { size } = fstatSync(this.#fd);
+      const trailer = this.#read(Math.max(0, size - trailerBytes), Math.min(size, trailerBytes));
+      const { offset, length } = locateFooter(trailer, size);
+      this.footer = parseFooter(this.#read(offset, length), offset);
+    } catch (thrown) {
+      this.close();
+      throw thrown;
+    }
+  }
+
+  /** With `scratch`, what is decoded must not be views of the file's bytes. */
+  chunk(rowGroup: number, column: number, scratch?: ReadScratch): ChunkReader {
+    const info = this.footer.rowGroups[rowGroup]?.chunks[column];
+    if (info === undefined) {
+      throw new OperatingError("artifact_corrupt", "never", `there is no row group ${rowGroup}`);
+    }
+    const bytes = this.#read(info.offset, info.length, scratch?.take(info.length));
+    return new ChunkReader(this.footer, rowGroup, column, bytes, parquetRuntime);
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+
+  #read(
+    offset: number,
+    length: number,
+    bytes: Uint8Array = Buffer.allocUnsafeSlow(length),
+  ): Uint8Array {
+    if (this.#fd === undefined) {
+      throw new OperatingError("shutting_down", "never", "the segment was closed");
+    }
+    let done = 0;
+    while (done < length) {
+      const count = readSync(this.#fd, bytes, done, length - done, offset + done);
+      if (count === 0) throw new OperatingError("artifact_corrupt", "never", "a file was cut off");
+      done += count;
+    }
+    return bytes;
+  }
+}
+
+/** Says which segment it was. A file that is gone means that the list of segments was too old. */
+function inSegment<T>(info: SegmentInfo, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    const code = (thrown as NodeJS.ErrnoException).code;
+    if (code === "ENOENT") {
+      throw new OperatingError("not_found", "backoff", `segment ${info.segmentId} is gone`);
+    }
+    if (!(thrown instanceof OperatingError) || thrown.message.startsWith("segment ")) throw thrown;
+    const message = `segment ${info.segmentId}: ${thrown.message}`;
+    throw new OperatingError(thrown.code, thrown.retry, message, { cause: thrown });
+  }
+}

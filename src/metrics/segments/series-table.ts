@@ -1,0 +1,150 @@
+/** The series of one segment: what `series.parquet` says, decoded once, and which of them a selector means. */
+import {
+  ChunkReader,
+  chunkBytes,
+  columnIndex,
+  type ParquetFooter,
+  parquetRuntime,
+  readFooter,
+} from "../../parquet/index.ts";
+import {
+  compareText,
+  type Labels,
+  type Matcher,
+  metricNameLabel,
+} from "../../promql/core/index.ts";
+import { shardOf } from "../core/fingerprint.ts";
+import type { seriesColumns } from "../core/segment-schema.ts";
+import type { SeriesInterner } from "./series-interner.ts";
+
+type SeriesColumn = (typeof seriesColumns)[number]["name"];
+type NumberColumn = Exclude<SeriesColumn, "fingerprint" | "labels" | "metric_name" | "series_id">;
+
+export class SeriesTable {
+  readonly count: number;
+  readonly interner: SeriesInterner;
+  readonly names: readonly string[];
+  /** The upper half of each fingerprint. */
+  readonly fingerprintHi: Uint32Array;
+  readonly rowStart: Float64Array;
+  readonly rowCount: Float64Array;
+  readonly histogramStart: Float64Array;
+  readonly histogramCount: Float64Array;
+  readonly minTs: Float64Array;
+  readonly maxTs: Float64Array;
+  readonly flags: Float64Array;
+  readonly #texts: string[];
+  /** -1: not asked for yet. */
+  readonly #ids: Int32Array;
+
+  constructor(file: Uint8Array, interner: SeriesInterner) {
+    const footer = readFooter(file);
+    this.interner = interner;
+    this.count = footer.rowCount;
+    this.names = textColumn(file, footer, "metric_name");
+    this.#texts = textColumn(file, footer, "labels");
+    this.#ids = new Int32Array(this.count).fill(-1);
+    this.fingerprintHi = fingerprintColumn(file, footer);
+    const numbers = (name: NumberColumn): Float64Array => numberColumn(file, footer, name);
+    this.rowStart = numbers("row_start");
+    this.rowCount = numbers("row_count");
+    this.histogramStart = numbers("histogram_start");
+    this.histogramCount = numbers("histogram_count");
+    this.minTs = numbers("min_ts");
+    this.maxTs = numbers("max_ts");
+    this.flags = numbers("flags");
+  }
+
+  /** The thread's integer for the labels of a series. */
+  idOf(series: number): number {
+    const known = this.#ids[series] as number;
+    if (known >= 0) return known;
+    const id = this.interner.intern(this.#texts[series] as string);
+    this.#texts[series] = this.interner.textOf(id); // One copy of the text for all segments.
+    this.#ids[series] = id;
+    return id;
+  }
+
+  labelsOf(series: number): Labels {
+    return this.interner.labelsOf(this.idOf(series));
+  }
+
+  /** The series that match, of the shard, and with a sample after `minMs` up to `maxMs`; ascending. */
+  select(
+    matchers: readonly Matcher[],
+    matches: (id: number) => boolean,
+    shard: number,
+    shardCount: number,
+    range: { readonly minMs: number; readonly maxMs: number },
+  ): number[] {
+    const [start, end] = this.#nameRange(matchers);
+    const found: number[] = [];
+    for (let series = start; series < end; series += 1) {
+      if ((this.maxTs[series] as number) <= range.minMs) continue;
+      if ((this.minTs[series] as number) > range.maxMs) continue;
+      if (shardCount > 1) {
+        const hi = this.fingerprintHi[series] as number;
+        if (shardOf({ hi }, shardCount) !== shard) continue;
+      }
+      if (matches(this.idOf(series))) found.push(series);
+    }
+    return found;
+  }
+
+  /** Where the names that a `__name__="…"` allows are. */
+  #nameRange(matchers: readonly Matcher[]): [start: number, end: number] {
+    let [start, end] = [0, this.count];
+    for (const { name, op, value } of matchers) {
+      if (name !== metricNameLabel || op !== "=") continue;
+      start = Math.max(start, this.#firstName(value, 0));
+      end = Math.min(end, this.#firstName(value, 1));
+    }
+    return [start, end];
+  }
+
+  /** The first series whose name is not below `name` (`beyond` 0), or is above it (1). */
+  #firstName(name: string, beyond: 0 | 1): number {
+    let [low, high] = [0, this.count];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (compareText(this.names[middle] as string, name) < beyond) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function chunks(file: Uint8Array, footer: ParquetFooter, column: number): ChunkReader[] {
+  return footer.rowGroups.map(({ chunks: all }, group) => {
+    const chunk = all[column];
+    const bytes = chunk === undefined ? new Uint8Array(0) : chunkBytes(file, chunk);
+    return new ChunkReader(footer, group, column, bytes, parquetRuntime);
+  });
+}
+
+function textColumn(file: Uint8Array, footer: ParquetFooter, name: SeriesColumn): string[] {
+  const column = columnIndex(footer, name, "text");
+  return chunks(file, footer, column).flatMap((chunk) => chunk.texts());
+}
+
+function numberColumn(file: Uint8Array, footer: ParquetFooter, name: NumberColumn): Float64Array {
+  const column = columnIndex(footer, name, name === "flags" ? "int32" : "int64");
+  const all = new Float64Array(footer.rowCount);
+  let at = 0;
+  for (const chunk of chunks(file, footer, column)) {
+    chunk.float64(all.subarray(at, at + chunk.rowCount));
+    at += chunk.rowCount;
+  }
+  return all;
+}
+
+function fingerprintColumn(file: Uint8Array, footer: ParquetFooter): Uint32Array {
+  const column = columnIndex(footer, "fingerprint", "bigint64");
+  const all = new Uint32Array(footer.rowCount);
+  let at = 0;
+  for (const chunk of chunks(file, footer, column)) {
+    const words = new Uint32Array(chunk.bigint64().buffer);
+    for (let index = 1; index < words.length; index += 2, at += 1) all[at] = words[index] as number;
+  }
+  return all;
+}
