@@ -3,6 +3,7 @@ import type { ApiPorts, ReadyBody, StatusBody, WorkerBody, WorkersPort } from ".
 import { readLease, readSchemaVersion } from "../store/index.ts";
 import type { ControllerNode } from "./controller-node.ts";
 import { type PortsConfig, roleOf } from "./ports-config.ts";
+import { createPromqlPort } from "./promql-port.ts";
 import { createQueriesPort } from "./queries-port.ts";
 import { watchCatalog } from "./watch-catalog.ts";
 import { createWorkersPort } from "./workers-port.ts";
@@ -15,6 +16,8 @@ export function createApiPorts(config: PortsConfig): ApiPorts {
     logger,
     workers,
     queries: createQueriesPort(config),
+    promql: createPromqlPort(config.metricsParts.promql, config),
+    ingest: () => config.metricsParts.ingest(),
     ready: () => readiness(node),
     status: createStatus(config, workers),
     metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),

@@ -12,6 +12,7 @@ import { createSystemPrng } from "../kernel/node/system-random.ts";
 import { type Prng, randomText } from "../kernel/prng.ts";
 import {
   createApiQueryMetrics,
+  createPromqlMetrics,
   createSessionMetrics,
   Metrics,
   startTracing,
@@ -41,6 +42,9 @@ import { createApiPorts } from "./api-ports.ts";
 import { ControllerNode } from "./controller-node.ts";
 import { parseDiscovery } from "./discover.ts";
 import { readHolderId } from "./holder-id.ts";
+import { createMetricsParts } from "./metrics-parts.ts";
+import { startOwnHead } from "./own-head.ts";
+import { observePromql } from "./promql-port.ts";
 
 /** As the command line gives them. */
 export interface ControllerOptions extends ProcessOptions {
@@ -54,6 +58,8 @@ export interface ControllerOptions extends ProcessOptions {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly memoryLimit?: number;
+  readonly lake?: string;
+  readonly scrapeConfig?: string;
   readonly drainTimeout: number;
   readonly discover: string;
 }
@@ -97,6 +103,32 @@ export async function runController(options: ControllerOptions): Promise<void> {
     ...clusterTlsOf(setup),
   });
   const node = createNode(options, setup, place, { store, fetcher, metrics, prng });
+  const metricsParts = createMetricsParts({
+    node,
+    store,
+    clock,
+    prng: prng.fork("promql"),
+    logger,
+    clusterToken: setup.clusterToken,
+    tls: setup.clusterTls,
+    observer: observePromql(createPromqlMetrics(metrics), tracing),
+    startHead: (ownStore, catalog) =>
+      startOwnHead({
+        node,
+        store: ownStore,
+        catalog,
+        holder: name,
+        metrics,
+        clock,
+        prng: prng.fork("head"),
+        logger,
+        host: options.host,
+        lakeDir: options.lake ?? setup.dataDir.lakeDir,
+        clusterToken: setup.clusterToken,
+        scrapeConfig: options.scrapeConfig,
+        ...clusterTlsOf(setup),
+      }),
+  });
   const api = await startApi(
     apiConfig(options, setup, place, prng.fork("requests")),
     createApiPorts({
@@ -104,6 +136,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
       store,
       engine,
       metrics,
+      metricsParts,
       tracing,
       clock,
       prng: prng.fork("queries"),
@@ -112,11 +145,12 @@ export async function runController(options: ControllerOptions): Promise<void> {
       leaseName,
     }),
   );
+  metricsParts.start();
   node.start();
   logger.info({ url: api.url, role, version, store: store?.dialect }, "listening");
   await tellSupervisor({ kind: "ready", url: api.url });
 
-  const reason = await Promise.race([stopping, engine.failure]);
+  const reason = await Promise.race([stopping, engine.failure, metricsParts.failure]);
   const failed = reason instanceof OperatingError;
   logger.info({ reason: failed ? reason.message : reason }, "stopping");
   // Without an engine or a supervisor there is nobody to finish for.
@@ -124,9 +158,11 @@ export async function runController(options: ControllerOptions): Promise<void> {
   await runStopSteps(
     [
       { name: "refuse", timeoutMs: 1_000, run: async () => api.drain() },
+      { name: "close head", timeoutMs: 5_000, run: () => metricsParts.stopHead() },
       { name: "drain", timeoutMs: drainMs + 5_000, run: () => node.stop({ drainMs }) },
       { name: "close api", timeoutMs: 2_000, run: () => api.close() },
       { name: "force api", timeoutMs: 500, run: async () => api.force() },
+      { name: "close promql", timeoutMs: 3_000, run: () => metricsParts.close() },
       { name: "close fetcher", timeoutMs: 1_000, run: () => fetcher.close() },
       { name: "close engine", timeoutMs: 2_000, run: () => engine.close() },
       { name: "close store", timeoutMs: 2_000, run: async () => await store?.close() },

@@ -7,12 +7,14 @@ import type { Metrics, Tracing } from "../observe/index.ts";
 import type { Engine } from "../queries/index.ts";
 import type { Store } from "../store/index.ts";
 import type { ControllerNode } from "./controller-node.ts";
+import type { MetricsParts } from "./metrics-parts.ts";
 
 export interface PortsConfig {
   readonly node: ControllerNode;
   readonly store: Store | undefined;
   readonly engine: Engine;
   readonly metrics: Metrics;
+  readonly metricsParts: MetricsParts;
   readonly tracing: Tracing;
   readonly clock: Clock;
   readonly prng: Prng;

@@ -3,7 +3,7 @@
  * are never labels: there is no bound on how many there are. Worker names are not either, except where a
  * person must see which one it is and an operator bounds their number.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry, Summary } from "prom-client";
 
 /** From a local round trip to a long query. */
 const latencyBuckets = [
@@ -79,6 +79,24 @@ export class Metrics {
       help,
       labelNames,
       buckets: latencyBuckets,
+      registers: [this.#registry],
+    });
+  }
+
+  /** Of seconds: p50, p95 and p99 of about the last ten minutes. */
+  summary<L extends string = never>(
+    name: string,
+    help: string,
+    labelNames: readonly L[] = [],
+  ): Summary<L> {
+    return new Summary({
+      name: `capstan_${name}`,
+      help,
+      labelNames,
+      percentiles: [0.5, 0.95, 0.99],
+      maxAgeSeconds: 600,
+      ageBuckets: 5,
+      pruneAgedBuckets: false,
       registers: [this.#registry],
     });
   }

@@ -7,6 +7,7 @@
  *   up.lock, up.json  held and written by `capstan up`
  *   workers/NAME/     a worker's lock and its spool, one directory for each incarnation
  *   controllers/NAME/ the same for a coordinator or a query-api
+ *   lake/             metrics: segments, and the log of what is not in one yet
  *   logs/             what the children of `capstan up` logged, as JSON lines
  */
 import {
@@ -32,6 +33,8 @@ export interface DataDir {
   readonly path: string;
   readonly storePath: string;
   readonly logsDir: string;
+  /** Where metrics are, unless told otherwise. Every process of the cluster sees the same files. */
+  readonly lakeDir: string;
   /** The directory of the worker or controller of that name; made when it is absent. */
   ownDir(kind: "workers" | "controllers", name: string): string;
   /** The cluster's token; made when it is absent. */
@@ -49,6 +52,7 @@ export function openDataDir(text: string): DataDir {
       path,
       storePath: join(path, "store.sqlite"),
       logsDir: makeDir(join(path, "logs")),
+      lakeDir: join(path, "lake"),
       ownDir: (kind, name) => usable(path, () => makeDir(join(path, kind, name))),
       clusterToken: () => usable(path, () => readOrMakeToken(join(path, "cluster-token"))),
     };

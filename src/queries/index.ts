@@ -6,7 +6,10 @@ export {
   type ArtifactFetcher,
   type ArtifactSpool,
   type CleanupReason,
+  DiskBudget,
   defaultApiWorkLimits,
+  defaultDiskRatios,
+  dispatchByKind,
   type Executor,
   type LocalArtifact,
   type ProducedFile,
@@ -23,13 +26,15 @@ export {
   WorkerWorkManager,
   type WorkReporter,
 } from "./core/index.ts";
+export { promqlWorkKind } from "./core/promql/work-body.ts";
 export {
   type Engine,
   type EngineOptions,
   type RowStream,
   startEngine,
 } from "./duckdb/engine.ts";
-export { createSqlExecutor } from "./duckdb/sql-executor.ts";
+export { createSqlExecutor, sqlWorkKind } from "./duckdb/sql-executor.ts";
+export { type ColumnFiles, openColumnFiles } from "./fs/column-files.ts";
 export {
   type FsArtifactSpool,
   type FsSpoolOptions,
@@ -46,4 +51,31 @@ export {
   type HttpFetcherOptions,
 } from "./http/http-artifact-fetcher.ts";
 export type { TlsFiles } from "./http/tls.ts";
+export type { ComputeUsage } from "./promql/compute-messages.ts";
+export {
+  createPromqlService,
+  type StartedPromqlService,
+} from "./promql/create-promql-service.ts";
+export {
+  createPromqlExecutor,
+  type PromqlExecutor,
+  type PromqlExecutorObserver,
+  type PromqlExecutorOptions,
+} from "./promql/promql-executor.ts";
+export type {
+  PromqlAnswer,
+  PromqlEvent,
+  PromqlExplanation,
+  PromqlRequest,
+  PromqlService,
+  QuerySummary,
+  SeriesRequest,
+} from "./promql/promql-service.ts";
+export { createRemoteHead, type RemoteHead } from "./promql/remote-head.ts";
+export type {
+  PromqlLimits,
+  PromqlObserver,
+  PromqlServiceDeps,
+  SegmentSource,
+} from "./promql/service-options.ts";
 export { type RunSqlDeps, type RunSqlOptions, runSql, type SqlResult } from "./sql/run-sql.ts";

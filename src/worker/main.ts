@@ -9,6 +9,7 @@ import { sameSecret } from "../kernel/node/secrets.ts";
 import { createSystemPrng } from "../kernel/node/system-random.ts";
 import { randomText } from "../kernel/prng.ts";
 import {
+  createPromqlWorkerMetrics,
   createWorkerQueryMetrics,
   FactsReporter,
   Metrics,
@@ -29,8 +30,15 @@ import {
   tellSupervisor,
 } from "../process/index.ts";
 import {
+  createPromqlExecutor,
   createSqlExecutor,
+  DiskBudget,
+  defaultDiskRatios,
+  dispatchByKind,
+  openColumnFiles,
   openFsArtifactSpool,
+  promqlWorkKind,
+  sqlWorkKind,
   startArtifactServer,
   startEngine,
 } from "../queries/index.ts";
@@ -48,13 +56,18 @@ export interface WorkerOptions extends ProcessOptions {
   readonly dataPort: number;
   readonly metricsPort: number;
   readonly slots?: number;
+  /** For DuckDB and decoded columns together. */
   readonly memoryLimit?: number;
+  readonly columnCache?: number;
+  readonly computeThreads?: number;
+  readonly lake?: string;
   readonly diskLimit?: number;
   readonly drainTimeout: number;
 }
 
 const clock = realClock;
 const diskBytesDefault = 10 * 1024 ** 3;
+const engineBytesMin = 128 * 1024 ** 2;
 
 /** Resolves with the reason when it was told to stop and has stopped; throws when the cluster will not have it. */
 export async function runWorker(options: WorkerOptions): Promise<StopReason> {
@@ -76,22 +89,43 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   const slots = options.slots ?? availableParallelism();
   const tls = clusterTls === undefined ? {} : { tls: clusterTls };
 
+  const capacityBytes = options.diskLimit ?? diskBytesDefault;
+  const artifactFloorBytes = Math.floor(capacityBytes / 2);
+  const budget = new DiskBudget({ capacityBytes, artifactFloorBytes, ...defaultDiskRatios });
+  const columnFiles = await openColumnFiles(join(ownDir, "columns"), budget, logger);
   const spool = await openFsArtifactSpool({
     baseDir: join(ownDir, "spool"),
     incarnation,
-    capacityBytes: options.diskLimit ?? diskBytesDefault,
+    capacityBytes,
+    budget,
+    onEvictedOther: (eviction) => columnFiles.evicted(eviction),
     clock,
     logger,
   });
-  const engine = await startEngine({
-    memoryLimitBytes: options.memoryLimit ?? decideMemoryBytes("worker", machine()),
-    threads: availableParallelism(),
-    spoolDir: spool.writeDir,
-    connections: slots,
-    clock,
-    logger,
-  });
+  const memoryBytes = options.memoryLimit ?? decideMemoryBytes("worker", machine());
+  const columnBytes = options.columnCache ?? Math.floor(memoryBytes / 2);
   const metrics = new Metrics({ process: "worker", version });
+  const computeThreads = options.computeThreads ?? availableParallelism();
+  const [engine, promql] = await Promise.all([
+    startEngine({
+      memoryLimitBytes: Math.max(engineBytesMin, memoryBytes - columnBytes),
+      threads: availableParallelism(),
+      spoolDir: spool.writeDir,
+      connections: slots,
+      clock,
+      logger,
+    }),
+    createPromqlExecutor({
+      threads: computeThreads,
+      lakeDir: options.lake ?? dataDir.lakeDir,
+      clusterToken,
+      cacheBytes: columnBytes,
+      columnFiles,
+      clock,
+      observer: createPromqlWorkerMetrics(metrics, () => columnFiles.usedBytes()),
+      ...tls,
+    }),
+  ]);
   const tracing = await startTracing({
     serviceName: "capstan-worker",
     instance: workerId,
@@ -134,7 +168,9 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
     incarnation,
     softwareVersion: version,
     capacity: slots,
-    executor: tracing.traceExecutor(createSqlExecutor(engine)),
+    executor: tracing.traceExecutor(
+      dispatchByKind({ [sqlWorkKind]: createSqlExecutor(engine), [promqlWorkKind]: promql }),
+    ),
     spool,
     dataUrl: () => dataUrl,
     limits: { slots },
@@ -168,6 +204,8 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
     spool: () => spool.usage(),
   });
   facts.start();
+  node.endpoint.setFact("compute_threads", String(computeThreads));
+  node.endpoint.setFact("metrics_url", `http://${hostPort(advertisedHost, monitor.port)}/metrics`);
   node.start();
   logger.info(
     { worker_id: workerId, incarnation, grpc_port: control.port, data_url: dataUrl, version },
@@ -177,6 +215,7 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
 
   asked.then(ended.resolve, ended.reject);
   engine.failure.then(ended.resolve, ended.reject);
+  promql.failure.then(ended.resolve, ended.reject);
   const reason = await ended.promise;
   const failed = reason instanceof OperatingError;
   logger.info({ reason: failed ? reason.code : reason }, "stopping");
@@ -194,7 +233,9 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       { name: "close artifact server", timeoutMs: 2_000, run: () => artifacts.close() },
       { name: "close monitor", timeoutMs: 1_000, run: () => monitor.close() },
       { name: "close engine", timeoutMs: 2_000, run: () => engine.close() },
+      { name: "close compute threads", timeoutMs: 3_000, run: () => promql.close() },
       { name: "delete spool", timeoutMs: 2_000, run: () => spool.close() },
+      { name: "delete columns", timeoutMs: 2_000, run: () => columnFiles.close() },
       { name: "send spans", timeoutMs: 2_000, run: () => tracing.close() },
     ],
     clock,

@@ -5,7 +5,6 @@ export {
   type DurationContext,
   formatDuration,
   parseDuration,
-  resolveDuration,
 } from "./durations.ts";
 export {
   defaultEngineOptions,
@@ -19,9 +18,6 @@ export { evaluatePlan } from "./eval/evaluate-plan.ts";
 export type { EvalContext, ExecNode } from "./eval/exec-node.ts";
 export { formatAnnotation } from "./eval/format-annotation.ts";
 export { mergeLeafResults } from "./eval/merge-leaf-results.ts";
-export { type PartialAggregate, PartialAggregator } from "./eval/partial-aggregator.ts";
-export { formatFloat } from "./format-float.ts";
-export { type FunctionSignature, functionSignatures } from "./functions.ts";
 export { type Bucket, populatedBuckets } from "./histogram/bucket-walk.ts";
 export {
   type DecodedHistogram,
@@ -39,7 +35,7 @@ export { histogramFault } from "./histogram/validate.ts";
 export { compareLabels, compareText, Labels, metricNameLabel } from "./labels.ts";
 export { executeLeaf, type LeafLimits } from "./leaf/execute-leaf.ts";
 export { type LeafTimeRange, leafTimeRange } from "./leaf/leaf-time-range.ts";
-export { compileMatcher, compileMatchers, matcherSetKey } from "./leaf/matchers.ts";
+export { compileMatchers, matcherSetKey } from "./leaf/matchers.ts";
 export type {
   BaseExpr,
   LeafAggregate,
@@ -79,7 +75,5 @@ export { planQuery } from "./plan/plan-query.ts";
 export { astToJson } from "./print/ast-to-json.ts";
 export { formatExpr } from "./print/format-expr.ts";
 export { printExpr } from "./print/print-expr.ts";
-export { checkRegex } from "./regex/check-regex.ts";
 export { compileRegex, type TextMatcher } from "./regex/compile-regex.ts";
-export { translateRegex } from "./regex/translate-regex.ts";
 export { selectorsOf } from "./selectors-of.ts";

@@ -218,6 +218,14 @@ export class ApiWorkManager {
     return { depth: this.#waitingSince.size, oldestAgeMs };
   }
 
+  /** Those that take work now. */
+  workers(): readonly WorkerId[] {
+    const open = this.#board
+      .view()
+      .filter(({ admission }) => admission.accepting && !admission.draining);
+    return open.map(({ workerId }) => workerId);
+  }
+
   counts(): QueryCounts {
     return {
       running: this.#queries.size,
@@ -442,9 +450,10 @@ export class ApiWorkManager {
   #committed(key: WorkKey, attempt: number, workerId: WorkerId): void {
     const query = this.#queries.get(key.queryId);
     if (query === undefined) return; // It ended in this very step; the desk deletes the copy.
-    const local = this.#desk.claim(key, attempt);
-    assert(local !== undefined, "what is committed was fetched, and is committed once");
-    const isFirst = query.committed(key, workerId, local);
+    const claimed = this.#desk.claim(key, attempt);
+    assert(claimed !== undefined, "what is committed was fetched, and is committed once");
+    const { local, fetchMs } = claimed;
+    const isFirst = query.committed(key, { workerId, attempt, fetchMs }, local);
     if (isFirst) this.#observer.firstResult(query.kind, this.#clock.nowMs() - query.startedMs);
   }
 

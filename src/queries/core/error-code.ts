@@ -5,11 +5,13 @@ import { type ErrorCode, OperatingError, type Retry } from "../../kernel/errors.
 const retryByCode = {
   artifact_corrupt: "backoff",
   artifact_lost: "backoff",
+  bad_promql: "never",
   bad_request: "never",
   bad_sql: "never",
   cancelled: "never",
   deadline_exceeded: "backoff",
   disk_full: "backoff",
+  head_moved: "backoff",
   overloaded: "backoff",
   query_failed: "never",
   query_too_large: "never",

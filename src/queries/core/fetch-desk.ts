@@ -25,6 +25,7 @@ interface Fetch {
   readonly orderedMs: number;
   readonly controller: AbortController;
   local: LocalArtifact | undefined;
+  fetchMs: number;
 }
 
 export class FetchDesk {
@@ -59,6 +60,7 @@ export class FetchDesk {
       orderedMs: this.#nowMs(),
       controller: new AbortController(),
       local: undefined,
+      fetchMs: 0,
     };
     this.#fetches.set(idOf(order.key, order.attempt), fetch);
     this.#waiting.add(fetch);
@@ -76,11 +78,15 @@ export class FetchDesk {
   }
 
   /** `undefined`: nothing was fetched for this attempt, or it was claimed before. */
-  claim(key: WorkKey, attempt: number): LocalArtifact | undefined {
+  claim(
+    key: WorkKey,
+    attempt: number,
+  ): { readonly local: LocalArtifact; readonly fetchMs: number } | undefined {
     const fetch = this.#fetches.get(idOf(key, attempt));
-    const local = fetch?.local;
-    if (fetch !== undefined) fetch.local = undefined;
-    return local;
+    if (fetch?.local === undefined) return undefined;
+    const { local, fetchMs } = fetch;
+    fetch.local = undefined;
+    return { local, fetchMs };
   }
 
   #startWaiting(): void {
@@ -116,8 +122,8 @@ export class FetchDesk {
       return;
     }
     fetch.local = local;
-    const fetchMs = this.#nowMs() - startedMs;
-    this.#handlers.fetched(fetch.order, startedMs - fetch.orderedMs, fetchMs);
+    fetch.fetchMs = this.#nowMs() - startedMs;
+    this.#handlers.fetched(fetch.order, startedMs - fetch.orderedMs, fetch.fetchMs);
     this.#fetches.delete(id);
     if (fetch.local !== undefined) this.#dispose(fetch.local);
   }

@@ -15,7 +15,8 @@ export {
   defaultDiskRatios,
   type Eviction,
 } from "./disk-budget.ts";
-export type { QueryRecord, QueryRequest } from "./live-query.ts";
+export { dispatchByKind } from "./dispatch-by-kind.ts";
+export type { Completion, QueryRecord, QueryRequest } from "./live-query.ts";
 export {
   type ArtifactFetcher,
   type ArtifactSpool,

@@ -16,6 +16,13 @@ import { type WorkKey, type WorkSpec, workKeyText } from "../../workcoord/core/i
 import type { LocalArtifact } from "./ports.ts";
 import type { QueryOutcome } from "./query-observer.ts";
 
+/** Who completed a work item, in which attempt, and how long its artifact took to get here. */
+export interface Completion {
+  readonly workerId: WorkerId;
+  readonly attempt: number;
+  readonly fetchMs: number;
+}
+
 export interface QueryRequest {
   readonly queryId: QueryId;
   readonly works: readonly WorkSpec[];
@@ -24,7 +31,7 @@ export interface QueryRequest {
   /** For people: what was asked. */
   readonly text?: string;
   /** Called once for each work, as its artifact arrives. The artifact still belongs to the query. */
-  readonly onCommitted?: (work: WorkSpec, artifact: LocalArtifact) => void;
+  readonly onCommitted?: (work: WorkSpec, artifact: LocalArtifact, by: Completion) => void;
 }
 
 /** For people: what became of a query. */
@@ -104,15 +111,15 @@ export class LiveQuery {
   }
 
   /** Returns whether it was the first. */
-  committed(key: WorkKey, workerId: WorkerId, local: LocalArtifact): boolean {
+  committed(key: WorkKey, by: Completion, local: LocalArtifact): boolean {
     const work = this.#works.get(workKeyText(key));
     assert(work !== undefined, "only work of the query is committed to it");
     assert(this.#committed[work.index] === undefined, "a work item is committed once");
     this.#committed[work.index] = local;
     this.#committedCount += 1;
-    this.#workerId = workerId;
+    this.#workerId = by.workerId;
     this.#rowCount = (this.#rowCount ?? 0) + local.artifact.rowCount;
-    this.#request.onCommitted?.(work.spec, local);
+    this.#request.onCommitted?.(work.spec, local, by);
     return this.#committedCount === 1;
   }
 

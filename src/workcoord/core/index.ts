@@ -9,6 +9,7 @@ export type {
   WorkSpec,
 } from "./messages.ts";
 export { keyOf, workKeyText } from "./messages.ts";
+export { rankWorkers, rendezvous } from "./rendezvous.ts";
 export { WorkBoard } from "./work-board.ts";
 export type { LedgerEffect, LedgerEvent } from "./work-ledger.ts";
 export { WorkLedger } from "./work-ledger.ts";

@@ -1,0 +1,49 @@
+/** The alerting rules that are shipped ask for metrics that exist, in PromQL that parses. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { parse } from "yaml";
+import { parseExpr, selectorsOf } from "../promql/core/index.ts";
+import { createSessionMetrics } from "./index.ts";
+import { Metrics } from "./metrics.ts";
+import { createApiQueryMetrics, createWorkerQueryMetrics } from "./query-metrics.ts";
+
+interface RuleFile {
+  readonly groups: readonly {
+    readonly name: string;
+    readonly rules: readonly {
+      readonly alert: string;
+      readonly expr: string;
+      readonly annotations: { readonly summary: string };
+    }[];
+  }[];
+}
+
+const file = join(import.meta.dirname, "../../deploy/alerts.yaml");
+const { groups } = parse(readFileSync(file, "utf8")) as RuleFile;
+const metrics = new Metrics({ process: "test", version: "0" });
+createApiQueryMetrics(metrics, () => ({ depth: 0, oldestAgeMs: 0 }));
+createWorkerQueryMetrics(metrics);
+createSessionMetrics(metrics);
+const text = await metrics.text();
+
+test("[OB8] there are rules for the control stream and for query latency", () => {
+  assert.deepEqual(
+    groups.map(({ name }) => name),
+    ["capstan-control-stream", "capstan-queries"],
+  );
+});
+
+for (const { alert, expr, annotations } of groups.flatMap(({ rules }) => rules)) {
+  test(`[OB8] ${alert} asks for metrics that exist`, () => {
+    assert.ok(annotations.summary.length > 0);
+    const selectors = selectorsOf(parseExpr(expr));
+    assert.ok(selectors.length > 0);
+    for (const matchers of selectors) {
+      const name = matchers.find((matcher) => matcher.name === "__name__")?.value ?? "";
+      const family = name.replace(/_(bucket|sum|count)$/, "");
+      assert.match(text, new RegExp(`^# TYPE (${name}|${family}) `, "m"), name);
+    }
+  });
+}

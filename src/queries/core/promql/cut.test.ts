@@ -1,0 +1,122 @@
+/** Shards, spans and affinity. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { WorkerId } from "../../../kernel/ids.ts";
+import { stepCount } from "../../../promql/core/index.ts";
+import { rendezvous } from "../../../workcoord/core/index.ts";
+import { balanceAffinity } from "./balance-affinity.ts";
+import { cutGrid, decideCut, defaultCutLimits } from "./decide-cut.ts";
+import { shardsOverlap } from "./shards.ts";
+
+const facts = {
+  samplesEstimate: 0,
+  segmentCount: 1,
+  stepCount: 100,
+  computeUnits: 4,
+  streamed: false,
+};
+const cuts = [
+  { name: "nothing to read", facts, want: [1, 1] },
+  { name: "a light query is one work", facts: { ...facts, samplesEstimate: 99_999 }, want: [1, 1] },
+  {
+    name: "a heavy one uses every unit",
+    facts: { ...facts, samplesEstimate: 10_000_000 },
+    want: [4, 1],
+  },
+  {
+    name: "a streamed one comes in spans",
+    facts: { ...facts, samplesEstimate: 10_000_000, streamed: true },
+    want: [4, 4],
+  },
+  {
+    name: "a huge one comes in spans",
+    facts: { ...facts, samplesEstimate: 40_000_000 },
+    want: [4, 3],
+  },
+  {
+    name: "an instant query is one span",
+    facts: { ...facts, samplesEstimate: 40_000_000, stepCount: 1, streamed: true },
+    want: [4, 1],
+  },
+  {
+    name: "no more shards than allowed",
+    facts: { ...facts, samplesEstimate: 1e9, computeUnits: 100 },
+    want: [16, 4],
+  },
+  { name: "very many segments", facts: { ...facts, segmentCount: 5_000 }, want: [4, 1] },
+  {
+    name: "no worker yet",
+    facts: { ...facts, samplesEstimate: 1e7, computeUnits: 0 },
+    want: [1, 1],
+  },
+];
+for (const { name, facts: given, want } of cuts) {
+  test(`[QP4] ${name}`, () => {
+    const { shardCount, spanCount } = decideCut(given, defaultCutLimits);
+    assert.deepEqual([shardCount, spanCount], want);
+  });
+}
+
+test("[QP4] spans are runs of whole steps that together are the grid", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 5_000 }),
+      fc.integer({ min: 1, max: 97 }),
+      fc.integer({ min: 1, max: 9 }),
+      (length, stepMs, spanCount) => {
+        const grid = { startMs: 1_000, endMs: 1_000 + length, stepMs };
+        const spans = cutGrid(grid, spanCount);
+        assert.equal(
+          spans.reduce((sum, span) => sum + stepCount(span), 0),
+          stepCount(grid),
+        );
+        let nextMs = grid.startMs;
+        for (const span of spans) {
+          assert.equal(span.startMs, nextMs);
+          nextMs = span.endMs + stepMs;
+        }
+      },
+    ),
+  );
+});
+
+test("[QP3] a shard of the query overlaps the shards of a segment that share its series", () => {
+  for (const [queryShards, segmentShards] of [
+    [4, 4],
+    [4, 1],
+    [1, 16],
+    [2, 8],
+    [8, 2],
+  ] as const) {
+    const bits = 16;
+    for (let series = 0; series < bits; series += 1) {
+      const a = { shard: Math.floor((series * queryShards) / bits), shardCount: queryShards };
+      const b = { shard: Math.floor((series * segmentShards) / bits), shardCount: segmentShards };
+      assert.ok(shardsOverlap(a, b), `${series} of ${queryShards} and ${segmentShards}`);
+    }
+  }
+  assert.ok(!shardsOverlap({ shard: 1, shardCount: 4 }, { shard: 2, shardCount: 4 }));
+  assert.ok(!shardsOverlap({ shard: 0, shardCount: 2 }, { shard: 4, shardCount: 8 }));
+});
+
+test("[QP3] a leaf's shards spread evenly, and the same way each time", () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.stringMatching(/^w[a-z0-9]{1,6}$/), { minLength: 1, maxLength: 8 }),
+      fc.constantFrom(1, 2, 4, 8, 16),
+      fc.string(),
+      (names, shardCount, base) => {
+        const workers = names as WorkerId[];
+        const keys = balanceAffinity(base, shardCount, workers);
+        assert.deepEqual(balanceAffinity(base, shardCount, workers.toReversed()), keys);
+        const counts = new Map<string, number>();
+        for (const key of keys) {
+          const worker = rendezvous(key, workers) as string;
+          counts.set(worker, (counts.get(worker) ?? 0) + 1);
+        }
+        assert.ok(Math.max(...counts.values()) <= Math.ceil(shardCount / workers.length));
+      },
+    ),
+  );
+});

@@ -1,0 +1,78 @@
+/**
+ * The files of decoded columns, as tenants of the worker's disk budget: they are the first to go when there is little room.
+ *
+ *   CF1  What the budget does not admit is deleted; so is what it evicts.
+ *   CF2  Files of an earlier incarnation are deleted at the start: the accounts begin empty.
+ */
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { DiskBudget, Eviction } from "../core/index.ts";
+import { translateFsError } from "./fs-error.ts";
+
+export class ColumnFiles {
+  readonly dir: string;
+  readonly #budget: DiskBudget;
+  readonly #logger: Logger;
+  readonly #deletions = new Set<Promise<void>>();
+
+  constructor(dir: string, budget: DiskBudget, logger: Logger) {
+    this.dir = dir;
+    this.#budget = budget;
+    this.#logger = logger;
+  }
+
+  usedBytes(): number {
+    return this.#budget.usage().byTenant.decoded_columns;
+  }
+
+  /** A thread wrote it. */
+  written(name: string, sizeBytes: number): void {
+    if (this.#budget.has("decoded_columns", name)) {
+      this.#budget.touch("decoded_columns", name); // Another thread had the same: it is the same file.
+      return;
+    }
+    const admission = this.#budget.admit("decoded_columns", name, sizeBytes);
+    if (admission.kind === "refused") this.#delete(name);
+    else for (const eviction of admission.evict) this.evicted(eviction);
+  }
+
+  used(name: string): void {
+    this.#budget.touch("decoded_columns", name);
+  }
+
+  /** The budget counts it no more. */
+  evicted({ tenant, name }: Eviction): void {
+    if (tenant === "decoded_columns") this.#delete(name);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#deletions);
+    await rm(this.dir, { recursive: true, force: true });
+  }
+
+  #delete(name: string): void {
+    const deletion = rm(join(this.dir, name), { force: true })
+      .catch((thrown: unknown) => {
+        this.#logger.warn({ column: name }, `not deleted: ${messageOf(thrown)}`);
+      })
+      .finally(() => this.#deletions.delete(deletion));
+    this.#deletions.add(deletion);
+  }
+}
+
+/** CF2. `dir` is of this worker alone. */
+export async function openColumnFiles(
+  dir: string,
+  budget: DiskBudget,
+  logger: Logger,
+): Promise<ColumnFiles> {
+  try {
+    await mkdir(dir, { recursive: true });
+    for (const name of await readdir(dir)) await rm(join(dir, name), { force: true });
+  } catch (thrown) {
+    throw translateFsError(thrown);
+  }
+  return new ColumnFiles(dir, budget, logger);
+}

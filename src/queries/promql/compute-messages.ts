@@ -1,0 +1,37 @@
+/** What a worker says to its compute threads. */
+import type { ProducedFile } from "../core/index.ts";
+
+export interface ComputeThreadOptions {
+  readonly lakeDir: string;
+  readonly clusterToken: string;
+  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
+  /** Decoded columns that this thread keeps in memory. */
+  readonly cacheBytesMax: number;
+  /** What one work may decode and compute with at a time. */
+  readonly workBytesMax: number;
+  /** Where decoded columns are kept on disk; absent: nowhere. */
+  readonly columnsDir: string | undefined;
+}
+
+export interface ComputeRequest {
+  readonly queryId: string;
+  readonly body: string;
+  readonly path: string;
+  readonly bytesMax: number;
+}
+
+export interface ComputeAnswer {
+  readonly produced: ProducedFile;
+  readonly usage: ComputeUsage;
+}
+
+/** Of this thread, since it started. */
+export interface ComputeUsage {
+  readonly cacheBytes: number;
+  readonly cacheHits: number;
+  readonly cacheMisses: number;
+  readonly headPulls: number;
+  readonly headBytes: number;
+  /** How long the last work waited for the head's slice. */
+  readonly headMs: number;
+}

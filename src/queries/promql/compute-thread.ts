@@ -1,0 +1,91 @@
+/** A thread that executes works: it alone has this part of the worker's caches. */
+import { rmSync, writeFileSync } from "node:fs";
+import { workerData } from "node:worker_threads";
+import { OperatingError } from "../../kernel/errors.ts";
+import { realClock } from "../../kernel/node/real-clock.ts";
+import { artifactSchemaVersion } from "../core/index.ts";
+import { parseWork } from "../core/promql/work-body.ts";
+import { checksumOfBytes } from "../duckdb/file-checksum.ts";
+import { translateFsError } from "../fs/fs-error.ts";
+import { MemoryColumnCache } from "./column-cache.ts";
+import type {
+  ComputeAnswer,
+  ComputeRequest,
+  ComputeThreadOptions,
+  ComputeUsage,
+} from "./compute-messages.ts";
+import { type ColumnFileNote, DiskColumns } from "./disk-columns.ts";
+import { HeadPuller } from "./head-puller.ts";
+import { type LeafOutputBytes, runWork } from "./leaf-runner.ts";
+import { SegmentShelf } from "./segment-shelf.ts";
+import { SelectionCache } from "./selection-cache.ts";
+import { type StopFlag, serveThread } from "./serve-thread.ts";
+
+const options = workerData as ComputeThreadOptions;
+const spill =
+  options.columnsDir === undefined
+    ? undefined
+    : new DiskColumns(options.columnsDir, (note) => side.note(note));
+const cache = new MemoryColumnCache(options.cacheBytesMax, spill);
+const shelf = new SegmentShelf(options.lakeDir, cache);
+const selections = new SelectionCache(cache);
+const head = new HeadPuller({
+  clusterToken: options.clusterToken,
+  tls: options.tls,
+  clock: realClock,
+  sliceBytesMax: options.workBytesMax,
+});
+
+const side = serveThread<ComputeRequest, ComputeAnswer, never, ColumnFileNote>({
+  serve,
+  close() {
+    head.close();
+    shelf.clear();
+  },
+});
+
+/** While one work waits for the head, others compute. */
+async function serve(request: ComputeRequest, stop: StopFlag): Promise<ComputeAnswer> {
+  const work = parseWork(request.body);
+  const headSeries = await head.series(request.queryId, work, stop.signal);
+  stop.check();
+  const output = runWork(work, headSeries, { shelf, selections }, options, () => stop.check());
+  stop.check();
+  return { produced: write(output, request), usage: usage() };
+}
+
+function write(
+  { bytes, rowCount, minTs, maxTs }: LeafOutputBytes,
+  { path, bytesMax }: ComputeRequest,
+): ComputeAnswer["produced"] {
+  if (bytes.length > bytesMax) {
+    const message = `a part of the result has ${bytes.length} bytes, more than the ${bytesMax} allowed`;
+    throw new OperatingError("query_too_large", "never", message);
+  }
+  try {
+    writeFileSync(path, bytes);
+  } catch (thrown) {
+    rmSync(path, { force: true });
+    throw translateFsError(thrown);
+  }
+  return {
+    path,
+    sizeBytes: bytes.length,
+    checksum: checksumOfBytes(bytes),
+    rowCount,
+    minTs,
+    maxTs,
+    schemaVersion: artifactSchemaVersion,
+  };
+}
+
+function usage(): ComputeUsage {
+  return {
+    cacheBytes: cache.bytes,
+    cacheHits: cache.hits,
+    cacheMisses: cache.misses,
+    headPulls: head.pullCount,
+    headBytes: head.pulledBytes,
+    headMs: head.lastPullMs,
+  };
+}

@@ -1,0 +1,369 @@
+/**
+ * PromQL for one process: what the HTTP surface asks is planned and evaluated in threads here, and computed by workers.
+ *
+ *   PS1  At most `concurrencyMax` queries run at a time; `queueMax` wait; the rest is told `overloaded`.
+ *   PS2  Every query ends within its timeout, for its caller and on every worker.
+ *   PS3  A query that took long is in the log, with what it spent its time on.
+ */
+import { assert, OperatingError } from "../../kernel/errors.ts";
+import { parseQueryId, type QueryId } from "../../kernel/ids.ts";
+import { randomText } from "../../kernel/prng.ts";
+import { type EngineOptions, stepCount } from "../../promql/core/index.ts";
+import { SampleDensities, scopeLeaf } from "../core/promql/scope-leaf.ts";
+import { ConcurrencyGate } from "./concurrency-gate.ts";
+import { EvalPool } from "./eval-pool.ts";
+import { EventQueue } from "./event-queue.ts";
+import { LabelQueries } from "./label-queries.ts";
+import type {
+  PromqlAnswer,
+  PromqlEvent,
+  PromqlExplanation,
+  PromqlRequest,
+  PromqlService,
+  QuerySummary,
+  SeriesRequest,
+} from "./promql-service.ts";
+import { QueryClock } from "./query-clock.ts";
+import { queryError, tooManyPoints } from "./query-errors.ts";
+import { cutFor, paramsOf, type QueryOutput, QueryRun } from "./query-run.ts";
+import {
+  defaultPromqlLimits,
+  type PromqlLimits,
+  type PromqlServiceDeps,
+  promqlEngineDefaults,
+} from "./service-options.ts";
+import { withStats } from "./stats-json.ts";
+
+export interface StartedPromqlService extends PromqlService {
+  /** As `query`, with everything that is known about the answer. */
+  evaluate(request: PromqlRequest, signal: AbortSignal): Promise<QueryOutput>;
+  /** Ends the threads. What still runs fails with `shutting_down`. */
+  close(): Promise<void>;
+}
+
+/** Its threads are still starting when it returns: the first queries wait for them. */
+export function createPromqlService(deps: PromqlServiceDeps): StartedPromqlService {
+  const limits = { ...defaultPromqlLimits, ...deps.limits };
+  const pool = new EvalPool({
+    threads: limits.evalThreads,
+    heapBytesMax: limits.evalHeapBytesMax,
+    clock: deps.clock,
+    logger: deps.logger,
+  });
+  return new ThreadedPromqlService(deps, limits, pool);
+}
+
+const textLengthMax = 1_000;
+
+class ThreadedPromqlService implements StartedPromqlService {
+  readonly #deps: PromqlServiceDeps;
+  readonly #limits: PromqlLimits;
+  readonly #pool: EvalPool;
+  readonly #gate: ConcurrencyGate;
+  readonly #densities = new SampleDensities();
+  readonly #labels: LabelQueries;
+
+  constructor(deps: PromqlServiceDeps, limits: PromqlLimits, pool: EvalPool) {
+    this.#deps = deps;
+    this.#limits = limits;
+    this.#pool = pool;
+    this.#gate = new ConcurrencyGate(limits.concurrencyMax, limits.queueMax);
+    this.#labels = new LabelQueries(deps, limits, pool);
+  }
+
+  async query(request: PromqlRequest, signal: AbortSignal): Promise<PromqlAnswer> {
+    const queryId = this.#newQueryId();
+    const { ran, summary } = await this.#run(queryId, request, signal, undefined);
+    return { queryId, json: request.stats === true ? withStats(ran, summary) : ran.json };
+  }
+
+  async evaluate(request: PromqlRequest, signal: AbortSignal): Promise<QueryOutput> {
+    return await this.#run(this.#newQueryId(), request, signal, undefined);
+  }
+
+  async stream(request: PromqlRequest, signal: AbortSignal): Promise<AsyncIterable<PromqlEvent>> {
+    const queryId = this.#newQueryId();
+    const left = new AbortController();
+    const events = new EventQueue<PromqlEvent>(() => left.abort());
+    const first = Promise.withResolvers<void>();
+    const onResult = (json: string): void => {
+      events.push({ event: "result", json });
+      first.resolve();
+    };
+    const stop = AbortSignal.any([signal, left.signal]);
+    this.#run(queryId, request, stop, onResult).then(
+      ({ summary }) => {
+        events.push({ event: "summary", summary });
+        events.push({ event: "done" });
+        events.end();
+        first.resolve();
+      },
+      (thrown: unknown) => {
+        first.reject(thrown); // Means nothing once there was a result: then the stream says it.
+        events.push({ event: "error", ...showError(thrown) });
+        events.end();
+      },
+    );
+    await first.promise;
+    return events;
+  }
+
+  async explain(request: PromqlRequest): Promise<PromqlExplanation> {
+    const options = this.#engineOptions(request);
+    const params = paramsOf(request);
+    const place = this.#pool.enter();
+    try {
+      const asked = { kind: "explain" as const, text: request.query, params, options };
+      const explained = await place.ask(asked, undefined);
+      assert(explained.kind === "explained", "an explanation answers so");
+      const head = await this.#deps.head();
+      const all = { minTs: Number.NEGATIVE_INFINITY, maxTs: Number.POSITIVE_INFINITY };
+      const segments = explained.leaves.length === 0 ? [] : await this.#deps.segments.list(all);
+      const scopes = explained.leaves.map(({ leaf }) =>
+        scopeLeaf(leaf, segments, head, this.#densities),
+      );
+      const cut = cutFor(scopes, stepCount(params.grid), false, this.#deps, this.#limits);
+      const { resultType, formatted, tree } = explained;
+      const leaves = explained.leaves.map(({ text, why, leaf }, index) => ({
+        text,
+        why,
+        output: leaf.output.kind,
+        shardCount: cut.shardCount,
+        segmentCount: scopes[index]?.segments.length ?? 0,
+        fromHead: scopes[index]?.fromHead ?? false,
+        samplesEstimate: scopes[index]?.samplesEstimate ?? 0,
+      }));
+      return { resultType, formatted, tree, leaves };
+    } finally {
+      place.leave();
+    }
+  }
+
+  async series(
+    request: SeriesRequest,
+    signal: AbortSignal,
+  ): Promise<Awaited<ReturnType<PromqlService["series"]>>> {
+    return await this.#within("series", signal, (queryId, clock) =>
+      this.#labels.series(queryId, request, clock),
+    );
+  }
+
+  async labelNames(
+    request: SeriesRequest,
+    signal: AbortSignal,
+  ): Promise<Awaited<ReturnType<PromqlService["labelNames"]>>> {
+    return await this.#within("names", signal, (queryId, clock) =>
+      this.#labels.names(queryId, request, clock),
+    );
+  }
+
+  async labelValues(
+    name: string,
+    request: SeriesRequest,
+    signal: AbortSignal,
+  ): Promise<Awaited<ReturnType<PromqlService["labelValues"]>>> {
+    return await this.#within("values", signal, (queryId, clock) =>
+      this.#labels.values(queryId, name, request, clock),
+    );
+  }
+
+  async format(query: string): Promise<string> {
+    const place = this.#pool.enter();
+    try {
+      const answer = await place.ask({ kind: "format", text: query }, undefined);
+      assert(answer.kind === "text", "a text is answered so");
+      return answer.text;
+    } finally {
+      place.leave();
+    }
+  }
+
+  async parse(query: string): Promise<unknown> {
+    const place = this.#pool.enter();
+    try {
+      const answer = await place.ask({ kind: "parse", text: query }, undefined);
+      assert(answer.kind === "tree", "a tree is answered so");
+      return answer.tree;
+    } finally {
+      place.leave();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+
+  async #run(
+    queryId: QueryId,
+    request: PromqlRequest,
+    signal: AbortSignal,
+    onResult: ((json: string) => void) | undefined,
+  ): Promise<QueryOutput> {
+    const { grid } = paramsOf(request);
+    if (stepCount(grid) - 1 > this.#limits.pointsPerSeriesMax) throw tooManyPoints();
+    const op = onResult === undefined ? "query" : "stream";
+    let summary: QuerySummary | undefined;
+    const act = async (_id: QueryId, clock: QueryClock): Promise<QueryOutput> => {
+      const output = await this.#attempts(queryId, request, clock, onResult);
+      summary = output.summary;
+      return output;
+    };
+    return await this.#within(op, signal, act, {
+      queryId,
+      timeoutMs: request.timeoutMs,
+      text: request.query,
+      traceparent: request.traceparent,
+      summary: () => summary,
+    });
+  }
+
+  /** When the head went elsewhere meanwhile, a new look finds it; unless something was told already. */
+  async #attempts(
+    queryId: QueryId,
+    request: PromqlRequest,
+    clock: QueryClock,
+    onResult: ((json: string) => void) | undefined,
+  ): Promise<QueryOutput> {
+    let told: boolean = false;
+    const tell = (json: string): void => {
+      told = true;
+      onResult?.(json);
+    };
+    const streamed = onResult !== undefined;
+    try {
+      return await this.#attempt(queryId, request, clock, tell, streamed);
+    } catch (thrown) {
+      const moved = thrown instanceof OperatingError && thrown.code === "head_moved";
+      if (!moved || told || clock.signal.aborted) throw thrown;
+      this.#deps.logger.info({ query_id: queryId }, "the head moved: the query begins anew");
+      return await this.#attempt(`${queryId}-again` as QueryId, request, clock, tell, streamed);
+    }
+  }
+
+  async #attempt(
+    queryId: QueryId,
+    request: PromqlRequest,
+    clock: QueryClock,
+    tell: (json: string) => void,
+    streamed: boolean,
+  ): Promise<QueryOutput> {
+    const place = this.#pool.enter((json) => {
+      run.firstResult();
+      tell(json);
+    });
+    const run = new QueryRun({
+      deps: this.#deps,
+      limits: this.#limits,
+      options: this.#engineOptions(request),
+      densities: this.#densities,
+      queryId,
+      request,
+      place,
+      clock,
+      streamed,
+    });
+    try {
+      return await run.run();
+    } finally {
+      place.leave();
+    }
+  }
+
+  /** Through the gate, within the time, and measured. PS1, PS2. */
+  async #within<T>(
+    op: "query" | "stream" | "series" | "names" | "values",
+    signal: AbortSignal,
+    act: (queryId: QueryId, clock: QueryClock) => Promise<T>,
+    about: {
+      readonly queryId?: QueryId;
+      readonly timeoutMs?: number | undefined;
+      readonly text?: string;
+      readonly traceparent?: string | undefined;
+      readonly summary?: () => QuerySummary | undefined;
+    } = {},
+  ): Promise<T> {
+    const queryId = about.queryId ?? this.#newQueryId();
+    const timeoutMs = Math.min(about.timeoutMs ?? this.#limits.timeoutMs, this.#limits.timeoutMs);
+    const clock = new QueryClock(this.#deps.clock, timeoutMs, signal);
+    this.#deps.observer?.queryStarted(queryId, op, about.traceparent);
+    let error: string | undefined;
+    let leave: () => void = () => undefined;
+    try {
+      leave = await this.#gate.enter(clock.signal);
+      clock.started();
+      return await act(queryId, clock);
+    } catch (thrown) {
+      const told = queryError(thrown, clock.signal.aborted ? clock.signal.reason : undefined);
+      error = told instanceof OperatingError ? told.code : told.stage;
+      throw told;
+    } finally {
+      leave();
+      clock.stop();
+      const durationMs = clock.elapsedMs;
+      const summary = about.summary?.();
+      this.#deps.observer?.queryEnded({ queryId, op, durationMs, error, summary });
+      if (durationMs >= this.#limits.slowMs)
+        this.#logSlow(queryId, op, durationMs, about.text, summary, error);
+    }
+  }
+
+  /** PS3. */
+  #logSlow(
+    queryId: QueryId,
+    op: string,
+    durationMs: number,
+    text: string | undefined,
+    summary: QuerySummary | undefined,
+    error: string | undefined,
+  ): void {
+    const works = summary?.leaves.flatMap((leaf) => leaf.works) ?? [];
+    const fields = {
+      query_id: queryId,
+      op,
+      duration_ms: Math.round(durationMs),
+      query: text?.slice(0, textLengthMax),
+      plan_ms: rounded(summary?.stages.planMs),
+      queue_ms: rounded(summary?.stages.queueMs),
+      work_ms: rounded(summary?.stages.workMs),
+      fetch_ms: rounded(summary?.stages.fetchMs),
+      eval_ms: rounded(summary?.stages.evalMs),
+      works: works.length,
+      samples: works.reduce((sum, { samples }) => sum + samples, 0),
+      series: summary?.seriesCount,
+      points: summary?.pointCount,
+      error,
+    };
+    this.#deps.logger.warn(fields, "slow query");
+  }
+
+  #engineOptions({ lookbackMs }: PromqlRequest): EngineOptions {
+    const options = { ...promqlEngineDefaults, ...this.#deps.engine };
+    return lookbackMs === undefined || lookbackMs <= 0 ? options : { ...options, lookbackMs };
+  }
+
+  #newQueryId(): QueryId {
+    const queryId = parseQueryId(`q-${randomText(this.#deps.prng, 16)}`);
+    assert(queryId !== undefined, "a query's id has the form of one");
+    return queryId;
+  }
+}
+
+function rounded(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.round(ms * 10) / 10;
+}
+
+/** As Prometheus's API names the kinds of errors. */
+function showError(thrown: unknown): { readonly errorType: string; readonly error: string } {
+  const told = queryError(thrown, undefined);
+  if (!(told instanceof OperatingError)) {
+    return { errorType: told.stage === "parse" ? "bad_data" : "execution", error: told.message };
+  }
+  const types: Readonly<Record<string, string>> = {
+    cancelled: "canceled",
+    deadline_exceeded: "timeout",
+    query_too_large: "execution",
+    overloaded: "unavailable",
+    shutting_down: "unavailable",
+  };
+  return { errorType: types[told.code] ?? "internal", error: told.message };
+}

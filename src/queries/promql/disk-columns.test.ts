@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { silentLogger } from "../../kernel/logger.ts";
+import { DiskBudget } from "../core/index.ts";
+import { openColumnFiles } from "../fs/column-files.ts";
+import { MemoryColumnCache } from "./column-cache.ts";
+import { type ColumnFileNote, DiskColumns } from "./disk-columns.ts";
+
+const base = mkdtempSync(join(tmpdir(), "capstan-columns-"));
+after(() => rmSync(base, { recursive: true, force: true }));
+
+test("[QP13] a column that memory has no room for is read back from the disk", () => {
+  const dir = mkdtempSync(join(base, "spill-"));
+  const notes: ColumnFileNote[] = [];
+  const cache = new MemoryColumnCache(98, new DiskColumns(dir, (note) => notes.push(note)));
+  const first = Float64Array.of(1, -0, Number.NaN, 4, 5, 6, 7, 8, 9, 10);
+  const marks = Uint8Array.of(0, 1, 0);
+  cache.get("s-1", 0, "ts", () => first);
+  cache.get("s-1", 0, "stale", () => marks);
+  cache.get("s-1", 1, "ts", () => new Float64Array(12));
+  assert.deepEqual(readdirSync(dir).sort(), ["s-1.0.stale", "s-1.0.ts"]);
+  const fail = (): never => assert.fail("it is on the disk");
+  assert.deepEqual(cache.get("s-1", 0, "stale", fail), marks);
+  assert.deepEqual(cache.get("s-1", 0, "ts", fail), first);
+  assert.deepEqual(
+    notes.map(({ name, writtenBytes }) => `${name} ${writtenBytes ?? "used"}`),
+    ["s-1.0.ts 80", "s-1.0.stale 3", "s-1.0.stale used", "s-1.1.ts 96", "s-1.0.ts used"],
+  );
+});
+
+test("[QP13] a file that is gone costs a decoding", () => {
+  const dir = mkdtempSync(join(base, "gone-"));
+  const cache = new MemoryColumnCache(8, new DiskColumns(dir, () => undefined));
+  cache.get("a", 0, "ts", () => Float64Array.of(1));
+  cache.get("b", 0, "ts", () => Float64Array.of(2));
+  rmSync(join(dir, "a.0.ts"));
+  assert.deepEqual(
+    cache.get("a", 0, "ts", () => Float64Array.of(3)),
+    Float64Array.of(3),
+  );
+  rmSync(dir, { recursive: true });
+  cache.get("c", 0, "ts", () => Float64Array.of(4)); // Nothing can be written any more, and nobody minds.
+});
+
+test("[QU31] [QU33] files of columns go first, and what does not fit is deleted", async () => {
+  const dir = join(base, "files");
+  const limits = { capacityBytes: 100, artifactFloorBytes: 40, highRatio: 1, lowRatio: 1 };
+  const budget = new DiskBudget(limits);
+  const files = await openColumnFiles(dir, budget, silentLogger);
+  const write = (name: string, sizeBytes: number): void => {
+    writeFileSync(join(dir, name), new Uint8Array(sizeBytes));
+    files.written(name, sizeBytes);
+  };
+  write("a", 30);
+  write("b", 30);
+  files.used("a");
+  write("c", 30); // The artifacts keep their floor, so `b` goes.
+  write("c", 30); // Another thread wrote the same.
+  write("huge", 70);
+  const admission = budget.admit("artifacts", "x", 60);
+  assert.equal(admission.kind, "admitted");
+  for (const eviction of admission.kind === "admitted" ? admission.evict : [])
+    files.evicted(eviction);
+  await files.close().catch(() => undefined);
+  assert.ok(!existsSync(dir));
+  const again = await openColumnFiles(dir, new DiskBudget(limits), silentLogger);
+  writeFileSync(join(dir, "left"), "x");
+  await openColumnFiles(dir, new DiskBudget(limits), silentLogger);
+  assert.deepEqual(readdirSync(dir), []);
+  assert.equal(again.usedBytes(), 0);
+});

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { OperatingError } from "../../kernel/errors.ts";
+import { silentLogger } from "../../kernel/logger.ts";
+import { realClock } from "../../kernel/node/real-clock.ts";
+import { defaultEngineOptions } from "../../promql/core/index.ts";
+import { type EvalPlace, EvalPool } from "./eval-pool.ts";
+
+const pool = new EvalPool({
+  threads: 1,
+  heapBytesMax: 512 * 1024 ** 2,
+  clock: realClock,
+  logger: silentLogger,
+  patienceMs: 100,
+});
+after(() => pool.close());
+
+const hour = 3_600_000;
+
+/** Needs no worker: everything is computed in the thread. */
+async function evaluate(
+  place: EvalPlace,
+  text: string,
+  steps: number,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const { query } = place;
+  const grid = { startMs: 48 * hour, endMs: 48 * hour + (steps - 1) * 1_000, stepMs: 1_000 };
+  const params = { instant: false, grid };
+  const planned = await place.ask(
+    { kind: "plan", query, text, params, options: defaultEngineOptions },
+    signal,
+  );
+  assert.equal(planned.kind, "planned");
+  const shape = { instant: false, atMs: 0, limit: 0, bytesMax: 1e9 };
+  const ran = await place.ask(
+    { kind: "run", query, resultCounts: [[]], streamed: false, keepResults: false, shape },
+    signal,
+  );
+  assert.equal(ran.kind, "ran");
+  return Buffer.from("json" in ran ? ran.json : []).toString();
+}
+
+test("[QP8] a cancelled query that goes on computing costs its thread, and not the next query", async () => {
+  const stuck = pool.enter();
+  const abort = new AbortController();
+  const slow = "quantile_over_time(0.5, (vector(1))[1d:1s])";
+  const running = evaluate(stuck, slow, 10_000, abort.signal);
+  const beside = pool.enter();
+  const waiting = evaluate(beside, "vector(1)", 1, undefined);
+  setTimeout(() => abort.abort(), 500);
+  await assert.rejects(
+    running,
+    (thrown) => thrown instanceof OperatingError && thrown.code === "cancelled",
+  );
+  const outcome = await waiting.then(
+    () => "answered",
+    (thrown: unknown) => (thrown instanceof OperatingError ? thrown.retry : "wrong"),
+  );
+  assert.ok(["answered", "backoff"].includes(outcome), outcome);
+  stuck.leave();
+  beside.leave();
+  const next = pool.enter();
+  assert.match(await evaluate(next, "vector(2)", 1, undefined), /"2"/);
+  next.leave();
+});
+
+test("[QP8] a cancelled query that is only waiting costs nothing", async () => {
+  const place = pool.enter();
+  const abort = new AbortController();
+  const { query } = place;
+  const params = { instant: true, grid: { startMs: 0, endMs: 0, stepMs: 1 } };
+  const options = defaultEngineOptions;
+  await place.ask({ kind: "plan", query, text: "x", params, options }, undefined);
+  const shape = { instant: true, atMs: 0, limit: 0, bytesMax: 1e9 };
+  const run = {
+    kind: "run" as const,
+    query,
+    resultCounts: [[1]],
+    streamed: false,
+    keepResults: false,
+    shape,
+  };
+  const running = place.ask(run, abort.signal);
+  abort.abort();
+  await assert.rejects(running, OperatingError);
+  const other = pool.enter();
+  assert.match(await evaluate(other, "vector(3)", 1, undefined), /"3"/);
+});

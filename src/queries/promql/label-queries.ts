@@ -1,0 +1,153 @@
+/** Questions about labels: answered by workers from the segments' series tables and the head, merged here. */
+import { assert } from "../../kernel/errors.ts";
+import type { LeafId, QueryId, WorkId } from "../../kernel/ids.ts";
+import type { LocalArtifact } from "../core/index.ts";
+import { balanceAffinity } from "../core/promql/balance-affinity.ts";
+import { affinityBase } from "../core/promql/plan-works.ts";
+import { headReaches, segmentsFor } from "../core/promql/scope-leaf.ts";
+import { powerOfTwo, segmentsOfShard } from "../core/promql/shards.ts";
+import { encodeWork, type LabelsWork, promqlWorkKind } from "../core/promql/work-body.ts";
+import type { EvalPool } from "./eval-pool.ts";
+import { labelsOfItem } from "./list-artifact.ts";
+import type { PromqlService, SeriesRequest } from "./promql-service.ts";
+import type { QueryClock } from "./query-clock.ts";
+import type { PromqlLimits, PromqlServiceDeps } from "./service-options.ts";
+
+/** Rows of series tables that one work goes through. */
+const seriesPerShard = 200_000;
+
+interface Listed {
+  readonly items: readonly string[];
+  readonly truncated: boolean;
+}
+
+export class LabelQueries {
+  readonly #deps: PromqlServiceDeps;
+  readonly #limits: PromqlLimits;
+  readonly #pool: EvalPool;
+
+  constructor(deps: PromqlServiceDeps, limits: PromqlLimits, pool: EvalPool) {
+    this.#deps = deps;
+    this.#limits = limits;
+    this.#pool = pool;
+  }
+
+  async series(
+    queryId: QueryId,
+    request: SeriesRequest,
+    clock: QueryClock,
+  ): Promise<Awaited<ReturnType<PromqlService["series"]>>> {
+    const { items, truncated } = await this.#ask("series", "", queryId, request, clock);
+    return { series: items.map((item) => labelsOfItem(item).toRecord()), truncated };
+  }
+
+  async names(
+    queryId: QueryId,
+    request: SeriesRequest,
+    clock: QueryClock,
+  ): Promise<Awaited<ReturnType<PromqlService["labelNames"]>>> {
+    const { items, truncated } = await this.#ask("names", "", queryId, request, clock);
+    return { names: items, truncated };
+  }
+
+  async values(
+    queryId: QueryId,
+    label: string,
+    request: SeriesRequest,
+    clock: QueryClock,
+  ): Promise<Awaited<ReturnType<PromqlService["labelValues"]>>> {
+    const { items, truncated } = await this.#ask("values", label, queryId, request, clock);
+    return { values: items, truncated };
+  }
+
+  async #ask(
+    op: LabelsWork["op"],
+    label: string,
+    queryId: QueryId,
+    request: SeriesRequest,
+    clock: QueryClock,
+  ): Promise<Listed> {
+    const bodies = await this.#bodies(op, label, request);
+    if (bodies.length === 0) return { items: [], truncated: false };
+    const base = affinityBase(request.matcherSets[0] ?? []);
+    const keys = balanceAffinity(base, bodies.length, this.#deps.manager.workers());
+    const handle = this.#deps.manager.open(
+      {
+        queryId,
+        deadlineMs: clock.leftMs,
+        text: `${op} ${label}`.trim(),
+        works: bodies.map((body, index) => ({
+          queryId,
+          leafId: op as LeafId,
+          workId: String(index) as WorkId,
+          kind: promqlWorkKind,
+          body,
+          affinityKey: keys[index] as string,
+        })),
+      },
+      clock.signal,
+    );
+    const artifacts = await handle.artifacts;
+    try {
+      return await this.#merge(op, artifacts, request.limit, clock.signal);
+    } finally {
+      handle.finish();
+      await Promise.all(artifacts.map((artifact) => artifact.dispose().catch(() => undefined)));
+    }
+  }
+
+  async #bodies(
+    op: LabelsWork["op"],
+    label: string,
+    { matcherSets, startMs, endMs, limit }: SeriesRequest,
+  ): Promise<readonly string[]> {
+    const deps = this.#deps;
+    const snapshot = await deps.head();
+    const range = { minMs: startMs - 1, maxMs: endMs };
+    const listed = await deps.segments.list({ minTs: startMs, maxTs: endMs });
+    const segments = segmentsFor(matcherSets, range, listed);
+    const head = headReaches(snapshot, range) ? snapshot : undefined;
+    const seriesCount = segments.reduce((sum, each) => sum + each.seriesCount, 0);
+    const { shardsMax } = this.#limits.cut;
+    const shardCount =
+      deps.forcedCut?.shardCount ??
+      Math.min(shardsMax, powerOfTwo(Math.floor(seriesCount / seriesPerShard)));
+    const bodies: string[] = [];
+    for (let shard = 0; shard < shardCount; shard += 1) {
+      const own = segmentsOfShard(segments, shard, shardCount);
+      if (own.length === 0 && head === undefined) continue;
+      bodies.push(
+        encodeWork({
+          op,
+          label,
+          matcherSets,
+          startMs,
+          endMs,
+          limit,
+          shard,
+          shardCount,
+          segments: own,
+          head: head === undefined ? undefined : { snapshot: head, ...range },
+        }),
+      );
+    }
+    return bodies;
+  }
+
+  async #merge(
+    op: LabelsWork["op"],
+    artifacts: readonly LocalArtifact[],
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<Listed> {
+    const place = this.#pool.enter();
+    try {
+      const paths = artifacts.map(({ path }) => path);
+      const listed = await place.ask({ kind: "labels", op, paths, limit }, signal);
+      assert(listed.kind === "listed", "a list is answered so");
+      return listed;
+    } finally {
+      place.leave();
+    }
+  }
+}

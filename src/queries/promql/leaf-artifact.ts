@@ -1,0 +1,311 @@
+/**
+ * A leaf's result as a Parquet file: a row for each series or group, whose steps are packed into one value each, so that
+ * reading it back is copying. The same result gives the same bytes.
+ *
+ *   is_group       a partial group; otherwise a series
+ *   labels         `["name","value",…]`
+ *   drop_name      the metric's name goes in the end
+ *   kinds          a byte for each step: 0 absent, 1 float, 2 histogram; empty: all are floats
+ *   floats         float64, little-endian, one for each step; empty: a group without values
+ *   counts         the same, of groups
+ *   compensations  the same, of groups that are summed up
+ *   histograms     those of the steps of kind 2, one after the other
+ */
+import { endianness } from "node:os";
+import { assert, OperatingError } from "../../kernel/errors.ts";
+import { decodeRawSeries, encodeRawSeries } from "../../metrics/index.ts";
+import {
+  ChunkReader,
+  type ColumnSpec,
+  type ColumnValues,
+  chunkBytes,
+  columnIndex,
+  type ParquetFooter,
+  parquetRuntime,
+  readFooter,
+  rowsPerGroupMax,
+  writeParquet,
+} from "../../parquet/index.ts";
+import {
+  type BaseExpr,
+  decodeHistogram,
+  encodeHistogram,
+  type FloatHistogram,
+  type Labels,
+  type LeafAnnotation,
+  type LeafResult,
+  type LeafStats,
+  type PartialGroup,
+  type StepSeries,
+  stepCount,
+  stepFloat,
+  stepHistogram,
+} from "../../promql/core/index.ts";
+import { LabelsReader, pairsJson } from "./label-texts.ts";
+
+assert(endianness() === "LE", "columns are copied as they are in memory");
+
+/** What cannot be compressed is not: numbers of which hardly two are the same. */
+const schema: readonly ColumnSpec[] = [
+  { name: "is_group", type: "boolean" },
+  { name: "labels", type: "text" },
+  { name: "drop_name", type: "boolean" },
+  { name: "kinds", type: "bytes" },
+  { name: "floats", type: "bytes", codec: "none" },
+  { name: "counts", type: "bytes" },
+  { name: "compensations", type: "bytes" },
+  { name: "histograms", type: "bytes" },
+];
+
+/** Of one row group: a page is one piece of memory. */
+const groupBytesMax = 64 * 1024 ** 2;
+const zstdLevel = 1;
+
+/** What a result says besides its rows, in the footer. */
+interface Heading {
+  readonly kind: LeafResult["kind"];
+  readonly steps: number;
+  readonly annotations: readonly LeafAnnotation[];
+  readonly stats: LeafStats;
+}
+
+const headingKey = "capstan.leaf";
+
+/** Of this thread. */
+const labelsReader = new LabelsReader();
+
+export interface EncodedLeaf {
+  readonly bytes: Uint8Array;
+  readonly rowCount: number;
+}
+
+export function encodeLeafResult(result: LeafResult, leaf: BaseExpr): EncodedLeaf {
+  const { kind, annotations, stats } = result;
+  const steps = stepCount(leaf.grid);
+  const heading: Heading = { kind, steps, annotations, stats };
+  const keyValues = { [headingKey]: JSON.stringify(heading) };
+  if (result.kind === "raw") {
+    return { bytes: encodeRawSeries(result.series, keyValues), rowCount: result.series.length };
+  }
+  const groups = result.kind === "partials" ? result.groups : [];
+  const rowCount = groups.length + result.series.length;
+  const rowGroups = encodeRows(groups, result.series, steps);
+  const bytes = writeParquet(schema, rowGroups, parquetRuntime, { keyValues, zstdLevel });
+  return { bytes, rowCount };
+}
+
+/** Throws `artifact_corrupt` for a file that says something else than its checksum promised. */
+export function decodeLeafResult(bytes: Uint8Array): LeafResult {
+  const footer = readFooter(bytes);
+  const { kind, steps, annotations, stats } = parseHeading(footer);
+  if (kind === "raw") return { kind, annotations, stats, series: decodeRawSeries(bytes) };
+  const groups: PartialGroup[] = [];
+  const series: StepSeries[] = [];
+  for (let index = 0; index < footer.rowGroups.length; index += 1) {
+    decodeRows(new RowGroupReader(bytes, footer, index), steps, groups, series);
+  }
+  return kind === "steps"
+    ? { kind, annotations, stats, series }
+    : { kind, annotations, stats, groups, series };
+}
+
+/** Rows in pieces, so that no page becomes too large. */
+function* encodeRows(
+  groups: readonly PartialGroup[],
+  series: readonly StepSeries[],
+  steps: number,
+): Generator<ColumnValues[]> {
+  const perGroup = Math.max(
+    1,
+    Math.min(rowsPerGroupMax, Math.floor(groupBytesMax / (8 * steps + 1))),
+  );
+  const rowCount = groups.length + series.length;
+  for (let start = 0; start < rowCount; start += perGroup) {
+    const rows = Array.from({ length: Math.min(perGroup, rowCount - start) }, (_, offset) => {
+      const index = start + offset;
+      const group = groups[index];
+      return group === undefined
+        ? rowOfSeries(series[index - groups.length] as StepSeries, steps)
+        : rowOfGroup(group);
+    });
+    yield [
+      Uint8Array.from(rows, (row) => row.isGroup),
+      rows.map((row) => pairsJson(row.labels)),
+      Uint8Array.from(rows, (row) => (row.dropName ? 1 : 0)),
+      rows.map((row) => row.kinds),
+      rows.map((row) => row.floats),
+      rows.map((row) => row.counts),
+      rows.map((row) => row.compensations),
+      rows.map((row) => row.histograms),
+    ];
+  }
+}
+
+interface Row {
+  readonly isGroup: 0 | 1;
+  readonly labels: Labels;
+  readonly dropName: boolean;
+  readonly kinds: Uint8Array;
+  readonly floats: Uint8Array;
+  readonly counts: Uint8Array;
+  readonly compensations: Uint8Array;
+  readonly histograms: Uint8Array;
+}
+
+const nothing = new Uint8Array(0);
+
+function rowOfGroup({ labels, dropName, counts, values, compensations }: PartialGroup): Row {
+  return {
+    isGroup: 1,
+    labels,
+    dropName,
+    kinds: nothing,
+    floats: bytesOf(values),
+    counts: bytesOf(counts),
+    compensations: bytesOf(compensations),
+    histograms: nothing,
+  };
+}
+
+/** Values of steps that have none are zero: whatever a kernel left there must not change the file. */
+function rowOfSeries(series: StepSeries, steps: number): Row {
+  const { labels, dropName, kinds, values, histograms } = series;
+  assert(kinds.length === steps && values.length === steps, "a series has a value for each step");
+  const isDense = areAllFloats(kinds);
+  const floats = isDense
+    ? values
+    : values.map((value, step) => (kinds[step] === stepFloat ? value : 0));
+  return {
+    isGroup: 0,
+    labels,
+    dropName,
+    kinds: isDense ? nothing : kinds,
+    floats: bytesOf(floats),
+    counts: nothing,
+    compensations: nothing,
+    histograms: histograms === undefined ? nothing : packHistograms(kinds, histograms),
+  };
+}
+
+/** A loop, since it sees every step of the answer. */
+function areAllFloats(kinds: Uint8Array): boolean {
+  for (let step = 0; step < kinds.length; step += 1) if (kinds[step] !== stepFloat) return false;
+  return true;
+}
+
+function packHistograms(
+  kinds: Uint8Array,
+  histograms: readonly (FloatHistogram | undefined)[],
+): Uint8Array {
+  const packed: Uint8Array[] = [];
+  for (let step = 0; step < kinds.length; step += 1) {
+    if (kinds[step] !== stepHistogram) continue;
+    const histogram = histograms[step];
+    assert(histogram !== undefined, "a step of a histogram has one");
+    packed.push(encodeHistogram(histogram));
+  }
+  return packed.length === 0 ? nothing : Buffer.concat(packed);
+}
+
+/** One row group's columns, as they are in the file. */
+class RowGroupReader {
+  readonly #bytes: Uint8Array;
+  readonly #footer: ParquetFooter;
+  readonly #index: number;
+
+  constructor(bytes: Uint8Array, footer: ParquetFooter, index: number) {
+    this.#bytes = bytes;
+    this.#footer = footer;
+    this.#index = index;
+  }
+
+  column(name: string, type: ColumnSpec["type"]): ChunkReader {
+    const column = columnIndex(this.#footer, name, type);
+    const chunk = this.#footer.rowGroups[this.#index]?.chunks[column];
+    assert(chunk !== undefined, "a row group has every column");
+    const bytes = chunkBytes(this.#bytes, chunk);
+    return new ChunkReader(this.#footer, this.#index, column, bytes, parquetRuntime);
+  }
+}
+
+function decodeRows(
+  reader: RowGroupReader,
+  steps: number,
+  groups: PartialGroup[],
+  series: StepSeries[],
+): void {
+  const isGroup = reader.column("is_group", "boolean").booleans();
+  const dropName = reader.column("drop_name", "boolean").booleans();
+  const labels = reader.column("labels", "text").texts();
+  const kinds = reader.column("kinds", "bytes").byteArrays();
+  const floats = reader.column("floats", "bytes").byteArrays();
+  const counts = reader.column("counts", "bytes").byteArrays();
+  const compensations = reader.column("compensations", "bytes").byteArrays();
+  const histograms = reader.column("histograms", "bytes").byteArrays();
+  for (let row = 0; row < labels.length; row += 1) {
+    const head = {
+      labels: labelsReader.read(labels[row] as string),
+      dropName: dropName[row] === 1,
+    };
+    if (isGroup[row] === 1) {
+      groups.push({
+        ...head,
+        counts: floatsOf(counts[row], steps) ?? new Float64Array(steps),
+        values: floatsOf(floats[row], steps),
+        compensations: floatsOf(compensations[row], steps),
+      });
+    } else {
+      series.push({ ...head, ...stepsOf(kinds[row], floats[row], histograms[row], steps) });
+    }
+  }
+}
+
+function stepsOf(
+  kindBytes: Uint8Array | undefined,
+  floatBytes: Uint8Array | undefined,
+  histogramBytes: Uint8Array | undefined,
+  steps: number,
+): Pick<StepSeries, "kinds" | "values" | "histograms"> {
+  const values = floatsOf(floatBytes, steps) ?? new Float64Array(steps);
+  const isDense = kindBytes === undefined || kindBytes.length === 0;
+  if (isDense)
+    return { kinds: new Uint8Array(steps).fill(stepFloat), values, histograms: undefined };
+  if (kindBytes.length !== steps) throw corrupt("a series has another number of steps");
+  const kinds = kindBytes.slice();
+  if (histogramBytes === undefined || histogramBytes.length === 0) {
+    return { kinds, values, histograms: undefined };
+  }
+  const histograms: (FloatHistogram | undefined)[] = Array.from({ length: steps });
+  let offset = 0;
+  for (let step = 0; step < steps; step += 1) {
+    if (kinds[step] !== stepHistogram) continue;
+    const decoded = decodeHistogram(histogramBytes, offset);
+    histograms[step] = decoded.histogram;
+    offset = decoded.next;
+  }
+  return { kinds, values, histograms };
+}
+
+function bytesOf(values: Float64Array | undefined): Uint8Array {
+  if (values === undefined) return nothing;
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}
+
+/** A copy: in the file they lie at any address. `undefined`: there are none. */
+function floatsOf(bytes: Uint8Array | undefined, steps: number): Float64Array | undefined {
+  if (bytes === undefined || bytes.length === 0) return undefined;
+  if (bytes.length !== steps * 8) throw corrupt("a row has another number of steps");
+  const values = new Float64Array(steps);
+  new Uint8Array(values.buffer).set(bytes);
+  return values;
+}
+
+function parseHeading({ keyValues }: ParquetFooter): Heading {
+  const text = keyValues.get(headingKey);
+  if (text === undefined) throw corrupt("it has no heading");
+  return JSON.parse(text) as Heading;
+}
+
+function corrupt(why: string): OperatingError {
+  return new OperatingError("artifact_corrupt", "backoff", `a leaf's result is damaged: ${why}`);
+}

@@ -1,0 +1,320 @@
+/**
+ * One query through the whole path: planned in an evaluation thread, cut into works, executed by workers, merged and
+ * evaluated as their artifacts come.
+ *
+ *   QR1  The head's moment is taken before the segments are listed.
+ *   QR2  However it ends, its works are cancelled or done, its artifacts deleted, and its thread has forgotten it.
+ *   QR3  What reads nothing is answered without any work.
+ */
+import { assert } from "../../kernel/errors.ts";
+import type { QueryId, WorkerId } from "../../kernel/ids.ts";
+import type { HeadSnapshot, SegmentInfo } from "../../metrics/core/index.ts";
+import {
+  type BaseExpr,
+  type EngineOptions,
+  instantGrid,
+  leafTimeRange,
+  type QueryParams,
+  stepCount,
+} from "../../promql/core/index.ts";
+import type { LocalArtifact, QueryHandle } from "../core/index.ts";
+import { type Cut, cutGrid, decideCut } from "../core/promql/decide-cut.ts";
+import { type PlannedWork, planWorks, type WorkPlan } from "../core/promql/plan-works.ts";
+import { type LeafScope, type SampleDensities, scopeLeaf } from "../core/promql/scope-leaf.ts";
+import type { PlannedQuery, RanQuery } from "./eval-messages.ts";
+import type { EvalPlace } from "./eval-pool.ts";
+import type { LeafSummary, PromqlRequest, QuerySummary } from "./promql-service.ts";
+import type { QueryClock } from "./query-clock.ts";
+import { operatingError, resultTooLarge } from "./query-errors.ts";
+import type { PromqlLimits, PromqlServiceDeps } from "./service-options.ts";
+
+export interface QueryRunParts {
+  readonly deps: PromqlServiceDeps;
+  readonly limits: PromqlLimits;
+  readonly options: EngineOptions;
+  readonly densities: SampleDensities;
+  readonly queryId: QueryId;
+  readonly request: PromqlRequest;
+  readonly place: EvalPlace;
+  readonly clock: QueryClock;
+  readonly streamed: boolean;
+}
+
+/** What is known of a work when its artifact is here. */
+interface WorkDone {
+  readonly workerId: WorkerId;
+  readonly attempts: number;
+  readonly artifactBytes: number;
+  readonly workMs: number;
+  readonly fetchMs: number;
+}
+
+export interface QueryOutput {
+  readonly ran: RanQuery;
+  readonly summary: QuerySummary;
+}
+
+export function paramsOf({ at }: PromqlRequest): QueryParams {
+  return "timeMs" in at
+    ? { instant: true, grid: instantGrid(at.timeMs) }
+    : { instant: false, grid: at };
+}
+
+export class QueryRun {
+  readonly #parts: QueryRunParts;
+  readonly #done = new Map<string, WorkDone>();
+  #artifactBytes = 0;
+  #queueMs = 0;
+  #openedMs = 0;
+  #firstResultMs: number | undefined;
+
+  constructor(parts: QueryRunParts) {
+    this.#parts = parts;
+  }
+
+  /** A streamed query's first result was told. */
+  firstResult(): void {
+    this.#firstResultMs ??= this.#parts.clock.elapsedMs;
+  }
+
+  async run(): Promise<QueryOutput> {
+    const { place, clock } = this.#parts;
+    this.#queueMs = clock.elapsedMs;
+    const { planned, head, segments } = await this.#prepare();
+    const scopes = planned.leaves.map((leaf) => this.#scope(leaf, segments, head));
+    const wanted = this.#cut(scopes);
+    const cut = planned.divisible ? wanted : { ...wanted, spanCount: 1 };
+    const spans = cut.spanCount === 1 ? [scopes] : await this.#split(cut, segments, head);
+    const plan = planWorks({
+      queryId: this.#parts.queryId,
+      spans,
+      head,
+      shardCount: cut.shardCount,
+      samplesMax: this.#parts.options.samplesMax,
+      workers: this.#parts.deps.manager.workers(),
+    });
+    this.#openedMs = clock.elapsedMs;
+    const { request, limits, streamed } = this.#parts;
+    const { instant, grid } = paramsOf(request);
+    const running = place.ask(
+      {
+        kind: "run",
+        query: place.query,
+        resultCounts: plan.resultCounts,
+        streamed,
+        keepResults: this.#parts.deps.keepResults === true,
+        shape: {
+          instant,
+          atMs: grid.startMs,
+          limit: request.limit ?? 0,
+          bytesMax: limits.answerBytesMax,
+        },
+      },
+      clock.signal,
+    );
+    const ran = plan.works.length === 0 ? await running : await this.#execute(plan, running);
+    assert(ran.kind === "ran", "a run answers so");
+    this.#learn(spans, ran);
+    return { ran, summary: this.#summary(planned, spans, plan, ran) };
+  }
+
+  /** QR1. The head is asked while the query is being planned. */
+  async #prepare(): Promise<{
+    readonly planned: PlannedQuery;
+    readonly head: HeadSnapshot | undefined;
+    readonly segments: readonly SegmentInfo[];
+  }> {
+    const { place, deps, request, options, clock } = this.#parts;
+    const params = paramsOf(request);
+    const snapshot = deps.head();
+    snapshot.catch(() => undefined); // A query that does not parse needs none.
+    const { query } = place;
+    const plan = { kind: "plan" as const, query, text: request.query, params, options };
+    const planned = await place.ask(plan, clock.signal);
+    assert(planned.kind === "planned", "a plan answers so");
+    if (planned.leaves.length === 0) return { planned, head: undefined, segments: [] };
+    const head = await snapshot;
+    const ranges = planned.leaves.map(leafTimeRange);
+    const segments = await deps.segments.list({
+      minTs: Math.min(...ranges.map(({ minMs }) => minMs)),
+      maxTs: Math.max(...ranges.map(({ maxMs }) => maxMs)),
+    });
+    return { planned, head, segments };
+  }
+
+  #scope(
+    leaf: BaseExpr,
+    segments: readonly SegmentInfo[],
+    head: HeadSnapshot | undefined,
+  ): LeafScope {
+    return scopeLeaf(leaf, segments, head, this.#parts.densities);
+  }
+
+  #cut(scopes: readonly LeafScope[]): Cut {
+    const { deps, limits, streamed, request } = this.#parts;
+    return cutFor(scopes, stepCount(paramsOf(request).grid), streamed, deps, limits);
+  }
+
+  async #split(
+    cut: Cut,
+    segments: readonly SegmentInfo[],
+    head: HeadSnapshot | undefined,
+  ): Promise<readonly (readonly LeafScope[])[]> {
+    const { place, request, clock } = this.#parts;
+    const spans = cutGrid(paramsOf(request).grid, cut.spanCount);
+    const split = await place.ask({ kind: "split", query: place.query, spans }, clock.signal);
+    assert(split.kind === "split", "a split answers so");
+    return split.spans.map((leaves) => leaves.map((leaf) => this.#scope(leaf, segments, head)));
+  }
+
+  /** QR2. */
+  async #execute(
+    plan: WorkPlan,
+    running: Promise<Awaited<ReturnType<EvalPlace["ask"]>>>,
+  ): Promise<Awaited<ReturnType<EvalPlace["ask"]>>> {
+    const { deps, queryId, request, clock, place, limits } = this.#parts;
+    const tooLarge = Promise.withResolvers<never>();
+    const byKey = new Map(plan.works.map((work) => [workKey(work), work]));
+    running.catch(() => undefined); // It is awaited below, unless the works fail first.
+    const handle: QueryHandle = deps.manager.open(
+      {
+        queryId,
+        works: plan.works.map(({ spec }) => spec),
+        deadlineMs: clock.leftMs,
+        text: request.query,
+        onCommitted: ({ leafId, workId }, local, { workerId, attempt, fetchMs }) => {
+          const work = byKey.get(`${leafId}/${workId}`);
+          assert(work !== undefined, "only what was asked for is committed");
+          const workMs = clock.elapsedMs - this.#openedMs;
+          const { sizeBytes } = local.artifact;
+          this.#artifactBytes += sizeBytes;
+          if (this.#artifactBytes > limits.artifactBytesMax) {
+            tooLarge.reject(resultTooLarge(limits.artifactBytesMax));
+            return;
+          }
+          const done = { workerId, attempts: attempt, artifactBytes: sizeBytes, workMs, fetchMs };
+          this.#done.set(workKey(work), done);
+          const { span, leaf, index } = work;
+          place.post({ kind: "artifact", query: place.query, span, leaf, index, path: local.path });
+        },
+      },
+      clock.signal,
+    );
+    let artifacts: readonly LocalArtifact[] = [];
+    const arriving = handle.artifacts.then((all) => {
+      artifacts = all;
+    });
+    try {
+      await Promise.race([arriving, running.then(() => arriving), tooLarge.promise]);
+      const ran = await running;
+      handle.finish();
+      return ran;
+    } catch (thrown) {
+      handle.finish(operatingError(thrown));
+      throw thrown;
+    } finally {
+      await Promise.all(artifacts.map((artifact) => artifact.dispose().catch(() => undefined)));
+    }
+  }
+
+  #learn(spans: readonly (readonly LeafScope[])[], ran: RanQuery): void {
+    const [scopes = []] = spans;
+    for (const [leaf, { leaf: base, range }] of scopes.entries()) {
+      const stats = ran.stats[0]?.[leaf] ?? [];
+      if (stats.length === 0) continue;
+      const samples = stats.reduce((sum, each) => sum + each.sampleCount, 0);
+      this.#parts.densities.learn(base.matchers, range, samples);
+    }
+  }
+
+  #summary(
+    planned: PlannedQuery,
+    spans: readonly (readonly LeafScope[])[],
+    plan: WorkPlan,
+    ran: RanQuery,
+  ): QuerySummary {
+    const { queryId, clock } = this.#parts;
+    const done = [...this.#done.values()];
+    const totalMs = clock.elapsedMs;
+    return {
+      queryId,
+      resultType: ran.resultType,
+      seriesCount: ran.seriesCount,
+      pointCount: ran.pointCount,
+      warnings: ran.warnings,
+      infos: ran.infos,
+      stages: {
+        planMs: planned.planMs,
+        queueMs: this.#queueMs,
+        workMs: Math.max(0, ...done.map(({ workMs }) => workMs)),
+        fetchMs: Math.max(0, ...done.map(({ fetchMs }) => fetchMs)),
+        evalMs: ran.evalMs + ran.decodeMs,
+        totalMs,
+        firstResultMs: this.#firstResultMs ?? totalMs,
+      },
+      leaves: (spans[0] ?? []).map((scope, leaf) =>
+        this.#leafSummary(scope, leaf, spans, plan, ran),
+      ),
+    };
+  }
+
+  #leafSummary(
+    scope: LeafScope,
+    leaf: number,
+    spans: readonly (readonly LeafScope[])[],
+    plan: WorkPlan,
+    ran: RanQuery,
+  ): LeafSummary {
+    const segmentIds = spans.flatMap(
+      (span) => span[leaf]?.segments.map((each) => each.segmentId) ?? [],
+    );
+    return {
+      text: ran.leafTexts[leaf] ?? "",
+      output: scope.leaf.output.kind,
+      segmentCount: new Set(segmentIds).size,
+      fromHead: spans.some((span) => span[leaf]?.fromHead === true),
+      works: plan.works
+        .filter((work) => work.leaf === leaf)
+        .map((work) => {
+          const done = this.#done.get(workKey(work));
+          const stats = ran.stats[work.span]?.[leaf]?.[work.index];
+          return {
+            shard: work.shard,
+            workerId: done?.workerId,
+            attempts: done?.attempts ?? 0,
+            samples: stats?.sampleCount ?? 0,
+            series: stats?.seriesCount ?? 0,
+            artifactBytes: done?.artifactBytes ?? 0,
+            workMs: done?.workMs ?? 0,
+          };
+        }),
+    };
+  }
+}
+
+export function cutFor(
+  scopes: readonly LeafScope[],
+  steps: number,
+  streamed: boolean,
+  { manager, computeUnits, forcedCut }: PromqlServiceDeps,
+  { cut }: PromqlLimits,
+): Cut {
+  const decided = decideCut(
+    {
+      samplesEstimate: Math.max(0, ...scopes.map(({ samplesEstimate }) => samplesEstimate)),
+      segmentCount: Math.max(0, ...scopes.map(({ segments }) => segments.length)),
+      stepCount: steps,
+      computeUnits: computeUnits?.() ?? 2 * manager.workers().length,
+      streamed,
+    },
+    cut,
+  );
+  return {
+    shardCount: forcedCut?.shardCount ?? decided.shardCount,
+    spanCount: Math.min(steps, forcedCut?.spanCount ?? decided.spanCount),
+  };
+}
+
+function workKey({ spec }: PlannedWork): string {
+  return `${spec.leafId}/${spec.workId}`;
+}
