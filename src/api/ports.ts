@@ -2,6 +2,8 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { QueryId, Revision, WorkerId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
+import type { IngestService } from "../metrics/index.ts";
+import type { PromqlService } from "../queries/index.ts";
 import type {
   QueryRecordBody,
   ReadyBody,
@@ -15,6 +17,9 @@ export interface ApiPorts {
   readonly logger: Logger;
   readonly workers: WorkersPort;
   readonly queries: QueriesPort;
+  readonly promql: PromqlService;
+  /** Where samples go. Throws `not_leader` where another process has the head. */
+  readonly ingest: () => IngestService;
   ready(): ReadyBody;
   status(): Promise<StatusBody>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;

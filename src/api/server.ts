@@ -20,6 +20,7 @@ import { Streams } from "./http/streams.ts";
 import { openApiOptions } from "./openapi.ts";
 import type { ApiPorts } from "./ports.ts";
 import { bodyOf, methodNotAllowed, notFound, type Problem, problemOf } from "./problem.ts";
+import { installPrometheus } from "./prometheus/install.ts";
 import { RouteTable } from "./route-table.ts";
 import { installCluster } from "./routes/cluster.ts";
 import { installDashboard } from "./routes/dashboard.ts";
@@ -132,6 +133,8 @@ async function buildApp(
   installCluster(app, ports);
   installQueries(app, ports);
   installStreams(app, ports, streams);
+  const { version, prng } = config;
+  await installPrometheus(app, ports, { version, prng, streams });
   app.get("/openapi.json", { config: { access: "public" }, schema: { hide: true } }, async () =>
     app.swagger(),
   );

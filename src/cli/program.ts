@@ -3,8 +3,10 @@
  * is asked for, so that `capstan --help` costs nothing.
  */
 import { Command, type CommanderError, Option } from "commander";
+import { client, example } from "./command-parts.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { Failure } from "./failure.ts";
+import { addMetricsCommands } from "./metrics-commands.ts";
 import {
   collect,
   collectApiUrls,
@@ -39,6 +41,7 @@ export function createProgram(version: string, run: RunAction, quiet: boolean): 
     .exitOverride()
     .addHelpText("after", programHelp);
   addClientCommands(program, run);
+  addMetricsCommands(program, run);
   addServerCommands(program, run);
   return program;
 }
@@ -165,6 +168,7 @@ function addServerCommands(program: Command, run: RunAction): void {
     )
     .option("--workers <n>", "how many workers", parseCount, 2)
     .option("--no-dashboard", "do not build the dashboard, if this is a clone");
+  metricsOwner(up);
   apiServer(up)
     .option("--verbose", "show every log line of the children, not only warnings")
     .option("--json", "print what happens as JSON lines")
@@ -190,6 +194,7 @@ function addServerCommands(program: Command, run: RunAction): void {
         "where workers are found: store, static:HOST:PORT,…, dns:NAME:PORT or srv:NAME",
         "store",
       );
+    if (role === "coordinator") metricsOwner(command);
     logFormat(apiServer(command)).action(async (options) => {
       await run.serve(async () => {
         const { runController } = await import("../coordinator/index.ts");
@@ -210,6 +215,9 @@ function addServerCommands(program: Command, run: RunAction): void {
     .option("--name <name>", "the worker's name (the machine's)")
     .option("--slots <n>", "how many works run at once (the machine's cores)", parseCount)
     .option("--disk-limit <size>", "disk for artifacts (10GB)", parseSize)
+    .option("--lake <dir>", "where metrics are (in the data directory)")
+    .option("--compute-threads <n>", "threads for PromQL (the machine's cores)", parseCount)
+    .option("--column-cache <size>", "memory for decoded metrics (half of the limit)", parseSize)
     .option("--advertise-host <host>", "where coordinators reach it, if not at --host")
     .option("--grpc-port <port>", "port of the control session (0: any)", parsePort, 0)
     .option("--data-port <port>", "port of the artifacts (0: any)", parsePort, 0)
@@ -276,13 +284,6 @@ const controllers = [
   },
 ] as const;
 
-function client(command: Command): Command {
-  return command
-    .option("--url <url>", "where Capstan is (CAPSTAN_URL; http://127.0.0.1:4600)")
-    .option("--token-file <file>", "a file with the API token (or CAPSTAN_TOKEN)")
-    .option("--json", "print JSON");
-}
-
 function dataDir(command: Command): Command {
   return command.option("--data-dir <dir>", "where state is kept", ".capstan");
 }
@@ -299,7 +300,7 @@ function cluster(command: Command, drainSeconds: number): Command {
     .option("--host <host>", "the address to bind", "127.0.0.1")
     .option(
       "--memory-limit <size>",
-      "memory for DuckDB, as 4GB (a fair share of the machine)",
+      "memory for queries, as 4GB (a fair share of the machine)",
       parseSize,
     )
     .option(
@@ -345,6 +346,13 @@ function apiServer(command: Command): Command {
     .optionsGroup("Output:");
 }
 
+/** Of whoever takes samples in. */
+function metricsOwner(command: Command): Command {
+  return command
+    .option("--lake <dir>", "where metrics are (in the data directory)")
+    .option("--scrape-config <file>", "a Prometheus configuration whose targets are scraped");
+}
+
 function logFormat(command: Command): Command {
   return command
     .optionsGroup("Output:")
@@ -354,13 +362,10 @@ function logFormat(command: Command): Command {
     .option("--json", "the same as --log-format json");
 }
 
-function example(...lines: readonly string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join("\n")}\n`;
-}
-
 const programHelp = `
 Start here:
   $ capstan up                                  everything on this machine; open http://127.0.0.1:4600
+  $ capstan promql up                           what is up, asked of Capstan's own metrics
   $ capstan sql -c "SELECT 42 AS answer"        a query, run by a worker
   $ capstan workers                             who does the work
 

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { OperatingError } from "../../kernel/errors.ts";
 import { parseQueryId } from "../../kernel/ids.ts";
 import type { ApiApp } from "../api-app.ts";
+import { disconnectSignal } from "../http/disconnect-signal.ts";
 import type { ApiPorts } from "../ports.ts";
 import { queriesPageSchema, queueSchema, sqlRequestSchema } from "../schemas.ts";
 
@@ -100,13 +101,4 @@ export function installQueries(app: ApiApp, ports: ApiPorts): void {
       return { queue_depth: depth, oldest_age_seconds: oldestAgeMs / 1000 };
     },
   );
-}
-
-/** Aborts when the client goes away before the answer is complete. */
-function disconnectSignal(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) gone.abort();
-  });
-  return gone.signal;
 }

@@ -8,6 +8,7 @@ import { RequestGuard, TokenBook } from "../../process/index.ts";
 import type { ApiPorts, WatchMessage, WatchRequest } from "../ports.ts";
 import type { RegistrationBody, StatusBody, WorkerBody } from "../schemas.ts";
 import type { ApiConfig } from "../server.ts";
+import { FakeIngest, FakePromql } from "./fake-metrics.ts";
 
 export const readToken = "read-token-0123456789";
 export const operateToken = "operate-token-0123456789";
@@ -27,6 +28,8 @@ export class FakeCluster {
       yield { type: "SNAPSHOT" as const, revision: 1, data: [] };
     };
   status: () => Promise<StatusBody> = async () => status;
+  readonly promql = new FakePromql();
+  readonly ingest = new FakeIngest();
 
   constructor(names: readonly string[] = ["worker-1", "worker-2"]) {
     this.leading = true;
@@ -68,6 +71,11 @@ export class FakeCluster {
         list: () => [],
         cancel: (queryId: QueryId) => queryId === "q-known",
         queue: () => ({ depth: 3, oldestAgeMs: 1500 }),
+      },
+      promql: this.promql,
+      ingest: () => {
+        this.#lead();
+        return this.ingest;
       },
     };
   }

@@ -15,7 +15,12 @@ export interface Connection {
 
 export interface Call {
   readonly method?: string;
+  /** Sent as JSON. */
   readonly body?: unknown;
+  /** Sent as a form, instead of `body`. */
+  readonly form?: URLSearchParams;
+  /** Sent as they are, instead of `body`. */
+  readonly bytes?: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   /** No answer, or no byte of it, for this long; without it a stream may be silent for ever. */
@@ -50,21 +55,21 @@ export class ApiClient {
     const { url, token } = this.#connection;
     const secure = url.startsWith("https:");
     const { request } = secure ? await import("node:https") : await import("node:http");
-    const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+    const { content, contentType } = contentOf(call);
     const asked = request(`${url}${path}`, {
       method: call.method ?? "GET",
       agent: false,
       headers: {
         accept: "application/json",
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(contentType === undefined ? {} : { "content-type": contentType }),
         ...call.headers,
       },
       ...(call.silenceMsMax === undefined ? {} : { timeout: call.silenceMsMax }),
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
     asked.on("timeout", () => asked.destroy(new Error("no answer in time")));
-    asked.end(body);
+    asked.end(content);
     try {
       const [response] = (await once(asked, "response")) as [IncomingMessage];
       return response;
@@ -85,16 +90,39 @@ export function unreachable(url: string, thrown: unknown): Failure {
   );
 }
 
+interface Content {
+  readonly content: string | Uint8Array | undefined;
+  readonly contentType: string | undefined;
+}
+
+function contentOf({ body, form, bytes }: Call): Content {
+  if (bytes !== undefined) return { content: bytes, contentType: "application/octet-stream" };
+  if (form !== undefined) {
+    return { content: form.toString(), contentType: "application/x-www-form-urlencoded" };
+  }
+  if (body === undefined) return { content: undefined, contentType: undefined };
+  return { content: JSON.stringify(body), contentType: "application/json" };
+}
+
+/** Ours, or one in Prometheus's shape. */
+interface RefusalBody {
+  readonly code?: string;
+  readonly message?: string;
+  readonly hint?: string;
+  readonly errorType?: string;
+  readonly error?: string;
+}
+
 function refusal(status: number, text: string): Failure {
-  let body: { code?: string; message?: string; hint?: string } = {};
+  let body: RefusalBody = {};
   try {
-    body = JSON.parse(text) as typeof body;
+    body = JSON.parse(text) as RefusalBody;
   } catch {
     // Something between us and Capstan answered; its text is not for a terminal.
   }
   const exitCode = status === 401 || status === 403 ? exitCodes.notAuthorised : exitCodes.failure;
-  const message = body.message ?? `the answer was HTTP ${status}`;
-  return new Failure(body.code ?? "http_error", message, exitCode, body.hint);
+  const message = body.message ?? body.error ?? `the answer was HTTP ${status}`;
+  return new Failure(body.code ?? body.errorType ?? "http_error", message, exitCode, body.hint);
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {

@@ -1,4 +1,5 @@
 /** What the children of `capstan up` are started with. */
+import { availableParallelism } from "node:os";
 import {
   type DataDir,
   decideMemoryBytes,
@@ -29,6 +30,8 @@ export interface UpOptions {
   readonly clusterCa?: string;
   readonly tokensFile?: string;
   readonly memoryLimit?: number;
+  readonly lake?: string;
+  readonly scrapeConfig?: string;
   readonly drainTimeout: number;
   readonly logLevel: string;
 }
@@ -66,6 +69,8 @@ export function coordinatorArgs(options: UpOptions, port: number): string[] {
     ...commonArgs(options),
     ...["--port", String(port)],
     ...flag("--api-url", options.apiUrl),
+    ...flag("--lake", options.lake),
+    ...flag("--scrape-config", options.scrapeConfig),
     ...flag("--tls-cert", options.tlsCert),
     ...flag("--tls-key", options.tlsKey),
     ...(options.allowHost ?? []).flatMap((host) => ["--allow-host", host]),
@@ -79,7 +84,14 @@ export function workerArgs(options: UpOptions, name: string, url: string): strin
     "worker",
     ...commonArgs(options),
     ...["--name", name, "--join", url, "--memory-limit", String(memoryBytes)],
+    ...["--compute-threads", String(computeThreads(options.workers))],
+    ...flag("--lake", options.lake),
   ];
+}
+
+/** The cores, shared by the workers. */
+function computeThreads(workers: number): number {
+  return Math.max(1, Math.floor(availableParallelism() / Math.max(1, workers)));
 }
 
 function flag(name: string, value: string | undefined): string[] {

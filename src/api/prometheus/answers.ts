@@ -1,0 +1,95 @@
+/**
+ * Prometheus's answers: `{"status":"success","data":…}`, and its errors, `{"status":"error","errorType":…,"error":…}`, with
+ * the status that its clients branch on.
+ */
+import type { FastifyReply } from "fastify";
+import { OperatingError } from "../../kernel/errors.ts";
+import { PromqlError } from "../../promql/core/index.ts";
+import { problemOf } from "../problem.ts";
+
+export type ErrorType =
+  | "bad_data"
+  | "execution"
+  | "canceled"
+  | "timeout"
+  | "internal"
+  | "unavailable"
+  | "not_found";
+
+/** An answer that is an error, as Prometheus tells it. */
+export class PrometheusProblem extends Error {
+  override readonly name = "PrometheusProblem";
+  readonly status: number;
+  readonly errorType: ErrorType;
+
+  constructor(status: number, errorType: ErrorType, message: string) {
+    super(message);
+    this.status = status;
+    this.errorType = errorType;
+  }
+}
+
+export function badData(message: string): PrometheusProblem {
+  return new PrometheusProblem(400, "bad_data", message);
+}
+
+export function badParameter(name: string, reason: string): PrometheusProblem {
+  return badData(`invalid parameter "${name}": ${reason}`);
+}
+
+/** Every failure of a route here, in Prometheus's shape; what is our own fault says no more than its id. */
+export function prometheusProblemOf(thrown: unknown, requestId: string): PrometheusProblem {
+  if (thrown instanceof PrometheusProblem) return thrown;
+  if (thrown instanceof PromqlError) {
+    if (thrown.stage === "parse") return badParameter("query", thrown.message);
+    return new PrometheusProblem(422, "execution", thrown.message);
+  }
+  if (thrown instanceof OperatingError) {
+    switch (thrown.code) {
+      case "cancelled":
+        return new PrometheusProblem(
+          499,
+          "canceled",
+          "query was canceled in expression evaluation",
+        );
+      case "deadline_exceeded":
+        return new PrometheusProblem(503, "timeout", "query timed out in expression evaluation");
+      case "query_too_large":
+        return new PrometheusProblem(422, "execution", thrown.message);
+      default:
+    }
+  }
+  const problem = problemOf(thrown, requestId);
+  return new PrometheusProblem(problem.status, errorTypeOf(problem.status), problem.message);
+}
+
+function errorTypeOf(status: number): ErrorType {
+  if (status === 404) return "not_found";
+  if (status === 422) return "execution";
+  if (status >= 400 && status < 500 && status !== 429) return "bad_data";
+  return status === 503 || status === 429 ? "unavailable" : "internal";
+}
+
+export function sendProblem(reply: FastifyReply, problem: PrometheusProblem): FastifyReply {
+  const { status, errorType, message } = problem;
+  if (status === 429) reply.header("retry-after", "1");
+  return sendJson(reply.code(status), { status: "error", errorType, error: message });
+}
+
+export const truncatedWarning = "results truncated due to limit";
+
+export function sendSuccess(
+  reply: FastifyReply,
+  data: unknown,
+  warnings: readonly string[] = [],
+): FastifyReply {
+  const noted = warnings.length === 0 ? {} : { warnings };
+  return sendJson(reply, { status: "success", data, ...noted });
+}
+
+function sendJson(reply: FastifyReply, value: unknown): FastifyReply {
+  return reply
+    .type("application/json")
+    .serializer((text: unknown) => text as string)
+    .send(JSON.stringify(value));
+}

@@ -1,0 +1,216 @@
+/** What there is to query: series, labels and their values, metadata, exemplars, targets, statistics. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { IngestService, TargetStatus } from "../../metrics/index.ts";
+import { compareText, formatDuration, parseExpr, selectorsOf } from "../../promql/core/index.ts";
+import type { PromqlService, SeriesRequest } from "../../queries/index.ts";
+import type { ApiApp } from "../api-app.ts";
+import { disconnectSignal } from "../http/disconnect-signal.ts";
+import { badData, sendSuccess, truncatedWarning } from "./answers.ts";
+import { cardinalities } from "./cardinality.ts";
+import {
+  countOf,
+  defaultEndMs,
+  defaultStartMs,
+  formOf,
+  limitOf,
+  matcherSetsOf,
+  timeOf,
+} from "./form.ts";
+import { unescapeName } from "./unescape-name.ts";
+
+export interface CatalogueRouteDeps {
+  readonly promql: PromqlService;
+  /** Throws `not_leader` where another process has it. */
+  readonly ingest: () => IngestService;
+  readonly nowMs: () => number;
+  readonly version: string;
+}
+
+export function installCatalogueRoutes(app: ApiApp, deps: CatalogueRouteDeps): void {
+  installSeries(app, deps);
+  installIngested(app, deps);
+  installStatus(app, deps);
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+function route(
+  app: ApiApp,
+  method: ("GET" | "POST")[],
+  url: string,
+  summary: string,
+  handler: Handler,
+): void {
+  const schema = { summary, tags: ["prometheus"] };
+  app.route({ method, url, config: { access: "read" }, schema, handler });
+}
+
+function installSeries(app: ApiApp, { promql }: CatalogueRouteDeps): void {
+  route(app, ["GET", "POST"], "/api/v1/series", "Find series", async (request, reply) => {
+    const form = formOf(request);
+    if (!form.has("match[]")) throw badData("no match[] parameter provided");
+    const { series, truncated } = await promql.series(seriesRequest(form), disconnectSignal(reply));
+    return sendSuccess(reply, series, truncated ? [truncatedWarning] : []);
+  });
+  route(app, ["GET", "POST"], "/api/v1/labels", "List label names", async (request, reply) => {
+    const asked = seriesRequest(formOf(request));
+    const { names, truncated } = await promql.labelNames(asked, disconnectSignal(reply));
+    return sendSuccess(reply, names, truncated ? [truncatedWarning] : []);
+  });
+  route(app, ["GET"], "/api/v1/label/:name/values", "List values", async (request, reply) => {
+    const name = unescapeName((request.params as { readonly name: string }).name);
+    if (name === "") throw badData(`invalid label name: ${JSON.stringify(name)}`);
+    const asked = seriesRequest(formOf(request));
+    const { values, truncated } = await promql.labelValues(name, asked, disconnectSignal(reply));
+    return sendSuccess(reply, values, truncated ? [truncatedWarning] : []);
+  });
+}
+
+function seriesRequest(form: URLSearchParams): SeriesRequest {
+  return {
+    matcherSets: matcherSetsOf(form),
+    startMs: timeOf(form, "start", defaultStartMs),
+    endMs: timeOf(form, "end", defaultEndMs),
+    limit: limitOf(form),
+  };
+}
+
+function installIngested(app: ApiApp, { ingest }: CatalogueRouteDeps): void {
+  route(app, ["GET"], "/api/v1/metadata", "Types, units and help", async (request, reply) => {
+    const form = formOf(request);
+    const limit = countOf(form, "limit") ?? -1;
+    const perMetric = countOf(form, "limit_per_metric") ?? -1;
+    const metric = form.get("metric") ?? "";
+    const byMetric = new Map<string, { type: string; help: string; unit: string }[]>();
+    for (const entry of await ingest().metadata(metric === "" ? undefined : metric)) {
+      const known = byMetric.get(entry.metric) ?? [];
+      if (known.length === 0 && limit >= 0 && byMetric.size >= limit) break;
+      if (perMetric > 0 && known.length >= perMetric) continue;
+      known.push({ type: entry.type, help: entry.help, unit: entry.unit });
+      byMetric.set(entry.metric, known);
+    }
+    return sendSuccess(reply, Object.fromEntries(byMetric));
+  });
+
+  route(app, ["GET", "POST"], "/api/v1/query_exemplars", "Exemplars", async (request, reply) => {
+    const form = formOf(request);
+    const startMs = timeOf(form, "start", defaultStartMs);
+    const endMs = timeOf(form, "end", defaultEndMs);
+    if (endMs < startMs) throw badData("end timestamp must not be before start timestamp");
+    const selectors = selectorsOf(parseExpr(form.get("query") ?? ""));
+    const found = selectors.length === 0 ? [] : await ingest().exemplars(selectors, startMs, endMs);
+    const bySeries = new Map<string, { seriesLabels: object; exemplars: object[] }>();
+    for (const { series, labels, value, ts } of found) {
+      const entry = bySeries.get(series.key) ?? { seriesLabels: series.toRecord(), exemplars: [] };
+      entry.exemplars.push({
+        labels: labels.toRecord(),
+        value: String(value),
+        timestamp: ts / 1000,
+      });
+      bySeries.set(series.key, entry);
+    }
+    return sendSuccess(reply, [...bySeries.values()]);
+  });
+
+  route(app, ["GET"], "/api/v1/targets", "What is scraped", async (request, reply) => {
+    const form = formOf(request);
+    const state = (form.get("state") ?? "").toLowerCase();
+    const pool = form.get("scrapePool") ?? "";
+    const showsActive = state === "" || state === "any" || state === "active";
+    const targets = showsActive ? await ingest().targets() : [];
+    const shown = targets.filter((target) => pool === "" || target.pool === pool);
+    const activeTargets = shown.map(targetBody);
+    return sendSuccess(reply, { activeTargets, droppedTargets: [], droppedTargetCounts: {} });
+  });
+  route(app, ["GET"], "/api/v1/scrape_pools", "Names of the jobs", async (_request, reply) => {
+    const pools = new Set((await ingest().targets()).map(({ pool }) => pool));
+    return sendSuccess(reply, { scrapePools: [...pools].sort(compareText) });
+  });
+}
+
+function targetBody(target: TargetStatus): object {
+  return {
+    discoveredLabels: target.discoveredLabels,
+    labels: target.labels,
+    scrapePool: target.pool,
+    scrapeUrl: target.url,
+    globalUrl: target.url,
+    lastError: target.lastError,
+    lastScrape:
+      target.lastScrapeMs === undefined
+        ? "0001-01-01T00:00:00Z"
+        : new Date(target.lastScrapeMs).toISOString(),
+    lastScrapeDuration: (target.lastDurationMs ?? 0) / 1000,
+    health: target.health,
+    scrapeInterval: formatDuration(target.intervalMs),
+    scrapeTimeout: formatDuration(target.timeoutMs),
+  };
+}
+
+/** Prometheus 3's surface is what is served; clients ask for its version to know what they may ask. */
+const prometheusVersion = "3.14.0";
+
+function installStatus(app: ApiApp, { promql, ingest, nowMs, version }: CatalogueRouteDeps): void {
+  const startedMs = nowMs();
+  route(app, ["GET"], "/api/v1/status/buildinfo", "Versions", async (_request, reply) =>
+    sendSuccess(reply, {
+      version: prometheusVersion,
+      revision: `capstan-${version}`,
+      branch: "capstan",
+      buildUser: "",
+      buildDate: "",
+      goVersion: "",
+    }),
+  );
+  route(app, ["GET"], "/api/v1/status/runtimeinfo", "This process", async (_request, reply) =>
+    sendSuccess(reply, {
+      startTime: new Date(startedMs).toISOString(),
+      CWD: "",
+      reloadConfigSuccess: true,
+      lastConfigTime: new Date(startedMs).toISOString(),
+      corruptionCount: 0,
+      goroutineCount: 0,
+      GOMAXPROCS: 0,
+      GOMEMLIMIT: 0,
+      GOGC: "",
+      GODEBUG: "",
+      storageRetention: "",
+      serverTime: new Date(nowMs()).toISOString(),
+    }),
+  );
+  route(app, ["GET"], "/api/v1/status/flags", "Flags", async (_request, reply) =>
+    sendSuccess(reply, {}),
+  );
+  route(app, ["GET"], "/api/v1/status/config", "Configuration", async (_request, reply) =>
+    sendSuccess(reply, { yaml: "" }),
+  );
+  route(app, ["GET"], "/api/v1/status/tsdb", "What is kept", async (request, reply) => {
+    const limit = countOf(formOf(request), "limit") ?? 10;
+    if (limit < 1) throw badData("limit must be a positive number");
+    if (limit > 10_000) throw badData("limit must not exceed 10000");
+    const stats = await ingest().stats();
+    const asked = { matcherSets: [], startMs: nowMs() - 3_600_000, endMs: nowMs(), limit: 50_000 };
+    const { series } = await promql.series(asked, disconnectSignal(reply));
+    const { pairCount, ...lists } = cardinalities(series, limit);
+    return sendSuccess(reply, {
+      headStats: {
+        numSeries: stats.seriesCount,
+        numLabelPairs: pairCount,
+        chunkCount: 0,
+        minTime: stats.minTs,
+        maxTime: stats.maxTs,
+      },
+      ...lists,
+    });
+  });
+  // Capstan evaluates no recording and alerting rules; the lists are there because clients ask for them.
+  route(app, ["GET"], "/api/v1/rules", "Rules: none", async (_request, reply) =>
+    sendSuccess(reply, { groups: [] }),
+  );
+  route(app, ["GET"], "/api/v1/alerts", "Alerts: none", async (_request, reply) =>
+    sendSuccess(reply, { alerts: [] }),
+  );
+  route(app, ["GET"], "/api/v1/alertmanagers", "None", async (_request, reply) =>
+    sendSuccess(reply, { activeAlertmanagers: [], droppedAlertmanagers: [] }),
+  );
+}

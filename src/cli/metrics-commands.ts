@@ -1,0 +1,65 @@
+/** Commands of metrics: ask with PromQL, import files. */
+import type { Command } from "commander";
+import { Option } from "commander";
+import { client, example } from "./command-parts.ts";
+import { parseSeconds } from "./option-values.ts";
+import type { RunAction } from "./program.ts";
+
+export function addMetricsCommands(program: Command, run: RunAction): void {
+  client(program.command("promql").summary("ask with PromQL"))
+    .description(
+      "Evaluates a PromQL expression: at one moment, or over a range of time with a chart. With --json the answer is printed as Prometheus's API gives it.",
+    )
+    .argument("<query>", "the expression")
+    .option("--time <time>", "the moment: seconds since 1970, RFC 3339, or 5m for five minutes ago")
+    .option("--range <duration>", "over the time up to now (or --time), as 1h or 7d")
+    .option("--start <time>", "over the time from here")
+    .option("--end <time>", "to here (now)")
+    .option("--step <duration>", "between two points (a hundredth of the range)")
+    .option("--timeout <seconds>", "give up after so long", parseSeconds)
+    .option("--points", "print every point instead of a summary of each series")
+    .option("--explain", "say how it would be answered, and do not")
+    .addHelpText(
+      "after",
+      example(
+        "capstan promql up",
+        "capstan promql 'sum by (job) (rate(http_requests_total[5m]))' --range 1h",
+        "capstan promql 'rate(http_requests_total[5m])' --start 2026-01-01T00:00:00Z --end 2026-01-02T00:00:00Z --step 5m --json",
+      ),
+    )
+    .action(async (query: string, options) => {
+      await run.ask(async (interrupted) => {
+        const [{ commandContext }, { runPromql }, { realClock }] = await Promise.all([
+          import("./context.ts"),
+          import("./promql/promql.ts"),
+          import("../kernel/node/real-clock.ts"),
+        ]);
+        await runPromql(commandContext(options), query, options, realClock.wallMs(), interrupted);
+      });
+    });
+
+  const metrics = program.command("metrics").summary("bring samples in").description("Metrics.");
+  client(metrics.command("import").summary("import samples from a file"))
+    .description(
+      "Imports samples with timestamps from a file in the OpenMetrics or the Prometheus text format, all of them or none.",
+    )
+    .argument("<file>", "the file (- is standard input)")
+    .addOption(
+      new Option("--format <format>", "otherwise told by the file").choices([
+        "openmetrics",
+        "prometheus",
+      ]),
+    )
+    .option("--skip-bad-lines", "leave out lines that cannot be read, and say how many")
+    .addHelpText("after", example("capstan metrics import history.om"))
+    .action(async (file: string, options) => {
+      await run.ask(async (interrupted) => {
+        const [{ commandContext }, { runMetricsImport }, { realClock }] = await Promise.all([
+          import("./context.ts"),
+          import("./promql/metrics-import.ts"),
+          import("../kernel/node/real-clock.ts"),
+        ]);
+        await runMetricsImport(commandContext(options), file, options, realClock, interrupted);
+      });
+    });
+}
