@@ -21,7 +21,9 @@ export async function openPage(
   url: string,
   { width = 1280, height = 860, colorScheme = "light" }: PageOptions = {},
 ): Promise<DashboardPage> {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+  // A browser without a language of its own says "en-US@posix", which is none.
+  const locale = "en-US";
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme, locale });
   context.setDefaultTimeout(10_000);
   const page = await context.newPage();
   const complaints: string[] = [];

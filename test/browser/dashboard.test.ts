@@ -1,6 +1,7 @@
 /** The dashboard of a real cluster, in a real browser. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import type { Browser, Locator, Page } from "playwright-core";
 import { ensureDashboard } from "../../web/build.ts";
 import { launchBrowser } from "./browser.ts";
@@ -119,3 +120,47 @@ test("[WEB19] dark and narrow, both pages fit and work by keyboard", async () =>
   await assertFits(page);
   assert.deepEqual(opened.complaints, []);
 });
+
+test("[WEB32] Explore completes, charts and explains what the cluster scraped of itself", async () => {
+  await using opened = await openPage(browser, `${cluster.url}/explore`);
+  const { page } = opened;
+  await eventually(
+    async () => (await promqlSeries("capstan_control_streams_active")).length > 0,
+    true,
+    40_000,
+  );
+  await page.getByLabel("PromQL expression 1").click();
+  await page.keyboard.type("capstan_control_str", { delay: 20 });
+  await page
+    .locator(".cm-tooltip-autocomplete")
+    .getByText("capstan_control_streams_active")
+    .first()
+    .waitFor();
+  await setTimeout(200); // What is offered can be taken a moment later, lest it be taken by mistake.
+  await page.keyboard.press("Enter");
+  const editor = page.getByLabel("PromQL expression 1");
+  await eventually(async () => await editor.textContent(), "capstan_control_streams_active");
+  await page.keyboard.press("Enter");
+  await page.getByRole("img", { name: /Chart of \d+ series/ }).waitFor();
+  await page.getByText("Table", { exact: true }).click();
+  await page.getByRole("cell", { name: /capstan_control_streams_active\{instance=/ }).waitFor();
+  await page.getByText("Explain", { exact: true }).click();
+  await page
+    .getByRole("cell", { name: /^worker-[12]$/ })
+    .first()
+    .waitFor();
+  assert.deepEqual(opened.complaints, []);
+});
+
+test("[WEB33] Explore marks an error where the coordinator's parser saw it", async () => {
+  await using opened = await openPage(browser, `${cluster.url}/explore?q=sum(rate(up[5m])`);
+  const { page } = opened;
+  await page.getByRole("alert").getByText("1:17: parse error: unclosed left parenthesis").waitFor();
+  await page.locator(".cm-lintRange-error").first().waitFor();
+});
+
+async function promqlSeries(query: string): Promise<readonly unknown[]> {
+  const response = await fetch(`${cluster.url}/api/v1/query?query=${encodeURIComponent(query)}`);
+  const body = (await response.json()) as { data?: { result: readonly unknown[] } };
+  return body.data?.result ?? [];
+}

@@ -48,6 +48,7 @@ const browser = await launchBrowser();
 const page = await browser.newPage({
   viewport: { width: 1280, height: 900 },
   deviceScaleFactor: 1.5,
+  locale: "en-US",
   colorScheme,
 });
 await page.goto(cluster.url);

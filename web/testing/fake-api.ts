@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import type { ClusterStatus, QueryRecord, Worker, WorkerRow } from "../src/api/types.ts";
+import { answerPrometheus, type QueryHandler } from "./fake-prometheus.ts";
 
 const dist = join(import.meta.dirname, "../dist");
 const contentTypes: Readonly<Record<string, string>> = {
@@ -33,6 +34,8 @@ export class FakeApi {
   watchable = true as boolean;
   /** Answers `POST /api/v1/sql`; the default is one row. */
   sql: (sql: string, response: ServerResponse) => void = answerFortyTwo;
+  /** Answers `/api/v1/query_stream`; the default is a curve for each of three jobs. */
+  query: QueryHandler | undefined;
   /** Method and path of every request under /api, in order. */
   readonly requests: string[] = [];
   revision = 1;
@@ -105,6 +108,8 @@ export class FakeApi {
       sendError(response, 401, "unauthenticated", "A token is needed.");
       return;
     }
+    const form = new URLSearchParams([...url.searchParams, ...(await formOf(request))]);
+    if (answerPrometheus(url.pathname, form, response, this.query)) return;
     await this.#answerApi(request, response, url);
   }
 
@@ -257,10 +262,20 @@ function rowOf({ live: _live, ...row }: Worker): WorkerRow {
   return { ...row, ...flags } as unknown as WorkerRow;
 }
 
+async function formOf(request: IncomingMessage): Promise<URLSearchParams> {
+  const { "content-type": type = "" } = request.headers;
+  if (!type.startsWith("application/x-www-form-urlencoded")) return new URLSearchParams();
+  return new URLSearchParams(await bodyOf(request));
+}
+
 async function sqlOf(request: IncomingMessage): Promise<string> {
+  return (JSON.parse(await bodyOf(request)) as { sql: string }).sql;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  return (JSON.parse(Buffer.concat(chunks).toString()) as { sql: string }).sql;
+  return Buffer.concat(chunks).toString();
 }
 
 async function serveFile(path: string, response: ServerResponse): Promise<void> {

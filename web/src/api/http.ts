@@ -45,11 +45,11 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
 
 async function errorOf(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => ({}))) as Partial<
-    Record<"code" | "message" | "hint", string>
+    Record<"code" | "message" | "hint" | "errorType" | "error", string>
   >;
   return new ApiError(
-    body.code ?? "http_error",
-    body.message ?? `The API answered ${response.status} ${response.statusText}.`,
+    body.code ?? body.errorType ?? "http_error",
+    body.message ?? body.error ?? `The API answered ${response.status} ${response.statusText}.`,
     response.status,
     body.hint,
   );

@@ -37,7 +37,8 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
 /** Typing in a field, or answering a dialog. */
 function isBusy(target: EventTarget | null): boolean {
   if (document.querySelector('[role="dialog"]') !== null) return true;
-  return target instanceof HTMLElement && target.closest("input, textarea, select") !== null;
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || target.closest("input, textarea, select") !== null;
 }
 
 export function ShortcutHelp({

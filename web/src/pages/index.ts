@@ -2,7 +2,7 @@
  * The dashboard's pages. A new one is a line here and a folder beside: navigation, shortcuts and routes
  * follow, and its code is loaded when somebody goes there.
  */
-import { IconLayoutDashboard, IconServer2 } from "@tabler/icons-react";
+import { IconChartLine, IconLayoutDashboard, IconServer2 } from "@tabler/icons-react";
 import type { ComponentType } from "react";
 
 export interface Page {
@@ -23,6 +23,14 @@ export const pages: readonly Page[] = [
     keys: "g o",
     icon: IconLayoutDashboard,
     load: () => import("./overview/overview-page.tsx"),
+  },
+  {
+    title: "Explore",
+    href: "/explore",
+    path: "/explore",
+    keys: "g e",
+    icon: IconChartLine,
+    load: () => import("./explore/explore-page.tsx"),
   },
   {
     title: "Workers",

@@ -1,0 +1,95 @@
+/** How a query was answered: its leaves, who computed them from what, and where the time went. */
+import { formatBytes, formatCount, formatDuration, plural } from "../../format.ts";
+import type { LeafSummary, QuerySummary } from "./query-summary.ts";
+
+const outputs = {
+  partials: "aggregated by the workers",
+  steps: "computed by the workers",
+  raw: "raw samples",
+} as const;
+
+const stages = [
+  ["planMs", "Plan"],
+  ["queueMs", "Wait for a worker"],
+  ["workMs", "Work"],
+  ["fetchMs", "Fetch"],
+  ["evalMs", "Merge and evaluate"],
+] as const;
+
+export function ExplainView({ summary }: { readonly summary: QuerySummary }) {
+  const total = Math.max(1, ...stages.map(([stage]) => summary.stages[stage]));
+  return (
+    <div className="explain">
+      <dl className="explain-stages" aria-label="Time per stage">
+        {stages.map(([stage, name]) => (
+          <div key={stage}>
+            <dt>{name}</dt>
+            <dd>
+              <span
+                className="explain-bar"
+                style={{ width: `${(summary.stages[stage] / total) * 100}%` }}
+              />
+              <span className="num">{formatDuration(summary.stages[stage])}</span>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p className="dim">
+        {formatDuration(summary.stages.totalMs)} in all, first result after{" "}
+        {formatDuration(summary.stages.firstResultMs)}. Query{" "}
+        <span className="mono">{summary.queryId}</span>.
+      </p>
+      {summary.leaves.map((leaf, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: leaves have no other identity.
+        <Leaf key={index} leaf={leaf} />
+      ))}
+      {summary.leaves.length === 0 && <p className="dim">It needed no worker.</p>}
+    </div>
+  );
+}
+
+function Leaf({ leaf }: { readonly leaf: LeafSummary }) {
+  const from = [
+    plural(leaf.segmentCount, "segment"),
+    ...(leaf.fromHead ? ["the newest samples"] : []),
+  ].join(" and ");
+  return (
+    <section className="explain-leaf">
+      <h3 className="mono">{leaf.text}</h3>
+      <p className="dim">
+        {outputs[leaf.output]}, from {from}
+      </p>
+      {leaf.works.length > 0 && (
+        <div className="result">
+          <table className="table">
+            <thead>
+              <tr>
+                <th className="num">Shard</th>
+                <th>Worker</th>
+                <th className="num">Series</th>
+                <th className="num">Samples</th>
+                <th className="num">Result</th>
+                <th className="num">Time</th>
+                <th className="num">Attempts</th>
+              </tr>
+            </thead>
+            <tbody>
+              {leaf.works.map((work, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: parts of one shard have the same number.
+                <tr key={index}>
+                  <td className="num">{work.shard}</td>
+                  <td>{work.workerId ?? "–"}</td>
+                  <td className="num">{formatCount(work.series)}</td>
+                  <td className="num">{formatCount(work.samples)}</td>
+                  <td className="num">{formatBytes(work.artifactBytes)}</td>
+                  <td className="num">{formatDuration(work.workMs)}</td>
+                  <td className="num">{work.attempts}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,105 @@
+/** A query's result as it arrives: parts in the order of time, each with the series that have points in it. */
+export interface HistogramValue {
+  readonly count: string;
+  readonly sum: string;
+}
+
+export type Point = readonly [seconds: number, value: string];
+type HistogramPoint = readonly [seconds: number, value: HistogramValue];
+
+export interface PartSeries {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value?: Point;
+  readonly values?: readonly Point[];
+  readonly histogram?: HistogramPoint;
+  readonly histograms?: readonly HistogramPoint[];
+}
+
+export interface ResultPart {
+  readonly resultType: "vector" | "matrix" | "scalar" | "string";
+  readonly result: readonly PartSeries[] | Point;
+}
+
+export interface ResultSeries {
+  /** The same for the same labels, in whatever part they come. */
+  readonly key: string;
+  readonly metric: Readonly<Record<string, string>>;
+  readonly values: Point[];
+  readonly histograms: HistogramPoint[];
+}
+
+export interface PromqlResult {
+  readonly resultType: ResultPart["resultType"];
+  readonly series: readonly ResultSeries[];
+}
+
+/** A scalar is a series without labels; a string a value of one. */
+export class ResultReader {
+  #resultType: ResultPart["resultType"] = "matrix";
+  readonly #series = new Map<string, ResultSeries>();
+
+  push(part: ResultPart): void {
+    this.#resultType = part.resultType;
+    if (part.resultType === "scalar" || part.resultType === "string") {
+      this.#seriesOf({}).values.push(part.result as Point);
+      return;
+    }
+    for (const arrived of part.result as readonly PartSeries[]) {
+      const series = this.#seriesOf(arrived.metric);
+      if (arrived.value !== undefined) series.values.push(arrived.value);
+      if (arrived.histogram !== undefined) series.histograms.push(arrived.histogram);
+      for (const point of arrived.values ?? []) series.values.push(point);
+      for (const point of arrived.histograms ?? []) series.histograms.push(point);
+    }
+  }
+
+  result(): PromqlResult {
+    return { resultType: this.#resultType, series: [...this.#series.values()] };
+  }
+
+  #seriesOf(metric: Readonly<Record<string, string>>): ResultSeries {
+    const key = JSON.stringify(Object.entries(metric).sort(([a], [b]) => (a < b ? -1 : 1)));
+    const known = this.#series.get(key);
+    if (known !== undefined) return known;
+    const series: ResultSeries = { key, metric, values: [], histograms: [] };
+    this.#series.set(key, series);
+    return series;
+  }
+}
+
+/** As Prometheus writes it: the name, then the other labels in braces. */
+export function seriesText(metric: Readonly<Record<string, string>>): string {
+  const { __name__: name = "", ...labels } = metric;
+  const plain = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name);
+  const pairs = Object.entries(labels).map(([label, value]) => {
+    const shown = /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(label) ? label : JSON.stringify(label);
+    return `${shown}=${JSON.stringify(value)}`;
+  });
+  if (plain && pairs.length === 0) return name;
+  if (!plain && name !== "") pairs.unshift(JSON.stringify(name));
+  return `${plain ? name : ""}{${pairs.join(", ")}}`;
+}
+
+/** Columns as the chart takes them: the times of all series, then each series' values at those, `null` where it has none. */
+export function chartColumns(
+  series: readonly ResultSeries[],
+  stepMs: number,
+): { readonly times: number[]; readonly columns: (number | null)[][] } {
+  const first = Math.min(...series.map(({ values }) => values[0]?.[0] ?? Number.POSITIVE_INFINITY));
+  const last = Math.max(
+    ...series.map(({ values }) => values.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY),
+  );
+  if (!Number.isFinite(first) || !Number.isFinite(last)) return { times: [], columns: [] };
+  const step = stepMs / 1000;
+  const count = Math.round((last - first) / step) + 1;
+  const times = Array.from({ length: count }, (_, index) => first + index * step);
+  const columns = series.map(({ values }) => {
+    const column: (number | null)[] = Array.from({ length: count }, () => null);
+    for (const [seconds, text] of values) {
+      const value = Number(text); // "+Inf" and "NaN" cannot be drawn.
+      if (Number.isFinite(value)) column[Math.round((seconds - first) / step)] = value;
+    }
+    return column;
+  });
+  return { times, columns };
+}
