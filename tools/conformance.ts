@@ -1,26 +1,46 @@
 /**
- * `npm run conformance -- promql|streams [DIR]`: runs another project's test suite against Capstan.
+ * `npm run conformance -- promql|streams [DIR] [options]`: runs another project's test suite against Capstan.
  * The suites are never part of this repository: they are looked for in DIR; without it, in
  * $CAPSTAN_CONFORMANCE/NAME, then in ../shared/conformance/NAME.
  *
- * Neither language exists yet, so every case is counted and none passes; the line says so.
+ * promql runs through the whole path: two workers, segments, artifacts, merge, evaluation; from sealed segments, from
+ * the head, and from both (`--mode` picks one). `--direct` runs the language alone, in memory. `--file NAME` (and
+ * `--line N`) picks scripts, `--limit N` lists at most so many failures, `--verbose` lists what passed, too.
+ *
+ * The streams language does not exist yet, so every case is counted and none passes; the line says so.
+ * The exit code is 0 when everything passed or the suite is absent, 1 when something failed.
  */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import {
+  type PromqlSuiteOptions,
+  runPromqlSuite,
+  type Script,
+} from "./conformance/promql-suite.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const usage =
+  "usage: npm run conformance -- promql|streams [DIR] [--direct] [--mode sealed|head|straddle] " +
+  "[--file NAME] [--line N] [--limit N] [--verbose]";
 
-const suites: Record<string, { readonly caseLine: RegExp }> = {
-  promql: { caseLine: /^eval(_\w+)? /gm },
-  streams: { caseLine: /^(----|====)$/gm },
-};
+const { positionals, values: options } = parseArgs({
+  allowPositionals: true,
+  options: {
+    direct: { type: "boolean", default: false },
+    mode: { type: "string", multiple: true },
+    file: { type: "string" },
+    line: { type: "string" },
+    limit: { type: "string", default: "1000" },
+    verbose: { type: "boolean", default: false },
+  },
+});
+const [name = "", folder] = positionals;
+process.exitCode = await main();
 
-const [name = "", folder] = process.argv.slice(2);
-const suite = suites[name];
-if (suite === undefined) {
-  end(2, "usage: npm run conformance -- promql|streams [DIR]");
-} else {
+async function main(): Promise<number> {
+  if (name !== "promql" && name !== "streams") return end(2, usage);
   const { CAPSTAN_CONFORMANCE: fromEnvironment } = process.env;
   const usual = [
     ...(fromEnvironment === undefined ? [] : [join(fromEnvironment, name)]),
@@ -29,18 +49,44 @@ if (suite === undefined) {
   const places = folder === undefined ? usual : [resolve(folder)];
   const found = places.find((place) => existsSync(place));
   if (found === undefined) {
-    end(folder === undefined ? 0 : 2, `${name}: skipped, no suite at ${places.join(" or ")}`);
-  } else {
-    const texts = globSync("**/*.test", { cwd: found }).map((file) =>
-      readFileSync(join(found, file), "utf8"),
-    );
-    const cases = texts.reduce((sum, text) => sum + (text.match(suite.caseLine)?.length ?? 0), 0);
-    process.stdout.write(`${name} is not implemented yet: every case counts as failed\n`);
-    end(1, `${name}: 0/${cases} passed`);
+    const status = folder === undefined ? 0 : 2;
+    return end(status, `${name}: skipped, no suite at ${places.join(" or ")}`);
   }
+  const scripts = readScripts(found);
+  return name === "promql" ? await runPromql(scripts) : countStreams(scripts);
 }
 
-function end(status: number, line: string): void {
+function readScripts(place: string): Script[] {
+  return globSync("**/*.test", { cwd: place })
+    .sort()
+    .map((file) => ({ name: file, text: readFileSync(join(place, file), "utf8") }));
+}
+
+async function runPromql(scripts: readonly Script[]): Promise<number> {
+  const { file, line } = options;
+  const picked = scripts.filter((script) => file === undefined || script.name.includes(file));
+  const suiteOptions: PromqlSuiteOptions = {
+    direct: options.direct,
+    modes: options.mode,
+    line: line === undefined ? undefined : Number(line),
+    failuresMax: Number(options.limit),
+    verbose: options.verbose,
+    print: (text) => process.stdout.write(`${text}\n`),
+  };
+  const { passed, total } = await runPromqlSuite(picked, suiteOptions);
+  return end(passed === total ? 0 : 1, `promql: ${passed}/${total} passed`);
+}
+
+function countStreams(scripts: readonly Script[]): number {
+  const cases = scripts.reduce(
+    (sum, { text }) => sum + (text.match(/^(----|====)$/gm)?.length ?? 0),
+    0,
+  );
+  process.stdout.write("streams is not implemented yet: every case counts as failed\n");
+  return end(1, `streams: 0/${cases} passed`);
+}
+
+function end(status: number, line: string): number {
   process.stdout.write(`${line}\n`);
-  process.exitCode = status;
+  return status;
 }

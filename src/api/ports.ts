@@ -18,8 +18,8 @@ export interface ApiPorts {
   readonly workers: WorkersPort;
   readonly queries: QueriesPort;
   readonly promql: PromqlService;
-  /** Where samples go. Throws `not_leader` where another process has the head. */
-  readonly ingest: () => IngestService;
+  /** Where samples go, once its log is open. Throws `not_leader` where another process has the head. */
+  readonly ingest: () => Promise<IngestService>;
   ready(): ReadyBody;
   status(): Promise<StatusBody>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;

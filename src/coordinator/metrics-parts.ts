@@ -25,8 +25,8 @@ export interface MetricsPartsConfig {
 
 export interface MetricsParts {
   readonly promql: StartedPromqlService;
-  /** Throws `not_leader` where another process has the head. */
-  ingest(): IngestService;
+  /** Waits for a head that is just starting. Throws `not_leader` where another process has it. */
+  ingest(): Promise<IngestService>;
   /** Resolves when the head broke; the process should end and be restarted. */
   readonly failure: Promise<OperatingError>;
   /** Follows the lease. */
@@ -64,10 +64,11 @@ export function createMetricsParts(config: MetricsPartsConfig): MetricsParts {
   let unfollow: () => void = () => undefined;
   return {
     promql,
-    ingest() {
-      const ingest = owner?.current();
+    async ingest() {
+      const ingest =
+        owner === undefined ? undefined : await startedHead(owner, clock, () => node.leading());
       if (ingest !== undefined) return ingest;
-      const message = "this process does not take samples in: it does not lead, or is about to";
+      const message = "this process does not take samples in: it does not lead";
       throw new OperatingError("not_leader", "backoff", message);
     },
     failure: owner?.failure ?? new Promise(() => undefined),
@@ -90,15 +91,25 @@ export function createMetricsParts(config: MetricsPartsConfig): MetricsParts {
 
 /** A head that is just starting is waited for: without it the newest samples would be missing. */
 async function ownSnapshot(owner: MetricsOwner, clock: Clock): Promise<HeadSnapshot> {
+  const ingest = await startedHead(owner, clock, () => true);
+  if (ingest !== undefined) return await ingest.snapshot();
+  const message = "the newest samples cannot be read yet: their log is being opened";
+  throw new OperatingError("worker_unreachable", "backoff", message);
+}
+
+/** `undefined`: there is none, and waiting for it longer would not help. */
+async function startedHead(
+  owner: MetricsOwner,
+  clock: Clock,
+  isExpected: () => boolean,
+): Promise<IngestService | undefined> {
   const untilMs = clock.nowMs() + headWaitMsMax;
   for (;;) {
     const ingest = owner.current();
-    if (ingest !== undefined) return await ingest.snapshot();
-    if (clock.nowMs() > untilMs) break;
+    if (ingest !== undefined) return ingest;
+    if (!isExpected() || clock.nowMs() > untilMs) return undefined;
     await sleep(clock, 20);
   }
-  const message = "the newest samples cannot be read yet: their log is being opened";
-  throw new OperatingError("worker_unreachable", "backoff", message);
 }
 
 /** Threads of all workers; one that does not say has one for each of its slots. */

@@ -5,7 +5,11 @@ import { test } from "node:test";
 import { createDirectEngine } from "./testing/direct-engine.ts";
 import { runScript } from "./testing/run-script.ts";
 
-/** Our own scripts; what they expect was checked against Prometheus 3.14. One shard, and several that are merged. */
+/**
+ * Our own scripts. What they expect was computed by a build of Prometheus 3.14's engine, but for two evaluations that say
+ * what Prometheus's later scripts do: a dropped name in `info`, and a varying argument over a subquery with `@`.
+ * One shard, and several that are merged.
+ */
 const folder = join(import.meta.dirname, "testdata");
 
 for (const file of globSync("*.test", { cwd: folder }).sort()) {

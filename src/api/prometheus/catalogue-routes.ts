@@ -21,7 +21,7 @@ import { unescapeName } from "./unescape-name.ts";
 export interface CatalogueRouteDeps {
   readonly promql: PromqlService;
   /** Throws `not_leader` where another process has it. */
-  readonly ingest: () => IngestService;
+  readonly ingest: () => Promise<IngestService>;
   readonly nowMs: () => number;
   readonly version: string;
 }
@@ -82,7 +82,7 @@ function installIngested(app: ApiApp, { ingest }: CatalogueRouteDeps): void {
     const perMetric = countOf(form, "limit_per_metric") ?? -1;
     const metric = form.get("metric") ?? "";
     const byMetric = new Map<string, { type: string; help: string; unit: string }[]>();
-    for (const entry of await ingest().metadata(metric === "" ? undefined : metric)) {
+    for (const entry of await (await ingest()).metadata(metric === "" ? undefined : metric)) {
       const known = byMetric.get(entry.metric) ?? [];
       if (known.length === 0 && limit >= 0 && byMetric.size >= limit) break;
       if (perMetric > 0 && known.length >= perMetric) continue;
@@ -98,7 +98,8 @@ function installIngested(app: ApiApp, { ingest }: CatalogueRouteDeps): void {
     const endMs = timeOf(form, "end", defaultEndMs);
     if (endMs < startMs) throw badData("end timestamp must not be before start timestamp");
     const selectors = selectorsOf(parseExpr(form.get("query") ?? ""));
-    const found = selectors.length === 0 ? [] : await ingest().exemplars(selectors, startMs, endMs);
+    const found =
+      selectors.length === 0 ? [] : await (await ingest()).exemplars(selectors, startMs, endMs);
     const bySeries = new Map<string, { seriesLabels: object; exemplars: object[] }>();
     for (const { series, labels, value, ts } of found) {
       const entry = bySeries.get(series.key) ?? { seriesLabels: series.toRecord(), exemplars: [] };
@@ -117,13 +118,13 @@ function installIngested(app: ApiApp, { ingest }: CatalogueRouteDeps): void {
     const state = (form.get("state") ?? "").toLowerCase();
     const pool = form.get("scrapePool") ?? "";
     const showsActive = state === "" || state === "any" || state === "active";
-    const targets = showsActive ? await ingest().targets() : [];
+    const targets = showsActive ? await (await ingest()).targets() : [];
     const shown = targets.filter((target) => pool === "" || target.pool === pool);
     const activeTargets = shown.map(targetBody);
     return sendSuccess(reply, { activeTargets, droppedTargets: [], droppedTargetCounts: {} });
   });
   route(app, ["GET"], "/api/v1/scrape_pools", "Names of the jobs", async (_request, reply) => {
-    const pools = new Set((await ingest().targets()).map(({ pool }) => pool));
+    const pools = new Set((await (await ingest()).targets()).map(({ pool }) => pool));
     return sendSuccess(reply, { scrapePools: [...pools].sort(compareText) });
   });
 }
@@ -188,7 +189,7 @@ function installStatus(app: ApiApp, { promql, ingest, nowMs, version }: Catalogu
     const limit = countOf(formOf(request), "limit") ?? 10;
     if (limit < 1) throw badData("limit must be a positive number");
     if (limit > 10_000) throw badData("limit must not exceed 10000");
-    const stats = await ingest().stats();
+    const stats = await (await ingest()).stats();
     const asked = { matcherSets: [], startMs: nowMs() - 3_600_000, endMs: nowMs(), limit: 50_000 };
     const { series } = await promql.series(asked, disconnectSignal(reply));
     const { pairCount, ...lists } = cardinalities(series, limit);

@@ -21,7 +21,7 @@ const idleMsMax = 300_000;
 const sessionsMax = 4;
 
 export interface ImportSessionsDeps {
-  readonly ingest: () => IngestService;
+  readonly ingest: () => Promise<IngestService>;
   readonly clock: Clock;
   readonly prng: Prng;
 }
@@ -43,7 +43,8 @@ export class ImportSessions {
     this.#deps = deps;
   }
 
-  open(options: ImportOptions): string {
+  async open(options: ImportOptions): Promise<string> {
+    const ingest = await this.#deps.ingest();
     if (this.#sessions.size >= sessionsMax) {
       throw new OperatingError("overloaded", "backoff", `${sessionsMax} imports are under way`);
     }
@@ -56,7 +57,7 @@ export class ImportSessions {
       takenBytes: 0,
       progress: { bytes: 0, samples: 0, series: 0 },
       idle: undefined,
-      result: this.#deps.ingest().import(
+      result: ingest.import(
         chunks,
         options,
         (progress) => {

@@ -9,7 +9,7 @@ import { ImportSessions } from "./import-sessions.ts";
 
 export interface WriteRouteDeps {
   /** Throws `not_leader` where another process has it. */
-  readonly ingest: () => IngestService;
+  readonly ingest: () => Promise<IngestService>;
   readonly clock: Clock;
   readonly prng: Prng;
 }
@@ -39,7 +39,7 @@ export function installWriteRoutes(app: ApiApp, { ingest, clock, prng }: WriteRo
     async (request, reply) => {
       const { "content-type": type = "", "content-encoding": encoding = "" } = request.headers;
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-      const written = await ingest().remoteWrite(body, type, encoding);
+      const written = await (await ingest()).remoteWrite(body, type, encoding);
       reply.header("x-prometheus-remote-write-samples-written", written.samples);
       reply.header("x-prometheus-remote-write-histograms-written", written.histograms);
       reply.header("x-prometheus-remote-write-exemplars-written", written.exemplars);
@@ -80,7 +80,7 @@ function installImports(app: ApiApp, sessions: ImportSessions): void {
     async (request, reply) => {
       const { format, on_error: onError } = request.body;
       reply.code(201);
-      return { import_id: sessions.open({ format, onError }) };
+      return { import_id: await sessions.open({ format, onError }) };
     },
   );
   app.post(

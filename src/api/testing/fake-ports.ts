@@ -73,7 +73,7 @@ export class FakeCluster {
         queue: () => ({ depth: 3, oldestAgeMs: 1500 }),
       },
       promql: this.promql,
-      ingest: () => {
+      ingest: async () => {
         this.#lead();
         return this.ingest;
       },
