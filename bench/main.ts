@@ -5,11 +5,15 @@
 import { parseArgs } from "node:util";
 import { benchAssign } from "./assign.ts";
 import { benchFailover } from "./failover.ts";
+import { benchPromql } from "./promql.ts";
+import { benchRemoteWrite } from "./remote-write.ts";
 import { type BenchOptions, Report } from "./report.ts";
 
 const benches: Record<string, (options: BenchOptions, report: Report) => Promise<void>> = {
   assign: benchAssign,
   failover: benchFailover,
+  promql: benchPromql,
+  "remote-write": benchRemoteWrite,
 };
 
 const { positionals, values } = parseArgs({
@@ -19,6 +23,10 @@ const { positionals, values } = parseArgs({
     queries: { type: "string", default: "1000" },
     "busy-seconds": { type: "string", default: "60" },
     only: { type: "string" },
+    samples: { type: "string", default: "10.08M" },
+    repetitions: { type: "string", default: "7" },
+    "cold-trials": { type: "string", default: "3" },
+    dir: { type: "string" },
   },
 });
 const name = positionals[0] ?? "";
@@ -34,8 +42,18 @@ if (bench === undefined) {
       queries: Number(values.queries),
       busySeconds: Number(values["busy-seconds"]),
       only: values.only,
+      samples: parseAmount(values.samples),
+      repetitions: Number(values.repetitions),
+      coldTrials: Number(values["cold-trials"]),
+      dir: values.dir,
     },
     report,
   );
   process.exitCode = report.close();
+}
+
+/** `100M` and the like. */
+function parseAmount(text: string): number {
+  const [, digits, unit] = /^([\d.]+)([kM]?)$/.exec(text) ?? [];
+  return Math.round(Number(digits) * (unit === "M" ? 1e6 : unit === "k" ? 1e3 : 1));
 }

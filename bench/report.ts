@@ -4,12 +4,25 @@ export interface BenchOptions {
   readonly busySeconds: number;
   /** Runs one part of a bench only. */
   readonly only: string | undefined;
+  /** In the data set. */
+  readonly samples: number;
+  /** How often a query is asked when warm, and when everything was just started. */
+  readonly repetitions: number;
+  readonly coldTrials: number;
+  /** Where the data set is kept from run to run; a temporary directory unless given. */
+  readonly dir: string | undefined;
 }
 
 /** A figure that has a goal, or none. */
 export interface Goal {
   readonly atMost: number;
 }
+
+/** One of several figures in a line, with its goal. */
+export type Judged = { readonly value: number } & (
+  | { readonly atMost: number }
+  | { readonly atLeast: number }
+);
 
 /** Writes a bench's figures as JSON lines and counts the goals that were missed. */
 export class Report {
@@ -46,6 +59,29 @@ export class Report {
       value: round(value),
       ...(goal === undefined ? {} : this.#judge(value, goal)),
     });
+  }
+
+  /** Several figures that belong together, in one line; those that have a goal say whether it was met. */
+  figure(
+    metric: string,
+    judged: Readonly<Record<string, Judged>>,
+    others: Readonly<Record<string, number | undefined>>,
+  ): void {
+    const plain = Object.entries(others).map(([name, value]) => [name, value && round(value)]);
+    const withGoals = Object.entries(judged).map(([name, figure]) => {
+      const met =
+        "atMost" in figure ? figure.value <= figure.atMost : figure.value >= figure.atLeast;
+      if (!met) this.#missed += 1;
+      const goal = "atMost" in figure ? `<= ${figure.atMost}` : `>= ${figure.atLeast}`;
+      return [name, { value: round(figure.value), goal, met }];
+    });
+    this.#line({ metric, ...Object.fromEntries(plain), ...Object.fromEntries(withGoals) });
+  }
+
+  /** Something that must be so; `problem` says why it is not. */
+  check(metric: string, problem: string | undefined): void {
+    if (problem !== undefined) this.#missed += 1;
+    this.#line({ metric, met: problem === undefined, ...(problem && { problem }) });
   }
 
   /** Prints the last line and gives the exit code. */
