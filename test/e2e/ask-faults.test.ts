@@ -1,0 +1,324 @@
+/** Processes die, drain and lose their network while they compute PromQL; callers leave; the answers stay right. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import {
+  AskCluster,
+  bothWorkers,
+  first,
+  metric,
+  promql,
+  remoteWrite,
+  type StreamedAnswer,
+  second,
+  streamed,
+  vector,
+  workersOf,
+  worksOf,
+  writeData,
+} from "./ask-cluster.ts";
+import { dataSeries, dayOfCounters, remoteWriteBody, splitAt } from "./ask-data.ts";
+import { isAlive, listWorkers, stopEverything, waitFor } from "./harness.ts";
+
+const isLinux = process.platform === "linux";
+const linuxOnly = { skip: isLinux ? false : "needs Linux: /proc, and all of 127.0.0.0/8" };
+
+const minuteMs = 60_000;
+const endMs = Math.floor((Date.now() - minuteMs) / minuteMs) * minuteMs;
+const day = { startMs: endMs - 24 * 60 * minuteMs, endMs, stepMs: minuteMs };
+/** About a second of work for two cores: windows of 720 samples, 1,440 times, for 96 series. */
+const slowQuery = "sum by (job) (stddev_over_time(day_total[4h]))";
+const lightQuery = "sum by (job) (rate(day_total[5m]))";
+
+let ask: AskCluster;
+let url: string;
+/** Of undisturbed queries. */
+let slowAnswer: string;
+let lightAnswer: string;
+let slowMs: number;
+
+before(async () => {
+  ask = await AskCluster.start({ proxied: isLinux });
+  url = ask.url;
+  const data = splitAt(dayOfCounters("day_total", endMs), endMs - 10 * minuteMs);
+  await Promise.all([ask.importData(data.before), writeData(url, data.after)]);
+  lightAnswer = await promql(url, lightQuery, day);
+  const startedMs = performance.now();
+  slowAnswer = await promql(url, slowQuery, day);
+  slowMs = performance.now() - startedMs;
+});
+after(async () => {
+  await ask.stop();
+  await stopEverything();
+});
+
+/** Asks, and resolves when each of the workers computes something of it. */
+async function whileComputing<T>(asked: Promise<T>, workers: readonly string[]): Promise<void> {
+  asked.catch(() => undefined); // Whoever asked awaits it.
+  await Promise.all(
+    workers.map((worker) =>
+      waitFor(`${worker} to compute`, async () => ((await running(worker)) > 0 ? true : undefined)),
+    ),
+  );
+}
+
+/** What a stream of one result says, as an answer to the same query says it. */
+function asWhole({ results }: StreamedAnswer): string {
+  assert.equal(results.length, 1);
+  return `{"status":"success","data":${results[0]}}`;
+}
+
+/** Files that came to the second worker's spool since then. */
+async function newArtifacts(known: readonly string[]): Promise<readonly [string, string]> {
+  return await waitFor("two artifacts to be ready", () => {
+    const [one, other] = ask.spooled(second, "ready").filter((path) => !known.includes(path));
+    return one === undefined || other === undefined ? undefined : [one, other];
+  });
+}
+
+/** Kills at once; resolves when the supervisor has started it again. */
+async function backAfterKill(name: string): Promise<void> {
+  const returns = (): number =>
+    ask.cluster.events.filter(({ event, process }) => event === "back" && process === name).length;
+  const before = returns();
+  ask.cluster.kill(name, "SIGKILL");
+  await waitFor(`${name} to be back`, () => (returns() > before ? true : undefined));
+}
+
+async function running(worker: string): Promise<number> {
+  return await metric(ask.monitorUrl(worker), "capstan_worker_running_work");
+}
+
+test("[QU14] [QP10] Worker failure mid-query with immediate reassignment", async () => {
+  const movedBefore = await metric(url, "capstan_work_reassigned_total");
+  const asked = promql(url, slowQuery, day);
+  await whileComputing(asked, [first]);
+  const back = backAfterKill(first);
+  const killedMs = performance.now();
+  assert.equal(await asked, slowAnswer);
+  const delayMs = performance.now() - killedMs;
+  assert.ok((await metric(url, "capstan_work_reassigned_total")) > movedBefore, "nothing moved");
+  // All of it anew on what is left is twice the time; no lease or poll is waited for besides.
+  assert.ok(
+    delayMs < 3 * slowMs + 3_000,
+    `${delayMs} ms after the death; undisturbed ${slowMs} ms`,
+  );
+  await back;
+  await ask.cluster.waitForWorkers("ACTIVE", bothWorkers);
+});
+
+test("[QU25] Drain behavior: worker signaled to stop rejects new work, finishes in-flight work, exits cleanly", async () => {
+  const asked = streamed(url, slowQuery, day);
+  await whileComputing(asked, [second]);
+  const leaving = ask.second;
+  leaving.kill("SIGTERM");
+  await waitFor("it to take no more work", async () => {
+    const found = (await listWorkers(url)).find(({ worker_id }) => worker_id === second);
+    return found?.accepting_work === true ? undefined : true;
+  });
+  const meanwhile = await streamed(url, lightQuery, day);
+  assert.deepEqual(workersOf(meanwhile), [first]);
+  const answer = await asked;
+  assert.deepEqual(workersOf(answer), bothWorkers, "it finished what it had begun");
+  assert.ok(worksOf(answer).every(({ attempts }) => attempts === 1));
+  assert.equal(asWhole(answer), slowAnswer);
+  assert.deepEqual(await leaving.exited, { code: 0, signal: null });
+  await ask.startSecond();
+});
+
+test(
+  "[QU8] Artifact expiration path: expired artifact forces deterministic work re-execution",
+  linuxOnly,
+  async () => {
+    const failuresBefore = await metric(url, "capstan_artifact_fetch_failures_total");
+    const mismatchesBefore = await metric(url, "capstan_artifact_checksum_mismatches_total");
+    const known = ask.spooled(second, "ready");
+    ask.proxies?.data.hold();
+    const asked = streamed(url, lightQuery, day);
+    asked.catch(() => undefined); // Awaited below.
+    const [gone, corrupt] = await newArtifacts(known);
+    rmSync(gone);
+    const bytes = readFileSync(corrupt);
+    bytes[bytes.length >> 1] = ~(bytes[bytes.length >> 1] ?? 0);
+    writeFileSync(corrupt, bytes);
+    ask.proxies?.data.release();
+    const answer = await asked;
+    const repeated = worksOf(answer).filter(({ attempts }) => attempts > 1);
+    assert.equal(repeated.length, 2, JSON.stringify(worksOf(answer)));
+    assert.equal(asWhole(answer), lightAnswer);
+    const failures = await metric(url, "capstan_artifact_fetch_failures_total");
+    assert.equal(failures - failuresBefore, 2);
+    const mismatches = await metric(url, "capstan_artifact_checksum_mismatches_total");
+    assert.equal(mismatches - mismatchesBefore, 1);
+  },
+);
+
+test(
+  "[QP10] Transient network blip: worker disconnect/reconnect with API retry loop and successful continued operation",
+  linuxOnly,
+  async () => {
+    const incarnationOf = async (): Promise<string | undefined> =>
+      (await listWorkers(url)).find(({ worker_id }) => worker_id === second)?.incarnation;
+    const before = await incarnationOf();
+    const disconnectsBefore = await metric(url, "capstan_control_disconnects_total");
+    const slow = promql(url, slowQuery, day);
+    await whileComputing(slow, [second]);
+    ask.proxies?.grpc.cut();
+    assert.equal(await slow, slowAnswer, "after a cut of the control session");
+    await ask.cluster.waitForWorkers("ACTIVE", bothWorkers);
+    assert.ok((await metric(url, "capstan_control_disconnects_total")) > disconnectsBefore);
+    assert.equal(await incarnationOf(), before, "it is the same worker, not a new one");
+    const answer = await waitFor("it to take part again", async () => {
+      const found = await streamed(url, lightQuery, day);
+      return workersOf(found).includes(second) ? found : undefined;
+    });
+    assert.ok(worksOf(answer).every(({ attempts }) => attempts === 1));
+    assert.equal(asWhole(answer), lightAnswer);
+
+    const known = ask.spooled(second, "ready");
+    ask.proxies?.data.hold();
+    const light = promql(url, lightQuery, day);
+    light.catch(() => undefined); // Awaited below.
+    await newArtifacts(known);
+    ask.proxies?.data.cut();
+    ask.proxies?.data.release();
+    assert.equal(await light, lightAnswer, "after a cut of fetches under way");
+  },
+);
+
+test("[QU21] [MH16] API failure causing worker-side cancellation", async () => {
+  const written = dataSeries(
+    { __name__: "acknowledged" },
+    { startMs: endMs, stepMs: 100, count: 500 },
+    (index) => index,
+  );
+  await writeData(url, [written]);
+  const cancelledBefore = await Promise.all(bothWorkers.map(cancelledWorks));
+  const asked = promql(url, slowQuery, day);
+  await whileComputing(asked, bothWorkers);
+  const pid = ask.pid("coordinator");
+  const back = backAfterKill("coordinator");
+  const killedMs = performance.now();
+  await assert.rejects(asked);
+  await waitFor("the workers to stop", async () => {
+    const busy = await Promise.all(bothWorkers.map(running));
+    return busy.every((works) => works === 0) ? true : undefined;
+  });
+  const stoppedMs = performance.now() - killedMs;
+  assert.ok(stoppedMs < 5_000, `they went on for ${stoppedMs} ms`);
+  for (const [index, worker] of bothWorkers.entries()) {
+    const cancelled = (await cancelledWorks(worker)) - (cancelledBefore[index] ?? 0);
+    assert.ok(cancelled > 0, `${worker} cancelled nothing`);
+  }
+  await back;
+  assert.ok(!isAlive(pid));
+  await ask.cluster.waitForWorkers("ACTIVE", bothWorkers);
+  const [counted] = await vector(url, "count_over_time(acknowledged[5m])", endMs + 60_000);
+  assert.equal(counted?.value[1], "500");
+  assert.equal(await promql(url, lightQuery, day), lightAnswer);
+});
+
+async function cancelledWorks(worker: string): Promise<number> {
+  return await metric(ask.monitorUrl(worker), "capstan_work_cancel_latency_seconds_count", {
+    kind: "promql",
+  });
+}
+
+const lanes = ["a", "b", "c"] as const;
+const seriesPerLane = 500;
+const samplesPerWrite = 20;
+const stepMs = 100;
+/** Samples of a lane lie between its start and now, however fast it writes. */
+const writesMax = 600;
+
+/** A sender of its own series: a write follows when the one before was acknowledged. */
+class Lane {
+  readonly name: string;
+  /** Writes that were answered with 204. */
+  acknowledged = 0;
+  readonly #labels: readonly Readonly<Record<string, string>>[];
+  readonly #startMs: number;
+
+  constructor(name: string, startMs: number) {
+    this.name = name;
+    this.#startMs = startMs;
+    this.#labels = Array.from({ length: seriesPerLane }, (_, index) => ({
+      __name__: "load",
+      lane: name,
+      series: String(index),
+    }));
+  }
+
+  /** Until a write fails. */
+  async run(): Promise<void> {
+    while (await this.write()) assert.ok(this.acknowledged < writesMax, "the head is not sealed");
+  }
+
+  /** `false`: nobody knows whether it was written. */
+  async write(): Promise<boolean> {
+    const status = await remoteWrite(url, this.#body()).catch(() => undefined);
+    if (status === 204) this.acknowledged += 1;
+    return status === 204;
+  }
+
+  /** A sample's value is how many came before it. */
+  #body(): Uint8Array<ArrayBuffer> {
+    const first = this.acknowledged * samplesPerWrite;
+    const times = { startMs: this.#startMs + first * stepMs, stepMs, count: samplesPerWrite };
+    return remoteWriteBody(
+      this.#labels.map((labels) => dataSeries(labels, times, (index) => first + index)),
+    );
+  }
+}
+
+test("[MH6] [MH16] every sample that was acknowledged is there when the coordinator is killed under load, and in the middle of a seal", async () => {
+  await ask.cluster.waitForWorkers("ACTIVE", bothWorkers);
+  const tmpDir = join(ask.cluster.dataDir, "lake", "tmp");
+  const startMs = Date.now() - 20 * minuteMs;
+  const all = lanes.map((name) => new Lane(name, startMs));
+  const moments: readonly (readonly [string, () => boolean])[] = [
+    ["writes to be under way", () => all.every(({ acknowledged }) => acknowledged > 10)],
+    ["the head to be sealed", () => readdirSync(tmpDir).length > 0],
+  ];
+  for (const [what, isNow] of moments) {
+    const writing = Promise.all(all.map((lane) => lane.run()));
+    const reached = waitFor(what, () => (isNow() ? true : undefined), 60_000);
+    const wasFirst = await Promise.race([reached, writing.then(() => false)]);
+    assert.ok(wasFirst, `a write failed while waiting for ${what}`);
+    await backAfterKill("coordinator");
+    await writing;
+    await ask.cluster.waitForWorkers("ACTIVE", bothWorkers);
+    await checkLanes(all, "one more at the most");
+  }
+  const sealed = await waitFor("the seal", async () => {
+    const { summary } = await streamed(url, "count(load)", { timeMs: startMs + minuteMs });
+    const segments = summary.leaves[0]?.segmentCount ?? 0;
+    return segments > 0 ? segments : undefined;
+  });
+  assert.ok(sealed > 0);
+  // Sent again, what was written but not acknowledged is no error, and is not there twice.
+  for (const lane of all) assert.ok(await lane.write(), `lane ${lane.name} goes on`);
+  await checkLanes(all, "no more");
+});
+
+/**
+ * Each series has the first so many samples of its lane, without a gap. A write that was not acknowledged is there whole,
+ * or not at all.
+ */
+async function checkLanes(
+  all: readonly Lane[],
+  allowed: "one more at the most" | "no more",
+): Promise<void> {
+  const gapless = "count_over_time(load[30m]) == last_over_time(load[30m]) + 1";
+  const found = await vector(url, `count_values by (lane) ("n", ${gapless})`, Date.now());
+  for (const { name, acknowledged } of all) {
+    const counts = found
+      .filter(({ metric: labels }) => labels.lane === name)
+      .map(({ metric: labels, value }) => [Number(labels.n), Number(value[1])]);
+    const least = acknowledged * samplesPerWrite;
+    const isMore = allowed === "one more at the most" && counts[0]?.[0] !== least;
+    const wanted = isMore ? least + samplesPerWrite : least;
+    assert.deepEqual(counts, [[wanted, seriesPerLane]], `lane ${name}, ${acknowledged} writes`);
+  }
+}
