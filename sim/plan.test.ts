@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { createPrng } from "../src/kernel/prng.ts";
-import { type Action, drawSettings, type Fault, type Plan, type Step } from "./plan.ts";
+import { type Action, drawPromql, drawSettings, type Fault, type Plan, type Step } from "./plan.ts";
 import { findPlant } from "./plants/plants.ts";
 import { runPlan } from "./run-plan.ts";
 import type { Seams } from "./seams.ts";
@@ -30,6 +30,11 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
   }),
   fc.record({ kind: fc.constant("reset" as const), a: target, b: target }),
   fc.record({
+    kind: fc.constant("reconnect_storm" as const),
+    rounds: fc.integer({ min: 1, max: 5 }),
+    gapMs: fc.integer({ min: 10, max: 1_500 }),
+  }),
+  fc.record({
     kind: fc.constant("duplicate" as const),
     controller: target,
     worker: target,
@@ -40,6 +45,17 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
     worker: target,
     count: fc.integer({ min: 1, max: 3 }),
   }),
+  fc.record({
+    kind: fc.constant("leaf_kill" as const),
+    share: fc.constantFrom(0, 0.5, 0.99),
+    dark: fc.boolean(),
+    forMs,
+  }),
+  fc.record({
+    kind: fc.constant("leaf_artifact_loss" as const),
+    count: fc.integer({ min: 1, max: 3 }),
+  }),
+  fc.record({ kind: fc.constant("crash_between_spans" as const), dark: fc.boolean(), forMs }),
   fc.record({ kind: fc.constant("operator_drain" as const), worker: target, forMs }),
   fc.record({
     kind: fc.constant("worker_shutdown" as const),
@@ -83,9 +99,17 @@ const query: fc.Arbitrary<Action> = fc.record({
   cancelAfterMs: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 2_000 })),
 });
 
+const promql: fc.Arbitrary<Action> = fc.record({
+  kind: fc.constant("promql" as const),
+  controller: target,
+  query: fc.nat(10_000).map((seed) => drawPromql(createPrng(seed))),
+  deadlineMs: fc.integer({ min: 500, max: 30_000 }),
+  cancelAfterMs: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 2_000 })),
+});
+
 const durationMs = 40_000;
 const step: fc.Arbitrary<Step> = fc
-  .tuple(fc.integer({ min: 1_000, max: durationMs - 5_000 }), fc.oneof(fault, query, query))
+  .tuple(fc.integer({ min: 1_000, max: durationMs - 5_000 }), fc.oneof(fault, query, promql))
   .map(([atMs, action]) => ({ atMs, ...action }));
 
 const plan: fc.Arbitrary<Plan> = fc

@@ -5,6 +5,7 @@
  * Targets are numbers, taken modulo how many there are, so that every list is valid for every topology.
  */
 import { createPrng, type Prng } from "../src/kernel/prng.ts";
+import { drawExpression } from "./promql/expressions.ts";
 import type { WorkFate } from "./world/work-body.ts";
 
 export interface Topology {
@@ -35,6 +36,21 @@ export interface PlannedWork {
   readonly affinity: number;
 }
 
+/** A query in PromQL, asked of the metrics as they are when it is asked. */
+export interface PlannedPromql {
+  readonly text: string;
+  readonly instant: boolean;
+  /** Its last step, counted from the newest samples there are: up to a moment after them. */
+  readonly endMs: number;
+  readonly stepMs: number;
+  readonly stepCount: number;
+  /** A power of two. */
+  readonly shardCount: number;
+  readonly spanCount: number;
+  /** How long its works take, in turn. */
+  readonly runMs: readonly number[];
+}
+
 export type Fault =
   /** `dark`: the host goes with the process, so no connection is closed. */
   | {
@@ -60,6 +76,8 @@ export type Fault =
       readonly forMs: number;
     }
   | { readonly kind: "reset"; readonly a: number; readonly b: number }
+  /** Most links of the cluster break, again and again, while everybody is still reconnecting. */
+  | { readonly kind: "reconnect_storm"; readonly rounds: number; readonly gapMs: number }
   /** The pair's link breaks, and `afterMs` later frames of old sessions arrive on the new one. */
   | {
       readonly kind: "duplicate";
@@ -70,6 +88,17 @@ export type Fault =
   /** The next few artifacts are gone, or damaged, before anybody fetches them. */
   | { readonly kind: "artifact_loss"; readonly worker: number; readonly count: number }
   | { readonly kind: "artifact_corruption"; readonly worker: number; readonly count: number }
+  /** The next worker that executes a leaf of a PromQL query is killed when this share of its time is over. */
+  | {
+      readonly kind: "leaf_kill";
+      readonly share: number;
+      readonly dark: boolean;
+      readonly forMs: number;
+    }
+  /** The next artifacts of leaves, wherever, are gone after they were offered and before they are fetched. */
+  | { readonly kind: "leaf_artifact_loss"; readonly count: number }
+  /** The next controller that has told some spans of a PromQL query, and not all, is killed. */
+  | { readonly kind: "crash_between_spans"; readonly dark: boolean; readonly forMs: number }
   | { readonly kind: "operator_drain"; readonly worker: number; readonly forMs: number }
   /** SIGTERM: the worker drains, exits, and comes back. */
   | {
@@ -103,6 +132,13 @@ export type Action =
       readonly deadlineMs: number;
       /** The client gives up then; 0: it does not. */
       readonly cancelAfterMs: number;
+    }
+  | {
+      readonly kind: "promql";
+      readonly controller: number;
+      readonly query: PlannedPromql;
+      readonly deadlineMs: number;
+      readonly cancelAfterMs: number;
     };
 
 export type Step = Action & { readonly atMs: number };
@@ -124,9 +160,13 @@ export const faultKinds: readonly FaultKind[] = [
   "isolate",
   "delay",
   "reset",
+  "reconnect_storm",
   "duplicate",
   "artifact_loss",
   "artifact_corruption",
+  "leaf_kill",
+  "leaf_artifact_loss",
+  "crash_between_spans",
   "operator_drain",
   "worker_shutdown",
   "operator_drop",
@@ -170,7 +210,8 @@ export function drawSettings(prng: Prng): Settings {
   return {
     slots: 1 + prng.below(3),
     queueMax: prng.next() < 0.2 ? prng.below(3) : 4 + prng.below(12),
-    spoolBudgetBytes: prng.next() < 0.3 ? 150 : 10_000,
+    // A leaf's artifact has one to eight thousand bytes; all of them must fit, one at a time.
+    spoolBudgetBytes: prng.next() < 0.3 ? 16_000 : 1_000_000,
     artifactTtlMs: prng.next() < 0.2 ? 1_500 : 40_000,
     artifactTtlAfterAckMs: 5_000,
     changesKept: prng.next() < 0.5 ? 8 : 1_000,
@@ -219,11 +260,19 @@ function drawFault(prng: Prng): Fault {
       return { kind, a: target(), b: target(), extraMs: prng.next() * 2_500, forMs: forMs() };
     case "reset":
       return { kind, a: target(), b: target() };
+    case "reconnect_storm":
+      return { kind, rounds: 2 + prng.below(4), gapMs: 20 + prng.next() * 1_500 };
     case "duplicate":
       return { kind, controller: target(), worker: target(), afterMs: 300 + prng.next() * 4_000 };
     case "artifact_loss":
     case "artifact_corruption":
       return { kind, worker: target(), count: 1 + prng.below(4) };
+    case "leaf_kill":
+      return { kind, share: prng.next(), dark: prng.next() < 0.4, forMs: forMs() };
+    case "leaf_artifact_loss":
+      return { kind, count: 1 + prng.below(4) };
+    case "crash_between_spans":
+      return { kind, dark: prng.next() < 0.4, forMs: forMs() };
     case "operator_drain":
       return { kind, worker: target(), forMs: forMs() };
     case "worker_shutdown":
@@ -258,11 +307,35 @@ function drawQueries(prng: Prng): Step[] {
   return steps;
 }
 
+/** The share of queries that are PromQL. They cost more to run than the others. */
+const promqlShare = 0.2;
+
 function drawQuery(prng: Prng, poisonShare: number): Action {
-  const works = Array.from({ length: 1 + prng.below(5) }, () => drawWork(prng, poisonShare));
   const cancelAfterMs = prng.next() < 0.1 ? 1 + prng.next() * 3_000 : 0;
   const deadlineMs = prng.next() < 0.1 ? 500 + prng.next() * 3_000 : 20_000 + prng.next() * 40_000;
-  return { kind: "query", controller: prng.below(60), works, deadlineMs, cancelAfterMs };
+  const controller = prng.below(60);
+  if (prng.next() < promqlShare) {
+    return { kind: "promql", controller, query: drawPromql(prng), deadlineMs, cancelAfterMs };
+  }
+  const works = Array.from({ length: 1 + prng.below(5) }, () => drawWork(prng, poisonShare));
+  return { kind: "query", controller, works, deadlineMs, cancelAfterMs };
+}
+
+export function drawPromql(prng: Prng): PlannedPromql {
+  const { text, instantOnly } = drawExpression(prng);
+  const instant = instantOnly || prng.next() < 0.2;
+  // Half of them ask for now, as dashboards do: samples up to their last step are still to come.
+  const endMs = prng.next() < 0.5 ? prng.below(45_000) - 15_000 : -prng.below(2_400_000);
+  return {
+    text,
+    instant,
+    endMs,
+    stepMs: [15_000, 30_000, 60_000, 77_777][prng.below(4)] ?? 60_000,
+    stepCount: instant ? 1 : 2 + prng.below(24),
+    shardCount: [1, 1, 2, 4][prng.below(4)] ?? 1,
+    spanCount: instant ? 1 : 1 + prng.below(3),
+    runMs: Array.from({ length: 1 + prng.below(5) }, () => drawRunMs(prng, 8_000)),
+  };
 }
 
 function drawWork(prng: Prng, poisonShare: number): PlannedWork {
@@ -275,12 +348,13 @@ function drawWork(prng: Prng, poisonShare: number): PlannedWork {
         : fateDraw < poisonShare + 0.05
           ? "flaky"
           : "plain";
-  const lengthDraw = prng.next();
-  const runMs =
-    lengthDraw < 0.6
-      ? 1 + prng.next() * 200
-      : lengthDraw < 0.97
-        ? 200 + prng.next() * 3_000
-        : 3_000 + prng.next() * 32_000;
-  return { runMs: Math.round(runMs), fate, affinity: prng.below(40) };
+  return { runMs: drawRunMs(prng, 35_000), fate, affinity: prng.below(40) };
+}
+
+/** Mostly short, seldom longer than most deadlines. */
+function drawRunMs(prng: Prng, msMax: number): number {
+  const draw = prng.next();
+  if (draw < 0.6) return Math.round(1 + prng.next() * 200);
+  if (draw < 0.97) return Math.round(200 + prng.next() * 3_000);
+  return Math.round(3_000 + prng.next() * (msMax - 3_000));
 }

@@ -7,7 +7,7 @@ import type { Counts } from "./checks/counters.ts";
 import { type Finding, findLeftovers, findUnconverged } from "./checks/end-check.ts";
 import type { Violation } from "./checks/verdict.ts";
 import { drive, turn } from "./engine/drive.ts";
-import type { Plan } from "./plan.ts";
+import type { Plan, PlannedPromql } from "./plan.ts";
 import { productionSeams, type Seams } from "./seams.ts";
 import { Faults } from "./world/faults.ts";
 import { World } from "./world/world.ts";
@@ -95,20 +95,34 @@ async function advanceUntilClean(
   }
 }
 
+/** What everybody can answer in the end: merged from all shards, in two spans, with what was just appended. */
+const probe: PlannedPromql = {
+  text: "sum by (job) (rate(requests_total[2m])) + on (job) max by (job) (memory_bytes)",
+  instant: false,
+  endMs: 0,
+  stepMs: 60_000,
+  stepCount: 6,
+  shardCount: 2,
+  spanCount: 2,
+  runMs: [20],
+};
+
 /** Every controller that serves must answer now, and rightly. */
 function askEveryone(world: World): void {
   if (world.verdict.violation !== undefined) return;
+  const works = world.workers.map((_, affinity) => ({
+    runMs: 20,
+    fate: "plain" as const,
+    affinity,
+  }));
   for (const host of world.controllers.filter(({ serves }) => serves)) {
-    const works = world.workers.map((_, affinity) => ({
-      runMs: 20,
-      fate: "plain" as const,
-      affinity,
-    }));
-    world.clients.ask(host, {
-      works,
-      deadlineMs: probeMs - 1_000,
-      cancelAfterMs: 0,
-      mustSucceed: true,
-    });
+    for (const asks of [works, probe]) {
+      world.clients.ask(host, {
+        asks,
+        deadlineMs: probeMs - 1_000,
+        cancelAfterMs: 0,
+        mustSucceed: true,
+      });
+    }
   }
 }

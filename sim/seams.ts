@@ -4,9 +4,11 @@
  */
 import type { AcceptLink } from "../src/cluster/core/index.ts";
 import { ControllerNode, type ControllerParts } from "../src/coordinator/controller-node.ts";
+import { EvalFlow } from "../src/queries/core/promql/eval-flow.ts";
 import { type Store, watch } from "../src/store/index.ts";
 import { WorkBoard } from "../src/workcoord/core/index.ts";
 import type { WorkerParts } from "../src/worker/worker-node.ts";
+import { SimLake } from "./promql/sim-lake.ts";
 import { SimFetcher } from "./world/sim-fetcher.ts";
 
 export interface Seams {
@@ -15,6 +17,8 @@ export interface Seams {
   readonly workerParts: Partial<WorkerParts>;
   readonly Board: typeof WorkBoard;
   readonly Fetcher: typeof SimFetcher;
+  readonly EvalFlow: typeof EvalFlow;
+  readonly Lake: typeof SimLake;
   readonly watch: typeof watch;
   /** Below the connection and its faults. */
   store(store: Store): Store;
@@ -27,6 +31,8 @@ export const productionSeams: Seams = {
   workerParts: {},
   Board: WorkBoard,
   Fetcher: SimFetcher,
+  EvalFlow,
+  Lake: SimLake,
   watch,
   store: (store) => store,
   accept: (accept) => accept,

@@ -28,7 +28,7 @@ export interface ExecutionRules {
 const silenceMsMax = 5_000;
 const abortMsMax = 100;
 
-export class ExecutionCheck implements ExecutionProbe {
+export class ExecutionCheck implements Pick<ExecutionProbe, "executionEnded" | "poisoned"> {
   readonly #verdict: Verdict;
   readonly #counters: Counters;
   readonly #rules: ExecutionRules;
@@ -43,6 +43,13 @@ export class ExecutionCheck implements ExecutionProbe {
 
   get runningCount(): number {
     return this.#running.size;
+  }
+
+  isRunning(life: Life, work: WorkSpec): boolean {
+    for (const execution of this.#running) {
+      if (execution.life === life && execution.work === work) return true;
+    }
+    return false;
   }
 
   executionStarted(life: Life, work: WorkSpec): void {

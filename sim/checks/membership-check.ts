@@ -21,12 +21,16 @@ const settledMsMin = 3_000;
 /** The coordinator that holds the lease, as far as it knows itself. */
 export type FindLeader = () => Life | undefined;
 
+/** The longest that a frame and the answer to it may take between the two, as the network is now. */
+export type RoundTripMsMax = (leader: Life, workerId: string) => number;
+
 export class MembershipCheck {
   readonly #audit: StoreAudit;
   readonly #knowledge: SessionKnowledge;
   readonly #findLeader: FindLeader;
   readonly #verdict: Verdict;
   readonly #heartbeatMs: number;
+  readonly #roundTripMsMax: RoundTripMsMax;
   readonly #troubledMs = new Map<Life, number>();
   readonly #leadsSinceMs = new Map<Life, number>();
   #nextMs = 0;
@@ -37,7 +41,9 @@ export class MembershipCheck {
     findLeader: FindLeader,
     verdict: Verdict,
     heartbeatMs: number,
+    roundTripMsMax: RoundTripMsMax,
   ) {
+    this.#roundTripMsMax = roundTripMsMax;
     this.#heartbeatMs = heartbeatMs;
     this.#audit = audit;
     this.#knowledge = knowledge;
@@ -104,7 +110,9 @@ export class MembershipCheck {
       this.#verdict.require(isShown, "I2", () => {
         return `${row.worker_id} answers ${leader.name} as ${known.incarnation} (${accepting}, ${draining}), and is shown as ${JSON.stringify(row)}`;
       });
-      this.#verdict.require(row.drain_requested === 0 || draining, "I2", () => {
+      // The wish travels to the worker, and what it makes of it back: on a slow link that alone may take seconds.
+      const isDue = nowMs - newsMs >= settledMsMin + this.#roundTripMsMax(leader, row.worker_id);
+      this.#verdict.require(row.drain_requested === 0 || draining || !isDue, "I2", () => {
         return `${row.worker_id} was asked to drain and does not`;
       });
     }

@@ -22,6 +22,8 @@ export const invariants = {
   I13: "once faults heal, everything converges and nothing is left behind",
   I14: "no process fails by its own fault",
   I15: "a shutdown ends within its bound",
+  I16: "a PromQL answer is exactly the one without faults",
+  I17: "spans of a PromQL query are told in the order of time, each once",
 } as const;
 
 export type Invariant = keyof typeof invariants;

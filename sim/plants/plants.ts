@@ -16,6 +16,14 @@ import {
 } from "./broken-boards.ts";
 import { BrokenFetcher, TrustingFetcher } from "./broken-fetchers.ts";
 import {
+  DoublingFlow,
+  ForgetfulFlow,
+  GullibleFetcher,
+  HastyFlow,
+  StammeringFlow,
+  UnstableLake,
+} from "./broken-promql.ts";
+import {
   AdmissionDeafPool,
   acceptAnyEpoch,
   acceptAnyLease,
@@ -138,11 +146,29 @@ export const plants: readonly Plant[] = [
   plant("unexpected-exception", "an error that nobody catches", ["I14"], {
     Fetcher: BrokenFetcher,
   }),
-  plant("checksum-ignored", "what was fetched is not verified", ["I8"], {
+  plant("checksum-ignored", "what was fetched is not verified", ["I8", "I16"], {
     Fetcher: TrustingFetcher,
   }),
   plant("poison-forgiven", "no work is ever held to be poisonous", ["I9"], {
     Board: ForgivingBoard,
+  }),
+  plant("shard-dropped", "a merge leaves out what a shard found", ["I16"], {
+    EvalFlow: ForgetfulFlow,
+  }),
+  plant("shard-counted-twice", "a shard's partial sums are added a second time", ["I16"], {
+    EvalFlow: DoublingFlow,
+  }),
+  plant("spans-out-of-order", "a later span is told before an earlier one", ["I17"], {
+    EvalFlow: HastyFlow,
+  }),
+  plant("span-told-twice", "a span is told a second time", ["I17"], {
+    EvalFlow: StammeringFlow,
+  }),
+  plant("head-moved-on", "a leaf reads a younger head than its query has seen", ["I16"], {
+    Lake: UnstableLake,
+  }),
+  plant("corrupt-leaf-accepted", "a leaf's artifact is not verified", ["I16"], {
+    Fetcher: GullibleFetcher,
   }),
 ];
 

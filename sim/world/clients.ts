@@ -6,27 +6,43 @@
 import { OperatingError } from "../../src/kernel/errors.ts";
 import type { LeafId, QueryId, WorkId } from "../../src/kernel/ids.ts";
 import type { Prng } from "../../src/kernel/prng.ts";
-import type { LocalArtifact } from "../../src/queries/core/index.ts";
+import type { ApiWorkManager, LocalArtifact } from "../../src/queries/core/index.ts";
 import { type WorkSpec, workKeyText } from "../../src/workcoord/core/index.ts";
 import type { Counters } from "../checks/counters.ts";
 import type { Verdict } from "../checks/verdict.ts";
 import type { Life } from "../engine/life.ts";
-import type { PlannedWork } from "../plan.ts";
+import type { PlannedPromql, PlannedWork } from "../plan.ts";
+import { PromqlRun } from "../promql/promql-run.ts";
+import type { SimLake } from "../promql/sim-lake.ts";
+import type { Seams } from "../seams.ts";
 import type { ControllerHost } from "./controller-host.ts";
 import type { SimDisk } from "./disk.ts";
-import { contentOf, formatWorkBody } from "./work-body.ts";
+import { contentOf, formatWorkBody, opaqueWorkKind } from "./work-body.ts";
 
 export interface Question {
-  readonly works: readonly PlannedWork[];
+  /** Opaque works, or something in PromQL. */
+  readonly asks: readonly PlannedWork[] | PlannedPromql;
   readonly deadlineMs: number;
   readonly cancelAfterMs: number;
   /** Asked after everything healed: only the right result will do. */
   readonly mustSucceed: boolean;
 }
 
+export interface ClientsOptions {
+  readonly verdict: Verdict;
+  readonly counters: Counters;
+  readonly nowMs: () => number;
+  readonly prng: Prng;
+  readonly queriesMax: number;
+  readonly lake: SimLake;
+  readonly seams: Seams;
+  /** A controller has told a span of a PromQL query. */
+  readonly spanTold: (life: Life, isLast: boolean) => void;
+}
+
 interface OpenQuery {
   readonly queryId: QueryId;
-  readonly works: readonly WorkSpec[];
+  works: readonly WorkSpec[];
   readonly question: Question;
   readonly host: ControllerHost;
   readonly life: Life;
@@ -41,28 +57,22 @@ interface OpenQuery {
 const deadlineSlackMs = 1_000;
 
 export class Clients {
+  readonly #options: ClientsOptions;
   readonly #verdict: Verdict;
   readonly #counters: Counters;
   readonly #nowMs: () => number;
-  readonly #prng: Prng;
-  readonly #queriesMax: number;
   readonly #open = new Map<QueryId, OpenQuery>();
   /** How often each work item was sent to a worker. */
   readonly #sends = new Map<string, number>();
+  /** How long leaves take. A work outlives its query where its cancellation is late. */
+  readonly #leafRunMs = new Map<string, number>();
   #count = 0;
 
-  constructor(
-    verdict: Verdict,
-    counters: Counters,
-    nowMs: () => number,
-    prng: Prng,
-    queriesMax: number,
-  ) {
-    this.#verdict = verdict;
-    this.#counters = counters;
-    this.#nowMs = nowMs;
-    this.#prng = prng;
-    this.#queriesMax = queriesMax;
+  constructor(options: ClientsOptions) {
+    this.#options = options;
+    this.#verdict = options.verdict;
+    this.#counters = options.counters;
+    this.#nowMs = options.nowMs;
   }
 
   get openCount(): number {
@@ -73,6 +83,11 @@ export class Clients {
   ownerOf(queryId: QueryId): ControllerHost | undefined {
     const query = this.#open.get(queryId);
     return query !== undefined && query.host.life === query.life ? query.host : undefined;
+  }
+
+  /** Of a leaf of a PromQL query. */
+  runMsOf(work: WorkSpec): number {
+    return this.#leafRunMs.get(workKeyText(work)) ?? 0;
   }
 
   workSent(keyText: string): void {
@@ -86,7 +101,7 @@ export class Clients {
     const queryId = `q-${this.#count}` as QueryId;
     const query: OpenQuery = {
       queryId,
-      works: question.works.map((work, index) => this.#specOf(queryId, work, index)),
+      works: [],
       question,
       host,
       life,
@@ -114,13 +129,7 @@ export class Clients {
           gaveUp.abort();
         });
       }
-      const request = {
-        queryId,
-        works: query.works,
-        deadlineMs: question.deadlineMs,
-        onCommitted: (work: WorkSpec) => this.#committed(query, work),
-      };
-      void this.#run(query, node.manager.run(request, gaveUp.signal));
+      void this.#follow(query, this.#run(query, node.manager, gaveUp.signal));
     });
   }
 
@@ -147,8 +156,8 @@ export class Clients {
       queryId,
       leafId: "leaf" as LeafId,
       workId: `w${index}` as WorkId,
-      kind: "sim",
-      body: formatWorkBody({ value: this.#prng.below(1_000_000), runMs, fate }),
+      kind: opaqueWorkKind,
+      body: formatWorkBody({ value: this.#options.prng.below(1_000_000), runMs, fate }),
       affinityKey: `segment-${affinity}`,
     };
   }
@@ -161,11 +170,57 @@ export class Clients {
     query.committed.add(keyText);
   }
 
-  async #run(query: OpenQuery, result: Promise<readonly LocalArtifact[]>): Promise<void> {
+  #run(query: OpenQuery, manager: ApiWorkManager, signal: AbortSignal): Promise<void> {
+    const { asks } = query.question;
+    return "text" in asks
+      ? this.#runPromql(query, asks, manager, signal)
+      : this.#runWorks(query, asks, manager, signal);
+  }
+
+  async #runWorks(
+    query: OpenQuery,
+    asks: readonly PlannedWork[],
+    manager: ApiWorkManager,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { queryId, question } = query;
+    query.works = asks.map((work, index) => this.#specOf(queryId, work, index));
+    const request = {
+      queryId,
+      works: query.works,
+      deadlineMs: question.deadlineMs,
+      onCommitted: (work: WorkSpec) => this.#committed(query, work),
+    };
+    const artifacts = await manager.run(request, signal);
+    this.#check(query, artifacts);
+    for (const artifact of artifacts) await artifact.dispose();
+  }
+
+  /** What it answers is checked where it is told: I16, I17. */
+  async #runPromql(
+    query: OpenQuery,
+    asked: PlannedPromql,
+    manager: ApiWorkManager,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { queryId, life, disk, question } = query;
+    const { lake, prng, seams, verdict, counters, spanTold } = this.#options;
+    counters.add("promql: query");
+    const run = new PromqlRun({
+      ...{ queryId, asked, lake, manager, life, disk, prng, seams, verdict, counters },
+      spanTold: (isLast) => spanTold(life, isLast),
+    });
+    query.works = run.works;
+    for (const [index, work] of run.works.entries()) {
+      this.#leafRunMs.set(workKeyText(work), asked.runMs[index % asked.runMs.length] ?? 0);
+    }
+    await run.run(question.deadlineMs, (work) => this.#committed(query, work), signal);
+    counters.add("outcome: right result");
+  }
+
+  async #follow(query: OpenQuery, answered: Promise<void>): Promise<void> {
     try {
-      const artifacts = await result;
-      this.#check(query, artifacts);
-      for (const artifact of artifacts) await artifact.dispose();
+      await answered;
     } catch (thrown) {
       this.#explain(query, thrown);
     } finally {
@@ -179,7 +234,8 @@ export class Clients {
       return `${queryId} got ${artifacts.length} artifacts for ${works.length} works`;
     });
     works.forEach((work, index) => {
-      const content = disk.read(artifacts[index]?.path ?? "");
+      const bytes = disk.read(artifacts[index]?.path ?? "");
+      const content = bytes === undefined ? undefined : Buffer.from(bytes).toString("latin1");
       this.#verdict.require(content === contentOf(work), "I8", () => {
         return `${workKeyText(work)} gave "${content}" and not "${contentOf(work)}"`;
       });
@@ -206,7 +262,7 @@ export class Clients {
 
   #isExplained(query: OpenQuery, { code, message }: OperatingError): boolean {
     const { works, question, host, askedMs } = query;
-    const fates = question.works.map(({ fate }) => fate);
+    const fates = "text" in question.asks ? [] : question.asks.map(({ fate }) => fate);
     const sendsMax = Math.max(...works.map((work) => this.#sends.get(workKeyText(work)) ?? 0));
     switch (code) {
       case "cancelled":
@@ -224,7 +280,7 @@ export class Clients {
       case "query_failed":
         return sendsMax >= 8;
       case "overloaded":
-        return query.othersRunning >= this.#queriesMax;
+        return query.othersRunning >= this.#options.queriesMax;
       case "shutting_down":
         return host.isStopping;
       default:

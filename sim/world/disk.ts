@@ -2,20 +2,21 @@
 export type Damage = "lost" | "corrupt";
 
 export class SimDisk {
-  readonly #files = new Map<string, string>();
+  readonly #files = new Map<string, Uint8Array>();
   #damage: Damage = "lost";
   #damageCount = 0;
 
-  write(path: string, content: string): void {
+  /** `content` is not changed by anybody any more. */
+  write(path: string, content: Uint8Array): void {
     if (this.#damageCount === 0) {
       this.#files.set(path, content);
       return;
     }
     this.#damageCount -= 1;
-    if (this.#damage === "corrupt") this.#files.set(path, `${content.slice(0, -1)}?`);
+    if (this.#damage === "corrupt") this.#files.set(path, this.#damaged(content));
   }
 
-  read(path: string): string | undefined {
+  read(path: string): Uint8Array | undefined {
     return this.#files.get(path);
   }
 
@@ -39,5 +40,15 @@ export class SimDisk {
   damageNext(count: number, damage: Damage): void {
     this.#damageCount = count;
     this.#damage = damage;
+  }
+
+  /** A write that went elsewhere, so that another file is read in its place; or else one bit. */
+  #damaged(content: Uint8Array): Uint8Array {
+    const [other] = this.#files.values();
+    if (this.#damageCount % 2 === 0 && other !== undefined) return other;
+    const damaged = new Uint8Array(content); // A `Buffer` would share its bytes with a slice.
+    const at = damaged.length >> 1;
+    damaged[at] = (damaged[at] as number) ^ 0x10;
+    return damaged;
   }
 }

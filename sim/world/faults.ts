@@ -24,7 +24,7 @@ export class Faults {
   }
 
   perform(action: Action): void {
-    if (action.kind === "query") {
+    if (action.kind === "query" || action.kind === "promql") {
       this.#ask(action);
       return;
     }
@@ -41,6 +41,7 @@ export class Faults {
     for (const undo of [...this.#lasting]) undo();
     const world = this.#world;
     world.storeFaults.disarmAll();
+    world.traps.disarm();
     world.conditions.calm();
     for (const { disk } of world.workers) disk.damageNext(0, "lost");
     world.trace.note("heal", "world");
@@ -50,13 +51,18 @@ export class Faults {
     }
   }
 
-  #ask({ controller, works, deadlineMs, cancelAfterMs }: Extract<Action, { kind: "query" }>): void {
+  #ask(action: Extract<Action, { kind: "query" | "promql" }>): void {
     const { controllers, clients, counters } = this.#world;
+    const { controller, deadlineMs, cancelAfterMs } = action;
     const first = controller % controllers.length;
     const inOrder = [...controllers.slice(first), ...controllers.slice(0, first)];
     const host = inOrder.find(({ serves }) => serves);
-    if (host === undefined) counters.add("query refused: nobody serves");
-    else clients.ask(host, { works, deadlineMs, cancelAfterMs, mustSucceed: false });
+    if (host === undefined) {
+      counters.add("query refused: nobody serves");
+      return;
+    }
+    const asks = action.kind === "query" ? action.works : action.query;
+    clients.ask(host, { asks, deadlineMs, cancelAfterMs, mustSucceed: false });
   }
 
   /** `false`: it had no effect. */
@@ -89,6 +95,8 @@ export class Faults {
         const [a, b] = this.#pair(fault.a, fault.b);
         return world.network.breakLinks(a.name, b.name) > 0;
       }
+      case "reconnect_storm":
+        return this.#storm(fault.rounds, fault.gapMs) > 0;
       case "duplicate": {
         const controller = pick(world.controllers, fault.controller);
         const worker = pick(world.workers, fault.worker);
@@ -104,6 +112,15 @@ export class Faults {
         return true;
       case "artifact_corruption":
         pick(world.workers, fault.worker).disk.damageNext(fault.count, "corrupt");
+        return true;
+      case "leaf_kill":
+        world.traps.killLeaf(fault);
+        return true;
+      case "leaf_artifact_loss":
+        world.traps.loseArtifacts(fault.count);
+        return true;
+      case "crash_between_spans":
+        world.traps.crashBetweenSpans(fault);
         return true;
       case "operator_drain":
         return this.#drain(fault.worker, fault.forMs);
@@ -144,6 +161,21 @@ export class Faults {
         return true;
       }
     }
+  }
+
+  /** Breaks most links now, and `rounds - 1` times more. Returns how many it broke now. */
+  #storm(rounds: number, gapMs: number): number {
+    const { controllers, workers, network, counters } = this.#world;
+    let count = 0;
+    for (const controller of controllers) {
+      for (const worker of workers) {
+        if (this.#prng.next() < 0.2) continue;
+        count += network.breakLinks(controller.name, worker.name);
+      }
+    }
+    counters.add("link reset by a storm", count);
+    if (rounds > 1) this.#lastFor(gapMs, () => this.#storm(rounds - 1, gapMs));
+    return count;
   }
 
   #pause(host: Host, forMs: number): boolean {

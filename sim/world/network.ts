@@ -268,18 +268,31 @@ export class SimNetwork {
     });
   }
 
-  /** A block between the two ended: what was held goes on its way. */
+  /** A block between the two ended: what was held arrives a moment later. */
   release(fromHost: string, toHost: string): void {
     for (const link of this.#links) {
       for (const end of [link.dialled, link.accepted]) {
         if (end === undefined || end.host !== fromHost || end.held.length === 0) continue;
         const peerHost = end === link.dialled ? link.targetHost : link.dialled.host;
         if (peerHost !== toHost) continue;
-        const held = end.held;
-        end.held = [];
-        for (const arrival of held) this.transmit(link, end, arrival, true);
+        this.timeline.after(this.conditions.latencyMs(end.way), () =>
+          this.#deliverHeld(link, end, peerHost),
+        );
       }
     }
+  }
+
+  /** W1: until now whatever arrived was held behind what was held before. */
+  #deliverHeld(link: SimLink, end: LinkEnd, peerHost: string): void {
+    if (end.way.blocks > 0) return; // Blocked again, so it will be released again.
+    const { held } = end;
+    end.held = [];
+    held.forEach((arrival, index) => {
+      // Negative tiebreaks: before anything else that arrives in this moment, in its own order.
+      const tiebreak = -1 + index / (held.length + 1);
+      const arrive = (): void => this.#arrive(link, end, peerHost, arrival);
+      this.timeline.at(this.timeline.nowMs, arrive, tiebreak);
+    });
   }
 
   /** Both ends of every link between two hosts close; what was under way is lost. Returns how many. */

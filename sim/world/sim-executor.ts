@@ -1,30 +1,56 @@
-/** Executes simulated work: waits as long as the body says, then writes the answer, fails, or kills. */
+/** Executes simulated work: waits as long as its task says, then writes what it produces, fails, or kills. */
 import { OperatingError } from "../../src/kernel/errors.ts";
-import type { Executor, ProducedFile } from "../../src/queries/core/index.ts";
-import { type WorkSpec, workKeyText } from "../../src/workcoord/core/index.ts";
+import {
+  artifactSchemaVersion,
+  type Executor,
+  type ProducedFile,
+} from "../../src/queries/core/index.ts";
+import type { WorkSpec } from "../../src/workcoord/core/index.ts";
 import type { Life } from "../engine/life.ts";
 import type { SimDisk } from "./disk.ts";
-import { checksumOf, contentOf, parseWorkBody } from "./work-body.ts";
+import { checksumOf } from "./work-body.ts";
 
-/** Told of what executes where, for the checkers. */
+/** Told of what executes where, for the checkers and for faults that wait for it. */
 export interface ExecutionProbe {
-  executionStarted(life: Life, work: WorkSpec): void;
+  /** `runMs`: how long it will take if nothing comes in between. */
+  executionStarted(life: Life, work: WorkSpec, runMs: number): void;
   /** However it ended, the life's own end excepted. */
   executionEnded(life: Life, work: WorkSpec): void;
+  /** Its artifact lies at `path`, and is about to be offered. */
+  artifactWritten(life: Life, work: WorkSpec, path: string): void;
   /** The work is about to take its process down. */
   poisoned(life: Life, work: WorkSpec): void;
 }
+
+export interface Product {
+  readonly content: Uint8Array;
+  readonly rowCount: number;
+  readonly minTs: number;
+  readonly maxTs: number;
+}
+
+/** What is to be done for a work. */
+export interface Task {
+  readonly runMs: number;
+  /** It kills whatever process executes it. */
+  readonly isPoison: boolean;
+  /** When the time is over. Throws `OperatingError`. */
+  produce(): Product;
+}
+
+export type TaskOf = (work: WorkSpec) => Task;
 
 export class SimExecutor implements Executor {
   readonly #life: Life;
   readonly #disk: SimDisk;
   readonly #probe: ExecutionProbe;
-  readonly #tried = new Set<string>();
+  readonly #taskOf: TaskOf;
 
-  constructor(life: Life, disk: SimDisk, probe: ExecutionProbe) {
+  constructor(life: Life, disk: SimDisk, probe: ExecutionProbe, taskOf: TaskOf) {
     this.#life = life;
     this.#disk = disk;
     this.#probe = probe;
+    this.#taskOf = taskOf;
   }
 
   execute(
@@ -33,9 +59,9 @@ export class SimExecutor implements Executor {
     signal: AbortSignal,
     bytesMax: number,
   ): Promise<ProducedFile> {
-    const { runMs, fate } = parseWorkBody(work.body);
+    const task = this.#taskOf(work);
     const life = this.#life;
-    this.#probe.executionStarted(life, work);
+    this.#probe.executionStarted(life, work, task.runMs);
     return new Promise((resolve, reject) => {
       const finish = (settle: () => void): void => {
         signal.removeEventListener("abort", abort);
@@ -49,54 +75,41 @@ export class SimExecutor implements Executor {
           finish(() => reject(new OperatingError("cancelled", "never", "interrupted"))),
         );
       };
-      const timer = life.after(runMs, () => {
-        if (fate === "poison") {
+      const timer = life.after(task.runMs, () => {
+        if (task.isPoison) {
           signal.removeEventListener("abort", abort);
           this.#probe.poisoned(life, work);
           return;
         }
-        finish(() => this.#produce(work, path, bytesMax, resolve, reject));
+        finish(() => {
+          try {
+            resolve(this.#write(work, task.produce(), path, bytesMax));
+          } catch (thrown) {
+            if (!(thrown instanceof OperatingError)) throw thrown;
+            reject(thrown);
+          }
+        });
       });
       if (signal.aborted) abort();
       else signal.addEventListener("abort", abort, { once: true });
     });
   }
 
-  #produce(
-    work: WorkSpec,
-    path: string,
-    bytesMax: number,
-    resolve: (file: ProducedFile) => void,
-    reject: (error: OperatingError) => void,
-  ): void {
-    const { fate, value } = parseWorkBody(work.body);
-    const key = workKeyText(work);
-    if (fate === "fails") {
-      reject(new OperatingError("bad_sql", "never", "this work cannot succeed"));
-      return;
-    }
-    if (fate === "flaky" && !this.#tried.has(key)) {
-      this.#tried.add(key);
-      // A full disk makes the worker pause as well; anything else only makes the work move.
-      const code = value % 4 === 0 ? "disk_full" : "overloaded";
-      reject(new OperatingError(code, "backoff", "this work fails the first time"));
-      return;
-    }
-    const content = contentOf(work);
+  #write(work: WorkSpec, product: Product, path: string, bytesMax: number): ProducedFile {
+    const { content, rowCount, minTs, maxTs } = product;
     const sizeBytes = content.length;
-    if (sizeBytes > bytesMax) {
-      reject(new OperatingError("query_too_large", "never", "too large"));
-      return;
-    }
+    if (sizeBytes > bytesMax) throw new OperatingError("query_too_large", "never", "too large");
     this.#disk.write(path, content);
-    resolve({
+    this.#probe.artifactWritten(this.#life, work, path);
+    const checksum = checksumOf(content);
+    return {
       path,
       sizeBytes,
-      checksum: checksumOf(content),
-      rowCount: 1,
-      minTs: value,
-      maxTs: value,
-      schemaVersion: 1,
-    });
+      checksum,
+      rowCount,
+      minTs,
+      maxTs,
+      schemaVersion: artifactSchemaVersion,
+    };
   }
 }

@@ -57,7 +57,7 @@ export class SimFetcher implements ArtifactFetcher {
     };
   }
 
-  protected isIntact(content: string, artifact: Artifact): boolean {
+  protected isIntact(content: Uint8Array, artifact: Artifact): boolean {
     return content.length === artifact.sizeBytes && checksumOf(content) === artifact.checksum;
   }
 
@@ -65,12 +65,12 @@ export class SimFetcher implements ArtifactFetcher {
     host: string,
     request: ArtifactRequest,
     signal: AbortSignal,
-  ): Promise<string | undefined> {
+  ): Promise<Uint8Array | undefined> {
     const aborted = new Promise<never>((_resolve, reject) => {
       signal.addEventListener("abort", () => reject(cancelled()), { once: true });
     });
     try {
-      const answer = this.#network.request<string | undefined>(
+      const answer = this.#network.request<Uint8Array | undefined>(
         this.#life,
         host,
         request,

@@ -1,9 +1,12 @@
 /**
- * What a simulated query asks for. A work's body says everything: what the right answer is, how long it takes
+ * What an opaque query asks for. A work's body says everything: what the right answer is, how long it takes
  * and what it does to its worker. So any executor gives the same answer, and a client can check it.
  */
-import { assert } from "../../src/kernel/errors.ts";
-import type { WorkSpec } from "../../src/workcoord/core/index.ts";
+import { assert, OperatingError } from "../../src/kernel/errors.ts";
+import { type WorkSpec, workKeyText } from "../../src/workcoord/core/index.ts";
+import type { TaskOf } from "./sim-executor.ts";
+
+export const opaqueWorkKind = "sim";
 
 export type WorkFate =
   | "plain"
@@ -39,11 +42,34 @@ export function contentOf(work: WorkSpec): string {
   return `${work.queryId}/${work.leafId}/${work.workId} = ${Math.imul(value, 2_654_435_761) >>> 0}`;
 }
 
+/** Opaque works, as one life executes them. */
+export function opaqueTasks(): TaskOf {
+  const tried = new Set<string>();
+  return (work) => {
+    const { value, runMs, fate } = parseWorkBody(work.body);
+    const produce = () => {
+      if (fate === "fails") {
+        throw new OperatingError("bad_sql", "never", "this work cannot succeed");
+      }
+      const key = workKeyText(work);
+      if (fate === "flaky" && !tried.has(key)) {
+        tried.add(key);
+        // A full disk makes the worker pause as well; anything else only makes the work move.
+        const code = value % 4 === 0 ? "disk_full" : "overloaded";
+        throw new OperatingError(code, "backoff", "this work fails the first time");
+      }
+      const content = Buffer.from(contentOf(work), "latin1");
+      return { content, rowCount: 1, minTs: value, maxTs: value };
+    };
+    return { runMs, isPoison: fate === "poison", produce };
+  };
+}
+
 /** Stands in for sha256, in its form. */
-export function checksumOf(content: string): string {
+export function checksumOf(content: Uint8Array): string {
   let hash = 0x811c9dc5;
   for (let index = 0; index < content.length; index += 1) {
-    hash = Math.imul(hash ^ content.charCodeAt(index), 0x01000193);
+    hash = Math.imul(hash ^ (content[index] as number), 0x01000193);
   }
   return `sha256:${(hash >>> 0).toString(16).padStart(64, "0")}`;
 }

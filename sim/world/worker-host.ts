@@ -5,16 +5,22 @@ import { assert, OperatingError } from "../../src/kernel/errors.ts";
 import { parseIncarnation, parseWorkerId, type WorkerId } from "../../src/kernel/ids.ts";
 import type { Logger } from "../../src/kernel/logger.ts";
 import type { Prng } from "../../src/kernel/prng.ts";
-import type { WorkerQueryObserver } from "../../src/queries/core/index.ts";
+import {
+  dispatchByKind,
+  type Executor,
+  type WorkerQueryObserver,
+} from "../../src/queries/core/index.ts";
+import { promqlWorkKind } from "../../src/queries/core/promql/work-body.ts";
 import { WorkerNode } from "../../src/worker/worker-node.ts";
 import type { Life } from "../engine/life.ts";
 import type { Settings } from "../plan.ts";
 import type { Seams } from "../seams.ts";
 import { SimDisk } from "./disk.ts";
 import type { SimNetwork } from "./network.ts";
-import { type ExecutionProbe, SimExecutor } from "./sim-executor.ts";
+import { type ExecutionProbe, SimExecutor, type TaskOf } from "./sim-executor.ts";
 import type { ArtifactRequest } from "./sim-fetcher.ts";
 import { SimSpool } from "./sim-spool.ts";
+import { opaqueTasks, opaqueWorkKind } from "./work-body.ts";
 
 /** What a worker asks of a coordinator. */
 export interface RegisterRequest {
@@ -30,6 +36,8 @@ export interface WorkerHostOptions {
   readonly network: SimNetwork;
   readonly prng: Prng;
   readonly probe: ExecutionProbe;
+  /** How leaves of PromQL queries are executed. */
+  readonly leafTasks: TaskOf;
   readonly observer: WorkerQueryObserver;
   readonly logger: (life: Life) => Logger;
   /** Begins a life on this host. */
@@ -68,7 +76,7 @@ export class WorkerHost {
   }
 
   boot(): void {
-    const { begin, network, seams, settings, probe, observer, logger } = this.#options;
+    const { begin, network, seams, settings, observer, logger } = this.#options;
     const life = begin(this.name);
     const prng = this.#options.prng.fork(`life-${life.number}`);
     this.disk.wipe();
@@ -83,7 +91,7 @@ export class WorkerHost {
       incarnation,
       softwareVersion: "sim",
       capacity: settings.slots,
-      executor: new SimExecutor(life, this.disk, probe),
+      executor: this.#executor(life),
       spool,
       dataUrl: () => `http://${this.name}:${dataPort}`,
       register: () => this.#register(life, prng, incarnation),
@@ -118,7 +126,15 @@ export class WorkerHost {
     });
   }
 
-  #serve(spool: SimSpool, { name }: ArtifactRequest): Promise<string | undefined> {
+  #executor(life: Life): Executor {
+    const { probe, leafTasks } = this.#options;
+    return dispatchByKind({
+      [opaqueWorkKind]: new SimExecutor(life, this.disk, probe, opaqueTasks()),
+      [promqlWorkKind]: new SimExecutor(life, this.disk, probe, leafTasks),
+    });
+  }
+
+  #serve(spool: SimSpool, { name }: ArtifactRequest): Promise<Uint8Array | undefined> {
     const path = spool.stat(name)?.path;
     return Promise.resolve(path === undefined ? undefined : this.disk.read(path));
   }

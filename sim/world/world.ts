@@ -25,6 +25,9 @@ import { Life } from "../engine/life.ts";
 import { Timeline } from "../engine/timeline.ts";
 import { Trace } from "../engine/trace.ts";
 import type { Plan } from "../plan.ts";
+import { dataSetOf } from "../promql/data-set.ts";
+import { leafTasks } from "../promql/leaf-tasks.ts";
+import type { SimLake } from "../promql/sim-lake.ts";
 import type { Seams } from "../seams.ts";
 import { Clients } from "./clients.ts";
 import { ControllerHost } from "./controller-host.ts";
@@ -33,6 +36,7 @@ import { SimNetwork } from "./network.ts";
 import { NetworkConditions } from "./network-conditions.ts";
 import { StoreFaults, StoreLink, storeHost } from "./store-link.ts";
 import { traceLogger } from "./trace-logger.ts";
+import { Traps } from "./traps.ts";
 import { WorkerHost } from "./worker-host.ts";
 
 export type Host = WorkerHost | ControllerHost;
@@ -56,6 +60,8 @@ export class World {
   readonly executions: ExecutionCheck;
   readonly membership: MembershipCheck;
   readonly leadership: LeadershipCheck;
+  readonly lake: SimLake;
+  readonly traps: Traps;
   readonly clients: Clients;
   readonly workers: readonly WorkerHost[];
   readonly controllers: readonly ControllerHost[];
@@ -104,16 +110,25 @@ export class World {
       () => this.leader?.life,
       this.verdict,
       heartbeatMs,
+      (leader, workerId) => this.#roundTripMsMax(leader.name, workerId),
     );
     this.leadership = new LeadershipCheck(this.verdict);
     this.audit.onRows = () => this.membership.rowsChanged();
-    this.clients = new Clients(
-      this.verdict,
-      this.counters,
+    this.lake = new seams.Lake(dataSetOf(this.prng.fork("metrics")), nowMs);
+    this.traps = this.#buildTraps();
+    this.clients = new Clients({
+      verdict: this.verdict,
+      counters: this.counters,
       nowMs,
-      this.prng.fork("clients"),
-      plan.settings.queriesMax,
-    );
+      prng: this.prng.fork("clients"),
+      queriesMax: plan.settings.queriesMax,
+      lake: this.lake,
+      seams,
+      spanTold: (life, isLast) => {
+        this.trace.note("span told", life.name);
+        if (!isLast) this.traps.betweenSpans(life);
+      },
+    });
     this.controllers = this.#buildControllers();
     this.workers = this.#buildWorkers();
     this.knowledge.onHeartbeat = (from, leaseEpoch) =>
@@ -330,6 +345,11 @@ export class World {
     return owner?.isUp === true && owner.boardCheck.holderOf(workKeyText(work)) === worker.name;
   }
 
+  #roundTripMsMax(a: string, b: string): number {
+    const ways = [this.conditions.direction(a, b), this.conditions.direction(b, a)];
+    return ways.reduce((sum, way) => sum + this.conditions.latencyMsMax(way), 0);
+  }
+
   #latencyMsMax(_work: WorkSpec, worker: Life): number {
     // The owner may be gone, so the worst of all controllers counts.
     let latencyMs = 0;
@@ -404,13 +424,16 @@ export class World {
           network: this.network,
           prng: this.prng.fork(`worker-${index + 1}`),
           probe: {
-            executionStarted: (life, work) => {
+            executionStarted: (life, work, runMs) => {
               this.knowledge.acted(life, "started work");
               this.executions.executionStarted(life, work);
+              this.traps.executionStarted(life, work, runMs);
             },
             executionEnded: (life, work) => this.executions.executionEnded(life, work),
+            artifactWritten: (life, work, path) => this.traps.artifactWritten(life, work, path),
             poisoned: (life, work) => this.executions.poisoned(life, work),
           },
+          leafTasks: leafTasks(this.lake, (work) => this.clients.runMsOf(work)),
           observer: this.#queryObserver(),
           logger: (life) => this.#logger(life),
           begin: (of) => this.#begin(of),
@@ -418,6 +441,21 @@ export class World {
           shuttingDown: (life, msMax) => this.#checkShutdown(life, msMax),
         }),
     );
+  }
+
+  #buildTraps(): Traps {
+    const hostOf = (life: Life): Host | undefined => this.hosts.find((host) => host.life === life);
+    return new Traps({
+      timeline: this.timeline,
+      trace: this.trace,
+      counters: this.counters,
+      isExecuting: (life, work) => this.executions.isRunning(life, work),
+      kill: (life, dark, restartMs) => {
+        const host = hostOf(life);
+        if (host !== undefined) this.crash(host, dark, restartMs);
+      },
+      diskOf: (life) => hostOf(life)?.disk,
+    });
   }
 
   #queryObserver(): QueryObserver {
