@@ -59,6 +59,7 @@ export function createMetricsParts(config: MetricsPartsConfig): MetricsParts {
     prng,
     logger,
     observer,
+    warmUp: true,
     computeUnits: () => computeUnits(node),
   });
   let unfollow: () => void = () => undefined;

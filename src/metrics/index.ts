@@ -23,6 +23,7 @@ export type {
 export { joinPieces } from "./core/sample-pieces.ts";
 export { type HeadServer, type HeadServerOptions, parseHeadSnapshot } from "./fs/head-server.ts";
 export type { DbSliceRequest, MetricsDb, MetricsDbOptions } from "./fs/metrics-db.ts";
+export { SegmentWriter } from "./fs/segment-writer.ts";
 export type { SyncPolicy } from "./fs/wal.ts";
 export { type IngestOptions, startIngest } from "./ingest/start-ingest.ts";
 export { type CollectRequest, iterateSeries } from "./segments/collect-series.ts";

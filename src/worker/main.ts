@@ -121,6 +121,7 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       clusterToken,
       cacheBytes: columnBytes,
       columnFiles,
+      warmUp: true,
       clock,
       observer: createPromqlWorkerMetrics(metrics, () => columnFiles.usedBytes()),
       ...tls,

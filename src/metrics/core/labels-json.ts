@@ -2,7 +2,7 @@
  * Labels as the text that files hold: a JSON object whose members are in label order, so that equal labels have equal
  * texts and SQL can take them apart. Written by hand, because JavaScript would move members like "1" to the front.
  */
-import { Labels } from "../../promql/core/index.ts";
+import { compareText, Labels } from "../../promql/core/index.ts";
 
 export function labelsJson(labels: Labels): string {
   const { pairs } = labels;
@@ -16,5 +16,14 @@ export function labelsJson(labels: Labels): string {
 
 /** The text comes from a file that was checked, so its shape is trusted; its order is not. */
 export function parseLabelsJson(text: string): Labels {
-  return Labels.of(JSON.parse(text) as Record<string, string>);
+  const record = JSON.parse(text) as Record<string, string>;
+  const pairs: string[] = [];
+  let before = "";
+  for (const name in record) {
+    const value = record[name] as string;
+    if (value === "" || compareText(before, name) >= 0) return Labels.of(record);
+    pairs.push(name, value);
+    before = name;
+  }
+  return new Labels(pairs); // As nearly always: in order already.
 }

@@ -21,9 +21,10 @@ export function sliceSamples(samples: SampleColumns, from: number, to: number): 
   };
 }
 
-/** The index of the first time after `ms`, or `count`. */
-export function firstAfter(ts: Float64Array, count: number, ms: number): number {
-  let [low, high] = [0, count];
+/** The index of the first time after `ms`, from `start` on, or `end`. */
+export function firstAfter(ts: Float64Array, end: number, ms: number, start = 0): number {
+  let low = start;
+  let high = end;
   while (low < high) {
     const middle = (low + high) >>> 1;
     if ((ts[middle] as number) <= ms) low = middle + 1;

@@ -60,11 +60,12 @@ export function* iterateSeries(
   const found = findPieces(readers, headSeries, request, interner);
   const scratch = request.reuseColumns === true ? new ColumnScratch() : undefined;
   for (const id of inOrder([...found.keys()], interner, compare)) {
-    const pieces = (found.get(id) as Place[]).map((place) => read(place, request.range));
-    const samples = joinPieces(
-      pieces.filter(({ count }) => count > 0),
-      scratch,
-    );
+    const pieces: SampleColumns[] = [];
+    for (const place of found.get(id) as Place[]) {
+      const piece = read(place, request.range);
+      if (piece.count > 0) pieces.push(piece);
+    }
+    const samples = joinPieces(pieces, scratch);
     if (samples !== undefined) yield { labels: interner.labelsOf(id), samples };
   }
 }
@@ -138,16 +139,20 @@ function read(place: Place, range: CollectRequest["range"]): SampleColumns {
   const flags = series.flags[row] as number;
   const rowCount = series.rowCount[row] as number;
   const histogramCount = series.histogramCount[row] as number;
-  const rows = window.read(series.rowStart[row] as number, rowCount);
+  const rowStart = series.rowStart[row] as number;
+  const rows =
+    histogramCount === 0
+      ? window.readWithin(rowStart, rowCount, range.minMs, range.maxMs)
+      : window.read(rowStart, rowCount);
   const floats: SampleColumns = {
-    count: rowCount,
+    count: rows.ts.length,
     ts: rows.ts,
     values: rows.values,
     stale: (flags & seriesFlags.hasStale) === 0 ? undefined : rows.stale,
     startTs: (flags & seriesFlags.hasStartTs) === 0 ? undefined : rows.startTs,
     histograms: undefined,
   };
-  if (histogramCount === 0) return cutSamples(floats, range.minMs, range.maxMs);
+  if (histogramCount === 0) return floats;
   const histograms = reader.readHistograms(series.histogramStart[row] as number, histogramCount);
   const whole = mergeFloatsAndHistograms(floats, {
     count: histogramCount,

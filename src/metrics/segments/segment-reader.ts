@@ -22,6 +22,7 @@ import {
 import type { FloatHistogram } from "../../promql/core/index.ts";
 import { decodeHistogram } from "../core/histogram-bytes.ts";
 import type { SegmentInfo } from "../core/model.ts";
+import { firstAfter } from "../core/sample-pieces.ts";
 import {
   type CachedColumn,
   histogramRowGroupRows,
@@ -193,15 +194,43 @@ export class RowWindow {
     return joinRows(parts, rowCount);
   }
 
-  #part(rowGroup: number, from: number, to: number): SampleRowsRead {
+  /** Of rows whose times ascend, those after `minMs` up to `maxMs`. */
+  readWithin(rowStart: number, rowCount: number, minMs: number, maxMs: number): SampleRowsRead {
+    const group = Math.floor(rowStart / segmentRowGroupRows);
+    const offset = rowStart - group * segmentRowGroupRows;
+    if (rowCount > 0 && offset + rowCount <= segmentRowGroupRows) {
+      // One view instead of a view of a view: an instant query makes thousands.
+      return this.#part(group, offset, offset + rowCount, minMs, maxMs);
+    }
+    const { ts, values, stale, startTs } = this.read(rowStart, rowCount);
+    const from = firstAfter(ts, rowCount, minMs);
+    const to = Math.max(from, firstAfter(ts, rowCount, maxMs));
+    return {
+      ts: ts.subarray(from, to),
+      values: values.subarray(from, to),
+      stale: stale?.subarray(from, to),
+      startTs: startTs?.subarray(from, to),
+    };
+  }
+
+  #part(
+    rowGroup: number,
+    start: number,
+    end: number,
+    minMs = Number.NEGATIVE_INFINITY,
+    maxMs = Number.POSITIVE_INFINITY,
+  ): SampleRowsRead {
     if (rowGroup !== this.#rowGroup) {
       this.#rowGroup = rowGroup;
       this.#columns = {};
     }
     const ts = this.#column("ts") as Float64Array;
-    if (to > ts.length) {
+    if (end > ts.length) {
       throw new OperatingError("artifact_corrupt", "never", "a series has rows that are not there");
     }
+    const isWhole = minMs === Number.NEGATIVE_INFINITY && maxMs === Number.POSITIVE_INFINITY;
+    const from = isWhole ? start : firstAfter(ts, end, minMs, start);
+    const to = isWhole ? end : firstAfter(ts, end, maxMs, from);
     return {
       ts: ts.subarray(from, to),
       values: (this.#column("value") as Float64Array).subarray(from, to),

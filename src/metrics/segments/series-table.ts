@@ -3,6 +3,7 @@ import {
   ChunkReader,
   chunkBytes,
   columnIndex,
+  constantOf,
   type ParquetFooter,
   parquetRuntime,
   readFooter,
@@ -115,11 +116,18 @@ export class SeriesTable {
 }
 
 function chunks(file: Uint8Array, footer: ParquetFooter, column: number): ChunkReader[] {
-  return footer.rowGroups.map(({ chunks: all }, group) => {
-    const chunk = all[column];
-    const bytes = chunk === undefined ? new Uint8Array(0) : chunkBytes(file, chunk);
-    return new ChunkReader(footer, group, column, bytes, parquetRuntime);
-  });
+  return footer.rowGroups.map((_, group) => chunkOf(file, footer, group, column));
+}
+
+function chunkOf(
+  file: Uint8Array,
+  footer: ParquetFooter,
+  group: number,
+  column: number,
+): ChunkReader {
+  const chunk = footer.rowGroups[group]?.chunks[column];
+  const bytes = chunk === undefined ? new Uint8Array(0) : chunkBytes(file, chunk);
+  return new ChunkReader(footer, group, column, bytes, parquetRuntime);
 }
 
 function textColumn(file: Uint8Array, footer: ParquetFooter, name: SeriesColumn): string[] {
@@ -131,9 +139,13 @@ function numberColumn(file: Uint8Array, footer: ParquetFooter, name: NumberColum
   const column = columnIndex(footer, name, name === "flags" ? "int32" : "int64");
   const all = new Float64Array(footer.rowCount);
   let at = 0;
-  for (const chunk of chunks(file, footer, column)) {
-    chunk.float64(all.subarray(at, at + chunk.rowCount));
-    at += chunk.rowCount;
+  for (const [group, { rowCount }] of footer.rowGroups.entries()) {
+    const rows = all.subarray(at, at + rowCount);
+    // Most columns of most segments are: series that are scraped together have the same times, and no histograms.
+    const constant = constantOf(footer, group, column);
+    if (constant === undefined) chunkOf(file, footer, group, column).float64(rows);
+    else rows.fill(constant);
+    at += rowCount;
   }
   return all;
 }

@@ -6,7 +6,7 @@ export interface PageStatistics extends ColumnStatistics {
   readonly maxBytes: Uint8Array | undefined;
 }
 
-const none: PageStatistics = {
+export const noStatistics: PageStatistics = {
   min: undefined,
   max: undefined,
   minBytes: undefined,
@@ -16,7 +16,7 @@ const none: PageStatistics = {
 const textBytesMax = 128;
 
 export function statisticsOf(spec: ColumnSpec, values: ColumnValues): PageStatistics {
-  if (values.length === 0) return none;
+  if (values.length === 0) return noStatistics;
   if (values instanceof BigInt64Array) return bigintStatistics(values);
   if (
     values instanceof Float64Array ||
@@ -24,7 +24,7 @@ export function statisticsOf(spec: ColumnSpec, values: ColumnValues): PageStatis
     values instanceof Uint8Array
   )
     return numberStatistics(spec, values);
-  return none;
+  return noStatistics;
 }
 
 function numberStatistics(
@@ -41,7 +41,7 @@ function numberStatistics(
     sum += value * 0;
   }
   // With a NaN (or an infinity, which is no loss) among the doubles there is no order to rely on.
-  if (spec.type === "double" && sum !== 0) return none;
+  if (spec.type === "double" && sum !== 0) return noStatistics;
   // Readers must take a least zero for -0 and a greatest for +0, since the two compare as equal.
   if (spec.type === "double" && min === 0) min = -0;
   if (spec.type === "double" && max === 0) max = 0;
@@ -79,13 +79,13 @@ export function textStatistics(encoded: Uint8Array): PageStatistics {
   let max: Uint8Array | undefined;
   for (let at = 0; at < encoded.length; ) {
     const length = view.getUint32(at, true);
-    if (length > textBytesMax) return none;
+    if (length > textBytesMax) return noStatistics;
     const value = encoded.subarray(at + 4, at + 4 + length);
     if (min === undefined || compareBytes(value, min) < 0) min = value;
     if (max === undefined || compareBytes(value, max) > 0) max = value;
     at += 4 + length;
   }
-  return { ...none, minBytes: min, maxBytes: max };
+  return { ...noStatistics, minBytes: min, maxBytes: max };
 }
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {

@@ -15,7 +15,12 @@ import {
   rleEncoding,
   utf8Converted,
 } from "./format-numbers.ts";
-import { type PageStatistics, statisticsOf, textStatistics } from "./page-statistics.ts";
+import {
+  noStatistics,
+  type PageStatistics,
+  statisticsOf,
+  textStatistics,
+} from "./page-statistics.ts";
 import {
   type ColumnSpec,
   type ColumnValues,
@@ -39,6 +44,10 @@ export interface ParquetWriterOptions {
   readonly keyValues?: Readonly<Record<string, string>>;
   /** 1 is fastest; more than 3 is hardly ever worth its time. */
   readonly zstdLevel?: number;
+  /** Least and greatest values in the footer, for readers that skip row groups by them. Default: true. */
+  readonly statistics?: boolean;
+  /** Shorter pages are not compressed. */
+  readonly compressBytesMin?: number;
 }
 
 interface WrittenChunk {
@@ -58,7 +67,7 @@ interface WrittenGroup {
 
 const createdBy = "capstan";
 const zstdLevelDefault = 3;
-const compressBytesMin = 64;
+const compressBytesMinDefault = 64;
 const compressedShareMax = 0.9;
 /** Packed differences are small already and read all the time. */
 const compressedDeltaShareMax = 0.65;
@@ -138,7 +147,10 @@ export class ParquetEncoder {
     const { encoding, bytes } = encodePage(spec, values, this.#runtime);
     assert(bytes.length <= pageBytesMax, `a page of ${spec.name} is not too long`);
     const isText = spec.type === "text" || spec.type === "bytes";
-    const statistics = isText ? textStatistics(bytes) : statisticsOf(spec, values);
+    let statistics = noStatistics;
+    if (this.#options.statistics !== false) {
+      statistics = isText ? textStatistics(bytes) : statisticsOf(spec, values);
+    }
     const body = spec.codec === "none" ? bytes : this.#compressed(bytes, encoding);
     const header = new ByteSink(64);
     writeStruct(header, (page) => {
@@ -166,7 +178,7 @@ export class ParquetEncoder {
 
   /** As it is, where compression would save less than it costs to undo. */
   #compressed(bytes: Uint8Array, encoding: Encoding): Uint8Array {
-    if (bytes.length < compressBytesMin) return bytes;
+    if (bytes.length < (this.#options.compressBytesMin ?? compressBytesMinDefault)) return bytes;
     const packed = this.#runtime.zstdCompress(bytes, this.#options.zstdLevel ?? zstdLevelDefault);
     const shareMax = encoding === "delta" ? compressedDeltaShareMax : compressedShareMax;
     return packed.length <= bytes.length * shareMax ? packed : bytes;

@@ -11,6 +11,10 @@ export interface ComputeThreadOptions {
   readonly workBytesMax: number;
   /** Where decoded columns are kept on disk; absent: nowhere. */
   readonly columnsDir: string | undefined;
+  /** After how many milliseconds it warms up; absent: never. */
+  readonly warmUpDelayMs: number | undefined;
+  /** One word: how many requests all threads of the process have at the moment. */
+  readonly pending: SharedArrayBuffer;
 }
 
 export interface ComputeRequest {

@@ -20,6 +20,7 @@ import { type LeafOutputBytes, runWork } from "./leaf-runner.ts";
 import { SegmentShelf } from "./segment-shelf.ts";
 import { SelectionCache } from "./selection-cache.ts";
 import { type StopFlag, serveThread } from "./serve-thread.ts";
+import { warmUpCompute } from "./warm-up.ts";
 
 const options = workerData as ComputeThreadOptions;
 const spill =
@@ -36,16 +37,26 @@ const head = new HeadPuller({
   sliceBytesMax: options.workBytesMax,
 });
 
+let isIdle: boolean = true;
+
 const side = serveThread<ComputeRequest, ComputeAnswer, never, ColumnFileNote>({
   serve,
   close() {
+    isIdle = false;
     head.close();
     shelf.clear();
   },
 });
+const pending = new Int32Array(options.pending);
+const { warmUpDelayMs: delayMs } = options;
+if (delayMs !== undefined) {
+  const isPaused = (): boolean => Atomics.load(pending, 0) > 0;
+  void warmUpCompute({ clock: realClock, isIdle: () => isIdle, isPaused, delayMs });
+}
 
 /** While one work waits for the head, others compute. */
 async function serve(request: ComputeRequest, stop: StopFlag): Promise<ComputeAnswer> {
+  isIdle = false;
   const work = parseWork(request.body);
   const headSeries = await head.series(request.queryId, work, stop.signal);
   stop.check();

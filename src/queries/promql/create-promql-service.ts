@@ -49,6 +49,7 @@ export function createPromqlService(deps: PromqlServiceDeps): StartedPromqlServi
     heapBytesMax: limits.evalHeapBytesMax,
     clock: deps.clock,
     logger: deps.logger,
+    warmUp: deps.warmUp === true,
   });
   return new ThreadedPromqlService(deps, limits, pool);
 }

@@ -13,6 +13,8 @@ import type { AnswerShape } from "./result-json.ts";
 export interface EvalThreadOptions {
   /** One word: the query that the thread is computing for at the moment; 0: none. */
   readonly current: SharedArrayBuffer;
+  /** Before the first request. */
+  readonly warmUp: boolean;
 }
 
 export type EvalRequest =

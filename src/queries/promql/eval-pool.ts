@@ -20,6 +20,8 @@ export interface EvalPoolOptions {
   readonly heapBytesMax: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** A thread runs a few queries of its own, unless a real one is there first. */
+  readonly warmUp?: boolean;
   /** How long a thread may go on after a cancellation. */
   readonly patienceMs?: number;
 }
@@ -112,10 +114,10 @@ export class EvalPool {
   }
 
   #startLink(slot: EvalSlot): EvalLink {
-    const { clock, heapBytesMax, logger } = this.#options;
+    const { clock, heapBytesMax, logger, warmUp = false } = this.#options;
     const link: EvalLink = new ThreadLink({
       module: siblingModule(import.meta.url, "./eval-thread"),
-      workerData: { current: slot.current.buffer },
+      workerData: { current: slot.current.buffer, warmUp },
       clock,
       heapBytesMax,
       onNote: (note) => slot.queries.get(note.query)?.(note),

@@ -22,10 +22,13 @@ import type {
 import { Evaluation, parseQuery } from "./evaluation.ts";
 import { decodeList, mergeLists } from "./list-artifact.ts";
 import { type StopFlag, serveThread } from "./serve-thread.ts";
+import { warmUpDelayMs, warmUpEval } from "./warm-up.ts";
 
 const evaluations = new Map<number, Evaluation>();
 /** The query that this thread is computing for, where the main thread sees it; 0: none. */
-const current = new Int32Array((workerData as EvalThreadOptions).current);
+const options = workerData as EvalThreadOptions;
+const current = new Int32Array(options.current);
+let isIdle: boolean = true;
 
 const side = serveThread<EvalRequest, EvalAnswer, EvalPost, EvalNote>({
   serve,
@@ -34,9 +37,15 @@ const side = serveThread<EvalRequest, EvalAnswer, EvalPost, EvalNote>({
     else computing(post.query, () => addArtifact(post));
   },
   transferOf: (answer) => (answer.kind === "ran" ? [answer.json.buffer] : []),
+  close() {
+    isIdle = false;
+  },
 });
+if (options.warmUp)
+  void warmUpEval({ clock: realClock, isIdle: () => isIdle, delayMs: warmUpDelayMs(0) });
 
 async function serve(request: EvalRequest, stop: StopFlag): Promise<EvalAnswer> {
+  isIdle = false;
   switch (request.kind) {
     case "plan":
       return computing(request.query, () => plan(request));

@@ -21,6 +21,7 @@ import type {
 } from "./compute-messages.ts";
 import type { ColumnFileNote } from "./disk-columns.ts";
 import { ThreadLink } from "./thread-link.ts";
+import { warmUpDelayMs } from "./warm-up.ts";
 
 export interface PromqlExecutorOptions {
   readonly threads: number;
@@ -35,6 +36,8 @@ export interface PromqlExecutorOptions {
   readonly workBytesMax?: number;
   /** Decoded columns on disk; absent: none. */
   readonly columnFiles?: ColumnFiles;
+  /** Its threads run a few queries of their own first, so that the first real one is fast. */
+  readonly warmUp?: boolean;
   readonly clock: Clock;
   readonly observer?: PromqlExecutorObserver;
 }
@@ -61,22 +64,30 @@ export async function createPromqlExecutor(
   options: PromqlExecutorOptions,
 ): Promise<PromqlExecutor> {
   const { threads, lakeDir, clusterToken, cacheBytes, clock } = options;
-  const workerData: ComputeThreadOptions = {
+  const pending = new SharedArrayBuffer(4);
+  const workerData = (thread: number): ComputeThreadOptions => ({
     lakeDir,
     clusterToken,
     tls: options.tls,
     cacheBytesMax: Math.floor(cacheBytes / threads),
     workBytesMax: options.workBytesMax ?? Math.max(workBytesMin, Math.floor(cacheBytes / 4)),
     columnsDir: options.columnFiles?.dir,
-  };
+    warmUpDelayMs: options.warmUp === true ? warmUpDelayMs(thread) : undefined,
+    pending,
+  });
   const module = siblingModule(import.meta.url, "./compute-thread");
   const links = Array.from(
     { length: threads },
-    (): ComputeLink =>
-      new ThreadLink({ module, workerData, clock, onNote: (note) => keepAccounts(note, options) }),
+    (_, thread): ComputeLink =>
+      new ThreadLink({
+        module,
+        workerData: workerData(thread),
+        clock,
+        onNote: (note) => keepAccounts(note, options),
+      }),
   );
   await Promise.all(links.map((link) => link.ready));
-  return new ThreadedExecutor(links, options.observer);
+  return new ThreadedExecutor(links, new Int32Array(pending), options.observer);
 }
 
 function keepAccounts(
@@ -90,11 +101,18 @@ function keepAccounts(
 class ThreadedExecutor implements PromqlExecutor {
   readonly failure: Promise<OperatingError>;
   readonly #links: readonly ComputeLink[];
+  /** `ComputeThreadOptions.pending`. */
+  readonly #pending: Int32Array;
   readonly #observer: PromqlExecutorObserver | undefined;
   readonly #usages: (ComputeUsage | undefined)[];
 
-  constructor(links: readonly ComputeLink[], observer: PromqlExecutorObserver | undefined) {
+  constructor(
+    links: readonly ComputeLink[],
+    pending: Int32Array,
+    observer: PromqlExecutorObserver | undefined,
+  ) {
     this.#links = links;
+    this.#pending = pending;
     this.#observer = observer;
     this.#usages = links.map(() => undefined);
     this.failure = Promise.race(links.map((link) => link.failure)).then(
@@ -115,9 +133,14 @@ class ThreadedExecutor implements PromqlExecutor {
     const index = this.#choose(work.affinityKey);
     const link = this.#links[index] as ComputeLink;
     const { queryId, body } = work;
-    const answer = await link.ask({ queryId, body, path, bytesMax }, signal, "when stopped");
-    this.#observe(index, answer.usage);
-    return answer.produced;
+    Atomics.add(this.#pending, 0, 1);
+    try {
+      const answer = await link.ask({ queryId, body, path, bytesMax }, signal, "when stopped");
+      this.#observe(index, answer.usage);
+      return answer.produced;
+    } finally {
+      Atomics.sub(this.#pending, 0, 1);
+    }
   }
 
   async close(): Promise<void> {

@@ -28,6 +28,8 @@ export interface PromqlServiceDeps {
   readonly limits?: Partial<PromqlLimits>;
   readonly engine?: Partial<EngineOptions>;
   readonly observer?: PromqlObserver;
+  /** Its threads run a few queries of their own, so that the first real one is fast. */
+  readonly warmUp?: boolean;
   /** Threads that compute, of all workers together; 2 for each worker when absent. */
   readonly computeUnits?: () => number;
   /** `evaluate` gives the results themselves: JSON does not say everything about a histogram. For the conformance suite. */
