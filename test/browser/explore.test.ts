@@ -1,6 +1,7 @@
 /** The Explore page in a real browser, against an API that answers as each test wants. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { ensureDashboard } from "../../web/build.ts";
 import { FakeApi, fakeWorker } from "../../web/testing/fake-api.ts";
@@ -57,6 +58,7 @@ test("[WEB32] an expression is completed, run and charted; its address shows the
   await page.getByText("Nothing asked yet").waitFor();
   await type(page, "http_req");
   await page.locator(".cm-tooltip-autocomplete").getByText("http_requests_total").waitFor();
+  await setTimeout(200); // What is offered can be taken a moment later, lest it be taken by mistake.
   await page.keyboard.press("Enter");
   await eventually(
     async () => await page.getByLabel("PromQL expression 1").textContent(),
