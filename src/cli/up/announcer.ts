@@ -107,7 +107,10 @@ function upText(
   return [
     `${bold(`Capstan is up: ${event.url}`)} ${dim(`(a coordinator and ${workers}, in ${formatDuration(event.took_ms)})`)}`,
     "",
+    `See what it does: ${event.url}/explore?q=rate(capstan_process_cpu_seconds_total%5B1m%5D)&range=15m`,
+    "",
     "Try, in another terminal:",
+    `  ${event.command} promql up`,
     `  ${event.command} sql -c "SELECT 42 AS answer"`,
     `  ${event.command} workers`,
     `  ${event.command} watch workers`,

@@ -64,7 +64,7 @@ export interface AppendOutcome {
 /** An immutable pair of files. Its samples are those of one shard of the series, over one span of time. */
 export interface SegmentInfo {
   readonly segmentId: string;
-  /** Grows with every seal and compaction: of two samples for one time, the one in the segment with the lower number counts. */
+  /** Grows with every seal; a compaction takes the least of what it replaces. Of two samples for one time, the one with the lower number counts. */
   readonly seq: number;
   /** 0: sealed from the head. More: compacted. */
   readonly level: number;
