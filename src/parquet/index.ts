@@ -17,6 +17,7 @@ export {
   type RowGroupValues,
   readFooter,
   rowsPerGroupMax,
+  type TextColumn,
   trailerBytes,
   writeParquet,
 } from "./core/index.ts";

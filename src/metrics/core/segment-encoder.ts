@@ -22,6 +22,8 @@ import {
   histogramColumns,
   type SegmentFile,
   sampleColumns,
+  segmentRowGroupCutRows,
+  segmentRowGroupRows,
   segmentVersion,
   segmentVersionKey,
   seriesColumns,
@@ -88,6 +90,7 @@ export class SegmentEncoder {
   add({ labels, samples }: RawSeries, known?: Fingerprint): void {
     if (samples.count === 0) return;
     assert(this.#last === undefined || compareSeries(this.#last, labels) < 0, "series in order");
+    this.#cutBefore(labels, samples.count);
     this.#last = labels;
     const rowStart = this.#rowCount;
     const histogramStart = this.#histogramCount;
@@ -113,7 +116,7 @@ export class SegmentEncoder {
   }
 
   finish(): SegmentContent {
-    if (this.#rows.count > 0) this.#push("samples", this.#samples.rowGroup(this.#rows.take()));
+    if (this.#rows.count > 0) this.#pushSamples();
     if (this.#histogramRows.count > 0) this.#pushHistograms();
     if (this.#table.pending > 0) this.#push("series", this.#series.rowGroup(this.#table.take()));
     this.#push("samples", this.#samples.end());
@@ -137,6 +140,13 @@ export class SegmentEncoder {
     return pieces;
   }
 
+  /** Where a row group ends before it is full. */
+  #cutBefore(labels: Labels, sampleCount: number): void {
+    if (this.#rows.count < segmentRowGroupCutRows) return;
+    const hasRoom = this.#rows.count + sampleCount <= segmentRowGroupRows;
+    if (!hasRoom || this.#last?.name !== labels.name) this.#pushSamples();
+  }
+
   #addSamples(id: number, samples: SampleColumns, resets: ResetWalk): void {
     const { ts, values, stale, histograms, startTs } = samples;
     for (let index = 0; index < samples.count; index += 1) {
@@ -155,8 +165,12 @@ export class SegmentEncoder {
       const value = isStale ? NaN : (values[index] as number);
       this.#rows.add(id, at, value, isStale ? 1 : 0, startedAt, resets.sumAt(index));
       this.#rowCount += 1;
-      if (this.#rows.isFull) this.#push("samples", this.#samples.rowGroup(this.#rows.take()));
+      if (this.#rows.isFull) this.#pushSamples();
     }
+  }
+
+  #pushSamples(): void {
+    this.#push("samples", this.#samples.rowGroup(this.#rows.take()));
   }
 
   #pushHistograms(): void {

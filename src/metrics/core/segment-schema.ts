@@ -1,10 +1,12 @@
 /**
- * What the files of a segment are made of. Rows of samples are sorted by series and time, and every row group but the
- * last has `segmentRowGroupRows` rows, so that a row's row group is arithmetic.
+ * What the files of a segment are made of. Rows of samples are sorted by series and time. A query reads whole row groups, so
+ * they are small, and end where a metric or a series does.
  */
 import type { ColumnSpec } from "../../parquet/core/index.ts";
 
-export const segmentRowGroupRows = 65_536;
+export const segmentRowGroupRows = 16_384;
+/** A row group with so many rows ends before a new metric, and before a series that it has no room for. */
+export const segmentRowGroupCutRows = 2_048;
 /** Histograms are long, and read one series at a time. */
 export const histogramRowGroupRows = 8_192;
 /** Texts take long to encode, and sealing gives its thread back in between. */

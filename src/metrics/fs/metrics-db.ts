@@ -80,7 +80,7 @@ const defaults = {
   headAgeMsMax: 10 * 60_000,
   seriesMax: 4_000_000,
   blockMs: 2 * 60 * 60_000,
-  samplesPerShard: 200_000,
+  samplesPerShard: 250_000,
   shardCountMax: 16,
   retainMs: 2 * 60_000,
   tickMs: 1_000,

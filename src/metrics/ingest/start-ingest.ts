@@ -71,7 +71,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
         spillDir: join(lakeDir, temporaryFolder, importId),
         blockMs: head.blockMs ?? blockMsDefault,
         shardCount: head.shardCount,
-        samplesPerShard: head.samplesPerShard ?? 200_000,
+        samplesPerShard: head.samplesPerShard ?? 250_000,
         shardCountMax: head.shardCountMax ?? 16,
         memorySamplesMax: options.importMemorySamplesMax ?? 8_000_000,
       };

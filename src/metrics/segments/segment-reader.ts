@@ -27,7 +27,6 @@ import {
   type CachedColumn,
   histogramRowGroupRows,
   segmentFileNames,
-  segmentRowGroupRows,
 } from "../core/segment-schema.ts";
 import { SeriesInterner } from "./series-interner.ts";
 import { SeriesTable } from "./series-table.ts";
@@ -84,6 +83,8 @@ export class SegmentReader {
   readonly #directory: string;
   readonly #samples: OpenParquet;
   readonly #cache: ColumnCache;
+  /** The first row of each row group, and the number of all rows. */
+  readonly #starts: Float64Array;
   #histograms: OpenParquet | undefined;
 
   constructor(lakeDir: string, info: SegmentInfo, options: OpenSegmentOptions) {
@@ -101,6 +102,7 @@ export class SegmentReader {
       info,
       () => new OpenParquet(join(this.#directory, segmentFileNames.samples)),
     );
+    this.#starts = startsOf(this.#samples.footer);
   }
 
   get rowGroupCount(): number {
@@ -120,7 +122,7 @@ export class SegmentReader {
 
   /** What is read with one window is asked of the cache once per row group, however many series are in it. */
   window(): RowWindow {
-    return new RowWindow((rowGroup, column) => this.#cached(rowGroup, column));
+    return new RowWindow(this.#starts, (rowGroup, column) => this.#cached(rowGroup, column));
   }
 
   readRows(rowStart: number, rowCount: number): SampleRowsRead {
@@ -168,39 +170,51 @@ const noRows: SampleRowsRead = {
   startTs: undefined,
 };
 
+function startsOf({ rowGroups }: ParquetFooter): Float64Array {
+  const starts = new Float64Array(rowGroups.length + 1);
+  for (const [index, { rowCount }] of rowGroups.entries()) {
+    starts[index + 1] = (starts[index] as number) + rowCount;
+  }
+  return starts;
+}
+
 /** Holds the row group that it is at, so that series in order ask for each column once. */
 export class RowWindow {
+  readonly #starts: Float64Array;
   readonly #load: (rowGroup: number, column: CachedColumn) => DecodedColumn | undefined;
   #rowGroup = -1;
   #columns: RowGroupColumns = {};
 
-  constructor(load: (rowGroup: number, column: CachedColumn) => DecodedColumn | undefined) {
+  constructor(
+    starts: Float64Array,
+    load: (rowGroup: number, column: CachedColumn) => DecodedColumn | undefined,
+  ) {
+    this.#starts = starts;
     this.#load = load;
   }
 
   read(rowStart: number, rowCount: number): SampleRowsRead {
     if (rowCount === 0) return noRows;
-    const first = Math.floor(rowStart / segmentRowGroupRows);
-    const last = Math.floor((rowStart + rowCount - 1) / segmentRowGroupRows);
-    const offset = rowStart - first * segmentRowGroupRows;
-    if (first === last) return this.#part(first, offset, offset + rowCount);
+    const end = rowStart + rowCount;
+    const first = this.#groupOf(rowStart, end);
     const parts: SampleRowsRead[] = [];
-    for (let group = first; group <= last; group += 1) {
-      const base = group * segmentRowGroupRows;
-      const from = Math.max(rowStart - base, 0);
-      const to = Math.min(rowStart + rowCount - base, segmentRowGroupRows);
-      parts.push(this.#part(group, from, to));
+    for (let group = first, from = rowStart; from < end; group += 1) {
+      const [base, next] = [this.#starts[group] as number, this.#starts[group + 1] as number];
+      const to = Math.min(end, next);
+      parts.push(this.#part(group, from - base, to - base));
+      from = to;
     }
-    return joinRows(parts, rowCount);
+    return parts.length === 1 ? (parts[0] as SampleRowsRead) : joinRows(parts, rowCount);
   }
 
   /** Of rows whose times ascend, those after `minMs` up to `maxMs`. */
   readWithin(rowStart: number, rowCount: number, minMs: number, maxMs: number): SampleRowsRead {
-    const group = Math.floor(rowStart / segmentRowGroupRows);
-    const offset = rowStart - group * segmentRowGroupRows;
-    if (rowCount > 0 && offset + rowCount <= segmentRowGroupRows) {
+    if (rowCount === 0) return noRows;
+    const group = this.#groupOf(rowStart, rowStart + rowCount);
+    const base = this.#starts[group] as number;
+    if (rowStart + rowCount <= (this.#starts[group + 1] as number)) {
       // One view instead of a view of a view: an instant query makes thousands.
-      return this.#part(group, offset, offset + rowCount, minMs, maxMs);
+      return this.#part(group, rowStart - base, rowStart - base + rowCount, minMs, maxMs);
     }
     const { ts, values, stale, startTs } = this.read(rowStart, rowCount);
     const from = firstAfter(ts, rowCount, minMs);
@@ -211,6 +225,23 @@ export class RowWindow {
       stale: stale?.subarray(from, to),
       startTs: startTs?.subarray(from, to),
     };
+  }
+
+  /** Where the row is. Series come in order, so mostly in the row group at hand or in the next. */
+  #groupOf(row: number, end: number): number {
+    const starts = this.#starts;
+    if (!(row >= 0 && end <= (starts[starts.length - 1] as number))) {
+      throw new OperatingError("artifact_corrupt", "never", "a series has rows that are not there");
+    }
+    const at = this.#rowGroup;
+    if (at >= 0 && row >= (starts[at] as number) && row < (starts[at + 1] as number)) return at;
+    let [low, high] = [0, starts.length - 1];
+    while (high - low > 1) {
+      const middle = (low + high) >>> 1;
+      if ((starts[middle] as number) <= row) low = middle;
+      else high = middle;
+    }
+    return low;
   }
 
   #part(

@@ -47,10 +47,6 @@ export class SeriesInterner {
     return id;
   }
 
-  textOf(id: number): string {
-    return this.#texts[id] as string;
-  }
-
   labelsOf(id: number): Labels {
     const known = this.#labels[id];
     if (known !== undefined) return known;

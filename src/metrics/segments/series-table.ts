@@ -1,4 +1,8 @@
-/** The series of one segment: what `series.parquet` says, decoded once, and which of them a selector means. */
+/**
+ * The series of one segment: what `series.parquet` says, and which of them a selector means. Columns are decoded once, texts and
+ * fingerprints only where they are needed: a query is mostly about one metric of many.
+ */
+import { AssertionError } from "../../kernel/errors.ts";
 import {
   ChunkReader,
   chunkBytes,
@@ -7,6 +11,7 @@ import {
   type ParquetFooter,
   parquetRuntime,
   readFooter,
+  type TextColumn,
 } from "../../parquet/index.ts";
 import {
   compareText,
@@ -24,9 +29,6 @@ type NumberColumn = Exclude<SeriesColumn, "fingerprint" | "labels" | "metric_nam
 export class SeriesTable {
   readonly count: number;
   readonly interner: SeriesInterner;
-  readonly names: readonly string[];
-  /** The upper half of each fingerprint. */
-  readonly fingerprintHi: Uint32Array;
   readonly rowStart: Float64Array;
   readonly rowCount: Float64Array;
   readonly histogramStart: Float64Array;
@@ -34,7 +36,11 @@ export class SeriesTable {
   readonly minTs: Float64Array;
   readonly maxTs: Float64Array;
   readonly flags: Float64Array;
-  readonly #texts: string[];
+  readonly #names: Texts;
+  readonly #labels: Texts;
+  readonly #readFingerprints: () => Uint32Array;
+  /** The upper half of each. */
+  #fingerprints: Uint32Array | undefined;
   /** -1: not asked for yet. */
   readonly #ids: Int32Array;
 
@@ -42,10 +48,10 @@ export class SeriesTable {
     const footer = readFooter(file);
     this.interner = interner;
     this.count = footer.rowCount;
-    this.names = textColumn(file, footer, "metric_name");
-    this.#texts = textColumn(file, footer, "labels");
+    this.#names = new Texts(file, footer, "metric_name");
+    this.#labels = new Texts(file, footer, "labels");
     this.#ids = new Int32Array(this.count).fill(-1);
-    this.fingerprintHi = fingerprintColumn(file, footer);
+    this.#readFingerprints = () => fingerprintColumn(file, footer);
     const numbers = (name: NumberColumn): Float64Array => numberColumn(file, footer, name);
     this.rowStart = numbers("row_start");
     this.rowCount = numbers("row_count");
@@ -60,8 +66,7 @@ export class SeriesTable {
   idOf(series: number): number {
     const known = this.#ids[series] as number;
     if (known >= 0) return known;
-    const id = this.interner.intern(this.#texts[series] as string);
-    this.#texts[series] = this.interner.textOf(id); // One copy of the text for all segments.
+    const id = this.interner.intern(this.#labels.at(series));
     this.#ids[series] = id;
     return id;
   }
@@ -84,7 +89,8 @@ export class SeriesTable {
       if ((this.maxTs[series] as number) <= range.minMs) continue;
       if ((this.minTs[series] as number) > range.maxMs) continue;
       if (shardCount > 1) {
-        const hi = this.fingerprintHi[series] as number;
+        this.#fingerprints ??= this.#readFingerprints();
+        const hi = this.#fingerprints[series] as number;
         if (shardOf({ hi }, shardCount) !== shard) continue;
       }
       if (matches(this.idOf(series))) found.push(series);
@@ -108,7 +114,7 @@ export class SeriesTable {
     let [low, high] = [0, this.count];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (compareText(this.names[middle] as string, name) < beyond) low = middle + 1;
+      if (compareText(this.#names.at(middle), name) < beyond) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -130,9 +136,23 @@ function chunkOf(
   return new ChunkReader(footer, group, column, bytes, parquetRuntime);
 }
 
-function textColumn(file: Uint8Array, footer: ParquetFooter, name: SeriesColumn): string[] {
-  const column = columnIndex(footer, name, "text");
-  return chunks(file, footer, column).flatMap((chunk) => chunk.texts());
+/** A column of texts over all row groups. */
+class Texts {
+  readonly #columns: readonly TextColumn[];
+
+  constructor(file: Uint8Array, footer: ParquetFooter, name: SeriesColumn) {
+    const column = columnIndex(footer, name, "text");
+    this.#columns = chunks(file, footer, column).map((chunk) => chunk.textColumn());
+  }
+
+  at(row: number): string {
+    let left = row;
+    for (const column of this.#columns) {
+      if (left < column.count) return column.at(left);
+      left -= column.count;
+    }
+    throw new AssertionError(`there is no row ${row}`);
+  }
 }
 
 function numberColumn(file: Uint8Array, footer: ParquetFooter, name: NumberColumn): Float64Array {

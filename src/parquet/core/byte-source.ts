@@ -21,10 +21,14 @@ export class ByteSource {
   }
 
   take(count: number): Uint8Array {
+    const start = this.position;
+    this.skip(count);
+    return this.bytes.subarray(start, this.position);
+  }
+
+  skip(count: number): void {
     if (count > this.left) throw corrupt("something is longer than the rest of the file");
-    const taken = this.bytes.subarray(this.position, this.position + count);
     this.position += count;
-    return taken;
   }
 
   /** Unsigned LEB128 that fits a safe integer. */

@@ -10,6 +10,7 @@ export {
   type RowGroupValues,
   rowsPerGroupMax,
 } from "./parquet-types.ts";
+export type { TextColumn } from "./plain.ts";
 export {
   ChunkReader,
   chunkBytes,

@@ -123,18 +123,35 @@ export function decodeByteArrays(bytes: Uint8Array, count: number): Uint8Array[]
 }
 
 export function decodeTexts(bytes: Uint8Array, count: number, runtime: ParquetRuntime): string[] {
-  if (count > bytes.length / 4) throw corrupt("a page has fewer values than it claims");
-  const source = new ByteSource(bytes);
-  const textOf = runtime.utf8Reader(bytes);
-  const values: string[] = new Array(count);
-  for (let index = 0; index < count; index += 1) {
-    const length = lengthOf(source);
-    const start = source.position;
-    source.take(length);
-    values[index] = textOf(start, start + length);
+  const column = new TextColumn(bytes, count, runtime);
+  return Array.from({ length: count }, (_, index) => column.at(index));
+}
+
+/** Texts where they are in the page, each decoded when it is asked for. */
+export class TextColumn {
+  readonly count: number;
+  /** Behind each length, and behind the last text as if another length followed. */
+  readonly #starts: Uint32Array;
+  readonly #read: (start: number, end: number) => string;
+
+  constructor(bytes: Uint8Array, count: number, runtime: ParquetRuntime) {
+    if (count > bytes.length / 4) throw corrupt("a page has fewer values than it claims");
+    this.count = count;
+    this.#starts = new Uint32Array(count + 1);
+    this.#read = runtime.utf8Reader(bytes);
+    const source = new ByteSource(bytes);
+    for (let index = 0; index < count; index += 1) {
+      const length = lengthOf(source);
+      this.#starts[index] = source.position;
+      source.skip(length);
+    }
+    if (source.left !== 0) throw corrupt("a page has more values than it claims");
+    this.#starts[count] = source.position + 4;
   }
-  if (source.left !== 0) throw corrupt("a page has more values than it claims");
-  return values;
+
+  at(index: number): string {
+    return this.#read(this.#starts[index] as number, (this.#starts[index + 1] as number) - 4);
+  }
 }
 
 function lengthOf(source: ByteSource): number {

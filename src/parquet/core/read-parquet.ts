@@ -28,6 +28,7 @@ import {
   decodeNumbers,
   decodeSplit,
   decodeTexts,
+  TextColumn,
 } from "./plain.ts";
 import { type Fields, readStruct } from "./thrift.ts";
 
@@ -171,8 +172,14 @@ export class ChunkReader {
   }
 
   texts(): string[] {
-    if (this.#type !== "text") throw unsupported(`${this.#type} as texts`);
+    this.#checkText();
     return decodeTexts(this.#page, this.rowCount, this.#runtime);
+  }
+
+  /** Keeps the page, and decodes what is asked for. */
+  textColumn(): TextColumn {
+    this.#checkText();
+    return new TextColumn(this.#page, this.rowCount, this.#runtime);
   }
 
   /** Views of the page's memory. */
@@ -181,6 +188,10 @@ export class ChunkReader {
       throw unsupported(`${this.#type} as bytes`);
     }
     return decodeByteArrays(this.#page, this.rowCount);
+  }
+
+  #checkText(): void {
+    if (this.#type !== "text") throw unsupported(`${this.#type} as texts`);
   }
 
   #checkLength(out: { readonly length: number }): void {

@@ -115,6 +115,9 @@ export function writeStruct(sink: ByteSink, write: (struct: StructWriter) => voi
   sink.byte(0);
 }
 
+/** One for all: making it takes longer than most texts. */
+const utf8Decoder = new TextDecoder();
+
 type Value = number | boolean | Uint8Array | Fields | readonly Value[];
 
 /** One struct as it was read. A field that is absent is `undefined`; one of another type is refused. */
@@ -152,7 +155,7 @@ export class Fields {
 
   text(field: number): string | undefined {
     const value = this.binary(field);
-    return value === undefined ? undefined : new TextDecoder().decode(value);
+    return value === undefined ? undefined : utf8Decoder.decode(value);
   }
 
   struct(field: number): Fields | undefined {
@@ -170,7 +173,7 @@ export class Fields {
 
   texts(field: number): readonly string[] {
     return this.#list(field).map((item) => {
-      if (item instanceof Uint8Array) return new TextDecoder().decode(item);
+      if (item instanceof Uint8Array) return utf8Decoder.decode(item);
       throw corrupt(`field ${field} is no list of texts`);
     });
   }

@@ -30,7 +30,7 @@ function run(options: Partial<ImportRunOptions> = {}): ImportRun {
     onError: "fail",
     blockMs: 7_200_000,
     shardCount: undefined,
-    samplesPerShard: 200_000,
+    samplesPerShard: 250_000,
     shardCountMax: 16,
     memorySamplesMax: 1_000_000,
     ...options,
