@@ -103,13 +103,25 @@ export function encodeByteArrays(values: readonly Uint8Array[]): Uint8Array {
 }
 
 export function encodeTexts(values: readonly string[], runtime: ParquetRuntime): Uint8Array {
-  const sink = new ByteSink(values.length * 32 + 16);
-  for (const value of values) {
-    const bytes = runtime.encodeUtf8(value);
-    sink.uint32(bytes.length);
-    sink.bytes(bytes);
+  const all = values.join("");
+  const bytes = runtime.encodeUtf8(all);
+  const sink = new ByteSink(bytes.length + values.length * 4 + 16);
+  if (bytes.length !== all.length) {
+    for (const value of values) putText(sink, runtime.encodeUtf8(value));
+    return sink.view();
+  }
+  // ASCII alone, as most are: one conversion instead of thousands.
+  let at = 0;
+  for (const { length } of values) {
+    putText(sink, bytes.subarray(at, at + length));
+    at += length;
   }
   return sink.view();
+}
+
+function putText(sink: ByteSink, bytes: Uint8Array): void {
+  sink.uint32(bytes.length);
+  sink.bytes(bytes);
 }
 
 /** Views of `bytes`. */

@@ -122,11 +122,13 @@ function* encodeRows(
   );
   const rowCount = groups.length + series.length;
   for (let start = 0; start < rowCount; start += perGroup) {
-    const rows = Array.from({ length: Math.min(perGroup, rowCount - start) }, (_, offset) => {
+    const length = Math.min(perGroup, rowCount - start);
+    const bytesOfSeries = steps <= shortLengthMax ? packingTogether(length * steps) : bytesOf;
+    const rows = Array.from({ length }, (_, offset) => {
       const index = start + offset;
       const group = groups[index];
       return group === undefined
-        ? rowOfSeries(series[index - groups.length] as StepSeries, steps)
+        ? rowOfSeries(series[index - groups.length] as StepSeries, steps, bytesOfSeries)
         : rowOfGroup(group);
     });
     yield [
@@ -169,7 +171,11 @@ function rowOfGroup({ labels, dropName, counts, values, compensations }: Partial
 }
 
 /** Values of steps that have none are zero: whatever a kernel left there must not change the file. */
-function rowOfSeries(series: StepSeries, steps: number): Row {
+function rowOfSeries(
+  series: StepSeries,
+  steps: number,
+  bytesOfFloats: (values: Float64Array) => Uint8Array,
+): Row {
   const { labels, dropName, kinds, values, histograms } = series;
   assert(kinds.length === steps && values.length === steps, "a series has a value for each step");
   const isDense = areAllFloats(kinds);
@@ -181,7 +187,7 @@ function rowOfSeries(series: StepSeries, steps: number): Row {
     labels,
     dropName,
     kinds: isDense ? nothing : kinds,
-    floats: bytesOf(floats),
+    floats: bytesOfFloats(floats),
     counts: nothing,
     compensations: nothing,
     histograms: histograms === undefined ? nothing : packHistograms(kinds, histograms),
@@ -243,6 +249,7 @@ function decodeRows(
   const counts = reader.column("counts", "bytes").byteArrays();
   const compensations = reader.column("compensations", "bytes").byteArrays();
   const histograms = reader.column("histograms", "bytes").byteArrays();
+  const reading = new FloatsReader(steps);
   for (let row = 0; row < labels.length; row += 1) {
     const head = {
       labels: labelsReader.read(labels[row] as string),
@@ -251,30 +258,28 @@ function decodeRows(
     if (isGroup[row] === 1) {
       groups.push({
         ...head,
-        counts: floatsOf(counts[row], steps) ?? new Float64Array(steps),
-        values: floatsOf(floats[row], steps),
-        compensations: floatsOf(compensations[row], steps),
+        counts: reading.read(counts[row]) ?? new Float64Array(steps),
+        values: reading.read(floats[row]),
+        compensations: reading.read(compensations[row]),
       });
     } else {
-      series.push({ ...head, ...stepsOf(kinds[row], floats[row], histograms[row], steps) });
+      const values = reading.read(floats[row]) ?? new Float64Array(steps);
+      series.push({ ...head, values, ...kindsOf(kinds[row], histograms[row], steps) });
     }
   }
 }
 
-function stepsOf(
+function kindsOf(
   kindBytes: Uint8Array | undefined,
-  floatBytes: Uint8Array | undefined,
   histogramBytes: Uint8Array | undefined,
   steps: number,
-): Pick<StepSeries, "kinds" | "values" | "histograms"> {
-  const values = floatsOf(floatBytes, steps) ?? new Float64Array(steps);
+): Pick<StepSeries, "kinds" | "histograms"> {
   const isDense = kindBytes === undefined || kindBytes.length === 0;
-  if (isDense)
-    return { kinds: new Uint8Array(steps).fill(stepFloat), values, histograms: undefined };
+  if (isDense) return { kinds: new Uint8Array(steps).fill(stepFloat), histograms: undefined };
   if (kindBytes.length !== steps) throw corrupt("a series has another number of steps");
   const kinds = kindBytes.slice();
   if (histogramBytes === undefined || histogramBytes.length === 0) {
-    return { kinds, values, histograms: undefined };
+    return { kinds, histograms: undefined };
   }
   const histograms: (FloatHistogram | undefined)[] = Array.from({ length: steps });
   let offset = 0;
@@ -284,7 +289,7 @@ function stepsOf(
     histograms[step] = decoded.histogram;
     offset = decoded.next;
   }
-  return { kinds, values, histograms };
+  return { kinds, histograms };
 }
 
 function bytesOf(values: Float64Array | undefined): Uint8Array {
@@ -292,13 +297,47 @@ function bytesOf(values: Float64Array | undefined): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
 
-/** A copy: in the file they lie at any address. `undefined`: there are none. */
-function floatsOf(bytes: Uint8Array | undefined, steps: number): Float64Array | undefined {
-  if (bytes === undefined || bytes.length === 0) return undefined;
-  if (bytes.length !== steps * 8) throw corrupt("a row has another number of steps");
-  const values = new Float64Array(steps);
-  new Uint8Array(values.buffer).set(bytes);
-  return values;
+/** Engines keep arrays up to this length within their heap, and asking for the memory of one moves it out: a costly thing. */
+const shortLengthMax = 8;
+
+/** Short arrays, thousands of them, copied to one piece of memory. */
+function packingTogether(count: number): (values: Float64Array) => Uint8Array {
+  const all = new Float64Array(count);
+  let at = 0;
+  return (values) => {
+    const start = at;
+    for (let index = 0; index < values.length; index += 1, at += 1) {
+      all[at] = values[index] as number;
+    }
+    return new Uint8Array(all.buffer, start * 8, values.length * 8);
+  };
+}
+
+/** Reads rows of one page. */
+class FloatsReader {
+  readonly #steps: number;
+  #page: DataView = new DataView(new ArrayBuffer(0));
+
+  constructor(steps: number) {
+    this.#steps = steps;
+  }
+
+  /** A copy: in the file they lie at any address. `undefined`: there are none. */
+  read(bytes: Uint8Array | undefined): Float64Array | undefined {
+    if (bytes === undefined || bytes.length === 0) return undefined;
+    const steps = this.#steps;
+    if (bytes.length !== steps * 8) throw corrupt("a row has another number of steps");
+    const values = new Float64Array(steps);
+    if (steps > shortLengthMax) {
+      new Uint8Array(values.buffer).set(bytes);
+      return values;
+    }
+    if (this.#page.buffer !== bytes.buffer) this.#page = new DataView(bytes.buffer);
+    for (let step = 0; step < steps; step += 1) {
+      values[step] = this.#page.getFloat64(bytes.byteOffset + step * 8, true);
+    }
+    return values;
+  }
 }
 
 function parseHeading({ keyValues }: ParquetFooter): Heading {

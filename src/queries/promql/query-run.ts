@@ -213,7 +213,8 @@ export class QueryRun {
       handle.finish(operatingError(thrown));
       throw thrown;
     } finally {
-      await Promise.all(artifacts.map((artifact) => artifact.dispose().catch(() => undefined)));
+      // The answer does not wait for it; what is not deleted now goes when the process starts anew.
+      for (const artifact of artifacts) artifact.dispose().catch(() => undefined);
     }
   }
 
@@ -222,8 +223,12 @@ export class QueryRun {
     for (const [leaf, { leaf: base, range }] of scopes.entries()) {
       const stats = ran.stats[0]?.[leaf] ?? [];
       if (stats.length === 0) continue;
-      const samples = stats.reduce((sum, each) => sum + each.sampleCount, 0);
-      this.#parts.densities.learn(base.matchers, range, samples);
+      const total = (pick: (each: (typeof stats)[number]) => number): number =>
+        stats.reduce((sum, each) => sum + pick(each), 0);
+      this.#parts.densities.learn(base.matchers, range, {
+        sampleCount: total(({ sampleCount }) => sampleCount),
+        seriesCount: total(({ seriesCount }) => seriesCount),
+      });
     }
   }
 

@@ -107,29 +107,37 @@ function overlapOf(minTs: number, maxTs: number, { minMs, maxMs }: TimeRange): n
   return Math.min(1, Math.max(0, shared + 1) / (maxTs - minTs + 1));
 }
 
-/** How many samples per millisecond selectors had when they were last read. Bounded: the least recently learnt goes. */
+/** What a series costs beside its samples: it is found, cut, and written. */
+const samplesWorthOfSeries = 50;
+
+/** How many series, and samples per millisecond, selectors had when they were last read. Bounded: the least recently learnt goes. */
 export class SampleDensities {
-  readonly #perMs = new Map<string, number>();
+  readonly #known = new Map<string, { readonly perMs: number; readonly seriesCount: number }>();
   readonly #selectorsMax: number;
 
   constructor(selectorsMax = 1_000) {
     this.#selectorsMax = selectorsMax;
   }
 
-  learn(matchers: readonly Matcher[], { minMs, maxMs }: TimeRange, samples: number): void {
+  learn(
+    matchers: readonly Matcher[],
+    { minMs, maxMs }: TimeRange,
+    { sampleCount, seriesCount }: { readonly sampleCount: number; readonly seriesCount: number },
+  ): void {
     const key = matcherSetKey(matchers);
-    this.#perMs.delete(key);
-    this.#perMs.set(key, samples / Math.max(1, maxMs - minMs));
-    if (this.#perMs.size <= this.#selectorsMax) return;
-    for (const oldest of this.#perMs.keys()) {
-      this.#perMs.delete(oldest);
+    this.#known.delete(key);
+    this.#known.set(key, { perMs: sampleCount / Math.max(1, maxMs - minMs), seriesCount });
+    if (this.#known.size <= this.#selectorsMax) return;
+    for (const oldest of this.#known.keys()) {
+      this.#known.delete(oldest);
       return;
     }
   }
 
-  /** `undefined`: never seen. */
+  /** In samples. `undefined`: never seen. */
   estimate(matchers: readonly Matcher[], { minMs, maxMs }: TimeRange): number | undefined {
-    const perMs = this.#perMs.get(matcherSetKey(matchers));
-    return perMs === undefined ? undefined : Math.round(perMs * (maxMs - minMs));
+    const known = this.#known.get(matcherSetKey(matchers));
+    if (known === undefined) return undefined;
+    return Math.round(known.perMs * (maxMs - minMs)) + known.seriesCount * samplesWorthOfSeries;
   }
 }
