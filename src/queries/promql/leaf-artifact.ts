@@ -7,7 +7,7 @@
  *   drop_name      the metric's name goes in the end
  *   kinds          a byte for each step: 0 absent, 1 float, 2 histogram; empty: all are floats
  *   floats         float64, little-endian, one for each step; empty: a group without values
- *   counts         the same, of groups
+ *   counts         the same, of groups; or, where that is shorter, runs of equal values: float64 of how many, and of which
  *   compensations  the same, of groups that are summed up
  *   histograms     those of the steps of kind 2, one after the other
  */
@@ -164,10 +164,26 @@ function rowOfGroup({ labels, dropName, counts, values, compensations }: Partial
     dropName,
     kinds: nothing,
     floats: bytesOf(values),
-    counts: bytesOf(counts),
-    compensations: bytesOf(compensations),
+    counts: bytesOf(inRuns(counts)),
+    compensations: bytesOf(inRuns(compensations)),
     histograms: nothing,
   };
+}
+
+const runScratch: number[] = [];
+
+/** The counts of most groups are the same at every step, and of most sums nothing was lost. */
+function inRuns(values: Float64Array | undefined): Float64Array | undefined {
+  if (values === undefined) return undefined;
+  runScratch.length = 0;
+  let start = 0;
+  for (let step = 1; step <= values.length; step += 1) {
+    if (step < values.length && Object.is(values[step], values[start])) continue;
+    if (runScratch.length + 2 >= values.length) return values;
+    runScratch.push(step - start, values[start] as number);
+    start = step;
+  }
+  return Float64Array.from(runScratch);
 }
 
 /** Values of steps that have none are zero: whatever a kernel left there must not change the file. */
@@ -258,9 +274,9 @@ function decodeRows(
     if (isGroup[row] === 1) {
       groups.push({
         ...head,
-        counts: reading.read(counts[row]) ?? new Float64Array(steps),
+        counts: reading.readRuns(counts[row]) ?? new Float64Array(steps),
         values: reading.read(floats[row]),
-        compensations: reading.read(compensations[row]),
+        compensations: reading.readRuns(compensations[row]),
       });
     } else {
       const values = reading.read(floats[row]) ?? new Float64Array(steps);
@@ -313,31 +329,70 @@ function packingTogether(count: number): (values: Float64Array) => Uint8Array {
   };
 }
 
-/** Reads rows of one page. */
+/** Reads rows of one row group: copies, since in the file they lie at any address. */
 class FloatsReader {
   readonly #steps: number;
+  /** Where rows not yet read go: one piece of memory is made sooner than thousands. */
+  #room = new Float64Array(0);
   #page: DataView = new DataView(new ArrayBuffer(0));
 
   constructor(steps: number) {
     this.#steps = steps;
   }
 
-  /** A copy: in the file they lie at any address. `undefined`: there are none. */
+  /** `undefined`: there are none. */
   read(bytes: Uint8Array | undefined): Float64Array | undefined {
     if (bytes === undefined || bytes.length === 0) return undefined;
     const steps = this.#steps;
     if (bytes.length !== steps * 8) throw corrupt("a row has another number of steps");
-    const values = new Float64Array(steps);
-    if (steps > shortLengthMax) {
-      new Uint8Array(values.buffer).set(bytes);
-      return values;
-    }
-    if (this.#page.buffer !== bytes.buffer) this.#page = new DataView(bytes.buffer);
-    for (let step = 0; step < steps; step += 1) {
-      values[step] = this.#page.getFloat64(bytes.byteOffset + step * 8, true);
-    }
+    if (steps <= shortLengthMax) return this.#readShort(bytes);
+    const values = this.#takeRoom();
+    new Uint8Array(values.buffer, values.byteOffset, values.byteLength).set(bytes);
     return values;
   }
+
+  readRuns(bytes: Uint8Array | undefined): Float64Array | undefined {
+    const steps = this.#steps;
+    if (bytes === undefined || bytes.length === 0 || bytes.length >= steps * 8) {
+      return this.read(bytes);
+    }
+    const values = this.#takeRoom();
+    let step = 0;
+    for (let at = 0; at + 16 <= bytes.length; at += 16) {
+      const length = this.#valueAt(bytes, at);
+      if (!(length >= 1 && step + length <= steps)) throw corrupt("its runs are too long");
+      values.fill(this.#valueAt(bytes, at + 8), step, step + length);
+      step += length;
+    }
+    if (step !== steps) throw corrupt("its runs are too short");
+    return values;
+  }
+
+  #readShort(bytes: Uint8Array): Float64Array {
+    const values = new Float64Array(this.#steps);
+    for (let step = 0; step < values.length; step += 1)
+      values[step] = this.#valueAt(bytes, step * 8);
+    return values;
+  }
+
+  #valueAt(bytes: Uint8Array, offset: number): number {
+    if (this.#page.buffer !== bytes.buffer) this.#page = new DataView(bytes.buffer);
+    return this.#page.getFloat64(bytes.byteOffset + offset, true);
+  }
+
+  #takeRoom(): Float64Array {
+    const steps = this.#steps;
+    if (this.#room.length < steps) this.#room = new Float64Array(steps * roomRows(steps));
+    const taken = this.#room.subarray(0, steps);
+    this.#room = this.#room.subarray(steps);
+    return taken;
+  }
+}
+
+const roomBytesMax = 256 * 1024;
+
+function roomRows(steps: number): number {
+  return Math.max(1, Math.floor(roomBytesMax / (steps * 8)));
 }
 
 function parseHeading({ keyValues }: ParquetFooter): Heading {
