@@ -211,8 +211,11 @@ export function matchesText(
   switch (expectation.kind) {
     case "any":
       return true;
-    case "pattern":
-      return texts.some((text) => expectation.pattern.test(text));
+    case "pattern": {
+      const { pattern } = expectation;
+      const moved = anyPosition ? patternOfAnyPosition(pattern) : pattern;
+      return texts.some((text) => pattern.test(text) || moved.test(text));
+    }
     case "message":
       return texts.some(
         (text) =>
@@ -269,6 +272,10 @@ export function formatExpectation(expectation: TextExpectation): string {
 
 function withoutPosition(text: string): string {
   return text.replace(/ \(\d+:\d+\)$/, "");
+}
+
+function patternOfAnyPosition({ source }: RegExp): RegExp {
+  return new RegExp(source.replace(/ \\\(\d+:\d+\\\)(?=\$?$)/, " \\(\\d+:\\d+\\)"));
 }
 
 function listed(annotations: readonly AnswerAnnotation[]): string {

@@ -34,6 +34,8 @@ const passing = [
   "eval_fail instant at 1m m{",
   "eval instant at 1m quantile(2, m)\n expect warn msg: PromQL warning: quantile value should be between 0 and 1, got 2\n {} Inf",
   "eval instant at 1m quantile(2, m)\n expect warn msg: PromQL warning: quantile value should be between 0 and 1, got 2 (1:10)\n expect no_info\n {} Inf",
+  "eval instant at 1m 1+quantile(2,m)\n expect warn msg: PromQL warning: quantile value should be between 0 and 1, got 2 (1:12)\n {} Inf",
+  "eval instant at 1m 1+quantile(2,m)\n expect warn regex: between 0 and 1, got 2 \\(1:12\\)\n {} Inf",
   "eval instant at 1m quantile(2, m)\n {} Inf",
   "eval_warn instant at 1m quantile(2, m)\n {} Inf",
 ];
@@ -49,6 +51,10 @@ const failing: readonly [script: string, failure: RegExp][] = [
   ['eval instant at 1m m{a="1"}\n m{a="1"} 2.001', /^want m\{a="1"\} 2\.001, got 2/],
   ['eval instant at 1m m\n expect ordered\n m{a="2"} 5\n m{a="1"} 2', /want .* at 2, got it at 1/],
   ["eval instant at 1m 1 + 1\n 3", /^want scalar 3, got 2/],
+  [
+    "eval instant at 1m quantile(2,m)\n expect warn regex: got 2 \\(1:9\\)\n {} Inf",
+    /^want warning/,
+  ],
   ["eval instant at 1m m\n 3", /^want scalar 3, got m/],
   ["eval instant at 1m 1\n {} 1", /^want a series, got scalar 1/],
   ['eval instant at 1m "x"\n expect string "y"', /^want string "y", got "x"/],

@@ -30,7 +30,8 @@ export class AbsentNode extends ExecNode<VectorValue> {
     const values = new Float64Array(this.#steps).fill(1);
     const series = {
       labels: this.#labels,
-      dropName: false,
+      // Type and unit go from the result of a range function, and stay in that of `absent`.
+      dropName: this.#name === "absent_over_time" && context.options.delayedNameRemoval,
       kinds: missing,
       values,
       histograms: undefined,

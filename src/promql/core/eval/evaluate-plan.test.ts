@@ -150,6 +150,7 @@ const errors: readonly [query: string, message: string][] = [
   ["abs({__name__=~'a|b', i='1'})", "vector cannot contain metrics with the same labelset"],
   ["topk(NaN, a)", "Parameter value is NaN"],
   ["topk(1e30, a)", "Scalar value 1e+30 overflows int64"],
+  ["limitk(2 ^ 63, a)", "Scalar value 9.223372036854776e+18 overflows int64"],
   ["limit_ratio(NaN, a)", "Ratio value is NaN"],
   ['count_values("", a)', 'invalid label name ""'],
 ];

@@ -1,6 +1,7 @@
 /** topk, bottomk, limitk and limit_ratio: aggregations that keep whole samples, with their labels. */
 import { histogramIgnoredInAggregation, invalidRatio } from "../annotations.ts";
 import { PromqlError } from "../engine-types.ts";
+import { formatGeneral } from "../go-format.ts";
 import { type Position, type StepSeries, stepAbsent, stepHistogram } from "../model.ts";
 import type { EvalContext } from "./exec-node.ts";
 import { type Grouping, groupSeries, type SeriesGroup } from "./grouped-series.ts";
@@ -50,18 +51,12 @@ function checkCounts(params: Float64Array): boolean {
   if (max < 1) return false;
   if (Number.isNaN(max)) throw new PromqlError("execution", "Parameter value is NaN");
   if (min <= int64Min) {
-    throw new PromqlError("execution", `Scalar value ${goNumber(min)} underflows int64`);
+    throw new PromqlError("execution", `Scalar value ${formatGeneral(min)} underflows int64`);
   }
   if (max >= int64Max) {
-    throw new PromqlError("execution", `Scalar value ${goNumber(max)} overflows int64`);
+    throw new PromqlError("execution", `Scalar value ${formatGeneral(max)} overflows int64`);
   }
   return true;
-}
-
-/** As Go's `%v`. */
-function goNumber(value: number): string {
-  if (value === Number.POSITIVE_INFINITY) return "+Inf";
-  return value === Number.NEGATIVE_INFINITY ? "-Inf" : String(value);
 }
 
 function bestOf(

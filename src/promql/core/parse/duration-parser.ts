@@ -47,24 +47,31 @@ export function parsePositiveDuration(reader: TokenReader): DurationExpr {
  * parenthesis or two signs: `foo offset -2 ^ 2` is the square of `foo offset -2`.
  */
 export function parseOffsetDuration(reader: TokenReader): DurationExpr {
-  return reader.within(offsetContext, () => {
-    const first = reader.peek();
-    if (isLiteral(first)) return literal(reader, reader.take());
-    if (isCallName(first)) return parseCall(reader);
-    if (first.type === "(") return parseDurationExpr(reader);
-    if (first.type !== "+" && first.type !== "-") throw reader.unexpected();
-    const sign = reader.take();
-    const second = reader.peek();
-    if (isLiteral(second)) return signed(reader, sign, literal(reader, reader.take(), sign));
-    if (isCallName(second)) return signedCall(reader, sign);
-    if (second.type === "(") {
-      reader.take();
-      const inner = parseDurationExpr(reader);
-      reader.expect(")");
-      return signed(reader, sign, wrapped(reader, inner));
-    }
-    return continueBinary(reader, signed(reader, sign, parseBinary(reader, powerPrecedence)), 1);
-  });
+  const duration = reader.within(offsetContext, () => parseOffset(reader));
+  // In an expression, NaN is refused when that is evaluated.
+  if (duration.kind === "duration" && Number.isNaN(duration.seconds)) {
+    throw reader.error(duration.position, "duration out of range");
+  }
+  return duration;
+}
+
+function parseOffset(reader: TokenReader): DurationExpr {
+  const first = reader.peek();
+  if (isLiteral(first)) return literal(reader, reader.take());
+  if (isCallName(first)) return parseCall(reader);
+  if (first.type === "(") return parseDurationExpr(reader);
+  if (first.type !== "+" && first.type !== "-") throw reader.unexpected();
+  const sign = reader.take();
+  const second = reader.peek();
+  if (isLiteral(second)) return signed(reader, sign, literal(reader, reader.take(), sign));
+  if (isCallName(second)) return signedCall(reader, sign);
+  if (second.type === "(") {
+    reader.take();
+    const inner = parseDurationExpr(reader);
+    reader.expect(")");
+    return signed(reader, sign, wrapped(reader, inner));
+  }
+  return continueBinary(reader, signed(reader, sign, parseBinary(reader, powerPrecedence)), 1);
 }
 
 function parseDurationExpr(reader: TokenReader): DurationExpr {
@@ -137,17 +144,19 @@ function parseCall(reader: TokenReader): DurationExpr & { readonly kind: "durati
     args.push(parseDurationExpr(reader));
   }
   const { end } = reader.expect(")");
-  const position = { start: token.start, end };
+  // To Prometheus, the place of a call with arguments is that of its arguments.
+  const position = {
+    start: args.at(0)?.position.start ?? token.start,
+    end: args.at(-1)?.position.end ?? end,
+  };
   return reader.made({ kind: "durationCall", name, args, wrapped: false, position }, args);
 }
 
 /** Behind `offset` a sign before a call is kept even where it changes nothing. */
 function signedCall(reader: TokenReader, sign: Token): DurationExpr {
   const operand = parseCall(reader);
-  // Prometheus lets a call with arguments end before its parenthesis here.
-  const end = operand.args.at(-1)?.position.end ?? operand.position.end;
   const op = sign.type as "+" | "-";
-  const position = { start: sign.start, end };
+  const position = { start: sign.start, end: operand.position.end };
   return reader.made({ kind: "durationUnary", op, operand, wrapped: false, position }, [operand]);
 }
 
@@ -183,7 +192,7 @@ function checkedLiteral(
   unchecked: DurationLiteral,
   blamed: Position,
 ): DurationLiteral {
-  if (!(Math.abs(unchecked.seconds) <= durationSecondsMax)) {
+  if (Math.abs(unchecked.seconds) > durationSecondsMax) {
     throw reader.error(blamed, "duration out of range");
   }
   return { ...unchecked, ms: secondsToMs(unchecked.seconds) };

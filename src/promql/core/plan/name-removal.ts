@@ -4,7 +4,9 @@
  * know the first. Only `or` brings such samples together.
  */
 import type { Aggregate, Binary, Call, Expr } from "../ast.ts";
+import { absentLabels } from "../eval/absent-node.ts";
 import { isArithmetic, isComparison, isSetOperator } from "../eval/float-operators.ts";
+import { metadataLabels, withoutMetadata } from "../eval/result-labels.ts";
 import { kernelKeepsName } from "../kernels/range-kernels.ts";
 import { metricNameLabel } from "../labels.ts";
 import { typeOf } from "../parse/type-of.ts";
@@ -48,8 +50,8 @@ const selecting: ReadonlySet<string> = new Set(["topk", "bottomk", "limitk", "li
 
 function fateOfAggregate({ op, expr, grouping, without }: Aggregate): NameFate {
   const fate = fateOf(expr);
-  if (selecting.has(op) || (!without && grouping.includes(metricNameLabel))) return fate;
-  return "none";
+  if (selecting.has(op)) return fate;
+  return !without && grouping.some((name) => metadataLabels.has(name)) ? fate : "none";
 }
 
 const passing: ReadonlySet<string> = new Set([
@@ -61,10 +63,11 @@ const passing: ReadonlySet<string> = new Set([
   "sort_by_label",
   "sort_by_label_desc",
 ]);
-const nameless: ReadonlySet<string> = new Set(["absent", "absent_over_time", "vector", "scalar"]);
+const nameless: ReadonlySet<string> = new Set(["absent", "vector", "scalar"]);
 
 function fateOfCall({ name, args }: Call): NameFate {
   if (nameless.has(name)) return "none";
+  if (name === "absent_over_time") return fateOfAbsentLabels(args);
   const vector = args.map(withoutParens).find((arg) => ["vector", "matrix"].includes(typeOf(arg)));
   if (vector === undefined) return "none";
   const fate = fateOf(vector);
@@ -74,6 +77,12 @@ function fateOfCall({ name, args }: Call): NameFate {
   const target = args[1] && withoutParens(args[1]);
   const renames = name.startsWith("label_") && target?.kind === "string";
   return renames && target.value === metricNameLabel && fate === "goes" ? "mixed" : fate;
+}
+
+/** They are without a name, but may have a type and a unit, which go like one. */
+function fateOfAbsentLabels([arg]: Call["args"]): NameFate {
+  const labels = arg && absentLabels(withoutParens(arg));
+  return labels !== undefined && withoutMetadata(labels).key !== labels.key ? "goes" : "none";
 }
 
 function fateOfBinary({ op, left, right, returnBool }: Binary): NameFate {

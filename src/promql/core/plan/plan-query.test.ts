@@ -132,6 +132,9 @@ const divisions: readonly [query: string, divisible: boolean][] = [
   ["abs(a or -a)", false],
   ["sum by (x) (a or -a)", true],
   ["sum by (__name__) (a or -a)", false],
+  ["sum by (__unit__) (a or -a)", false],
+  ['absent_over_time(a{x="1"}[5m]) or a', true],
+  ['absent_over_time(a{__type__="x"}[5m]) or a', false],
   ['label_replace(-a, "__name__", "b", "x", "1")', false],
   ["last_over_time((a or a > bool 1)[5m:1m])", false],
 ];

@@ -1,7 +1,7 @@
 /** Builds the tree that evaluates an expression, with leaves for what is computed next to the data. */
 import { AssertionError, assert } from "../../../kernel/errors.ts";
 import type { Aggregate, Binary, Call, Expr, MatrixSelector, Subquery } from "../ast.ts";
-import type { EngineOptions, QueryParams } from "../engine-types.ts";
+import { type EngineOptions, PromqlError, type QueryParams } from "../engine-types.ts";
 import { AbsentNode, absentLabels } from "../eval/absent-node.ts";
 import { AggregateNode, CountValuesNode, SelectNode } from "../eval/aggregate-nodes.ts";
 import type { ElementOp } from "../eval/combine-samples.ts";
@@ -116,7 +116,11 @@ export class Planner {
       }
       case "binary": {
         const { op } = expr;
-        assert(!isSetOperator(op) && op !== "</" && op !== ">/", `${op} is not for scalars`);
+        assert(!isSetOperator(op), `${op} is not for scalars`);
+        if (op === "</" || op === ">/") {
+          const message = `operator "${op}" not allowed for Scalar operations`;
+          throw new PromqlError("execution", message);
+        }
         return new ScalarBinaryNode(
           op,
           this.scalar(expr.left, scope),
