@@ -5,8 +5,8 @@ import {
   type FloatHistogram,
   Labels,
   type RawSeries,
+  withStoredHint,
 } from "../../src/promql/core/index.ts";
-import { storedHint } from "../../src/promql/testing/stored-hints.ts";
 
 const intervalsMs = [15_000, 30_000, 60_000];
 
@@ -55,7 +55,7 @@ function samplesOf(prng: Prng, kind: Kind, baseMs: number, lengthMs: number): Ra
     values.push(isStale || isHistogram ? 0 : value);
     if (isHistogram && !isStale) {
       histogram = nextHistogram(prng, histogram);
-      const kept = { ...histogram, counterResetHint: storedHint(histogram, previous) };
+      const kept = withStoredHint(histogram, previous);
       histograms.push(kept);
       previous = kept;
     } else {

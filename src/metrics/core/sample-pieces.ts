@@ -1,5 +1,12 @@
-/** Cutting, joining and merging of `SampleColumns`. Columns are never written to: a result has views or new ones. */
-import type { FloatHistogram, SampleColumns } from "../../promql/core/index.ts";
+/**
+ * Cutting, joining and merging of `SampleColumns`. Columns are never written to: a result has views or new ones. Where
+ * pieces meet, a histogram gets the hint that fits the sample before it there.
+ */
+import {
+  type FloatHistogram,
+  type SampleColumns,
+  withStoredHint,
+} from "../../promql/core/index.ts";
 
 /** Samples after `minMs`, up to and including `maxMs`: views. */
 export function cutSamples(samples: SampleColumns, minMs: number, maxMs: number): SampleColumns {
@@ -151,6 +158,10 @@ class Columns {
     if (piece.histograms !== undefined && this.#histograms !== undefined) {
       for (let index = from; index < to; index += 1) {
         this.#histograms[at + index - from] = piece.histograms[index];
+      }
+      const first = this.#histograms[at];
+      if (first !== undefined && at > 0) {
+        this.#histograms[at] = withStoredHint(first, this.#histograms[at - 1]);
       }
     }
     this.#count = at + to - from;

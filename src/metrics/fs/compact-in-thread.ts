@@ -1,6 +1,6 @@
 /** Runs a compaction in a thread made for it. */
 import { Worker } from "node:worker_threads";
-import { type ErrorCode, OperatingError, type Retry } from "../../kernel/errors.ts";
+import { type ErrorCode, messageOf, OperatingError, type Retry } from "../../kernel/errors.ts";
 import { siblingModule } from "../../kernel/node/sibling-module.ts";
 import type { SegmentInfo } from "../core/model.ts";
 import type { CompactionRequest } from "./compact-block.ts";
@@ -41,7 +41,10 @@ function answerOf(thread: Worker, signal: AbortSignal): Promise<readonly Segment
       if (answer.kind === "done") resolve(answer.segments);
       else reject(new OperatingError(answer.code, answer.retry, answer.message));
     });
-    thread.once("error", reject);
+    thread.once("error", (thrown) => {
+      const message = `the compaction broke: ${messageOf(thrown)}`;
+      reject(new OperatingError("store_unavailable", "backoff", message, { cause: thrown }));
+    });
     thread.once("exit", () => {
       const code = signal.aborted ? "cancelled" : "store_unavailable";
       reject(new OperatingError(code, "backoff", "the compaction ended without a result"));

@@ -4,13 +4,20 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
-import { compareLabels, Labels, type RawSeries } from "../../promql/core/index.ts";
+import {
+  type CounterResetHint,
+  compareLabels,
+  Labels,
+  type RawSeries,
+  withStoredHint,
+} from "../../promql/core/index.ts";
 import type { SampleBatch } from "../core/model.ts";
 import { decodeRawSeries } from "../segments/raw-series-codec.ts";
 import {
   batchOf,
   columnsOf,
   everySeries,
+  meaningButHints,
   meaningOf,
   type TestSample,
   testHistogram,
@@ -54,7 +61,7 @@ class Model {
 }
 
 function assertSees(fixture: DbFixture, db: MetricsDb, model: Model): void {
-  assert.deepEqual(fixture.readAll(db).map(meaningOf), model.all().map(meaningOf));
+  assert.deepEqual(fixture.readAll(db).map(meaningButHints), model.all().map(meaningButHints));
 }
 
 const randomRow = fc
@@ -118,6 +125,12 @@ describe("the head", () => {
       name: "[MH2] beyond it is too old",
       sample: { ts: 2999, value: 9 },
       want: { appended: 0, tooOld: 1, firstProblem: "too old sample" },
+    },
+    {
+      name: "[MH2] a time that no segment could hold is out of bounds",
+      sample: { ts: -(2 ** 60), value: 9 },
+      outOfOrderMs: Infinity,
+      want: { appended: 0, tooOld: 1, firstProblem: "out of bounds" },
     },
     {
       name: "[MH2] without a window it is out of order",
@@ -248,6 +261,88 @@ describe("the head", () => {
   });
 });
 
+test("[MH19] with as many series as there may be new ones are refused, and known ones go on", async (t) => {
+  const fixture = new DbFixture(t);
+  const db = await fixture.open({ seriesMax: 2 });
+  t.after(() => db.close());
+  const write = async (ts: number, names: readonly string[]) =>
+    await db.append(batchOf(names.map((name) => [up(name), { ts, value: 1 }])));
+  await assert.rejects(write(1, ["a", "b", "c"]), { code: "overloaded", retry: "backoff" });
+  await write(1, ["a", "b"]);
+  assert.equal((await write(2, ["a", "b"])).appended, 2);
+  await assert.rejects(write(3, ["b", "c"]), { code: "overloaded" });
+  assert.equal((await write(3, ["a", "b"])).appended, 2);
+});
+
+describe("hints about resets", () => {
+  const counts = [4, 6, 2, 8, 8];
+  const want = ["unknown", "not_reset", "unknown", "not_reset", "not_reset"];
+  const rows = counts.map((count, index): [Labels, TestSample] => [
+    up("x"),
+    { ts: index * 100, histogram: testHistogram(count) },
+  ]);
+  const hintsOf = (series: readonly RawSeries[]): unknown =>
+    series[0]?.samples.histograms?.map((histogram) => histogram?.counterResetHint);
+
+  for (const hint of ["unknown", "not_reset"] as const) {
+    test(`[MH18] histograms that came as ${hint} are compared with the one before, wherever that is`, async (t) => {
+      const fixture = new DbFixture(t);
+      let db = await fixture.open();
+      for (const [labels, sample] of rows) {
+        const histogram = { ...(sample.histogram ?? testHistogram(0)), counterResetHint: hint };
+        await db.append(batchOf([[labels, { ...sample, histogram }]]));
+        assert.equal((await db.append(batchOf([[labels, sample]]))).duplicates, 1);
+        if (sample.ts === 100) await db.seal();
+        if (sample.ts !== 300) continue;
+        await db.close();
+        db = await fixture.open();
+      }
+      assert.deepEqual(hintsOf(fixture.readAll(db)), want);
+      await db.seal();
+      assert.deepEqual(hintsOf(fixture.readAll(db)), want);
+      await db.close();
+    });
+  }
+
+  test("[MH18] whatever comes in whatever order, nothing is said not to be reset that was", async (t) => {
+    const row = fc
+      .record({
+        ts: fc.integer({ min: 0, max: 12 }),
+        count: fc.integer({ min: 0, max: 3 }),
+        hint: fc.constantFrom<CounterResetHint>("unknown", "reset", "not_reset", "gauge"),
+      })
+      .map(({ ts, count, hint }): [Labels, TestSample] => [
+        up("x"),
+        { ts, histogram: { ...testHistogram(count), counterResetHint: hint } },
+      ]);
+    const op = fc.oneof(fc.array(row, { maxLength: 4 }), fc.constant("seal"), fc.constant("crash"));
+    await fc.assert(
+      fc.asyncProperty(fc.array(op, { maxLength: 8 }), async (ops) => {
+        let fixture = new DbFixture(t);
+        let db = await fixture.open();
+        for (const step of ops) {
+          if (Array.isArray(step)) await db.append(batchOf(step));
+          else if (step === "seal") await db.seal();
+          else {
+            const next: DbFixture = fixture.crashCopy(t);
+            await db.close();
+            fixture = next;
+            db = await fixture.open();
+          }
+        }
+        const read = fixture.readAll(db)[0]?.samples.histograms ?? [];
+        read.forEach((histogram, index) => {
+          assert.notEqual(histogram?.counterResetHint, "reset");
+          if (histogram?.counterResetHint !== "not_reset" || index === 0) return;
+          assert.deepEqual(withStoredHint(histogram, read[index - 1]), histogram);
+        });
+        await db.close();
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
 describe("sealing", () => {
   test("[MH3, MH6] any appends, seals and restarts: every sample once, the first write counting", async (t) => {
     const op = fc.oneof(
@@ -293,18 +388,22 @@ describe("sealing", () => {
               db = await fixture.open(options);
               views = [];
             }
-            views.push({ view: fixture.takeView(db), sees: model.all().map(meaningOf) });
+            views.push({ view: fixture.takeView(db), sees: model.all().map(meaningButHints) });
             assertSees(fixture, db, model);
           }
           assert.deepEqual(
             fixture
               .readAll(db, 2)
               .sort((a, b) => compareLabels(a.labels, b.labels))
-              .map(meaningOf),
-            model.all().map(meaningOf),
+              .map(meaningButHints),
+            model.all().map(meaningButHints),
           );
           for (const { view, sees } of views) {
-            assert.deepEqual(fixture.readAll(db, 1, view).map(meaningOf), sees, "as it was then");
+            assert.deepEqual(
+              fixture.readAll(db, 1, view).map(meaningButHints),
+              sees,
+              "as it was then",
+            );
           }
           await db.close();
           rmSync(fixture.root, { recursive: true, force: true });
@@ -399,12 +498,12 @@ describe("sealing", () => {
       if (fault.isFile) writeFileSync(broken, "in the way");
       await assert.rejects(db.seal());
       await write(1);
-      assert.deepEqual(fixture.readAll(db).map(meaningOf), model.all().map(meaningOf));
+      assert.deepEqual(fixture.readAll(db).map(meaningButHints), model.all().map(meaningButHints));
       rmSync(broken, { recursive: true, force: true });
       await prepareLake(fixture.lakeDir);
       await db.seal();
       assert.equal(db.snapshot().sampleCount, 0);
-      assert.deepEqual(fixture.readAll(db).map(meaningOf), model.all().map(meaningOf));
+      assert.deepEqual(fixture.readAll(db).map(meaningButHints), model.all().map(meaningButHints));
       assert.deepEqual(readdirSync(join(fixture.lakeDir, "tmp")), []);
       const files = new Set(readdirSync(join(fixture.lakeDir, "segments")));
       assert.deepEqual(files, new Set(fixture.published.keys()));

@@ -15,6 +15,7 @@
  */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { getHeapStatistics } from "node:v8";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -62,6 +63,7 @@ export interface MetricsDbOptions {
   readonly headSamplesMax?: number;
   /** or when its first ones came so long ago. */
   readonly headAgeMsMax?: number;
+  /** Otherwise as many as this thread's heap can hold. */
   readonly seriesMax?: number;
   readonly blockMs?: number;
   /** Of every seal. `undefined`: by size. */
@@ -78,13 +80,14 @@ const defaults = {
   walFileBytesMax: 64 * 1024 * 1024,
   headSamplesMax: 2_000_000,
   headAgeMsMax: 10 * 60_000,
-  seriesMax: 4_000_000,
   blockMs: 2 * 60 * 60_000,
   samplesPerShard: 250_000,
   shardCountMax: 16,
   retainMs: 2 * 60_000,
   tickMs: 1_000,
 };
+/** A series of seven labels takes 2.7 KB of the heap, half a KB more while it is sealed; slices need room, too. */
+const heapBytesPerSeries = 6_144;
 /** Where sealing does not keep up, appends are refused at so many times `headSamplesMax`. */
 const overloadFactor = 4;
 const sealRetryMsMin = 1_000;
@@ -95,7 +98,8 @@ export interface DbSliceRequest extends SliceRequest {
 }
 
 export async function openMetricsDb(options: MetricsDbOptions): Promise<MetricsDb> {
-  const whole = { ...defaults, ...withoutUndefined(options) };
+  const seriesMax = Math.floor(getHeapStatistics().heap_size_limit / heapBytesPerSeries);
+  const whole = { ...defaults, seriesMax, ...withoutUndefined(options) };
   if (whole.shardCount !== undefined && !isShardCount(whole.shardCount)) {
     throw new OperatingError("bad_request", "never", "the shard count must be a power of two");
   }
@@ -126,7 +130,7 @@ export async function openMetricsDb(options: MetricsDbOptions): Promise<MetricsD
   return db;
 }
 
-type WholeOptions = MetricsDbOptions & typeof defaults;
+type WholeOptions = MetricsDbOptions & typeof defaults & { readonly seriesMax: number };
 
 async function replay(
   head: Head,
@@ -188,7 +192,7 @@ export class MetricsDb {
 
   /** Resolves when everything that it counts as appended or duplicate is durable and visible. */
   async append(batch: SampleBatch): Promise<AppendOutcome> {
-    this.#refuseOverload();
+    this.#refuseOverload(batch.series);
     const { clock } = this.#options;
     this.#seq += 1;
     const seq = this.#seq;
@@ -279,15 +283,17 @@ export class MetricsDb {
     this.#durableSeq = Math.max(this.#durableSeq, seq);
   }
 
-  #refuseOverload(): void {
+  #refuseOverload(series: readonly Labels[]): void {
     const { headSamplesMax, seriesMax } = this.#options;
     if (this.#isClosed) throw new OperatingError("shutting_down", "never", "the head is closed");
     if (this.#head.current.sampleCount > headSamplesMax * overloadFactor) {
       const message = "the head is full: sealing does not keep up";
       throw new OperatingError("overloaded", "backoff", message);
     }
-    if (this.#head.seriesCount > seriesMax) {
-      throw new OperatingError("overloaded", "backoff", `the head has ${seriesMax} series`);
+    const room = seriesMax - this.#head.seriesCount;
+    if (series.length > room && this.#head.countUnknown(series) > Math.max(room, 0)) {
+      const message = `the head has no room for more than ${seriesMax} series`;
+      throw new OperatingError("overloaded", "backoff", message);
     }
   }
 

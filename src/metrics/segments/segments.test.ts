@@ -19,7 +19,13 @@ import type { SegmentInfo } from "../core/model.ts";
 import { compareSeries } from "../core/segment-encoder.ts";
 import { prepareLake, sweepOrphans } from "../fs/lake.ts";
 import { SegmentWriter } from "../fs/segment-writer.ts";
-import { columnsOf, meaningButHints, meaningOf, type TestSample, testHistogram } from "../testing/sample-batches.ts";
+import {
+  columnsOf,
+  meaningButHints,
+  meaningOf,
+  type TestSample,
+  testHistogram,
+} from "../testing/sample-batches.ts";
 import { collectSeries, countRows } from "./collect-series.ts";
 import { decodeRawSeries, encodeRawSeries } from "./raw-series-codec.ts";
 import { openSegment } from "./segment-reader.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, utimesSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { LeaseEpoch } from "../../kernel/ids.ts";
@@ -130,6 +130,20 @@ describe("upkeep", () => {
     await maintenance.close();
     assert.equal((await round).compactions, 0);
     assert.deepEqual(await catalog.list(), before);
+  });
+
+  test("[MU1] a block that cannot be merged keeps no other from its turn", async (t) => {
+    const { fixture, catalog, db, maintenance } = await setUp(t);
+    for (let seal = 0; seal < 3; seal += 1) {
+      await db.append(batchOf(rowsOf(seal)));
+      await db.seal();
+    }
+    const [first] = (await catalog.list()).toSorted((a, b) => a.minTs - b.minTs);
+    writeFileSync(join(fixture.lakeDir, first?.path ?? "", "samples.parquet"), "no Parquet");
+    const { compactions } = await maintenance.runOnce();
+    assert.equal(compactions, 1);
+    const merged = (await catalog.list()).filter(({ level }) => level === 1);
+    assert.ok(merged.length > 0 && merged.every(({ minTs }) => minTs >= 1000));
   });
 
   test("[MU5] a removed segment's files stay for the grace", async (t) => {

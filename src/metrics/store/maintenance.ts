@@ -12,6 +12,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { LeaseGrant, Store } from "../../store/index.ts";
 import {
   type CompactionLimits,
+  type CompactionPlan,
   compactionLimitsDefault,
   decideCompaction,
   decideRetention,
@@ -141,18 +142,36 @@ export class Maintenance {
 
   async #compactAll(lease: LeaseGrant, claim: MaintenanceClaim): Promise<number> {
     const { catalog, clock } = this.#options;
-    for (let done = 0; done < compactionsPerRound; done += 1) {
+    /** What could not be merged in this round. One damaged file must not keep all other blocks as they are for ever. */
+    const failed = new Set<string>();
+    let done = 0;
+    for (let turn = 0; turn < compactionsPerRound; turn += 1) {
       if (this.#abort.signal.aborted) return done;
-      const plan = decideCompaction(await catalog.list(), clock.wallMs(), this.#compaction);
+      const segments = (await catalog.list()).filter(({ segmentId }) => !failed.has(segmentId));
+      const plan = decideCompaction(segments, clock.wallMs(), this.#compaction);
       if (plan === undefined) return done;
-      const add = await this.#options.compact(
-        { lakeDir: this.#options.lakeDir, plan },
-        this.#abort.signal,
-      );
       const remove = plan.inputs.map(({ segmentId }) => segmentId);
+      const add = await this.#merge(plan);
+      if (add === undefined) {
+        for (const segmentId of remove) failed.add(segmentId);
+        continue;
+      }
       await this.#publishOrRemove(add, remove, lease, claim);
+      done += 1;
     }
-    return compactionsPerRound;
+    return done;
+  }
+
+  /** `undefined`: it failed, and the log says why. */
+  async #merge(plan: CompactionPlan): Promise<readonly SegmentInfo[] | undefined> {
+    const { compact, lakeDir } = this.#options;
+    try {
+      return await compact({ lakeDir, plan }, this.#abort.signal);
+    } catch (thrown) {
+      if (!(thrown instanceof OperatingError) && !isSystemError(thrown)) throw thrown;
+      this.#warn("compaction", thrown);
+      return undefined;
+    }
   }
 
   /** What certainly was not published is deleted. Where that is not known, the orphans' sweep decides later. */

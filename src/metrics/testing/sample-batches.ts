@@ -76,3 +76,11 @@ export function meaningOf({ labels, samples }: RawSeries): unknown {
   });
   return [labels.pairs, rows];
 }
+
+/** The same whatever is known about resets: that depends on how the samples came, which is no part of what they mean. */
+export function meaningButHints({ labels, samples }: RawSeries): unknown {
+  const histograms = samples.histograms?.map(
+    (histogram) => histogram && { ...histogram, counterResetHint: "unknown" as const },
+  );
+  return meaningOf({ labels, samples: { ...samples, histograms } });
+}

@@ -1,4 +1,5 @@
 /** PLAIN of every type, and BYTE_STREAM_SPLIT of doubles. Little-endian, as the machines are. */
+import { assert } from "../../kernel/errors.ts";
 import { ByteSink } from "./byte-sink.ts";
 import { ByteSource } from "./byte-source.ts";
 import { corrupt, unsupported } from "./parquet-error.ts";
@@ -21,6 +22,7 @@ export function encodeIntegers(values: Float64Array): Uint8Array {
   const words = new Uint32Array(values.length * 2);
   for (let index = 0; index < values.length; index += 1) {
     const value = values[index] as number;
+    assert(Number.isSafeInteger(value), "what is written can be read");
     const high = Math.floor(value / 2 ** 32);
     words[index * 2] = value - high * 2 ** 32;
     words[index * 2 + 1] = high;

@@ -31,6 +31,7 @@ export {
   type Span,
 } from "./histogram/float-histogram.ts";
 export { reduceResolution } from "./histogram/scale.ts";
+export { withStoredHint } from "./histogram/stored-hint.ts";
 export { histogramFault } from "./histogram/validate.ts";
 export { compareLabels, compareText, Labels, metricNameLabel } from "./labels.ts";
 export { executeLeaf, type LeafLimits } from "./leaf/execute-leaf.ts";

@@ -6,6 +6,7 @@ import {
   PromqlError,
   type QueryParams,
   type RawSeries,
+  withStoredHint,
 } from "../core/index.ts";
 import { evaluateInMemory } from "../core/testing/evaluate-in-memory.ts";
 import { appendSeries } from "./append-series.ts";
@@ -19,17 +20,30 @@ export function createDirectEngine(
   options: EngineOptions = scriptEngineOptions,
 ): ScriptEngine {
   const byKey = new Map<string, RawSeries>();
+  let stored: RawSeries[] = [];
   return {
     concurrency: 1,
-    clear: async () => byKey.clear(),
+    clear: async () => {
+      byKey.clear();
+      stored = [];
+    },
     load: async (series) => {
       for (const each of series) {
         const known = byKey.get(each.labels.key);
         byKey.set(each.labels.key, known === undefined ? each : appendSeries(known, each));
       }
+      stored = [...byKey.values()].map(withStoredHints);
     },
-    query: async (text, params) => answer(text, params, options, [...byKey.values()], shardCount),
+    query: async (text, params) => answer(text, params, options, stored, shardCount),
   };
+}
+
+/** Scripts count on the hints that histograms have when they come from a store. */
+function withStoredHints({ labels, samples }: RawSeries): RawSeries {
+  const { histograms } = samples;
+  if (histograms === undefined) return { labels, samples };
+  const hinted = histograms.map((each, at) => each && withStoredHint(each, histograms[at - 1]));
+  return { labels, samples: { ...samples, histograms: hinted } };
 }
 
 function answer(

@@ -1,14 +1,11 @@
 /**
  * Loads of a script as columns, each as what it adds to those since the last `clear`.
- *
- *   1  A series' samples are in the order of time. A second load adds to the first; of two samples for one time the
- *      first counts.
- *   2  Histograms have the hints that they would have in a TSDB (`stored-hints.ts`).
+ * A series' samples are in the order of time. A second load adds to the first; of two samples for one time the first
+ * counts.
  */
 import type { FloatHistogram, RawSeries, SampleColumns } from "../core/index.ts";
 import { customBucketSeries } from "./classic-histograms.ts";
 import type { LoadCommand, ScriptSeries } from "./script.ts";
-import { storedHint } from "./stored-hints.ts";
 
 interface Sample {
   readonly ts: number;
@@ -41,15 +38,11 @@ export class ScriptData {
       const ts = index * stepMs;
       if (value.kind === "absent" || (last !== undefined && last.ts >= ts)) continue;
       const startOffsetMs = startOffsetsMs?.[index];
-      const histogram = value.kind === "histogram" ? value.histogram : undefined;
       last = {
         ts,
         value: value.kind === "float" ? value.value : 0,
         stale: value.kind === "stale",
-        histogram: histogram && {
-          ...histogram,
-          counterResetHint: storedHint(histogram, last?.histogram),
-        },
+        histogram: value.kind === "histogram" ? value.histogram : undefined,
         startTs: startOffsetMs === undefined ? 0 : ts + startOffsetMs,
       };
       added.push(last);

@@ -106,18 +106,6 @@ test("almost equal: relative to a millionth, and NaN is NaN", () => {
   for (const [a, b, equal] of cases) assert.equal(almostEqual(a, b), equal, `${a} and ${b}`);
 });
 
-test("loaded histograms get the hints of a time series database", () => {
-  const data = new ScriptData();
-  const [load] = parseScript(`load 1m
-  h {{count:1 buckets:[1]}} {{count:2 buckets:[2]}} {{count:1 buckets:[1]}} stale {{count:5 buckets:[5]}} {{count:6 buckets:[5 1] counter_reset_hint:reset}} {{count:7 buckets:[5 2] counter_reset_hint:gauge}} 1 {{count:8 buckets:[8]}} {{schema:1 count:9 buckets:[8]}}
-`) as [LoadCommand];
-  const [series] = data.load(load);
-  const hints = series?.samples.histograms?.map((histogram) => histogram?.counterResetHint);
-  const none = undefined;
-  const want = ["unknown", "not_reset", "unknown", none, "unknown", "unknown", "gauge", none];
-  assert.deepEqual(hints, [...want, "unknown", "unknown"]);
-});
-
 test("load_with_nhcb adds histograms with custom buckets", () => {
   const data = new ScriptData();
   const [load] = parseScript(`load_with_nhcb 1m

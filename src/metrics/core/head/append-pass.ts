@@ -1,5 +1,5 @@
 /** One batch on its way into the head. */
-import type { FloatHistogram } from "../../../promql/core/index.ts";
+import { type FloatHistogram, withStoredHint } from "../../../promql/core/index.ts";
 import { encodeHistogram } from "../histogram-bytes.ts";
 import { labelsJson } from "../labels-json.ts";
 import type { AppendOutcome, Exemplar, MetricMetadata, SampleBatch } from "../model.ts";
@@ -19,6 +19,9 @@ export interface HeadAppend {
   readonly record: WalRecord | undefined;
 }
 
+/** Milliseconds are exact from here on, and segments can hold them. */
+const tsMin = Number.MIN_SAFE_INTEGER;
+
 /** Decides for each sample, and collects what the log needs. */
 export class AppendPass {
   readonly #batch: SampleBatch;
@@ -29,6 +32,8 @@ export class AppendPass {
   readonly #accepted: Uint32Array;
   readonly #refs: Uint32Array;
   readonly #definitions: [number, string][] = [];
+  /** Accepted, by the index among the accepted samples. */
+  readonly #histograms: [number, FloatHistogram][] = [];
   /** Floats only, nothing known about their start. */
   readonly #isPlain: boolean;
   acceptedCount = 0;
@@ -63,6 +68,11 @@ export class AppendPass {
       this.#problem("out of bounds: timestamp is too far in the future");
       return maxTs;
     }
+    if (ts < tsMin) {
+      this.#tooOld += 1;
+      this.#problem("out of bounds");
+      return maxTs;
+    }
     const isNext = ts > entry.lastTs;
     if (!isNext) {
       const existing = findSample(entry, ts);
@@ -78,7 +88,7 @@ export class AppendPass {
       return maxTs;
     }
     if (isNext && this.#isPlain) this.#addNextFloat(entry, ts, this.#batch.values[index] as number);
-    else addSample(entry, this.#generation, this.#sampleAt(index), this.#seq);
+    else addSample(entry, this.#generation, this.#stored(index, entry, isNext), this.#seq);
     this.#accept(index, entry);
     return Math.max(ts, maxTs);
   }
@@ -107,7 +117,7 @@ export class AppendPass {
   }
 
   finish(metadata: readonly MetricMetadata[], exemplars: readonly Exemplar[]): HeadAppend {
-    const histograms = this.#histograms();
+    const histograms = this.#histograms;
     const outcome: AppendOutcome = {
       appended: this.acceptedCount - histograms.length,
       histogramsAppended: histograms.length,
@@ -146,15 +156,14 @@ export class AppendPass {
     return { outcome, record };
   }
 
-  #histograms(): [number, FloatHistogram][] {
-    const { histograms } = this.#batch;
-    if (histograms === undefined) return [];
-    const found: [number, FloatHistogram][] = [];
-    for (let at = 0; at < this.acceptedCount; at += 1) {
-      const histogram = histograms[this.#accepted[at] as number];
-      if (histogram !== undefined) found.push([at, histogram]);
-    }
-    return found;
+  /** Histograms with the hint that they have here. A late one may get other neighbours yet: nothing is claimed of it. */
+  #stored(index: number, entry: SeriesEntry, isNext: boolean): HeadSample {
+    const sample = this.#sampleAt(index);
+    if (sample.histogram === undefined) return sample;
+    const before = isNext ? entry.lastHistogram : undefined;
+    const histogram = withStoredHint(sample.histogram, before);
+    this.#histograms.push([this.acceptedCount, histogram]);
+    return { ...sample, histogram };
   }
 
   #sampleAt(index: number): HeadSample {
@@ -188,7 +197,10 @@ function isSame(a: HeadSample, b: HeadSample): boolean {
   if (a.histogram === undefined || b.histogram === undefined) {
     return a.histogram === b.histogram && Object.is(a.value, b.value);
   }
-  const [left, right] = [encodeHistogram(a.histogram), encodeHistogram(b.histogram)];
+  // As in Prometheus, whatever is said about resets.
+  const counterResetHint = "unknown";
+  const left = encodeHistogram({ ...a.histogram, counterResetHint });
+  const right = encodeHistogram({ ...b.histogram, counterResetHint });
   return left.length === right.length && left.every((byte, index) => byte === right[index]);
 }
 

@@ -36,6 +36,8 @@ export interface HeadLimits {
   readonly exemplarsPerSeriesMax: number;
   readonly exemplarsMax: number;
   readonly metadataMax: number;
+  /** Characters of one metric's; longer ones are not kept. */
+  readonly metadataLengthMax: number;
 }
 
 export const headLimitsDefault: HeadLimits = {
@@ -44,6 +46,7 @@ export const headLimitsDefault: HeadLimits = {
   exemplarsPerSeriesMax: 10,
   exemplarsMax: 20_000,
   metadataMax: 20_000,
+  metadataLengthMax: 4_096,
 };
 
 export interface SliceRequest {
@@ -83,6 +86,11 @@ export class Head {
     return this.#byKey.size;
   }
 
+  /** How many of them it does not know. */
+  countUnknown(series: readonly Labels[]): number {
+    return series.reduce((count, { key }) => count + (this.#byKey.has(key) ? 0 : 1), 0);
+  }
+
   /** The generations that a view at `seq` reads. */
   visible(seq: number): readonly Generation[] {
     return this.#generations.filter(({ publishedAtSeq }) => seq <= publishedAtSeq);
@@ -102,6 +110,10 @@ export class Head {
         entries[series] = entry;
       }
       this.#maxTs = pass.take(index, entry, this.#maxTs);
+    }
+    // Of these everything was refused: whoever sends nothing else must not fill memory with names.
+    for (const entry of entries) {
+      if (entry !== undefined && entry.lastTs === -Infinity) this.#forget(entry);
     }
     if (pass.acceptedCount > 0) this.current.firstAppendMs ??= nowMs;
     const metadata = batch.metadata.filter((one) => this.#noteMetadata(one));
@@ -157,10 +169,13 @@ export class Head {
     const at = this.#generations.indexOf(generation);
     if (at < 0 || generation === this.current) return;
     this.#generations.splice(at, 1);
-    const silentBefore = this.#maxTs - Math.max(this.#limits.outOfOrderMs, forgetSeriesMs);
     for (const chunk of generation.chunks) {
       const { entry } = chunk;
       entry.chunks = entry.chunks.filter((one) => one !== chunk);
+    }
+    const silentBefore = this.#maxTs - Math.max(this.#limits.outOfOrderMs, forgetSeriesMs);
+    // All of them: one that was heard of a moment before its last chunk went is in no generation by now.
+    for (const entry of this.#byKey.values()) {
       if (entry.chunks.length === 0 && entry.lastTs < silentBefore) this.#forget(entry);
     }
   }
@@ -232,6 +247,7 @@ export class Head {
 
   #noteMetadata(metadata: MetricMetadata): boolean {
     const { metric, type, help, unit } = metadata;
+    if (metric.length + help.length + unit.length > this.#limits.metadataLengthMax) return false;
     const known = this.#metadata.get(metric);
     if (known !== undefined && known.type === type && known.help === help && known.unit === unit) {
       return false;

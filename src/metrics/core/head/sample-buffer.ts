@@ -1,5 +1,6 @@
-/** Growing columns of one series' samples, in the order of time, each with the number of the append that brought it. */
+/** Growing columns of one series' samples, as they came, each with the number of the append that brought it. */
 import type { FloatHistogram, SampleColumns } from "../../../promql/core/index.ts";
+import { firstAfter } from "../sample-pieces.ts";
 
 export interface HeadSample {
   readonly ts: number;
@@ -38,40 +39,10 @@ export class SampleBuffer {
     this.#setRest(this.count - 1, sample);
   }
 
-  /** Keeps the order of time. Only for buffers that nobody has views of. */
-  insert(sample: HeadSample, seq: number): void {
-    const at = this.indexAfter(sample.ts);
-    this.pushFloat(sample.ts, sample.value, seq);
-    const last = this.count - 1;
-    if (at < last) {
-      for (const column of [this.#ts, this.#values, this.#seqs, this.#stale, this.#startTs]) {
-        column?.copyWithin(at + 1, at, last);
-      }
-      this.#ts[at] = sample.ts;
-      this.#values[at] = sample.value;
-      this.#seqs[at] = seq;
-      if (this.#stale !== undefined) this.#stale[at] = 0;
-      if (this.#startTs !== undefined) this.#startTs[at] = 0;
-      this.#histograms?.splice(at, 0, undefined);
-    }
-    this.#setRest(at, sample);
-  }
-
-  /** The index of the sample at that time, or -1. */
+  /** Of samples that came in the order of time: the index of the one at that time, or -1. */
   find(ts: number): number {
-    const at = this.indexAfter(ts) - 1;
+    const at = firstAfter(this.#ts, this.count, ts) - 1;
     return at >= 0 && this.#ts[at] === ts ? at : -1;
-  }
-
-  /** The index of the first sample after that time, or `count`. */
-  indexAfter(ts: number): number {
-    let [low, high] = [0, this.count];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#ts[middle] as number) <= ts) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 
   sampleAt(index: number): HeadSample {
@@ -84,7 +55,7 @@ export class SampleBuffer {
     };
   }
 
-  /** Samples of appends up to `seqMax`, where appends are in the order of time: views that later pushes leave alone. */
+  /** Samples of appends up to `seqMax`: views that later pushes leave alone. */
   prefix(seqMax: number): SampleColumns {
     let [low, high] = [0, this.count];
     while (low < high) {
@@ -100,15 +71,6 @@ export class SampleBuffer {
       startTs: this.#startTs?.subarray(0, low),
       histograms: this.#histograms === undefined ? undefined : this.#histogramsTo(low),
     };
-  }
-
-  /** The same where appends are in any order: a copy. */
-  filtered(seqMax: number): SampleColumns {
-    const copy = new SampleBuffer();
-    for (let index = 0; index < this.count; index += 1) {
-      if ((this.#seqs[index] as number) <= seqMax) copy.push(this.sampleAt(index), 0);
-    }
-    return copy.prefix(0);
   }
 
   #histogramsTo(count: number): (FloatHistogram | undefined)[] {

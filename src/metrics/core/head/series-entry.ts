@@ -7,6 +7,7 @@ import type {
 } from "../../../promql/core/index.ts";
 import { type Fingerprint, fingerprint } from "../fingerprint.ts";
 import { joinPieces } from "../sample-pieces.ts";
+import { LateSamples } from "./late-samples.ts";
 import { type HeadSample, SampleBuffer } from "./sample-buffer.ts";
 
 /** One series as the head knows it, for as long as it does. */
@@ -36,7 +37,7 @@ export class SeriesChunk {
   readonly entry: SeriesEntry;
   readonly generation: Generation;
   readonly inOrder: SampleBuffer = new SampleBuffer();
-  late: SampleBuffer | undefined;
+  late: LateSamples | undefined;
 
   constructor(entry: SeriesEntry, generation: Generation) {
     this.entry = entry;
@@ -46,15 +47,14 @@ export class SeriesChunk {
   /** H3. `seqMax` is relative to the generation. */
   view(seqMax: number): SampleColumns | undefined {
     const pieces = [this.inOrder.prefix(seqMax)];
-    if (this.late !== undefined) pieces.push(this.late.filtered(seqMax));
+    if (this.late !== undefined) pieces.push(this.late.view(seqMax));
     return joinPieces(pieces.filter(({ count }) => count > 0));
   }
 
   find(ts: number): HeadSample | undefined {
     const at = this.inOrder.find(ts);
     if (at >= 0) return this.inOrder.sampleAt(at);
-    const lateAt = this.late?.find(ts) ?? -1;
-    return lateAt < 0 ? undefined : this.late?.sampleAt(lateAt);
+    return this.late?.find(ts);
   }
 }
 
@@ -124,8 +124,8 @@ export function addSample(
     entry.lastIsStale = sample.isStale;
     entry.lastHistogram = sample.histogram;
   } else {
-    chunk.late ??= new SampleBuffer();
-    chunk.late.insert(sample, seq);
+    chunk.late ??= new LateSamples();
+    chunk.late.add(sample, seq);
   }
   generation.sampleCount += 1;
   generation.minTs = Math.min(generation.minTs, sample.ts);

@@ -60,8 +60,9 @@ export class BatchBuilder {
     this.#histogramCount += 1;
   }
 
-  /** Of the sample that was added last. */
+  /** Of the sample that was added last. A time that is no exact number of milliseconds says nothing. */
   setStartTs(startTs: number): void {
+    if (!Number.isSafeInteger(startTs)) return;
     this.#startTs ??= new Float64Array(this.#capacity);
     this.#startTs[this.#count - 1] = startTs;
   }

@@ -86,6 +86,10 @@ export class Spill {
     this.#fd = openSync(join(options.directory, "samples"), "wx+");
   }
 
+  get roomSampleCount(): number {
+    return this.#room;
+  }
+
   /** Where each block starts, and how many samples it has, in the order of time. */
   blocks(): { readonly startMs: number; readonly sampleCount: number }[] {
     return [...this.#blocks.values()]
@@ -162,19 +166,18 @@ export class Spill {
     }
     const capacity = Math.max(capacityMin, block.capacity * 2);
     if (this.#room + capacity - block.capacity > this.#options.memorySamplesMax) this.#flushAll(); // SP1
-    if (block.count < block.capacity) return; // It was emptied with the others.
     this.#room += capacity - block.capacity;
     block.resize(capacity);
   }
 
-  /** Every block is written and shrinks: a file with many blocks fills memory with their rests. */
+  /** Every block is written and gives its room back: a file with many blocks fills memory with their rests. */
   #flushAll(): void {
     for (const block of this.#blocks.values()) {
+      if (block.capacity === 0) continue;
       this.#flush(block);
-      const capacity = Math.min(block.capacity, capacityMin);
-      this.#room += capacity - block.capacity;
-      block.resize(capacity);
+      block.resize(0);
     }
+    this.#room = 0;
   }
 
   #flush(block: Block): void {

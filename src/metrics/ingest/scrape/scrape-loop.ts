@@ -36,7 +36,8 @@ export class ScrapeLoop {
   readonly target: Target;
   readonly #options: ScrapeLoopOptions;
   readonly #samples: TargetSamples;
-  readonly #aborter = new AbortController();
+  /** Of the scrape that runs. One for each: a signal that outlives them would keep all of their bodies. */
+  #aborter: AbortController | undefined;
   #timer: Timer | undefined;
   #isHalted = false;
   /** Of the next scrape: monotonic, and by the wall. */
@@ -90,7 +91,7 @@ export class ScrapeLoop {
   halt(): void {
     this.#isHalted = true;
     this.#timer?.cancel();
-    this.#aborter.abort();
+    this.#aborter?.abort();
   }
 
   /**
@@ -156,21 +157,26 @@ export class ScrapeLoop {
   async #fetch(): Promise<ScrapedBody | { readonly failure: string }> {
     const { forcedError, clock } = this.#options;
     if (forcedError !== undefined) return { failure: forcedError };
-    const timeout = new AbortController();
-    const signal = AbortSignal.any([timeout.signal, this.#aborter.signal]);
-    const timer = clock.after(this.target.timeoutMs, () => timeout.abort());
-    const tooSlow = new Promise<never>((_, reject) => {
-      signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+    const aborter = new AbortController();
+    this.#aborter = aborter;
+    let isLate: boolean = false;
+    const timer = clock.after(this.target.timeoutMs, () => {
+      isLate = true;
+      aborter.abort();
     });
-    tooSlow.catch(() => undefined);
+    const givenUp = new Promise<never>((_, reject) => {
+      aborter.signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+    });
+    givenUp.catch(() => undefined);
     try {
       // A fetch that does not heed its signal is left behind.
-      return await Promise.race([this.#options.fetch(this.target, signal), tooSlow]);
+      return await Promise.race([this.#options.fetch(this.target, aborter.signal), givenUp]);
     } catch (thrown) {
-      const failure = timeout.signal.aborted ? "context deadline exceeded" : messageOf(thrown);
+      const failure = isLate ? "context deadline exceeded" : messageOf(thrown);
       return { failure: `Get ${JSON.stringify(this.target.url)}: ${failure}` };
     } finally {
       timer.cancel();
+      this.#aborter = undefined;
     }
   }
 

@@ -4,6 +4,8 @@ import { exponentialSchemaMax, exponentialSchemaMin, isExponentialSchema } from 
 import { customBucketsSchema, type FloatHistogram, type Span } from "./float-histogram.ts";
 
 const negativeBucketCount = "histogram has a bucket whose observation count is negative";
+/** Bucket numbers have 32 bits: nobody could write or read one beyond them. */
+const indexMax = 2 ** 31 - 1;
 const bucketMismatch = "histogram spans specify different number of buckets than provided";
 
 /** What is wrong with it, or `undefined`. */
@@ -89,11 +91,17 @@ function spansFault(
   freeCount: number,
 ): string | undefined {
   let total = 0;
+  let end = 0;
   for (const [index, { offset, length }] of spans.entries()) {
+    const span = `${where}: span number ${index + 1} with offset ${offset}`;
     if (index >= freeCount && offset < 0) {
-      return `${where}: span number ${index + 1} with offset ${offset}: histogram has a span whose offset is negative`;
+      return `${span}: histogram has a span whose offset is negative`;
     }
     total += length;
+    end += offset + length;
+    if (Math.abs(offset) > indexMax || Math.abs(end) > indexMax) {
+      return `${span}: histogram has a span out of range`;
+    }
   }
   return total === bucketCount
     ? undefined

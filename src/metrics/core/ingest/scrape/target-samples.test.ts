@@ -129,6 +129,15 @@ test("[IN14] another configuration of the same target goes on with its series", 
   ]);
 });
 
+test("[IN14] a scrape that fails half-way ends every series of the one before", () => {
+  const samples = new TargetSamples(targetOf("    sample_limit: 2\n"));
+  samples.digest(body("a 1\nb 2\n"), 1_000, 0);
+  const failed = samples.digest(body("a 3\nb 4\nc 5\n"), 2_000, 0);
+  assert.equal(failed.error, "sample limit exceeded");
+  assert.deepEqual(own(shown(failed.batch)), ["a stale@2000", "b stale@2000"]);
+  assert.deepEqual(own(shown(samples.digest(body("a 6\n"), 3_000, 0).batch)), ["a 6@3000"]);
+});
+
 const limits = [
   { fields: "    sample_limit: 1\n", text: "a 1\nb 2\n", want: /^sample limit exceeded$/ },
   {
@@ -225,3 +234,20 @@ test("[IN15] series that come and go are forgotten", () => {
     assert.equal(batch.count, 3_000 + (turn > 0 ? 3_000 : 0) + 5);
   }
 });
+
+const fleeting = [
+  { what: "series of scrapes that fail", line: (name: string) => `${name} 1\n`, end: "bad line\n" },
+  { what: "families without samples", line: (name: string) => `# TYPE ${name} gauge\n`, end: "" },
+];
+for (const { what, line, end } of fleeting) {
+  test(`[IN15] ${what} are forgotten, too`, () => {
+    const samples = new TargetSamples(targetOf());
+    let most = 0;
+    for (let scrape = 0; scrape < 40; scrape += 1) {
+      const lines = Array.from({ length: 1_000 }, (_, index) => line(`m_${scrape}_${index}`));
+      samples.digest(body(lines.join("") + end), scrape, 0);
+      most = Math.max(most, samples.rememberedCount);
+    }
+    assert.ok(most > 5_000 && most <= 12_000, String(most));
+  });
+}

@@ -64,6 +64,14 @@ export class TargetSamples {
     this.#target = target;
   }
 
+  get rememberedCount(): number {
+    const parsed = [...this.#parsers.values()].reduce(
+      (sum, { rememberedCount }) => sum + rememberedCount,
+      0,
+    );
+    return Math.max(parsed, this.#trackedByKey.size);
+  }
+
   /** Takes over what another configuration of the same target saw last, so that its series do not end. */
   adopt(previous: TargetSamples): void {
     this.#live = previous.#live.map(({ labels }) => this.#track(labels));
@@ -121,18 +129,20 @@ export class TargetSamples {
       seriesAdded,
       bodyBytes: body.length,
     });
-    this.#forget(parser, block.count);
+    this.#forget(block.count);
     return { batch: builder.build(), error: "", duplicateCount };
   }
 
   #failed(error: string, atMs: number, durationMs: number, bodyBytes: number): ScrapeOutcome {
     const builder = new BatchBuilder();
     for (const tracked of this.#trackedByKey.values()) {
-      // A body that failed half-way has marked series as seen: they were not written.
+      // A body that failed half-way has marked series as seen and written: they are not.
       if (tracked.seenIn === this.#scrape) tracked.seenIn = this.#scrape - 1;
+      if (tracked.writtenIn === this.#scrape) tracked.writtenIn = this.#scrape - 1;
     }
     this.#markStale(builder, atMs);
     this.#report(builder, atMs, { ...emptyReport, up: 0, durationMs, bodyBytes });
+    this.#forget(0);
     return { batch: builder.build(), error, duplicateCount: 0 };
   }
 
@@ -301,9 +311,8 @@ export class TargetSamples {
   }
 
   /** TS3: series come and go; what the last scrape did not have may be learnt again. */
-  #forget(parser: TextParser, sampleCount: number): void {
-    const known = Math.max(parser.seriesCount, this.#trackedByKey.size);
-    if (known <= unusedSeriesMax + 4 * sampleCount) return;
+  #forget(sampleCount: number): void {
+    if (this.rememberedCount <= unusedSeriesMax + 4 * sampleCount) return;
     this.#parsers.clear();
     this.#entries.clear();
     const kept = this.#live;

@@ -50,6 +50,10 @@ export class MetricFamilies {
     this.#format = format;
   }
 
+  get count(): number {
+    return this.#families.size;
+  }
+
   /** Another text begins: what was said of families stays known. */
   reset(): void {
     this.family = "";

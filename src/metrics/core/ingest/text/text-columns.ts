@@ -91,7 +91,7 @@ export class TextColumns {
   /** A `_created` line: of the samples before it that belong to it, and of those to come. */
   setStart({ group }: TextSeries, seconds: number): void {
     const startTs = Math.trunc(seconds * 1_000);
-    if (group === undefined || !Number.isFinite(startTs)) return;
+    if (group === undefined || !Number.isSafeInteger(startTs)) return;
     group.startTs = startTs;
     group.generation = this.#generation;
     if (this.#runGroup !== group) return;

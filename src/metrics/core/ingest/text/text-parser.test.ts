@@ -198,6 +198,7 @@ const badPrometheus = [
   { text: "# TYPE a\n", want: /invalid metric type ""/ },
   { text: "# TYPE 1a gauge\n", want: /expected metric name after TYPE/ },
   { text: "a{}1\n", want: /expected value after metric/ },
+  { text: "a 1 9223372036854775807\n", want: /expected timestamp or new record, got "922/ },
 ];
 for (const { text, want } of badPrometheus) {
   test(`[IN5] Prometheus text refuses ${JSON.stringify(text)}`, () => {
@@ -224,6 +225,8 @@ const badOpenMetrics = [
   { text: "a 1  5\n# EOF\n", want: /expected timestamp/ },
   { text: "a\t1\n# EOF\n", want: /expected value after metric/ },
   { text: "a 1 NaN\n# EOF\n", want: /invalid timestamp/ },
+  { text: "a 1 1e300\n# EOF\n", want: /invalid timestamp 1e\+300/ },
+  { text: "a 1 -9007199254741\n# EOF\n", want: /invalid timestamp -9007199254741/ },
   { text: "a 1 x\n# EOF\n", want: /expected timestamp, got "x"/ },
   { text: 'a{x="1" y="2"} 1\n# EOF\n', want: /expected comma or brace close/ },
   { text: 'a{ x="1"} 1\n# EOF\n', want: /expected label name/ },

@@ -90,6 +90,11 @@ export class TextParser {
     return this.#series.length;
   }
 
+  /** Names of series and families that were ever seen. */
+  get rememberedCount(): number {
+    return this.#series.length + this.#families.count;
+  }
+
   /** Samples that `take` has not returned yet. */
   get pendingCount(): number {
     return this.#columns.count;
@@ -341,8 +346,9 @@ export class TextParser {
     if (this.#isOpenMetrics) {
       this.#at -= 1; // Before the blank again.
       const seconds = this.#readNumber(text, "expected timestamp");
-      if (!Number.isFinite(seconds)) throw this.#error(`invalid timestamp ${seconds}`);
-      return Math.trunc(seconds * 1_000);
+      const ms = Math.trunc(seconds * 1_000);
+      if (!Number.isSafeInteger(ms)) throw this.#error(`invalid timestamp ${seconds}`);
+      return ms;
     }
     let at = this.#at;
     let ts = 0;
@@ -355,7 +361,7 @@ export class TextParser {
     }
     const code = text.charCodeAt(at);
     const isEnd = code === newline || code === space || code === tab;
-    if (at === start || !isEnd || at - start > 19) {
+    if (at === start || !isEnd || !Number.isSafeInteger(ts)) {
       const got = quoted(text.slice(start, Math.min(tokenEnd(text, start), start + 100)));
       throw this.#error(`expected timestamp or new record, got ${got}`);
     }

@@ -98,6 +98,14 @@ test("[IN2] start timestamps of protocol 2 are carried, of samples and histogram
   assert.deepEqual([...(batch.startTs ?? [])], [1_699_999_000_000, 0, 0, 1_699_999_000_001]);
 });
 
+test("[IN2] a start that no segment could hold is unknown", () => {
+  for (const startTs of [2 ** 60, -(2 ** 60)]) {
+    const batch = { ...fullBatch(), startTs: new Float64Array(4).fill(startTs) };
+    const decoded = new WriteDecoder().decode(encodeRequest2(batch), "2").batch;
+    assert.equal(decoded.startTs, undefined);
+  }
+});
+
 test("[IN2] an integer histogram's deltas become absolute counts", () => {
   const body = new ProtoWriter()
     .message(1, (series) =>
