@@ -26,6 +26,7 @@ const { positionals, values } = parseArgs({
     samples: { type: "string", default: "10.08M" },
     repetitions: { type: "string", default: "7" },
     "cold-trials": { type: "string", default: "3" },
+    "settle-seconds": { type: "string", default: "5" },
     dir: { type: "string" },
   },
 });
@@ -45,6 +46,7 @@ if (bench === undefined) {
       samples: parseAmount(values.samples),
       repetitions: Number(values.repetitions),
       coldTrials: Number(values["cold-trials"]),
+      settleMs: Number(values["settle-seconds"]) * 1000,
       dir: values.dir,
     },
     report,

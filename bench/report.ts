@@ -9,6 +9,8 @@ export interface BenchOptions {
   /** How often a query is asked when warm, and when everything was just started. */
   readonly repetitions: number;
   readonly coldTrials: number;
+  /** Between a start and the cold query. */
+  readonly settleMs: number;
   /** Where the data set is kept from run to run; a temporary directory unless given. */
   readonly dir: string | undefined;
 }

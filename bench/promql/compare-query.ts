@@ -1,4 +1,5 @@
 /** One query, asked of every system by turns: cold, then warm. Each time it is asked a step earlier. */
+import { setTimeout } from "node:timers/promises";
 import { type BenchOptions, type Judged, percentile, type Report } from "../report.ts";
 import { type BenchQuery, requestPath } from "./queries.ts";
 import { countPoints, firstDifference } from "./same-answer.ts";
@@ -11,7 +12,7 @@ export async function compareQuery(
   query: BenchQuery,
   endMs: number,
   systems: readonly System[],
-  { coldTrials, repetitions }: BenchOptions,
+  { coldTrials, repetitions, settleMs }: BenchOptions,
   report: Report,
 ): Promise<void> {
   const comparison = new Comparison(query, endMs, systems);
@@ -19,6 +20,7 @@ export async function compareQuery(
   for (let trial = 0; trial < coldTrials; trial += 1) {
     for (const system of systems) await system.stop();
     for (const system of systems) await system.start();
+    await setTimeout(settleMs);
     cold.push(await comparison.ask());
   }
   for (const system of systems) await system.start();
