@@ -57,6 +57,9 @@ export interface Api {
 /** Well above what people, dashboards and workers need; a flood is cut off at the socket. */
 const connectionsMax = 4_096;
 
+/** A label's name may be long, and is three times as long with its escapes; Node bounds the whole address. */
+const paramLengthMax = 16 * 1024;
+
 export async function startApi(config: ApiConfig, ports: ApiPorts): Promise<Api> {
   const streams = new Streams(
     ports.clock,
@@ -98,6 +101,7 @@ async function buildApp(
     forceCloseConnections: "idle",
     return503OnClosing: false, // Our own refusal has the shape of all others.
     exposeHeadRoutes: true,
+    routerOptions: { maxParamLength: paramLengthMax },
     genReqId: () => `req-${randomText(config.prng, 12)}`,
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (thrown, request, reply) => {
@@ -134,7 +138,8 @@ async function buildApp(
   installQueries(app, ports);
   installStreams(app, ports, streams);
   const { version, prng } = config;
-  await installPrometheus(app, ports, { version, prng, streams });
+  const { stallMsMax } = config.sseTiming ?? defaultSseTiming;
+  await installPrometheus(app, ports, { version, prng, streams, stallMsMax });
   app.get("/openapi.json", { config: { access: "public" }, schema: { hide: true } }, async () =>
     app.swagger(),
   );

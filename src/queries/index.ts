@@ -56,6 +56,7 @@ export {
   createPromqlService,
   type StartedPromqlService,
 } from "./promql/create-promql-service.ts";
+export { floatText } from "./promql/json-sink.ts";
 export {
   createPromqlExecutor,
   type PromqlExecutor,

@@ -53,14 +53,15 @@ export function prometheusProblemOf(thrown: unknown, requestId: string): Prometh
           "query was canceled in expression evaluation",
         );
       case "deadline_exceeded":
-        return new PrometheusProblem(503, "timeout", "query timed out in expression evaluation");
+        return new PrometheusProblem(503, "timeout", thrown.message);
       case "query_too_large":
         return new PrometheusProblem(422, "execution", thrown.message);
       default:
     }
   }
-  const problem = problemOf(thrown, requestId);
-  return new PrometheusProblem(problem.status, errorTypeOf(problem.status), problem.message);
+  const { status, message } = problemOf(thrown, requestId);
+  const words = status === 415 ? "the request's body must be a form" : message;
+  return new PrometheusProblem(status, errorTypeOf(status), words);
 }
 
 function errorTypeOf(status: number): ErrorType {
@@ -85,6 +86,17 @@ export function sendSuccess(
 ): FastifyReply {
   const noted = warnings.length === 0 ? {} : { warnings };
   return sendJson(reply, { status: "success", data, ...noted });
+}
+
+/** The same with data that are JSON already: they may be large, and were written in another thread. */
+export function sendWritten(
+  reply: FastifyReply,
+  data: Uint8Array,
+  warnings: readonly string[],
+): FastifyReply {
+  const noted = warnings.length === 0 ? "" : `,"warnings":${JSON.stringify(warnings)}`;
+  const parts = [Buffer.from('{"status":"success","data":'), data, Buffer.from(`${noted}}`)];
+  return reply.type("application/json").send(Buffer.concat(parts));
 }
 
 function sendJson(reply: FastifyReply, value: unknown): FastifyReply {

@@ -1,11 +1,12 @@
 /** What there is to query: series, labels and their values, metadata, exemplars, targets, statistics. */
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { messageOf } from "../../kernel/errors.ts";
 import type { IngestService, TargetStatus } from "../../metrics/index.ts";
 import { compareText, formatDuration, parseExpr, selectorsOf } from "../../promql/core/index.ts";
-import type { PromqlService, SeriesRequest } from "../../queries/index.ts";
+import { floatText, type PromqlService, type SeriesRequest } from "../../queries/index.ts";
 import type { ApiApp } from "../api-app.ts";
 import { disconnectSignal } from "../http/disconnect-signal.ts";
-import { badData, sendSuccess, truncatedWarning } from "./answers.ts";
+import { badData, badParameter, sendSuccess, sendWritten, truncatedWarning } from "./answers.ts";
 import { cardinalities } from "./cardinality.ts";
 import {
   countOf,
@@ -49,8 +50,9 @@ function installSeries(app: ApiApp, { promql }: CatalogueRouteDeps): void {
   route(app, ["GET", "POST"], "/api/v1/series", "Find series", async (request, reply) => {
     const form = formOf(request);
     if (!form.has("match[]")) throw badData("no match[] parameter provided");
-    const { series, truncated } = await promql.series(seriesRequest(form), disconnectSignal(reply));
-    return sendSuccess(reply, series, truncated ? [truncatedWarning] : []);
+    const asked = seriesRequest(form, (reason) => badParameter("match[]", reason));
+    const { json, truncated } = await promql.series(asked, disconnectSignal(reply));
+    return sendWritten(reply, json, truncated ? [truncatedWarning] : []);
   });
   route(app, ["GET", "POST"], "/api/v1/labels", "List label names", async (request, reply) => {
     const asked = seriesRequest(formOf(request));
@@ -66,9 +68,9 @@ function installSeries(app: ApiApp, { promql }: CatalogueRouteDeps): void {
   });
 }
 
-function seriesRequest(form: URLSearchParams): SeriesRequest {
+function seriesRequest(form: URLSearchParams, refusal = badData): SeriesRequest {
   return {
-    matcherSets: matcherSetsOf(form),
+    matcherSets: matcherSetsOf(form, refusal),
     startMs: timeOf(form, "start", defaultStartMs),
     endMs: timeOf(form, "end", defaultEndMs),
     limit: limitOf(form),
@@ -97,7 +99,7 @@ function installIngested(app: ApiApp, { ingest }: CatalogueRouteDeps): void {
     const startMs = timeOf(form, "start", defaultStartMs);
     const endMs = timeOf(form, "end", defaultEndMs);
     if (endMs < startMs) throw badData("end timestamp must not be before start timestamp");
-    const selectors = selectorsOf(parseExpr(form.get("query") ?? ""));
+    const selectors = selectorsIn(form.get("query") ?? "");
     const found =
       selectors.length === 0 ? [] : await (await ingest()).exemplars(selectors, startMs, endMs);
     const bySeries = new Map<string, { seriesLabels: object; exemplars: object[] }>();
@@ -105,7 +107,7 @@ function installIngested(app: ApiApp, { ingest }: CatalogueRouteDeps): void {
       const entry = bySeries.get(series.key) ?? { seriesLabels: series.toRecord(), exemplars: [] };
       entry.exemplars.push({
         labels: labels.toRecord(),
-        value: String(value),
+        value: floatText(value),
         timestamp: ts / 1000,
       });
       bySeries.set(series.key, entry);
@@ -127,6 +129,15 @@ function installIngested(app: ApiApp, { ingest }: CatalogueRouteDeps): void {
     const pools = new Set((await (await ingest()).targets()).map(({ pool }) => pool));
     return sendSuccess(reply, { scrapePools: [...pools].sort(compareText) });
   });
+}
+
+/** Here Prometheus does not say which parameter it was. */
+function selectorsIn(query: string): ReturnType<typeof selectorsOf> {
+  try {
+    return selectorsOf(parseExpr(query));
+  } catch (thrown) {
+    throw badData(messageOf(thrown));
+  }
 }
 
 function targetBody(target: TargetStatus): object {
@@ -186,12 +197,13 @@ function installStatus(app: ApiApp, { promql, ingest, nowMs, version }: Catalogu
     sendSuccess(reply, { yaml: "" }),
   );
   route(app, ["GET"], "/api/v1/status/tsdb", "What is kept", async (request, reply) => {
-    const limit = countOf(formOf(request), "limit") ?? 10;
+    const limit = countOf(formOf(request), "limit", "a positive number") ?? 10;
     if (limit < 1) throw badData("limit must be a positive number");
     if (limit > 10_000) throw badData("limit must not exceed 10000");
     const stats = await (await ingest()).stats();
     const asked = { matcherSets: [], startMs: nowMs() - 3_600_000, endMs: nowMs(), limit: 50_000 };
-    const { series } = await promql.series(asked, disconnectSignal(reply));
+    const { json } = await promql.series(asked, disconnectSignal(reply));
+    const series = JSON.parse(Buffer.from(json).toString()) as Record<string, string>[];
     const { pairCount, ...lists } = cardinalities(series, limit);
     return sendSuccess(reply, {
       headStats: {

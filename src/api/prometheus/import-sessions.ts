@@ -3,7 +3,8 @@
  *
  *   IS1  Chunks are taken in order, each once: one that was taken already (its answer was lost) is answered again, one
  *        that leaves a gap is refused.
- *   IS2  A chunk is answered when the import has read it: a client cannot fill memory.
+ *   IS2  A chunk is answered when the import has read it. Those that come meanwhile wait, `waitingMax` at most: a
+ *        client cannot fill memory, and none takes another's place.
  *   IS3  A session without a request for `idleMsMax` is given up, and nothing of it stays.
  *   IS4  At most `sessionsMax` at a time.
  */
@@ -19,6 +20,7 @@ import type {
 
 const idleMsMax = 300_000;
 const sessionsMax = 4;
+const waitingMax = 4;
 
 export interface ImportSessionsDeps {
   readonly ingest: () => Promise<IngestService>;
@@ -30,6 +32,9 @@ interface Session {
   readonly aborter: AbortController;
   readonly result: Promise<ImportResult>;
   readonly chunks: ChunkQueue;
+  /** Of the request that came last: resolves, never rejects, when it is done. */
+  turn: Promise<unknown>;
+  waiting: number;
   takenBytes: number;
   progress: ImportProgress;
   idle: Timer | undefined;
@@ -54,6 +59,8 @@ export class ImportSessions {
     const session: Session = {
       aborter,
       chunks,
+      turn: Promise.resolve(),
+      waiting: 0,
       takenBytes: 0,
       progress: { bytes: 0, samples: 0, series: 0 },
       idle: undefined,
@@ -76,6 +83,31 @@ export class ImportSessions {
   async push(id: string, offset: number, bytes: Uint8Array): Promise<ImportProgress> {
     const session = this.#session(id);
     this.#touch(id, session);
+    if (session.waiting >= waitingMax) {
+      const message = `${waitingMax} chunks of this import are waiting to be read`;
+      throw new OperatingError("overloaded", "backoff", message);
+    }
+    return await this.#inTurn(session, () => this.#take(id, session, offset, bytes));
+  }
+
+  /** IS2. */
+  async #inTurn<T>(session: Session, act: () => Promise<T>): Promise<T> {
+    session.waiting += 1;
+    const done = session.turn.then(act);
+    session.turn = done
+      .catch(() => undefined)
+      .finally(() => {
+        session.waiting -= 1;
+      });
+    return await done;
+  }
+
+  async #take(
+    id: string,
+    session: Session,
+    offset: number,
+    bytes: Uint8Array,
+  ): Promise<ImportProgress> {
     if (offset + bytes.length <= session.takenBytes) return session.progress; // IS1
     if (offset !== session.takenBytes) {
       const message = `the next chunk begins at byte ${session.takenBytes}, not ${offset}`;
@@ -89,6 +121,7 @@ export class ImportSessions {
   async commit(id: string): Promise<ImportProgress & { skipped: number; problems: string[] }> {
     const session = this.#session(id);
     session.idle?.cancel();
+    await session.turn;
     session.chunks.end();
     try {
       const { skipped, problems, ...progress } = await session.result;

@@ -13,6 +13,8 @@ export interface PrometheusConfig {
   readonly version: string;
   readonly prng: Prng;
   readonly streams: Streams;
+  /** A client that takes nothing of its answer for so long is dropped: answers are large, and held in memory. */
+  readonly stallMsMax: number;
 }
 
 /** The longest query, and a form around it. */
@@ -21,7 +23,7 @@ const formBytesMax = 2 * 1024 ** 2;
 export async function installPrometheus(
   app: ApiApp,
   ports: ApiPorts,
-  { version, prng, streams }: PrometheusConfig,
+  { version, prng, streams, stallMsMax }: PrometheusConfig,
 ): Promise<void> {
   const { promql, clock, logger } = ports;
   const nowMs = (): number => clock.wallMs();
@@ -42,6 +44,9 @@ export async function installPrometheus(
         );
       }
       return sendProblem(reply, problem);
+    });
+    scope.addHook("onSend", async (_request, reply) => {
+      reply.raw.setTimeout(stallMsMax, () => reply.raw.destroy());
     });
     installQueryRoutes(scope, { promql, streams, nowMs });
     installCatalogueRoutes(scope, { promql, ingest: ports.ingest, nowMs, version });

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { OperatingError } from "../../kernel/errors.ts";
@@ -90,6 +92,21 @@ const asked: readonly { name: string; path: string; init?: RequestInit; at: unkn
     init: form({ query: 'sum(rate(x{a="b"}[5m]))', start: "0", end: "3600", step: "1m30s" }),
     at: { startMs: 0, endMs: 3_600_000, stepMs: 90_000 },
   },
+  {
+    name: "a time between two milliseconds",
+    path: `/api/v1/query?query=${query}&time=1794795825.0005`,
+    at: { timeMs: 1_794_795_825_000 },
+  },
+  {
+    name: "a time before 1970",
+    path: `/api/v1/query?query=${query}&time=-1.5`,
+    at: { timeMs: -1_500 },
+  },
+  {
+    name: "the last time that there is, instead of a later one",
+    path: `/api/v1/query?query=${query}&time=9223309901257974`,
+    at: { timeMs: 8_640_000_000_000_000 },
+  },
 ];
 for (const { name, path, init, at } of asked) {
   test(`[AP23] a query is taken as Prometheus takes it: ${name}`, async () => {
@@ -136,7 +153,41 @@ const refused: readonly { path: string; status?: number; type?: string; error: s
     path: "/api/v1/query?query=up&limit=-1",
     error: 'invalid parameter "limit": limit must be non-negative',
   },
+  {
+    path: "/api/v1/query?query=up&limit=99999999999999999999",
+    error:
+      'invalid parameter "limit": strconv.Atoi: parsing "99999999999999999999": value out of range',
+  },
+  ...["2026-02-30T00:00:00Z", "2026-11-16T24:00:00Z", "2026-11-16T00:00:00z"].map((time) => ({
+    path: `/api/v1/query?query=up&time=${time}`,
+    error: `invalid parameter "time": invalid time value for 'time': cannot parse "${time}" to a valid timestamp`,
+  })),
+  {
+    path: "/api/v1/query?query=up&lookback_delta=long",
+    error: 'error parsing lookback delta duration: cannot parse "long" to a valid duration',
+  },
   { path: "/api/v1/series", error: "no match[] parameter provided" },
+  ...["{}", "{job=~'.*'}", "{job=''}"].map((matchers) => ({
+    path: `/api/v1/series?match[]=up&match[]=${encodeURIComponent(matchers)}`,
+    error: 'invalid parameter "match[]": match[] must contain at least one non-empty matcher',
+  })),
+  {
+    path: "/api/v1/labels?match[]={}",
+    error: "match[] must contain at least one non-empty matcher",
+  },
+  {
+    path: "/api/v1/label/job/values?match[]=up[5m]",
+    error: '1:3: parse error: unexpected "["',
+  },
+  {
+    path: "/api/v1/query_exemplars?query=1%2B",
+    error: "1:3: parse error: unexpected end of input",
+  },
+  {
+    path: "/api/v1/metadata?limit_per_metric=99999999999999999999",
+    error: "limit_per_metric must be a number",
+  },
+  { path: "/api/v1/status/tsdb?limit=ten", error: "limit must be a positive number" },
   { path: "/api/v1/metadata?limit=x", error: "limit must be a number" },
   { path: "/api/v1/status/tsdb?limit=0", error: "limit must be a positive number" },
 ];
@@ -162,10 +213,10 @@ const failures: readonly { failure: Error; status: number; type: string; error: 
     error: "many-to-many matching not allowed",
   },
   {
-    failure: new OperatingError("deadline_exceeded", "never", "late"),
+    failure: new OperatingError("deadline_exceeded", "never", "query timed out in query queue"),
     status: 503,
     type: "timeout",
-    error: "query timed out in expression evaluation",
+    error: "query timed out in query queue",
   },
   {
     failure: new OperatingError("cancelled", "never", "gone"),
@@ -194,6 +245,19 @@ for (const { failure, status, type, error } of failures) {
     assert.deepEqual(json, { status: "error", errorType: type, error });
   });
 }
+
+test("[AP23] a body that is no form is refused as such", async () => {
+  const headers = { "content-type": "text/plain" };
+  const { status, json } = await call("/api/v1/query", { method: "POST", body: "up", headers });
+  assert.equal(status, 415);
+  assert.equal(json.error, "the request's body must be a form");
+});
+
+test("[AP25] a label's name may be long", async () => {
+  const { status, json } = await call(`/api/v1/label/${"l".repeat(2_000)}/values`);
+  assert.equal(status, 200);
+  assert.equal(json.status, "success");
+});
 
 test("[AP2] [AP23] a bug of ours says no more than where to look", async () => {
   cluster.promql.failure = new Error("secret detail");
@@ -293,6 +357,26 @@ test("[AP23] targets as Prometheus lists them", async () => {
   assert.equal(activeTargets[0]?.lastScrape, "2023-11-14T22:13:20.000Z");
   assert.equal(activeTargets[0]?.scrapeInterval, "15s");
   assert.equal(activeTargets[0]?.lastScrapeDuration, 0.012);
+});
+
+test("[AP29] a client that takes nothing of its answer is dropped", async () => {
+  const slow = new FakeCluster();
+  slow.promql.answer = Buffer.alloc(64 * 1024 ** 2, " ");
+  const sseTiming = { keepAliveMs: 1_000, stallMsMax: 200 };
+  const server = await startApi({ ...apiConfig(), sseTiming }, slow.ports());
+  const socket = connect(server.port, "127.0.0.1");
+  try {
+    socket.write(`GET /api/v1/query?query=up HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n\r\n`);
+    await setTimeout(1_000);
+    socket.resume(); // What the kernel has, then the end.
+    await once(socket, "close", { signal: AbortSignal.timeout(5_000) });
+    assert.ok(socket.bytesRead < slow.promql.answer.length);
+  } finally {
+    socket.destroy();
+    server.drain();
+    server.force();
+    await server.close();
+  }
 });
 
 test("[AP26] results stream as events; the last is done", async () => {

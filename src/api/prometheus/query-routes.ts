@@ -49,7 +49,7 @@ export function installQueryRoutes(app: ApiApp, { promql, streams, nowMs }: Quer
       const at = form.has("start") ? rangeOf(form) : { timeMs: timeOf(form, "time", nowMs()) };
       streams.checkRoom();
       const events = await promql.stream({ at, ...common(form, request) }, disconnectSignal(reply));
-      void pump(events, streams.open(reply), request.id);
+      void pump(events, await channelFor(events, streams, reply), request.id);
       return reply;
     },
   );
@@ -91,10 +91,27 @@ function common(form: URLSearchParams, request: FastifyRequest): Omit<PromqlRequ
     query: form.get("query") ?? "",
     limit: limitOf(form),
     timeoutMs: durationOf(form, "timeout"),
-    lookbackMs: durationOf(form, "lookback_delta"),
+    lookbackMs: durationOf(form, "lookback_delta", badLookback),
     stats: (form.get("stats") ?? "") !== "",
     traceparent: typeof traceparent === "string" ? traceparent : undefined,
   };
+}
+
+const badLookback = (reason: string): Error =>
+  badData(`error parsing lookback delta duration: ${reason}`);
+
+/** Where there is no room for one after all, nobody reads the events. */
+async function channelFor(
+  events: AsyncIterable<PromqlEvent>,
+  streams: Streams,
+  reply: FastifyReply,
+): Promise<SseChannel> {
+  try {
+    return streams.open(reply);
+  } catch (thrown) {
+    for await (const _ of events) break; // Leaving ends the query.
+    throw thrown;
+  }
 }
 
 /** The last event is `done` or `error`, whatever happens. */

@@ -32,6 +32,7 @@ export class FakePromql implements PromqlService {
   /** Thrown by the next query. */
   failure: Error | undefined;
   names: readonly string[] = ["__name__", "job"];
+  answer: Uint8Array = Buffer.from(JSON.stringify(empty));
   events: (signal: AbortSignal) => AsyncIterable<PromqlEvent> = async function* () {
     yield { event: "done" as const };
   };
@@ -39,7 +40,7 @@ export class FakePromql implements PromqlService {
   async query(request: PromqlRequest): Promise<PromqlAnswer> {
     this.asked.push(request);
     this.#fail();
-    return { queryId: "q-1" as QueryId, json: Buffer.from(JSON.stringify(empty)) };
+    return { queryId: "q-1" as QueryId, json: this.answer };
   }
 
   async stream(request: PromqlRequest, signal: AbortSignal): Promise<AsyncIterable<PromqlEvent>> {
@@ -52,11 +53,10 @@ export class FakePromql implements PromqlService {
     return { resultType: "vector", formatted: "up", leaves: [], tree: "up" };
   }
 
-  async series(
-    request: SeriesRequest,
-  ): Promise<{ series: Record<string, string>[]; truncated: boolean }> {
+  async series(request: SeriesRequest): Promise<{ json: Uint8Array; truncated: boolean }> {
     this.askedSeries.push(request);
-    return { series: [{ __name__: "up", job: "a" }], truncated: request.limit === 1 };
+    const json = Buffer.from('[{"__name__":"up","job":"a"}]');
+    return { json, truncated: request.limit === 1 };
   }
 
   async labelNames(

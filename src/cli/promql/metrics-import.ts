@@ -1,6 +1,7 @@
 /** `capstan metrics import`: a file in chunks, then one commit. */
 import { createReadStream, statSync } from "node:fs";
 import type { Clock } from "../../kernel/clock.ts";
+import { messageOf } from "../../kernel/errors.ts";
 import type { CommandContext } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
@@ -45,7 +46,7 @@ export async function runMetricsImport(
   });
   let sentBytes = 0;
   try {
-    for await (const chunk of chunksOf(input.stream)) {
+    for await (const chunk of chunksOf(input.stream, file)) {
       const path = `/api/v1/imports/${id}/chunks?offset=${sentBytes}`;
       const call = { method: "POST", bytes: chunk, signal, silenceMsMax: 120_000 };
       const progress = await client.json<Progress>(path, call);
@@ -71,22 +72,30 @@ function openInput(file: string): { stream: AsyncIterable<Buffer>; sizeBytes: nu
   try {
     const sizeBytes = statSync(file).size;
     return { stream: createReadStream(file, { highWaterMark: chunkBytes }), sizeBytes };
-  } catch {
-    throw new Failure("usage", `cannot read ${file}`, exitCodes.usage);
+  } catch (thrown) {
+    throw unreadable(file, thrown);
   }
 }
 
+function unreadable(file: string, thrown: unknown): Failure {
+  return new Failure("usage", `cannot read ${file}: ${messageOf(thrown)}`, exitCodes.usage);
+}
+
 /** Of about `chunkBytes`, whatever the input's own are. */
-async function* chunksOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* chunksOf(stream: AsyncIterable<Buffer>, file: string): AsyncGenerator<Buffer> {
   let held: Buffer[] = [];
   let heldBytes = 0;
-  for await (const chunk of stream) {
-    held.push(chunk);
-    heldBytes += chunk.length;
-    if (heldBytes < chunkBytes) continue;
-    yield Buffer.concat(held);
-    held = [];
-    heldBytes = 0;
+  try {
+    for await (const chunk of stream) {
+      held.push(chunk);
+      heldBytes += chunk.length;
+      if (heldBytes < chunkBytes) continue;
+      yield Buffer.concat(held);
+      held = [];
+      heldBytes = 0;
+    }
+  } catch (thrown) {
+    throw unreadable(file, thrown); // A directory, say, or a disk's error in the middle.
   }
   if (heldBytes > 0) yield Buffer.concat(held);
 }

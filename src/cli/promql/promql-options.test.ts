@@ -49,6 +49,11 @@ for (const options of [
   });
 }
 
+test("[CM15] the option that is wrong is named", () => {
+  assert.throws(() => momentOf({ time: "yesterday" }, nowMs), /^Failure: --time "yesterday"/);
+  assert.throws(() => momentOf({ range: "1h", end: "soon" }, nowMs), /^Failure: --end "soon"/);
+});
+
 test("[CM15] an error stands under its place, counted in characters", () => {
   assert.equal(
     pointAtError(

@@ -30,7 +30,8 @@ const niceSteps = [
 
 export function momentOf(options: PromqlOptions, nowMs: number): Moment {
   const { range, start, step } = options;
-  const endMs = timeOf("--end", options.end ?? options.time, nowMs) ?? nowMs;
+  const endOption = options.end === undefined ? "--time" : "--end";
+  const endMs = timeOf(endOption, options.end ?? options.time, nowMs) ?? nowMs;
   if (range === undefined && start === undefined) {
     if (step !== undefined) throw usage("--step goes with --range or --start");
     return { kind: "instant", timeMs: timeOf("--time", options.time, nowMs) ?? endMs };

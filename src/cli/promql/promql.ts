@@ -4,6 +4,7 @@ import type { CommandContext } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { formatCount } from "../output/format.ts";
 import { TableWriter } from "../output/table.ts";
+import { printable } from "../output/terminal-text.ts";
 import { drawChart, type Line } from "./chart.ts";
 import { pointAtError } from "./point-at-error.ts";
 import { type Moment, momentOf, type PromqlOptions } from "./promql-options.ts";
@@ -51,7 +52,7 @@ export async function runPromql(
   }
   show(context, answer, options.points === true);
   for (const note of [...(answer.warnings ?? []), ...(answer.infos ?? [])]) {
-    context.terminal.err(`${context.terminal.paintError.yellow("note:")} ${note}\n`);
+    context.terminal.err(`${context.terminal.paintError.yellow("note:")} ${printable(note)}\n`);
   }
 }
 
@@ -125,7 +126,7 @@ async function explain(
 function show(context: CommandContext, { data }: Answer, points: boolean): void {
   const { terminal } = context;
   if (data.resultType === "scalar" || data.resultType === "string") {
-    terminal.out(`${(data.result as Point)[1]}\n`);
+    terminal.out(`${printable((data.result as Point)[1])}\n`);
     return;
   }
   const series = data.result as readonly ResultSeries[];

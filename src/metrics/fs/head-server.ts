@@ -45,7 +45,8 @@ export interface HeadServer {
 
 const slicesMaxDefault = 16;
 const sliceBytesMaxDefault = 1024 * 1024 * 1024;
-const bodyBytesMax = 256 * 1024;
+/** Whatever fits in a work's description, of 1,000,000 characters. */
+const bodyBytesMax = 4 * 1024 * 1024;
 const partBytes = 256 * 1024;
 const silenceMsMax = 30_000;
 const headersMsMax = 5_000;
@@ -58,15 +59,13 @@ const sliceBody = z.strictObject({
   appendSeq: z.number().int().nonnegative(),
   shard: z.number().int().nonnegative(),
   shardCount: z.number().refine(isShardCount, "a power of two"),
-  matchers: z
-    .array(
-      z.strictObject({
-        name: z.string(),
-        op: z.enum(["=", "!=", "=~", "!~"]),
-        value: z.string(),
-      }),
-    )
-    .max(1_000),
+  matchers: z.array(
+    z.strictObject({
+      name: z.string(),
+      op: z.enum(["=", "!=", "=~", "!~"]),
+      value: z.string(),
+    }),
+  ),
   minMs: z.number().nullable(),
   maxMs: z.number().nullable(),
 });

@@ -87,6 +87,18 @@ test("[QU1] [QU20] accepted work is executed and its artifact offered, with all 
   assert.deepEqual(spool.stat(name ?? ""), { path: name, sizeBytes: 10 });
 });
 
+test("[QU3] times that no frame can carry are left out: they would end the session", async () => {
+  const { executor, reporter, manager, settle } = newBench();
+  manager.assign("s", work, 1);
+  await settle();
+  executor.range = { minTs: -1e303, maxTs: 2.5 };
+  executor.produce();
+  await settle();
+  const { report } = reporter.reports.at(-1) ?? {};
+  assert.ok(report?.kind === "workReady");
+  assert.deepEqual([report.artifact.minTs, report.artifact.maxTs], [undefined, undefined]);
+});
+
 test("[QU20] what fits neither a slot nor the queue is rejected; the next starts when a slot is free", async () => {
   const { executor, reporter, manager, settle } = newBench();
   manager.assign("s", testWork("q1"), 1);

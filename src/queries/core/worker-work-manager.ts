@@ -270,9 +270,11 @@ export class WorkerWorkManager implements WorkHandler {
   }
 
   #artifactOf(work: WorkSpec, name: string, produced: ProducedFile): Artifact {
-    const { sizeBytes, checksum, rowCount, minTs, maxTs, schemaVersion } = produced;
+    const { sizeBytes, checksum, rowCount, schemaVersion } = produced;
     const url = `${this.#dataUrl()}/artifacts/${name}`;
     const { workId } = work;
+    const minTs = wireTime(produced.minTs);
+    const maxTs = wireTime(produced.maxTs);
     return { workId, url, sizeBytes, checksum, rowCount, minTs, maxTs, schemaVersion };
   }
 
@@ -378,4 +380,9 @@ function reasonOf(cause: LedgerEvent, held: Held): CleanupReason {
   if (cause.kind === "evicted") return "evicted";
   if (held.acked) return "acked";
   return cause.kind === "expired" ? "ttl" : "unwanted";
+}
+
+/** A number that a frame cannot carry would end the session, and with it everybody's work. */
+function wireTime(ms: number | undefined): number | undefined {
+  return Number.isSafeInteger(ms) ? ms : undefined;
 }

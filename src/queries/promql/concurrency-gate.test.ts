@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
 import { ConcurrencyGate } from "./concurrency-gate.ts";
-import { EventQueue } from "./event-queue.ts";
+import { ByteBudget, EventQueue } from "./event-queue.ts";
 
 const never = new AbortController().signal;
 
@@ -38,7 +38,7 @@ test("[QP8] whoever gives up waiting leaves the queue", async () => {
 
 test("[QP7] events are read in order, and a reader that leaves is noticed", async () => {
   let left = 0;
-  const queue = new EventQueue<number>(() => {
+  const queue = new EventQueue<number>(new ByteBudget(10), () => {
     left += 1;
   });
   queue.push(1);
@@ -53,7 +53,7 @@ test("[QP7] events are read in order, and a reader that leaves is noticed", asyn
   await reading;
   assert.deepEqual([seen, left], [[1, 2, 3], 1]);
 
-  const other = new EventQueue<number>(() => {
+  const other = new EventQueue<number>(new ByteBudget(10), () => {
     left += 1;
   });
   other.push(1);

@@ -4,6 +4,7 @@
  *   PS1  At most `concurrencyMax` queries run at a time; `queueMax` wait; the rest is told `overloaded`.
  *   PS2  Every query ends within its timeout, for its caller and on every worker.
  *   PS3  A query that took long is in the log, with what it spent its time on.
+ *   PS4  Results that wait for slow readers are bounded, of all streams together: the stream that would exceed it fails.
  */
 import { assert, OperatingError } from "../../kernel/errors.ts";
 import { parseQueryId, type QueryId } from "../../kernel/ids.ts";
@@ -11,8 +12,8 @@ import { randomText } from "../../kernel/prng.ts";
 import { type EngineOptions, stepCount } from "../../promql/core/index.ts";
 import { SampleDensities, scopeLeaf } from "../core/promql/scope-leaf.ts";
 import { ConcurrencyGate } from "./concurrency-gate.ts";
-import { EvalPool } from "./eval-pool.ts";
-import { EventQueue } from "./event-queue.ts";
+import { EvalPool, StoppedTogether } from "./eval-pool.ts";
+import { ByteBudget, EventQueue } from "./event-queue.ts";
 import { LabelQueries } from "./label-queries.ts";
 import type {
   PromqlAnswer,
@@ -24,7 +25,7 @@ import type {
   SeriesRequest,
 } from "./promql-service.ts";
 import { QueryClock } from "./query-clock.ts";
-import { queryError, tooManyPoints } from "./query-errors.ts";
+import { queryError, tooManyPoints, tooMuchWaits } from "./query-errors.ts";
 import { cutFor, paramsOf, type QueryOutput, QueryRun } from "./query-run.ts";
 import {
   defaultPromqlLimits,
@@ -63,6 +64,7 @@ class ThreadedPromqlService implements StartedPromqlService {
   readonly #gate: ConcurrencyGate;
   readonly #densities = new SampleDensities();
   readonly #labels: LabelQueries;
+  readonly #waiting: ByteBudget;
 
   constructor(deps: PromqlServiceDeps, limits: PromqlLimits, pool: EvalPool) {
     this.#deps = deps;
@@ -70,6 +72,7 @@ class ThreadedPromqlService implements StartedPromqlService {
     this.#pool = pool;
     this.#gate = new ConcurrencyGate(limits.concurrencyMax, limits.queueMax);
     this.#labels = new LabelQueries(deps, limits, pool);
+    this.#waiting = new ByteBudget(limits.waitingBytesMax);
   }
 
   async query(request: PromqlRequest, signal: AbortSignal): Promise<PromqlAnswer> {
@@ -85,25 +88,37 @@ class ThreadedPromqlService implements StartedPromqlService {
   async stream(request: PromqlRequest, signal: AbortSignal): Promise<AsyncIterable<PromqlEvent>> {
     const queryId = this.#newQueryId();
     const left = new AbortController();
-    const events = new EventQueue<PromqlEvent>(() => left.abort());
+    const events = new EventQueue<PromqlEvent>(this.#waiting, () => left.abort());
     const first = Promise.withResolvers<void>();
+    let tooMuch: OperatingError | undefined;
     const onResult = (json: string): void => {
-      events.push({ event: "result", json });
-      first.resolve();
+      if (tooMuch !== undefined) return;
+      if (events.push({ event: "result", json }, json.length)) {
+        first.resolve();
+        return;
+      }
+      tooMuch = tooMuchWaits(this.#waiting.bytesMax); // PS4
+      events.drop();
+      left.abort();
+    };
+    const fail = (thrown: unknown): void => {
+      first.reject(thrown); // Means nothing once there was a result: then the stream says it.
+      events.push({ event: "error", ...showError(thrown) });
+      events.end();
     };
     const stop = AbortSignal.any([signal, left.signal]);
     this.#run(queryId, request, stop, onResult).then(
       ({ summary }) => {
+        if (tooMuch !== undefined) {
+          fail(tooMuch);
+          return;
+        }
         events.push({ event: "summary", summary });
         events.push({ event: "done" });
         events.end();
         first.resolve();
       },
-      (thrown: unknown) => {
-        first.reject(thrown); // Means nothing once there was a result: then the stream says it.
-        events.push({ event: "error", ...showError(thrown) });
-        events.end();
-      },
+      (thrown: unknown) => fail(tooMuch ?? thrown),
     );
     await first.promise;
     return events;
@@ -218,7 +233,10 @@ class ThreadedPromqlService implements StartedPromqlService {
     });
   }
 
-  /** When the head went elsewhere meanwhile, a new look finds it; unless something was told already. */
+  /**
+   * When the head went elsewhere meanwhile, a new look finds it; where another query took the thread down, a new thread answers.
+   * Unless something was told already.
+   */
   async #attempts(
     queryId: QueryId,
     request: PromqlRequest,
@@ -235,8 +253,10 @@ class ThreadedPromqlService implements StartedPromqlService {
       return await this.#attempt(queryId, request, clock, tell, streamed);
     } catch (thrown) {
       const moved = thrown instanceof OperatingError && thrown.code === "head_moved";
-      if (!moved || told || clock.signal.aborted) throw thrown;
-      this.#deps.logger.info({ query_id: queryId }, "the head moved: the query begins anew");
+      const again = moved || thrown instanceof StoppedTogether;
+      if (!again || told || clock.signal.aborted) throw thrown;
+      const message = `the query begins anew: ${thrown.message}`;
+      this.#deps.logger.info({ query_id: queryId }, message);
       return await this.#attempt(`${queryId}-again` as QueryId, request, clock, tell, streamed);
     }
   }

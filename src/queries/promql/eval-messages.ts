@@ -42,10 +42,13 @@ export type EvalRequest =
     }
   | {
       readonly kind: "labels";
+      readonly query: number;
       readonly op: "series" | "names" | "values";
       readonly paths: readonly string[];
       /** 0: all. */
       readonly limit: number;
+      /** Of the series' JSON. */
+      readonly bytesMax: number;
     }
   | {
       readonly kind: "explain";
@@ -120,5 +123,7 @@ export type EvalAnswer =
   | RanQuery
   | ExplainedQuery
   | { readonly kind: "listed"; readonly items: readonly string[]; readonly truncated: boolean }
+  /** `[{"name":"value",…},…]` */
+  | { readonly kind: "series"; readonly json: Uint8Array<ArrayBuffer>; readonly truncated: boolean }
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "tree"; readonly tree: unknown };

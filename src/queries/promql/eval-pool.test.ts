@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { sleep } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
@@ -86,4 +87,34 @@ test("[QP8] a cancelled query that is only waiting costs nothing", async () => {
   await assert.rejects(running, OperatingError);
   const other = pool.enter();
   assert.match(await evaluate(other, "vector(3)", 1, undefined), /"3"/);
+});
+
+test("[QP8] a query does not wait behind one that is computed for long, while another thread is free", async () => {
+  const two = new EvalPool({
+    threads: 2,
+    heapBytesMax: 512 * 1024 ** 2,
+    clock: realClock,
+    logger: silentLogger,
+    patienceMs: 100,
+  });
+  try {
+    const first = two.enter();
+    await evaluate(first, "vector(1)", 1, undefined); // The thread has started.
+    first.leave();
+    const abort = new AbortController();
+    const slow = "quantile_over_time(0.5, (vector(time()))[4d:1s])";
+    const running = evaluate(two.enter(), slow, 10_000, abort.signal).then(
+      () => "answered",
+      () => "stopped",
+    );
+    await sleep(realClock, 500);
+    const places = [1, 2, 3].map(() => two.enter());
+    const light = Promise.all(places.map((place) => evaluate(place, "vector(4)", 1, undefined)));
+    assert.notEqual(await Promise.race([running, light]), "answered");
+    abort.abort();
+    assert.equal(await running, "stopped");
+    assert.match((await light).join(), /"4".*"4".*"4"/);
+  } finally {
+    await two.close();
+  }
 });

@@ -5,6 +5,8 @@
  *        may be asked again. One that is busy with something that is wanted is left alone.
  *   EP2  A thread that dies is replaced too: a query may cost a thread, never the process. One that cannot even start is tried
  *        again after a while.
+ *   EP3  A query does not go to a thread that has been computing for long without a word, unless all have: it would wait for
+ *        whatever that computes.
  */
 import { type Clock, sleep, type Timer } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
@@ -28,12 +30,23 @@ export interface EvalPoolOptions {
 
 const patienceMsDefault = 3_000;
 const restartMs = 1_000;
+/** Most queries are evaluated in a fraction of it. */
+const silentMsMax = 250;
+
+/** Whatever was computed beside a query that had to be stopped: nothing is wrong with it, and it may be asked again. */
+export class StoppedTogether extends OperatingError {
+  constructor() {
+    super("query_failed", "backoff", "another query had to be stopped together with this one");
+  }
+}
 
 /** One thread, and its successors. The thread starts when it is first needed. */
 class EvalSlot {
   readonly queries = new Map<number, (note: EvalNote) => void>();
   /** `EvalThreadOptions.current` of the thread. */
   current = new Int32Array(new SharedArrayBuffer(4));
+  /** When the thread last said something, or was first asked after it had nothing to do. */
+  heardMs = 0;
   readonly #start: (slot: EvalSlot) => EvalLink;
   #link: EvalLink | undefined;
 
@@ -48,6 +61,10 @@ class EvalSlot {
   get link(): EvalLink {
     this.#link ??= this.#start(this);
     return this.#link;
+  }
+
+  isSilent(nowMs: number): boolean {
+    return Atomics.load(this.current, 0) !== 0 && nowMs - this.heardMs > silentMsMax;
   }
 
   replace(): void {
@@ -82,9 +99,11 @@ export class EvalPool {
     void this.#slots[0]?.link; // The first query should not wait for it.
   }
 
-  /** With the thread that has the fewest queries; of two, the one that has started. */
+  /** With the thread that has the fewest queries; of two, the one that has started. EP3. */
   enter(onNote: (json: string) => void = () => undefined): EvalPlace {
-    const slot = this.#slots.reduce((a, b) => (b.queries.size < a.queries.size ? b : a));
+    const { clock } = this.#options;
+    const slot = this.#choose(clock.nowMs());
+    if (slot.queries.size === 0) slot.heardMs = clock.nowMs();
     const query = this.#queryNext;
     this.#queryNext += 1;
     slot.queries.set(query, ({ json }) => onNote(json));
@@ -96,6 +115,7 @@ export class EvalPool {
           return await link.ask(request, signal);
         } finally {
           if (signal?.aborted === true) this.#watch(slot, link, query);
+          else slot.heardMs = clock.nowMs();
         }
       },
       post: (post) => link.post(post),
@@ -113,6 +133,12 @@ export class EvalPool {
     await Promise.all(started.map(({ link }) => link.close()));
   }
 
+  #choose(nowMs: number): EvalSlot {
+    const talking = this.#slots.filter((slot) => !slot.isSilent(nowMs));
+    const slots = talking.length > 0 ? talking : this.#slots;
+    return slots.reduce((a, b) => (b.queries.size < a.queries.size ? b : a));
+  }
+
   #startLink(slot: EvalSlot): EvalLink {
     const { clock, heapBytesMax, logger, warmUp = false } = this.#options;
     const link: EvalLink = new ThreadLink({
@@ -120,7 +146,10 @@ export class EvalPool {
       workerData: { current: slot.current.buffer, warmUp },
       clock,
       heapBytesMax,
-      onNote: (note) => slot.queries.get(note.query)?.(note),
+      onNote: (note) => {
+        slot.heardMs = clock.nowMs();
+        slot.queries.get(note.query)?.(note);
+      },
     });
     let started: boolean = false;
     link.ready.then(
@@ -148,8 +177,7 @@ export class EvalPool {
       if (!isSame || Atomics.load(slot.current, 0) !== query) return;
       logger.warn({}, "a cancelled query does not stop: its thread is replaced");
       slot.replace();
-      const message = "another query had to be stopped together with this one";
-      void link.kill(new OperatingError("query_failed", "backoff", message));
+      void link.kill(new StoppedTogether());
     });
     this.#watches.add(timer);
   }

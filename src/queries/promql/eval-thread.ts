@@ -20,7 +20,7 @@ import type {
   RanQuery,
 } from "./eval-messages.ts";
 import { Evaluation, parseQuery } from "./evaluation.ts";
-import { decodeList, mergeLists } from "./list-artifact.ts";
+import { decodeList, mergeLists, mergeSeries, seriesJson } from "./list-artifact.ts";
 import { type StopFlag, serveThread } from "./serve-thread.ts";
 import { warmUpDelayMs, warmUpEval } from "./warm-up.ts";
 
@@ -36,7 +36,7 @@ const side = serveThread<EvalRequest, EvalAnswer, EvalPost, EvalNote>({
     if (post.kind === "forget") forget(post.query);
     else computing(post.query, () => addArtifact(post));
   },
-  transferOf: (answer) => (answer.kind === "ran" ? [answer.json.buffer] : []),
+  transferOf: (answer) => ("json" in answer ? [answer.json.buffer] : []),
   close() {
     isIdle = false;
   },
@@ -54,10 +54,8 @@ async function serve(request: EvalRequest, stop: StopFlag): Promise<EvalAnswer> 
     case "run":
       stop.signal.addEventListener("abort", () => forget(request.query), { once: true });
       return await computing(request.query, () => run(request, stop));
-    case "labels": {
-      const lists = request.paths.map((path) => decodeList(readFileSync(path)));
-      return { kind: "listed", ...mergeLists(request.op, lists, request.limit) };
-    }
+    case "labels":
+      return computing(request.query, () => mergeLabels(request));
     case "explain":
       return explain(request);
     case "format":
@@ -104,6 +102,18 @@ function plan({
   const evaluation = new Evaluation(text, params, options, realClock);
   evaluations.set(query, evaluation);
   return evaluation.planned(realClock.nowMs() - startMs);
+}
+
+function mergeLabels({
+  op,
+  paths,
+  limit,
+  bytesMax,
+}: Extract<EvalRequest, { kind: "labels" }>): EvalAnswer {
+  const lists = paths.map((path) => decodeList(readFileSync(path)));
+  if (op !== "series") return { kind: "listed", ...mergeLists(lists, limit) };
+  const { items, truncated } = mergeSeries(lists, limit);
+  return { kind: "series", json: seriesJson(items, bytesMax), truncated };
 }
 
 function explain({

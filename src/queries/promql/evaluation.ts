@@ -28,6 +28,7 @@ import { EvalFlow } from "../core/promql/eval-flow.ts";
 import type { EvalRequest, PlannedQuery, RanQuery } from "./eval-messages.ts";
 import { JsonSink } from "./json-sink.ts";
 import { decodeLeafResult } from "./leaf-artifact.ts";
+import { answerTooLarge } from "./query-errors.ts";
 import { type WrittenResult, writeData } from "./result-json.ts";
 
 type RunRequest = Extract<EvalRequest, { kind: "run" }>;
@@ -128,8 +129,9 @@ class Run {
     resultType: WrittenResult["resultType"];
     readonly series: Set<string>;
     pointCount: number;
+    byteCount: number;
     truncated: boolean;
-  } = { resultType: "matrix", series: new Set(), pointCount: 0, truncated: false };
+  } = { resultType: "matrix", series: new Set(), pointCount: 0, byteCount: 0, truncated: false };
   #settle: { resolve(ran: RanQuery): void; reject(thrown: unknown): void };
   #isOver: boolean = false;
   #decodeMs = 0;
@@ -214,6 +216,8 @@ class Run {
       sink.ascii("}");
       this.#told.resultType = written.resultType;
       this.#told.pointCount += written.pointCount;
+      this.#told.byteCount += sink.length;
+      if (this.#told.byteCount > shape.bytesMax) throw answerTooLarge(shape.bytesMax);
       this.#parts.note(sink.takeText());
     }
     if (result.type === "string" || result.type === "scalar") return;

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { Labels } from "../../promql/core/index.ts";
 import { floatText, JsonSink, timestampText } from "./json-sink.ts";
+import { metricJson } from "./label-texts.ts";
 
 const floats: readonly [value: number, text: string][] = [
   [0, "0"],
@@ -70,6 +72,14 @@ test("[QP6] every float comes back from its text, which is JavaScript's", () => 
       },
     ),
   );
+});
+
+test("[QP6] bytes that are no text are U+FFFD in a string and in a label's value", () => {
+  const text = "a\udcffb"; // How the parser gives "a\\xffb".
+  const sink = new JsonSink();
+  sink.text(text);
+  assert.equal(sink.takeText(), '"a\ufffdb"');
+  assert.equal(metricJson(Labels.of({ a: text })), '{"a":"a\ufffdb"}');
 });
 
 test("[QP6] the sink grows, and begins anew when it is taken", () => {

@@ -54,7 +54,7 @@ export class JsonSink {
   }
 
   text(text: string): void {
-    this.json(JSON.stringify(text));
+    this.json(textJson(text));
   }
 
   /** `[<ts>,"<value>"]`: the hot path. `prefix` is `[<ts>,"`. */
@@ -152,6 +152,11 @@ export class JsonSink {
     this.#bytes.copy(grown, 0, 0, this.#length);
     this.#bytes = grown;
   }
+}
+
+/** A byte that is no UTF-8, which a string of PromQL may have and JSON may not, is U+FFFD. */
+export function textJson(text: string): string {
+  return JSON.stringify(text.toWellFormed());
 }
 
 /** As Prometheus's API writes a float: like JavaScript, but for its infinities, its zero and one-digit exponents. */

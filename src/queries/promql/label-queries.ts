@@ -7,8 +7,8 @@ import { affinityBase } from "../core/promql/plan-works.ts";
 import { headReaches, segmentsFor } from "../core/promql/scope-leaf.ts";
 import { powerOfTwo, segmentsOfShard } from "../core/promql/shards.ts";
 import { encodeWork, type LabelsWork, promqlWorkKind } from "../core/promql/work-body.ts";
+import type { EvalAnswer } from "./eval-messages.ts";
 import type { EvalPool } from "./eval-pool.ts";
-import { labelsOfItem } from "./list-artifact.ts";
 import type { PromqlService, SeriesRequest } from "./promql-service.ts";
 import type { QueryClock } from "./query-clock.ts";
 import type { PromqlLimits, PromqlServiceDeps } from "./service-options.ts";
@@ -16,10 +16,7 @@ import type { PromqlLimits, PromqlServiceDeps } from "./service-options.ts";
 /** Rows of series tables that one work goes through. */
 const seriesPerShard = 200_000;
 
-interface Listed {
-  readonly items: readonly string[];
-  readonly truncated: boolean;
-}
+type Merged = Extract<EvalAnswer, { kind: "listed" | "series" }>;
 
 export class LabelQueries {
   readonly #deps: PromqlServiceDeps;
@@ -37,8 +34,9 @@ export class LabelQueries {
     request: SeriesRequest,
     clock: QueryClock,
   ): Promise<Awaited<ReturnType<PromqlService["series"]>>> {
-    const { items, truncated } = await this.#ask("series", "", queryId, request, clock);
-    return { series: items.map((item) => labelsOfItem(item).toRecord()), truncated };
+    const merged = await this.#ask("series", "", queryId, request, clock);
+    assert(merged.kind === "series", "series are answered so");
+    return merged;
   }
 
   async names(
@@ -46,8 +44,9 @@ export class LabelQueries {
     request: SeriesRequest,
     clock: QueryClock,
   ): Promise<Awaited<ReturnType<PromqlService["labelNames"]>>> {
-    const { items, truncated } = await this.#ask("names", "", queryId, request, clock);
-    return { names: items, truncated };
+    const merged = await this.#ask("names", "", queryId, request, clock);
+    assert(merged.kind === "listed", "names are answered so");
+    return { names: merged.items, truncated: merged.truncated };
   }
 
   async values(
@@ -56,8 +55,9 @@ export class LabelQueries {
     request: SeriesRequest,
     clock: QueryClock,
   ): Promise<Awaited<ReturnType<PromqlService["labelValues"]>>> {
-    const { items, truncated } = await this.#ask("values", label, queryId, request, clock);
-    return { values: items, truncated };
+    const merged = await this.#ask("values", label, queryId, request, clock);
+    assert(merged.kind === "listed", "values are answered so");
+    return { values: merged.items, truncated: merged.truncated };
   }
 
   async #ask(
@@ -66,9 +66,9 @@ export class LabelQueries {
     queryId: QueryId,
     request: SeriesRequest,
     clock: QueryClock,
-  ): Promise<Listed> {
+  ): Promise<Merged> {
     const bodies = await this.#bodies(op, label, request);
-    if (bodies.length === 0) return { items: [], truncated: false };
+    if (bodies.length === 0) return await this.#merge(op, [], request.limit, clock.signal);
     const base = affinityBase(request.matcherSets[0] ?? []);
     const keys = balanceAffinity(base, bodies.length, this.#deps.manager.workers());
     const handle = this.#deps.manager.open(
@@ -139,13 +139,15 @@ export class LabelQueries {
     artifacts: readonly LocalArtifact[],
     limit: number,
     signal: AbortSignal,
-  ): Promise<Listed> {
+  ): Promise<Merged> {
     const place = this.#pool.enter();
     try {
+      const { query } = place;
       const paths = artifacts.map(({ path }) => path);
-      const listed = await place.ask({ kind: "labels", op, paths, limit }, signal);
-      assert(listed.kind === "listed", "a list is answered so");
-      return listed;
+      const bytesMax = this.#limits.answerBytesMax;
+      const merged = await place.ask({ kind: "labels", query, op, paths, limit, bytesMax }, signal);
+      assert(merged.kind === "listed" || merged.kind === "series", "a list is answered so");
+      return merged;
     } finally {
       place.leave();
     }

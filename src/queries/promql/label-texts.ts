@@ -3,6 +3,7 @@
  * the same objects for as long as their segment is open; in a thread that evaluates, this keeps them so.
  */
 import { Labels } from "../../promql/core/index.ts";
+import { textJson } from "./json-sink.ts";
 
 const pairTexts = new WeakMap<Labels, string>();
 const metricTexts = new WeakMap<Labels, string>();
@@ -50,7 +51,7 @@ function objectJson({ pairs }: Labels): string {
   let json = "{";
   for (let index = 0; index < pairs.length; index += 2) {
     if (index > 0) json += ",";
-    json += `${JSON.stringify(pairs[index])}:${JSON.stringify(pairs[index + 1])}`;
+    json += `${textJson(pairs[index] as string)}:${textJson(pairs[index + 1] as string)}`;
   }
   return `${json}}`;
 }

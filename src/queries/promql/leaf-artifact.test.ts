@@ -15,7 +15,7 @@ import {
   type StepSeries,
 } from "../../promql/core/index.ts";
 import { decodeLeafResult, encodeLeafResult } from "./leaf-artifact.ts";
-import { decodeList, encodeList, mergeLists, seriesItem } from "./list-artifact.ts";
+import { decodeList, encodeList, mergeLists, mergeSeries, seriesItem } from "./list-artifact.ts";
 
 const steps = 5;
 const base: Omit<BaseExpr, "output"> = {
@@ -81,8 +81,19 @@ const stepSeries: fc.Arbitrary<StepSeries> = fc
     };
   });
 
+/** In few runs, as counts mostly are. */
+const flat = fc
+  .tuple(float, float, fc.nat(steps))
+  .map(([a, b, from]) => new Float64Array(steps).fill(a).fill(b, from));
+
 const group: fc.Arbitrary<PartialGroup> = fc
-  .tuple(labels, fc.boolean(), floats, fc.option(floats), fc.option(floats))
+  .tuple(
+    labels,
+    fc.boolean(),
+    fc.oneof(floats, flat),
+    fc.option(fc.oneof(floats, flat)),
+    fc.option(fc.oneof(floats, flat)),
+  )
   .map(([each, dropName, counts, values, compensations]) => ({
     labels: each,
     dropName,
@@ -216,16 +227,20 @@ test("[QP2] DuckDB opens an artifact", async () => {
 test("[QP9] lists are merged: each once, in order, up to the limit", () => {
   const there = (items: readonly string[]): readonly string[] => decodeList(encodeList(items));
   assert.deepEqual(there([]), []);
-  assert.deepEqual(mergeLists("values", [there(["b", "a"]), there(["a", "c"])], 0), {
+  assert.deepEqual(mergeLists([there(["b", "a"]), there(["a", "c"])], 0), {
     items: ["a", "b", "c"],
     truncated: false,
   });
-  assert.deepEqual(mergeLists("names", [["b", "a"], ["c"]], 2), {
+  assert.deepEqual(mergeLists([["b", "a"], ["c"]], 2), {
     items: ["a", "b"],
     truncated: true,
   });
-  const [one, two] = [Labels.of({ a: "1", b: "2" }), Labels.of({ a: "1" })].map(seriesItem);
-  assert.deepEqual(mergeLists("series", [[one as string], [two as string]], 0).items, [two, one]);
+  const [one, two] = [Labels.of({ a: "1", b: "2" }), Labels.of({ a: "1" })];
+  const merged = mergeSeries([[seriesItem(one), seriesItem(two)], [seriesItem(two)]], 0);
+  assert.deepEqual(
+    merged.items.map(({ pairs }) => pairs),
+    [two.pairs, one.pairs],
+  );
 });
 
 function same(actual: LeafResult, wanted: LeafResult): void {

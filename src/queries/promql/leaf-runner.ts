@@ -5,6 +5,7 @@
 import { OperatingError } from "../../kernel/errors.ts";
 import { type CollectRequest, iterateSeries, type SegmentReader } from "../../metrics/index.ts";
 import {
+  compareLabels,
   compareText,
   executeLeaf,
   type Labels,
@@ -127,28 +128,37 @@ function runLabels(
   checkStop: () => void,
 ): LeafOutputBytes {
   const readers = shelf.open(work.segments, checkStop);
-  const items = new Set<string>();
-  // One more than the limit shows that there are more. Names and values are few: all of them.
-  const enough = work.op === "series" && work.limit > 0 ? work.limit + 1 : Number.POSITIVE_INFINITY;
-  for (const labels of labelSets(work, headSeries, readers, checkStop)) {
-    noteLabels(work, labels, items);
-    if (items.size >= enough) break;
-  }
-  const bytes = encodeList([...items].sort(compareText));
-  return { bytes, rowCount: items.size, minTs: work.startMs, maxTs: work.endMs };
+  const all = labelSets(work, headSeries, readers, checkStop);
+  const items = work.op === "series" ? firstSeries(all, work.limit) : namesOrValues(all, work);
+  return {
+    bytes: encodeList(items),
+    rowCount: items.length,
+    minTs: work.startMs,
+    maxTs: work.endMs,
+  };
 }
 
-function noteLabels({ op, label }: LabelsWork, labels: Labels, items: Set<string>): void {
-  if (op === "series") {
-    items.add(seriesItem(labels));
-  } else if (op === "names") {
-    for (let index = 0; index < labels.pairs.length; index += 2) {
-      items.add(labels.pairs[index] as string);
+/** In the order of their labels. One more than the limit shows that there are more; 0: no limit. */
+function firstSeries(all: Iterable<Labels>, limit: number): string[] {
+  const byKey = new Map<string, Labels>();
+  for (const labels of all) byKey.set(labels.key, labels);
+  const sorted = [...byKey.values()].sort(compareLabels);
+  return (limit > 0 ? sorted.slice(0, limit + 1) : sorted).map(seriesItem);
+}
+
+function namesOrValues(all: Iterable<Labels>, { op, label }: LabelsWork): string[] {
+  const items = new Set<string>();
+  for (const labels of all) {
+    if (op === "names") {
+      for (let index = 0; index < labels.pairs.length; index += 2) {
+        items.add(labels.pairs[index] as string);
+      }
+    } else {
+      const value = label === metricNameLabel ? labels.name : labels.get(label);
+      if (value !== "") items.add(value);
     }
-  } else {
-    const value = label === metricNameLabel ? labels.name : labels.get(label);
-    if (value !== "") items.add(value);
   }
+  return [...items].sort(compareText);
 }
 
 function* labelSets(

@@ -8,6 +8,9 @@ import {
   writeParquet,
 } from "../../parquet/index.ts";
 import { compareLabels, compareText, Labels } from "../../promql/core/index.ts";
+import { JsonSink } from "./json-sink.ts";
+import { metricJson } from "./label-texts.ts";
+import { answerTooLarge } from "./query-errors.ts";
 
 const column = "item";
 const rowsPerGroup = 100_000;
@@ -30,14 +33,31 @@ export function decodeList(bytes: Uint8Array): readonly string[] {
 
 /** Of several shards: each once, in order, at most `limit` (0: all). */
 export function mergeLists(
-  op: "series" | "names" | "values",
   lists: readonly (readonly string[])[],
   limit: number,
 ): { readonly items: readonly string[]; readonly truncated: boolean } {
-  const items = [...new Set(lists.flat())];
-  const sorted = op === "series" ? sortSeries(items) : items.sort(compareText);
-  const truncated = limit > 0 && sorted.length > limit;
-  return { items: truncated ? sorted.slice(0, limit) : sorted, truncated };
+  return cut([...new Set(lists.flat())].sort(compareText), limit);
+}
+
+/** The same of `seriesItem`s. */
+export function mergeSeries(
+  lists: readonly (readonly string[])[],
+  limit: number,
+): { readonly items: readonly Labels[]; readonly truncated: boolean } {
+  return cut(Array.from(new Set(lists.flat()), labelsOfItem).sort(compareLabels), limit);
+}
+
+/** `[{"name":"value",…},…]`. Throws `query_too_large`. */
+export function seriesJson(series: readonly Labels[], bytesMax: number): Uint8Array<ArrayBuffer> {
+  const sink = new JsonSink();
+  sink.ascii("[");
+  for (const [index, labels] of series.entries()) {
+    if (index > 0) sink.ascii(",");
+    sink.json(metricJson(labels));
+    if (sink.length > bytesMax) throw answerTooLarge(bytesMax);
+  }
+  sink.ascii("]");
+  return sink.take();
 }
 
 /** A series travels as `["name","value",…]`. */
@@ -45,13 +65,13 @@ export function seriesItem(labels: Labels): string {
   return JSON.stringify(labels.pairs);
 }
 
-export function labelsOfItem(item: string): Labels {
+function labelsOfItem(item: string): Labels {
   return new Labels(JSON.parse(item) as string[]);
 }
 
-function sortSeries(items: readonly string[]): readonly string[] {
-  const parsed = items.map((item) => ({ item, labels: labelsOfItem(item) }));
-  return parsed.sort((a, b) => compareLabels(a.labels, b.labels)).map(({ item }) => item);
+function cut<T>(items: readonly T[], limit: number): { items: readonly T[]; truncated: boolean } {
+  const truncated = limit > 0 && items.length > limit;
+  return { items: truncated ? items.slice(0, limit) : items, truncated };
 }
 
 function* groupsOf(items: readonly string[]): Generator<[readonly string[]]> {

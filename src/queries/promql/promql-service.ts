@@ -97,14 +97,11 @@ export interface PromqlService {
   /** Rejects as long as nothing of the result is known. */
   stream(request: PromqlRequest, signal: AbortSignal): Promise<AsyncIterable<PromqlEvent>>;
   explain(request: PromqlRequest): Promise<PromqlExplanation>;
-  /** In the order of the labels. */
+  /** `[{"name":"value",…},…]`, in the order of the labels. */
   series(
     request: SeriesRequest,
     signal: AbortSignal,
-  ): Promise<{
-    readonly series: readonly Readonly<Record<string, string>>[];
-    readonly truncated: boolean;
-  }>;
+  ): Promise<{ readonly json: Uint8Array; readonly truncated: boolean }>;
   labelNames(
     request: SeriesRequest,
     signal: AbortSignal,

@@ -26,6 +26,7 @@ export class QueryClock {
       this.#controller.abort(timedOut(this.#where)),
     );
     if (caller.aborted) this.#onAbort();
+    if (timeoutMs <= 0) this.#controller.abort(timedOut(this.#where));
   }
 
   get signal(): AbortSignal {

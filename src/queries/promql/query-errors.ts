@@ -8,15 +8,11 @@ export function tooManyPoints(): PromqlError {
   return new PromqlError("parse", message);
 }
 
-/** `where`: "query queue" or "expression evaluation". */
-export function timedOut(where: string, hint?: string): OperatingError {
+/** `where`: "query queue" or "expression evaluation". `why`: what it waited for, where that is known. */
+export function timedOut(where: string, why?: string): OperatingError {
   const message = `query timed out in ${where}`;
-  return new OperatingError(
-    "deadline_exceeded",
-    "backoff",
-    message,
-    hint === undefined ? {} : { hint },
-  );
+  const told = why === undefined ? message : `${message}: ${why}`;
+  return new OperatingError("deadline_exceeded", "backoff", told);
 }
 
 export function canceled(): OperatingError {
@@ -47,5 +43,20 @@ export function resultTooLarge(bytesMax: number): OperatingError {
   const message = `the query's parts have more than ${bytesMax} bytes`;
   return new OperatingError("query_too_large", "never", message, {
     hint: "Ask for fewer series, a shorter time or a longer step, or aggregate.",
+  });
+}
+
+export function answerTooLarge(bytesMax: number): OperatingError {
+  const message = `the answer is larger than ${bytesMax} bytes`;
+  return new OperatingError("query_too_large", "never", message, {
+    hint: "Ask for fewer series, a shorter time or a longer step.",
+  });
+}
+
+/** Of a stream whose reader takes less than comes. */
+export function tooMuchWaits(bytesMax: number): OperatingError {
+  const message = `more than ${bytesMax} bytes of results wait for slow readers`;
+  return new OperatingError("overloaded", "backoff", message, {
+    hint: "Read faster, ask for less, or try again in a moment.",
   });
 }

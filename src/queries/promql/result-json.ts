@@ -1,5 +1,4 @@
 /** Results of spans, put together and written as Prometheus's API writes them. */
-import { OperatingError } from "../../kernel/errors.ts";
 import {
   compareLabels,
   type FloatHistogram,
@@ -15,6 +14,7 @@ import {
 import { writeHistogram } from "./histogram-json.ts";
 import { type JsonSink, timestampText } from "./json-sink.ts";
 import { metricJson } from "./label-texts.ts";
+import { answerTooLarge } from "./query-errors.ts";
 
 export interface AnswerShape {
   readonly instant: boolean;
@@ -117,7 +117,7 @@ class ResultWriter {
     for (let index = 0; index < count; index += 1) {
       if (index > 0) this.#sink.ascii(",");
       write(items[index] as T);
-      if (this.#sink.length > bytesMax) throw tooLarge(bytesMax);
+      if (this.#sink.length > bytesMax) throw answerTooLarge(bytesMax);
     }
     this.#sink.ascii("]");
   }
@@ -269,11 +269,4 @@ class PointPrefixes {
     const start = step === 0 ? 0 : (this.#ends[step - 1] as number);
     sink.point(this.#bytes, isFirst ? start + 1 : start, this.#ends[step] as number, value);
   }
-}
-
-function tooLarge(bytesMax: number): OperatingError {
-  const message = `the answer is larger than ${bytesMax} bytes`;
-  return new OperatingError("query_too_large", "never", message, {
-    hint: "Ask for fewer series, a shorter time or a longer step.",
-  });
 }

@@ -44,6 +44,8 @@ export interface PromqlLimits {
   readonly queueMax: number;
   readonly pointsPerSeriesMax: number;
   readonly answerBytesMax: number;
+  /** Of streamed results that wait for their readers, of all streams together. */
+  readonly waitingBytesMax: number;
   /** Of all artifacts of a query: what is decoded and held at a time. */
   readonly artifactBytesMax: number;
   /** From here on a query is in the log. */
@@ -59,6 +61,7 @@ export const defaultPromqlLimits: PromqlLimits = {
   queueMax: 200,
   pointsPerSeriesMax: 11_000,
   answerBytesMax: 512 * 1024 ** 2,
+  waitingBytesMax: 512 * 1024 ** 2,
   artifactBytesMax: 1024 ** 3,
   slowMs: 5_000,
   evalThreads: 2,

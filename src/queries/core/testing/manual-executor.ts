@@ -14,6 +14,8 @@ export class ManualExecutor implements Executor {
   readonly executions: Execution[] = [];
   /** An aborted execution ends at once, unless a test wants to say when. */
   endsOnAbort = true;
+  /** Of what is produced. */
+  range: Pick<ProducedFile, "minTs" | "maxTs"> = { minTs: 1, maxTs: 2 };
 
   execute(work: WorkSpec, path: string, signal: AbortSignal): Promise<ProducedFile> {
     const end = Promise.withResolvers<ProducedFile>();
@@ -32,8 +34,7 @@ export class ManualExecutor implements Executor {
       sizeBytes,
       checksum: `sha256:${"0".repeat(64)}`,
       rowCount: 3,
-      minTs: 1,
-      maxTs: 2,
+      ...this.range,
       schemaVersion: 1,
     });
   }

@@ -20,6 +20,7 @@ export function Component() {
   const [params, setParams] = useSearchParams();
   const state = parseState(params);
   const [turn, setTurn] = useState(0);
+  const [refresh, setRefresh] = useState(0);
   const [refreshMs, setRefreshMs] = useState(0);
   const change = useCallback(
     (changed: Partial<ExploreState>) => {
@@ -29,7 +30,7 @@ export function Component() {
   );
   useEffect(() => {
     if (refreshMs === 0) return undefined;
-    const timer = setInterval(() => setTurn((before) => before + 1), refreshMs);
+    const timer = setInterval(() => setRefresh((before) => before + 1), refreshMs);
     return () => clearInterval(timer);
   }, [refreshMs]);
   const setQuery = (index: number, query: string): void =>
@@ -64,6 +65,7 @@ export function Component() {
           state={state}
           nowMs={nowMs}
           turn={turn}
+          refresh={refresh}
           onQuery={(text) => setQuery(index, text)}
           onRemove={
             state.queries.length === 1

@@ -28,6 +28,12 @@ test("[WEB30] an address with nonsense in it shows the defaults", () => {
   assert.deepEqual(parseState(params), defaultState);
 });
 
+test("[WEB30] every time of an address is one that can be shown", () => {
+  const { rangeMs, endMs } = parseState(new URLSearchParams("range=285000y&end=1e20"));
+  assert.equal(endMs, undefined);
+  assert.ok(!Number.isNaN(new Date(-rangeMs).getTime()));
+});
+
 for (const [text, ms] of [
   ["90s", 90_000],
   ["1h30m", 5_400_000],

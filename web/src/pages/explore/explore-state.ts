@@ -25,14 +25,18 @@ export const defaultState: ExploreState = {
 
 const views: readonly View[] = ["chart", "table", "explain"];
 
+/** A `Date` can be a little further from 1970 than this, in either direction. */
+const timeMsMax = 8_000_000_000_000_000;
+
 export function parseState(params: URLSearchParams): ExploreState {
   const queries = params.getAll("q").slice(0, 10);
   const view = views.find((each) => each === params.get("view"));
-  const end = Number(params.get("end") ?? "");
+  const endMs = Number(params.get("end") ?? "") * 1000;
+  const rangeMs = parseDuration(params.get("range") ?? "") ?? defaultState.rangeMs;
   return {
     queries: queries.length === 0 ? [""] : queries,
-    rangeMs: parseDuration(params.get("range") ?? "") ?? defaultState.rangeMs,
-    endMs: Number.isFinite(end) && end > 0 ? end * 1000 : undefined,
+    rangeMs: Math.min(rangeMs, timeMsMax),
+    endMs: endMs > 0 && endMs <= timeMsMax ? endMs : undefined,
     stepMs: parseDuration(params.get("step") ?? ""),
     view: view ?? "chart",
   };

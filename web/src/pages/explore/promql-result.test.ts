@@ -2,8 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chartColumns, ResultReader, seriesText } from "./promql-result.ts";
 
+const at = { kind: "range", startMs: 0, endMs: 60_000, stepMs: 10_000 } as const;
+
+test("[WEB31] a result knows what it was asked for", () => {
+  assert.equal(new ResultReader(at).result().at, at);
+});
+
 test("[WEB31] parts of a result become series: the same labels are one, in whatever order they stand", () => {
-  const reader = new ResultReader();
+  const reader = new ResultReader(at);
   reader.push({
     resultType: "matrix",
     result: [
@@ -43,7 +49,7 @@ test("[WEB31] parts of a result become series: the same labels are one, in whate
 });
 
 test("[WEB31] a scalar is a series without labels", () => {
-  const reader = new ResultReader();
+  const reader = new ResultReader(at);
   reader.push({ resultType: "scalar", result: [5, "42"] });
   assert.deepEqual(reader.result().series[0]?.values, [[5, "42"]]);
 });
@@ -58,7 +64,7 @@ for (const [metric, text] of [
 }
 
 test("[WEB31] the chart has a gap where a series has no number", () => {
-  const reader = new ResultReader();
+  const reader = new ResultReader(at);
   reader.push({
     resultType: "matrix",
     result: [

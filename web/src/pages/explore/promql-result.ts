@@ -28,7 +28,19 @@ export interface ResultSeries {
   readonly histograms: HistogramPoint[];
 }
 
+/** When a query is asked for. */
+export type QueryTime =
+  | { readonly kind: "instant"; readonly timeMs: number }
+  | {
+      readonly kind: "range";
+      readonly startMs: number;
+      readonly endMs: number;
+      readonly stepMs: number;
+    };
+
 export interface PromqlResult {
+  /** What it was asked for. By the time it is drawn, the page may ask for something else. */
+  readonly at: QueryTime;
   readonly resultType: ResultPart["resultType"];
   readonly series: readonly ResultSeries[];
 }
@@ -37,6 +49,11 @@ export interface PromqlResult {
 export class ResultReader {
   #resultType: ResultPart["resultType"] = "matrix";
   readonly #series = new Map<string, ResultSeries>();
+  readonly #at: QueryTime;
+
+  constructor(at: QueryTime) {
+    this.#at = at;
+  }
 
   push(part: ResultPart): void {
     this.#resultType = part.resultType;
@@ -54,7 +71,7 @@ export class ResultReader {
   }
 
   result(): PromqlResult {
-    return { resultType: this.#resultType, series: [...this.#series.values()] };
+    return { at: this.#at, resultType: this.#resultType, series: [...this.#series.values()] };
   }
 
   #seriesOf(metric: Readonly<Record<string, string>>): ResultSeries {

@@ -18,6 +18,8 @@ interface QueryPanelProps {
   readonly nowMs: () => number;
   /** Grows when every panel is to ask anew. */
   readonly turn: number;
+  /** Grows when every panel is to ask anew that is not asking already: what takes longer than that would never end. */
+  readonly refresh: number;
   readonly onQuery: (query: string) => void;
   /** Absent: it is the only one. */
   readonly onRemove: (() => void) | undefined;
@@ -25,8 +27,8 @@ interface QueryPanelProps {
 }
 
 export function QueryPanel(props: QueryPanelProps) {
-  const { query, index, state, nowMs, turn, onQuery, onRemove, onZoom } = props;
-  const { run, start, cancel } = usePromqlRun();
+  const { query, index, state, nowMs, turn, refresh, onQuery, onRemove, onZoom } = props;
+  const { run, start, cancel, clear } = usePromqlRun();
   const [draft, setDraft] = useState(query);
   const body = useRef<HTMLDivElement>(null);
   const [known, setKnown] = useState(query);
@@ -36,18 +38,26 @@ export function QueryPanel(props: QueryPanelProps) {
     setDraft(query);
   }
 
+  const running = run.status === "running";
+  const ask = (): void =>
+    start(requestOf(query, state, nowMs(), body.current?.clientWidth ?? 1_000));
+
   // biome-ignore lint/correctness/useExhaustiveDependencies: it asks when what is asked changes, and when told to.
   useEffect(() => {
-    if (query.trim() === "") return;
-    start(requestOf(query, state, nowMs(), body.current?.clientWidth ?? 1_000));
+    if (query.trim() === "") clear();
+    else ask();
   }, [query, state.rangeMs, state.endMs, state.stepMs, state.view === "table", turn]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it asks when told to.
+  useEffect(() => {
+    if (refresh > 0 && query.trim() !== "" && !running) ask();
+  }, [refresh]);
 
   const submit = (text: string): void => {
     if (text.trim() === "") return;
-    if (text === query) start(requestOf(text, state, nowMs(), body.current?.clientWidth ?? 1_000));
+    if (text === query) ask();
     else onQuery(text);
   };
-  const running = run.status === "running";
   return (
     <section className="card ql-panel" aria-label={`Query ${index + 1}`}>
       <div className="ql-bar">
@@ -118,7 +128,7 @@ function Result({
   readonly state: ExploreState;
   readonly onZoom: QueryPanelProps["onZoom"];
 }) {
-  const { result, summary, request } = run;
+  const { result, summary } = run;
   if (result === undefined) {
     if (run.status !== "idle") return null;
     return (
@@ -127,6 +137,8 @@ function Result({
       </Empty>
     );
   }
+  const fits = (result.at.kind === "instant") === (state.view === "table");
+  if (!fits && run.status === "running") return null; // The view changed: its result is on its way.
   if (state.view === "explain") {
     return summary === undefined ? null : <ExplainView summary={summary} />;
   }
@@ -139,8 +151,8 @@ function Result({
     );
   }
   const floats = result.series.some(({ values }) => values.length > 0);
-  if (request?.at.kind === "range" && state.view === "chart" && floats) {
-    return <Chart series={result.series} {...request.at} onZoom={onZoom} />;
+  if (result.at.kind === "range" && state.view === "chart" && floats) {
+    return <Chart series={result.series} {...result.at} onZoom={onZoom} />;
   }
   return <ResultTable result={result} />;
 }

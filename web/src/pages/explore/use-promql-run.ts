@@ -9,19 +9,17 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { useCluster } from "../../api/cluster.ts";
 import { ApiError, request } from "../../api/http.ts";
 import { SseParser } from "../../api/sse.ts";
-import { type PromqlResult, type ResultPart, ResultReader } from "./promql-result.ts";
+import {
+  type PromqlResult,
+  type QueryTime,
+  type ResultPart,
+  ResultReader,
+} from "./promql-result.ts";
 import type { QuerySummary } from "./query-summary.ts";
 
 export interface RunRequest {
   readonly query: string;
-  readonly at:
-    | { readonly kind: "instant"; readonly timeMs: number }
-    | {
-        readonly kind: "range";
-        readonly startMs: number;
-        readonly endMs: number;
-        readonly stepMs: number;
-      };
+  readonly at: QueryTime;
 }
 
 export interface Run {
@@ -46,6 +44,8 @@ export interface PromqlRun {
   readonly run: Run;
   readonly start: (asked: RunRequest) => void;
   readonly cancel: () => void;
+  /** Nothing is asked any more, and nothing is shown. */
+  readonly clear: () => void;
 }
 
 export function usePromqlRun(): PromqlRun {
@@ -79,7 +79,12 @@ export function usePromqlRun(): PromqlRun {
     [cluster],
   );
   const cancel = useCallback(() => aborter.current?.abort(), []);
-  return { run, start, cancel };
+  const clear = useCallback(() => {
+    aborter.current?.abort();
+    aborter.current = undefined;
+    setRun(idle);
+  }, []);
+  return { run, start, cancel, clear };
 }
 
 async function follow(
@@ -97,7 +102,7 @@ async function follow(
   const response = await request("/api/v1/query_stream", { method: "POST", body: form, signal });
   const text = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   const parser = new SseParser();
-  const reader = new ResultReader();
+  const reader = new ResultReader(at);
   let summary: QuerySummary | undefined;
   for (;;) {
     const chunk = await text?.read();

@@ -123,3 +123,10 @@ test("[HG14] series that become one are merged if they never meet", () => {
   assert.throws(() => call("label_replace", [meeting, "a", "x", "a", ".*"]), same);
   assert.throws(() => call("label_join", [meeting, "a", ""]), same);
 });
+
+test("[HG14] a value does not grow without end", () => {
+  const long = series({ a: "x".repeat(600_000) }, 1);
+  const tooLong = /value would have more than 1048576 characters/;
+  assert.throws(() => call("label_replace", [[long], "b", "$1$1", "a", "(.*)"]), tooLong);
+  assert.throws(() => call("label_join", [[long], "b", "", "a", "a"]), tooLong);
+});

@@ -8,6 +8,9 @@ import { stringAt, stringsFrom, vectorAt } from "./arguments.ts";
 import { expandTemplate, parseTemplate } from "./expand-template.ts";
 import type { InstantFunction, InstantResult } from "./types.ts";
 
+/** Calls within each other, each doubling a value, would fill the memory with it. */
+const valueLengthMax = 1024 ** 2;
+
 const labelReplace: InstantFunction = (args) => {
   const target = stringAt(args, 1);
   const template = parseTemplate(stringAt(args, 2));
@@ -65,6 +68,9 @@ function relabelled(
   const changed = series.map((one): StepSeries => {
     const value = newValue(one.labels);
     if (value === undefined) return one;
+    if (value.length > valueLengthMax) {
+      throw failure(`a label's value would have more than ${valueLengthMax} characters`);
+    }
     // A name that was just given is meant to stay.
     const dropName = target === metricNameLabel ? false : one.dropName;
     return { ...one, labels: one.labels.with(target, value), dropName };
