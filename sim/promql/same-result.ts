@@ -3,6 +3,7 @@ import {
   type Annotation,
   AnnotationSet,
   compareText,
+  type FloatHistogram,
   type Labels,
   type Position,
   type QueryResult,
@@ -95,7 +96,7 @@ function pointsText(series: StepSeries, startMs: number, stepMs: number): string
     if (kinds[step] === stepAbsent) continue;
     const isFloat = kinds[step] === stepFloat;
     text += ` ${startMs + step * stepMs}=`;
-    text += isFloat ? floatText(values[step] as number) : stringifyExact(histograms?.[step]);
+    text += isFloat ? floatText(values[step] as number) : histogramText(histograms?.[step]);
   }
   return text;
 }
@@ -106,9 +107,16 @@ function samplesText({ samples }: RawSeries): string {
   for (let index = 0; index < count; index += 1) {
     const histogram = histograms?.[index];
     const value = stale?.[index] === 1 ? "stale" : floatText(values[index] as number);
-    text += ` ${ts[index]}=${histogram === undefined ? value : stringifyExact(histogram)}`;
+    text += ` ${ts[index]}=${histogram === undefined ? value : histogramText(histogram)}`;
   }
   return text;
+}
+
+/** What is known of resets between two samples depends on how they came together; no answer shows it. */
+function histogramText(histogram: FloatHistogram | undefined): string {
+  if (histogram === undefined) return "missing";
+  const isGauge = histogram.counterResetHint === "gauge";
+  return stringifyExact({ ...histogram, counterResetHint: isGauge ? "gauge" : "unknown" });
 }
 
 function floatText(value: number): string {
