@@ -12,6 +12,7 @@ export type ErrorCode =
   | "bad_sql"
   | "cancelled"
   | "commit_unknown"
+  | "conflict"
   | "data_dir_in_use"
   | "data_dir_unusable"
   | "deadline_exceeded"

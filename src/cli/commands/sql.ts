@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
+import { isBlank, splitStatements } from "../../sql/core/index.ts";
 import type { CommandContext } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
 import { runPrompt } from "../sql/prompt.ts";
 import { runStatement } from "../sql/run-statement.ts";
-import { isBlank, splitStatements } from "../sql/split-statements.ts";
 
 export interface SqlOptions {
   readonly command?: readonly string[];

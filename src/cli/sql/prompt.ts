@@ -3,11 +3,11 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
+import { isBlank, splitStatements } from "../../sql/core/index.ts";
 import type { CommandContext } from "../context.ts";
 import { failureOf } from "../failure.ts";
 import { formatFailure } from "../report-failure.ts";
 import { runStatement } from "./run-statement.ts";
-import { isBlank, splitStatements } from "./split-statements.ts";
 
 const historyMax = 1_000;
 const help = `Statements end with a semicolon. Ctrl-C cancels the running one.

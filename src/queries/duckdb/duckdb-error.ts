@@ -1,5 +1,6 @@
 /** DuckDB's errors, translated once. It is set to give them as JSON (`errors_as_json`). */
 import { type ErrorCode, messageOf, OperatingError, type Retry } from "../../kernel/errors.ts";
+import { characterAt, pointAt } from "../../sql/core/index.ts";
 import { withoutPaths } from "../core/index.ts";
 
 interface DuckDbError {
@@ -13,7 +14,7 @@ interface DuckDbError {
 export function translateDuckDbError(thrown: unknown, sql?: string): OperatingError {
   const error = parse(messageOf(thrown));
   const [code, retry, hint] = judge(error);
-  const place = code === "bad_sql" && sql !== undefined ? pointAt(sql, error.position) : "";
+  const place = code === "bad_sql" && sql !== undefined ? placeOf(sql, error.position) : "";
   // What is wrong with a statement is told in the person's own words; anything else may name our files.
   const told = code === "bad_sql" ? error.message : withoutPaths(error.message);
   const message = `${error.type} Error: ${told}${place}`;
@@ -21,23 +22,10 @@ export function translateDuckDbError(thrown: unknown, sql?: string): OperatingEr
   return new OperatingError(code, retry, message, { ...options, cause: thrown });
 }
 
-/** `LINE 2: …` and a caret under the place, as DuckDB's own shell shows it; empty where there is no place. */
-export function pointAt(sql: string, position: number | undefined): string {
-  if (position === undefined) return "";
-  const bytes = new TextEncoder().encode(sql);
-  if (position > bytes.length) return "";
-  const before = new TextDecoder().decode(bytes.subarray(0, position));
-  const lineStart = before.lastIndexOf("\n") + 1;
-  const lineNumber = before.split("\n").length;
-  const columnNumber = before.length - lineStart;
-  const line = sql.slice(lineStart).split("\n", 1)[0] ?? "";
-  // A window of the line, so that a statement without line breaks does not drown its own error.
-  const from = Math.max(0, columnNumber - 60);
-  const shown = `LINE ${lineNumber}: ${from > 0 ? "…" : ""}${line.slice(from, columnNumber + 60)}`;
-  const indent = " ".repeat(
-    `LINE ${lineNumber}: `.length + (from > 0 ? 1 : 0) + columnNumber - from,
-  );
-  return `\n${shown}\n${indent}^`;
+/** As `pointAt`, from DuckDB's position; empty where there is no place. */
+export function placeOf(sql: string, position: number | undefined): string {
+  const at = position === undefined ? undefined : characterAt(sql, position);
+  return at === undefined ? "" : pointAt(sql, at);
 }
 
 export function isInterrupt(thrown: unknown): boolean {

@@ -22,6 +22,12 @@ const cases = [
     statements: ["SELECT /* a;b */ 1"],
     rest: "",
   },
+  {
+    name: "in a block within a block",
+    script: "SELECT /* a; /* b; */ c; */ 1;",
+    statements: ["SELECT /* a; /* b; */ c; */ 1"],
+    rest: "",
+  },
   { name: "in dollars", script: "SELECT $$a;b$$;", statements: ["SELECT $$a;b$$"], rest: "" },
   {
     name: "in tagged dollars",

@@ -1,0 +1,34 @@
+/** The statement language: tokens, statements, and DuckDB's tree of a SELECT. Pure. */
+export { characterAt, pointAt } from "./bad-sql.ts";
+export { nameKey } from "./names.ts";
+export { parseStatement } from "./parse-statement.ts";
+export type { NewTable, Rename, RenameOptions } from "./rename-plan.ts";
+export { quoteName, renameTablesInText } from "./rename-tables.ts";
+export { parseSelectTree, type SelectTree } from "./select-tree.ts";
+export {
+  isTreeNode,
+  readSerializedSql,
+  type SerializedSql,
+  type SqlProblem,
+  type TreeNode,
+  textOf,
+} from "./serialized-sql.ts";
+export { isBlank, type Split, splitStatements } from "./split-statements.ts";
+export type {
+  AlterDynamicTable,
+  AlterTable,
+  ColumnDefinition,
+  RefreshModeWish,
+  Statement,
+  TableName,
+  TargetLag,
+  TextSpan,
+} from "./statement.ts";
+export { tableRefs } from "./table-refs.ts";
+export type { TableUse } from "./table-scope.ts";
+export type {
+  Scan,
+  Token,
+  TokenKind,
+} from "./tokens.ts";
+export { isVolatile, volatilePartsOf } from "./volatile.ts";

@@ -1,0 +1,69 @@
+/** SHOW and DESCRIBE: of the lake where they name it, DuckDB's where they describe a query. */
+import type { Statement, TableName } from "../statement.ts";
+import type { TokenCursor } from "../token-cursor.ts";
+import { parseQuery } from "./query.ts";
+
+const what = "TABLES, DYNAMIC TABLES, REFRESH HISTORY, SNAPSHOTS or the name of a table";
+
+export function parseShow(cursor: TokenCursor): Statement {
+  cursor.expect("SHOW");
+  if (cursor.take("DYNAMIC", "TABLES")) return ended(cursor, { kind: "showDynamicTables" });
+  if (cursor.take("ALL", "TABLES") || cursor.take("TABLES")) {
+    if (cursor.isAt("FROM")) throw cursor.fail("SHOW TABLES FROM is not supported");
+    return ended(cursor, { kind: "showTables" });
+  }
+  if (cursor.take("SNAPSHOTS")) return ended(cursor, { kind: "showSnapshots" });
+  if (cursor.take("REFRESH", "HISTORY")) return refreshHistory(cursor);
+  if (["DATABASES", "SCHEMAS", "VARIABLES"].includes(cursor.keyword())) {
+    throw cursor.fail(`SHOW ${cursor.keyword()} is not supported`, `There is SHOW ${what}.`);
+  }
+  if (!cursor.isAtName()) throw cursor.unexpected(what);
+  return describe(cursor);
+}
+
+function refreshHistory(cursor: TokenCursor): Statement {
+  const hasFor = cursor.take("FOR");
+  const table: TableName | undefined =
+    hasFor || (!cursor.isAtEnd && !cursor.isAt("LIMIT")) ? cursor.tableName() : undefined;
+  let limit: number | undefined;
+  if (cursor.take("LIMIT")) {
+    const token = cursor.peek();
+    if (token?.kind !== "number" || !/^[0-9]{1,9}$/.test(token.text)) {
+      throw cursor.unexpected("a whole number after LIMIT");
+    }
+    limit = Number(cursor.next().text);
+  }
+  return ended(cursor, { kind: "showRefreshHistory", table, limit });
+}
+
+/** DESCRIBE or DESC. A table alone is the lake's, a SELECT is DuckDB's. */
+export function parseDescribe(cursor: TokenCursor): Statement {
+  const isAlone = cursor.peek(1) === undefined;
+  if (isAlone) return { kind: "showTables" }; // As in DuckDB.
+  // Before the name may stand what it is.
+  const words = cursor.keyword(1) === "DYNAMIC" && cursor.keyword(2) === "TABLE" ? 2 : 1;
+  const skipped = words === 2 || cursor.keyword(1) === "TABLE" ? words : 0;
+  if (!isNameToEnd(cursor, 1 + skipped)) return parseQuery(cursor);
+  for (let taken = 0; taken < 1 + skipped; taken += 1) cursor.next();
+  return describe(cursor);
+}
+
+/** `name` or `schema.name`, and nothing behind it. */
+function isNameToEnd(cursor: TokenCursor, ahead: number): boolean {
+  const kindAt = (at: number) => cursor.peek(at)?.kind;
+  const isName = (at: number) => kindAt(at) === "quotedName" || kindAt(at) === "word";
+  if (!isName(ahead)) return false;
+  if (cursor.peek(ahead + 1) === undefined) return true;
+  return (
+    cursor.isAtSymbol(".", ahead + 1) && isName(ahead + 2) && cursor.peek(ahead + 3) === undefined
+  );
+}
+
+function describe(cursor: TokenCursor): Statement {
+  return ended(cursor, { kind: "describeTable", table: cursor.tableName() });
+}
+
+function ended(cursor: TokenCursor, statement: Statement): Statement {
+  cursor.end();
+  return statement;
+}

@@ -1,0 +1,119 @@
+/**
+ * One statement, as far as Capstan itself has to understand it. Heads are parsed here (`parse-statement.ts`), by tokens; every
+ * expression and every SELECT stays a text, which DuckDB parses and binds. Positions are offsets in characters into the
+ * statement's text, for errors.
+ */
+export interface TextSpan {
+  readonly text: string;
+  readonly position: number;
+}
+
+export interface TableName {
+  readonly schema: string | undefined;
+  readonly name: string;
+  readonly position: number;
+}
+
+/** `'30 seconds'` in milliseconds, or as its readers need it. */
+export type TargetLag =
+  | { readonly kind: "time"; readonly ms: number }
+  | { readonly kind: "downstream" };
+export type RefreshModeWish = "AUTO" | "FULL" | "INCREMENTAL";
+
+export interface ColumnDefinition {
+  readonly name: string;
+  /** DuckDB's words. */
+  readonly type: TextSpan;
+  readonly nullable: boolean;
+  readonly defaultValue: TextSpan | undefined;
+}
+
+export type Statement =
+  /** SELECT, VALUES, FROM, WITH, DESCRIBE, SUMMARIZE, PIVOT …: DuckDB's alone. */
+  | { readonly kind: "query"; readonly query: TextSpan }
+  | { readonly kind: "explain"; readonly analyze: boolean; readonly query: TextSpan }
+  | {
+      readonly kind: "createTable";
+      readonly table: TableName;
+      readonly orReplace: boolean;
+      readonly ifNotExists: boolean;
+      /** Either is there. */
+      readonly columns: readonly ColumnDefinition[] | undefined;
+      readonly query: TextSpan | undefined;
+    }
+  | {
+      readonly kind: "dropTable";
+      readonly table: TableName;
+      readonly ifExists: boolean;
+      readonly dynamic: boolean;
+    }
+  | { readonly kind: "alterTable"; readonly table: TableName; readonly change: AlterTable }
+  | {
+      readonly kind: "insert";
+      readonly table: TableName;
+      /** `undefined`: all, in order. */
+      readonly columns: readonly string[] | undefined;
+      /** A SELECT or VALUES. */
+      readonly query: TextSpan;
+    }
+  | {
+      readonly kind: "update";
+      readonly table: TableName;
+      readonly alias: string | undefined;
+      readonly set: readonly { readonly column: string; readonly value: TextSpan }[];
+      readonly from: TextSpan | undefined;
+      readonly where: TextSpan | undefined;
+    }
+  | {
+      readonly kind: "delete";
+      readonly table: TableName;
+      readonly alias: string | undefined;
+      readonly using: TextSpan | undefined;
+      readonly where: TextSpan | undefined;
+    }
+  | {
+      readonly kind: "copy";
+      readonly table: TableName;
+      readonly columns: readonly string[] | undefined;
+      readonly file: string;
+      /** Upper-case names; values as texts. FORMAT by the file's name where absent. */
+      readonly options: ReadonlyMap<string, string>;
+    }
+  | {
+      readonly kind: "createDynamicTable";
+      readonly table: TableName;
+      readonly orReplace: boolean;
+      readonly ifNotExists: boolean;
+      readonly targetLag: TargetLag;
+      readonly refreshMode: RefreshModeWish;
+      readonly initialize: "ON_CREATE" | "ON_SCHEDULE";
+      readonly query: TextSpan;
+    }
+  | {
+      readonly kind: "alterDynamicTable";
+      readonly table: TableName;
+      readonly change: AlterDynamicTable;
+    }
+  | { readonly kind: "refreshDynamicTable"; readonly table: TableName }
+  | { readonly kind: "explainDynamicTable"; readonly table: TableName }
+  | { readonly kind: "showTables" }
+  | { readonly kind: "showDynamicTables" }
+  | {
+      readonly kind: "showRefreshHistory";
+      readonly table: TableName | undefined;
+      readonly limit: number | undefined;
+    }
+  | { readonly kind: "showSnapshots" }
+  | { readonly kind: "describeTable"; readonly table: TableName };
+
+export type AlterTable =
+  | { readonly kind: "addColumn"; readonly column: ColumnDefinition; readonly ifNotExists: boolean }
+  | { readonly kind: "dropColumn"; readonly column: string; readonly ifExists: boolean }
+  | { readonly kind: "renameColumn"; readonly column: string; readonly to: string }
+  | { readonly kind: "renameTable"; readonly to: string };
+
+export type AlterDynamicTable =
+  | { readonly kind: "suspend" }
+  | { readonly kind: "resume" }
+  | { readonly kind: "setTargetLag"; readonly targetLag: TargetLag }
+  | { readonly kind: "setRefreshMode"; readonly refreshMode: RefreshModeWish };

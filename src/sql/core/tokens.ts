@@ -1,0 +1,272 @@
+/**
+ * A statement as DuckDB's lexer sees it. Only as much of SQL as has to be known to tell where things begin and end.
+ *
+ *   TK1  Tokens are in order and do not overlap; what is between them is white space and comments.
+ *   TK2  A token's `text` is what stands at its `position`, in characters.
+ *   TK3  Block comments nest. Texts that a line break divides are one. `E'…'` knows backslashes, the others do not.
+ *   TK4  Every character is in a token or between them: what DuckDB has no use for is `unknown`.
+ */
+import { badSql } from "./bad-sql.ts";
+
+export type TokenKind =
+  | "word"
+  | "quotedName"
+  | "text"
+  | "number"
+  | "operator"
+  /** `( ) [ ] { } , ; .` */
+  | "punctuation"
+  | "parameter"
+  | "unknown";
+
+export interface Token {
+  readonly kind: TokenKind;
+  readonly text: string;
+  readonly position: number;
+  /** Of a name or a text, without quotes and escapes; `undefined`: DuckDB does not know the escape either. */
+  readonly value: string | undefined;
+}
+
+export interface Scan {
+  readonly tokens: readonly Token[];
+  /** What was opened and never closed, where; everything from there on is not in `tokens`. */
+  readonly unfinished: { readonly what: string; readonly position: number } | undefined;
+}
+
+/** DuckDB reads these as blanks too (spaces of other widths, the byte order mark), outside of quotes. */
+const wideSpaces = "\\u00a0\\u2000-\\u200b\\u202f\\u205f\\u2060\\u3000\\ufeff";
+const letter = `(?:[A-Za-z_]|(?![${wideSpaces}])[\\u0080-\\uffff])`;
+const letterOrDigit = `(?:[A-Za-z0-9_]|(?![${wideSpaces}])[\\u0080-\\uffff])`;
+const digits = "[0-9](?:_?[0-9])*";
+
+const space = new RegExp(`[ \\t\\n\\r\\f${wideSpaces}]+|--[^\\n\\r]*`, "y");
+const commentMark = /\/\*|\*\//g;
+const dollarQuote = new RegExp(`\\$(?:${letter}${letterOrDigit}*)?\\$`, "y");
+const parameter = new RegExp(`\\$(?:${digits}|${letter}${letterOrDigit}*)|\\?(?:${digits})?`, "y");
+const word = new RegExp(`${letter}(?:${letterOrDigit}|\\$)*`, "y");
+const number = new RegExp(
+  `(?:${digits}(?:\\.(?!\\.)(?:${digits})?)?|\\.${digits})(?:[eE][-+]?${digits})?`,
+  "y",
+);
+const punctuation = /[()[\]{},;]|\.(?!\.)/y;
+const colonsAndDots = /::|:=|:|\.\.|#/y;
+const operators = /[~!@^&|`+\-*/%<>=]+/y;
+/** Between the parts of a text: blanks and line comments, a line break among them. */
+const continuation = new RegExp(
+  `(?:[ \\t\\f${wideSpaces}]|--[^\\n\\r]*(?=[\\n\\r]))*[\\n\\r](?:[ \\t\\n\\r\\f${wideSpaces}]|--[^\\n\\r]*(?=[\\n\\r]))*'`,
+  "y",
+);
+
+export function scanTokens(text: string): Scan {
+  const tokens: Token[] = [];
+  let at = 0;
+  while (at < text.length) {
+    const blank = match(space, text, at);
+    if (blank !== undefined) {
+      at += blank.length;
+      continue;
+    }
+    if (text.startsWith("/*", at)) {
+      const end = endOfComment(text, at);
+      if (end === undefined) return { tokens, unfinished: { what: "comment", position: at } };
+      at = end;
+      continue;
+    }
+    const next = nextToken(text, at);
+    if (typeof next === "string") return { tokens, unfinished: { what: next, position: at } };
+    tokens.push(next);
+    at += next.text.length;
+  }
+  return { tokens, unfinished: undefined };
+}
+
+/** Throws `bad_sql` for what is not closed, closed without having been opened, or no part of SQL. */
+export function tokenize(text: string): readonly Token[] {
+  const { tokens, unfinished } = scanTokens(text);
+  for (const token of tokens) {
+    if (token.kind === "unknown") {
+      throw badSql(`unexpected character ${JSON.stringify(token.text)}`, text, token.position);
+    }
+    if (token.kind === "quotedName" && token.value === "") {
+      throw badSql("a quoted name cannot be empty", text, token.position);
+    }
+  }
+  if (unfinished !== undefined) {
+    throw badSql(`the ${unfinished.what} is not closed`, text, unfinished.position);
+  }
+  checkBrackets(text, tokens);
+  return tokens;
+}
+
+const closers: ReadonlyMap<string, string> = new Map([
+  ["(", ")"],
+  ["[", "]"],
+  ["{", "}"],
+]);
+
+function checkBrackets(text: string, tokens: readonly Token[]): void {
+  const open: Token[] = [];
+  for (const token of tokens) {
+    if (token.kind !== "punctuation") continue;
+    if (closers.has(token.text)) open.push(token);
+    if (!/[)\]}]/.test(token.text)) continue;
+    const opener = open.pop();
+    if (opener === undefined) {
+      throw badSql(`"${token.text}" closes nothing`, text, token.position);
+    }
+    const wanted = closers.get(opener.text);
+    if (token.text !== wanted) {
+      throw badSql(`"${wanted}" expected before "${token.text}"`, text, token.position);
+    }
+  }
+  const last = open.pop();
+  if (last !== undefined) throw badSql(`"${last.text}" is not closed`, text, last.position);
+}
+
+/** A word in capitals, which keywords are compared by; empty for everything else. Only ASCII: `ſelect` is a name. */
+export function keywordOf(token: Token | undefined): string {
+  if (token?.kind !== "word") return "";
+  return /^[A-Za-z0-9_]+$/.test(token.text) ? token.text.toUpperCase() : "";
+}
+
+/** A text: what it is that is not closed. */
+function nextToken(text: string, at: number): Token | string {
+  const first = text[at] ?? "";
+  if (first === "'") return scanText(text, at, 0, "text");
+  if (first === '"') return scanQuotedName(text, at);
+  if (text[at + 1] === "'") {
+    if (first === "e" || first === "E") return scanText(text, at, 1, "escaped");
+    if (/[xXbB]/.test(first)) return scanText(text, at, 1, "bits");
+  }
+  const tag = match(dollarQuote, text, at);
+  if (tag !== undefined) {
+    const end = text.indexOf(tag, at + tag.length);
+    if (end < 0) return `text that ${tag} opens`;
+    return token("text", text, at, end + tag.length, text.slice(at + tag.length, end));
+  }
+  for (const [kind, pattern] of simple) {
+    const found = match(pattern, text, at);
+    if (found !== undefined) return token(kind, text, at, at + found.length, found);
+  }
+  const run = match(operators, text, at);
+  if (run !== undefined) return token("operator", text, at, at + operatorLength(run), undefined);
+  const code = text.codePointAt(at) ?? 0;
+  return token("unknown", text, at, at + (code > 0xffff ? 2 : 1), undefined);
+}
+
+const simple: readonly (readonly [TokenKind, RegExp])[] = [
+  ["word", word],
+  ["number", number],
+  ["punctuation", punctuation],
+  ["operator", colonsAndDots],
+  ["parameter", parameter],
+];
+
+/** A run of signs ends before a comment; and with + or - only if it has one of the signs that SQL itself does not use. */
+function operatorLength(run: string): number {
+  const comment = run.search(/\/\*|--/);
+  let length = comment < 0 ? run.length : comment;
+  while (length > 1 && /[+-]/.test(run[length - 1] ?? "")) {
+    if (/[~!@^&|`%]/.test(run.slice(0, length - 1))) break;
+    length -= 1;
+  }
+  return length;
+}
+
+function endOfComment(text: string, at: number): number | undefined {
+  let depth = 0;
+  commentMark.lastIndex = at;
+  for (let mark = commentMark.exec(text); mark !== null; mark = commentMark.exec(text)) {
+    depth += mark[0] === "/*" ? 1 : -1;
+    if (depth === 0) return mark.index + 2;
+  }
+  return undefined;
+}
+
+function scanQuotedName(text: string, at: number): Token | string {
+  let end = text.indexOf('"', at + 1);
+  while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
+  if (end < 0) return "quoted name";
+  return token("quotedName", text, at, end + 1, text.slice(at + 1, end).replaceAll('""', '"'));
+}
+
+/** In `x'…'` and `b'…'` a doubled quote is no quote. */
+type TextKind = "text" | "escaped" | "bits";
+
+function scanText(text: string, at: number, prefixLength: number, kind: TextKind): Token | string {
+  const parts: (string | undefined)[] = kind === "bits" ? [text[at]?.toLowerCase()] : [];
+  let start = at + prefixLength + 1;
+  for (;;) {
+    const end = endOfText(text, start, kind);
+    if (end === undefined) return "text";
+    const raw = text.slice(start, end);
+    parts.push(kind === "escaped" ? withoutEscapes(raw) : raw.replaceAll("''", "'"));
+    const more = match(continuation, text, end + 1);
+    if (more === undefined) {
+      const value = parts.includes(undefined) ? undefined : parts.join("");
+      return token("text", text, at, end + 1, value);
+    }
+    start = end + 1 + more.length;
+  }
+}
+
+/** Where its closing quote is. */
+function endOfText(text: string, start: number, kind: TextKind): number | undefined {
+  let at = start;
+  for (;;) {
+    const quote = text.indexOf("'", at);
+    if (quote < 0) return undefined;
+    if (kind === "escaped") {
+      const backslash = text.indexOf("\\", at);
+      if (backslash >= 0 && backslash < quote) {
+        at = backslash + 2;
+        continue;
+      }
+    }
+    if (kind === "bits" || text[quote + 1] !== "'") return quote;
+    at = quote + 2;
+  }
+}
+
+const escapeSequence = /''|\\([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|[\s\S])/g;
+const shortEscapes: ReadonlyMap<string, string> = new Map([
+  ["b", "\b"],
+  ["f", "\f"],
+  ["n", "\n"],
+  ["r", "\r"],
+  ["t", "\t"],
+]);
+
+/** `undefined` where DuckDB gives up: Unicode escapes, and bytes that are no ASCII. */
+function withoutEscapes(raw: string): string | undefined {
+  let unknown = false;
+  const value = raw.replaceAll(escapeSequence, (found: string, escaped: string | undefined) => {
+    if (escaped === undefined) return "'";
+    const isHex = /^x[0-9A-Fa-f]/.test(escaped);
+    if (isHex || /^[0-7]/.test(escaped)) {
+      const code = isHex
+        ? Number.parseInt(escaped.slice(1), 16)
+        : Number.parseInt(escaped, 8) & 0xff;
+      if (code === 0 || code > 0x7f) unknown = true;
+      return String.fromCharCode(code);
+    }
+    if (/^[uU]/.test(escaped)) unknown = true;
+    return shortEscapes.get(escaped) ?? found.slice(1);
+  });
+  return unknown ? undefined : value;
+}
+
+function token(
+  kind: TokenKind,
+  text: string,
+  position: number,
+  end: number,
+  value: string | undefined,
+): Token {
+  return { kind, text: text.slice(position, end), position, value };
+}
+
+function match(pattern: RegExp, text: string, at: number): string | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0];
+}
