@@ -30,16 +30,19 @@ export { promqlWorkKind } from "./core/promql/work-body.ts";
 export {
   type Engine,
   type EngineOptions,
+  type EngineSession,
   type RowStream,
   startEngine,
 } from "./duckdb/engine.ts";
 export { createSqlExecutor, sqlWorkKind } from "./duckdb/sql-executor.ts";
+export { writeArtifactBytes } from "./duckdb/write-artifact-bytes.ts";
 export { type ColumnFiles, openColumnFiles } from "./fs/column-files.ts";
 export {
   type FsArtifactSpool,
   type FsSpoolOptions,
   openFsArtifactSpool,
 } from "./fs/fs-artifact-spool.ts";
+export { translateFsError } from "./fs/fs-error.ts";
 export {
   type ArtifactServer,
   type ArtifactServerOptions,
@@ -57,6 +60,7 @@ export {
   type StartedPromqlService,
 } from "./promql/create-promql-service.ts";
 export { floatText } from "./promql/json-sink.ts";
+export { decodeList, encodeList } from "./promql/list-artifact.ts";
 export {
   createPromqlExecutor,
   type PromqlExecutor,
@@ -79,4 +83,11 @@ export type {
   PromqlServiceDeps,
   SegmentSource,
 } from "./promql/service-options.ts";
-export { type RunSqlDeps, type RunSqlOptions, runSql, type SqlResult } from "./sql/run-sql.ts";
+export {
+  type RowsWork,
+  type RunSqlDeps,
+  type RunSqlOptions,
+  runRows,
+  runSql,
+  type SqlResult,
+} from "./sql/run-sql.ts";

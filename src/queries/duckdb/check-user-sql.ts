@@ -8,27 +8,20 @@
  * (`enable_external_access` off) stand behind this as a second wall, but leave the spool open, where others' results are.
  */
 
-/** `undefined`: it may run. `position` is an offset in bytes into the text. */
-export interface SqlProblem {
-  readonly message: string;
-  readonly position: number | undefined;
-}
+import {
+  isTreeNode,
+  readSerializedSql,
+  type SqlProblem,
+  type TreeNode,
+  textOf,
+} from "../../sql/core/index.ts";
 
 const tableFunctionsAllowed: ReadonlySet<string> = new Set([
-  "duckdb_columns",
-  "duckdb_constraints",
-  "duckdb_databases",
-  "duckdb_dependencies",
   "duckdb_functions",
-  "duckdb_indexes",
   "duckdb_keywords",
   "duckdb_memory",
   "duckdb_optimizers",
-  "duckdb_schemas",
-  "duckdb_sequences",
-  "duckdb_tables",
   "duckdb_types",
-  "duckdb_views",
   "generate_series",
   "icu_calendar_names",
   "json_each",
@@ -54,51 +47,22 @@ const functionsRefused: ReadonlySet<string> = new Set([
 /** A name that DuckDB might take for a file. It joins catalog, schema and table with dots before it looks. */
 const looksLikeFile = /[/\\]/;
 
+const systemSchemas: ReadonlySet<string> = new Set(["information_schema", "pg_catalog"]);
+/** Views that every catalog has. */
+const systemTable =
+  /^(duckdb_(columns|constraints|databases|indexes|logs|schemas|tables|types|views)|pragma_database_list|sqlite_(master|schema|temp_master|temp_schema)|pg_[a-z_]+)$/i;
+
 /**
  * Of the syntax tree, in which an expression within another is two deeper. DuckDB takes time with the cube of it: half a
  * second for 300 lists within each other, and a quarter of a minute for 900.
  */
 const depthMax = 500;
 
-/** `serialized` is what `json_serialize_sql` said of the text. */
+/** `serialized` is what `json_serialize_sql` said of the text. `undefined`: it may run. */
 export function checkUserSql(serialized: string): SqlProblem | undefined {
-  const answer = parseLoosely(serialized);
-  if (!isNode(answer)) return { message: "the statement was not understood", position: undefined };
-  if (answer.error === true) return problemOfParser(answer);
-  const statements = answer.statements;
-  const count = Array.isArray(statements) ? statements.length : 0;
-  if (count === 0) return { message: "there is no statement", position: undefined };
-  if (count > 1) {
-    return { message: `one statement at a time: here are ${count}`, position: undefined };
-  }
-  return checkTree(statements);
+  const read = readSerializedSql(serialized, { exact: false });
+  return read.kind === "problem" ? read.problem : checkTree([read.statement]);
 }
-
-/** DuckDB writes infinite numbers (`1e999`) as words that JSON does not have; no check looks at a number's value. */
-function parseLoosely(serialized: string): unknown {
-  try {
-    return JSON.parse(serialized);
-  } catch {
-    const textOrWord = /"(?:[^"\\]+|\\.)*"|-?(?:Infinity|NaN)/g;
-    return JSON.parse(
-      serialized.replaceAll(textOrWord, (found) => (found.startsWith('"') ? found : "null")),
-    );
-  }
-}
-
-function problemOfParser(answer: Node): SqlProblem {
-  const message = textOf(answer.error_message) ?? "the statement was not understood";
-  if (answer.error_type === "not implemented") {
-    return { message: "only SELECT statements can be run here", position: undefined };
-  }
-  const position = Number(answer.position ?? Number.NaN);
-  return {
-    message: `Parser Error: ${message}`,
-    position: Number.isFinite(position) ? position : undefined,
-  };
-}
-
-type Node = Readonly<Record<string, unknown>>;
 
 interface Place {
   readonly value: unknown;
@@ -114,7 +78,7 @@ function checkTree(root: unknown): SqlProblem | undefined {
     if (depth > depthMax) {
       return { message: "the statement is nested too deeply", position: undefined };
     }
-    if (isNode(next)) {
+    if (isTreeNode(next)) {
       const problem = checkNode(next);
       if (problem !== undefined) return problem;
     }
@@ -126,11 +90,11 @@ function checkTree(root: unknown): SqlProblem | undefined {
   return undefined;
 }
 
-function checkNode(node: Node): SqlProblem | undefined {
+function checkNode(node: TreeNode): SqlProblem | undefined {
   switch (node.type) {
     case "TABLE_FUNCTION": {
       const { function: called } = node;
-      const name = isNode(called) ? textOf(called.function_name)?.toLowerCase() : undefined;
+      const name = isTreeNode(called) ? textOf(called.function_name)?.toLowerCase() : undefined;
       if (name !== undefined && tableFunctionsAllowed.has(name)) return undefined;
       const message = `the table function ${name ?? "of this form"} cannot be used here`;
       return { message, position: positionOf(node) };
@@ -141,12 +105,8 @@ function checkNode(node: Node): SqlProblem | undefined {
       return { message: `the function ${name} cannot be used here`, position: positionOf(node) };
     }
     case "BASE_TABLE":
-    case "SHOW_REF": {
-      const names = [node.catalog_name, node.schema_name, node.table_name];
-      const file = names.map(textOf).find((name) => name !== undefined && looksLikeFile.test(name));
-      if (file === undefined) return undefined;
-      return { message: `files cannot be read here: ${file}`, position: positionOf(node) };
-    }
+    case "SHOW_REF":
+      return checkTable(node);
     case "VALUE_PARAMETER":
       return { message: "parameters cannot be given here", position: positionOf(node) };
     default:
@@ -154,15 +114,23 @@ function checkNode(node: Node): SqlProblem | undefined {
   }
 }
 
-function positionOf(node: Node): number | undefined {
+/** DuckDB's own catalogs tell of all statements under way, and of where files are. */
+function checkTable(node: TreeNode): SqlProblem | undefined {
+  const names = [node.catalog_name, node.schema_name, node.table_name].map(textOf);
+  const position = positionOf(node);
+  const file = names.find((name) => name !== undefined && looksLikeFile.test(name));
+  if (file !== undefined) return { message: `files cannot be read here: ${file}`, position };
+  const [catalog, schema, table] = names;
+  const isForeign = catalog !== undefined && catalog !== "";
+  const isSystem = systemSchemas.has((schema ?? "").toLowerCase());
+  if (isForeign || isSystem || (schema === "" && systemTable.test(table ?? ""))) {
+    const name = names.filter((part) => part !== undefined && part !== "").join(".");
+    return { message: `${name} cannot be read here; SHOW TABLES lists the tables`, position };
+  }
+  return undefined;
+}
+
+function positionOf(node: TreeNode): number | undefined {
   const location = node.query_location;
   return typeof location === "number" ? location : undefined;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

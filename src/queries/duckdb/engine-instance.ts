@@ -29,19 +29,27 @@ export async function openInstance(options: EngineThreadOptions): Promise<Engine
     allow_community_extensions: "false",
   });
   const opened = await Promise.all(Array.from({ length: connections }, () => instance.connect()));
-  for (const connection of opened) {
+  for (const [index, connection] of opened.entries()) {
+    // A catalog each, so that the relations of one statement are not another's. EN5.
+    await connection.run(`ATTACH ':memory:' AS ${laneCatalog(index)}`);
+    await connection.run(`USE ${laneCatalog(index)}`);
     await connection.run("SET errors_as_json = true");
     await connection.run("SET TimeZone = 'UTC'");
   }
   const [first] = opened;
+  // DuckDB 1.5.6 fails with an internal error on a few of the statements that refresh tables because of this optimizer, which only
+  // makes some sorts and groups smaller.
+  await first?.run("SET GLOBAL disabled_optimizers = 'compressed_materialization'");
   // In this order: each of the last two forbids what stands before it.
-  await first?.run(`SET allowed_directories = [${quoteText(`${spoolDir}/`)}]`);
+  const dirs = [spoolDir, ...options.readableDirs].map((dir) => quoteText(`${dir}/`));
+  await first?.run(`SET allowed_directories = [${dirs.join(", ")}]`);
   await first?.run("SET enable_external_access = false");
   await first?.run("SET lock_configuration = true");
   const lanes = await Promise.all(
-    opened.map(async (connection): Promise<Lane> => {
+    opened.map(async (connection, index): Promise<Lane> => {
       return {
         connection,
+        catalog: laneCatalog(index),
         serializeSql: await connection.prepare("SELECT json_serialize_sql($1::VARCHAR)"),
         readColumns: await connection.prepare(
           `SELECT decode(value) FROM parquet_kv_metadata($1::VARCHAR) WHERE key = '${columnsMetadataKey}'::BLOB`,
@@ -60,6 +68,10 @@ export async function openInstance(options: EngineThreadOptions): Promise<Engine
       instance.closeSync();
     },
   };
+}
+
+function laneCatalog(index: number): string {
+  return `statement_${index}`;
 }
 
 /** What a killed process left. Only what is ours or DuckDB's by name, wherever the directory is. */

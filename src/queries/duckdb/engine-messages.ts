@@ -1,6 +1,7 @@
 /** What a process and its engine's thread say to each other. Each request has one answer with its id. */
 import { type ErrorCode, messageOf, OperatingError, type Retry } from "../../kernel/errors.ts";
 import { type ProducedFile, withoutPaths } from "../core/index.ts";
+import type { SessionRows } from "./lane-sessions.ts";
 
 export interface EngineThreadOptions {
   readonly memoryLimitBytes: number;
@@ -10,6 +11,14 @@ export interface EngineThreadOptions {
   readonly tempBytesMax: number;
   readonly connections: number;
   readonly queueMax: number;
+  readonly readableDirs: readonly string[];
+}
+
+/** A name that a statement may use, and the SELECT that it stands for. Ours, not a person's: it may read files. */
+export interface Relation {
+  readonly schema: string;
+  readonly name: string;
+  readonly sql: string;
 }
 
 export type EngineRequest =
@@ -18,7 +27,12 @@ export type EngineRequest =
       readonly sql: string;
       readonly path: string;
       readonly bytesMax: number;
+      readonly relations: readonly Relation[];
     }
+  | { readonly kind: "parse"; readonly sql: string }
+  | { readonly kind: "openSession"; readonly relations: readonly Relation[] }
+  | { readonly kind: "runInSession"; readonly session: number; readonly sql: string }
+  | { readonly kind: "closeSession"; readonly session: number }
   | { readonly kind: "openRows"; readonly path: string }
   | { readonly kind: "nextPage"; readonly reader: number }
   | { readonly kind: "checksum"; readonly path: string };
@@ -47,7 +61,13 @@ export interface OpenedRows {
   readonly first: RowPage;
 }
 
-export type EngineAnswer = ProducedFile | OpenedRows | RowPage | string;
+export type EngineAnswer =
+  | ProducedFile
+  | OpenedRows
+  | RowPage
+  | string
+  | { readonly session: number }
+  | SessionRows;
 
 export interface ErrorData {
   readonly code: ErrorCode;

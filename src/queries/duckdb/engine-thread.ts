@@ -20,14 +20,16 @@ import {
   type ToEngine,
 } from "./engine-messages.ts";
 import { checksumOfFile } from "./file-checksum.ts";
+import { LaneSessions } from "./lane-sessions.ts";
 import { StatementPool } from "./statement-pool.ts";
-import { writeArtifact } from "./write-artifact.ts";
+import { parseStatement, writeArtifact } from "./write-artifact.ts";
 
 const port = parentPort;
 assert(port !== null, "the engine runs in a thread of its own");
 const options = workerData as EngineThreadOptions;
 const instance = await openInstance(options);
 const pool = new StatementPool(instance.lanes, options.queueMax, realClock);
+const sessions = new LaneSessions(pool, realClock);
 const aborts = new Map<number, AbortController>();
 const readers = new Map<number, ArtifactReader>();
 let closing: boolean = false;
@@ -47,7 +49,7 @@ port.on("message", (message: ToEngine) => {
     case "close":
       closing = true;
       for (const abort of aborts.values()) abort.abort();
-      closeWhenIdle();
+      void sessions.closeAll().then(closeWhenIdle, closeWhenIdle);
       break;
   }
 });
@@ -72,6 +74,14 @@ function perform(request: EngineRequest, signal: AbortSignal): Promise<EngineAns
   switch (request.kind) {
     case "execute":
       return pool.run((lane) => writeArtifact(lane, request, realClock), signal);
+    case "parse":
+      return pool.run((lane) => parseStatement(lane, request.sql), signal);
+    case "openSession":
+      return sessions.open(request.relations, signal).then((session) => ({ session }));
+    case "runInSession":
+      return sessions.run(request.session, request.sql, signal);
+    case "closeSession":
+      return sessions.close(request.session).then(() => "closed");
     case "openRows":
       return openRows(request.path, signal);
     case "nextPage":
@@ -104,7 +114,7 @@ async function nextPage(id: number, signal: AbortSignal): Promise<RowPage> {
 }
 
 function closeWhenIdle(): void {
-  if (!closing || aborts.size > 0) return;
+  if (!closing || aborts.size > 0 || sessions.size > 0) return;
   instance.close();
   port?.close();
 }
@@ -115,6 +125,7 @@ function post(message: FromEngine, transfer: readonly ArrayBuffer[] = []): void 
 
 function buffersOf(answer: EngineAnswer): readonly ArrayBuffer[] {
   if (typeof answer === "string") return [];
+  if ("session" in answer || "rows" in answer) return [];
   if ("first" in answer) return [answer.first.bytes.buffer];
   return "bytes" in answer ? [answer.bytes.buffer] : [];
 }

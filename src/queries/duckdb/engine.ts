@@ -6,6 +6,7 @@
  *   EN2  An aborted request ends only when DuckDB has stopped, and leaves no file.
  *   EN3  A person's statement is one SELECT that reads no file and changes nothing (check-user-sql.ts); DuckDB itself may
  *        touch only `spoolDir` and its temporary directory, and installs and loads no extension.
+ *   EN5  Relations are those of one statement: no other statement sees them, and nothing of them stays.
  *   EN4  When the thread dies, every request fails, and `failure` resolves: the process should end and be restarted.
  *
  * DuckDB's asynchronous calls each occupy one of libuv's threads while a statement runs, and a process has only four of
@@ -22,7 +23,7 @@ import type { OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { siblingModule } from "../../kernel/node/sibling-module.ts";
 import type { ProducedFile } from "../core/index.ts";
-import type { ColumnHeader, EngineThreadOptions } from "./engine-messages.ts";
+import type { ColumnHeader, EngineThreadOptions, Relation } from "./engine-messages.ts";
 import { ThreadEngine } from "./thread-engine.ts";
 
 export interface EngineOptions {
@@ -39,6 +40,8 @@ export interface EngineOptions {
   /** Where DuckDB spills what exceeds its memory; within `spoolDir` when absent. */
   readonly tempDir?: string;
   readonly tempBytesMax?: number;
+  /** Where relations' files may be. */
+  readonly readableDirs?: readonly string[];
 }
 
 /** Rows of an artifact as NDJSON: a JSON array a line, every line ended, whole lines in every chunk. */
@@ -48,21 +51,38 @@ export interface RowStream extends AsyncIterable<Uint8Array> {
   readonly isWhole: boolean;
 }
 
+export interface EngineSession {
+  /** One at a time. Values as DuckDB's client has them in JSON: BIGINT a text, MAP a list of `{key, value}`. */
+  run(sql: string, signal: AbortSignal): Promise<readonly (readonly unknown[])[]>;
+  /** The same, values by the names of their columns. */
+  objects(sql: string, signal: AbortSignal): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Its tables are gone. Idempotent. */
+  close(): Promise<void>;
+}
+
 export interface Engine {
   /**
-   * Runs one SELECT into a Parquet file of at most `bytesMax` bytes. Throws `bad_sql`, `query_too_large`, `disk_full`,
-   * `overloaded`, or `cancelled` when `signal` aborts; then there is no file.
+   * Runs one SELECT into a Parquet file of at most `bytesMax` bytes. The only tables that it knows are `relations`. Throws
+   * `bad_sql`, `query_too_large`, `disk_full`, `overloaded`, or `cancelled` when `signal` aborts; then there is no file.
    */
   executeToParquet(
     sql: string,
     path: string,
     signal: AbortSignal,
     bytesMax?: number,
+    relations?: readonly Relation[],
   ): Promise<ProducedFile>;
+  /** A SELECT's syntax tree, as `json_serialize_sql` gives it. Throws `bad_sql` for what `executeToParquet` would refuse unseen. */
+  parse(sql: string, signal: AbortSignal): Promise<string>;
   /** Resolves when columns and first rows are known; reads on as it is pulled. One consumer. */
   openRows(path: string, signal: AbortSignal): Promise<RowStream>;
   /** The rows of `openRows` alone. */
   readRows(path: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /**
+   * A connection for statements of our own, which may do whatever DuckDB may; a person's text belongs into them only after
+   * `executeToParquet`'s checks. It waits its turn like a statement, and keeps the connection until it is closed.
+   */
+  openSession(relations: readonly Relation[], signal: AbortSignal): Promise<EngineSession>;
   /** `sha256:` and hexadecimal digits. */
   checksum(path: string): Promise<string>;
   /** Resolves if the engine breaks; never when it is closed. */
@@ -95,6 +115,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     tempDir: options.tempDir ?? join(spoolDir, "temp"),
     tempBytesMax: options.tempBytesMax ?? tempBytesMaxDefault,
     queueMax: options.queueMax ?? queueMaxDefault,
+    readableDirs: options.readableDirs ?? [],
   };
   const thread = new Worker(siblingModule(import.meta.url, "./engine-thread"), { workerData });
   const engine = new ThreadEngine(thread, options.clock, options.logger);

@@ -18,6 +18,8 @@ import { isInterrupt } from "./duckdb-error.ts";
 /** One connection, and what is prepared on it once and for all. */
 export interface Lane {
   readonly connection: DuckDBConnection;
+  /** Its own, and its default: where relations are made. */
+  readonly catalog: string;
   /** `$1`: a statement's text; gives its syntax tree as JSON. */
   readonly serializeSql: DuckDBPreparedStatement;
   /** `$1`: an artifact's path; gives what it says of its columns. */
@@ -76,30 +78,11 @@ export class StatementPool {
     perform: (lane: Lane) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    const stopInterrupting = this.#interruptOnAbort(lane, signal);
     try {
-      return await perform(lane);
-    } catch (thrown) {
-      throw signal.aborted && isInterrupt(thrown) ? cancelled() : thrown;
+      return await interruptible(lane, () => perform(lane), signal, this.#clock);
     } finally {
-      stopInterrupting(); // SP2
       this.#handOn(lane);
     }
-  }
-
-  /** Returns how to stop. */
-  #interruptOnAbort({ connection }: Lane, signal: AbortSignal): () => void {
-    let stopped = false;
-    const interrupt = (): void => {
-      if (stopped) return;
-      connection.interrupt();
-      this.#clock.after(interruptAgainMs, interrupt);
-    };
-    signal.addEventListener("abort", interrupt, { once: true });
-    return () => {
-      stopped = true;
-      signal.removeEventListener("abort", interrupt);
-    };
   }
 
   #handOn(lane: Lane): void {
@@ -110,6 +93,30 @@ export class StatementPool {
       this.#waiting.delete(next);
       next(lane);
     }
+  }
+}
+
+/** SP1, SP2: of one lane, which is the caller's. */
+export async function interruptible<T>(
+  { connection }: Lane,
+  perform: () => Promise<T>,
+  signal: AbortSignal,
+  clock: Clock,
+): Promise<T> {
+  let stopped: boolean = false;
+  const interrupt = (): void => {
+    if (stopped) return;
+    connection.interrupt();
+    clock.after(interruptAgainMs, interrupt);
+  };
+  signal.addEventListener("abort", interrupt, { once: true });
+  try {
+    return await perform();
+  } catch (thrown) {
+    throw signal.aborted && isInterrupt(thrown) ? cancelled() : thrown;
+  } finally {
+    stopped = true;
+    signal.removeEventListener("abort", interrupt);
   }
 }
 

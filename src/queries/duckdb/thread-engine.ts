@@ -4,16 +4,18 @@ import { type Clock, sleep } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { ExecutorBroken, type ProducedFile } from "../core/index.ts";
-import type { Engine, RowStream } from "./engine.ts";
+import type { Engine, EngineSession, RowStream } from "./engine.ts";
 import {
   type EngineAnswer,
   type EngineRequest,
   errorOfData,
   type FromEngine,
   type OpenedRows,
+  type Relation,
   type RowPage,
   type ToEngine,
 } from "./engine-messages.ts";
+import type { SessionRows } from "./lane-sessions.ts";
 
 const closeMsMax = 5_000;
 
@@ -70,9 +72,34 @@ export class ThreadEngine implements Engine {
     path: string,
     signal: AbortSignal,
     bytesMax = Number.MAX_SAFE_INTEGER,
+    relations: readonly Relation[] = [],
   ): Promise<ProducedFile> {
-    const answer = await this.#ask({ kind: "execute", sql, path, bytesMax }, signal);
+    const answer = await this.#ask({ kind: "execute", sql, path, bytesMax, relations }, signal);
     return answer as ProducedFile;
+  }
+
+  async parse(sql: string, signal: AbortSignal): Promise<string> {
+    return (await this.#ask({ kind: "parse", sql }, signal)) as string;
+  }
+
+  async openSession(relations: readonly Relation[], signal: AbortSignal): Promise<EngineSession> {
+    const opened = await this.#ask({ kind: "openSession", relations }, signal);
+    const { session } = opened as { readonly session: number };
+    const run = async (sql: string, stop: AbortSignal): Promise<SessionRows> =>
+      (await this.#ask({ kind: "runInSession", session, sql }, stop)) as SessionRows;
+    return {
+      run: async (sql, stop) => (await run(sql, stop)).rows,
+      objects: async (sql, stop) => {
+        const { columns, rows } = await run(sql, stop);
+        return rows.map((row) =>
+          Object.fromEntries(columns.map((name, index) => [name, row[index]])),
+        );
+      },
+      close: async () => {
+        // When the engine is closed, so are its sessions.
+        if (this.#over === undefined) await this.#ask({ kind: "closeSession", session });
+      },
+    };
   }
 
   async openRows(path: string, signal: AbortSignal): Promise<RowStream> {

@@ -7,16 +7,19 @@ import { artifactSchemaVersion, type ProducedFile } from "../core/index.ts";
 import { type ArtifactColumn, columnName, columnsMetadataKey } from "./artifact-columns.ts";
 import { checkUserSql } from "./check-user-sql.ts";
 import { isLossy, shapeOf, typeText } from "./column-shape.ts";
-import { isInterrupt, pointAt, translateDuckDbError } from "./duckdb-error.ts";
+import { isInterrupt, placeOf, translateDuckDbError } from "./duckdb-error.ts";
+import type { Relation } from "./engine-messages.ts";
 import { checksumOfBytes, checksumOfFile } from "./file-checksum.ts";
 import { jsonText, quoteText } from "./json-text.ts";
 import { limitFileSize } from "./limit-file-size.ts";
+import { withRelations } from "./relations.ts";
 import { type Lane, onlyText } from "./statement-pool.ts";
 
 export interface WriteOrder {
   readonly sql: string;
   readonly path: string;
   readonly bytesMax: number;
+  readonly relations: readonly Relation[];
 }
 
 /** Longer statements are refused: a megabyte of `1 IN (1, 1, …)` takes ten seconds and more, this much less than one. */
@@ -26,13 +29,15 @@ const hashAtOnceBytesMax = 4 * 1024 * 1024;
 
 export async function writeArtifact(
   lane: Lane,
-  { sql, path, bytesMax }: WriteOrder,
+  { sql, path, bytesMax, relations }: WriteOrder,
   clock: Clock,
 ): Promise<ProducedFile> {
   try {
-    await checkStatement(lane, sql);
-    const columns = await describe(lane, sql);
-    const written = await copy(lane, sql, columns, path, bytesMax, clock);
+    await parseStatement(lane, sql);
+    const written = await withRelations(lane, relations, async () => {
+      const columns = await describe(lane, sql);
+      return await copy(lane, sql, columns, path, bytesMax, clock);
+    });
     const checksum =
       written.sizeBytes <= hashAtOnceBytesMax
         ? checksumOfBytes(readFileSync(path))
@@ -46,15 +51,18 @@ export async function writeArtifact(
   }
 }
 
-async function checkStatement({ serializeSql }: Lane, sql: string): Promise<void> {
+/** A person's SELECT as DuckDB's syntax tree, if it may run here; otherwise throws `bad_sql`. */
+export async function parseStatement({ serializeSql }: Lane, sql: string): Promise<string> {
   if (Buffer.byteLength(sql) > sqlBytesMax) {
     throw badSql(`the statement is longer than ${sqlBytesMax} bytes`);
   }
   // DuckDB takes texts up to the first NUL; what stands behind one must not be overlooked here.
   if (sql.includes("\0")) throw badSql("the statement contains a NUL character");
   serializeSql.bindVarchar(1, sql);
-  const problem = checkUserSql(onlyText(await serializeSql.run()));
-  if (problem !== undefined) throw badSql(problem.message + pointAt(sql, problem.position));
+  const serialized = onlyText(await serializeSql.run());
+  const problem = checkUserSql(serialized);
+  if (problem !== undefined) throw badSql(problem.message + placeOf(sql, problem.position));
+  return serialized;
 }
 
 interface ResultColumn {

@@ -1,12 +1,8 @@
 /** A thread that executes works: it alone has this part of the worker's caches. */
-import { rmSync, writeFileSync } from "node:fs";
 import { workerData } from "node:worker_threads";
-import { OperatingError } from "../../kernel/errors.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
-import { artifactSchemaVersion } from "../core/index.ts";
 import { parseWork } from "../core/promql/work-body.ts";
-import { checksumOfBytes } from "../duckdb/file-checksum.ts";
-import { translateFsError } from "../fs/fs-error.ts";
+import { writeArtifactBytes } from "../duckdb/write-artifact-bytes.ts";
 import { MemoryColumnCache } from "./column-cache.ts";
 import type {
   ComputeAnswer,
@@ -16,7 +12,7 @@ import type {
 } from "./compute-messages.ts";
 import { type ColumnFileNote, DiskColumns } from "./disk-columns.ts";
 import { HeadPuller } from "./head-puller.ts";
-import { type LeafOutputBytes, runWork } from "./leaf-runner.ts";
+import { runWork } from "./leaf-runner.ts";
 import { SegmentShelf } from "./segment-shelf.ts";
 import { SelectionCache } from "./selection-cache.ts";
 import { type StopFlag, serveThread } from "./serve-thread.ts";
@@ -62,32 +58,8 @@ async function serve(request: ComputeRequest, stop: StopFlag): Promise<ComputeAn
   stop.check();
   const output = runWork(work, headSeries, { shelf, selections }, options, () => stop.check());
   stop.check();
-  return { produced: write(output, request), usage: usage() };
-}
-
-function write(
-  { bytes, rowCount, minTs, maxTs }: LeafOutputBytes,
-  { path, bytesMax }: ComputeRequest,
-): ComputeAnswer["produced"] {
-  if (bytes.length > bytesMax) {
-    const message = `a part of the result has ${bytes.length} bytes, more than the ${bytesMax} allowed`;
-    throw new OperatingError("query_too_large", "never", message);
-  }
-  try {
-    writeFileSync(path, bytes);
-  } catch (thrown) {
-    rmSync(path, { force: true });
-    throw translateFsError(thrown);
-  }
-  return {
-    path,
-    sizeBytes: bytes.length,
-    checksum: checksumOfBytes(bytes),
-    rowCount,
-    minTs,
-    maxTs,
-    schemaVersion: artifactSchemaVersion,
-  };
+  const { path, bytesMax } = request;
+  return { produced: writeArtifactBytes(output.bytes, path, bytesMax, output), usage: usage() };
 }
 
 function usage(): ComputeUsage {

@@ -42,10 +42,30 @@ const idleMsMaxDefault = 300_000;
 const onlyLeaf = "0" as LeafId;
 const onlyWork = "0" as WorkId;
 
-/** Resolves when the first row is known, so what fails before that is thrown as it is. */
-export async function runSql(
-  { manager, engine, clock, prng }: RunSqlDeps,
+/** A statement that reads no table. */
+export function runSql(
+  deps: RunSqlDeps,
   sql: string,
+  options: RunSqlOptions,
+  signal: AbortSignal,
+): Promise<SqlResult> {
+  return runRows(deps, { kind: sqlWorkKind, body: sqlWorkBody(sql), text: sql }, options, signal);
+}
+
+/** One work item whose artifact has the answer's rows. */
+export interface RowsWork {
+  readonly kind: string;
+  readonly body: string;
+  /** For people. */
+  readonly text: string;
+  /** What a worker might have cached of it; when absent it reads nothing, and is spread. */
+  readonly affinityKey?: string;
+}
+
+/** Resolves when the first row is known, so what fails before that is thrown as it is. */
+export async function runRows(
+  { manager, engine, clock, prng }: RunSqlDeps,
+  { kind, body, text, affinityKey }: RowsWork,
   options: RunSqlOptions,
   signal: AbortSignal,
 ): Promise<SqlResult> {
@@ -55,12 +75,12 @@ export async function runSql(
     queryId,
     leafId: onlyLeaf,
     workId: onlyWork,
-    kind: sqlWorkKind,
-    body: sqlWorkBody(sql),
-    affinityKey: queryId, // It reads nothing that a worker might have cached: spread it.
+    kind,
+    body,
+    affinityKey: affinityKey ?? queryId,
   };
   const deadlineMs = options.timeoutMs ?? timeoutMsDefault;
-  const handle = manager.open({ queryId, works: [work], deadlineMs, text: sql }, signal);
+  const handle = manager.open({ queryId, works: [work], deadlineMs, text }, signal);
   const [artifact] = await handle.artifacts;
   assert(artifact !== undefined, "one work, one artifact");
   let rows: RowStream;
