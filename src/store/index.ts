@@ -1,10 +1,13 @@
 /** The control store: transactions on SQLite or Postgres, the change log, the coordinator's lease. */
 export {
   type CatalogTx,
+  type DynamicTablesTable,
   isWatchedTable,
   type LeaseGrant,
   type MetricSegmentsTable,
+  type PendingRefreshesTable,
   parseWatchSelect,
+  type RefreshHistoryTable,
   type Store,
   type Tx,
   type WatchCondition,

@@ -1,5 +1,11 @@
 /** The store as other cores see it: types and pure functions. */
+export { isNullable, type LakeTables, lakeTableColumns } from "./lake-schema.ts";
 export { parseWatchSelect } from "./parse-watch-select.ts";
+export type {
+  DynamicTablesTable,
+  PendingRefreshesTable,
+  RefreshHistoryTable,
+} from "./refresh-schema.ts";
 export {
   isWatchedTable,
   type MetricSegmentsTable,

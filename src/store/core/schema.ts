@@ -2,6 +2,8 @@
  * The control store's tables as types. `sql/schema/*.sql` is their definition; a contract test compares the
  * two. Numbers are BIGINT or INTEGER columns within the safe range; flags are 0 or 1; times are `now_ms()`.
  */
+import { type LakeTables, lakeTableColumns } from "./lake-schema.ts";
+import { type RefreshTables, refreshTableColumns } from "./refresh-schema.ts";
 
 export interface WorkersTable {
   worker_id: string;
@@ -104,7 +106,7 @@ export interface MaintenanceClaimsTable {
   expires_at_ms: number;
 }
 
-export interface ControlSchema {
+export interface ControlSchema extends LakeTables, RefreshTables {
   workers: WorkersTable;
   worker_states: WorkerStatesTable;
   coordinator_leases: CoordinatorLeasesTable;
@@ -184,10 +186,12 @@ export const tableColumns: {
     fence: "number",
     expires_at_ms: "number",
   },
+  ...lakeTableColumns,
+  ...refreshTableColumns,
 };
 
 /** Tables whose changes are logged, and the column that names a row. */
-export const watchedTables = { workers: "worker_id" } as const;
+export const watchedTables = { workers: "worker_id", dynamic_tables: "dynamic_table" } as const;
 export type WatchedTable = keyof typeof watchedTables;
 
 export function isWatchedTable(name: string): name is WatchedTable {

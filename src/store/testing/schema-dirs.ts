@@ -1,11 +1,11 @@
 /** Schema directories of other versions than today's, for tests of migrations and of the races. */
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-export const todaysVersion = 2;
-
 const packaged = join(import.meta.dirname, "..", "..", "..", "sql", "schema");
+
+export const todaysVersion: number = readdirSync(packaged).length;
 
 /** Today's schema, and the given texts as the versions after it. */
 export function makeSchemaDir(...texts: readonly string[]): string {

@@ -1,0 +1,233 @@
+/** Data files and delete files: among each other, and against what is really in them. */
+
+import { duplicates, overlapping } from "./check-snapshots.ts";
+import type { LakeRows } from "./rows.ts";
+import { type DataFileRow, joinPath } from "./rows.ts";
+import { compareStatistics } from "./statistics.ts";
+
+/** What somebody who read a file says of it. */
+export type FileFacts =
+  | {
+      readonly kind: "data";
+      readonly sizeBytes: number;
+      readonly recordCount: number;
+      readonly columns: readonly {
+        readonly columnId: number;
+        readonly valueCount: number;
+        readonly nullCount: number;
+        /** As the catalog writes values; `undefined`: there are none, or their type has none. */
+        readonly min: string | undefined;
+        readonly max: string | undefined;
+      }[];
+    }
+  | {
+      readonly kind: "delete";
+      readonly sizeBytes: number;
+      readonly recordCount: number;
+      /** 0-based. */
+      readonly positionMax: number;
+      readonly isIncreasing: boolean;
+    };
+
+export interface ReferencedFile {
+  readonly kind: "data" | "delete";
+  readonly fileId: number;
+  /** Of the lake. */
+  readonly path: string;
+}
+
+/** Every file that rows name, for whoever reads them. */
+export function referencedFiles(rows: LakeRows): readonly ReferencedFile[] {
+  const directories = directoriesOf(rows);
+  const pathOf = (row: { table_id: number; path: string; path_is_relative: number }): string =>
+    joinPath({ path: directories.get(row.table_id) ?? "", path_is_relative: 1 }, row);
+  return [
+    ...rows.ducklake_data_file.map((row) => ({
+      kind: "data" as const,
+      fileId: row.data_file_id,
+      path: pathOf(row),
+    })),
+    ...rows.ducklake_delete_file.map((row) => ({
+      kind: "delete" as const,
+      fileId: row.delete_file_id,
+      path: pathOf(row),
+    })),
+  ];
+}
+
+function directoriesOf({ ducklake_schema, ducklake_table }: LakeRows): ReadonlyMap<number, string> {
+  const schemas = new Map(ducklake_schema.map((row) => [row.schema_id, row]));
+  return new Map(
+    ducklake_table.flatMap((table) => {
+      const schema = schemas.get(table.schema_id);
+      return schema === undefined ? [] : [[table.table_id, joinPath(schema, table)] as const];
+    }),
+  );
+}
+
+export function checkFiles(rows: LakeRows): string[] {
+  return [
+    ...checkDataFiles(rows),
+    ...checkRowIds(rows),
+    ...checkDeleteFiles(rows),
+    ...checkPaths(rows),
+  ];
+}
+
+function checkDataFiles({ ducklake_table, ducklake_data_file }: LakeRows): string[] {
+  const tables = Map.groupBy(ducklake_table, (row) => row.table_id);
+  return ducklake_data_file.flatMap((row) => {
+    const what = `data file ${row.data_file_id}`;
+    const problems: string[] = [];
+    const versions = tables.get(row.table_id);
+    if (versions === undefined) problems.push(`${what} is of no table`);
+    else {
+      const begin = Math.min(...versions.map((table) => table.begin_snapshot));
+      const isDropped = versions.every((table) => table.end_snapshot !== null);
+      if (row.begin_snapshot < begin) problems.push(`${what} is older than its table`);
+      if (isDropped && row.end_snapshot === null)
+        problems.push(`${what} is there, its table is dropped`);
+    }
+    if (row.record_count <= 0) problems.push(`${what} has ${row.record_count} rows`);
+    if (row.file_size_bytes <= 0) problems.push(`${what} has ${row.file_size_bytes} bytes`);
+    if (row.file_format !== "parquet") problems.push(`${what} has the format ${row.file_format}`);
+    if (row.partial_max !== null && row.partial_max < row.begin_snapshot) {
+      problems.push(`${what} has rows up to snapshot ${row.partial_max}, and begins after it`);
+    }
+    return problems;
+  });
+}
+
+/** Ranges that files gave to their rows do not meet, and lie below what the next one gets. */
+function checkRowIds({ ducklake_data_file, ducklake_table_stats }: LakeRows): string[] {
+  const next = new Map(ducklake_table_stats.map((row) => [row.table_id, row.next_row_id]));
+  const problems: string[] = [];
+  for (const [tableId, own] of Map.groupBy(ducklake_data_file, (row) => row.table_id)) {
+    const ordered = own.filter(hasRange).sort((a, b) => a.row_id_start - b.row_id_start);
+    for (const [index, row] of ordered.entries()) {
+      const end = row.row_id_start + row.record_count;
+      const follower = ordered[index + 1];
+      if (follower !== undefined && follower.row_id_start < end) {
+        problems.push(`data files ${row.data_file_id} and ${follower.data_file_id} share row ids`);
+      }
+      if (end > (next.get(tableId) ?? 0)) {
+        problems.push(
+          `data file ${row.data_file_id} has row ids up to ${end}, the next is ${next.get(tableId)}`,
+        );
+      }
+    }
+  }
+  return problems;
+}
+
+function hasRange(row: DataFileRow): row is DataFileRow & { row_id_start: number } {
+  return row.row_id_start !== null;
+}
+
+function checkDeleteFiles({ ducklake_data_file, ducklake_delete_file }: LakeRows): string[] {
+  const files = new Map(ducklake_data_file.map((row) => [row.data_file_id, row]));
+  const problems = overlapping(ducklake_delete_file, (row) => row.data_file_id).map(
+    (row) => `data file ${row.data_file_id} has two delete files at snapshot ${row.begin_snapshot}`,
+  );
+  for (const row of ducklake_delete_file) {
+    const what = `delete file ${row.delete_file_id}`;
+    const data = files.get(row.data_file_id);
+    if (data === undefined || data.table_id !== row.table_id) {
+      problems.push(`${what} is of no data file of its table`);
+      continue;
+    }
+    if (row.begin_snapshot < data.begin_snapshot)
+      problems.push(`${what} is older than its data file`);
+    if (data.end_snapshot !== null && row.begin_snapshot >= data.end_snapshot) {
+      problems.push(`${what} begins after its data file has ended`);
+    }
+    if (row.delete_count < 1 || row.delete_count > data.record_count) {
+      problems.push(`${what} deletes ${row.delete_count} of ${data.record_count} rows`);
+    }
+    if (row.file_size_bytes <= 0) problems.push(`${what} has ${row.file_size_bytes} bytes`);
+    if (row.format !== "parquet") problems.push(`${what} has the format ${row.format}`);
+    if (row.partial_max !== null && row.partial_max < row.begin_snapshot) {
+      problems.push(`${what} has deletes up to snapshot ${row.partial_max}, and begins after it`);
+    }
+  }
+  return problems;
+}
+
+function checkPaths(rows: LakeRows): string[] {
+  const scheduled = rows.ducklake_files_scheduled_for_deletion;
+  const known = new Set(referencedFiles(rows).map(({ path }) => path));
+  return [
+    ...duplicates(referencedFiles(rows).map(({ path }) => path)).map(
+      (path) => `two files are ${path}`,
+    ),
+    ...scheduled
+      .filter(({ path }) => known.has(path))
+      .map(({ path }) => `${path} is to be deleted, and in use`),
+  ];
+}
+
+/** Against the files. Those that nobody looked at are not judged. */
+export function checkFileFacts(
+  rows: LakeRows,
+  facts: ReadonlyMap<string, FileFacts | "missing">,
+): string[] {
+  const dataRows = new Map(rows.ducklake_data_file.map((row) => [row.data_file_id, row]));
+  const deleteRows = new Map(rows.ducklake_delete_file.map((row) => [row.delete_file_id, row]));
+  const stats = Map.groupBy(rows.ducklake_file_column_stats, (row) => row.data_file_id);
+  const types = new Map(
+    rows.ducklake_column.map((row) => [`${row.table_id}.${row.column_id}`, row.column_type]),
+  );
+  return referencedFiles(rows).flatMap(({ kind, fileId, path }) => {
+    const found = facts.get(path);
+    if (found === undefined) return [];
+    if (found === "missing") return [`${path} is not there`];
+    const problems: string[] = [];
+    const expect = (what: string, catalog: number | null | undefined, real: number): void => {
+      if (catalog !== null && catalog !== real) {
+        problems.push(`${path}: the catalog says ${what} ${catalog}, the file has ${real}`);
+      }
+    };
+    if (kind === "delete") {
+      const row = deleteRows.get(fileId);
+      const data = dataRows.get(row?.data_file_id ?? -1);
+      if (found.kind !== "delete") return [`${path} is not a delete file`];
+      expect("size", row?.file_size_bytes, found.sizeBytes);
+      expect("delete_count", row?.delete_count, found.recordCount);
+      if (!found.isIncreasing) problems.push(`${path}: positions are not in order`);
+      if (found.positionMax >= (data?.record_count ?? 0)) {
+        problems.push(`${path}: position ${found.positionMax} is beyond its data file`);
+      }
+      return problems;
+    }
+    const row = dataRows.get(fileId);
+    if (found.kind !== "data" || row === undefined) return [`${path} is not a data file`];
+    expect("size", row.file_size_bytes, found.sizeBytes);
+    expect("record_count", row.record_count, found.recordCount);
+    for (const column of found.columns) {
+      const own = stats.get(fileId)?.find((stat) => stat.column_id === column.columnId);
+      if (own === undefined) continue;
+      const type = types.get(`${row.table_id}.${column.columnId}`) ?? "";
+      expect(`value_count of column ${column.columnId}`, own.value_count, column.valueCount);
+      expect(`null_count of column ${column.columnId}`, own.null_count, column.nullCount);
+      for (const [side, catalog, real, sign] of [
+        ["min", own.min_value, column.min, -1],
+        ["max", own.max_value, column.max, 1],
+      ] as const) {
+        if (catalog === null || real === undefined) continue;
+        if (!isBound(type, catalog, real, sign)) {
+          problems.push(
+            `${path}: ${side} of column ${column.columnId} is ${catalog}, really ${real}`,
+          );
+        }
+      }
+    }
+    return problems;
+  });
+}
+
+/** Long texts are cut, so their bounds may be wider; other types have theirs exactly. */
+function isBound(type: string, catalog: string, real: string, sign: 1 | -1): boolean {
+  const order = compareStatistics(type, catalog, real);
+  if (order === undefined) return catalog === real;
+  return /^(varchar|json|blob)$/i.test(type) ? order * sign >= 0 : order === 0;
+}

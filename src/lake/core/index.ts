@@ -1,0 +1,22 @@
+/** The lake's model and ports, and what is decided purely. */
+
+export type * from "./catalog.ts";
+export type * from "./change-feed.ts";
+export type { FileFacts, ReferencedFile } from "./check-files.ts";
+export type { LakeField } from "./column-types.ts";
+export type * from "./commit.ts";
+export {
+  type Compaction,
+  decideLakeUpkeep,
+  isOrphan,
+  type LiveFile,
+  type OrphanFacts,
+  type ScheduledFile,
+  type UpkeepDecision,
+  type UpkeepFacts,
+  type UpkeepLimits,
+  upkeepLimitsDefault,
+} from "./decide-upkeep.ts";
+export type * from "./model.ts";
+export type * from "./object-store.ts";
+export type { LakeRows } from "./rows.ts";

@@ -1,0 +1,29 @@
+/**
+ * Where the lake's files are: a directory, or S3. Files never change once they are there; a name is used once.
+ *
+ *   OS1  `put` is all or nothing: a reader sees the whole file or none.
+ *   OS2  Names are as `LakeModel` says (LM2): relative, forward slashes, no `..`; anything else is refused.
+ *   OS3  What is deleted twice, or was never there, is deleted.
+ */
+export interface ObjectInfo {
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly modifiedMs: number;
+}
+
+export interface ObjectStore {
+  readonly kind: "directory" | "s3";
+  /** From a local file, which is moved or copied. */
+  put(path: string, localFile: string, signal?: AbortSignal): Promise<void>;
+  /** A local path of the whole file: its own place in a directory, a copy in the download cache for S3. `release` when read. */
+  fetch(path: string, sizeBytes: number, signal?: AbortSignal): Promise<LocalCopy>;
+  /** `undefined`: not there. */
+  stat(path: string): Promise<ObjectInfo | undefined>;
+  list(prefix: string): AsyncIterable<ObjectInfo>;
+  delete(paths: readonly string[]): Promise<void>;
+}
+
+export interface LocalCopy {
+  readonly localPath: string;
+  release(): void;
+}

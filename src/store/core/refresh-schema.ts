@@ -1,0 +1,233 @@
+/** The tables of dynamic tables, as types: `sql/schema/004-tables.sql` is their definition, with what each column means. */
+
+export interface DynamicTableStatusesTable {
+  status: string;
+}
+
+export interface DynamicTablesTable {
+  dynamic_table: string;
+  table_id: number;
+  schema_name: string;
+  name: string;
+  definition: string;
+  target_lag_ms: number | null;
+  mode_wish: "AUTO" | "FULL" | "INCREMENTAL";
+  mode: "FULL" | "INCREMENTAL";
+  mode_reason: string;
+  is_volatile: number;
+  status: "INITIALIZING" | "ACTIVE" | "SUSPENDED" | "FAILED";
+  status_reason: string;
+  suspended_by: string | null;
+  wait_reason: string;
+  data_snapshot: number | null;
+  data_time_ms: number | null;
+  published_snapshot: number | null;
+  target_snapshot: number | null;
+  requested_at_ms: number | null;
+  late_since_ms: number | null;
+  lag_missed_count: number;
+  failures_in_a_row: number;
+  last_error: string | null;
+  last_refresh_state: "SUCCEEDED" | "FAILED" | "CANCELLED" | null;
+  last_refresh_action: "FULL" | "INCREMENTAL" | "NO_DATA" | null;
+  last_refresh_at_ms: number | null;
+  expected_duration_ms: number;
+  created_at_ms: number;
+}
+
+export interface DynamicTableSourcesTable {
+  table_id: number;
+  source_table_id: number;
+  cursor_snapshot: number | null;
+}
+
+export interface DynamicTableVersionsTable {
+  table_id: number;
+  data_snapshot: number;
+  snapshot: number;
+}
+
+export interface PendingRefreshesTable {
+  dynamic_table: string;
+  table_id: number;
+  next_refresh_due_ms: number;
+  priority: number;
+  refresh_trigger: "SCHEDULED" | "MANUAL" | "INITIAL" | "DOWNSTREAM";
+  attempts: number;
+  losses: number;
+  not_before_ms: number;
+  request_seq: number;
+  target_seq: number;
+  done_seq: number;
+  target_snapshot: number | null;
+  target_time_ms: number | null;
+  ready_at_ms: number | null;
+}
+
+export interface QueuedRefreshesTable {
+  table_id: number;
+  target_snapshot: number;
+  target_time_ms: number;
+  next_refresh_due_ms: number;
+  priority: number;
+  refresh_trigger: "SCHEDULED" | "MANUAL" | "INITIAL" | "DOWNSTREAM";
+  target_seq: number;
+}
+
+export interface RefreshClaimsTable {
+  dynamic_table: string;
+  worker_id: string;
+  token: number;
+  attempt: number;
+  claimed_at_ms: number;
+  heartbeat_at_ms: number;
+  expires_at_ms: number;
+}
+
+export interface RefreshFenceTable {
+  id: number;
+  fence: number;
+}
+
+export interface RefreshHistoryTable {
+  dynamic_table: string;
+  refresh_number: number;
+  table_id: number;
+  token: number;
+  state: "SUCCEEDED" | "FAILED" | "CANCELLED";
+  action: "FULL" | "INCREMENTAL" | "NO_DATA" | null;
+  refresh_trigger: "SCHEDULED" | "MANUAL" | "INITIAL" | "DOWNSTREAM";
+  attempt: number;
+  started_at_ms: number;
+  ended_at_ms: number;
+  source_snapshot: number | null;
+  data_time_ms: number | null;
+  snapshot: number | null;
+  rows_inserted: number;
+  rows_deleted: number;
+  worker_id: string;
+  error_code: string | null;
+  error_message: string | null;
+  repeats: number;
+}
+
+export interface RefreshTables {
+  dynamic_table_statuses: DynamicTableStatusesTable;
+  dynamic_tables: DynamicTablesTable;
+  dynamic_table_sources: DynamicTableSourcesTable;
+  dynamic_table_versions: DynamicTableVersionsTable;
+  pending_refreshes: PendingRefreshesTable;
+  queued_refreshes: QueuedRefreshesTable;
+  refresh_claims: RefreshClaimsTable;
+  refresh_fence: RefreshFenceTable;
+  refresh_history: RefreshHistoryTable;
+}
+
+export const refreshTableColumns: {
+  readonly [T in keyof RefreshTables]: {
+    readonly [C in keyof RefreshTables[T]]: "text" | "number";
+  };
+} = {
+  dynamic_table_statuses: {
+    status: "text",
+  },
+  dynamic_tables: {
+    dynamic_table: "text",
+    table_id: "number",
+    schema_name: "text",
+    name: "text",
+    definition: "text",
+    target_lag_ms: "number",
+    mode_wish: "text",
+    mode: "text",
+    mode_reason: "text",
+    is_volatile: "number",
+    status: "text",
+    status_reason: "text",
+    suspended_by: "text",
+    wait_reason: "text",
+    data_snapshot: "number",
+    data_time_ms: "number",
+    published_snapshot: "number",
+    target_snapshot: "number",
+    requested_at_ms: "number",
+    late_since_ms: "number",
+    lag_missed_count: "number",
+    failures_in_a_row: "number",
+    last_error: "text",
+    last_refresh_state: "text",
+    last_refresh_action: "text",
+    last_refresh_at_ms: "number",
+    expected_duration_ms: "number",
+    created_at_ms: "number",
+  },
+  dynamic_table_sources: {
+    table_id: "number",
+    source_table_id: "number",
+    cursor_snapshot: "number",
+  },
+  dynamic_table_versions: {
+    table_id: "number",
+    data_snapshot: "number",
+    snapshot: "number",
+  },
+  pending_refreshes: {
+    dynamic_table: "text",
+    table_id: "number",
+    next_refresh_due_ms: "number",
+    priority: "number",
+    refresh_trigger: "text",
+    attempts: "number",
+    losses: "number",
+    not_before_ms: "number",
+    request_seq: "number",
+    target_seq: "number",
+    done_seq: "number",
+    target_snapshot: "number",
+    target_time_ms: "number",
+    ready_at_ms: "number",
+  },
+  queued_refreshes: {
+    table_id: "number",
+    target_snapshot: "number",
+    target_time_ms: "number",
+    next_refresh_due_ms: "number",
+    priority: "number",
+    refresh_trigger: "text",
+    target_seq: "number",
+  },
+  refresh_claims: {
+    dynamic_table: "text",
+    worker_id: "text",
+    token: "number",
+    attempt: "number",
+    claimed_at_ms: "number",
+    heartbeat_at_ms: "number",
+    expires_at_ms: "number",
+  },
+  refresh_fence: {
+    id: "number",
+    fence: "number",
+  },
+  refresh_history: {
+    dynamic_table: "text",
+    refresh_number: "number",
+    table_id: "number",
+    token: "number",
+    state: "text",
+    action: "text",
+    refresh_trigger: "text",
+    attempt: "number",
+    started_at_ms: "number",
+    ended_at_ms: "number",
+    source_snapshot: "number",
+    data_time_ms: "number",
+    snapshot: "number",
+    rows_inserted: "number",
+    rows_deleted: "number",
+    worker_id: "text",
+    error_code: "text",
+    error_message: "text",
+    repeats: "number",
+  },
+};
