@@ -1,0 +1,115 @@
+/** COPY statements that write the lake's files: zstd, fields by id, statistics as the result. Pure. */
+import type { LakeColumn, SnapshotId } from "../core/index.ts";
+import { fieldIdsText, storedTypeText } from "./column-type.ts";
+import {
+  deletedPathColumn,
+  deletedPositionColumn,
+  rowIdColumn,
+  rowSnapshotColumn,
+} from "./internal-columns.ts";
+import { pathList, quoteName, quoteText } from "./sql-text.ts";
+
+const rowGroupRows = 122_880;
+
+export interface CopyRows {
+  /** Its columns are the hidden ones, in this order, then the table's, by position. */
+  readonly select: string;
+  readonly columns: readonly LakeColumn[];
+  readonly rowIds: boolean;
+  readonly rowSnapshots: boolean;
+  readonly localPath: string;
+}
+
+/**
+ * One file, in the order of the rows, which DuckDB does not keep when it splits files itself. Values are cast to the columns'
+ * types, whatever the SELECT has.
+ */
+export function copyRowsSql({ columns, ...request }: CopyRows): string {
+  const hidden = hiddenColumns(request);
+  const selected = [
+    ...columns.map(
+      (column, at) => `CAST(r.v${at} AS ${storedTypeText(column)}) AS ${quoteName(column.name)}`,
+    ),
+    ...hidden.map(({ name }) => `CAST(r.${name} AS BIGINT) AS ${name}`),
+  ];
+  const fieldIds = [
+    ...columns.map((column) => `${quoteName(column.name)}: ${fieldIdsText(column)}`),
+    ...hidden.map(({ name, fieldId }) => `${name}: ${fieldId}`),
+  ];
+  const given = [...hidden.map(({ name }) => name), ...columns.map((_, at) => `v${at}`)];
+  // The line break ends a comment at the end of the SELECT.
+  return `COPY (SELECT ${selected.join(", ")} FROM (${request.select}\n) AS r(${given.join(", ")}))
+TO ${quoteText(request.localPath)} (${parquetOptions(fieldIds)})`;
+}
+
+/** Rows of a file that `copyRowsSql` wrote, as it takes them: those at `from` and after, before `to`. */
+export function pieceSql(written: CopyRows, from: number, to: number): string {
+  const hidden = hiddenColumns(written).map(({ name }) => name);
+  const own = written.columns.map((_, at) => `v${at}`);
+  // Other names than in the file: DuckDB's `file_row_number` would hide behind a person's.
+  return `SELECT ${[...hidden, ...own].join(", ")}
+FROM read_parquet(${pathList([written.localPath])}, hive_partitioning = false) AS p(${[...own, ...hidden].join(", ")})
+WHERE p.file_row_number >= ${from} AND p.file_row_number < ${to}`;
+}
+
+/** How many rows a piece has, so that pieces are of about `pieceBytes` and end where row groups do. */
+export function rowsOfPiece(rowCount: number, sizeBytes: number, pieceBytes: number): number {
+  const pieces = Math.ceil(sizeBytes / pieceBytes);
+  return Math.ceil(rowCount / pieces / rowGroupRows) * rowGroupRows;
+}
+
+function hiddenColumns({
+  rowIds,
+  rowSnapshots,
+}: Pick<CopyRows, "rowIds" | "rowSnapshots">): readonly {
+  readonly name: string;
+  readonly fieldId: number;
+}[] {
+  return [...(rowIds ? [rowIdColumn] : []), ...(rowSnapshots ? [rowSnapshotColumn] : [])];
+}
+
+/** Distinct (file, position), in order, to be read several times: the person's SELECT runs once. */
+export function copyPositionsSql(select: string, localPath: string): string {
+  return `COPY (SELECT DISTINCT file_id::BIGINT AS file_id, position::BIGINT AS position FROM (${select}\n) AS r(file_id, position)
+WHERE position IS NOT NULL ORDER BY ALL) TO ${quoteText(localPath)} (FORMAT parquet, COMPRESSION zstd)`;
+}
+
+/** How many positions of which files. */
+export function countPositionsSql(positionsPath: string): string {
+  return `SELECT file_id, count(*) FROM read_parquet(${pathList([positionsPath])}) GROUP BY file_id ORDER BY file_id`;
+}
+
+export interface CopyDeletes {
+  /** Of `copyPositionsSql`. */
+  readonly positionsPath: string;
+  readonly dataFile: { readonly fileId: number; readonly path: string };
+  /** What is deleted already: `position` and `row_snapshot`. `undefined`: nothing. */
+  readonly deleted: string | undefined;
+  /** Says each position's snapshot, of new ones this. */
+  readonly asSnapshot: SnapshotId | undefined;
+  readonly localPath: string;
+}
+
+/** All positions of one data file, old and new, strictly increasing. One that is in both keeps its first snapshot. */
+export function copyDeletesSql(request: CopyDeletes): string {
+  const { positionsPath, dataFile, deleted, asSnapshot } = request;
+  const fresh = `SELECT position, ${asSnapshot ?? 0}::BIGINT AS row_snapshot FROM read_parquet(${pathList([positionsPath])}) WHERE file_id = ${dataFile.fileId}`;
+  const all = deleted === undefined ? fresh : `${fresh}\nUNION ALL\n${deleted}`;
+  const columns = [
+    deletedPathColumn,
+    deletedPositionColumn,
+    ...(asSnapshot === undefined ? [] : [rowSnapshotColumn]),
+  ];
+  const values = [
+    quoteText(dataFile.path),
+    "position",
+    ...(asSnapshot === undefined ? [] : ["min(row_snapshot)"]),
+  ];
+  const selected = columns.map(({ name }, at) => `${values[at]} AS ${name}`);
+  return `COPY (SELECT ${selected.join(", ")} FROM (${all}) GROUP BY position ORDER BY position)
+TO ${quoteText(request.localPath)} (${parquetOptions(columns.map(({ name, fieldId }) => `${name}: ${fieldId}`))})`;
+}
+
+function parquetOptions(fieldIds: readonly string[]): string {
+  return `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows}, RETURN_STATS, FIELD_IDS {${fieldIds.join(", ")}}`;
+}

@@ -1,0 +1,367 @@
+/**
+ * Writes the lake's files: rows of a SELECT as data files, positions of rows as delete files. Files are made locally by DuckDB,
+ * in a staging directory, and then put to the object store under names that were never used. They belong to nobody until a
+ * commit names them.
+ *
+ *   LW1  All or nothing: a write that throws has deleted what it had put, as far as the store let it.
+ *   LW2  Values have the columns' types, and a column that is not nullable has no NULLs; otherwise `bad_sql`.
+ *   LW3  A delete file has every deleted position of its data file, old and new; a data file without rows left ends instead.
+ */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { assert, OperatingError } from "../../kernel/errors.ts";
+import { type Prng, randomText } from "../../kernel/prng.ts";
+import type {
+  DataFile,
+  FileId,
+  LakeTable,
+  NewDataFile,
+  NewDeleteFile,
+  ObjectStore,
+  SnapshotId,
+  TableVersion,
+} from "../core/index.ts";
+import { leavesOf } from "./column-type.ts";
+import {
+  type CopyDeletes,
+  type CopyRows,
+  copyDeletesSql,
+  copyPositionsSql,
+  copyRowsSql,
+  countPositionsSql,
+  pieceSql,
+  rowsOfPiece,
+} from "./copy-sql.ts";
+import { rowSnapshotColumn } from "./internal-columns.ts";
+import { positionsSql } from "./scan-sql.ts";
+import { pathList, quoteName } from "./sql-text.ts";
+import { withStaging } from "./staging.ts";
+import {
+  columnStatistics,
+  leafStatistics,
+  parseWritten,
+  type WrittenFile,
+} from "./written-file.ts";
+
+/** DuckDB, as far as the lake needs it. It may read the lake's local files, and read and write the staging directory. */
+export interface LakeDuckDb {
+  /**
+   * Runs one statement, never two at a time, and gives its rows, values as DuckDB's client has them in JSON: BIGINT a text, MAP a list of
+   * `{key, value}`. Throws DuckDB's errors translated, and `cancelled` when `signal` aborts, after DuckDB has stopped.
+   */
+  run(sql: string, signal: AbortSignal): Promise<readonly (readonly unknown[])[]>;
+}
+
+export interface LakeWriterOptions {
+  readonly duckdb: LakeDuckDb;
+  readonly objects: ObjectStore;
+  /** Exists (`emptyStaging`), and is nobody else's. */
+  readonly stagingDir: string;
+  /** For names: no two writers may have the same. */
+  readonly prng: Prng;
+  readonly fileBytes?: number;
+}
+
+export interface WriteRows {
+  /** The table's columns by position, after `_row_id` and `_row_snapshot` where those are asked for. */
+  readonly select: string;
+  readonly table: Pick<LakeTable, "path" | "columns">;
+  readonly rowIds: "fresh" | "inFile";
+  /** Only of compaction, with `inFile`: the SELECT has `_row_snapshot` second. */
+  readonly rowSnapshots?: boolean;
+}
+
+export interface WriteDeletes {
+  readonly version: TableVersion;
+  /** `_file_id` and `_position` of rows of that version, in any order; one that is deleted already changes nothing. */
+  readonly select: string;
+  /** That of the commit, where its author chooses it: files that replace others then say each position's snapshot. */
+  readonly asSnapshot?: SnapshotId;
+}
+
+export interface WrittenDeletes {
+  readonly deletes: readonly NewDeleteFile[];
+  readonly ended: readonly FileId[];
+  /** Rows that were there before. */
+  readonly deletedCount: number;
+}
+
+const fileBytesDefault = 128 * 1024 * 1024;
+/** What is larger than so many files' worth is written twice, to be split. DuckLake's own files are of 512 MB. */
+const splitAbove = 4;
+/** Uploads at a time. */
+const atOnceMax = 4;
+
+export class LakeWriter {
+  readonly #duckdb: LakeDuckDb;
+  readonly #objects: ObjectStore;
+  readonly #stagingDir: string;
+  readonly #prng: Prng;
+  readonly #fileBytes: number;
+
+  constructor(options: LakeWriterOptions) {
+    this.#duckdb = options.duckdb;
+    this.#objects = options.objects;
+    this.#stagingDir = options.stagingDir;
+    this.#prng = options.prng;
+    this.#fileBytes = options.fileBytes ?? fileBytesDefault;
+  }
+
+  /** In the order of the rows. None for no rows. */
+  writeRows(request: WriteRows, signal: AbortSignal): Promise<readonly NewDataFile[]> {
+    const { table, rowIds, rowSnapshots = false } = request;
+    assert(!rowSnapshots || rowIds === "inFile", "rows that say their snapshot say their id");
+    return this.#stage(async (directory, put) => {
+      const copy = {
+        select: request.select,
+        columns: table.columns,
+        rowIds: rowIds === "inFile",
+        rowSnapshots,
+        localPath: join(directory, "rows.parquet"),
+      };
+      const written = await this.#copyRows(copy, directory, signal);
+      await this.#refuseNulls(written, table, signal); // LW2
+      return forEachAtMost(atOnceMax, written, async (file): Promise<NewDataFile> => {
+        const path = this.#newPath(table.path, ".parquet");
+        await put(path, file.localPath);
+        return {
+          path,
+          recordCount: file.recordCount,
+          sizeBytes: file.sizeBytes,
+          footerSize: file.footerSize,
+          columns: columnStatistics(file, table.columns),
+          rowIds,
+          ...(rowSnapshots ? { rowSnapshots: snapshotsOf(file) } : {}),
+        };
+      });
+    }, signal);
+  }
+
+  /** In one file, and only if that is much too large, again in several: most are not. */
+  async #copyRows(
+    copy: CopyRows,
+    directory: string,
+    signal: AbortSignal,
+  ): Promise<readonly WrittenFile[]> {
+    const whole = await this.#copy(copyRowsSql(copy), signal);
+    if (whole.recordCount === 0) return [];
+    if (whole.sizeBytes <= this.#fileBytes * splitAbove) return [whole];
+    const rows = rowsOfPiece(whole.recordCount, whole.sizeBytes, this.#fileBytes);
+    const pieces: WrittenFile[] = [];
+    for (let from = 0; from < whole.recordCount; from += rows) {
+      const select = pieceSql(copy, from, from + rows);
+      const localPath = join(directory, `rows-${pieces.length}.parquet`);
+      pieces.push(await this.#copy(copyRowsSql({ ...copy, select, localPath }), signal));
+    }
+    await rm(whole.localPath);
+    return pieces;
+  }
+
+  async #copy(sql: string, signal: AbortSignal): Promise<WrittenFile> {
+    const [row] = await this.#duckdb.run(sql, signal);
+    assert(row !== undefined, "COPY says what it wrote");
+    return parseWritten(row);
+  }
+
+  writeDeletes(request: WriteDeletes, signal: AbortSignal): Promise<WrittenDeletes> {
+    return this.#stage(async (directory, put) => {
+      const staged = await this.#stageDeletes(request, directory, signal);
+      const left = staged.flatMap(({ file, written, hasRowSnapshots }) =>
+        written === undefined ? [] : [{ file, written, hasRowSnapshots }],
+      );
+      const deletes = await forEachAtMost(atOnceMax, left, async (each): Promise<NewDeleteFile> => {
+        const path = this.#newPath(request.version.table.path, "-delete.parquet");
+        await put(path, each.written.localPath);
+        const { recordCount: deleteCount, sizeBytes, footerSize } = each.written;
+        const { hasRowSnapshots } = each;
+        const dataFileId = each.file.fileId;
+        return { dataFileId, path, deleteCount, sizeBytes, footerSize, hasRowSnapshots };
+      });
+      const ended = staged.filter(({ written }) => written === undefined);
+      return {
+        deletes,
+        ended: ended.map(({ file }) => file.fileId),
+        deletedCount: staged.reduce((sum, { deletedCount }) => sum + deletedCount, 0),
+      };
+    }, signal);
+  }
+
+  async #stageDeletes(
+    { version, select, asSnapshot }: WriteDeletes,
+    directory: string,
+    signal: AbortSignal,
+  ): Promise<readonly StagedDeletes[]> {
+    const positionsPath = join(directory, "positions.parquet");
+    await this.#duckdb.run(copyPositionsSql(select, positionsPath), signal);
+    const counts = await this.#duckdb.run(countPositionsSql(positionsPath), signal);
+    const files = new Map(version.files.map((file) => [String(file.fileId), file]));
+    const staged: StagedDeletes[] = [];
+    for (const [fileId, count] of counts) {
+      const file = files.get(String(fileId));
+      assert(file !== undefined, `file ${fileId} is of the version`);
+      if (file.deletes === undefined && Number(count) === file.recordCount) {
+        const ended = { written: undefined, hasRowSnapshots: false };
+        staged.push({ file, deletedCount: file.recordCount, ...ended });
+      } else {
+        const localPath = join(directory, `${file.fileId}.parquet`);
+        const at = { positionsPath, localPath, asSnapshot };
+        staged.push(await this.#stageDeletesOf(file, at, signal));
+      }
+    }
+    return staged;
+  }
+
+  /** LW3 */
+  async #stageDeletesOf(
+    file: DataFile,
+    at: Pick<CopyDeletes, "positionsPath" | "localPath" | "asSnapshot">,
+    signal: AbortSignal,
+  ): Promise<StagedDeletes> {
+    // A first delete file's own snapshot says it all.
+    const asSnapshot = file.deletes === undefined ? undefined : at.asSnapshot;
+    return await this.#withDeletesOf(file, signal, async (deleted) => {
+      const sql = copyDeletesSql({ ...at, dataFile: file, deleted, asSnapshot });
+      const written = await this.#copy(sql, signal);
+      assert(written.recordCount <= file.recordCount, "positions are of the file");
+      const before = await this.#countOf(file, deleted, signal);
+      const isAll = written.recordCount === file.recordCount;
+      return {
+        file,
+        deletedCount: written.recordCount - before,
+        written: isAll ? undefined : written,
+        hasRowSnapshots: asSnapshot !== undefined,
+      };
+    });
+  }
+
+  async #withDeletesOf<T>(
+    { deletes }: DataFile,
+    signal: AbortSignal,
+    use: (deleted: string | undefined) => Promise<T>,
+  ): Promise<T> {
+    if (deletes === undefined) return use(undefined);
+    const copy = await this.#objects.fetch(deletes.path, deletes.sizeBytes, signal);
+    try {
+      return await use(positionsSql(deletes, new Map([[deletes.path, copy.localPath]])));
+    } finally {
+      copy.release();
+    }
+  }
+
+  async #countOf(
+    { deletes }: DataFile,
+    deleted: string | undefined,
+    signal: AbortSignal,
+  ): Promise<number> {
+    if (deletes === undefined || deleted === undefined) return 0;
+    if (deletes.upTo === undefined) return deletes.deleteCount;
+    const [row] = await this.#duckdb.run(`SELECT count(*) FROM (${deleted})`, signal);
+    return Number(row?.[0] ?? 0);
+  }
+
+  /** Statistics say how many NULLs a column has; of nested ones and intervals they do not, so the file is asked. */
+  async #refuseNulls(
+    files: readonly WrittenFile[],
+    { columns }: Pick<LakeTable, "columns">,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const strict = columns.filter(({ nullable }) => !nullable);
+    if (strict.length === 0 || files.length === 0) return;
+    const asked = strict.filter((column) => {
+      const [leaf, ...others] = leavesOf(column);
+      const isPlain = leaf !== undefined && others.length === 0 && leaf.path.length === 1;
+      const counted = isPlain
+        ? files.map((file) => leafStatistics(file, leaf)?.nullCount)
+        : [undefined];
+      if (counted.some((count) => count !== undefined && count > 0)) throw notNullable(column.name);
+      return counted.includes(undefined);
+    });
+    if (asked.length === 0) return;
+    const counts = asked.map(({ name }) => `count(*) FILTER (${quoteName(name)} IS NULL)`);
+    const paths = pathList(files.map(({ localPath }) => localPath));
+    const [row] = await this.#duckdb.run(
+      `SELECT ${counts.join(", ")} FROM read_parquet(${paths})`,
+      signal,
+    );
+    const failed = asked.find((_, at) => Number(row?.[at]) > 0);
+    if (failed !== undefined) throw notNullable(failed.name);
+  }
+
+  /** LW1 */
+  #stage<T>(write: (directory: string, put: Put) => Promise<T>, signal: AbortSignal): Promise<T> {
+    return withStaging(this.#stagingDir, this.#token(), async (directory) => {
+      const paths: string[] = [];
+      const put = async (path: string, localPath: string): Promise<void> => {
+        paths.push(path);
+        await this.#objects.put(path, localPath, signal);
+      };
+      try {
+        return await write(directory, put);
+      } catch (thrown) {
+        // What stays is an orphan, which the lake's cleaning finds. The first error is the one to tell.
+        await this.#objects.delete(paths).catch(() => undefined);
+        throw thrown;
+      }
+    });
+  }
+
+  #newPath(directory: string, ending: string): string {
+    return `${directory.replace(/\/+$/, "")}/ducklake-${this.#token()}${ending}`;
+  }
+
+  /** 124 bits. */
+  #token(): string {
+    return randomText(this.#prng, 24);
+  }
+}
+
+interface StagedDeletes {
+  readonly file: DataFile;
+  /** Rows that were there before. */
+  readonly deletedCount: number;
+  /** `undefined`: no row is left. */
+  readonly written: WrittenFile | undefined;
+  readonly hasRowSnapshots: boolean;
+}
+
+type Put = (path: string, localPath: string) => Promise<void>;
+
+function snapshotsOf(file: WrittenFile): { readonly min: SnapshotId; readonly max: SnapshotId } {
+  const leaf = {
+    fieldId: rowSnapshotColumn.fieldId,
+    path: [rowSnapshotColumn.name],
+    type: "int64",
+  };
+  const statistics = leafStatistics(file, leaf);
+  assert(statistics?.nullCount === 0, "every row says its snapshot");
+  return { min: Number(statistics.min) as SnapshotId, max: Number(statistics.max) as SnapshotId };
+}
+
+function notNullable(name: string): OperatingError {
+  const message = `NOT NULL constraint failed: column ${quoteName(name)} would get a NULL`;
+  return new OperatingError("bad_sql", "never", message);
+}
+
+/** In order. After one has failed none is begun, and those that run are waited for. */
+async function forEachAtMost<Item, Result>(
+  max: number,
+  items: readonly Item[],
+  perform: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results = new Map<number, Result>();
+  const failures: unknown[] = [];
+  const rest = items.entries();
+  const runner = async (): Promise<void> => {
+    for (const [at, item] of rest) {
+      if (failures.length > 0) return;
+      try {
+        results.set(at, await perform(item));
+      } catch (thrown) {
+        failures.push(thrown);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(max, items.length) }, runner));
+  if (failures.length > 0) throw failures[0];
+  return items.map((_, at) => results.get(at) as Result);
+}

@@ -1,0 +1,25 @@
+/** Names, texts and paths as DuckDB reads them. Pure. */
+
+/** Any name, whatever is in it. */
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/**
+ * Paths of one `read_parquet`. DuckDB takes `[`, `*` and `?` for patterns, and a path as it is where no pattern matches. To
+ * escape them would put the files outside of the directories that DuckDB is allowed; names that are used once need not be.
+ */
+export function pathList(paths: readonly string[]): string {
+  return `[${paths.map(quoteText).join(", ")}]`;
+}
+
+/** The value for the file at hand of a `read_parquet` called `relation`: `values` are in the order of its paths. */
+export function perFile(values: readonly number[], relation: string): string {
+  const [first] = values;
+  if (values.every((value) => value === first)) return `${first}::BIGINT`;
+  return `CAST([${values.join(", ")}] AS BIGINT[])[${relation}.file_index::BIGINT + 1]`;
+}
