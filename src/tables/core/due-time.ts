@@ -1,0 +1,58 @@
+/**
+ * When a refresh has to begin so that the table's lag stays within its target. Contents that a refresh publishes are as of its
+ * beginning; so from one beginning to the end of the next refresh no more than the target may pass.
+ *
+ *   D1  Due is data time plus target, less how long the refresh is expected to take, its sources' refreshes included, less a margin.
+ *   D2  A table that cannot hold its target is refreshed back to back, yet never oftener than four times in a target: one whose
+ *       refresh takes longer than its target must not keep the scheduler spinning.
+ *   D3  A DOWNSTREAM table is never due by itself. Its readers' refreshes include it, and the strictest of them is its target.
+ */
+import type { TableId } from "../../lake/core/index.ts";
+import type { TableGraph } from "./graph.ts";
+import type { ScheduledTable } from "./schedule-state.ts";
+
+const marginShare = 0.1;
+const marginMsMax = 5_000;
+const periodMsMin = 50;
+
+type Graph = TableGraph<ScheduledTable>;
+
+/** How long it takes to refresh it and all that it reads, side by side where possible. */
+export function expectedPathMs(graph: Graph, table: ScheduledTable): number {
+  const known = new Map<TableId, number>();
+  const pathOf = (node: ScheduledTable): number => {
+    const found = known.get(node.tableId);
+    if (found !== undefined) return found;
+    known.set(node.tableId, 0);
+    const before = graph.dynamicSourcesOf(node.tableId).map(pathOf);
+    const path = node.expectedDurationMs + Math.max(0, ...before);
+    known.set(node.tableId, path);
+    return path;
+  };
+  return pathOf(table);
+}
+
+/** `undefined`: never by itself. */
+export function dueAtMs(graph: Graph, table: ScheduledTable): number | undefined {
+  if (table.targetLag.kind === "downstream") return undefined; // D3
+  const lagMs = table.targetLag.ms;
+  const marginMs = Math.min(marginMsMax, lagMs * marginShare);
+  const periodMs = lagMs - expectedPathMs(graph, table) - marginMs; // D1
+  const boundedMs = Math.max(periodMs, lagMs / 4, periodMsMin); // D2
+  return Math.floor((table.dataTimeMs ?? table.createdAtMs) + boundedMs);
+}
+
+/** When its lag exceeds its target, unless it is refreshed before. */
+export function lateAtMs(table: ScheduledTable): number | undefined {
+  if (table.targetLag.kind === "downstream") return undefined;
+  return (table.dataTimeMs ?? table.createdAtMs) + table.targetLag.ms;
+}
+
+/** What its lag should be: its own target, or the strictest of those who read it. `undefined`: nobody needs it. */
+export function effectiveLagMs(graph: Graph, table: ScheduledTable): number | undefined {
+  if (table.targetLag.kind === "time") return table.targetLag.ms;
+  const lags = graph
+    .downstreamOf(table.tableId)
+    .flatMap(({ targetLag }) => (targetLag.kind === "time" ? [targetLag.ms] : []));
+  return lags.length === 0 ? undefined : Math.min(...lags);
+}

@@ -1,0 +1,44 @@
+/** Dynamic tables as other cores and the shells see them: the model, the graph, the scheduler's reasoning, the claim protocol. */
+export { decideBackoffMs, defaultBackoff, type RefreshBackoff } from "./backoff.ts";
+export {
+  decideRefreshes,
+  defaultScheduleOptions,
+  type ScheduleOptions,
+} from "./decide-refreshes.ts";
+export { decideReplacementRefusal, type NamedColumn } from "./decide-replacement.ts";
+export { dueAtMs, effectiveLagMs } from "./due-time.ts";
+export { type GraphNode, TableGraph } from "./graph.ts";
+export type {
+  DynamicTable,
+  RefreshAction,
+  RefreshClaim,
+  RefreshMode,
+  RefreshRecord,
+  RefreshState,
+  TableStatus,
+  TargetLag,
+} from "./model.ts";
+export type {
+  ClaimAnswer,
+  ClaimedRefresh,
+  ClaimKey,
+  ClaimRequest,
+  PublishOutcome,
+  RefreshClaims,
+  RefreshedData,
+  Refresher,
+  RefreshFailure,
+  RefreshResult,
+  RefreshSource,
+} from "./refresh-claims.ts";
+export { RefreshLoop, type RefreshLoopOptions } from "./refresh-loop.ts";
+export {
+  priorities,
+  type RefreshTrigger,
+  type ScheduleDecision,
+  type ScheduledPending,
+  type ScheduledTable,
+  type ScheduledTarget,
+  type ScheduleState,
+} from "./schedule-state.ts";
+export { formatTableName } from "./table-name.ts";

@@ -1,0 +1,79 @@
+/** What the scheduler looks at, and what it decides. */
+import type { SnapshotId, TableId } from "../../lake/core/index.ts";
+import type { GraphNode } from "./graph.ts";
+import type { RefreshRecord, TableStatus, TargetLag } from "./model.ts";
+
+export type RefreshTrigger = RefreshRecord["trigger"];
+
+export interface ScheduledPending {
+  readonly trigger: RefreshTrigger;
+  readonly priority: number;
+  readonly attempts: number;
+  readonly notBeforeMs: number;
+  /** Requests were made that no chosen target satisfies. */
+  readonly isRequested: boolean;
+  /** Requests were made that no reached target satisfies. */
+  readonly isOwed: boolean;
+  /** `undefined`: it waits for a target. */
+  readonly targetSnapshot: SnapshotId | undefined;
+  readonly targetTimeMs: number | undefined;
+  /** Its sources are there. `undefined`: they are not. */
+  readonly readyAtMs: number | undefined;
+  /** The last target behind it. */
+  readonly lastQueuedSnapshot: SnapshotId | undefined;
+}
+
+export interface ScheduledTable extends GraphNode {
+  readonly targetLag: TargetLag;
+  readonly status: TableStatus;
+  readonly statusReason: string;
+  /** Its contents may differ although its sources do not. */
+  readonly isVolatile: boolean;
+  readonly cursors: ReadonlyMap<TableId, SnapshotId | undefined>;
+  readonly dataSnapshot: SnapshotId | undefined;
+  readonly dataTimeMs: number | undefined;
+  readonly publishedSnapshot: SnapshotId | undefined;
+  readonly requestedAtMs: number | undefined;
+  readonly lateSinceMs: number | undefined;
+  readonly waitReason: string;
+  readonly lastError: string | undefined;
+  readonly expectedDurationMs: number;
+  readonly createdAtMs: number;
+  readonly pending: ScheduledPending | undefined;
+  readonly isClaimed: boolean;
+}
+
+export interface ScheduleState {
+  readonly tables: readonly ScheduledTable[];
+  /** The lake's newest snapshot at `nowMs`, or a later one. */
+  readonly snapshot: SnapshotId;
+  /** Whether a plain table at `snapshot` may differ from what it was at `from`. */
+  readonly mayHaveChanged: (source: TableId, from: SnapshotId) => boolean;
+}
+
+export interface ScheduledTarget {
+  readonly tableId: TableId;
+  readonly trigger: RefreshTrigger;
+  readonly priority: number;
+  readonly dueMs: number;
+  /** Reaching it satisfies the requests so far. */
+  readonly satisfiesRequests: boolean;
+}
+
+export interface ScheduleDecision {
+  /** Their targets that nobody works on are forgotten, so that newer ones take their place. */
+  readonly abandoned: readonly TableId[];
+  /** To be brought to the state's snapshot. Sources come before their readers. */
+  readonly targets: readonly ScheduledTarget[];
+  /** Are at the state's snapshot as they are. Sources come before their readers. */
+  readonly unchanged: readonly ScheduledTarget[];
+  readonly lateness: readonly {
+    readonly tableId: TableId;
+    readonly lateSinceMs: number | undefined;
+  }[];
+  readonly waits: readonly { readonly tableId: TableId; readonly reason: string }[];
+  /** When time alone changes the decision; `undefined`: never. */
+  readonly wakeAtMs: number | undefined;
+}
+
+export const priorities = { MANUAL: 20, INITIAL: 10, SCHEDULED: 0, DOWNSTREAM: 0 } as const;

@@ -1,0 +1,18 @@
+/** Incremental refresh: which definitions allow it, the SQL of it, and when a full one is cheaper. */
+export { chooseMode, type ModeChoice, type PastRefresh } from "./choose-mode.ts";
+export type { SourceSchema } from "./inline.ts";
+export { type FullPlan, type IncrementalPlan, planIncremental, type Strategy } from "./plan.ts";
+export {
+  initialSql,
+  type RefreshFacts,
+  type RefreshNames,
+  type RefreshSql,
+  refreshSql,
+} from "./refresh-sql.ts";
+export {
+  type ColumnType,
+  duckdbSqlTool,
+  type FunctionCatalog,
+  type RunSql,
+  type SqlTool,
+} from "./sql-tool.ts";

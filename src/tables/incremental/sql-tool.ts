@@ -1,0 +1,113 @@
+/**
+ * What planning needs of DuckDB: its parser, the reverse of it, its binder, and what it knows of functions. Nothing here reads
+ * a row of a table.
+ */
+import { messageOf, OperatingError } from "../../kernel/errors.ts";
+import { isTree, listOf, quote, type Tree } from "./syntax.ts";
+
+export interface ColumnType {
+  readonly name: string;
+  /** In DuckDB's words. */
+  readonly type: string;
+}
+
+export interface FunctionCatalog {
+  /** Lower-case names. */
+  readonly aggregates: ReadonlySet<string>;
+  /** With another value each time, or each transaction. */
+  readonly volatile: ReadonlySet<string>;
+  readonly macros: ReadonlySet<string>;
+}
+
+export interface SqlTool {
+  /** The query node of one SELECT. Throws `bad_sql` where there is none, with DuckDB's message. */
+  parse(select: string): Promise<Tree>;
+  /** The texts of query nodes. */
+  write(nodes: readonly Tree[]): Promise<readonly string[]>;
+  /** Binds a SELECT that reads nothing but what is in its own text. Throws `bad_sql`. */
+  describe(select: string): Promise<readonly ColumnType[]>;
+  functions(): Promise<FunctionCatalog>;
+}
+
+/** Rows of a statement as objects of texts, numbers and nulls. */
+export type RunSql = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+
+export function duckdbSqlTool(run: RunSql): SqlTool {
+  let catalog: Promise<FunctionCatalog> | undefined;
+  return {
+    parse: (select) => parse(run, select),
+    write: (nodes) => write(run, nodes),
+    describe: (select) => describe(run, select),
+    functions: () => {
+      catalog ??= readFunctions(run);
+      return catalog;
+    },
+  };
+}
+
+async function parse(run: RunSql, select: string): Promise<Tree> {
+  const rows = await run(
+    `SELECT CAST(json_serialize_sql(${quoteText(select)}) AS VARCHAR) AS parsed`,
+  );
+  const parsed: unknown = JSON.parse(String(rows[0]?.parsed), (key, value: unknown) =>
+    key === "query_location" ? undefined : value,
+  );
+  if (!isTree(parsed) || parsed.error !== false) {
+    const message = isTree(parsed) ? String(parsed.error_message) : "not a SELECT";
+    throw new OperatingError("bad_sql", "never", message);
+  }
+  const statement = listOf(parsed, "statements")[0];
+  const node = statement?.node;
+  if (!isTree(node)) throw new OperatingError("bad_sql", "never", "there is no SELECT");
+  return node;
+}
+
+async function write(run: RunSql, nodes: readonly Tree[]): Promise<readonly string[]> {
+  if (nodes.length === 0) return [];
+  const items = nodes.map((node, index) => {
+    const json = JSON.stringify({ error: false, statements: [{ node, named_param_map: [] }] });
+    return `json_deserialize_sql(${quoteText(json)}::JSON) AS w${index}`;
+  });
+  const [row] = await run(`SELECT ${items.join(", ")}`);
+  return nodes.map((_, index) => String(row?.[`w${index}`]));
+}
+
+async function describe(run: RunSql, select: string): Promise<readonly ColumnType[]> {
+  try {
+    const rows = await run(`DESCRIBE ${select}`);
+    return rows.map((row) => ({
+      name: String(row.column_name),
+      type: String(row.column_type),
+    }));
+  } catch (thrown) {
+    throw new OperatingError("bad_sql", "never", messageOf(thrown), { cause: thrown });
+  }
+}
+
+async function readFunctions(run: RunSql): Promise<FunctionCatalog> {
+  const rows = await run(
+    "SELECT DISTINCT lower(function_name) AS name, function_type AS type, coalesce(stability, '') AS stability " +
+      "FROM duckdb_functions() WHERE function_type IN ('aggregate', 'scalar', 'macro')",
+  );
+  const pick = (accept: (type: string, stability: string) => boolean) =>
+    new Set(
+      rows
+        .filter((row) => accept(String(row.type), String(row.stability)))
+        .map((row) => String(row.name)),
+    );
+  return {
+    aggregates: pick((type) => type === "aggregate"),
+    volatile: pick((type, stability) => type === "scalar" && stability !== "CONSISTENT"),
+    macros: pick((type) => type === "macro"),
+  };
+}
+
+function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A SELECT without rows that has these columns. */
+export function emptySelect(columns: readonly ColumnType[]): string {
+  const items = columns.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${quote(name)}`);
+  return `SELECT ${items.join(", ")} WHERE false`;
+}

@@ -1,0 +1,306 @@
+/**
+ * Statements about dynamic tables. What they change in the lake and in the store happens in one transaction.
+ *
+ *   DS1  A definition is parsed, bound and planned before anything is written; what is wrong with it is told.
+ *   DS2  Only refreshes write to a dynamic table, and a table that dynamic tables read is not dropped.
+ */
+import { assert, OperatingError, unreachable } from "../../kernel/errors.ts";
+import {
+  type BoundTable,
+  type CheckedDefinition,
+  type DynamicStatement,
+  type DynamicTablesPort,
+  done,
+  type LakeCatalog,
+  type LakeTable,
+  type LocalAnswer,
+  type NewColumn,
+  type StatementContext,
+  type TableVersion,
+} from "../../lake/index.ts";
+import type { Engine } from "../../queries/index.ts";
+import type { RefreshModeWish, Statement, TargetLag } from "../../sql/core/index.ts";
+import type { CatalogTx, Store } from "../../store/index.ts";
+import { type DynamicTable, formatTableName, type RefreshMode } from "../core/index.ts";
+import { type DefinitionPlan, planDefinition } from "../refresh/definition-plan.ts";
+import {
+  createDynamicTable,
+  dropDynamicTable,
+  readDynamicTables,
+  replaceDynamicTable,
+  requestRefresh,
+  requireUnread,
+  setRefreshMode,
+  setTargetLag,
+} from "../store/definitions.ts";
+import { readOverview } from "../store/overview.ts";
+import { readRefreshHistory } from "../store/refresh-history.ts";
+import { resumeTable, suspendTable } from "../store/suspension.ts";
+import { historyAnswer, overviewAnswer } from "./answers.ts";
+
+export interface DynamicTablesDeps {
+  readonly store: Store;
+  readonly catalog: LakeCatalog;
+  readonly engine: Pick<Engine, "openSession">;
+}
+
+type Of<K extends Statement["kind"]> = Extract<Statement, { readonly kind: K }>;
+
+const historyShown = 50;
+
+export class DynamicTables implements DynamicTablesPort {
+  readonly #deps: DynamicTablesDeps;
+
+  constructor(deps: DynamicTablesDeps) {
+    this.#deps = deps;
+  }
+
+  async answer(statement: DynamicStatement, context: StatementContext): Promise<LocalAnswer> {
+    const { store } = this.#deps;
+    switch (statement.kind) {
+      case "createDynamicTable":
+        return await this.#create(statement, context);
+      case "alterDynamicTable":
+        return await this.#alter(statement, context);
+      case "refreshDynamicTable": {
+        const { tableId } = await this.#find(statement.table, context);
+        await store.catalogTransaction((tx) => requestRefresh(tx, tableId));
+        return done("refresh requested");
+      }
+      case "showDynamicTables":
+        return overviewAnswer(await store.read(readOverview));
+      case "showRefreshHistory": {
+        const { table, limit = historyShown } = statement;
+        const found = table === undefined ? undefined : await this.#find(table, context);
+        const label = found && formatTableName(found.schema, found.name);
+        const request = { limit, ...(label === undefined ? {} : { dynamicTable: label }) };
+        return historyAnswer(await store.read((tx) => readRefreshHistory(tx, request)));
+      }
+      case "explainDynamicTable":
+        return await this.#explain(await this.#find(statement.table, context), context);
+      case "dropTable":
+        return await this.#drop(statement, context);
+      default:
+        unreachable(statement);
+    }
+  }
+
+  /** DS2. */
+  async refuseWrite(version: TableVersion): Promise<void> {
+    const table = await this.#dynamic(version.table);
+    if (table === undefined) return;
+    const hint = `only its refreshes write to it; ALTER or DROP DYNAMIC TABLE ${table.name} changes it`;
+    throw new OperatingError("bad_request", "never", `${table.name} is a dynamic table`, { hint });
+  }
+
+  /** DS2: in the transaction that drops it. */
+  async dropUnread(
+    version: TableVersion,
+    drop: (tx: CatalogTx) => Promise<unknown>,
+  ): Promise<void> {
+    await this.#deps.store.catalogTransaction(async (tx) => {
+      await requireUnread(tx, version.table.tableId, version.table.name);
+      await drop(tx);
+    });
+  }
+
+  async #create(
+    statement: Of<"createDynamicTable">,
+    context: StatementContext,
+  ): Promise<LocalAnswer> {
+    const { store, catalog } = this.#deps;
+    const { table, orReplace, ifNotExists, targetLag, refreshMode, initialize, query } = statement;
+    const schema = table.schema ?? "main";
+    const existing = await context.find(table);
+    if (existing !== undefined && ifNotExists) return done("already exists");
+    const known = existing === undefined ? undefined : await this.#dynamic(existing.table);
+    if (existing !== undefined && known === undefined) {
+      throw new OperatingError("already_exists", "never", `there is a table ${table.name}`);
+    }
+    if (existing !== undefined && !orReplace) {
+      throw new OperatingError(
+        "already_exists",
+        "never",
+        `there is a dynamic table ${table.name}`,
+        {
+          hint: "CREATE OR REPLACE DYNAMIC TABLE takes its place",
+        },
+      );
+    }
+    const checked = await context.check(query.text); // DS1
+    const plan = await this.#plan(checked, context);
+    const mode = decideMode(refreshMode, plan, checked);
+    const columns = plan.kind === "incremental" ? plan.allColumns : checked.columns;
+    await store.catalogTransaction(async (tx) => {
+      const { snapshot: readSnapshot, tableIds } = await catalog.commitIn(tx, {
+        readSnapshot: checked.snapshot,
+        token: context.queryId,
+        changes: [
+          {
+            kind: "createTable",
+            schema,
+            name: table.name,
+            columns: columns.map(newColumn),
+            files: [],
+            orReplace: existing !== undefined,
+          },
+        ],
+        author: "sql",
+        message: context.text.slice(0, 200),
+      });
+      assert(readSnapshot > 0, "a commit has a snapshot");
+      const [tableId] = tableIds;
+      assert(tableId !== undefined, "a table that was created has an id");
+      const definition = {
+        tableId,
+        schema,
+        name: table.name,
+        definition: query.text,
+        targetLag,
+        modeWish: refreshMode,
+        ...mode,
+        isVolatile: checked.isVolatile,
+        sources: checked.tables.map(({ version }) => version.table.tableId),
+        initialize,
+      };
+      if (known === undefined || existing === undefined) {
+        await createDynamicTable(tx, definition);
+      } else {
+        const before = existing.table.columns;
+        await replaceDynamicTable(tx, known.tableId, definition, {
+          before,
+          after: checked.columns,
+        });
+      }
+    });
+    return done(`created, ${mode.mode}: ${mode.modeReason}`);
+  }
+
+  async #alter(
+    { table, change }: Of<"alterDynamicTable">,
+    context: StatementContext,
+  ): Promise<LocalAnswer> {
+    const { store } = this.#deps;
+    const found = await this.#find(table, context);
+    const { tableId } = found;
+    switch (change.kind) {
+      case "suspend":
+        await store.catalogTransaction((tx) => suspendTable(tx, tableId, "by request"));
+        return done("suspended");
+      case "resume":
+        await store.catalogTransaction((tx) => resumeTable(tx, tableId));
+        return done("resumed");
+      case "setTargetLag": {
+        const targetLag: TargetLag = change.targetLag;
+        await store.catalogTransaction((tx) => setTargetLag(tx, tableId, targetLag));
+        return done("altered");
+      }
+      case "setRefreshMode": {
+        const checked = await context.check(found.definition);
+        const plan = await this.#plan(checked, context);
+        const mode = decideMode(change.refreshMode, plan, checked);
+        const choice = { modeWish: change.refreshMode, ...mode };
+        await store.catalogTransaction((tx) => setRefreshMode(tx, tableId, choice));
+        return done(`altered, ${mode.mode}: ${mode.modeReason}`);
+      }
+    }
+  }
+
+  async #drop(
+    { table, ifExists }: Of<"dropTable">,
+    context: StatementContext,
+  ): Promise<LocalAnswer> {
+    const { store, catalog } = this.#deps;
+    const existing = await context.find(table);
+    const known = existing === undefined ? undefined : await this.#dynamic(existing.table);
+    if (existing === undefined || known === undefined) {
+      if (ifExists) return done("there is no such dynamic table");
+      throw noSuchTable(table.name);
+    }
+    await store.catalogTransaction(async (tx) => {
+      await dropDynamicTable(tx, known.tableId);
+      await catalog.commitIn(tx, {
+        readSnapshot: existing.snapshot,
+        token: context.queryId,
+        changes: [{ kind: "dropTable", tableId: known.tableId }],
+        author: "sql",
+        message: context.text.slice(0, 200),
+      });
+    });
+    return done("dropped");
+  }
+
+  async #explain(table: DynamicTable, context: StatementContext): Promise<LocalAnswer> {
+    const checked = await context.check(table.definition);
+    const plan = await this.#plan(checked, context);
+    const rows: [string, string][] = [
+      ["definition", table.definition],
+      ["mode", `${table.mode} (${table.modeReason})`],
+      ["asked for", table.modeWish],
+      ["sources", checked.tables.map(({ version }) => version.table.name).join(", ")],
+    ];
+    if (plan.kind === "incremental") {
+      rows.push(["strategy", `${plan.strategy}: ${plan.reason}`]);
+      rows.push(["hidden columns", plan.hiddenColumns.map(({ name }) => name).join(", ")]);
+    } else {
+      rows.push(["not incremental", plan.reason]);
+    }
+    return { columns: ["property", "value"].map((name) => ({ name, type: "VARCHAR" })), rows };
+  }
+
+  async #plan(
+    { sql, tables }: CheckedDefinition,
+    { signal }: StatementContext,
+  ): Promise<DefinitionPlan> {
+    const session = await this.#deps.engine.openSession([], signal);
+    try {
+      return await planDefinition(session, sql, tables.map(named), signal);
+    } finally {
+      await session.close();
+    }
+  }
+
+  async #find(
+    name: Parameters<StatementContext["find"]>[0],
+    context: StatementContext,
+  ): Promise<DynamicTable> {
+    const version = await context.find(name);
+    const found = version === undefined ? undefined : await this.#dynamic(version.table);
+    if (found === undefined) throw noSuchTable(name.name);
+    return found;
+  }
+
+  async #dynamic({ tableId }: LakeTable): Promise<DynamicTable | undefined> {
+    const all = await this.#deps.store.read(readDynamicTables);
+    return all.find((table) => table.tableId === tableId);
+  }
+}
+
+function named({ version: { table } }: BoundTable) {
+  return { schema: table.schema, name: table.name, table };
+}
+
+function newColumn({ name, type }: { readonly name: string; readonly type: string }): NewColumn {
+  return { name, type, nullable: true, defaultValue: undefined };
+}
+
+function decideMode(
+  wish: RefreshModeWish,
+  plan: DefinitionPlan,
+  { isVolatile, volatileParts }: CheckedDefinition,
+): { readonly mode: RefreshMode; readonly modeReason: string } {
+  const reason = isVolatile ? `it uses ${volatileParts.join(", ")}` : plan.reason;
+  if (wish === "FULL") return { mode: "FULL", modeReason: "as asked for" };
+  if (plan.kind === "incremental" && !isVolatile)
+    return { mode: "INCREMENTAL", modeReason: reason };
+  if (wish === "AUTO") return { mode: "FULL", modeReason: reason };
+  const hint = "REFRESH_MODE = AUTO or FULL refreshes it whole";
+  throw new OperatingError("bad_sql", "never", `it cannot be refreshed incrementally: ${reason}`, {
+    hint,
+  });
+}
+
+function noSuchTable(name: string): OperatingError {
+  const hint = "SHOW DYNAMIC TABLES lists those that there are";
+  return new OperatingError("not_found", "never", `there is no dynamic table ${name}`, { hint });
+}

@@ -1,0 +1,34 @@
+/** What can be set about claims. */
+import type { Prng } from "../../kernel/prng.ts";
+import { defaultBackoff, type RefreshBackoff } from "../core/index.ts";
+import type { SnapshotPins } from "./needed-snapshots.ts";
+import { historyRowsDefault } from "./refresh-history.ts";
+
+export interface ClaimSettings {
+  /** For the jitter of pauses. */
+  readonly prng: Prng;
+  readonly leaseMs: number;
+  readonly backoff: RefreshBackoff;
+  /** So many failures in a row suspend a table. */
+  readonly failuresMax: number;
+  /** So many workers lost in a row do. More than failures: workers are also killed for reasons of their own. */
+  readonly lossesMax: number;
+  /** Kept for each table. */
+  readonly historyRows: number;
+  /** Keeps what the next refreshes read; `undefined`: nothing is kept on purpose, and they may have to read everything. */
+  readonly pins: SnapshotPins | undefined;
+}
+
+export function claimSettings(
+  given: Pick<ClaimSettings, "prng"> & Partial<ClaimSettings>,
+): ClaimSettings {
+  return {
+    leaseMs: 120_000,
+    backoff: defaultBackoff,
+    failuresMax: 5,
+    lossesMax: 10,
+    historyRows: historyRowsDefault,
+    pins: undefined,
+    ...given,
+  };
+}

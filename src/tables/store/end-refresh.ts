@@ -1,0 +1,227 @@
+/**
+ * How a refresh ends. Each function is part of a catalog transaction and finds the claim as it is; whose claim it is was checked
+ * by the caller.
+ */
+
+import { assert } from "../../kernel/errors.ts";
+import type { SnapshotId, TableId } from "../../lake/core/index.ts";
+import type { CatalogTx } from "../../store/index.ts";
+import { decideBackoffMs, type RefreshFailure } from "../core/index.ts";
+import type { ClaimSettings } from "./claim-settings.ts";
+import { pinNeeded } from "./needed-snapshots.ts";
+import {
+  findPending,
+  finishTarget,
+  markReady,
+  moveCursors,
+  recordVersion,
+} from "./pending-work.ts";
+import { expectedDurationMs, type HistoryEntry, recordRefresh } from "./refresh-history.ts";
+import { markFailed, suspendTable } from "./suspension.ts";
+import { type DynamicTableRow, requireRow } from "./table-rows.ts";
+
+export interface HeldClaim {
+  readonly dynamic_table: string;
+  readonly table_id: number;
+  readonly worker_id: string;
+  readonly token: number;
+  readonly attempt: number;
+  readonly claimed_at_ms: number;
+}
+
+/** What the table holds now. */
+export interface ReachedData {
+  readonly action: "FULL" | "INCREMENTAL" | "NO_DATA";
+  readonly rowsInserted: number;
+  readonly rowsDeleted: number;
+  /** Where it is in the lake. */
+  readonly snapshot: SnapshotId;
+}
+
+/** The target is reached: cursors, history, the next target, the end of the claim. */
+export async function finishRefresh(
+  tx: CatalogTx,
+  claim: HeldClaim,
+  reached: ReachedData,
+  settings: ClaimSettings,
+): Promise<void> {
+  const row = await requireRow(tx, claim.table_id as TableId);
+  const pending = await findPending(tx, claim.table_id);
+  assert(pending !== undefined, "what is claimed is pending");
+  const { target_snapshot, target_time_ms } = pending;
+  assert(target_snapshot !== null && target_time_ms !== null, "what is claimed has a target");
+  await endClaim(tx, claim);
+  const entry = {
+    ...historyOf(row, claim, await tx.nowMs()),
+    state: "SUCCEEDED",
+    action: reached.action,
+    refresh_trigger: pending.refresh_trigger,
+    source_snapshot: target_snapshot,
+    data_time_ms: target_time_ms,
+    snapshot: reached.action === "NO_DATA" ? null : reached.snapshot,
+    rows_inserted: reached.rowsInserted,
+    rows_deleted: reached.rowsDeleted,
+  } as const;
+  await recordRefresh(tx, entry, settings.historyRows);
+  await moveCursors(tx, row.table_id, target_snapshot);
+  const next = await finishTarget(tx, pending);
+  await tx.update("dynamic_tables", row.dynamic_table, {
+    status: "ACTIVE",
+    status_reason: "",
+    data_snapshot: target_snapshot,
+    data_time_ms: target_time_ms,
+    published_snapshot: reached.snapshot,
+    target_snapshot: next,
+    failures_in_a_row: 0,
+    last_error: null,
+    last_refresh_state: "SUCCEEDED",
+    last_refresh_action: reached.action,
+    last_refresh_at_ms: entry.ended_at_ms,
+    expected_duration_ms:
+      reached.action === "NO_DATA"
+        ? row.expected_duration_ms
+        : await expectedDurationMs(tx, row.dynamic_table),
+  });
+  await recordVersion(tx, row.table_id, target_snapshot, reached.snapshot);
+  await markReady(tx);
+  await pinNeeded(tx, settings.pins, [row.table_id]);
+}
+
+/** An attempt that failed: tried again later, or not at all. */
+export async function failRefresh(
+  tx: CatalogTx,
+  claim: HeldClaim,
+  failure: RefreshFailure,
+  settings: ClaimSettings,
+): Promise<void> {
+  const row = await requireRow(tx, claim.table_id as TableId);
+  const nowMs = await tx.nowMs();
+  await recordUnfinished(tx, row, claim, "FAILED", failure, settings);
+  await endClaim(tx, claim);
+  const failures = row.failures_in_a_row + 1;
+  const reason = `${failure.code}: ${failure.message}`;
+  const delayMs = decideBackoffMs(failures, settings.prng, settings.backoff);
+  await tx.db
+    .updateTable("pending_refreshes")
+    .set(({ eb }) => ({ attempts: eb("attempts", "+", 1), not_before_ms: nowMs + delayMs }))
+    .where("table_id", "=", row.table_id)
+    .execute();
+  await tx.update("dynamic_tables", row.dynamic_table, {
+    failures_in_a_row: failures,
+    last_error: reason,
+    last_refresh_state: "FAILED",
+    last_refresh_action: null,
+    last_refresh_at_ms: nowMs,
+  });
+  const tableId = row.table_id as TableId;
+  if (failure.isPermanent) {
+    await markFailed(tx, tableId, reason);
+  } else if (failures >= settings.failuresMax) {
+    await suspendTable(
+      tx,
+      tableId,
+      `${failures} refreshes in a row failed, the last with ${reason}`,
+    );
+  }
+}
+
+/**
+ * Its worker went away, or was not heard of for the length of the lease. Somebody else may take it at once the first time; a table
+ * whose refreshes keep losing their workers waits longer each time, and is suspended in the end.
+ */
+export async function loseRefresh(
+  tx: CatalogTx,
+  claim: HeldClaim,
+  why: string,
+  settings: ClaimSettings,
+): Promise<void> {
+  const row = await requireRow(tx, claim.table_id as TableId);
+  const pending = await findPending(tx, claim.table_id);
+  assert(pending !== undefined, "what is claimed is pending");
+  const nowMs = await tx.nowMs();
+  const error = { code: "worker_lost", message: why };
+  await recordUnfinished(tx, row, claim, "FAILED", error, settings);
+  await endClaim(tx, claim);
+  const losses = pending.losses + 1;
+  const delayMs = decideBackoffMs(losses - 1, settings.prng, settings.backoff);
+  await tx.db
+    .updateTable("pending_refreshes")
+    .set({ attempts: pending.attempts + 1, losses, not_before_ms: nowMs + delayMs })
+    .where("table_id", "=", row.table_id)
+    .execute();
+  await tx.update("dynamic_tables", row.dynamic_table, {
+    last_error: `worker_lost: ${why}`,
+    last_refresh_state: "FAILED",
+    last_refresh_action: null,
+    last_refresh_at_ms: nowMs,
+  });
+  if (losses < settings.lossesMax) return;
+  const reason = `${losses} workers in a row were lost while they refreshed it, the last: ${why}`;
+  await suspendTable(tx, row.table_id as TableId, reason);
+}
+
+/** Given back undone: it can be claimed at once. */
+export async function returnRefresh(
+  tx: CatalogTx,
+  claim: HeldClaim,
+  why: string,
+  settings: ClaimSettings,
+): Promise<void> {
+  const row = await requireRow(tx, claim.table_id as TableId);
+  const error = { code: "cancelled", message: why };
+  await recordUnfinished(tx, row, claim, "CANCELLED", error, settings);
+  await endClaim(tx, claim);
+  // Logged, so that whoever waits for work is poked.
+  await tx.update("dynamic_tables", row.dynamic_table, {
+    last_refresh_state: "CANCELLED",
+    last_refresh_action: null,
+    last_refresh_at_ms: await tx.nowMs(),
+  });
+}
+
+async function endClaim({ db }: CatalogTx, { dynamic_table, token }: HeldClaim): Promise<void> {
+  await db
+    .deleteFrom("refresh_claims")
+    .where("dynamic_table", "=", dynamic_table)
+    .where("token", "=", token)
+    .execute();
+}
+
+async function recordUnfinished(
+  tx: CatalogTx,
+  row: DynamicTableRow,
+  claim: HeldClaim,
+  state: "FAILED" | "CANCELLED",
+  error: { readonly code: string; readonly message: string },
+  settings: ClaimSettings,
+): Promise<void> {
+  const pending = await findPending(tx, claim.table_id);
+  const entry = {
+    ...historyOf(row, claim, await tx.nowMs()),
+    state,
+    action: null,
+    refresh_trigger: pending?.refresh_trigger ?? "SCHEDULED",
+    source_snapshot: pending?.target_snapshot ?? null,
+    data_time_ms: row.data_time_ms,
+    snapshot: null,
+    rows_inserted: 0,
+    rows_deleted: 0,
+    error_code: error.code,
+    error_message: error.message,
+  } as const;
+  await recordRefresh(tx, entry, settings.historyRows);
+}
+
+function historyOf(row: DynamicTableRow, claim: HeldClaim, nowMs: number) {
+  return {
+    dynamic_table: row.dynamic_table,
+    table_id: row.table_id,
+    token: claim.token,
+    attempt: claim.attempt,
+    worker_id: claim.worker_id,
+    started_at_ms: claim.claimed_at_ms,
+    ended_at_ms: nowMs,
+    error_code: null,
+    error_message: null,
+  } satisfies Partial<HistoryEntry>;
+}

@@ -1,0 +1,232 @@
+/** What becomes of refreshes that fail, and of the tables, on every database. */
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { openFresh, type StoreFixture } from "../../store/testing/store-fixture.ts";
+import type { ClaimSettings } from "./claim-settings.ts";
+import { expire, failure } from "./claims.contract.ts";
+import { requestRefresh } from "./definitions.ts";
+import { readRefreshHistory } from "./refresh-history.ts";
+import { resumeTable, suspendTable } from "./suspension.ts";
+import { hourMs, orders, TablesFixture, tableId } from "./testing/tables-fixture.ts";
+
+/** Fails over and over without waiting. */
+const hasty: Partial<ClaimSettings> = { backoff: { minMs: 1, maxMs: 1 } };
+
+export function testFailures(fixture: StoreFixture): void {
+  const open = async (
+    t: TestContext,
+    settings: Partial<ClaimSettings> = {},
+  ): Promise<TablesFixture> => {
+    const { store } = await openFresh(fixture, t);
+    return new TablesFixture(store, settings);
+  };
+
+  describe("failures", () => {
+    test("[TC10] a failure backs off, longer each time, and says when to ask again", async (t) => {
+      const tables = await open(t, { backoff: { minMs: 1_000, maxMs: hourMs } });
+      await tables.create({ 10: [orders] });
+      await tables.schedule();
+      const waits: number[] = [];
+      for (let attempt = 1; attempt <= 3; attempt += 1) {
+        const claim = await tables.claimOne();
+        assert.equal(claim.attempt, attempt);
+        await tables.claims.fail(claim, failure);
+        const { claimed, waitMs } = await tables.claims.claim({ workerId: "w1", limit: 1 });
+        assert.deepEqual(claimed, []);
+        waits.push(waitMs ?? -1);
+        await forgetBackoff(tables);
+      }
+      const [first = 0, second = 0, third = 0] = waits;
+      assert.ok(first > 0 && first <= 1_000, `${first}`);
+      assert.ok(second > 0 && second <= 2_000, `${second}`);
+      assert.ok(third > 1_000 && third <= 4_000, `${third}`);
+      const row = await tables.row(10);
+      assert.equal(row.failures_in_a_row, 3);
+      assert.equal(row.last_error, "query_failed: no such thing");
+      await tables.work();
+      assert.equal((await tables.row(10)).failures_in_a_row, 0, "success forgets them");
+    });
+
+    test("[TC11, TG5] five failures in a row suspend it, and all that read it, naming it", async (t) => {
+      const tables = await open(t, hasty);
+      await tables.create({ 10: [orders], 11: [10], 12: [11], 20: [orders] });
+      await tables.schedule();
+      await failTimes(tables, 4);
+      assert.equal((await tables.row(10)).status, "INITIALIZING");
+      await failTimes(tables, 1);
+      const row = await tables.row(10);
+      assert.equal(row.status, "SUSPENDED");
+      assert.match(row.status_reason, /5 refreshes in a row failed.*no such thing/);
+      for (const id of [11, 12]) {
+        const below = await tables.row(id);
+        assert.equal(below.status, "SUSPENDED");
+        assert.match(below.status_reason, /reads t10, which is suspended/);
+        assert.equal(below.suspended_by, "t10");
+      }
+      assert.equal((await tables.row(20)).status, "INITIALIZING");
+      assert.deepEqual(await tables.work(), [20]);
+    });
+
+    test("[TG6] RESUME clears it, and takes those along that were suspended because of it", async (t) => {
+      const tables = await open(t, hasty);
+      await tables.create({ 10: [orders], 11: [10], 12: [orders], 13: [11, 12] });
+      await tables.schedule();
+      await failTimes(tables, 5);
+      await tables.store.catalogTransaction((tx) => suspendTable(tx, tableId(12), "by hand"));
+      const early = tables.store.catalogTransaction((tx) => resumeTable(tx, tableId(11)));
+      await assert.rejects(early, { code: "bad_request", message: /t11 reads t10/ });
+      const resumed = await tables.store.catalogTransaction((tx) => resumeTable(tx, tableId(10)));
+      assert.deepEqual(resumed, ["t10", "t11"]);
+      const row = await tables.row(10);
+      assert.deepEqual(
+        [row.status, row.failures_in_a_row, row.last_error],
+        ["INITIALIZING", 0, null],
+      );
+      const both = await tables.row(13);
+      assert.deepEqual([both.status, both.suspended_by], ["SUSPENDED", "t12"]);
+      assert.deepEqual(
+        await tables.store.catalogTransaction((tx) => resumeTable(tx, tableId(12))),
+        ["t12", "t13"],
+      );
+      await tables.request(13);
+      await tables.schedule();
+      assert.deepEqual(
+        (await tables.work()).sort((a, b) => a - b),
+        [10, 11, 12, 13],
+      );
+    });
+
+    test("[TC12, TS9] a definition that no longer works is FAILED at once; its readers wait and say for what", async (t) => {
+      const tables = await open(t);
+      await tables.create({ 10: [orders], 11: [10] });
+      await tables.schedule();
+      const gone = { code: "bad_sql", message: "orders has no column x", isPermanent: true };
+      await tables.claims.fail(await tables.claimOne(), gone);
+      assert.equal((await tables.row(10)).status, "FAILED");
+      await tables.schedule();
+      const below = await tables.row(11);
+      assert.equal(below.status, "INITIALIZING");
+      assert.match(below.wait_reason, /waits for t10, which is FAILED: .*no column x/);
+      assert.deepEqual(await tables.claim("w1"), []);
+      const asked = tables.store.catalogTransaction((tx) => requestRefresh(tx, tableId(11)));
+      await assert.rejects(asked, { code: "bad_request", message: /t10, which is FAILED/ });
+      await tables.store.catalogTransaction((tx) => resumeTable(tx, tableId(10)));
+      await tables.schedule();
+      assert.equal((await tables.row(11)).wait_reason, "");
+      assert.deepEqual(await tables.work(), [10, 11], "the first request of 11 was not lost");
+    });
+
+    test("[TC13] a lost session frees its claims at once; the next worker takes them", async (t) => {
+      const tables = await open(t);
+      await tables.create({ 10: [orders], 11: [orders], 12: [orders] });
+      await tables.schedule();
+      const [first] = await tables.claim("w1", 2);
+      const other = await tables.claimOne("w2");
+      assert.equal(await tables.claims.expireWorker("w1", "silent"), 2);
+      assert.equal(await tables.claims.expireWorker("w1", "silent"), 0);
+      assert.ok(first !== undefined);
+      assert.equal(await tables.publish(first), "claim_lost");
+      assert.equal(await tables.publish(other), "published");
+      assert.deepEqual(
+        (await tables.work("w2")).sort((a, b) => a - b),
+        [10, 11],
+      );
+    });
+
+    test("[TC13] expired claims are reaped; the loss of a worker is no failure of the table", async (t) => {
+      const tables = await open(t);
+      await tables.create({ 10: [orders] });
+      await tables.schedule();
+      await tables.claimOne("w1");
+      assert.equal(await tables.claims.reapExpired(), 0);
+      await expire(tables);
+      assert.equal(await tables.claims.reapExpired(), 1);
+      const row = await tables.row(10);
+      assert.equal(row.failures_in_a_row, 0);
+      assert.match(row.last_error ?? "", /worker_lost: w1/);
+      assert.equal((await tables.claimOne("w2")).attempt, 2);
+    });
+
+    test("[TC13] a table that costs worker after worker is suspended", async (t) => {
+      const tables = await open(t, { ...hasty, lossesMax: 3 });
+      await tables.create({ 10: [orders] });
+      await tables.schedule();
+      for (let loss = 1; loss <= 3; loss += 1) {
+        await tables.passMs(2);
+        await tables.claimOne(`w${loss}`);
+        await tables.claims.expireWorker(`w${loss}`, "killed");
+      }
+      const row = await tables.row(10);
+      assert.equal(row.status, "SUSPENDED");
+      assert.match(row.status_reason, /3 workers in a row were lost/);
+    });
+
+    test("[TC15, TC16] nothing to do is recorded: the data is newer, the contents and the history are not", async (t) => {
+      const tables = await open(t);
+      await tables.create({ 10: [orders] });
+      await tables.schedule();
+      await tables.work();
+      const before = await tables.row(10);
+      for (let round = 0; round < 3; round += 1) {
+        await tables.lake.write(orders);
+        await tables.request(10);
+        await tables.schedule();
+        const claim = await tables.claimOne();
+        const outcome = await tables.claims.publish(claim, { action: "NO_DATA" });
+        assert.deepEqual(outcome, { kind: "published", snapshot: before.published_snapshot });
+      }
+      const after = await tables.row(10);
+      assert.ok((after.data_time_ms ?? 0) > (before.data_time_ms ?? 0));
+      assert.equal(after.data_snapshot, 5);
+      assert.equal(after.published_snapshot, before.published_snapshot);
+      const history = await tables.store.read((tx) => readRefreshHistory(tx, { limit: 10 }));
+      assert.deepEqual(
+        history.map(({ number, action, repeats, trigger }) => [number, action, repeats, trigger]),
+        [
+          [2, "NO_DATA", 3, "MANUAL"],
+          [1, "FULL", 1, "INITIAL"],
+        ],
+      );
+    });
+
+    test("[TC16] the history says how each refresh ended, and keeps the newest", async (t) => {
+      const tables = await open(t, { ...hasty, historyRows: 3 });
+      await tables.create({ 10: [orders] });
+      await tables.schedule();
+      const claim = await tables.claimOne("w7");
+      await tables.claims.release(claim, "it drains");
+      await failTimes(tables, 2);
+      await tables.passMs(2);
+      await tables.work("w8");
+      const history = await tables.store.read((tx) =>
+        readRefreshHistory(tx, { dynamicTable: "t10", limit: 10 }),
+      );
+      assert.deepEqual(
+        history.map(({ number, state, attempt, workerId }) => [number, state, attempt, workerId]),
+        [
+          [4, "SUCCEEDED", 3, "w8"],
+          [3, "FAILED", 2, "w1"],
+          [2, "FAILED", 1, "w1"],
+        ],
+      );
+      assert.deepEqual(history[1]?.error, { code: "query_failed", message: "no such thing" });
+      assert.equal(history[0]?.sourceSnapshot, 1);
+      assert.equal(history[0]?.snapshot, 2);
+    });
+  });
+}
+
+async function failTimes(tables: TablesFixture, times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) {
+    await tables.passMs(2);
+    const claim = await tables.claimOne();
+    assert.equal(claim.tableId, 10);
+    await tables.claims.fail(claim, failure);
+  }
+}
+
+async function forgetBackoff({ store }: TablesFixture): Promise<void> {
+  await store.transaction(({ db }) =>
+    db.updateTable("pending_refreshes").set({ not_before_ms: 0 }).execute(),
+  );
+}

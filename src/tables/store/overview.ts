@@ -1,0 +1,130 @@
+/** What there is to show and to measure: SHOW DYNAMIC TABLES, the Tables page, metrics and autoscaling. */
+import { sql } from "kysely";
+import type { Tx } from "../../store/index.ts";
+import {
+  type DynamicTable,
+  dueAtMs,
+  effectiveLagMs,
+  type RefreshAction,
+  type RefreshState,
+  TableGraph,
+} from "../core/index.ts";
+import { readScheduledTables } from "./schedule-state.ts";
+import { dynamicTableOf, groupSources, readRows, readSources } from "./table-rows.ts";
+
+export interface TableOverview extends DynamicTable {
+  /** As people write it. */
+  readonly label: string;
+  /** By the database's clock; `undefined`: it has no contents yet. */
+  readonly lagMs: number | undefined;
+  /** Its own target, or for DOWNSTREAM the strictest of its readers'. `undefined`: nobody needs it. */
+  readonly effectiveLagMs: number | undefined;
+  readonly isLate: boolean;
+  readonly lagMissedCount: number;
+  /** What it waits for, when something is wrong with it. */
+  readonly waitReason: string;
+  /** `queued`: it has a target; `refreshing`: somebody works on it. */
+  readonly activity: "idle" | "queued" | "refreshing";
+  readonly refreshedBy: string | undefined;
+  /** `undefined`: only when its readers need it. */
+  readonly nextDueMs: number | undefined;
+  readonly lastRefresh:
+    | {
+        readonly state: RefreshState;
+        readonly action: RefreshAction | undefined;
+        readonly atMs: number;
+      }
+    | undefined;
+  readonly lastError: string | undefined;
+  readonly expectedDurationMs: number;
+  readonly createdAtMs: number;
+}
+
+export async function readOverview(tx: Tx): Promise<readonly TableOverview[]> {
+  const nowMs = await readNowMs(tx);
+  const sources = groupSources(await readSources(tx));
+  const scheduled = await readScheduledTables(tx);
+  const graph = new TableGraph(scheduled);
+  const scheduledOf = new Map(scheduled.map((table) => [table.label, table]));
+  const claims = await tx.db
+    .selectFrom("refresh_claims")
+    .select(["dynamic_table", "worker_id"])
+    .execute();
+  const holderOf = new Map(claims.map((claim) => [claim.dynamic_table, claim.worker_id]));
+  return (await readRows(tx)).flatMap((row) => {
+    const table = scheduledOf.get(row.dynamic_table);
+    if (table === undefined) return [];
+    const refreshedBy = holderOf.get(row.dynamic_table);
+    const isQueued = row.target_snapshot !== null || table.pending !== undefined;
+    const isRunning = table.status === "ACTIVE" || table.status === "INITIALIZING";
+    return [
+      {
+        ...dynamicTableOf(row, sources.get(row.table_id)),
+        label: row.dynamic_table,
+        lagMs: row.data_time_ms === null ? undefined : Math.max(0, nowMs - row.data_time_ms),
+        effectiveLagMs: effectiveLagMs(graph, table),
+        isLate: row.late_since_ms !== null,
+        lagMissedCount: row.lag_missed_count,
+        waitReason: row.wait_reason,
+        activity: refreshedBy !== undefined ? "refreshing" : isQueued ? "queued" : "idle",
+        refreshedBy,
+        nextDueMs: isRunning ? dueAtMs(graph, table) : undefined,
+        lastRefresh:
+          row.last_refresh_state === null || row.last_refresh_at_ms === null
+            ? undefined
+            : {
+                state: row.last_refresh_state,
+                action: row.last_refresh_action ?? undefined,
+                atMs: row.last_refresh_at_ms,
+              },
+        lastError: row.last_error ?? undefined,
+        expectedDurationMs: row.expected_duration_ms,
+        createdAtMs: row.created_at_ms,
+      },
+    ];
+  });
+}
+
+export interface RefreshBacklog {
+  /** Rows of `pending_refreshes`, and what is queued behind them. */
+  readonly pendingRefreshCount: number;
+  readonly claimedCount: number;
+  /** How long the oldest refresh that could begin has been waiting. */
+  readonly refreshBacklogSeconds: number;
+  readonly lateCount: number;
+  readonly lagMissedCount: number;
+}
+
+/** For gauges: exposed once, by the coordinator. */
+export async function readBacklog({ db }: Tx): Promise<RefreshBacklog> {
+  const found = await sql<{
+    pending: number;
+    claimed: number;
+    oldest_ms: number | null;
+    late: number;
+    missed: number | null;
+  }>`
+    SELECT (SELECT count(*) FROM pending_refreshes) + (SELECT count(*) FROM queued_refreshes) AS pending,
+           (SELECT count(*) FROM refresh_claims) AS claimed,
+           (SELECT now_ms() - min(p.ready_at_ms)
+              FROM pending_refreshes p
+             WHERE p.ready_at_ms IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM refresh_claims c WHERE c.dynamic_table = p.dynamic_table)) AS oldest_ms,
+           (SELECT count(*) FROM dynamic_tables WHERE late_since_ms IS NOT NULL) AS late,
+           (SELECT CAST(sum(lag_missed_count) AS BIGINT) FROM dynamic_tables) AS missed`.execute(
+    db,
+  );
+  const row = found.rows[0];
+  return {
+    pendingRefreshCount: row?.pending ?? 0,
+    claimedCount: row?.claimed ?? 0,
+    refreshBacklogSeconds: Math.max(0, row?.oldest_ms ?? 0) / 1_000,
+    lateCount: row?.late ?? 0,
+    lagMissedCount: row?.missed ?? 0,
+  };
+}
+
+async function readNowMs({ db }: Tx): Promise<number> {
+  const found = await sql<{ now: number }>`SELECT now_ms() AS now`.execute(db);
+  return found.rows[0]?.now ?? 0;
+}

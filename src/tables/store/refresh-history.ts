@@ -1,0 +1,142 @@
+/**
+ * The newest refreshes of each table. A run of refreshes that found nothing to do is one row, whose end and data move on: a table
+ * that is looked at every second and changes once a day must not lose the one refresh that did something.
+ */
+import type { SnapshotId, TableId } from "../../lake/core/index.ts";
+import type { RefreshHistoryTable, Tx } from "../../store/index.ts";
+import type { RefreshRecord } from "../core/index.ts";
+import { snapshotOf } from "./table-rows.ts";
+
+export const historyRowsDefault = 500;
+
+/** Refreshes that an expectation of the next one's duration is learnt from. */
+const samplesMax = 20;
+
+export type HistoryEntry = Omit<RefreshHistoryTable, "refresh_number" | "repeats">;
+
+/** A refresh as it is shown. */
+export interface RefreshHistoryRecord extends RefreshRecord {
+  readonly dynamicTable: string;
+  /** From 1 on, without gaps, for each table. */
+  readonly number: number;
+  readonly attempt: number;
+  /** So many refreshes in a row found nothing to do. */
+  readonly repeats: number;
+  /** What its contents were as of, after it. */
+  readonly dataTimeMs: number | undefined;
+}
+
+export async function recordRefresh(
+  { db }: Tx,
+  entry: HistoryEntry,
+  rowsMax: number,
+): Promise<void> {
+  const last = await db
+    .selectFrom("refresh_history")
+    .selectAll()
+    .where("dynamic_table", "=", entry.dynamic_table)
+    .orderBy("refresh_number", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  if (last !== undefined && isNoData(last) && isNoData(entry)) {
+    const { ended_at_ms, source_snapshot, data_time_ms, token, worker_id } = entry;
+    await db
+      .updateTable("refresh_history")
+      .set({
+        ended_at_ms,
+        source_snapshot,
+        data_time_ms,
+        token,
+        worker_id,
+        repeats: last.repeats + 1,
+      })
+      .where("dynamic_table", "=", entry.dynamic_table)
+      .where("refresh_number", "=", last.refresh_number)
+      .execute();
+    return;
+  }
+  const number = (last?.refresh_number ?? 0) + 1;
+  await db
+    .insertInto("refresh_history")
+    .values({ ...entry, refresh_number: number, repeats: 1 })
+    .execute();
+  if (number <= rowsMax) return;
+  await db
+    .deleteFrom("refresh_history")
+    .where("dynamic_table", "=", entry.dynamic_table)
+    .where("refresh_number", "<=", number - rowsMax)
+    .execute();
+}
+
+function isNoData({ state, action }: Pick<RefreshHistoryTable, "state" | "action">): boolean {
+  return state === "SUCCEEDED" && action === "NO_DATA";
+}
+
+/** How long the next refresh should take: the 90th percentile of the last ones that did something. */
+export async function expectedDurationMs({ db }: Tx, dynamicTable: string): Promise<number> {
+  const rows = await db
+    .selectFrom("refresh_history")
+    .select(["started_at_ms", "ended_at_ms"])
+    .where("dynamic_table", "=", dynamicTable)
+    .where("state", "=", "SUCCEEDED")
+    .where("action", "in", ["FULL", "INCREMENTAL"])
+    .orderBy("refresh_number", "desc")
+    .limit(samplesMax)
+    .execute();
+  const durations = rows
+    .map(({ started_at_ms, ended_at_ms }) => Math.max(0, ended_at_ms - started_at_ms))
+    .sort((left, right) => left - right);
+  return durations[Math.ceil(durations.length * 0.9) - 1] ?? 0;
+}
+
+export interface HistoryRequest {
+  /** `undefined`: of all tables. */
+  readonly dynamicTable?: string | undefined;
+  readonly limit: number;
+}
+
+/** The newest first. */
+export async function readRefreshHistory(
+  { db }: Tx,
+  { dynamicTable, limit }: HistoryRequest,
+): Promise<readonly RefreshHistoryRecord[]> {
+  const all = db
+    .selectFrom("refresh_history")
+    .selectAll()
+    .orderBy("ended_at_ms", "desc")
+    .orderBy("dynamic_table")
+    .orderBy("refresh_number", "desc")
+    .limit(limit);
+  const rows = await (dynamicTable === undefined
+    ? all
+    : all.where("dynamic_table", "=", dynamicTable)
+  ).execute();
+  return rows.map(recordOf);
+}
+
+function recordOf(row: RefreshHistoryTable): RefreshHistoryRecord {
+  const { error_code, error_message } = row;
+  return {
+    dynamicTable: row.dynamic_table,
+    number: row.refresh_number,
+    tableId: row.table_id as TableId,
+    token: row.token,
+    state: row.state,
+    action: row.action ?? undefined,
+    trigger: row.refresh_trigger,
+    attempt: row.attempt,
+    startedAtMs: row.started_at_ms,
+    endedAtMs: row.ended_at_ms,
+    sourceSnapshot: snapshotOf(row.source_snapshot),
+    snapshot: row.snapshot === null ? undefined : (row.snapshot as SnapshotId),
+    dataTimeMs: row.data_time_ms ?? undefined,
+    rowsInserted: row.rows_inserted,
+    rowsDeleted: row.rows_deleted,
+    workerId: row.worker_id,
+    error:
+      error_code === null || error_message === null
+        ? undefined
+        : { code: error_code, message: error_message },
+    repeats: row.repeats,
+  };
+}

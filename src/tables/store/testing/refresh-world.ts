@@ -1,0 +1,111 @@
+/** A coordinator and workers in virtual time, on one database in memory. */
+
+import type { LeaseEpoch } from "../../../kernel/ids.ts";
+import { silentLogger } from "../../../kernel/logger.ts";
+import { createPrng } from "../../../kernel/prng.ts";
+import { VirtualClock } from "../../../kernel/testing/virtual-clock.ts";
+import type { TableId } from "../../../lake/core/index.ts";
+import { createSharedSqlite, type LeaseGrant, openSimStore } from "../../../store/index.ts";
+import {
+  type ClaimedRefresh,
+  type RefreshClaims,
+  type Refresher,
+  RefreshLoop,
+  type RefreshLoopOptions,
+} from "../../core/index.ts";
+import type { ClaimSettings } from "../claim-settings.ts";
+import { RefreshScheduler, type RefreshSchedulerOptions } from "../scheduler.ts";
+import { StoreRefreshClaims } from "../store-refresh-claims.ts";
+import { TablesFixture } from "./tables-fixture.ts";
+
+export interface WorkerOptions {
+  /** How long a refresh takes; it ends early when it is aborted. */
+  readonly refreshMs?: (claim: ClaimedRefresh) => number;
+  readonly refresher?: Refresher;
+  /** Stands between the worker and the store. */
+  readonly through?: (claims: RefreshClaims) => RefreshClaims;
+  readonly loop?: Partial<RefreshLoopOptions>;
+  readonly settings?: Partial<ClaimSettings>;
+}
+
+export class RefreshWorld extends TablesFixture {
+  readonly clock: VirtualClock;
+  /** Refreshes that were computed, by table, whatever became of them. */
+  readonly computed: TableId[] = [];
+  readonly #database: ReturnType<typeof createSharedSqlite>;
+  readonly #seed: string;
+  #lease: LeaseGrant | undefined;
+
+  constructor(seed = "world", settings: Partial<ClaimSettings> = {}) {
+    const clock = new VirtualClock();
+    const database = createSharedSqlite(() => clock.wallMs());
+    super(openSimStore({ database }), settings);
+    this.clock = clock;
+    this.#database = database;
+    this.#seed = seed;
+  }
+
+  /** Takes the coordinator's lease. */
+  async lead(): Promise<LeaseGrant> {
+    const epoch = ((this.#lease?.epoch ?? 0) + 1) as LeaseEpoch;
+    const row = { name: "coordinator", holder: "c", epoch, expires_at_ms: 0, api_url: "" };
+    await this.store.transaction(async ({ db }) => {
+      await db.deleteFrom("coordinator_leases").execute();
+      await db.insertInto("coordinator_leases").values(row).execute();
+    });
+    this.#lease = { name: row.name, holder: row.holder, epoch };
+    return this.#lease;
+  }
+
+  async startScheduler(options: Partial<RefreshSchedulerOptions> = {}): Promise<RefreshScheduler> {
+    const lease = await this.lead();
+    const store = openSimStore({ database: this.#database });
+    const prng = createPrng(`${this.#seed}/scheduler`);
+    const scheduler = new RefreshScheduler({
+      store,
+      claims: new StoreRefreshClaims(store, { prng }),
+      lake: this.lake,
+      lease: () => lease,
+      clock: this.clock,
+      prng,
+      logger: silentLogger,
+      ...options,
+    });
+    scheduler.start();
+    return scheduler;
+  }
+
+  startWorker(workerId: string, options: WorkerOptions = {}): RefreshLoop {
+    const store = openSimStore({ database: this.#database });
+    const prng = createPrng(`${this.#seed}/${workerId}`);
+    const claims = new StoreRefreshClaims(store, { prng, ...options.settings });
+    const loop = new RefreshLoop({
+      workerId,
+      claims: options.through?.(claims) ?? claims,
+      refresher: options.refresher ?? this.refresher(options.refreshMs ?? (() => 100)),
+      onPoke: (listener) => store.onPoke(listener),
+      clock: this.clock,
+      prng,
+      logger: silentLogger,
+      ...options.loop,
+    });
+    loop.start();
+    return loop;
+  }
+
+  refresher(refreshMs: (claim: ClaimedRefresh) => number): Refresher {
+    return {
+      refresh: async (claim, _table, signal) => {
+        this.computed.push(claim.tableId);
+        await new Promise<void>((resolve, reject) => {
+          const timer = this.clock.after(refreshMs(claim), resolve);
+          signal.addEventListener("abort", () => {
+            timer.cancel();
+            reject(signal.reason);
+          });
+        });
+        return this.lake.refreshed(claim);
+      },
+    };
+  }
+}
