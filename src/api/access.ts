@@ -16,6 +16,10 @@ declare module "fastify" {
   interface FastifyContextConfig {
     access?: Access;
   }
+  interface FastifyRequest {
+    /** Whether whoever asks has the role operate: for routes where it depends on what is asked. */
+    mayOperate?: boolean;
+  }
 }
 
 export interface AccessConfig {
@@ -47,10 +51,12 @@ function refuseForeign(request: FastifyRequest, guard: RequestGuard): void {
 }
 
 function checkRole(request: FastifyRequest, needed: "read" | "operate", tokens: TokenBook): void {
+  request.mayOperate = true;
   if (tokens.size === 0) return;
   const token = bearerToken(request.headers.authorization);
   const role = token === undefined ? undefined : tokens.roleOf(token);
   if (role === undefined) throw unauthenticated(token, "CAPSTAN_TOKEN");
+  request.mayOperate = role !== "read";
   if (needed === "operate" && role === "read") {
     throw new OperatingError("forbidden", "never", "this token may read, not operate", {
       hint: "Use a token with the role operate.",

@@ -17,6 +17,8 @@ export interface ApiPorts {
   readonly logger: Logger;
   readonly workers: WorkersPort;
   readonly queries: QueriesPort;
+  /** `undefined`: this process has no tables. */
+  readonly uploads: UploadsPort | undefined;
   readonly promql: PromqlService;
   /** Where samples go, once its log is open. Throws `not_leader` where another process has the head. */
   readonly ingest: () => Promise<IngestService>;
@@ -63,11 +65,25 @@ export interface WorkersPort {
   drop(workerId: WorkerId): Promise<void>;
 }
 
+export interface UploadsPort {
+  begin(): string;
+  /** The size after it. Chunks come in order; one that came already changes nothing. */
+  append(id: string, offset: number, bytes: Uint8Array): Promise<number>;
+  discard(id: string): Promise<void>;
+}
+
 export interface QueriesPort {
   /** Rejects as long as nothing of the result is known; later failures are in the stream. */
   sql(
     sql: string,
-    options: { readonly timeoutMs: number | undefined; readonly traceparent: string | undefined },
+    options: {
+      readonly timeoutMs: number | undefined;
+      readonly traceparent: string | undefined;
+      /** Whether the statement may change something. */
+      readonly mayWrite: boolean;
+      /** The file of a COPY. */
+      readonly uploadId: string | undefined;
+    },
     signal: AbortSignal,
   ): Promise<{ readonly queryId: QueryId; readonly stream: AsyncIterable<Uint8Array> }>;
   /** Running ones first, then ended ones, newest first. */

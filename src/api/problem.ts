@@ -25,6 +25,7 @@ const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
   bad_sql: 400,
   cancelled: 409,
   commit_unknown: 503,
+  conflict: 409,
   deadline_exceeded: 504,
   disk_full: 507,
   forbidden: 403,

@@ -110,13 +110,14 @@ export const queriesPageSchema = z.object({
 });
 
 export const sqlRequestSchema = z.object({
-  sql: z.string().min(1).max(131_072).describe("One SELECT-like statement in DuckDB's dialect."),
+  sql: z.string().min(1).max(131_072).describe("One statement in DuckDB's dialect."),
   timeout_ms: z
     .int()
     .min(1)
     .max(3_600_000)
     .optional()
     .describe("Until the first row; 60,000 unless given."),
+  upload_id: z.string().max(64).optional().describe("The file of a COPY: see /api/v1/uploads."),
 });
 
 export const queueSchema = z.object({

@@ -27,6 +27,7 @@ import { installDashboard } from "./routes/dashboard.ts";
 import { installHealth } from "./routes/health.ts";
 import { installQueries } from "./routes/queries.ts";
 import { installStreams } from "./routes/streams.ts";
+import { installUploads } from "./routes/uploads.ts";
 import { installSecurityHeaders } from "./security-headers.ts";
 
 export interface ApiConfig {
@@ -136,6 +137,7 @@ async function buildApp(
   installHealth(app, ports);
   installCluster(app, ports);
   installQueries(app, ports);
+  await installUploads(app, ports);
   installStreams(app, ports, streams);
   const { version, prng } = config;
   const { stallMsMax } = config.sseTiming ?? defaultSseTiming;

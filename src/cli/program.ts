@@ -215,7 +215,7 @@ function addServerCommands(program: Command, run: RunAction): void {
     .option("--name <name>", "the worker's name (the machine's)")
     .option("--slots <n>", "how many works run at once (the machine's cores)", parseCount)
     .option("--disk-limit <size>", "disk for artifacts (10GB)", parseSize)
-    .option("--lake <dir>", "where metrics are (in the data directory)")
+    .option("--lake <dir>", "where metrics and tables are (in the data directory)")
     .option("--compute-threads <n>", "threads for PromQL (the machine's cores)", parseCount)
     .option("--column-cache <size>", "memory for decoded metrics (half of the limit)", parseSize)
     .option("--advertise-host <host>", "where coordinators reach it, if not at --host")
@@ -227,7 +227,7 @@ function addServerCommands(program: Command, run: RunAction): void {
       parsePort,
       0,
     );
-  logFormat(cluster(worker, 30))
+  withStore(logFormat(cluster(worker, 30)))
     .addHelpText(
       "after",
       example("CAPSTAN_CLUSTER_TOKEN=… capstan worker --join http://10.0.0.1:4600 --host 10.0.0.2"),
@@ -349,7 +349,7 @@ function apiServer(command: Command): Command {
 /** Of whoever takes samples in. */
 function metricsOwner(command: Command): Command {
   return command
-    .option("--lake <dir>", "where metrics are (in the data directory)")
+    .option("--lake <dir>", "where metrics and tables are (in the data directory)")
     .option("--scrape-config <file>", "a Prometheus configuration whose targets are scraped");
 }
 

@@ -16,6 +16,7 @@ export function createApiPorts(config: PortsConfig): ApiPorts {
     logger,
     workers,
     queries: createQueriesPort(config),
+    uploads: config.uploads,
     promql: createPromqlPort(config.metricsParts.promql, config),
     ingest: () => config.metricsParts.ingest(),
     ready: () => readiness(node),

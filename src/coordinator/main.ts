@@ -10,6 +10,7 @@ import { parseControllerId } from "../kernel/ids.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
 import { createSystemPrng } from "../kernel/node/system-random.ts";
 import { type Prng, randomText } from "../kernel/prng.ts";
+import { LakeStatements, LakeStore, openDirectoryStore, openUploads } from "../lake/index.ts";
 import {
   createApiQueryMetrics,
   createPromqlMetrics,
@@ -38,6 +39,7 @@ import {
 } from "../process/index.ts";
 import { type ArtifactFetcher, createHttpArtifactFetcher, startEngine } from "../queries/index.ts";
 import { openStore, parseStoreUrl, type Store } from "../store/index.ts";
+import { DynamicTables } from "../tables/index.ts";
 import { createApiPorts } from "./api-ports.ts";
 import { ControllerNode } from "./controller-node.ts";
 import { parseDiscovery } from "./discover.ts";
@@ -45,6 +47,7 @@ import { readHolderId } from "./holder-id.ts";
 import { createMetricsParts } from "./metrics-parts.ts";
 import { startOwnHead } from "./own-head.ts";
 import { observePromql } from "./promql-port.ts";
+import { createTablesParts } from "./tables-parts.ts";
 
 /** As the command line gives them. */
 export interface ControllerOptions extends ProcessOptions {
@@ -103,6 +106,32 @@ export async function runController(options: ControllerOptions): Promise<void> {
     ...clusterTlsOf(setup),
   });
   const node = createNode(options, setup, place, { store, fetcher, metrics, prng });
+  const lakeDir = options.lake ?? setup.dataDir.lakeDir;
+  const uploads =
+    store === undefined
+      ? undefined
+      : await openUploads({
+          dir: join(place.ownDir, "uploads"),
+          clock,
+          prng: prng.fork("uploads"),
+        });
+  const catalog = store && new LakeStore({ store, prng: prng.fork("lake") });
+  await catalog?.declareDataPath(lakeDir);
+  const objects = await openDirectoryStore(lakeDir);
+  const statements =
+    store === undefined || uploads === undefined || catalog === undefined
+      ? undefined
+      : new LakeStatements({
+          catalog,
+          dynamicTables: new DynamicTables({ store, catalog, engine }),
+          objects,
+          uploads,
+          engine,
+          manager: node.manager,
+          clock,
+          prng: prng.fork("statements"),
+          logger,
+        });
   const metricsParts = createMetricsParts({
     node,
     store,
@@ -123,7 +152,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
         prng: prng.fork("head"),
         logger,
         host: options.host,
-        lakeDir: options.lake ?? setup.dataDir.lakeDir,
+        lakeDir,
         clusterToken: setup.clusterToken,
         scrapeConfig: options.scrapeConfig,
         ...clusterTlsOf(setup),
@@ -135,6 +164,8 @@ export async function runController(options: ControllerOptions): Promise<void> {
       node,
       store,
       engine,
+      statements,
+      uploads,
       metrics,
       metricsParts,
       tracing,
@@ -145,8 +176,21 @@ export async function runController(options: ControllerOptions): Promise<void> {
       leaseName,
     }),
   );
+  const tablesParts =
+    store === undefined || catalog === undefined || role === "query_api"
+      ? undefined
+      : createTablesParts({
+          node,
+          store,
+          catalog,
+          objects,
+          clock,
+          prng: prng.fork("tables"),
+          logger,
+        });
   metricsParts.start();
   node.start();
+  tablesParts?.start();
   logger.info({ url: api.url, role, version, store: store?.dialect }, "listening");
   await tellSupervisor({ kind: "ready", url: api.url });
 
@@ -158,11 +202,13 @@ export async function runController(options: ControllerOptions): Promise<void> {
   await runStopSteps(
     [
       { name: "refuse", timeoutMs: 1_000, run: async () => api.drain() },
+      { name: "stop scheduler", timeoutMs: 2_000, run: async () => await tablesParts?.stop() },
       { name: "close head", timeoutMs: 5_000, run: () => metricsParts.stopHead() },
       { name: "drain", timeoutMs: drainMs + 5_000, run: () => node.stop({ drainMs }) },
       { name: "close api", timeoutMs: 2_000, run: () => api.close() },
       { name: "force api", timeoutMs: 500, run: async () => api.force() },
       { name: "close promql", timeoutMs: 3_000, run: () => metricsParts.close() },
+      { name: "close uploads", timeoutMs: 1_000, run: async () => await uploads?.close() },
       { name: "close fetcher", timeoutMs: 1_000, run: () => fetcher.close() },
       { name: "close engine", timeoutMs: 2_000, run: () => engine.close() },
       { name: "close store", timeoutMs: 2_000, run: async () => await store?.close() },

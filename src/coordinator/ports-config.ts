@@ -3,6 +3,7 @@ import type { StatusBody } from "../api/index.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Prng } from "../kernel/prng.ts";
+import type { LakeStatements, Uploads } from "../lake/index.ts";
 import type { Metrics, Tracing } from "../observe/index.ts";
 import type { Engine } from "../queries/index.ts";
 import type { Store } from "../store/index.ts";
@@ -13,6 +14,9 @@ export interface PortsConfig {
   readonly node: ControllerNode;
   readonly store: Store | undefined;
   readonly engine: Engine;
+  /** `undefined`: this process has no store, and so no tables. */
+  readonly statements: LakeStatements | undefined;
+  readonly uploads: Uploads | undefined;
   readonly metrics: Metrics;
   readonly metricsParts: MetricsParts;
   readonly tracing: Tracing;

@@ -10,10 +10,10 @@ import { type PortsConfig, roleOf } from "./ports-config.ts";
 import { queryBody } from "./query-bodies.ts";
 
 export function createQueriesPort(config: PortsConfig): QueriesPort {
-  const { node, engine, tracing, clock, prng, store, leaseName } = config;
+  const { node, engine, statements, tracing, clock, prng, store, leaseName } = config;
   const { manager } = node;
   return {
-    async sql(sql, { timeoutMs, traceparent }, signal) {
+    async sql(sql, { timeoutMs, traceparent, mayWrite, uploadId }, signal) {
       // A standby has no sessions. A leader in doubt about its lease still has, and they need no lease.
       const standsBy = roleOf(node) === "standby";
       if (standsBy && !node.pool.views().some(({ live }) => live !== undefined)) {
@@ -23,7 +23,10 @@ export function createQueriesPort(config: PortsConfig): QueriesPort {
       const span = tracing.startQuery(queryId, "sql", traceparent);
       try {
         const options = timeoutMs === undefined ? { queryId } : { queryId, timeoutMs };
-        const result = await runSql({ manager, engine, clock, prng }, sql, options, signal);
+        const result =
+          statements === undefined
+            ? await runSql({ manager, engine, clock, prng }, sql, options, signal)
+            : await statements.run(sql, { ...options, mayWrite, uploadId }, signal);
         return { queryId, stream: spanned(result.stream, span, () => manager.get(queryId)?.error) };
       } catch (thrown) {
         const code = thrown instanceof OperatingError ? thrown.code : "internal";

@@ -1,13 +1,25 @@
+import { existsSync } from "node:fs";
 /** A worker: builds the objects, starts them, waits, stops them. What they do is elsewhere. */
 import { availableParallelism, hostname } from "node:os";
 import { join } from "node:path";
 import { startControlServer } from "../cluster/index.ts";
 import { assert, OperatingError } from "../kernel/errors.ts";
 import { parseIncarnation, parseWorkerId, type WorkerId } from "../kernel/ids.ts";
+import type { Logger } from "../kernel/logger.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
 import { sameSecret } from "../kernel/node/secrets.ts";
 import { createSystemPrng } from "../kernel/node/system-random.ts";
+import type { Prng } from "../kernel/prng.ts";
 import { randomText } from "../kernel/prng.ts";
+import {
+  createLakeQueryExecutor,
+  createLakeWriteExecutor,
+  emptyStaging,
+  LakeStore,
+  lakeQueryWorkKind,
+  lakeWriteWorkKind,
+  openDirectoryStore,
+} from "../lake/index.ts";
 import {
   createPromqlWorkerMetrics,
   createWorkerQueryMetrics,
@@ -42,6 +54,8 @@ import {
   startArtifactServer,
   startEngine,
 } from "../queries/index.ts";
+import { openStore, parseStoreUrl, type Store } from "../store/index.ts";
+import { createLakeRefresher, RefreshLoop, StoreRefreshClaims } from "../tables/index.ts";
 import { startMonitor } from "./monitor-server.ts";
 import { registerOnce } from "./register-client.ts";
 import { Registration } from "./registration.ts";
@@ -61,6 +75,8 @@ export interface WorkerOptions extends ProcessOptions {
   readonly columnCache?: number;
   readonly computeThreads?: number;
   readonly lake?: string;
+  /** Where refreshes are claimed; the data directory's when absent and there. Without one this worker refreshes no tables. */
+  readonly store?: string;
   readonly diskLimit?: number;
   readonly drainTimeout: number;
 }
@@ -106,18 +122,23 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   const columnBytes = options.columnCache ?? Math.floor(memoryBytes / 2);
   const metrics = new Metrics({ process: "worker", version });
   const computeThreads = options.computeThreads ?? availableParallelism();
+  const lakeDir = options.lake ?? dataDir.lakeDir;
+  const objects = await openDirectoryStore(lakeDir);
+  const stagingDir = join(ownDir, "staging");
+  await emptyStaging(stagingDir);
   const [engine, promql] = await Promise.all([
     startEngine({
       memoryLimitBytes: Math.max(engineBytesMin, memoryBytes - columnBytes),
       threads: availableParallelism(),
       spoolDir: spool.writeDir,
+      readableDirs: [lakeDir, stagingDir],
       connections: slots,
       clock,
       logger,
     }),
     createPromqlExecutor({
       threads: computeThreads,
-      lakeDir: options.lake ?? dataDir.lakeDir,
+      lakeDir,
       clusterToken,
       cacheBytes: columnBytes,
       columnFiles,
@@ -170,7 +191,17 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
     softwareVersion: version,
     capacity: slots,
     executor: tracing.traceExecutor(
-      dispatchByKind({ [sqlWorkKind]: createSqlExecutor(engine), [promqlWorkKind]: promql }),
+      dispatchByKind({
+        [sqlWorkKind]: createSqlExecutor(engine),
+        [promqlWorkKind]: promql,
+        [lakeQueryWorkKind]: createLakeQueryExecutor(engine, objects),
+        [lakeWriteWorkKind]: createLakeWriteExecutor({
+          engine,
+          objects,
+          stagingDir,
+          prng: prng.fork("lake"),
+        }),
+      }),
     ),
     spool,
     dataUrl: () => dataUrl,
@@ -207,7 +238,34 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   facts.start();
   node.endpoint.setFact("compute_threads", String(computeThreads));
   node.endpoint.setFact("metrics_url", `http://${hostPort(advertisedHost, monitor.port)}/metrics`);
+  const store = await openClaimStore(options, dataDir.storePath, logger, prng.fork("store"));
+  const catalog = store && new LakeStore({ store, prng: prng.fork("catalog") });
+  const claims =
+    store && new StoreRefreshClaims(store, { prng: prng.fork("claims"), pins: catalog });
+  await claims?.expireWorker(workerId, "the worker started anew");
+  const refreshes =
+    store &&
+    catalog &&
+    claims &&
+    new RefreshLoop({
+      workerId,
+      claims,
+      refresher: createLakeRefresher({
+        catalog,
+        engine,
+        objects,
+        stagingDir,
+        prng: prng.fork("refresh"),
+        logger,
+        clock,
+      }),
+      onPoke: (listener) => store.onPoke(listener),
+      clock,
+      prng: prng.fork("polls"),
+      logger,
+    });
   node.start();
+  refreshes?.start();
   logger.info(
     { worker_id: workerId, incarnation, grpc_port: control.port, data_url: dataUrl, version },
     "listening",
@@ -225,6 +283,11 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   await runStopSteps(
     [
       {
+        name: "stop refreshes",
+        timeoutMs: 5_000,
+        run: async () => await refreshes?.stop(),
+      },
+      {
         name: "drain",
         timeoutMs: drainMs + 1_000,
         run: async () => void (await node.drain(drainMs)),
@@ -233,6 +296,7 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       { name: "close control server", timeoutMs: 2_000, run: () => control.close() },
       { name: "close artifact server", timeoutMs: 2_000, run: () => artifacts.close() },
       { name: "close monitor", timeoutMs: 1_000, run: () => monitor.close() },
+      { name: "close store", timeoutMs: 2_000, run: async () => await store?.close() },
       { name: "close engine", timeoutMs: 2_000, run: () => engine.close() },
       { name: "close compute threads", timeoutMs: 3_000, run: () => promql.close() },
       { name: "delete spool", timeoutMs: 2_000, run: () => spool.close() },
@@ -266,4 +330,15 @@ function workerIdOf(text: string): WorkerId {
 /** Bound to every address, the machine's name is the one that coordinators can use. */
 function advertisedOf(host: string): string {
   return host === "0.0.0.0" || host === "::" ? hostname() : host;
+}
+
+/** `undefined`: the store is on another machine, and this worker was not told where. */
+async function openClaimStore(
+  { store }: WorkerOptions,
+  ownPath: string,
+  logger: Logger,
+  prng: Prng,
+): Promise<Store | undefined> {
+  if (store === undefined && !existsSync(ownPath)) return undefined;
+  return await openStore({ ...parseStoreUrl(store ?? ownPath), clock, logger, prng });
 }

@@ -24,7 +24,8 @@ export function installQueries(app: ApiApp, ports: ApiPorts): void {
       config: { access: "read" },
       bodyLimit: 1024 * 1024 + 4096, // The longest statement and its JSON.
       schema: {
-        summary: "Run one statement on a worker and stream its rows",
+        summary:
+          "Run one statement and stream its rows; what changes something needs the role operate",
         tags,
         body: sqlRequestSchema,
         response: { 200: ndjson },
@@ -32,11 +33,16 @@ export function installQueries(app: ApiApp, ports: ApiPorts): void {
       serializerCompiler: () => (value) => JSON.stringify(value),
     },
     async (request, reply) => {
-      const { sql, timeout_ms: timeoutMs } = request.body;
+      const { sql, timeout_ms: timeoutMs, upload_id: uploadId } = request.body;
       const { traceparent } = request.headers;
       const { queryId, stream } = await queries.sql(
         sql,
-        { timeoutMs, traceparent: typeof traceparent === "string" ? traceparent : undefined },
+        {
+          timeoutMs,
+          traceparent: typeof traceparent === "string" ? traceparent : undefined,
+          mayWrite: request.mayOperate === true,
+          uploadId,
+        },
         disconnectSignal(reply),
       );
       reply.header("x-capstan-query-id", queryId);

@@ -30,6 +30,7 @@ export class FakeCluster {
   status: () => Promise<StatusBody> = async () => status;
   readonly promql = new FakePromql();
   readonly ingest = new FakeIngest();
+  readonly uploads = new Map<string, Buffer>();
 
   constructor(names: readonly string[] = ["worker-1", "worker-2"]) {
     this.leading = true;
@@ -47,6 +48,20 @@ export class FakeCluster {
       status: async () => await this.status(),
       metrics: async () => ({ contentType: "text/plain; version=0.0.4", text: "capstan_up 1\n" }),
       watch: (request, signal) => this.watch(request, signal),
+      uploads: {
+        begin: () => {
+          const id = `upload-${this.uploads.size + 1}`;
+          this.uploads.set(id, Buffer.alloc(0));
+          return id;
+        },
+        append: async (id, offset, bytes) => {
+          const known = this.uploads.get(id) ?? Buffer.alloc(0);
+          const whole = Buffer.concat([known.subarray(0, offset), bytes]);
+          this.uploads.set(id, whole);
+          return whole.length;
+        },
+        discard: async (id) => void this.uploads.delete(id),
+      },
       workers: {
         list: async ({ limit, after }) =>
           [...this.workers.values()].filter((w) => w.worker_id > (after ?? "")).slice(0, limit),

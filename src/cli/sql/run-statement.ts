@@ -6,6 +6,7 @@ import { Failure } from "../failure.ts";
 import { formatBytes, formatCount, formatDuration } from "../output/format.ts";
 import { TableWriter } from "../output/table.ts";
 import { cellText, parseExactJson } from "./exact-json.ts";
+import { uploadFor } from "./upload-file.ts";
 
 interface Header {
   readonly query_id: string;
@@ -16,7 +17,7 @@ interface Trailer {
   readonly summary?: {
     readonly row_count: number;
     readonly duration_ms: number;
-    readonly worker_id: string;
+    readonly worker_id: string | null;
     readonly artifact_bytes: number;
   };
   readonly error?: { readonly code: string; readonly message: string; readonly hint?: string };
@@ -25,14 +26,20 @@ interface Trailer {
 const numeric = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|REAL|DECIMAL)/;
 
 export async function runStatement(
-  { client, terminal, json }: CommandContext,
+  context: CommandContext,
   sql: string,
   timeoutMs: number | undefined,
   signal: AbortSignal,
 ): Promise<void> {
+  const { client, terminal, json } = context;
+  const uploadId = await uploadFor(context, sql, signal);
   const response = await client.open("/api/v1/sql", {
     method: "POST",
-    body: { sql, ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }) },
+    body: {
+      sql,
+      ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
+      ...(uploadId === undefined ? {} : { upload_id: uploadId }),
+    },
     signal,
   });
   let table: TableWriter | undefined;
@@ -78,7 +85,7 @@ function tableFor({ columns }: Header, terminal: CommandContext["terminal"]): Ta
 }
 
 function summaryText(summary: NonNullable<Trailer["summary"]>): string {
-  const rows = formatCount(summary.row_count, "row");
-  const artifact = formatBytes(summary.artifact_bytes);
-  return `(${rows} in ${formatDuration(summary.duration_ms)}, by ${summary.worker_id}, artifact ${artifact})\n`;
+  const rows = `${formatCount(summary.row_count, "row")} in ${formatDuration(summary.duration_ms)}`;
+  if (summary.worker_id === null) return `(${rows})\n`; // The coordinator knew it by itself.
+  return `(${rows}, by ${summary.worker_id}, artifact ${formatBytes(summary.artifact_bytes)})\n`;
 }

@@ -1,0 +1,82 @@
+/**
+ * The coordinator's share of the lake and of dynamic tables: while it leads it schedules refreshes, frees what lost workers had
+ * claimed, and keeps the lake tidy.
+ */
+import type { Clock } from "../kernel/clock.ts";
+import { messageOf } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { Prng } from "../kernel/prng.ts";
+import { type LakeStore, LakeUpkeep, type ObjectStore, UpkeepLoop } from "../lake/index.ts";
+import type { Store } from "../store/index.ts";
+import { lakeSourceChanges, RefreshScheduler, StoreRefreshClaims } from "../tables/index.ts";
+import type { ControllerNode } from "./controller-node.ts";
+
+export interface TablesPartsConfig {
+  readonly node: ControllerNode;
+  readonly store: Store;
+  readonly catalog: LakeStore;
+  readonly objects: ObjectStore;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+}
+
+export interface TablesParts {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export function createTablesParts(config: TablesPartsConfig): TablesParts {
+  const { node, store, catalog, objects, clock, prng, logger } = config;
+  const claims = new StoreRefreshClaims(store, { prng: prng.fork("claims"), pins: catalog });
+  const scheduler = new RefreshScheduler({
+    store,
+    claims,
+    lake: lakeSourceChanges(catalog),
+    pins: catalog,
+    lease: () => node.lease?.grant(),
+    clock,
+    prng: prng.fork("scheduler"),
+    logger,
+  });
+  const upkeep = new UpkeepLoop({
+    upkeep: new LakeUpkeep({ store }),
+    catalog,
+    objects,
+    manager: node.manager,
+    leads: () => node.leading(),
+    clock,
+    prng: prng.fork("upkeep"),
+    logger,
+  });
+  const expire = (workerId: string, why: string): void => {
+    const lease = node.lease?.grant();
+    if (lease === undefined) return; // Whoever leads sees to it.
+    claims.expireWorker(workerId, why, lease).catch((thrown: unknown) => {
+      logger.warn({ worker_id: workerId }, `its claims expire by themselves: ${messageOf(thrown)}`);
+    });
+  };
+  let stopListening: () => void = () => undefined;
+  return {
+    start() {
+      const unfollow = node.lease?.onChange(() => scheduler.leaseChanged());
+      const unlisten = node.pool.listen({
+        workerUp: () => undefined,
+        workerAdmission: () => undefined,
+        workerReport: () => undefined,
+        workerFacts: () => undefined,
+        workerDown: (workerId, reason) => expire(workerId, `its session was lost: ${reason}`),
+      });
+      stopListening = () => {
+        unfollow?.();
+        unlisten();
+      };
+      scheduler.start();
+      upkeep.start();
+    },
+    async stop() {
+      stopListening();
+      await Promise.all([scheduler.stop(), upkeep.stop()]);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** The lake: tables as Parquet with a DuckLake catalog, and SQL over them. */
+
+export { visibleColumns } from "./core/hidden-columns.ts";
+export type {
+  ChangedFile,
+  ChangeScan,
+  Commit,
+  Committed,
+  DataFile,
+  DeleteFile,
+  FileFacts,
+  FileId,
+  LakeCatalog,
+  LakeColumn,
+  LakeRows,
+  LakeTable,
+  NewColumn,
+  NewDataFile,
+  NewDeleteFile,
+  ObjectStore,
+  SnapshotId,
+  SnapshotInfo,
+  TableChange,
+  TableId,
+  TableMoment,
+  TableRef,
+  TableVersion,
+  UpkeepDecision,
+  UpkeepLimits,
+} from "./core/index.ts";
+export { LakeWriter } from "./duckdb/lake-writer.ts";
+export { addedSql, removedSql, tableSql } from "./duckdb/relation-sql.ts";
+export { emptyStaging } from "./duckdb/staging.ts";
+export { openDirectoryStore } from "./objects/directory-store.ts";
+export type { BoundTable } from "./statements/bound-query.ts";
+export type {
+  CheckedDefinition,
+  DynamicStatement,
+  DynamicTablesPort,
+  StatementContext,
+} from "./statements/dynamic-tables-port.ts";
+export { withFiles } from "./statements/lake-files.ts";
+export {
+  createLakeQueryExecutor,
+  lakeQueryWorkKind,
+} from "./statements/lake-query-executor.ts";
+export { LakeStatements } from "./statements/lake-statements.ts";
+export {
+  createLakeWriteExecutor,
+  lakeWriteWorkKind,
+} from "./statements/lake-write-executor.ts";
+export { done, type LocalAnswer } from "./statements/local-answer.ts";
+export { openUploads, type Uploads } from "./statements/uploads.ts";
+export { LakeStore, type LakeStoreOptions } from "./store/lake-store.ts";
+export { type Expired, LakeUpkeep } from "./store/upkeep.ts";
+export { UpkeepLoop } from "./upkeep/upkeep-loop.ts";

@@ -1,0 +1,66 @@
+/** What DuckDB says of a statement's columns, without any file: tables are there by their types alone. */
+import type { Engine } from "../../queries/index.ts";
+import type { NewColumn } from "../core/index.ts";
+import { tableSql } from "../duckdb/relation-sql.ts";
+import type { BoundQuery } from "./bound-query.ts";
+
+type Describer = Pick<Engine, "openSession">;
+
+export interface DescribedColumn {
+  readonly name: string;
+  /** DuckDB's words. */
+  readonly type: string;
+}
+
+/** Throws `bad_sql` where the query does not bind. */
+export async function describeQuery(
+  engine: Describer,
+  { sql, tables }: BoundQuery,
+  signal: AbortSignal,
+  options: { readonly rowIds?: boolean } = {},
+): Promise<readonly DescribedColumn[]> {
+  const relations = tables.map(({ schema, name, version }, index) => ({
+    schema,
+    name,
+    sql: tableSql(
+      { ...version, files: [] },
+      { rowIds: options.rowIds === true && index === 0, localPaths: new Map() },
+    ),
+  }));
+  return await inSession(engine, relations, `DESCRIBE ${sql}`, signal);
+}
+
+/** Types as DuckDB knows them, of columns as a person wrote them. */
+export async function describeColumns(
+  engine: Describer,
+  columns: readonly NewColumn[],
+  signal: AbortSignal,
+): Promise<readonly DescribedColumn[]> {
+  const list = columns.map(({ type }, index) => `c${index} ${type}`).join(", ");
+  const session = await engine.openSession([], signal);
+  try {
+    await session.run(`CREATE TABLE _described (${list})`, signal);
+    const rows = await session.run("DESCRIBE _described", signal);
+    return rows.map(([, type], index) => ({
+      name: columns[index]?.name ?? "",
+      type: String(type),
+    }));
+  } finally {
+    await session.close();
+  }
+}
+
+async function inSession(
+  engine: Describer,
+  relations: Parameters<Engine["openSession"]>[0],
+  sql: string,
+  signal: AbortSignal,
+): Promise<readonly DescribedColumn[]> {
+  const session = await engine.openSession(relations, signal);
+  try {
+    const rows = await session.run(sql, signal);
+    return rows.map(([name, type]) => ({ name: String(name), type: String(type) }));
+  } finally {
+    await session.close();
+  }
+}

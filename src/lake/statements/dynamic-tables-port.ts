@@ -1,0 +1,48 @@
+/** Dynamic tables, as statements over the lake need them. `src/tables` has them. */
+import type { QueryId } from "../../kernel/ids.ts";
+import type { Statement, TableName } from "../../sql/core/index.ts";
+import type { CatalogTx } from "../../store/index.ts";
+import type { SnapshotId, TableVersion } from "../core/index.ts";
+import type { BoundQuery } from "./bound-query.ts";
+import type { DescribedColumn } from "./describe.ts";
+import type { LocalAnswer } from "./local-answer.ts";
+
+export type DynamicStatement = Extract<
+  Statement,
+  {
+    readonly kind:
+      | "alterDynamicTable"
+      | "createDynamicTable"
+      | "dropTable"
+      | "explainDynamicTable"
+      | "refreshDynamicTable"
+      | "showDynamicTables"
+      | "showRefreshHistory";
+  }
+>;
+
+/** A definition that parses and binds. */
+export interface CheckedDefinition extends BoundQuery {
+  readonly snapshot: SnapshotId;
+  readonly columns: readonly DescribedColumn[];
+  readonly isVolatile: boolean;
+  /** `random()`, `current_date`. */
+  readonly volatileParts: readonly string[];
+}
+
+export interface StatementContext {
+  readonly queryId: QueryId;
+  readonly text: string;
+  readonly signal: AbortSignal;
+  find(name: TableName): Promise<TableVersion | undefined>;
+  /** Throws `bad_sql` or `not_found`. */
+  check(definition: string): Promise<CheckedDefinition>;
+}
+
+export interface DynamicTablesPort {
+  answer(statement: DynamicStatement, context: StatementContext): Promise<LocalAnswer>;
+  /** Throws where the table is dynamic. */
+  refuseWrite(version: TableVersion): Promise<void>;
+  /** `drop` within a transaction in which no dynamic table reads it; throws `reference_violated` with their names. */
+  dropUnread(version: TableVersion, drop: (tx: CatalogTx) => Promise<unknown>): Promise<void>;
+}

@@ -1,0 +1,175 @@
+/**
+ * Work of kind `lake_write`: rows written to the lake's files, on a worker. Its artifact says what was written, as one text of
+ * JSON; the files themselves are in the object store already.
+ */
+import { AssertionError, OperatingError } from "../../kernel/errors.ts";
+import type { Prng } from "../../kernel/prng.ts";
+import {
+  type Engine,
+  type EngineSession,
+  type Executor,
+  encodeList,
+  writeArtifactBytes,
+} from "../../queries/index.ts";
+import type { WorkSpec } from "../../workcoord/core/index.ts";
+import type { ObjectStore } from "../core/index.ts";
+import { compactFiles } from "../duckdb/compact.ts";
+import { LakeWriter } from "../duckdb/lake-writer.ts";
+import { tableSql } from "../duckdb/relation-sql.ts";
+import { withFiles } from "./lake-files.ts";
+import {
+  copySql,
+  copyTargetSql,
+  insertSql,
+  type LakeChange,
+  type LakeCompaction,
+  type LakeCopy,
+  type LakeInsert,
+  type LakeWrite,
+  type LakeWritten,
+} from "./lake-write.ts";
+
+export const lakeWriteWorkKind = "lake_write";
+
+export function lakeWriteBody(write: LakeWrite): string {
+  return JSON.stringify(write);
+}
+
+export interface LakeWriteDeps {
+  readonly engine: Pick<Engine, "openSession" | "parse">;
+  readonly objects: ObjectStore;
+  readonly stagingDir: string;
+  readonly prng: Prng;
+}
+
+export function createLakeWriteExecutor(deps: LakeWriteDeps): Executor {
+  return {
+    async execute(work, path, signal, bytesMax) {
+      const write = parseBody(work);
+      const written = await run(deps, write, signal);
+      const bytes = encodeList([JSON.stringify(written)]);
+      return writeArtifactBytes(bytes, path, bytesMax, { rowCount: 1 });
+    },
+  };
+}
+
+async function run(
+  deps: LakeWriteDeps,
+  write: LakeWrite,
+  signal: AbortSignal,
+): Promise<LakeWritten> {
+  if (write.op === "copy") return await copy(deps, write, signal);
+  if (write.op === "compact") return await compact(deps, write, signal);
+  const { sql, tables } = write.query;
+  await deps.engine.parse(sql, signal); // Whatever becomes part of a statement of ours is one SELECT that may run.
+  const changed = write.op === "insert" ? undefined : tables[0];
+  const versions = tables.map(({ version }) => version);
+  return await withFiles(deps.objects, versions, signal, async (localPaths) => {
+    const relations = tables.map((table) => ({
+      schema: table.schema,
+      name: table.name,
+      sql: tableSql(table.version, { rowIds: table === changed, localPaths }),
+    }));
+    const session = await deps.engine.openSession(relations, signal);
+    try {
+      const { objects, stagingDir, prng } = deps;
+      const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
+      return write.op === "insert"
+        ? await insert(writer, write, signal)
+        : await change(writer, session, write, signal);
+    } finally {
+      await session.close();
+    }
+  });
+}
+
+async function copy(
+  { engine, objects, stagingDir, prng }: LakeWriteDeps,
+  write: LakeCopy,
+  signal: AbortSignal,
+): Promise<LakeWritten> {
+  const { path, sizeBytes } = write.source;
+  const file = await objects.fetch(path, sizeBytes, signal);
+  try {
+    const session = await engine.openSession([], signal);
+    try {
+      await session.run(copyTargetSql(write.table, "_copied"), signal);
+      await session.run(copySql(write, "_copied", file.localPath), signal);
+      const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
+      const select = "SELECT * FROM _copied";
+      const added = await writer.writeRows({ select, table: write.table, rowIds: "fresh" }, signal);
+      const insertedCount = added.reduce((sum, { recordCount }) => sum + recordCount, 0);
+      return { added, deletes: [], ended: [], insertedCount, deletedCount: 0 };
+    } finally {
+      await session.close();
+    }
+  } finally {
+    file.release();
+  }
+}
+
+async function compact(
+  { engine, objects, stagingDir, prng }: LakeWriteDeps,
+  { version, files }: LakeCompaction,
+  signal: AbortSignal,
+): Promise<LakeWritten> {
+  const session = await engine.openSession([], signal);
+  try {
+    const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
+    const change = await compactFiles({ version, files }, { writer, objects }, signal);
+    const { added, ended } = change?.kind === "changeRows" ? change : { added: [], ended: [] };
+    return { added, deletes: [], ended, insertedCount: 0, deletedCount: 0 };
+  } finally {
+    await session.close();
+  }
+}
+
+async function insert(
+  writer: LakeWriter,
+  write: LakeInsert,
+  signal: AbortSignal,
+): Promise<LakeWritten> {
+  const { table } = write;
+  const added = await writer.writeRows(
+    { select: insertSql(write), table, rowIds: "fresh" },
+    signal,
+  );
+  const insertedCount = added.reduce((sum, { recordCount }) => sum + recordCount, 0);
+  return { added, deletes: [], ended: [], insertedCount, deletedCount: 0 };
+}
+
+/** The person's SELECT runs once, whatever is read of it afterwards. */
+async function change(
+  writer: LakeWriter,
+  session: EngineSession,
+  { op, query }: LakeChange,
+  signal: AbortSignal,
+): Promise<LakeWritten> {
+  const [target] = query.tables;
+  if (target === undefined) throw new AssertionError("a change has a table that changes");
+  const { version } = target;
+  await session.run(`CREATE TEMP TABLE _changed AS ${query.sql}`, signal);
+  const deleted = await writer.writeDeletes(
+    { version, select: "SELECT _file_id, _position FROM _changed" },
+    signal,
+  );
+  if (op === "delete") return { added: [], ...deleted, insertedCount: 0 };
+  const added = await writer.writeRows(
+    {
+      select: "SELECT * EXCLUDE (_file_id, _position) FROM _changed",
+      table: version.table,
+      rowIds: "inFile",
+    },
+    signal,
+  );
+  const insertedCount = added.reduce((sum, { recordCount }) => sum + recordCount, 0);
+  return { added, ...deleted, insertedCount };
+}
+
+function parseBody(work: WorkSpec): LakeWrite {
+  if (work.kind !== lakeWriteWorkKind) {
+    const message = `this worker cannot execute work of kind ${work.kind}`;
+    throw new OperatingError("bad_request", "never", message);
+  }
+  return JSON.parse(work.body) as LakeWrite; // Written by a controller of the cluster: `lakeWriteBody`.
+}

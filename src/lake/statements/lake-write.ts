@@ -1,0 +1,149 @@
+/**
+ * What a worker writes for a statement that changes rows, and what it has written. Nothing of it is part of the lake before its
+ * author, the coordinator, commits it.
+ */
+import { OperatingError } from "../../kernel/errors.ts";
+import { quoteName } from "../../sql/core/index.ts";
+import type { FileId, LakeTable, NewDataFile, NewDeleteFile, TableVersion } from "../core/index.ts";
+import type { BoundQuery, BoundTable } from "./bound-query.ts";
+
+export interface LakeInsert {
+  readonly op: "insert";
+  readonly table: Pick<LakeTable, "path" | "columns">;
+  /** What the query's columns are; others get their defaults. */
+  readonly columns: readonly string[];
+  readonly query: BoundQuery;
+}
+
+/** COPY … FROM: DuckDB reads the file, by its own rules and options. */
+export interface LakeCopy {
+  readonly op: "copy";
+  readonly table: Pick<LakeTable, "path" | "columns">;
+  readonly columns: readonly string[] | undefined;
+  /** In the object store. */
+  readonly source: { readonly path: string; readonly sizeBytes: number };
+  readonly options: readonly (readonly [name: string, value: string])[];
+}
+
+/** UPDATE and DELETE: `query` is `changeSql`, its first table the one that changes. */
+export interface LakeChange {
+  readonly op: "update" | "delete";
+  readonly query: BoundQuery;
+}
+
+/** Files of a table written anew, as fewer. */
+export interface LakeCompaction {
+  readonly op: "compact";
+  readonly version: TableVersion;
+  readonly files: readonly FileId[];
+}
+
+export type LakeWrite = LakeInsert | LakeChange | LakeCopy | LakeCompaction;
+
+export interface LakeWritten {
+  readonly added: readonly NewDataFile[];
+  readonly deletes: readonly NewDeleteFile[];
+  readonly ended: readonly FileId[];
+  readonly insertedCount: number;
+  readonly deletedCount: number;
+}
+
+/** A part of a statement, as the person wrote it. */
+export interface ChangeParts {
+  readonly alias: string | undefined;
+  /** `undefined`: the rows are deleted. */
+  readonly set: readonly { readonly column: string; readonly value: string }[] | undefined;
+  /** FROM of an UPDATE, USING of a DELETE. */
+  readonly from: string | undefined;
+  readonly where: string | undefined;
+}
+
+/**
+ * The rows that change, each once: where they are, and with `set` what they become, all columns in order. Every part of the
+ * person's ends with a line break, which ends a comment.
+ */
+export function changeSql({ table }: BoundTable["version"], parts: ChangeParts): string {
+  const target = quoteName(parts.alias ?? table.name);
+  const values = new Map(parts.set?.map(({ column, value }) => [column.toLowerCase(), value]));
+  const columns = table.columns.map(({ name }) => {
+    const value = values.get(name.toLowerCase());
+    return value === undefined ? `${target}.${quoteName(name)}` : `(${value}\n)`;
+  });
+  const selected = [
+    ...["_row_id", "_file_id", "_position"].map((name) => `${target}.${name}`),
+    ...(parts.set === undefined ? [] : columns),
+  ];
+  const from = parts.from === undefined ? "" : `, ${parts.from}\n`;
+  const where = parts.where === undefined ? "" : ` WHERE (${parts.where}\n)`;
+  const name = `${quoteName(table.schema)}.${quoteName(table.name)}`;
+  const distinct = parts.from === undefined ? "" : `DISTINCT ON (${target}._row_id) `;
+  return `SELECT ${distinct}${selected.join(", ")} FROM ${name} AS ${target}${from}${where}`;
+}
+
+/** The query's rows with every column of the table, in order. */
+export function insertSql({ table, columns, query }: LakeInsert): string {
+  const given = new Map(columns.map((name, index) => [name.toLowerCase(), `q.v${index}`]));
+  const selected = table.columns.map(({ name, defaultValue }) => {
+    return given.get(name.toLowerCase()) ?? defaultValue ?? "NULL";
+  });
+  const names = columns.map((_, index) => `v${index}`);
+  return `SELECT ${selected.join(", ")} FROM (${query.sql}\n) AS q(${names.join(", ")})`;
+}
+
+/** A table like the target, for DuckDB to copy into: it casts, and names lines that do not fit. */
+export function copyTargetSql(table: LakeCopy["table"], name: string): string {
+  const columns = table.columns.map((column) => {
+    const fallback = column.defaultValue === undefined ? "" : ` DEFAULT ${column.defaultValue}`;
+    return `${quoteName(column.name)} ${column.type}${column.nullable ? "" : " NOT NULL"}${fallback}`;
+  });
+  return `CREATE TEMP TABLE ${name} (${columns.join(", ")})`;
+}
+
+/** Of DuckDB's options those that say how a file is to be read. */
+const copyOptions: ReadonlySet<string> = new Set([
+  "ALLOW_QUOTED_NULLS",
+  "AUTO_DETECT",
+  "BINARY_AS_STRING",
+  "COMMENT",
+  "COMPRESSION",
+  "DATEFORMAT",
+  "DECIMAL_SEPARATOR",
+  "DELIM",
+  "DELIMITER",
+  "ENCODING",
+  "ESCAPE",
+  "FORCE_NOT_NULL",
+  "FORMAT",
+  "HEADER",
+  "IGNORE_ERRORS",
+  "MAX_LINE_SIZE",
+  "NEW_LINE",
+  "NULL",
+  "NULL_PADDING",
+  "NULLSTR",
+  "QUOTE",
+  "SAMPLE_SIZE",
+  "SEP",
+  "SKIP",
+  "STRICT_MODE",
+  "THOUSANDS",
+  "TIMESTAMPFORMAT",
+]);
+
+export function copySql({ columns, options }: LakeCopy, target: string, localPath: string): string {
+  const names = columns === undefined ? "" : ` (${columns.map(quoteName).join(", ")})`;
+  const given = options.map(([name, value]) => {
+    if (!copyOptions.has(name)) {
+      const known = [...copyOptions].join(", ");
+      const message = `COPY has no option ${name} here`;
+      throw new OperatingError("bad_sql", "never", message, { hint: `there are ${known}` });
+    }
+    return `${name} ${/^\[.*\]$/s.test(value) ? value : quoteText(value)}`;
+  });
+  const list = given.length === 0 ? "" : ` (${given.join(", ")})`;
+  return `COPY ${target}${names} FROM ${quoteText(localPath)}${list}`;
+}
+
+function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

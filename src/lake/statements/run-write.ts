@@ -1,0 +1,110 @@
+/**
+ * A change of rows, from works that workers execute to a commit. A commit that another one stood in the way of is computed
+ * anew, from what the lake is then.
+ *
+ *   RW1  What a failed attempt has written is deleted, as far as the object store lets it; what a dead coordinator left is swept.
+ */
+import { readFile } from "node:fs/promises";
+import { type Clock, sleep } from "../../kernel/clock.ts";
+import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
+import type { LeafId, QueryId, WorkId } from "../../kernel/ids.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { type ApiWorkManager, decodeList, type LocalArtifact } from "../../queries/index.ts";
+import type { Commit, Committed, LakeCatalog, ObjectStore, SnapshotId } from "../core/index.ts";
+import type { LakeWrite, LakeWritten } from "./lake-write.ts";
+import { lakeWriteBody, lakeWriteWorkKind } from "./lake-write-executor.ts";
+
+export interface WriteDeps {
+  readonly manager: Pick<ApiWorkManager, "run">;
+  readonly catalog: Pick<LakeCatalog, "commit">;
+  readonly objects: Pick<ObjectStore, "delete">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface WriteAttempt {
+  readonly write: LakeWrite;
+  readonly readSnapshot: SnapshotId;
+  /** What to commit of it. */
+  readonly changes: (written: LakeWritten) => Commit["changes"];
+}
+
+export interface WriteRequest {
+  readonly queryId: QueryId;
+  readonly text: string;
+  readonly deadlineMs: number;
+  /** From what the lake is now. */
+  readonly attempt: () => Promise<WriteAttempt>;
+}
+
+const attemptsMax = 8;
+const waitMs = 20;
+
+export async function runWrite(
+  deps: WriteDeps,
+  request: WriteRequest,
+  signal: AbortSignal,
+): Promise<{ readonly written: LakeWritten; readonly committed: Committed | undefined }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { write, readSnapshot, changes } = await request.attempt();
+    const queryId = (attempt === 1 ? request.queryId : `${request.queryId}-${attempt}`) as QueryId;
+    const written = await executeWrite(deps, { ...request, queryId }, write, signal);
+    if (written.insertedCount + written.deletedCount === 0)
+      return { written, committed: undefined };
+    try {
+      const committed = await deps.catalog.commit({
+        readSnapshot,
+        token: queryId,
+        changes: changes(written),
+        author: "sql",
+        message: request.text.slice(0, 200),
+      });
+      return { written, committed };
+    } catch (thrown) {
+      await discardWritten(deps, written); // RW1
+      const isConflict = thrown instanceof OperatingError && thrown.code === "conflict";
+      if (!isConflict || attempt >= attemptsMax || signal.aborted) throw thrown;
+      deps.logger.info({ query_id: queryId, attempt }, `the write begins anew: ${thrown.message}`);
+      await sleep(deps.clock, waitMs * attempt, signal);
+    }
+  }
+}
+
+/** On some worker. What it wrote is nobody's yet. */
+export async function executeWrite(
+  { manager }: Pick<WriteDeps, "manager">,
+  { queryId, text, deadlineMs }: Pick<WriteRequest, "deadlineMs" | "queryId" | "text">,
+  write: LakeWrite,
+  signal: AbortSignal,
+): Promise<LakeWritten> {
+  const work = {
+    queryId,
+    leafId: "0" as LeafId,
+    workId: "0" as WorkId,
+    kind: lakeWriteWorkKind,
+    body: lakeWriteBody(write),
+    affinityKey: queryId,
+  };
+  const [artifact] = await manager.run({ queryId, works: [work], deadlineMs, text }, signal);
+  assert(artifact !== undefined, "one work, one artifact");
+  return await readWritten(artifact);
+}
+
+async function readWritten(artifact: LocalArtifact): Promise<LakeWritten> {
+  try {
+    const [text] = decodeList(await readFile(artifact.path));
+    return JSON.parse(text ?? "null") as LakeWritten;
+  } finally {
+    await artifact.dispose();
+  }
+}
+
+export async function discardWritten(
+  { objects, logger }: Pick<WriteDeps, "logger" | "objects">,
+  written: LakeWritten,
+): Promise<void> {
+  const paths = [...written.added, ...written.deletes].map(({ path }) => path);
+  await objects.delete(paths).catch((thrown: unknown) => {
+    logger.warn({}, `files of a failed write are left: ${messageOf(thrown)}`);
+  });
+}

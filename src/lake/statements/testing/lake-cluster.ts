@@ -1,0 +1,162 @@
+/** Statements over a lake with real files, real HTTP, real DuckDB and a real catalog; only the sessions are in memory. */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { assert } from "../../../kernel/errors.ts";
+import { type Incarnation, parseWorkerId } from "../../../kernel/ids.ts";
+import { silentLogger } from "../../../kernel/logger.ts";
+import { realClock } from "../../../kernel/node/real-clock.ts";
+import { createPrng } from "../../../kernel/prng.ts";
+import {
+  ApiWorkManager,
+  createHttpArtifactFetcher,
+  createSqlExecutor,
+  dispatchByKind,
+  openFsArtifactSpool,
+  sqlWorkKind,
+  startArtifactServer,
+  startEngine,
+  WorkerWorkManager,
+} from "../../../queries/index.ts";
+import { LoopbackPool } from "../../../queries/testing/loopback-pool.ts";
+import { never, textOf } from "../../../queries/testing/test-engine.ts";
+import { createSharedSqlite, openSimStore, type Store } from "../../../store/index.ts";
+import { DynamicTables } from "../../../tables/index.ts";
+import type { ObjectStore } from "../../core/index.ts";
+import { emptyStaging } from "../../duckdb/staging.ts";
+import { openDirectoryStore } from "../../objects/directory-store.ts";
+import { LakeStore } from "../../store/lake-store.ts";
+import { createLakeQueryExecutor, lakeQueryWorkKind } from "../lake-query-executor.ts";
+import { LakeStatements } from "../lake-statements.ts";
+import { createLakeWriteExecutor, lakeWriteWorkKind } from "../lake-write-executor.ts";
+import { openUploads, type Uploads } from "../uploads.ts";
+
+const token = "cluster-secret";
+
+export interface LakeCluster {
+  readonly catalog: LakeStore;
+  readonly lakeDir: string;
+  readonly statements: LakeStatements;
+  readonly uploads: Uploads;
+  readonly store: Store;
+  readonly objects: ObjectStore;
+  readonly manager: ApiWorkManager;
+  /** The rows of the answer. */
+  rows(sql: string, uploadId?: string): Promise<readonly (readonly unknown[])[]>;
+  close(): Promise<void>;
+}
+
+export async function startLakeCluster(): Promise<LakeCluster> {
+  const dir = mkdtempSync(join(tmpdir(), "capstan-lake-sql-"));
+  const lakeDir = join(dir, "lake");
+  mkdirSync(lakeDir);
+  const objects = await openDirectoryStore(lakeDir);
+  const database = createSharedSqlite(() => Date.now());
+  const store = openSimStore({ database });
+  const catalog = new LakeStore({ store, prng: createPrng(1) });
+  const pool = new LoopbackPool();
+  const engineOf = (spoolDir: string, tempDir: string, extra: readonly string[]) =>
+    startEngine({
+      memoryLimitBytes: 256 * 1024 * 1024,
+      threads: 2,
+      spoolDir,
+      tempDir,
+      connections: 3,
+      readableDirs: extra,
+      clock: realClock,
+      logger: silentLogger,
+    });
+  const fetchedDir = join(dir, "fetched");
+  const engine = await engineOf(fetchedDir, join(dir, "temp"), []);
+  const fetcher = await createHttpArtifactFetcher({
+    token,
+    dir: fetchedDir,
+    clock: realClock,
+    logger: silentLogger,
+    checksum: (path) => engine.checksum(path),
+  });
+  const manager = new ApiWorkManager({ pool, clock: realClock, logger: silentLogger, fetcher });
+  const workerId = parseWorkerId("w1");
+  assert(workerId !== undefined, "w1 is a name");
+  const spool = await openFsArtifactSpool({
+    baseDir: join(dir, "w1"),
+    incarnation: "i-1" as Incarnation,
+    capacityBytes: 100_000_000,
+    clock: realClock,
+    logger: silentLogger,
+  });
+  const stagingDir = join(dir, "staging");
+  await emptyStaging(stagingDir);
+  const working = await engineOf(spool.writeDir, join(dir, "temp-1"), [lakeDir, stagingDir]);
+  const server = await startArtifactServer({
+    host: "127.0.0.1",
+    port: 0,
+    token,
+    spool,
+    logger: silentLogger,
+  });
+  const worker = new WorkerWorkManager({
+    executor: dispatchByKind({
+      [sqlWorkKind]: createSqlExecutor(working),
+      [lakeQueryWorkKind]: createLakeQueryExecutor(working, objects),
+      [lakeWriteWorkKind]: createLakeWriteExecutor({
+        engine: working,
+        objects,
+        stagingDir,
+        prng: createPrng(2),
+      }),
+    }),
+    spool,
+    clock: realClock,
+    logger: silentLogger,
+    dataUrl: () => server.url,
+  });
+  worker.attach(pool.reporterOf(workerId));
+  pool.connect(workerId, worker);
+  const prng = createPrng(3);
+  const uploads = await openUploads({
+    dir: join(dir, "uploads"),
+    clock: realClock,
+    prng: createPrng(4),
+  });
+  const deps = {
+    catalog,
+    objects,
+    uploads,
+    dynamicTables: new DynamicTables({ store, catalog, engine }),
+    engine,
+    manager,
+    clock: realClock,
+    prng,
+    logger: silentLogger,
+  };
+  const statements = new LakeStatements(deps);
+  return {
+    catalog,
+    lakeDir,
+    statements,
+    uploads,
+    store,
+    objects,
+    manager,
+    rows: async (sql, uploadId) => {
+      const options = { mayWrite: true, timeoutMs: 20_000, uploadId };
+      const { stream } = await statements.run(sql, options, never);
+      const lines = (await textOf(stream)).trimEnd().split("\n");
+      return lines.slice(1, -1).map((line) => JSON.parse(line) as readonly unknown[]);
+    },
+    close: async () => {
+      await uploads.close();
+      manager.close();
+      worker.close();
+      await worker.whenIdle();
+      await server.close();
+      await working.close();
+      await spool.close();
+      await fetcher.close();
+      await engine.close();
+      await store.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,245 @@
+/**
+ * A lake whose files are lists in memory, over the real catalog, and beside it a plain model of what every snapshot has to
+ * have. Rows are a value under a row id. It writes what a writer would, and reads files as `DataFile` and `ChangeScan` say.
+ */
+import assert from "node:assert/strict";
+import type { LakeCatalog } from "../core/catalog.ts";
+import type { ChangedFile } from "../core/change-feed.ts";
+import type { FileFacts } from "../core/check-files.ts";
+import type { ColumnStatistics, Commit, NewDataFile, NewDeleteFile } from "../core/commit.ts";
+import type {
+  DataFile,
+  DeleteFile,
+  FileId,
+  LakeTable,
+  SnapshotId,
+  TableId,
+  TableVersion,
+} from "../core/model.ts";
+
+export type Value = number | null;
+export type Rows = ReadonlyMap<number, Value>;
+
+interface StoredFile {
+  readonly rowIds: readonly number[] | undefined;
+  readonly values: readonly Value[];
+  readonly snapshots: readonly number[] | undefined;
+  readonly columns: readonly ColumnStatistics[];
+}
+
+interface StoredDeletes {
+  readonly positions: readonly {
+    readonly position: number;
+    readonly snapshot: number | undefined;
+  }[];
+}
+
+/** A row and where it is. */
+export interface PlacedRow {
+  readonly rowId: number;
+  readonly value: Value;
+  readonly snapshot: number;
+  readonly file: DataFile;
+  readonly position: number;
+}
+
+export const sizeBytes = 100;
+
+export class ModelLake {
+  readonly catalog: LakeCatalog;
+  readonly files = new Map<string, StoredFile>();
+  readonly deleteFiles = new Map<string, StoredDeletes>();
+  /** By snapshot and table. */
+  readonly expected = new Map<number, ReadonlyMap<number, Rows>>();
+  #names = 0;
+
+  constructor(catalog: LakeCatalog) {
+    this.catalog = catalog;
+    this.expected.set(0, new Map());
+  }
+
+  newName(): string {
+    this.#names += 1;
+    return `f${this.#names}`;
+  }
+
+  async commit(changes: Commit["changes"], more: Partial<Commit> = {}) {
+    const readSnapshot = more.readSnapshot ?? (await this.catalog.current()).snapshot;
+    const token = `token-${this.newName()}`;
+    return await this.catalog.commit({
+      readSnapshot,
+      token,
+      changes,
+      author: "",
+      message: "",
+      ...more,
+    });
+  }
+
+  /** Says what a snapshot should have: what the one before had, but for one table. */
+  expect(snapshot: SnapshotId, tableId: TableId, rows: Rows | undefined): void {
+    const newest = Math.max(...[...this.expected.keys()].filter((known) => known <= snapshot));
+    const tables = new Map(this.expected.get(newest));
+    if (rows === undefined) tables.delete(tableId);
+    else tables.set(tableId, rows);
+    this.expected.set(snapshot, tables);
+  }
+
+  writeFile(
+    table: Pick<LakeTable, "path" | "columns">,
+    values: readonly Value[],
+    rowIds?: readonly number[],
+    snapshots?: readonly number[],
+  ): NewDataFile {
+    const path = `${table.path}${this.newName()}.parquet`;
+    const columns = table.columns.map((column, index) =>
+      statisticsOf(column.columnId, index === 0 ? values : values.map(() => null)),
+    );
+    this.files.set(path, { rowIds, values, snapshots, columns });
+    return {
+      path,
+      recordCount: values.length,
+      sizeBytes,
+      footerSize: 10,
+      columns,
+      rowIds: rowIds === undefined ? "fresh" : "inFile",
+      ...(snapshots === undefined
+        ? {}
+        : {
+            rowSnapshots: {
+              min: Math.min(...snapshots) as SnapshotId,
+              max: Math.max(...snapshots) as SnapshotId,
+            },
+          }),
+    };
+  }
+
+  /** Deletes rows: delete files, and files that end because no row is left. `as`: the snapshot that the commit takes. */
+  writeDeletes(
+    version: TableVersion,
+    gone: readonly PlacedRow[],
+    as: SnapshotId | undefined,
+  ): { readonly deletes: NewDeleteFile[]; readonly ended: FileId[] } {
+    const deletes: NewDeleteFile[] = [];
+    const ended: FileId[] = [];
+    for (const file of version.files) {
+      const own = gone.filter((row) => row.file.fileId === file.fileId);
+      if (own.length === 0) continue;
+      const before = this.positions(file.deletes);
+      if (own.length + before.size === file.recordCount) {
+        ended.push(file.fileId);
+        continue;
+      }
+      const hasRowSnapshots = file.deletes !== undefined && as !== undefined;
+      const positions = [
+        ...[...before].map(([position, snapshot]) => ({ position, snapshot })),
+        ...own.map(({ position }) => ({ position, snapshot: as as number })),
+      ].sort((a, b) => a.position - b.position);
+      const path = `${version.table.path}${this.newName()}-delete.parquet`;
+      this.deleteFiles.set(path, {
+        positions: hasRowSnapshots
+          ? positions
+          : positions.map(({ position }) => ({ position, snapshot: undefined })),
+      });
+      deletes.push({
+        dataFileId: file.fileId,
+        path,
+        deleteCount: positions.length,
+        sizeBytes,
+        footerSize: 10,
+        hasRowSnapshots,
+      });
+    }
+    return { deletes, ended };
+  }
+
+  /** Position to the snapshot that deleted it. */
+  positions(deletes: DeleteFile | undefined): ReadonlyMap<number, number> {
+    if (deletes === undefined) return new Map();
+    const stored = this.deleteFiles.get(deletes.path);
+    assert(stored !== undefined, `delete file ${deletes.path} is there`);
+    const found = new Map<number, number>();
+    for (const { position, snapshot } of stored.positions) {
+      assert.equal(snapshot !== undefined, deletes.hasRowSnapshots);
+      const deletedAt = snapshot ?? deletes.beginSnapshot;
+      if (deletes.upTo === undefined || deletedAt <= deletes.upTo) found.set(position, deletedAt);
+    }
+    return found;
+  }
+
+  read(version: TableVersion): readonly PlacedRow[] {
+    return version.files.flatMap((file) => {
+      const gone = this.positions(file.deletes);
+      return this.#rowsOf(file).filter(({ position }) => !gone.has(position));
+    });
+  }
+
+  /** Rows that a change names, as (row id, value). */
+  readChanged({ file, rowsAfter, rows }: ChangedFile): readonly PlacedRow[] {
+    const own = this.#rowsOf(file).filter(
+      ({ snapshot }) => rowsAfter === undefined || snapshot > rowsAfter,
+    );
+    if (rows.kind === "live") {
+      const gone = this.positions(file.deletes);
+      return own.filter(({ position }) => !gone.has(position));
+    }
+    const [deletes, before] = [this.positions(rows.deletes), this.positions(rows.before)];
+    return own.filter(({ position }) => deletes.has(position) && !before.has(position));
+  }
+
+  #rowsOf(file: DataFile): readonly PlacedRow[] {
+    const stored = this.files.get(file.path);
+    assert(stored !== undefined, `data file ${file.path} is there`);
+    assert.equal(stored.values.length, file.recordCount);
+    assert.equal(stored.snapshots !== undefined, file.hasRowSnapshots);
+    return stored.values
+      .map((value, position) => {
+        const rowId =
+          file.rowIdStart === undefined ? stored.rowIds?.[position] : file.rowIdStart + position;
+        assert(rowId !== undefined, "every row has an id");
+        const snapshot = stored.snapshots?.[position] ?? file.beginSnapshot;
+        return { rowId, value, snapshot, file, position };
+      })
+      .filter(({ snapshot }) => file.rowsUpTo === undefined || snapshot <= file.rowsUpTo);
+  }
+
+  /** As somebody who read every file would report. */
+  facts(): ReadonlyMap<string, FileFacts> {
+    const data = [...this.files].map(([path, { values, columns }]): [string, FileFacts] => [
+      path,
+      { kind: "data", sizeBytes, recordCount: values.length, columns },
+    ]);
+    const deletes = [...this.deleteFiles].map(([path, { positions }]): [string, FileFacts] => [
+      path,
+      {
+        kind: "delete",
+        sizeBytes,
+        recordCount: positions.length,
+        positionMax: Math.max(...positions.map(({ position }) => position)),
+        isIncreasing: positions.every(
+          ({ position }, index) => index === 0 || position > (positions[index - 1]?.position ?? -1),
+        ),
+      },
+    ]);
+    return new Map([...data, ...deletes]);
+  }
+}
+
+export function rowsOf(placed: readonly PlacedRow[]): Rows {
+  const rows = new Map(placed.map(({ rowId, value }) => [rowId, value]));
+  assert.equal(rows.size, placed.length, "no row is there twice");
+  return rows;
+}
+
+export function statisticsOf(columnId: number, values: readonly Value[]): ColumnStatistics {
+  const present = values.filter((value) => value !== null);
+  return {
+    columnId,
+    sizeBytes: 8 * values.length,
+    valueCount: present.length,
+    nullCount: values.length - present.length,
+    min: present.length === 0 ? undefined : `${Math.min(...present)}`,
+    max: present.length === 0 ? undefined : `${Math.max(...present)}`,
+    containsNan: undefined,
+  };
+}
