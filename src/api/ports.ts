@@ -1,9 +1,11 @@
 /** What the HTTP surface needs from its process. A coordinator and a query-api each give their own. */
+
 import type { Clock } from "../kernel/clock.ts";
 import type { QueryId, Revision, WorkerId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { IngestService } from "../metrics/index.ts";
 import type { PromqlService } from "../queries/index.ts";
+import type { RefreshLoad } from "./external-metrics.ts";
 import type {
   QueryRecordBody,
   ReadyBody,
@@ -19,6 +21,7 @@ export interface ApiPorts {
   readonly queries: QueriesPort;
   /** `undefined`: this process has no tables. */
   readonly uploads: UploadsPort | undefined;
+  readonly refreshLoad: (() => Promise<RefreshLoad>) | undefined;
   readonly promql: PromqlService;
   /** Where samples go, once its log is open. Throws `not_leader` where another process has the head. */
   readonly ingest: () => Promise<IngestService>;

@@ -26,6 +26,7 @@ import { installCluster } from "./routes/cluster.ts";
 import { installDashboard } from "./routes/dashboard.ts";
 import { installHealth } from "./routes/health.ts";
 import { installQueries } from "./routes/queries.ts";
+import { installRefreshLoad } from "./routes/refresh-load.ts";
 import { installStreams } from "./routes/streams.ts";
 import { installUploads } from "./routes/uploads.ts";
 import { installSecurityHeaders } from "./security-headers.ts";
@@ -138,6 +139,7 @@ async function buildApp(
   installCluster(app, ports);
   installQueries(app, ports);
   await installUploads(app, ports);
+  installRefreshLoad(app, ports);
   installStreams(app, ports, streams);
   const { version, prng } = config;
   const { stallMsMax } = config.sseTiming ?? defaultSseTiming;

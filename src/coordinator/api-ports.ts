@@ -1,6 +1,7 @@
 /** What the HTTP surface asks of this process, answered from the node and its store. */
 import type { ApiPorts, ReadyBody, StatusBody, WorkerBody, WorkersPort } from "../api/index.ts";
 import { readLease, readSchemaVersion } from "../store/index.ts";
+import { readBacklog } from "../tables/index.ts";
 import type { ControllerNode } from "./controller-node.ts";
 import { type PortsConfig, roleOf } from "./ports-config.ts";
 import { createPromqlPort } from "./promql-port.ts";
@@ -9,7 +10,7 @@ import { watchCatalog } from "./watch-catalog.ts";
 import { createWorkersPort } from "./workers-port.ts";
 
 export function createApiPorts(config: PortsConfig): ApiPorts {
-  const { node, metrics, clock, logger } = config;
+  const { node, store, metrics, clock, logger } = config;
   const workers = createWorkersPort(config);
   return {
     clock,
@@ -17,6 +18,7 @@ export function createApiPorts(config: PortsConfig): ApiPorts {
     workers,
     queries: createQueriesPort(config),
     uploads: config.uploads,
+    refreshLoad: store && (() => store.read(readBacklog)),
     promql: createPromqlPort(config.metricsParts.promql, config),
     ingest: () => config.metricsParts.ingest(),
     ready: () => readiness(node),

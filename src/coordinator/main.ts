@@ -185,6 +185,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
           catalog,
           objects,
           clock,
+          metrics,
           prng: prng.fork("tables"),
           logger,
         });

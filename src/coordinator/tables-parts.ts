@@ -2,13 +2,20 @@
  * The coordinator's share of the lake and of dynamic tables: while it leads it schedules refreshes, frees what lost workers had
  * claimed, and keeps the lake tidy.
  */
-import type { Clock } from "../kernel/clock.ts";
+import type { Clock, Timer } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Prng } from "../kernel/prng.ts";
 import { type LakeStore, LakeUpkeep, type ObjectStore, UpkeepLoop } from "../lake/index.ts";
+import { createRefreshMetrics, type Metrics } from "../observe/index.ts";
 import type { Store } from "../store/index.ts";
-import { lakeSourceChanges, RefreshScheduler, StoreRefreshClaims } from "../tables/index.ts";
+import {
+  lakeSourceChanges,
+  type RefreshBacklog,
+  RefreshScheduler,
+  readBacklog,
+  StoreRefreshClaims,
+} from "../tables/index.ts";
 import type { ControllerNode } from "./controller-node.ts";
 
 export interface TablesPartsConfig {
@@ -17,9 +24,13 @@ export interface TablesPartsConfig {
   readonly catalog: LakeStore;
   readonly objects: ObjectStore;
   readonly clock: Clock;
+  readonly metrics: Metrics;
   readonly prng: Prng;
   readonly logger: Logger;
 }
+
+/** How old the gauges may be. */
+const lookMs = 2_000;
 
 export interface TablesParts {
   start(): void;
@@ -27,7 +38,7 @@ export interface TablesParts {
 }
 
 export function createTablesParts(config: TablesPartsConfig): TablesParts {
-  const { node, store, catalog, objects, clock, prng, logger } = config;
+  const { node, store, catalog, objects, clock, metrics, prng, logger } = config;
   const claims = new StoreRefreshClaims(store, { prng: prng.fork("claims"), pins: catalog });
   const scheduler = new RefreshScheduler({
     store,
@@ -49,6 +60,13 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
     prng: prng.fork("upkeep"),
     logger,
   });
+  let backlog: RefreshBacklog | undefined;
+  let looking: Timer | undefined;
+  const look = async (): Promise<void> => {
+    backlog = node.leading() ? await store.read(readBacklog).catch(() => undefined) : undefined;
+    looking = clock.after(lookMs, () => void look());
+  };
+  createRefreshMetrics(metrics, () => backlog);
   const expire = (workerId: string, why: string): void => {
     const lease = node.lease?.grant();
     if (lease === undefined) return; // Whoever leads sees to it.
@@ -71,10 +89,12 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
         unfollow?.();
         unlisten();
       };
+      void look();
       scheduler.start();
       upkeep.start();
     },
     async stop() {
+      looking?.cancel();
       stopListening();
       await Promise.all([scheduler.stop(), upkeep.stop()]);
     },

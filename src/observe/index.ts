@@ -4,6 +4,7 @@ export { Metrics } from "./metrics.ts";
 export { createPinoLogger, type LogLevel } from "./pino-logger.ts";
 export { createPromqlMetrics, createPromqlWorkerMetrics } from "./promql-metrics.ts";
 export { createApiQueryMetrics, createWorkerQueryMetrics } from "./query-metrics.ts";
+export { createRefreshMetrics } from "./refresh-metrics.ts";
 export { Scrubber } from "./scrub.ts";
 export { createSessionMetrics } from "./session-metrics.ts";
 export { formatShortLine, type LogRecord, parseRecord } from "./short-line.ts";

@@ -27,10 +27,8 @@ export type {
   NeededSnapshot,
   SnapshotPins,
 } from "./store/needed-snapshots.ts";
-export type {
-  RefreshBacklog,
-  TableOverview,
-} from "./store/overview.ts";
+export type { TableOverview } from "./store/overview.ts";
+export { type RefreshBacklog, readBacklog } from "./store/overview.ts";
 export type {
   HistoryRequest,
   RefreshHistoryRecord,

@@ -72,7 +72,7 @@ for (const { manifest, containers, initContainers } of workloads) {
 }
 
 test("an argument that does not exist, or has no such value, would be found", async () => {
-  await assert.rejects(parseArgs(["worker", "--store=x"]), /unknown option '--store=x'/);
+  await assert.rejects(parseArgs(["worker", "--shop=x"]), /unknown option '--shop=x'/);
   await assert.rejects(parseArgs(["coordinator", "--drain-timeout=soon"]), /number of seconds/);
   await assert.rejects(parseArgs(["worker", "--log-level=loud"]), /Allowed choices/);
   assert.throws(() => expandArgs({ args: ["--name=$(NOBODY)"] }, () => ""), /NOBODY is not set/);

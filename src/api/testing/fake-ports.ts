@@ -48,6 +48,11 @@ export class FakeCluster {
       status: async () => await this.status(),
       metrics: async () => ({ contentType: "text/plain; version=0.0.4", text: "capstan_up 1\n" }),
       watch: (request, signal) => this.watch(request, signal),
+      refreshLoad: async () => ({
+        pendingRefreshCount: 3,
+        refreshBacklogSeconds: 1.5,
+        refreshDurationP95Seconds: undefined,
+      }),
       uploads: {
         begin: () => {
           const id = `upload-${this.uploads.size + 1}`;

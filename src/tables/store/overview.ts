@@ -93,10 +93,30 @@ export interface RefreshBacklog {
   readonly refreshBacklogSeconds: number;
   readonly lateCount: number;
   readonly lagMissedCount: number;
+  /** Of the last refreshes that did something; `undefined`: there is none. */
+  readonly refreshDurationP95Seconds: number | undefined;
+}
+
+/** So many of the newest. */
+const durationsMax = 200;
+
+async function readDurationP95({ db }: Tx): Promise<number | undefined> {
+  const rows = await db
+    .selectFrom("refresh_history")
+    .select(["started_at_ms", "ended_at_ms"])
+    .where("state", "=", "SUCCEEDED")
+    .where("action", "!=", "NO_DATA")
+    .orderBy("ended_at_ms", "desc")
+    .limit(durationsMax)
+    .execute();
+  const ms = rows.map((row) => row.ended_at_ms - row.started_at_ms).sort((a, b) => a - b);
+  const p95 = ms[Math.ceil(ms.length * 0.95) - 1];
+  return p95 === undefined ? undefined : p95 / 1000;
 }
 
 /** For gauges: exposed once, by the coordinator. */
-export async function readBacklog({ db }: Tx): Promise<RefreshBacklog> {
+export async function readBacklog(tx: Tx): Promise<RefreshBacklog> {
+  const { db } = tx;
   const found = await sql<{
     pending: number;
     claimed: number;
@@ -121,6 +141,7 @@ export async function readBacklog({ db }: Tx): Promise<RefreshBacklog> {
     refreshBacklogSeconds: Math.max(0, row?.oldest_ms ?? 0) / 1_000,
     lateCount: row?.late ?? 0,
     lagMissedCount: row?.missed ?? 0,
+    refreshDurationP95Seconds: await readDurationP95(tx),
   };
 }
 

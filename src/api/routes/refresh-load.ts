@@ -1,0 +1,65 @@
+/** How much refreshing there is to do, for autoscalers. */
+import { z } from "zod";
+import { OperatingError } from "../../kernel/errors.ts";
+import type { ApiApp } from "../api-app.ts";
+import {
+  externalMetricsVersion,
+  type RefreshLoad,
+  renderExternalMetric,
+  renderExternalMetricsDiscovery,
+  renderRefreshLoad,
+  renderUnknownMetric,
+} from "../external-metrics.ts";
+import type { ApiPorts } from "../ports.ts";
+
+const tags = ["autoscaling"];
+
+export function installRefreshLoad(app: ApiApp, { refreshLoad, clock }: ApiPorts): void {
+  app.get(
+    "/api/v1/monitor/refresh",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Refreshes that wait, for autoscalers (KEDA)",
+        tags,
+        response: {
+          200: z.object({
+            pending_refresh_count: z.number(),
+            refresh_backlog_seconds: z.number(),
+            refresh_duration_p95: z.number().nullable(),
+          }),
+        },
+      },
+    },
+    async () => renderRefreshLoad(await required(refreshLoad)()),
+  );
+  const base = `/apis/${externalMetricsVersion}`;
+  app.get(base, { config: { access: "read" }, schema: { hide: true } }, async () =>
+    renderExternalMetricsDiscovery(),
+  );
+  app.get(
+    `${base}/namespaces/:namespace/:metric`,
+    {
+      config: { access: "read" },
+      schema: {
+        hide: true,
+        params: z.object({ namespace: z.string(), metric: z.string() }),
+        querystring: z.object({ labelSelector: z.string().optional() }),
+      },
+    },
+    async (request, reply) => {
+      const { metric } = request.params;
+      const load = await required(refreshLoad)();
+      const rendered = renderExternalMetric(metric, load, clock.wallMs());
+      if (rendered === undefined) return await reply.code(404).send(renderUnknownMetric(metric));
+      // Values have no labels: whoever asks for some gets none.
+      const { labelSelector = "" } = request.query;
+      return await reply.send(labelSelector === "" ? rendered : { ...rendered, items: [] });
+    },
+  );
+}
+
+function required(load: (() => Promise<RefreshLoad>) | undefined): () => Promise<RefreshLoad> {
+  if (load !== undefined) return load;
+  throw new OperatingError("unsupported", "never", "this process has no store, and so no tables");
+}
