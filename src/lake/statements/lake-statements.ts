@@ -82,7 +82,9 @@ export class LakeStatements {
 
   async run(text: string, options: StatementOptions, signal: AbortSignal): Promise<SqlResult> {
     const statement = parseStatement(text);
-    if (statement.kind === "query") return await this.#query(statement.query.text, options, signal);
+    if (statement.kind === "query") {
+      return await this.#query(text, statement.query.text, options, signal);
+    }
     const { clock } = this.#deps;
     const startedMs = clock.nowMs();
     if (!isReading(statement) && !options.mayWrite) throw mayNotWrite(); // ST2
@@ -91,19 +93,25 @@ export class LakeStatements {
     return answerLocally(run.queryId, answer, clock.nowMs() - startedMs);
   }
 
-  async #query(sql: string, options: StatementOptions, signal: AbortSignal): Promise<SqlResult> {
+  /** `text` is the person's, comments and all. */
+  async #query(
+    text: string,
+    sql: string,
+    options: StatementOptions,
+    signal: AbortSignal,
+  ): Promise<SqlResult> {
     const { catalog, engine } = this.#deps;
-    const bound = await bindQuery({ catalog, parse: (text) => engine.parse(text, signal) }, sql);
+    const bound = await bindQuery({ catalog, parse: (each) => engine.parse(each, signal) }, sql);
     const { queryId, timeoutMs } = options;
     const asked = {
       ...(queryId === undefined ? {} : { queryId }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     };
-    if (bound.tables.length === 0) return await runSql(this.#deps, sql, asked, signal);
+    if (bound.tables.length === 0) return await runSql(this.#deps, text, asked, signal);
     const work = {
       kind: lakeQueryWorkKind,
       body: lakeQueryBody(bound),
-      text: sql,
+      text,
       affinityKey: `lake ${bound.tables[0]?.version.table.tableId}`,
     };
     return await runRows(this.#deps, work, asked, signal);
