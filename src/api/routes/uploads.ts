@@ -9,8 +9,7 @@ const chunkBytesMax = 16 * 1024 ** 2;
 const uploadId = z.object({ id: z.string().max(64) });
 
 export async function installUploads(app: ApiApp, { uploads }: ApiPorts): Promise<void> {
-  await app.register(async (instance) => {
-    const scope = instance as unknown as ApiApp;
+  await app.register((scope: ApiApp, _options, registered) => {
     scope.addContentTypeParser(
       "application/octet-stream",
       { parseAs: "buffer", bodyLimit: chunkBytesMax },
@@ -63,6 +62,7 @@ export async function installUploads(app: ApiApp, { uploads }: ApiPorts): Promis
         return { upload_id: request.params.id };
       },
     );
+    registered();
   });
 }
 
