@@ -142,10 +142,9 @@ export function testTransactions(fixture: StoreFixture): void {
 
 function testRaces(fixture: StoreFixture): void {
   const openRace = async (t: TestContext): Promise<readonly [Store, Store]> => {
-    // Patience is not what these are about: a disk that is busy with an installation may stand still for seconds.
-    const options = { schemaDir: makeSchemaDir(raceTables), waitMsMax: 60_000 };
-    const { store, place } = await openFresh(fixture, t, options);
-    return [store, await openOn(place, t, options)];
+    const schemaDir = makeSchemaDir(raceTables);
+    const { store, place } = await openFresh(fixture, t, { schemaDir });
+    return [store, await openOn(place, t, { schemaDir })];
   };
 
   test("[ST2] lost update: a planner takes a slot while a teardown gives one back", async (t) => {
