@@ -1,6 +1,7 @@
 /**
  * How often and how long something that may pass is tried again: doubling pauses up to a cap, each drawn
- * from its upper half so that two contenders part, and no longer than `retryMsMax` in all.
+ * from its upper half so that two contenders part, and no longer than `retryMsMax` in all, but for one last pause: a thread or
+ * machine that stood still has used that time up, and whoever holds what is waited for needs a turn to let go of it.
  */
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import type { Prng } from "../../kernel/prng.ts";
@@ -17,6 +18,7 @@ export class RetryBound {
   readonly #limits: RetryLimits;
   readonly #giveUpAtMs: number;
   #pauseMs: number;
+  #isOver: boolean = false;
 
   constructor(clock: Clock, prng: Prng, limits: RetryLimits) {
     this.#clock = clock;
@@ -28,11 +30,12 @@ export class RetryBound {
 
   /** `false`: it was tried long enough. */
   async pause(): Promise<boolean> {
+    if (this.#isOver) return false;
     const leftMs = this.#giveUpAtMs - this.#clock.nowMs();
-    if (leftMs <= 0) return false;
+    this.#isOver = leftMs <= 0;
     const pauseMs = this.#pauseMs * (0.5 + this.#prng.next() / 2);
     this.#pauseMs = Math.min(this.#pauseMs * 2, this.#limits.pauseMsMax);
-    await sleep(this.#clock, Math.min(pauseMs, leftMs));
+    await sleep(this.#clock, this.#isOver ? pauseMs : Math.min(pauseMs, leftMs));
     return true;
   }
 }

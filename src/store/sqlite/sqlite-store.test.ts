@@ -63,6 +63,20 @@ describe("a SQLite file", () => {
     await store.catalogTransaction((tx) => tx.insert("workers", workerRow("w1")));
   });
 
+  test("[ST9] time in which the thread stood still is not held against whoever waits", async (t) => {
+    const config = { ...(await freshFile()), waitMsMax: 100 };
+    const [one, other] = await Promise.all([openStore(config), openStore(config)]);
+    t.after(() => Promise.all([one.close(), other.close()]));
+    const first = one.catalogTransaction(async (tx) => {
+      await tx.insert("workers", workerRow("w1"));
+      await setTimeout(80);
+    });
+    const second = other.catalogTransaction((tx) => tx.insert("workers", workerRow("w2")));
+    await setTimeout(20);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); // As when the disk stalls.
+    await Promise.all([first, second]);
+  });
+
   test("[ST9] another process lets go of the lock: the transaction is done", async (t) => {
     const config = await freshFile();
     const store = await openStore(config);
