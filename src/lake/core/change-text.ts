@@ -2,7 +2,9 @@
  * What a snapshot changed, as `ducklake_snapshot_changes.changes_made` says it: entries `kind:value` joined by commas, names in
  * double quotes that are doubled inside. Others of the format judge their conflicts by it.
  */
+
 import { assert } from "../../kernel/errors.ts";
+import { quoteName } from "../../sql/core/index.ts";
 
 const kindsWithName = [
   "created_schema",
@@ -69,13 +71,9 @@ export function formatChanges(entries: readonly ChangeEntry[]): string {
   const texts = ordered.map((entry) =>
     "id" in entry
       ? `${entry.kind}:${entry.id}`
-      : `${entry.kind}:${entry.name.map(quote).join(".")}`,
+      : `${entry.kind}:${entry.name.map(quoteName).join(".")}`,
   );
   return [...new Set(texts)].join(",");
-}
-
-function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }
 
 const entryPattern = /([a-z_]+):(?:(\d+)|("(?:[^"]|"")*"(?:\."(?:[^"]|"")*")?))(?:,(?=.)|$)/isy;

@@ -2,10 +2,11 @@
  * A column's type in SQL, and its fields as files name them: every one by its id, those within structs, lists and maps too
  * (`fieldTree`). Pure.
  */
+
 import { assert } from "../../kernel/errors.ts";
+import { quoteName } from "../../sql/core/index.ts";
 import { duckdbTypeOf, fieldTree, type LakeField } from "../core/column-types.ts";
 import type { LakeColumn } from "../core/index.ts";
-import { quoteName } from "./sql-text.ts";
 
 type TypedColumn = Pick<LakeColumn, "columnId" | "name" | "type">;
 

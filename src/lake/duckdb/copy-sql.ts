@@ -1,4 +1,5 @@
 /** COPY statements that write the lake's files: zstd, fields by id, statistics as the result. Pure. */
+import { quoteName, quoteText } from "../../sql/core/index.ts";
 import type { LakeColumn, SnapshotId } from "../core/index.ts";
 import { fieldIdsText, storedTypeText } from "./column-type.ts";
 import {
@@ -7,7 +8,7 @@ import {
   rowIdColumn,
   rowSnapshotColumn,
 } from "./internal-columns.ts";
-import { pathList, quoteName, quoteText } from "./sql-text.ts";
+import { pathList } from "./sql-text.ts";
 
 const rowGroupRows = 122_880;
 

@@ -7,10 +7,12 @@
  *   LW2  Values have the columns' types, and a column that is not nullable has no NULLs; otherwise `bad_sql`.
  *   LW3  A delete file has every deleted position of its data file, old and new; a data file without rows left ends instead.
  */
+
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { assert, OperatingError } from "../../kernel/errors.ts";
 import { type Prng, randomText } from "../../kernel/prng.ts";
+import { quoteName } from "../../sql/core/index.ts";
 import type {
   DataFile,
   FileId,
@@ -34,7 +36,7 @@ import {
 } from "./copy-sql.ts";
 import { rowSnapshotColumn } from "./internal-columns.ts";
 import { positionsSql } from "./scan-sql.ts";
-import { pathList, quoteName } from "./sql-text.ts";
+import { pathList } from "./sql-text.ts";
 import { withStaging } from "./staging.ts";
 import {
   columnStatistics,

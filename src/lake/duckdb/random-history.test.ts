@@ -1,11 +1,12 @@
 /** Random tables through random histories, every version and every change of which is compared with a model in memory. */
+
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fc, { type GeneratorValue } from "fast-check";
+import { quoteName } from "../../sql/core/index.ts";
 import type { LakeColumn, NewColumn, SnapshotId, TableVersion } from "../core/index.ts";
 import { compactFiles } from "./compact.ts";
 import { addedSql, removedSql, tableSql } from "./relation-sql.ts";
-import { quoteName } from "./sql-text.ts";
 import { columnName, literalOf, typeNames } from "./testing/random-values.ts";
 import { never, openTestLake, type TestLake } from "./testing/test-lake.ts";
 import { TestTable } from "./testing/test-table.ts";

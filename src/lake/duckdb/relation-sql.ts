@@ -7,10 +7,10 @@
  *   RS3  Both sides of a change have the columns of its end, so that they can be compared: a column added since has what
  *        old rows got by it, a dropped one is not there.
  */
+import { quoteName } from "../../sql/core/index.ts";
 import type { ChangedFile, ChangeScan, LakeColumn, TableVersion } from "../core/index.ts";
 import { leavesOf } from "./column-type.ts";
 import { deleteFilesOf, liveRows, scanSql } from "./scan-sql.ts";
-import { quoteName } from "./sql-text.ts";
 
 export interface RelationOptions {
   /** `_row_id`, `_file_id` and `_position`, before the table's own columns. Changes have `_row_id`, always. */

@@ -8,11 +8,13 @@
  *   SC3  Nothing stands between `read_parquet` and the reader but projections, UNION ALL and joins that filters pass, so
  *        DuckDB reads only the columns and row groups that a query needs.
  */
+
 import { assert } from "../../kernel/errors.ts";
+import { quoteName, quoteText } from "../../sql/core/index.ts";
 import type { ChangedFile, DataFile, DeleteFile, LakeColumn } from "../core/index.ts";
 import { typeText } from "./column-type.ts";
 import { deletedPositionColumn, rowIdColumn, rowSnapshotColumn } from "./internal-columns.ts";
-import { pathList, perFile, quoteName, quoteText } from "./sql-text.ts";
+import { pathList, perFile } from "./sql-text.ts";
 
 /** What is selected before the table's own columns. */
 export type LeadingColumn = "_row_id" | "_file_id" | "_position" | "_row_snapshot";

@@ -1,14 +1,5 @@
-/** Names, texts and paths as DuckDB reads them. Pure. */
-
-/** Any name, whatever is in it. */
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
-export function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
+/** Paths, and what differs from file to file, as DuckDB reads them. Pure. */
+import { quoteText } from "../../sql/core/index.ts";
 /**
  * Paths of one `read_parquet`. DuckDB takes `[`, `*` and `?` for patterns, and a path as it is where no pattern matches. To
  * escape them would put the files outside of the directories that DuckDB is allowed; names that are used once need not be.

@@ -1,8 +1,9 @@
 /** What COPY says of the files that it wrote (RETURN_STATS), as the lake's catalog wants it. Pure. */
+
 import { assert } from "../../kernel/errors.ts";
+import { quoteName } from "../../sql/core/index.ts";
 import type { ColumnStatistics, LakeColumn } from "../core/index.ts";
 import { type LeafField, leavesOf } from "./column-type.ts";
-import { quoteName } from "./sql-text.ts";
 
 export interface WrittenFile {
   readonly localPath: string;

@@ -5,6 +5,7 @@
  *   ST1  Whatever does not parse, bind or fit is told before anything is written.
  *   ST2  A statement that changes something needs `mayWrite`.
  */
+
 import type { Clock } from "../../kernel/clock.ts";
 import { assert, OperatingError } from "../../kernel/errors.ts";
 import { parseQueryId, type QueryId } from "../../kernel/ids.ts";

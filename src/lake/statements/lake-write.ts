@@ -2,8 +2,9 @@
  * What a worker writes for a statement that changes rows, and what it has written. Nothing of it is part of the lake before its
  * author, the coordinator, commits it.
  */
+
 import { OperatingError } from "../../kernel/errors.ts";
-import { quoteName } from "../../sql/core/index.ts";
+import { quoteName, quoteText } from "../../sql/core/index.ts";
 import type { FileId, LakeTable, NewDataFile, NewDeleteFile, TableVersion } from "../core/index.ts";
 import type { BoundQuery, BoundTable } from "./bound-query.ts";
 
@@ -142,8 +143,4 @@ export function copySql({ columns, options }: LakeCopy, target: string, localPat
   });
   const list = given.length === 0 ? "" : ` (${given.join(", ")})`;
   return `COPY ${target}${names} FROM ${quoteText(localPath)}${list}`;
-}
-
-function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }

@@ -6,15 +6,17 @@
  * others are written to a file of a few megabytes and read back as bytes, because every row that crosses into JavaScript
  * by itself costs more than making it did.
  */
+
 import { readFileSync, rmSync, statSync } from "node:fs";
 import type { Clock } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
+import { quoteText } from "../../sql/core/index.ts";
 import { withoutPaths } from "../core/index.ts";
 import { type ArtifactColumn, columnName, parseArtifactColumns } from "./artifact-columns.ts";
 import type { ColumnShape } from "./column-shape.ts";
 import { isInterrupt, translateDuckDbError } from "./duckdb-error.ts";
 import type { RowPage } from "./engine-messages.ts";
-import { jsonText, quoteText, rowText } from "./json-text.ts";
+import { jsonText, rowText } from "./json-text.ts";
 import { limitFileSize } from "./limit-file-size.ts";
 import { type Lane, onlyText } from "./statement-pool.ts";
 

@@ -1,10 +1,11 @@
 /** The DuckDB instance of a process, shut in: what it may use, and what it may touch. In the engine's thread. */
+
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { quoteText } from "../../sql/core/index.ts";
 import { columnsMetadataKey } from "./artifact-columns.ts";
 import type { EngineThreadOptions } from "./engine-messages.ts";
-import { quoteText } from "./json-text.ts";
 import type { Lane } from "./statement-pool.ts";
 
 const leftoverPattern = /^(page-\d+\.ndjson|duckdb_temp_.*)$/;

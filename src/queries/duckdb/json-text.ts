@@ -8,6 +8,7 @@
  * infinities are as DuckDB writes them. BLOBs are base64. A UNION is an object with its tag as the one key; a STRUCT
  * without names is an array; a MAP is an object whose keys are texts.
  */
+import { quoteText } from "../../sql/core/index.ts";
 import type { ColumnShape, NamedShape } from "./column-shape.ts";
 
 /** `value` is an expression of that shape; `depth` keeps the names of nested lambdas apart. */
@@ -48,10 +49,6 @@ export function jsonText(shape: ColumnShape, value: string, depth = 0): string {
 /** A row as a JSON array. */
 export function rowText(pieces: readonly string[]): string {
   return `concat('[', ${pieces.map(orNull).join(", ',', ")}, ']')`;
-}
-
-export function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 function nestedText(shape: Exclude<ColumnShape, string>, value: string, depth: number): string {

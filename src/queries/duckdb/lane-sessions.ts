@@ -5,11 +5,13 @@
  *   LS1  A session has its connection alone, until it is closed or the engine is.
  *   LS2  Whatever was made in it is gone when the connection is handed on.
  */
+
 import type { Clock } from "../../kernel/clock.ts";
 import { assert, OperatingError } from "../../kernel/errors.ts";
+import { quoteName } from "../../sql/core/index.ts";
 import { isInterrupt, translateDuckDbError } from "./duckdb-error.ts";
 import type { Relation } from "./engine-messages.ts";
-import { quoteName, withRelations } from "./relations.ts";
+import { withRelations } from "./relations.ts";
 import { cancelled, interruptible, type Lane, type StatementPool } from "./statement-pool.ts";
 
 interface LaneSession {

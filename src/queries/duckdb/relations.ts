@@ -3,6 +3,7 @@
  *
  *   RV1  Whatever happens, none is left when the next statement begins.
  */
+import { quoteName } from "../../sql/core/index.ts";
 import type { Relation } from "./engine-messages.ts";
 import type { Lane } from "./statement-pool.ts";
 
@@ -51,8 +52,4 @@ async function forget(
       await connection.run(`DROP ${drop}`);
     }
   }
-}
-
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

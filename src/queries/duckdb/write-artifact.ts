@@ -1,8 +1,10 @@
 /** Runs a person's statement into a Parquet file. In the engine's thread. */
+
 import { readFileSync, rmSync } from "node:fs";
 import { type DuckDBPreparedStatement, type DuckDBType, DuckDBTypeId } from "@duckdb/node-api";
 import type { Clock } from "../../kernel/clock.ts";
 import { assert, OperatingError } from "../../kernel/errors.ts";
+import { quoteText } from "../../sql/core/index.ts";
 import { artifactSchemaVersion, type ProducedFile } from "../core/index.ts";
 import { type ArtifactColumn, columnName, columnsMetadataKey } from "./artifact-columns.ts";
 import { checkUserSql } from "./check-user-sql.ts";
@@ -10,7 +12,7 @@ import { isLossy, shapeOf, typeText } from "./column-shape.ts";
 import { isInterrupt, placeOf, translateDuckDbError } from "./duckdb-error.ts";
 import type { Relation } from "./engine-messages.ts";
 import { checksumOfBytes, checksumOfFile } from "./file-checksum.ts";
-import { jsonText, quoteText } from "./json-text.ts";
+import { jsonText } from "./json-text.ts";
 import { limitFileSize } from "./limit-file-size.ts";
 import { withRelations } from "./relations.ts";
 import { type Lane, onlyText } from "./statement-pool.ts";

@@ -2,8 +2,9 @@
 export { characterAt, pointAt } from "./bad-sql.ts";
 export { nameKey } from "./names.ts";
 export { parseStatement } from "./parse-statement.ts";
+export { quoteName, quoteText } from "./quote.ts";
 export type { NewTable, Rename, RenameOptions } from "./rename-plan.ts";
-export { quoteName, renameTablesInText } from "./rename-tables.ts";
+export { renameTablesInText } from "./rename-tables.ts";
 export { parseSelectTree, type SelectTree } from "./select-tree.ts";
 export {
   isTreeNode,

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { nameKey } from "./names.ts";
+import { quoteName } from "./quote.ts";
 import type { Rename } from "./rename-plan.ts";
-import { quoteName, renameTables, renameTablesInText } from "./rename-tables.ts";
+import { renameTables, renameTablesInText } from "./rename-tables.ts";
 import { parseSelectTree, type SelectTree, serializeTree } from "./select-tree.ts";
 import { tableRefs } from "./table-refs.ts";
 import { testDuckDb } from "./testing/duckdb.ts";

@@ -4,8 +4,10 @@
  * The words are what to run. `json_deserialize_sql` of DuckDB 1.5 writes some trees down as something else: `1e10` becomes a
  * DECIMAL, `"a b".*` loses its quotes, `lambda x: …` becomes an arrow, which is on its way out. The tree is for reading.
  */
+
 import { badSql } from "./bad-sql.ts";
 import { nameKey } from "./names.ts";
+import { quoteName } from "./quote.ts";
 import {
   type NewTable,
   planRenames,
@@ -170,9 +172,4 @@ function quoteTable({ catalog, schema, name }: NewTable): string {
   return [catalog, schema, name]
     .flatMap((part) => (part === undefined ? [] : quoteName(part)))
     .join(".");
-}
-
-/** In double quotes, whatever is in it. */
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,5 +1,7 @@
 /** What the parts of planning share: the tool, the sources, names that are not taken, and types of expressions. */
+
 import { OperatingError } from "../../kernel/errors.ts";
+import { quoteName } from "../../sql/core/index.ts";
 import type { Unsettled } from "./functions.ts";
 import { type SourceSchema, withStubs } from "./inline.ts";
 import type { From, Relation, Value } from "./relation.ts";
@@ -12,7 +14,6 @@ import {
   identityOf,
   listOf,
   NotIncremental,
-  quote,
   selectNode,
   type Tree,
   textsOf,
@@ -96,7 +97,7 @@ export class Analysis {
       const identity = identityOf(expression);
       const names = columnNames(expression);
       if (this.#written.has(identity)) continue;
-      if (names.length === 2) this.#written.set(identity, names.map(quote).join("."));
+      if (names.length === 2) this.#written.set(identity, names.map(quoteName).join("."));
       else open.set(identity, selectNode([{ ...expression, alias: "" }]));
     }
     const texts = await this.tool.write([...open.values()]);

@@ -1,9 +1,9 @@
 /** Components of a FROM: what its leaves have, and what its joins make of them. */
+import { quoteName } from "../../sql/core/index.ts";
 import { type From, type FromComponent, hiddenColumns, type Leaf, type Value } from "./relation.ts";
-import { quote } from "./syntax.ts";
 
 export function columnValue(leaf: string, column: string): Value {
-  return { sql: `${quote(leaf)}.${quote(column)}`, leaf, column };
+  return { sql: `${quoteName(leaf)}.${quoteName(column)}`, leaf, column };
 }
 
 export function componentsOfFrom(from: From | undefined): readonly FromComponent[] {

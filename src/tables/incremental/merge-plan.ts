@@ -6,6 +6,7 @@
  *        nothing is gone.
  *   MP3  A minimum or maximum can be merged while rows only come.
  */
+import { quoteName } from "../../sql/core/index.ts";
 import type { Analysed, Analysis } from "./analysis.ts";
 import { componentsOfFrom } from "./from-components.ts";
 import { isAggregate } from "./functions.ts";
@@ -15,7 +16,6 @@ import {
   columnReference,
   identityOf,
   listOf,
-  quote,
   rewriteTree,
   some,
   type Tree,
@@ -188,7 +188,7 @@ class StateList {
       const column = this.#visible(kind, argument) ?? this.#hide(kind, argument, type);
       this.list.push({ kind, argument, column, type });
     }
-    return `"_m".${quote(`c${index}`)}`;
+    return `"_m".${quoteName(`c${index}`)}`;
   }
 
   /** A visible column that is just that. Sums of integers are HUGEINT, which Parquet has no type for: they are kept apart. */

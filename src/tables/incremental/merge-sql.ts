@@ -1,10 +1,10 @@
 /** The SQL of a delta merge: what came and went by group, the groups' new states, and the rows that show them. */
+import { quoteName } from "../../sql/core/index.ts";
 import type { MergePlan, MergeState } from "./merge-plan.ts";
 import type { IncrementalPlan } from "./plan.ts";
 import type { Block } from "./relation.ts";
 import { renderRows } from "./render.ts";
 import { type Exclusion, type Image, match, type Rendering } from "./restriction.ts";
-import { quote } from "./syntax.ts";
 
 export interface DeltaPiece {
   readonly component: { readonly id: number };
@@ -73,7 +73,7 @@ export function mergedSql(
   const keys = columns.map((_, index) => `k${index + 1}`);
   const next = states.map((state, index) => newState(state, index));
   const changed = states.map(
-    ({ column }, index) => `${next[index]} IS DISTINCT FROM "_d".${quote(column)}`,
+    ({ column }, index) => `${next[index]} IS DISTINCT FROM "_d".${quoteName(column)}`,
   );
   const items = [
     ...keys.map((key) => `"_c".${key} AS ${key}`),
@@ -84,7 +84,7 @@ export function mergedSql(
     columns.length === 0
       ? "true"
       : match(
-          columns.map((column) => ({ sql: `"_d".${quote(column)}` })),
+          columns.map((column) => ({ sql: `"_d".${quoteName(column)}` })),
           { table: delta, columns: keys },
           "_c",
           rendering,
@@ -96,7 +96,7 @@ export function mergedSql(
 }
 
 function newState({ kind, column, type }: MergeState, index: number): string {
-  const was = `"_d".${quote(column)}`;
+  const was = `"_d".${quoteName(column)}`;
   const change = `"_c".c${index}`;
   switch (kind) {
     case "count":
@@ -123,9 +123,9 @@ export function mergedInserts(
   const hidden = hiddenColumns.map(({ name, type }) => {
     const key = columns.indexOf(name);
     const state = states.findIndex(({ column }) => column === name);
-    return `CAST("_m".${key === -1 ? `c${state}` : `k${key + 1}`} AS ${type}) AS ${quote(name)}`;
+    return `CAST("_m".${key === -1 ? `c${state}` : `k${key + 1}`} AS ${type}) AS ${quoteName(name)}`;
   });
-  const shown = items.map(({ name, sql }) => `${sql} AS ${quote(name)}`);
+  const shown = items.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`);
   // Fewer than no rows: what is stored was not the sources' old image. Better no refresh than a wrong one.
   const isThere = `CASE WHEN "_m".c0 < 0 THEN error('a group has fewer than no rows') ELSE "_m".c0 > 0 END`;
   const where = columns.length === 0 || planted === "emptyGroup" ? "" : ` WHERE ${isThere}`;

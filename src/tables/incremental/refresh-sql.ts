@@ -5,7 +5,9 @@
  *        however many of its components are affected.
  *   RS2  Only what can have changed is asked: sources without changes are read as they are, and never searched.
  */
+
 import { unreachable } from "../../kernel/errors.ts";
+import { quoteName } from "../../sql/core/index.ts";
 import { componentsOfFrom } from "./from-components.ts";
 import { deltaSql, mergedDeletes, mergedInserts, mergedSql } from "./merge-sql.ts";
 import type { IncrementalPlan } from "./plan.ts";
@@ -13,7 +15,6 @@ import type { Block, Component, From, Relation, SetOperation } from "./relation.
 import { outputValue, renderFromRows, renderRelation, renderRows } from "./render.ts";
 import { antiJoin, type Image, match, type Rendering, type ValueSet } from "./restriction.ts";
 import { emptySelect } from "./sql-tool.ts";
-import { quote } from "./syntax.ts";
 
 /**
  * For the connection that runs a refresh. DuckDB 1.5.6 failed on one of the first 250 cases of the property test with
@@ -245,7 +246,7 @@ class Refresh {
     const pieces = operation.branches.flatMap((branch) =>
       this.#pieces(branch.components, false, (choice) => {
         const items = columns.map(({ type }, index) => {
-          const name = quote(branch.columns[index]?.name ?? "");
+          const name = quoteName(branch.columns[index]?.name ?? "");
           return `CAST(${name} AS ${type}) AS k${index + 1}`;
         });
         return `SELECT ${items.join(", ")} FROM (${renderRelation(branch, choice, this.#rendering)})`;
@@ -281,7 +282,7 @@ class Refresh {
       if (!this.#images(component).includes("old")) return [];
       const set = this.#set(component.id, "old");
       const guards = component.guards.map(
-        ({ column, branch }) => `"_d".${quote(column)} = ${branch}`,
+        ({ column, branch }) => `"_d".${quoteName(column)} = ${branch}`,
       );
       const values = component.columns.map((column) => outputValue("_d", column));
       const conditions = [
@@ -291,7 +292,7 @@ class Refresh {
       const kept =
         this.#planted === "emptyGroup" && component.rowsOf === undefined && values.length > 0
           ? ` SEMI JOIN (${this.#inserts(components)}) AS "_n" ON (${component.columns
-              .map((name) => `"_d".${quote(name)} IS NOT DISTINCT FROM "_n".${quote(name)}`)
+              .map((name) => `"_d".${quoteName(name)} IS NOT DISTINCT FROM "_n".${quoteName(name)}`)
               .join(" AND ")})`
           : "";
       return [
@@ -314,7 +315,7 @@ class Refresh {
           {
             values: earlier.columns.map((column) => outputValue("_p", column)),
             guards: earlier.guards.map(({ column, branch }) => ({
-              sql: `"_p".${quote(column)}`,
+              sql: `"_p".${quoteName(column)}`,
               branch,
             })),
             set: this.#set(earlier.id, "new"),
@@ -324,7 +325,7 @@ class Refresh {
         ),
       );
       const items = allColumns.map(
-        ({ name, type }) => `CAST("_p".${quote(name)} AS ${type}) AS ${quote(name)}`,
+        ({ name, type }) => `CAST("_p".${quoteName(name)} AS ${type}) AS ${quoteName(name)}`,
       );
       const sql = renderRelation(relation, choice, this.#rendering);
       return [`SELECT ${items.join(", ")} FROM (${sql}) AS "_p" ${exclusions.join(" ")}`];

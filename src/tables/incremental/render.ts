@@ -7,6 +7,7 @@
  *   RN2  `pick` gives at least the rows whose value of that component is in its set, and no row that is not in the relation.
  *        At a relation's top it gives exactly those.
  */
+import { quoteName } from "../../sql/core/index.ts";
 import { choosableLeaves } from "./from-components.ts";
 import {
   type Block,
@@ -28,7 +29,6 @@ import {
   semiJoin,
   type ValueSet,
 } from "./restriction.ts";
-import { quote } from "./syntax.ts";
 
 /** Rows whose `columns` are in `set`. */
 export interface Filter {
@@ -86,8 +86,8 @@ function renderBlock(
     if (known.length < values.length) after.push(filter);
   }
   const items = [
-    ...block.items.map(({ name, value }) => `${value.sql} AS ${quote(name)}`),
-    ...block.hidden.map(({ name, sql }) => `${sql} AS ${quote(name)}`),
+    ...block.items.map(({ name, value }) => `${value.sql} AS ${quoteName(name)}`),
+    ...block.hidden.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`),
   ];
   const select = [
     `SELECT ${items.join(", ")}`,
@@ -165,7 +165,7 @@ function renderLeaf(
   rendering: Rendering,
   restriction: Restriction,
 ): string {
-  const alias = quote(leaf.leaf);
+  const alias = quoteName(leaf.leaf);
   const filters = restriction.leaves.get(leaf.leaf) ?? [];
   if (leaf.kind === "relation") {
     // A column's name inside; a key that is more than a column is looked for outside.
@@ -182,8 +182,8 @@ function renderLeaf(
     const sql = renderRelation(leaf.relation, choice, rendering, inside);
     const renamed = leaf.columns.some(({ name, as }) => name !== as);
     const items = [
-      ...leaf.columns.map(({ name, as }) => `${quote(name)} AS ${quote(as)}`),
-      ...hiddenColumns(leaf.relation).map(quote),
+      ...leaf.columns.map(({ name, as }) => `${quoteName(name)} AS ${quoteName(as)}`),
+      ...hiddenColumns(leaf.relation).map(quoteName),
     ];
     const table = renamed ? `SELECT ${items.join(", ")} FROM (${sql})` : sql;
     return `(${semiJoined(`(${table}) AS ${alias}`, outside, rendering) ?? table}) AS ${alias}`;
@@ -196,8 +196,8 @@ function renderLeaf(
   const changes = choice.image === "new" ? "added" : "removed";
   const rows = choice.pick === leaf.id ? changes : choice.image;
   const items = [
-    ...leaf.columns.map(({ name, as }) => `${quote(name)} AS ${quote(as)}`),
-    `"_row_id" AS ${quote(leaf.rowId)}`,
+    ...leaf.columns.map(({ name, as }) => `${quoteName(name)} AS ${quoteName(as)}`),
+    `"_row_id" AS ${quoteName(leaf.rowId)}`,
   ];
   const table = `(SELECT ${items.join(", ")} FROM ${rendering.source(leaf.source, rows)}) AS ${alias}`;
   const chosen = semiJoined(table, filters, rendering);
@@ -248,7 +248,7 @@ function filtered(sql: string, filters: readonly Filter[], rendering: Rendering)
 }
 
 export function outputValue(alias: string, column: string): Value {
-  return { sql: `${quote(alias)}.${quote(column)}`, leaf: undefined, column: undefined };
+  return { sql: `${quoteName(alias)}.${quoteName(column)}`, leaf: undefined, column: undefined };
 }
 
 function renderSet(
@@ -280,9 +280,11 @@ function renderSet(
       choice.pick === undefined || branch.components.some(({ id }) => id === choice.pick);
     if (!isPicked) return [];
     const hidden = [
-      `${index} AS ${quote(branchColumn)}`,
+      `${index} AS ${quoteName(branchColumn)}`,
       ...operation.hidden.map(({ name, branch: owner, column }) =>
-        owner === index ? `"_b".${quote(column)} AS ${quote(name)}` : `NULL AS ${quote(name)}`,
+        owner === index
+          ? `"_b".${quoteName(column)} AS ${quoteName(name)}`
+          : `NULL AS ${quoteName(name)}`,
       ),
     ];
     return [renderBranch(operation, branch, choice, rendering, all, hidden)];
@@ -316,8 +318,8 @@ function renderBranch(
   }
   const items = operation.columns.map(({ name, type }, index) => {
     const column = definite(branch.columns[index]);
-    const value = `"_b".${quote(column.name)}`;
-    return `${column.type === type ? value : `CAST(${value} AS ${type})`} AS ${quote(name)}`;
+    const value = `"_b".${quoteName(column.name)}`;
+    return `${column.type === type ? value : `CAST(${value} AS ${type})`} AS ${quoteName(name)}`;
   });
   const sql = renderRelation(branch, choice, rendering, inside);
   return filtered(

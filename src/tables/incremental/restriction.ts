@@ -2,10 +2,11 @@
  * Which rows of a FROM are wanted: those whose values are in a set. Asked of the leaf that has the values, where the joins
  * above it allow that, and of the joined rows otherwise. Sets are compared with semi-joins, which are hash joins.
  */
+
 import { assert } from "../../kernel/errors.ts";
+import { quoteName } from "../../sql/core/index.ts";
 import { choosableLeaves } from "./from-components.ts";
 import type { From, Value } from "./relation.ts";
-import { quote } from "./syntax.ts";
 
 export type Image = "new" | "old";
 
@@ -77,7 +78,7 @@ export class Restriction {
 }
 
 export function semiJoin({ values, set }: LeafFilter, alias: string, rendering: Rendering): string {
-  return `SEMI JOIN ${set.table} AS ${quote(alias)} ON (${match(values, set, alias, rendering)})`;
+  return `SEMI JOIN ${set.table} AS ${quoteName(alias)} ON (${match(values, set, alias, rendering)})`;
 }
 
 export function antiJoin(
@@ -87,7 +88,7 @@ export function antiJoin(
 ): string {
   const conditions = guards.map(({ sql, branch }) => `${sql} = ${branch}`);
   if (values.length > 0) conditions.push(match(values, set, alias, rendering));
-  return `ANTI JOIN ${set.table} AS ${quote(alias)} ON (${conditions.length === 0 ? "true" : conditions.join(" AND ")})`;
+  return `ANTI JOIN ${set.table} AS ${quoteName(alias)} ON (${conditions.length === 0 ? "true" : conditions.join(" AND ")})`;
 }
 
 export function match(
@@ -99,8 +100,8 @@ export function match(
   assert(values.length === set.columns.length, "a set has a column per value");
   return values
     .map(({ sql }, index) => {
-      const column = quote(definite(set.columns[index]));
-      return `${quote(alias)}.${column} ${comparison} ${sql}`; // RN1
+      const column = quoteName(definite(set.columns[index]));
+      return `${quoteName(alias)}.${column} ${comparison} ${sql}`; // RN1
     })
     .join(" AND ");
 }

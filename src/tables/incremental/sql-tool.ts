@@ -2,8 +2,10 @@
  * What planning needs of DuckDB: its parser, the reverse of it, its binder, and what it knows of functions. Nothing here reads
  * a row of a table.
  */
+
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
-import { isTree, listOf, quote, type Tree } from "./syntax.ts";
+import { quoteName, quoteText } from "../../sql/core/index.ts";
+import { isTree, listOf, type Tree } from "./syntax.ts";
 
 export interface ColumnType {
   readonly name: string;
@@ -102,12 +104,8 @@ async function readFunctions(run: RunSql): Promise<FunctionCatalog> {
   };
 }
 
-function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
 /** A SELECT without rows that has these columns. */
 export function emptySelect(columns: readonly ColumnType[]): string {
-  const items = columns.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${quote(name)}`);
+  const items = columns.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${quoteName(name)}`);
   return `SELECT ${items.join(", ")} WHERE false`;
 }

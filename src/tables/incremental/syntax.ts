@@ -130,10 +130,6 @@ export function subqueryTable(
   };
 }
 
-export function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
 /** Why a definition cannot be refreshed incrementally. Caught where planning begins. */
 export class NotIncremental extends Error {
   override readonly name = "NotIncremental";

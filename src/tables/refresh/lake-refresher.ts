@@ -25,6 +25,7 @@ import {
   withFiles,
 } from "../../lake/index.ts";
 import type { Engine, EngineSession } from "../../queries/index.ts";
+import { quoteName } from "../../sql/core/index.ts";
 import type {
   ClaimedRefresh,
   DynamicTable,
@@ -336,7 +337,7 @@ function relationsOf(
   const relations = [{ schema, name: "_stored", sql: whole }];
   for (const [index, { now, before, scan }] of sources.entries()) {
     const { table } = now;
-    const columns = visibleColumns(table).map(({ name }) => `"${name.replaceAll('"', '""')}"`);
+    const columns = visibleColumns(table).map(({ name }) => quoteName(name));
     const select = (sql: string, rowIds: boolean): string =>
       `SELECT ${[...(rowIds ? ["_row_id"] : []), ...columns].join(", ")} FROM (${sql})`;
     const add = (rows: "added" | "new" | "old" | "removed", sql: string): void => {

@@ -1,6 +1,7 @@
 /** Columns of every kind and values for them, as SQL. */
+
 import fc from "fast-check";
-import { quoteText } from "../sql-text.ts";
+import { quoteText } from "../../../sql/core/index.ts";
 
 const texts = fc.oneof(
   fc.string({ unit: "grapheme", maxLength: 12 }),

@@ -1,14 +1,15 @@
 /** DuckDB shut in as a worker's is, a directory store and a staging directory: where tests of files happen. */
+
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { assert } from "../../../kernel/errors.ts";
 import { createPrng } from "../../../kernel/prng.ts";
+import { quoteText } from "../../../sql/core/index.ts";
 import type { ObjectStore } from "../../core/index.ts";
 import { openDirectoryStore } from "../../objects/directory-store.ts";
 import { type LakeDuckDb, LakeWriter } from "../lake-writer.ts";
-import { quoteText } from "../sql-text.ts";
 import { emptyStaging } from "../staging.ts";
 
 export interface TestLake {

@@ -1,6 +1,8 @@
 /** Runs a case in a real DuckDB: the stored table, refreshed incrementally, must be what the definition gives. */
+
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { messageOf } from "../../../kernel/errors.ts";
+import { quoteName } from "../../../sql/core/index.ts";
 import { type IncrementalPlan, planIncremental } from "../plan.ts";
 import {
   initialSql,
@@ -11,7 +13,6 @@ import {
   refreshSql,
 } from "../refresh-sql.ts";
 import { duckdbSqlTool, type SqlTool } from "../sql-tool.ts";
-import { quote } from "../syntax.ts";
 import type { Case, Row, State } from "./random-case.ts";
 
 export interface TestDatabase {
@@ -111,7 +112,7 @@ export async function runCase(
 function setUp({ sources }: Case): string {
   return sources
     .flatMap(({ name, columns }, index) => {
-      const list = columns.map((column) => `${quote(column.name)} ${column.type}`).join(", ");
+      const list = columns.map((column) => `${quoteName(column.name)} ${column.type}`).join(", ");
       return [
         `CREATE OR REPLACE TEMP TABLE s${index} (${list}, _row_id BIGINT, was BOOLEAN, "is" BOOLEAN)`,
         `CREATE OR REPLACE TEMP VIEW ${name} AS SELECT * EXCLUDE (_row_id, was, "is") FROM s${index} WHERE "is"`,
@@ -167,7 +168,7 @@ function create(plan: IncrementalPlan): string {
 }
 
 function apply({ allColumns }: IncrementalPlan, refresh: RefreshSql): string {
-  const columns = allColumns.map(({ name }) => quote(name)).join(", ");
+  const columns = allColumns.map(({ name }) => quoteName(name)).join(", ");
   return [
     ...refresh.statements.map((sql) => sql.replace("CREATE TEMP", "CREATE OR REPLACE TEMP")),
     `DELETE FROM stored WHERE _row_id IN (${refresh.deletes})`,
@@ -183,7 +184,7 @@ async function differences(
   connection: DuckDBConnection,
 ): Promise<string> {
   const list = (columns: IncrementalPlan["columns"]) =>
-    columns.map(({ name }) => quote(name)).join(", ");
+    columns.map(({ name }) => quoteName(name)).join(", ");
   const all = list(plan.allColumns);
   const difference = (left: string, right: string) =>
     `(SELECT first(CAST(r AS VARCHAR)) FROM (FROM (${left}) EXCEPT ALL FROM (${right})) AS r)`;
