@@ -77,18 +77,19 @@ async function expected(
   const [row = []] = await lake.rows(
     `SELECT count(v), ${bound("min")}, ${bound("max")}, ${nan} FROM (${values})`,
   );
-  const bounds =
-    type === "int128" ? [undefined, undefined] : [row[1] ?? undefined, row[2] ?? undefined];
+  const bounds = row.slice(1, 3).map((value) => {
+    if (type === "int128" || value === null) return undefined;
+    const bytes = type === "blob" ? String(value).length / 2 : Buffer.byteLength(String(value));
+    return bytes < 256 ? value : undefined;
+  });
   return [Number(row[0]), ...bounds, row[3] ?? undefined];
 }
 
-test("[LF11] long texts have bounds that hold, and a text with U+0000 has none", async () => {
+test("[LF11] long texts, whose bounds DuckDB cuts, and texts with U+0000 have no bounds", async () => {
   const table = tableOf("VARCHAR");
-  const [long] = await insert(table, "SELECT repeat('a', 300) UNION ALL SELECT repeat('z', 300)");
+  const [long] = await insert(table, "SELECT repeat('a', 257) UNION ALL SELECT repeat('z', 255)");
   const { min, max } = long?.columns[0] ?? {};
-  assert.ok(
-    min !== undefined && max !== undefined && min <= "a".repeat(300) && max >= "z".repeat(300),
-  );
+  assert.deepEqual([min, max], [undefined, "z".repeat(255)]);
   const [nul] = await insert(table, "SELECT 'a' || chr(0)");
   assert.deepEqual(
     [nul?.columns[0]?.min, nul?.columns[0]?.max, nul?.columns[0]?.valueCount],

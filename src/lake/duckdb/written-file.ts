@@ -60,9 +60,14 @@ export function leafStatistics(file: WrittenFile, leaf: LeafField): ColumnStatis
   };
 }
 
+/** DuckDB cuts bounds at so many bytes. They hold still, but others answer min() and max() by them. */
+const cutBytes = 256;
+
 /** A catalog on Postgres holds no text with U+0000; a bound that is not known is always right. */
 function boundOf({ type }: LeafField, bound: string | undefined): string | undefined {
-  return withoutBounds.test(type) || bound?.includes("\0") === true ? undefined : bound;
+  if (bound === undefined || withoutBounds.test(type) || bound.includes("\0")) return undefined;
+  const bytes = type === "blob" ? bound.length / 2 : Buffer.byteLength(bound);
+  return bytes < cutBytes ? bound : undefined;
 }
 
 /** A MAP as JSON. */
