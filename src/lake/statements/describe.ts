@@ -5,6 +5,7 @@ import { tableSql } from "../duckdb/relation-sql.ts";
 import type { BoundQuery } from "./bound-query.ts";
 
 type Describer = Pick<Engine, "openSession">;
+type Checker = Pick<Engine, "openSession" | "parse">;
 
 export interface DescribedColumn {
   readonly name: string;
@@ -30,12 +31,16 @@ export async function describeQuery(
   return await inSession(engine, relations, `DESCRIBE ${sql}`, signal);
 }
 
-/** Types as DuckDB knows them, of columns as a person wrote them. */
+/** Types as DuckDB knows them, of columns as a person wrote them. Throws `bad_sql` for what no SELECT of a person may have. */
 export async function describeColumns(
-  engine: Describer,
+  engine: Checker,
   columns: readonly NewColumn[],
   signal: AbortSignal,
 ): Promise<readonly DescribedColumn[]> {
+  // Both become parts of statements of our own, of which nobody asks what they read.
+  for (const { type, defaultValue = "NULL" } of columns) {
+    await engine.parse(`SELECT CAST(NULL AS ${type}\n), (${defaultValue}\n)`, signal);
+  }
   const list = columns.map(({ type }, index) => `c${index} ${type}`).join(", ");
   const session = await engine.openSession([], signal);
   try {

@@ -91,6 +91,12 @@ test("[LS3, LS6] what is wrong is told before anything is written", async () => 
     ["CREATE TABLE more (_row_id INTEGER)", /no column can be named _row_id/],
     ["CREATE TABLE more AS SELECT 1 AS _position", /no column can be named _position/],
     ["ALTER TABLE few RENAME a TO _File_Id", /no column can be named _File_Id/],
+    [
+      "CREATE TABLE more (a INTEGER, b VARCHAR DEFAULT (SELECT content FROM read_text('/etc/hosts')))",
+      /cannot be (read|used) here/,
+    ],
+    ["ALTER TABLE few ADD COLUMN d VARCHAR DEFAULT getenv('HOME')", /getenv|literal/],
+    ["CREATE TABLE more (a INTEGER, b nonsense)", /nonsense/],
     ["SELECT * FROM few WHERE c = 1", /LINE 1: SELECT \* FROM few WHERE c = 1/],
     ["INSERT INTO few SELECT * FROM read_csv('/etc/passwd')", /cannot be (read|used) here/],
   ];
