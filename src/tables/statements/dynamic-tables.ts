@@ -132,7 +132,7 @@ export class DynamicTables implements DynamicTablesPort {
     const mode = decideMode(refreshMode, plan, checked);
     const columns = plan.kind === "incremental" ? plan.allColumns : checked.columns;
     await store.catalogTransaction(async (tx) => {
-      const { snapshot: readSnapshot, tableIds } = await catalog.commitIn(tx, {
+      const { tableIds } = await catalog.commitIn(tx, {
         readSnapshot: checked.snapshot,
         token: context.queryId,
         changes: [
@@ -148,7 +148,6 @@ export class DynamicTables implements DynamicTablesPort {
         author: "sql",
         message: context.text.slice(0, 200),
       });
-      assert(readSnapshot > 0, "a commit has a snapshot");
       const [tableId] = tableIds;
       assert(tableId !== undefined, "a table that was created has an id");
       const definition = {

@@ -1,0 +1,141 @@
+/** What every statement over the lake needs: who asked for what, the tables that it names, and how it commits. */
+import type { Clock } from "../../kernel/clock.ts";
+import { assert, OperatingError } from "../../kernel/errors.ts";
+import { parseQueryId, type QueryId } from "../../kernel/ids.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { type Prng, randomText } from "../../kernel/prng.ts";
+import type { ApiWorkManager, Engine } from "../../queries/index.ts";
+import { nameKey, quoteName, type Statement, type TableName } from "../../sql/core/index.ts";
+import { isReservedColumn } from "../core/hidden-columns.ts";
+import type { Commit, LakeCatalog, LakeTable, ObjectStore, TableVersion } from "../core/index.ts";
+import { type BoundQuery, bindQuery } from "./bound-query.ts";
+import type { DynamicTablesPort } from "./dynamic-tables-port.ts";
+import { runWrite, type WriteAttempt } from "./run-write.ts";
+import type { Uploads } from "./uploads.ts";
+
+export interface LakeStatementsDeps {
+  readonly catalog: LakeCatalog;
+  readonly objects: Pick<ObjectStore, "delete" | "put">;
+  readonly uploads: Pick<Uploads, "discard" | "received">;
+  readonly dynamicTables: DynamicTablesPort;
+  readonly engine: Pick<Engine, "openRows" | "openSession" | "parse">;
+  readonly manager: Pick<ApiWorkManager, "get" | "open" | "run">;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+}
+
+export interface StatementOptions {
+  readonly timeoutMs?: number | undefined;
+  readonly queryId?: QueryId;
+  readonly mayWrite: boolean;
+  /** The file of a COPY. */
+  readonly uploadId?: string | undefined;
+}
+
+/** A statement of one kind. */
+export type StatementOf<K extends Statement["kind"]> = Extract<Statement, { readonly kind: K }>;
+
+const timeoutMsDefault = 60_000;
+
+export class StatementScope {
+  readonly queryId: QueryId;
+  readonly deps: LakeStatementsDeps;
+  readonly text: string;
+  readonly options: StatementOptions;
+  readonly signal: AbortSignal;
+
+  constructor(
+    deps: LakeStatementsDeps,
+    text: string,
+    options: StatementOptions,
+    signal: AbortSignal,
+  ) {
+    this.deps = deps;
+    this.text = text;
+    this.options = options;
+    this.signal = signal;
+    this.queryId = options.queryId ?? newQueryId(deps.prng);
+  }
+
+  /** It is judged against what the lake was before it read anything. */
+  async write(
+    prepare: () => Promise<Omit<WriteAttempt, "readSnapshot">>,
+  ): ReturnType<typeof runWrite> {
+    const { catalog } = this.deps;
+    const request = {
+      queryId: this.queryId,
+      text: this.text,
+      deadlineMs: this.options.timeoutMs ?? timeoutMsDefault,
+      attempt: async () => {
+        const { snapshot: readSnapshot } = await catalog.current();
+        return { ...(await prepare()), readSnapshot };
+      },
+    };
+    return await runWrite(this.deps, request, this.signal);
+  }
+
+  async bind(sql: string): Promise<BoundQuery> {
+    const { catalog, engine } = this.deps;
+    return await bindQuery({ catalog, parse: (text) => engine.parse(text, this.signal) }, sql);
+  }
+
+  async commit(read: Pick<TableVersion, "snapshot">, changes: Commit["changes"]): Promise<void> {
+    await this.deps.catalog.commit(this.commitOf(read, changes));
+  }
+
+  commitOf({ snapshot }: Pick<TableVersion, "snapshot">, changes: Commit["changes"]): Commit {
+    return {
+      readSnapshot: snapshot,
+      token: this.queryId,
+      changes,
+      author: "sql",
+      message: this.text.slice(0, 200),
+    };
+  }
+
+  /** Not of a dynamic table: those are their refreshes' alone. */
+  async writable(name: TableName): Promise<TableVersion> {
+    const found = await this.current(name);
+    await this.deps.dynamicTables.refuseWrite(found);
+    return found;
+  }
+
+  async current({ schema, name }: TableName): Promise<TableVersion> {
+    const moment = { kind: "current" as const };
+    const [found] = await this.deps.catalog.resolve([{ schema, name, moment }]);
+    assert(found !== undefined, "what is asked for is found, or refused");
+    return found;
+  }
+
+  async find(name: TableName): Promise<TableVersion | undefined> {
+    try {
+      return await this.current(name);
+    } catch (thrown) {
+      if (thrown instanceof OperatingError && thrown.code === "not_found") return undefined;
+      throw thrown;
+    }
+  }
+}
+
+export function columnOf(table: LakeTable, name: string): LakeTable["columns"][number] | undefined {
+  return table.columns.find((column) => nameKey(column.name) === nameKey(name));
+}
+
+export function noColumn(table: LakeTable, name: string): never {
+  const names = table.columns.map((column) => quoteName(column.name)).join(", ");
+  const message = `table ${table.name} has no column ${quoteName(name)}`;
+  throw new OperatingError("bad_sql", "never", message, { hint: `its columns are ${names}` });
+}
+
+export function refuseReserved(names: readonly string[]): void {
+  const name = names.find(isReservedColumn);
+  if (name === undefined) return;
+  throw new OperatingError("bad_sql", "never", `no column can be named ${name}: Capstan uses it`);
+}
+
+function newQueryId(prng: Prng): QueryId {
+  const queryId = parseQueryId(`q-${randomText(prng, 16)}`);
+  assert(queryId !== undefined, "a query's id has the form of one");
+  return queryId;
+}
