@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { collectApiUrls, parseCount, parsePort, parseSeconds, parseSize } from "./option-values.ts";
+import {
+  collectApiUrls,
+  parseAge,
+  parseCount,
+  parsePort,
+  parseSeconds,
+  parseSize,
+} from "./option-values.ts";
 
 const good = [
   [parseCount, "0", 0],
@@ -8,6 +15,8 @@ const good = [
   [parsePort, "0", 0],
   [parsePort, "65535", 65_535],
   [parseSeconds, "0.5", 0.5],
+  [parseAge, "90s", 90_000],
+  [parseAge, "7d", 604_800_000],
   [parseSize, "2GB", 2 * 1024 ** 3],
 ] as const;
 
@@ -20,6 +29,7 @@ test("[CM13] what an option cannot be is refused at once", () => {
   for (const text of ["", "-1", "1.5", "x", "1e3"]) assert.throws(() => parseCount(text), text);
   for (const text of ["", "-1", "65536", "http"]) assert.throws(() => parsePort(text), text);
   for (const text of ["", "0", "-1", "x"]) assert.throws(() => parseSeconds(text), text);
+  for (const text of ["", "0s", "x", "7", "-1d", "1.5h"]) assert.throws(() => parseAge(text), text);
   for (const text of ["", "0", "x", "-1GB"]) assert.throws(() => parseSize(text), text);
   for (const text of ["", "x", "ftp://a", "http://", "http://a/path", "http://a b"]) {
     assert.throws(() => collectApiUrls(text), text);

@@ -22,6 +22,21 @@ export function parseSeconds(text: string): number {
   throw new InvalidArgumentError("It must be a number of seconds above 0.");
 }
 
+const unitMs: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** In milliseconds. */
+export function parseAge(text: string): number {
+  const [, count = "", unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const ageMs = Number(count) * (unitMs[unit] ?? Number.NaN);
+  if (ageMs > 0) return ageMs;
+  throw new InvalidArgumentError("It must be a time like 90s, 10m, 2h or 7d.");
+}
+
 export function parseSize(text: string): number {
   const bytes = parseBytes(text);
   if (bytes !== undefined && bytes > 0) return bytes;

@@ -10,6 +10,7 @@ import { addMetricsCommands } from "./metrics-commands.ts";
 import {
   collect,
   collectApiUrls,
+  parseAge,
   parseApiUrl,
   parseCount,
   parsePort,
@@ -168,7 +169,7 @@ function addServerCommands(program: Command, run: RunAction): void {
     )
     .option("--workers <n>", "how many workers", parseCount, 2)
     .option("--no-dashboard", "do not build the dashboard, if this is a clone");
-  metricsOwner(up);
+  metricsOwner(diskLimit(up));
   apiServer(up)
     .option("--verbose", "show every log line of the children, not only warnings")
     .option("--json", "print what happens as JSON lines")
@@ -195,6 +196,7 @@ function addServerCommands(program: Command, run: RunAction): void {
         "store",
       );
     if (role === "coordinator") metricsOwner(command);
+    else lake(command);
     logFormat(apiServer(command)).action(async (options) => {
       await run.serve(async () => {
         const { runController } = await import("../coordinator/index.ts");
@@ -214,8 +216,6 @@ function addServerCommands(program: Command, run: RunAction): void {
     )
     .option("--name <name>", "the worker's name (the machine's)")
     .option("--slots <n>", "how many works run at once (the machine's cores)", parseCount)
-    .option("--disk-limit <size>", "disk for artifacts (10GB)", parseSize)
-    .option("--lake <dir>", "where metrics and tables are (in the data directory)")
     .option("--compute-threads <n>", "threads for PromQL (the machine's cores)", parseCount)
     .option("--column-cache <size>", "memory for decoded metrics (half of the limit)", parseSize)
     .option("--advertise-host <host>", "where coordinators reach it, if not at --host")
@@ -227,6 +227,7 @@ function addServerCommands(program: Command, run: RunAction): void {
       parsePort,
       0,
     );
+  metricsDir(lake(diskLimit(worker)));
   withStore(logFormat(cluster(worker, 30)))
     .addHelpText(
       "after",
@@ -348,9 +349,33 @@ function apiServer(command: Command): Command {
 
 /** Of whoever takes samples in. */
 function metricsOwner(command: Command): Command {
-  return command
-    .option("--lake <dir>", "where metrics and tables are (in the data directory)")
+  return metricsDir(lake(command))
+    .option("--keep-snapshots <time>", "how long tables can be read as they were (7d)", parseAge)
+    .option(
+      "--delete-after <time>",
+      "how long files stay that no snapshot needs: longer than any query runs (2h)",
+      parseAge,
+    )
+    .option("--upkeep-every <time>", "how often the lake is tidied (1m)", parseAge)
     .option("--scrape-config <file>", "a Prometheus configuration whose targets are scraped");
+}
+
+function lake(command: Command): Command {
+  const text =
+    "where tables are: a directory, or s3://bucket/prefix?region=…&endpoint=… (in the data directory)";
+  return command.addOption(new Option("--lake <place>", text).env("CAPSTAN_LAKE"));
+}
+
+function metricsDir(command: Command): Command {
+  return command.option(
+    "--metrics-dir <dir>",
+    "where metrics are (where tables are, unless that is S3: then in the data directory)",
+  );
+}
+
+function diskLimit(command: Command): Command {
+  const text = "disk of a worker for artifacts and for copies of the lake's files (10GB)";
+  return command.option("--disk-limit <size>", text, parseSize);
 }
 
 function logFormat(command: Command): Command {
@@ -376,7 +401,7 @@ Exit status:
 
 Environment:
   CAPSTAN_URL, CAPSTAN_TOKEN                     for commands that ask a running Capstan
-  CAPSTAN_TOKENS, CAPSTAN_CLUSTER_TOKEN, CAPSTAN_STORE   for processes
+  CAPSTAN_TOKENS, CAPSTAN_CLUSTER_TOKEN, CAPSTAN_STORE, CAPSTAN_LAKE   for processes
   OTEL_EXPORTER_OTLP_ENDPOINT                    where processes send their spans
   NO_COLOR                                       no colours
 `;

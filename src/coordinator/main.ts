@@ -10,7 +10,14 @@ import { parseControllerId } from "../kernel/ids.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
 import { createSystemPrng } from "../kernel/node/system-random.ts";
 import { type Prng, randomText } from "../kernel/prng.ts";
-import { LakeStatements, LakeStore, openDirectoryStore, openUploads } from "../lake/index.ts";
+import {
+  decideLakePlaces,
+  LakeStatements,
+  LakeStore,
+  openLakeFiles,
+  openUploads,
+  showLakeLocation,
+} from "../lake/index.ts";
 import {
   createApiQueryMetrics,
   createPromqlMetrics,
@@ -61,7 +68,13 @@ export interface ControllerOptions extends ProcessOptions {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly memoryLimit?: number;
+  /** Of tables, and of metrics unless `metricsDir` says otherwise or it is no directory. */
   readonly lake?: string;
+  readonly metricsDir?: string;
+  /** In milliseconds. */
+  readonly keepSnapshots?: number;
+  readonly deleteAfter?: number;
+  readonly upkeepEvery?: number;
   readonly scrapeConfig?: string;
   readonly drainTimeout: number;
   readonly discover: string;
@@ -80,7 +93,9 @@ export async function runController(options: ControllerOptions): Promise<void> {
   const { version } = packageInfo();
   const prng = createSystemPrng();
   const place = await takePlace(options, setup);
+  const { tables, metricsDir } = decideLakePlaces(options, setup.dataDir.lakeDir);
   const store = await openOwnStore(options, setup, prng.fork("store"));
+  const lake = store && (await openLakeFiles(tables, { clock })); // Without a catalog there are no tables.
   const tracing = await startTracing({
     serviceName: role === "coordinator" ? "capstan-coordinator" : "capstan-query-api",
     instance: name,
@@ -106,7 +121,6 @@ export async function runController(options: ControllerOptions): Promise<void> {
     ...clusterTlsOf(setup),
   });
   const node = createNode(options, setup, place, { store, fetcher, metrics, prng });
-  const lakeDir = options.lake ?? setup.dataDir.lakeDir;
   const uploads =
     store === undefined
       ? undefined
@@ -116,15 +130,14 @@ export async function runController(options: ControllerOptions): Promise<void> {
           prng: prng.fork("uploads"),
         });
   const catalog = store && new LakeStore({ store, prng: prng.fork("lake") });
-  await catalog?.declareDataPath(lakeDir);
-  const objects = await openDirectoryStore(lakeDir);
+  if (role === "coordinator") await catalog?.declareDataPath(showLakeLocation(tables));
   const statements =
-    store === undefined || uploads === undefined || catalog === undefined
+    store === undefined || uploads === undefined || catalog === undefined || lake === undefined
       ? undefined
       : new LakeStatements({
           catalog,
           dynamicTables: new DynamicTables({ store, catalog, engine }),
-          objects,
+          objects: lake.objects,
           uploads,
           engine,
           manager: node.manager,
@@ -152,7 +165,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
         prng: prng.fork("head"),
         logger,
         host: options.host,
-        lakeDir,
+        lakeDir: metricsDir,
         clusterToken: setup.clusterToken,
         scrapeConfig: options.scrapeConfig,
         ...clusterTlsOf(setup),
@@ -177,13 +190,14 @@ export async function runController(options: ControllerOptions): Promise<void> {
     }),
   );
   const tablesParts =
-    store === undefined || catalog === undefined || role === "query_api"
+    store === undefined || catalog === undefined || lake === undefined || role === "query_api"
       ? undefined
       : createTablesParts({
           node,
           store,
           catalog,
-          objects,
+          objects: lake.objects,
+          upkeep: options,
           clock,
           metrics,
           prng: prng.fork("tables"),
@@ -192,7 +206,8 @@ export async function runController(options: ControllerOptions): Promise<void> {
   metricsParts.start();
   node.start();
   tablesParts?.start();
-  logger.info({ url: api.url, role, version, store: store?.dialect }, "listening");
+  const shown = { store: store?.dialect, lake: lake && showLakeLocation(tables) };
+  logger.info({ url: api.url, role, version, ...shown }, "listening");
   await tellSupervisor({ kind: "ready", url: api.url });
 
   const reason = await Promise.race([stopping, engine.failure, metricsParts.failure]);
@@ -212,6 +227,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
       { name: "close uploads", timeoutMs: 1_000, run: async () => await uploads?.close() },
       { name: "close fetcher", timeoutMs: 1_000, run: () => fetcher.close() },
       { name: "close engine", timeoutMs: 2_000, run: () => engine.close() },
+      { name: "close lake", timeoutMs: 500, run: async () => lake?.close() },
       { name: "close store", timeoutMs: 2_000, run: async () => await store?.close() },
       { name: "send spans", timeoutMs: 2_000, run: () => tracing.close() },
     ],

@@ -23,6 +23,12 @@ export interface TablesPartsConfig {
   readonly store: Store;
   readonly catalog: LakeStore;
   readonly objects: ObjectStore;
+  /** In milliseconds; as `UpkeepLoop` has them where absent. */
+  readonly upkeep: {
+    readonly keepSnapshots?: number;
+    readonly deleteAfter?: number;
+    readonly upkeepEvery?: number;
+  };
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly prng: Prng;
@@ -50,6 +56,7 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
     prng: prng.fork("scheduler"),
     logger,
   });
+  const { keepSnapshots, deleteAfter, upkeepEvery } = config.upkeep;
   const upkeep = new UpkeepLoop({
     upkeep: new LakeUpkeep({ store }),
     catalog,
@@ -59,6 +66,11 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
     clock,
     prng: prng.fork("upkeep"),
     logger,
+    limits: {
+      ...(keepSnapshots === undefined ? {} : { snapshotMsMax: keepSnapshots }),
+      ...(deleteAfter === undefined ? {} : { graceMs: deleteAfter }),
+    },
+    ...(upkeepEvery === undefined ? {} : { everyMs: upkeepEvery }),
   });
   let backlog: RefreshBacklog | undefined;
   let looking: Timer | undefined;

@@ -29,9 +29,15 @@ export type {
   UpkeepLimits,
 } from "./core/index.ts";
 export { LakeWriter } from "./duckdb/lake-writer.ts";
+export { withFiles } from "./duckdb/local-files.ts";
 export { addedSql, removedSql, tableSql } from "./duckdb/relation-sql.ts";
 export { emptyStaging } from "./duckdb/staging.ts";
-export { openDirectoryStore } from "./objects/directory-store.ts";
+export {
+  type DownloadObserver,
+  openDownloadCache,
+} from "./objects/download-cache.ts";
+export { decideLakePlaces, showLakeLocation } from "./objects/lake-url.ts";
+export { openLakeFiles } from "./objects/open-lake-files.ts";
 export type { BoundTable } from "./statements/bound-query.ts";
 export type {
   CheckedDefinition,
@@ -39,7 +45,6 @@ export type {
   DynamicTablesPort,
   StatementContext,
 } from "./statements/dynamic-tables-port.ts";
-export { withFiles } from "./statements/lake-files.ts";
 export {
   createLakeQueryExecutor,
   lakeQueryWorkKind,

@@ -3,7 +3,11 @@ export { FactsReporter } from "./facts-reporter.ts";
 export { Metrics } from "./metrics.ts";
 export { createPinoLogger, type LogLevel } from "./pino-logger.ts";
 export { createPromqlMetrics, createPromqlWorkerMetrics } from "./promql-metrics.ts";
-export { createApiQueryMetrics, createWorkerQueryMetrics } from "./query-metrics.ts";
+export {
+  createApiQueryMetrics,
+  createDownloadMetrics,
+  createWorkerQueryMetrics,
+} from "./query-metrics.ts";
 export { createRefreshMetrics } from "./refresh-metrics.ts";
 export { Scrubber } from "./scrub.ts";
 export { createSessionMetrics } from "./session-metrics.ts";

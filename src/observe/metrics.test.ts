@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WorkerId } from "../kernel/ids.ts";
 import { Metrics } from "./metrics.ts";
-import { createApiQueryMetrics, createWorkerQueryMetrics } from "./query-metrics.ts";
+import {
+  createApiQueryMetrics,
+  createDownloadMetrics,
+  createWorkerQueryMetrics,
+} from "./query-metrics.ts";
 import { createSessionMetrics } from "./session-metrics.ts";
 
 const worker = "worker-1" as WorkerId;
@@ -81,6 +85,10 @@ test("[OB4] a worker has every metric that the spec lists, and they move", async
   worker.artifactCleaned("ttl");
   worker.artifactCleaned("acked");
   worker.spoolChanged(100, 900);
+  const downloads = createDownloadMetrics(metrics, () => 70);
+  downloads.lookedUp(true);
+  downloads.downloadEnded("done", 1_500, 70);
+  downloads.downloadEnded("failed", 500, 30);
   const text = await metrics.text();
   for (const name of workerNames) assert.ok(text.includes(`# HELP ${name} `), name);
   assert.equal(value(text, "capstan_worker_queue_depth{"), 3);
@@ -88,6 +96,13 @@ test("[OB4] a worker has every metric that the spec lists, and they move", async
   assert.equal(value(text, 'capstan_artifact_cleanups_total{reason="acked"'), 1);
   assert.equal(value(text, "capstan_artifact_spool_bytes{"), 100);
   assert.equal(value(text, "capstan_disk_free_bytes{"), 900);
+  assert.equal(value(text, "capstan_parquet_cache_bytes{"), 70);
+  assert.equal(value(text, 'capstan_parquet_cache_lookups_total{outcome="hit"'), 1);
+  assert.equal(value(text, "capstan_download_bytes_total{"), 70);
+  assert.equal(
+    value(text, 'capstan_download_duration_seconds_sum{process="worker",outcome="done"'),
+    1.5,
+  );
 });
 
 test("[OB5] no metric carries the id of a query or a work", async () => {

@@ -1,4 +1,5 @@
 /** The scheduling, execution, artifact and end-user metrics of interactive-queries.md. */
+import type { DownloadObserver } from "../lake/index.ts";
 import type { ApiQueryObserver, WorkerQueryObserver } from "../queries/index.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -138,9 +139,6 @@ export function createWorkerQueryMetrics(metrics: Metrics): WorkerQueryObserver 
     "disk_free_bytes",
     "What may still be written within the disk budget.",
   );
-  // Both are of caches over the lake: no worker downloads anything yet, and the names are kept for them.
-  metrics.gauge("parquet_cache_bytes", "Bytes of downloaded Parquet files.").set(0);
-  metrics.histogram("download_duration_seconds", "Downloads of Parquet files into the cache.");
   return {
     workerQueueChanged(waiting, running) {
       queued.set(waiting);
@@ -156,6 +154,29 @@ export function createWorkerQueryMetrics(metrics: Metrics): WorkerQueryObserver 
     spoolChanged(usedBytes, freeBytes) {
       spool.set(usedBytes);
       free.set(freeBytes);
+    },
+  };
+}
+
+/** Of a process that reads a lake which is elsewhere. */
+export function createDownloadMetrics(metrics: Metrics, usedBytes: () => number): DownloadObserver {
+  metrics.gauge("parquet_cache_bytes", "Bytes of downloaded files of the lake.", [], usedBytes);
+  const duration = metrics.histogram(
+    "download_duration_seconds",
+    "Downloads of the lake's files into the cache.",
+    ["outcome"],
+  );
+  const bytes = metrics.counter("download_bytes_total", "Bytes of downloads that were done.");
+  const lookups = metrics.counter(
+    "parquet_cache_lookups_total",
+    "Files of the lake that were asked for, by whether the cache had them.",
+    ["outcome"],
+  );
+  return {
+    lookedUp: (hit) => lookups.inc({ outcome: hit ? "hit" : "miss" }),
+    downloadEnded(outcome, durationMs, sizeBytes) {
+      duration.observe({ outcome }, durationMs / 1000);
+      if (outcome === "done") bytes.inc(sizeBytes);
     },
   };
 }

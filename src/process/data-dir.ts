@@ -5,9 +5,9 @@
  *   store.sqlite      the control store, unless it is on Postgres
  *   cluster-token     what workers and coordinators show each other; readable by its owner only
  *   up.lock, up.json  held and written by `capstan up`
- *   workers/NAME/     a worker's lock and its spool, one directory for each incarnation
+ *   workers/NAME/     a worker's lock, its spool (one directory for each incarnation), and its copies of a remote lake
  *   controllers/NAME/ the same for a coordinator or a query-api
- *   lake/             metrics: segments, and the log of what is not in one yet
+ *   lake/             metrics (segments, and the log of what is not in one yet), and the tables' files
  *   logs/             what the children of `capstan up` logged, as JSON lines
  */
 import {
@@ -33,7 +33,7 @@ export interface DataDir {
   readonly path: string;
   readonly storePath: string;
   readonly logsDir: string;
-  /** Where metrics are, unless told otherwise. Every process of the cluster sees the same files. */
+  /** Where metrics and tables are, unless told otherwise. Every process of the cluster sees the same files. */
   readonly lakeDir: string;
   /** The directory of the worker or controller of that name; made when it is absent. */
   ownDir(kind: "workers" | "controllers", name: string): string;

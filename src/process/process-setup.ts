@@ -47,8 +47,11 @@ export function setUpProcess(
   const dataDir = openDataDir(options.dataDir);
   const tokens = readTokens(options.tokensFile, process.env.CAPSTAN_TOKENS);
   const clusterToken = clusterTokenOf(options, dataDir, kind);
-  for (const secret of [clusterToken, ...tokens.secrets()]) scrubber.add(secret);
   const { stdout, env } = process;
+  const ofTheLake = [env.AWS_SECRET_ACCESS_KEY, env.AWS_SESSION_TOKEN];
+  for (const secret of [clusterToken, ...tokens.secrets(), ...ofTheLake]) {
+    if (secret !== undefined) scrubber.add(secret);
+  }
   const format = options.logFormat ?? (stdout.isTTY && options.json !== true ? "short" : "json");
   const colour = stdout.isTTY && (env.NO_COLOR ?? "") === "";
   const level = options.logLevel;

@@ -14,13 +14,17 @@ import { randomText } from "../kernel/prng.ts";
 import {
   createLakeQueryExecutor,
   createLakeWriteExecutor,
+  decideLakePlaces,
   emptyStaging,
   LakeStore,
   lakeQueryWorkKind,
   lakeWriteWorkKind,
-  openDirectoryStore,
+  openDownloadCache,
+  openLakeFiles,
+  showLakeLocation,
 } from "../lake/index.ts";
 import {
+  createDownloadMetrics,
   createPromqlWorkerMetrics,
   createWorkerQueryMetrics,
   FactsReporter,
@@ -74,7 +78,9 @@ export interface WorkerOptions extends ProcessOptions {
   readonly memoryLimit?: number;
   readonly columnCache?: number;
   readonly computeThreads?: number;
+  /** Of tables, and of metrics unless `metricsDir` says otherwise or it is no directory. */
   readonly lake?: string;
+  readonly metricsDir?: string;
   /** Where refreshes are claimed; the data directory's when absent and there. Without one this worker refreshes no tables. */
   readonly store?: string;
   readonly diskLimit?: number;
@@ -108,22 +114,36 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   const capacityBytes = options.diskLimit ?? diskBytesDefault;
   const artifactFloorBytes = Math.floor(capacityBytes / 2);
   const budget = new DiskBudget({ capacityBytes, artifactFloorBytes, ...defaultDiskRatios });
+  const metrics = new Metrics({ process: "worker", version });
   const columnFiles = await openColumnFiles(join(ownDir, "columns"), budget, logger);
+  // Before the spool: what is in it already is counted before anything new is let in.
+  const cacheDir = join(ownDir, "downloads");
+  const cache = await openDownloadCache({
+    dir: cacheDir,
+    budget,
+    onEvictedOther: (eviction) => columnFiles.evicted(eviction),
+    observer: createDownloadMetrics(metrics, () => budget.usage().byTenant.parquet_cache),
+    clock,
+    logger,
+  });
   const spool = await openFsArtifactSpool({
     baseDir: join(ownDir, "spool"),
     incarnation,
     capacityBytes,
     budget,
-    onEvictedOther: (eviction) => columnFiles.evicted(eviction),
+    onEvictedOther: (eviction) => {
+      columnFiles.evicted(eviction);
+      cache.evicted(eviction);
+    },
     clock,
     logger,
   });
   const memoryBytes = options.memoryLimit ?? decideMemoryBytes("worker", machine());
   const columnBytes = options.columnCache ?? Math.floor(memoryBytes / 2);
-  const metrics = new Metrics({ process: "worker", version });
   const computeThreads = options.computeThreads ?? availableParallelism();
-  const lakeDir = options.lake ?? dataDir.lakeDir;
-  const objects = await openDirectoryStore(lakeDir);
+  const { tables, metricsDir } = decideLakePlaces(options, dataDir.lakeDir);
+  const lake = await openLakeFiles(tables, { clock, cache });
+  const { objects } = lake;
   const stagingDir = join(ownDir, "staging");
   await emptyStaging(stagingDir);
   const [engine, promql] = await Promise.all([
@@ -131,14 +151,14 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       memoryLimitBytes: Math.max(engineBytesMin, memoryBytes - columnBytes),
       threads: availableParallelism(),
       spoolDir: spool.writeDir,
-      readableDirs: [lakeDir, stagingDir],
+      readableDirs: [tables.kind === "directory" ? tables.root : cacheDir, stagingDir],
       connections: slots,
       clock,
       logger,
     }),
     createPromqlExecutor({
       threads: computeThreads,
-      lakeDir,
+      lakeDir: metricsDir,
       clusterToken,
       cacheBytes: columnBytes,
       columnFiles,
@@ -267,7 +287,14 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   node.start();
   refreshes?.start();
   logger.info(
-    { worker_id: workerId, incarnation, grpc_port: control.port, data_url: dataUrl, version },
+    {
+      worker_id: workerId,
+      incarnation,
+      grpc_port: control.port,
+      data_url: dataUrl,
+      lake: showLakeLocation(tables),
+      version,
+    },
     "listening",
   );
   await tellSupervisor({ kind: "ready", url: `http://${hostPort(host, monitor.port)}` });
@@ -299,6 +326,8 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       { name: "close store", timeoutMs: 2_000, run: async () => await store?.close() },
       { name: "close engine", timeoutMs: 2_000, run: () => engine.close() },
       { name: "close compute threads", timeoutMs: 3_000, run: () => promql.close() },
+      { name: "close downloads", timeoutMs: 2_000, run: () => cache.close() },
+      { name: "close lake", timeoutMs: 500, run: async () => lake.close() },
       { name: "delete spool", timeoutMs: 2_000, run: () => spool.close() },
       { name: "delete columns", timeoutMs: 2_000, run: () => columnFiles.close() },
       { name: "send spans", timeoutMs: 2_000, run: () => tracing.close() },

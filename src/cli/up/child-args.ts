@@ -30,7 +30,14 @@ export interface UpOptions {
   readonly clusterCa?: string;
   readonly tokensFile?: string;
   readonly memoryLimit?: number;
+  /** Of each worker. */
+  readonly diskLimit?: number;
   readonly lake?: string;
+  readonly metricsDir?: string;
+  /** In milliseconds. */
+  readonly keepSnapshots?: number;
+  readonly deleteAfter?: number;
+  readonly upkeepEvery?: number;
   readonly scrapeConfig?: string;
   readonly drainTimeout: number;
   readonly logLevel: string;
@@ -70,6 +77,10 @@ export function coordinatorArgs(options: UpOptions, port: number): string[] {
     ...["--port", String(port)],
     ...flag("--api-url", options.apiUrl),
     ...flag("--lake", options.lake),
+    ...flag("--metrics-dir", options.metricsDir),
+    ...ageFlag("--keep-snapshots", options.keepSnapshots),
+    ...ageFlag("--delete-after", options.deleteAfter),
+    ...ageFlag("--upkeep-every", options.upkeepEvery),
     ...flag("--scrape-config", options.scrapeConfig),
     ...flag("--tls-cert", options.tlsCert),
     ...flag("--tls-key", options.tlsKey),
@@ -86,12 +97,18 @@ export function workerArgs(options: UpOptions, name: string, url: string): strin
     ...["--name", name, "--join", url, "--memory-limit", String(memoryBytes)],
     ...["--compute-threads", String(computeThreads(options.workers))],
     ...flag("--lake", options.lake),
+    ...flag("--metrics-dir", options.metricsDir),
+    ...flag("--disk-limit", options.diskLimit?.toString()),
   ];
 }
 
 /** The cores, shared by the workers. */
 function computeThreads(workers: number): number {
   return Math.max(1, Math.floor(availableParallelism() / Math.max(1, workers)));
+}
+
+function ageFlag(name: string, ageMs: number | undefined): string[] {
+  return ageMs === undefined ? [] : [name, `${ageMs / 1000}s`];
 }
 
 function flag(name: string, value: string | undefined): string[] {

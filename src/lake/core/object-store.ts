@@ -11,16 +11,30 @@ export interface ObjectInfo {
   readonly modifiedMs: number;
 }
 
+export interface NeededFile {
+  readonly path: string;
+  readonly sizeBytes: number;
+}
+
 export interface ObjectStore {
   readonly kind: "directory" | "s3";
   /** From a local file, which is moved or copied. */
   put(path: string, localFile: string, signal?: AbortSignal): Promise<void>;
   /** A local path of the whole file: its own place in a directory, a copy in the download cache for S3. `release` when read. */
   fetch(path: string, sizeBytes: number, signal?: AbortSignal): Promise<LocalCopy>;
+  /**
+   * Room for local copies of all of these together, until it is released; `fetch` each meanwhile. Whoever reads several files
+   * asks for it first, and for all at once: one who waits holds nothing, so that two never wait for each other.
+   */
+  reserve(files: readonly NeededFile[], signal?: AbortSignal): Promise<Reservation>;
   /** `undefined`: not there. */
   stat(path: string): Promise<ObjectInfo | undefined>;
   list(prefix: string): AsyncIterable<ObjectInfo>;
   delete(paths: readonly string[]): Promise<void>;
+}
+
+export interface Reservation {
+  release(): void;
 }
 
 export interface LocalCopy {

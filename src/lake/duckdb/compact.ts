@@ -8,9 +8,10 @@
  *        columns in the old ones.
  */
 import { assert } from "../../kernel/errors.ts";
-import type { FileId, LocalCopy, ObjectStore, TableChange, TableVersion } from "../core/index.ts";
+import type { FileId, ObjectStore, TableChange, TableVersion } from "../core/index.ts";
 import type { LakeWriter } from "./lake-writer.ts";
-import { deleteFilesOf, liveRows, scanSql } from "./scan-sql.ts";
+import { withFiles } from "./local-files.ts";
+import { liveRows, scanSql } from "./scan-sql.ts";
 
 export interface CompactionRequest {
   /** The newest. */
@@ -35,16 +36,11 @@ export async function compactFiles(
   if (isWhole && files.length < 2) return undefined;
   const { schemaSnapshot } = version.table;
   const isMerge = isWhole && files.every(({ beginSnapshot }) => beginSnapshot >= schemaSnapshot);
-  const rows = files.map(liveRows);
-  const copies = new Map<string, LocalCopy>();
-  try {
-    for (const { path, sizeBytes } of rows.flatMap((row) => [row.file, ...deleteFilesOf(row)])) {
-      copies.set(path, await objects.fetch(path, sizeBytes, signal));
-    }
-    const select = scanSql(rows, {
+  return await withFiles(objects, [{ ...version, files }], signal, async (localPaths) => {
+    const select = scanSql(files.map(liveRows), {
       columns: version.table.columns,
       leading: isMerge ? ["_row_id", "_row_snapshot"] : ["_row_id"],
-      localPaths: new Map([...copies].map(([path, { localPath }]) => [path, localPath])),
+      localPaths,
     });
     const request = {
       select,
@@ -60,7 +56,5 @@ export async function compactFiles(
       ended: files.map(({ fileId }) => fileId),
       isCompaction: true,
     };
-  } finally {
-    for (const copy of copies.values()) copy.release();
-  }
+  });
 }

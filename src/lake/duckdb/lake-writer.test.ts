@@ -336,6 +336,7 @@ test("[LF14] when an upload fails, what was uploaded goes, and so does what was 
         : lake.objects.put(path, localFile, signal);
     },
     fetch: (path, sizeBytes, signal) => lake.objects.fetch(path, sizeBytes, signal),
+    reserve: (files, signal) => lake.objects.reserve(files, signal),
     stat: (path) => lake.objects.stat(path),
     list: (prefix) => lake.objects.list(prefix),
     delete: (paths) => lake.objects.delete(paths),

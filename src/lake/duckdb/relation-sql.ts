@@ -8,7 +8,13 @@
  *        old rows got by it, a dropped one is not there.
  */
 import { quoteName } from "../../sql/core/index.ts";
-import type { ChangedFile, ChangeScan, LakeColumn, TableVersion } from "../core/index.ts";
+import type {
+  ChangedFile,
+  ChangeScan,
+  LakeColumn,
+  NeededFile,
+  TableVersion,
+} from "../core/index.ts";
 import { leavesOf } from "./column-type.ts";
 import { deleteFilesOf, liveRows, scanSql } from "./scan-sql.ts";
 
@@ -17,11 +23,6 @@ export interface RelationOptions {
   readonly rowIds: boolean;
   /** From the lake's paths (`filesOf`) to local ones. */
   readonly localPaths: ReadonlyMap<string, string>;
-}
-
-export interface NeededFile {
-  readonly path: string;
-  readonly sizeBytes: number;
 }
 
 /** RS1 */

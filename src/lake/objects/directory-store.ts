@@ -24,7 +24,7 @@ import {
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { OperatingError } from "../../kernel/errors.ts";
-import type { LocalCopy, ObjectInfo, ObjectStore } from "../core/index.ts";
+import type { LocalCopy, ObjectInfo, ObjectStore, Reservation } from "../core/index.ts";
 import {
   codeOf,
   damaged,
@@ -89,6 +89,11 @@ class DirectoryStore implements ObjectStore {
       throw damaged(path, `it has ${info.sizeBytes} bytes instead of ${sizeBytes}`);
     }
     return { localPath: this.#pathOf(path), release: () => undefined };
+  }
+
+  /** Files are read where they are. */
+  reserve(): Promise<Reservation> {
+    return Promise.resolve({ release: () => undefined });
   }
 
   async stat(path: string): Promise<ObjectInfo | undefined> {

@@ -59,7 +59,7 @@ class World {
 
   async copies(): Promise<number[]> {
     const sizes = (await readdir(this.dir)).map((name) =>
-      Number(/-(\d+)\.parquet$/.exec(name)?.[1]),
+      Number(/-(\d+)(?:\.parquet)?$/.exec(name)?.[1]),
     );
     return sizes.sort((left, right) => left - right);
   }
@@ -242,8 +242,7 @@ check(
     }
     await before.close();
     const names = await readdir(world.dir);
-    const nameOf = (size: number): string =>
-      names.find((name) => name.endsWith(`-${size}.parquet`)) ?? "";
+    const nameOf = (size: number): string => names.find((name) => name.endsWith(`-${size}`)) ?? "";
     await truncate(join(world.dir, nameOf(302)), 5);
     await writeFile(join(world.dir, `${nameOf(301)}.7.part`), "half");
     await writeFile(join(world.dir, "somebody-elses.txt"), "stays");
@@ -373,3 +372,91 @@ async function runSteps(steps: readonly Step[]): Promise<void> {
     await rm(dir, { recursive: true, force: true });
   }
 }
+
+const filesOf = (sizes: Readonly<Record<string, number>>) =>
+  Object.entries(sizes).map(([key, sizeBytes]) => ({ key, place: key, sizeBytes }));
+
+check("[LO18] who has room for several files gets each, whatever others ask for", async (world) => {
+  const cache = await world.open();
+  await use(world, cache, "old", 300);
+  const held = await cache.reserve(filesOf({ a: 400, b: 500 }));
+  assert.equal(world.budget.usage().byTenant.parquet_cache, 900, "counted before any byte came");
+  await assert.rejects(world.get(cache, "c", 200), { code: "disk_full" });
+  await use(world, cache, "a", 400);
+  await use(world, cache, "b", 500);
+  held.release();
+  held.release();
+  await use(world, cache, "c", 200);
+  await cache.settled();
+  assert.deepEqual(await world.copies(), [200, 500], "what was used least recently went");
+});
+
+check("[LO18] whoever waits for room holds nothing, and comes in turn", async (world) => {
+  const cache = await world.open();
+  const first = await cache.reserve(filesOf({ a: 400, b: 200 }));
+  const order: string[] = [];
+  const ask = async (name: string, sizes: Readonly<Record<string, number>>): Promise<void> => {
+    const held = await cache.reserve(filesOf(sizes));
+    order.push(name);
+    held.release();
+  };
+  const waiting = [
+    ask("large", { b: 200, c: 700 }),
+    ask("small", { d: 100 }),
+    ask("medium", { a: 400, d: 100 }),
+  ];
+  await setImmediate();
+  assert.deepEqual(order, [], "the small one does not overtake");
+  assert.equal(world.budget.usage().byTenant.parquet_cache, 600);
+  first.release();
+  await Promise.all(waiting);
+  assert.deepEqual(order, ["large", "small", "medium"]);
+  assert.equal(world.budget.usage().byTenant.parquet_cache, 0, "nobody fetched anything");
+});
+
+check("[LO18] a wait for room ends: cancelled, or after a minute", async (world) => {
+  const cache = await world.open();
+  const first = await cache.reserve(filesOf({ a: 800 }));
+  const abort = new AbortController();
+  const cancelled = cache.reserve(filesOf({ b: 300 }), abort.signal);
+  const late = cache.reserve(filesOf({ c: 300 }));
+  abort.abort();
+  await assert.rejects(cancelled, { code: "cancelled" });
+  const outcome = assert.rejects(late, { code: "disk_full", retry: "backoff" });
+  await world.clock.advance(60_000);
+  await outcome;
+  first.release();
+  (await cache.reserve(filesOf({ d: 1_000 }))).release();
+});
+
+check("[LO18] room that artifacts give back is found", async (world) => {
+  const cache = await world.open();
+  world.budget.admit("artifacts", "x", 600);
+  const waiting = cache.reserve(filesOf({ a: 500 }));
+  world.budget.remove("artifacts", "x");
+  await world.clock.advance(1_000);
+  (await waiting).release();
+});
+
+check("[LO18] what would never fit is refused at once", async (world) => {
+  const floor = { artifactFloorBytes: 500, highRatio: 1, lowRatio: 1 };
+  const cache = await world.open(new DiskBudget({ capacityBytes: 1_000, ...floor }));
+  await assert.rejects(cache.reserve(filesOf({ a: 300, b: 201 })), {
+    code: "query_too_large",
+    retry: "never",
+    message: "it reads 2 files of 501 bytes at once, and this worker keeps 500 at the most",
+  });
+});
+
+check("[LO16] a copy keeps the ending of its name, also across restarts", async (world) => {
+  const cache = await world.open();
+  await use(world, cache, "uploads/q-1.CSV.gz", 50);
+  await use(world, cache, "plain", 20);
+  await cache.close();
+  const names = await readdir(world.dir);
+  assert.deepEqual(names.map((name) => /-\d+(.*)$/.exec(name)?.[1]).sort(), ["", ".csv.gz"]);
+  await writeFile(join(world.dir, `${names.find((name) => name.endsWith("-20"))}.1.part`), "x");
+  const again = await world.open();
+  assert.equal(again.usedBytes(), 70);
+  assert.equal((await readdir(world.dir)).length, 2);
+});

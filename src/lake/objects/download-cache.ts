@@ -9,6 +9,7 @@
  *   DC5  The least recently used go first, also across restarts: copies that have the size in their name are kept then.
  *   DC6  Nothing but our own files is deleted, whatever `dir` points at.
  *   DC7  When the disk is full although the budget is not, copies that nobody reads make room, once.
+ *   DC8  Room for several files is given for all of them or none. Whoever waits for it holds nothing, and is not overtaken.
  */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
@@ -17,7 +18,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { DiskBudget, Eviction } from "../../queries/core/index.ts";
-import type { LocalCopy } from "../core/index.ts";
+import type { LocalCopy, Reservation } from "../core/index.ts";
 import {
   cancelled,
   damaged,
@@ -25,6 +26,7 @@ import {
   throwIfCancelled,
   translateFileError,
 } from "./object-errors.ts";
+import { RoomQueue } from "./room-queue.ts";
 
 export interface WantedFile {
   /** What tells it from every other file, of every lake. */
@@ -39,6 +41,8 @@ export type Download = (localPath: string, signal: AbortSignal) => Promise<void>
 
 export interface FileCache {
   get(file: WantedFile, download: Download, signal?: AbortSignal): Promise<LocalCopy>;
+  /** Room for all of them, whoever downloads them. */
+  reserve(files: readonly WantedFile[], signal?: AbortSignal): Promise<Reservation>;
 }
 
 export interface DownloadObserver {
@@ -61,6 +65,8 @@ export interface DownloadCacheOptions {
   /** Told what had to go of other tenants. */
   readonly onEvictedOther?: (eviction: Eviction) => void;
   readonly observer?: DownloadObserver;
+  /** How long to wait for room that others hold. */
+  readonly roomMsMax?: number;
 }
 
 interface Entry {
@@ -69,8 +75,8 @@ interface Entry {
   readonly sizeBytes: number;
   /** Ends its download. */
   readonly abandon: AbortController;
-  /** Rejects when the download failed. */
-  complete: Promise<void>;
+  /** Rejects when the download failed. `undefined`: there is room for it, and nobody has asked for it yet. */
+  complete: Promise<void> | undefined;
   isComplete: boolean;
   pins: number;
   /** When its file was last said to be used. */
@@ -78,10 +84,11 @@ interface Entry {
 }
 
 const tenant = "parquet_cache";
-const copyPattern = /^[0-9a-f]{40}-(\d{1,16})\.parquet$/;
-const partPattern = /^[0-9a-f]{40}-\d{1,16}\.parquet\.\d+\.part$/;
+const copyPattern = /^[0-9a-f]{40}-(\d{1,16})(?:\.[a-z0-9]{1,10}){0,2}$/;
+const partPattern = /^[0-9a-f]{40}-\d{1,16}(?:\.[a-z0-9]{1,10}){0,2}\.\d+\.part$/;
 /** For the order after a restart, minutes are exact enough. */
 const touchEveryMs = 60_000;
+const roomMsMaxDefault = 60_000;
 
 /** Takes over what is in `dir` (DC5). */
 export async function openDownloadCache(options: DownloadCacheOptions): Promise<DownloadCache> {
@@ -102,6 +109,7 @@ export class DownloadCache implements FileCache {
   readonly #logger: Logger;
   readonly #onEvictedOther: (eviction: Eviction) => void;
   readonly #observer: DownloadObserver;
+  readonly #room: RoomQueue;
   /** The least recently used first: a `Map` keeps the order of insertion. */
   readonly #entries = new Map<string, Entry>();
   readonly #downloads = new Set<Promise<void>>();
@@ -116,6 +124,7 @@ export class DownloadCache implements FileCache {
     this.#logger = options.logger;
     this.#onEvictedOther = options.onEvictedOther ?? (() => undefined);
     this.#observer = options.observer ?? silentDownloadObserver;
+    this.#room = new RoomQueue(options.clock, options.roomMsMax ?? roomMsMaxDefault);
   }
 
   usedBytes(): number {
@@ -127,9 +136,10 @@ export class DownloadCache implements FileCache {
       throwIfCancelled(file.place, signal);
       const found = this.#entries.get(nameOf(file));
       const wasComplete = found?.isComplete === true;
-      const entry = found ?? this.#begin(file, download);
+      const entry = found ?? this.#admit(file);
       this.#pin(entry);
       try {
+        entry.complete ??= this.#start(entry, file.place, download);
         await settledOrAborted(entry.complete, file.place, signal);
         const isGood = !wasComplete || (await this.#isWhole(entry));
         if (isGood) {
@@ -144,6 +154,30 @@ export class DownloadCache implements FileCache {
       this.#drop(entry);
       this.#unpin(entry);
     }
+  }
+
+  /** DC8 */
+  async reserve(files: readonly WantedFile[], signal?: AbortSignal): Promise<Reservation> {
+    const wanted = [...new Map(files.map((file) => [nameOf(file), file])).values()];
+    const [first] = wanted;
+    if (first === undefined) return { release: () => undefined };
+    const sizeBytes = wanted.reduce((sum, file) => sum + file.sizeBytes, 0);
+    const shareBytes = this.#budget.shareBytesMax(tenant);
+    if (sizeBytes > shareBytes) throw tooLarge(wanted.length, sizeBytes, shareBytes);
+    throwIfCancelled(first.place, signal);
+    const held = await this.#room.take(() => this.#tryHold(wanted), signal);
+    if (held === undefined) {
+      throwIfCancelled(first.place, signal);
+      throw noRoom({ ...first, sizeBytes }, this.#budget.roomBytesMax(tenant));
+    }
+    let isHeld = true;
+    return {
+      release: () => {
+        if (!isHeld) return;
+        isHeld = false;
+        for (const entry of held) this.#unpin(entry);
+      },
+    };
   }
 
   /** The budget counts it no more. For the other tenants to say. */
@@ -170,11 +204,10 @@ export class DownloadCache implements FileCache {
     const kept: { readonly name: string; readonly sizeBytes: number; readonly mtimeMs: number }[] =
       [];
     for (const name of await readdir(this.#dir)) {
-      const sizeText = copyPattern.exec(name)?.[1];
-      if (sizeText === undefined) {
-        if (partPattern.test(name)) this.#delete(name); // DC6
-        continue;
-      }
+      const isPart = partPattern.test(name);
+      if (isPart) this.#delete(name); // DC6
+      const sizeText = isPart ? undefined : copyPattern.exec(name)?.[1];
+      if (sizeText === undefined) continue;
       const { size, mtimeMs } = await stat(join(this.#dir, name));
       if (size === Number(sizeText)) kept.push({ name, sizeBytes: size, mtimeMs });
       else this.#delete(name);
@@ -186,25 +219,48 @@ export class DownloadCache implements FileCache {
         this.#delete(name);
         continue;
       }
-      this.#entries.set(name, { ...this.#newEntry(name, sizeBytes), isComplete: true });
+      const entry = this.#newEntry(name, sizeBytes);
+      this.#entries.set(name, { ...entry, complete: Promise.resolve(), isComplete: true });
       this.#evict(admission.evict);
     }
     await this.settled();
   }
 
-  #begin(file: WantedFile, download: Download): Entry {
+  /** All of them pinned; `undefined`: there is no room, and nothing has changed. */
+  #tryHold(files: readonly WantedFile[]): readonly Entry[] | undefined {
+    const present = files.flatMap((file) => this.#entries.get(nameOf(file)) ?? []);
+    for (const entry of present) this.#pin(entry); // What is here must not make room for the rest.
+    const absent = files.filter((file) => !this.#entries.has(nameOf(file)));
+    const sizeBytes = absent.reduce((sum, file) => sum + file.sizeBytes, 0);
+    if (sizeBytes > this.#budget.roomBytesMax(tenant)) {
+      for (const entry of present) this.#letGo(entry);
+      return undefined;
+    }
+    const admitted = absent.map((file) => {
+      const entry = this.#admit(file);
+      this.#pin(entry);
+      return entry;
+    });
+    return [...present, ...admitted];
+  }
+
+  #admit(file: WantedFile): Entry {
     const name = nameOf(file);
     const admission = this.#budget.admit(tenant, name, file.sizeBytes); // DC3
     if (admission.kind === "refused") throw noRoom(file, admission.roomBytesMax);
     this.#evict(admission.evict);
     const entry = this.#newEntry(name, file.sizeBytes);
     this.#entries.set(name, entry);
-    entry.complete = this.#run(entry, file.place, download);
-    const ended = entry.complete
+    return entry;
+  }
+
+  #start(entry: Entry, place: string, download: Download): Promise<void> {
+    const complete = this.#run(entry, place, download);
+    const ended = complete
       .catch(() => undefined) // Those who wait are told; they may all have left.
       .finally(() => this.#downloads.delete(ended));
     this.#downloads.add(ended);
-    return entry;
+    return complete;
   }
 
   #newEntry(name: string, sizeBytes: number): Entry {
@@ -213,7 +269,7 @@ export class DownloadCache implements FileCache {
       path: join(this.#dir, name),
       sizeBytes,
       abandon: new AbortController(),
-      complete: Promise.resolve(),
+      complete: undefined,
       isComplete: false,
       pins: 0,
       touchedMs: this.#clock.nowMs(),
@@ -295,6 +351,11 @@ export class DownloadCache implements FileCache {
   }
 
   #unpin(entry: Entry): void {
+    this.#letGo(entry);
+    this.#room.wake();
+  }
+
+  #letGo(entry: Entry): void {
     entry.pins -= 1;
     if (entry.pins > 0 || !this.#isCurrent(entry)) return;
     this.#budget.unpin(tenant, entry.name);
@@ -355,10 +416,11 @@ export class DownloadCache implements FileCache {
   }
 }
 
-/** Its size is part of its name, so that a copy can be judged after a restart. */
-function nameOf({ key, sizeBytes }: WantedFile): string {
+/** Its size is part of its name, so that a copy can be judged after a restart; and its ending, by which DuckDB knows a format. */
+function nameOf({ key, place, sizeBytes }: WantedFile): string {
   const digest = createHash("sha256").update(key).digest("hex").slice(0, 40);
-  return `${digest}-${sizeBytes}.parquet`;
+  const [ending = ""] = /(?:\.[A-Za-z0-9]{1,10}){1,2}$/.exec(place) ?? [];
+  return `${digest}-${sizeBytes}${ending.toLowerCase()}`;
 }
 
 /** One who is cancelled leaves; the others wait on. */
@@ -382,6 +444,13 @@ function isDiskFull(thrown: unknown): boolean {
 /** Failed by itself, whatever was said to it later. */
 function isOwn(thrown: unknown): boolean {
   return thrown instanceof OperatingError && thrown.code !== "cancelled";
+}
+
+function tooLarge(files: number, sizeBytes: number, shareBytes: number): OperatingError {
+  const message = `it reads ${files} files of ${sizeBytes} bytes at once, and this worker keeps ${shareBytes} at the most`;
+  return new OperatingError("query_too_large", "never", message, {
+    hint: "Give the workers more with --disk-limit.",
+  });
 }
 
 function noRoom({ place, sizeBytes }: WantedFile, roomBytesMax: number): OperatingError {

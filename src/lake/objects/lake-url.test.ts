@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { parseLakeUrl, showLakeLocation } from "./lake-url.ts";
+import { decideLakePlaces, parseLakeUrl, showLakeLocation } from "./lake-url.ts";
 
 const plain = {
   kind: "s3",
@@ -72,4 +72,19 @@ test("[LO14] a location is shown as people write it", () => {
   assert.equal(showLakeLocation(parseLakeUrl("/data/lake")), "/data/lake");
   assert.equal(showLakeLocation(parseLakeUrl("s3://my-bucket/?region=x")), "s3://my-bucket");
   assert.equal(showLakeLocation(parseLakeUrl("s3://my-bucket/a/b")), "s3://my-bucket/a/b");
+});
+
+test("[LO14] metrics are beside the tables, or in a directory of their own", () => {
+  const own = "/data/lake";
+  const inS3 = { ...plain, prefix: "a" };
+  const cases = [
+    [{}, { kind: "directory", root: own }, own],
+    [{ lake: "/lake" }, { kind: "directory", root: "/lake" }, "/lake"],
+    [{ lake: "/lake", metricsDir: "/m" }, { kind: "directory", root: "/lake" }, "/m"],
+    [{ lake: "s3://my-bucket/a" }, inS3, own],
+    [{ lake: "s3://my-bucket/a", metricsDir: "/m" }, inS3, "/m"],
+  ] as const;
+  for (const [told, tables, metricsDir] of cases) {
+    assert.deepEqual(decideLakePlaces(told, own), { tables, metricsDir });
+  }
 });

@@ -30,6 +30,17 @@ export function parseLakeUrl(text: string): LakeLocation {
   return { kind: "directory", root: resolve(text) };
 }
 
+/** Metrics are in a directory, always: beside the tables where those are in one. `ownDir`: unless told otherwise. */
+export function decideLakePlaces(
+  told: { readonly lake?: string; readonly metricsDir?: string },
+  ownDir: string,
+): { readonly tables: LakeLocation; readonly metricsDir: string } {
+  const tables = parseLakeUrl(told.lake ?? ownDir);
+  const beside = tables.kind === "directory" ? tables.root : ownDir;
+  const metricsDir = told.metricsDir === undefined ? beside : resolve(told.metricsDir);
+  return { tables, metricsDir };
+}
+
 /** As people write it, without anything secret: there is nothing secret in a location. */
 export function showLakeLocation(location: LakeLocation): string {
   if (location.kind === "directory") return location.root;

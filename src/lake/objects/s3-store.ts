@@ -6,8 +6,8 @@
  */
 import type { ObjectIdentifier } from "@aws-sdk/client-s3";
 import { OperatingError } from "../../kernel/errors.ts";
-import type { LocalCopy, ObjectInfo, ObjectStore } from "../core/index.ts";
-import type { FileCache } from "./download-cache.ts";
+import type { LocalCopy, NeededFile, ObjectInfo, ObjectStore, Reservation } from "../core/index.ts";
+import type { FileCache, WantedFile } from "./download-cache.ts";
 import { throwIfCancelled } from "./object-errors.ts";
 import { checkObjectPath, checkObjectPrefix, isObjectPath } from "./object-path.ts";
 import { connectBucket, placeOf, type S3Bucket, type S3Options } from "./s3-bucket.ts";
@@ -68,11 +68,18 @@ class BucketStore implements S3ObjectStore {
   async fetch(path: string, sizeBytes: number, signal?: AbortSignal): Promise<LocalCopy> {
     checkObjectPath(path);
     throwIfCancelled(placeOf(this.#bucket, this.#keyOf(path)), signal);
-    const file = { key: `${this.#identity}\n${path}`, place: path, sizeBytes };
     return await this.#cache.get(
-      file,
+      this.#wanted({ path, sizeBytes }),
       (localPath, ended) =>
         downloadObject(this.#bucket, this.#keyOf(path), { localPath, sizeBytes, signal: ended }),
+      signal,
+    );
+  }
+
+  async reserve(files: readonly NeededFile[], signal?: AbortSignal): Promise<Reservation> {
+    for (const { path } of files) checkObjectPath(path);
+    return await this.#cache.reserve(
+      files.map((file) => this.#wanted(file)),
       signal,
     );
   }
@@ -147,6 +154,10 @@ class BucketStore implements S3ObjectStore {
     } catch (thrown) {
       throw translateS3Error(thrown, placeOf(this.#bucket, this.#keyOf(path))); // SS2
     }
+  }
+
+  #wanted({ path, sizeBytes }: NeededFile): WantedFile {
+    return { key: `${this.#identity}\n${path}`, place: path, sizeBytes };
   }
 
   #keyOf(path: string): string {

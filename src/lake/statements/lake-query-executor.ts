@@ -3,9 +3,9 @@ import { OperatingError } from "../../kernel/errors.ts";
 import type { Engine, Executor } from "../../queries/index.ts";
 import type { WorkSpec } from "../../workcoord/core/index.ts";
 import type { ObjectStore } from "../core/index.ts";
+import { withFiles } from "../duckdb/local-files.ts";
 import { tableSql } from "../duckdb/relation-sql.ts";
 import type { BoundQuery } from "./bound-query.ts";
-import { withFiles } from "./lake-files.ts";
 
 export const lakeQueryWorkKind = "lake_query";
 

@@ -2,7 +2,7 @@
  * Work of kind `lake_write`: rows written to the lake's files, on a worker. Its artifact says what was written, as one text of
  * JSON; the files themselves are in the object store already.
  */
-import { AssertionError, OperatingError } from "../../kernel/errors.ts";
+import { AssertionError, assert, OperatingError } from "../../kernel/errors.ts";
 import type { Prng } from "../../kernel/prng.ts";
 import {
   type Engine,
@@ -15,8 +15,8 @@ import type { WorkSpec } from "../../workcoord/core/index.ts";
 import type { ObjectStore } from "../core/index.ts";
 import { compactFiles } from "../duckdb/compact.ts";
 import { LakeWriter } from "../duckdb/lake-writer.ts";
+import { withFiles, withLocalFiles } from "../duckdb/local-files.ts";
 import { tableSql } from "../duckdb/relation-sql.ts";
-import { withFiles } from "./lake-files.ts";
 import {
   copySql,
   copyTargetSql,
@@ -88,13 +88,14 @@ async function copy(
   write: LakeCopy,
   signal: AbortSignal,
 ): Promise<LakeWritten> {
-  const { path, sizeBytes } = write.source;
-  const file = await objects.fetch(path, sizeBytes, signal);
-  try {
+  const source = { ...write.source, owner: "the file to copy" };
+  return await withLocalFiles(objects, [source], signal, async (localPaths) => {
+    const localPath = localPaths.get(source.path);
+    assert(localPath !== undefined, "what was fetched is here");
     const session = await engine.openSession([], signal);
     try {
       await session.run(copyTargetSql(write.table, "_copied"), signal);
-      await session.run(copySql(write, "_copied", file.localPath), signal);
+      await session.run(copySql(write, "_copied", localPath), signal);
       const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
       const select = "SELECT * FROM _copied";
       const added = await writer.writeRows({ select, table: write.table, rowIds: "fresh" }, signal);
@@ -103,9 +104,7 @@ async function copy(
     } finally {
       await session.close();
     }
-  } finally {
-    file.release();
-  }
+  });
 }
 
 async function compact(

@@ -162,6 +162,11 @@ export class DiskBudget {
     return this.#roomBytesMax(tenant, this.#limitOf(tenant));
   }
 
+  /** What `tenant` could have at the most, were nothing else on the disk. */
+  shareBytesMax(tenant: DiskTenant): number {
+    return tenant === "artifacts" ? this.#highBytes : this.#highBytes - this.#floorBytes;
+  }
+
   /** The most that may be in use, all tenants together, after admitting to this one. DB1, DB4. */
   #limitOf(tenant: DiskTenant): number {
     if (tenant === "artifacts") return this.#highBytes;

@@ -16,6 +16,8 @@ const retryByCode = {
   query_failed: "never",
   query_too_large: "never",
   shutting_down: "backoff",
+  store_corrupt: "never",
+  store_unavailable: "backoff",
   work_poisonous: "never",
   worker_unreachable: "backoff",
 } as const satisfies Partial<Record<ErrorCode, Retry>>;

@@ -310,6 +310,7 @@ test("[WC7] rejections and losses before acceptance never use up attempts", () =
 
 for (const [lastCode, code] of [
   ["disk_full", "disk_full"],
+  ["store_unavailable", "store_unavailable"],
   ["artifact_lost", "query_failed"],
 ] as const) {
   test(`[WC7] the eighth accepted attempt that fails is the last: ${lastCode}`, () => {

@@ -407,8 +407,9 @@ function requeue(
 ): Step {
   const { spec, history, workerId } = work;
   if (history.starts >= limits.attemptsMax) {
-    // Of what may be tried again, only a full disk is something that people can do anything about.
-    const code: ErrorCode = lastCode === "disk_full" ? lastCode : "query_failed";
+    // Of what may be tried again, people can do something about these alone.
+    const isTheirs = lastCode === "disk_full" || lastCode === "store_unavailable";
+    const code: ErrorCode = isTheirs ? lastCode : "query_failed";
     const message = `work ${spec.workId} was given up after ${history.starts} attempts; the last one on ${workerId}: ${why}`;
     return [{ state: "failed", spec, code, message }, effects];
   }
