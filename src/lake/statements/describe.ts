@@ -41,7 +41,12 @@ export async function describeColumns(
   for (const { type, defaultValue = "NULL" } of columns) {
     await engine.parse(`SELECT CAST(NULL AS ${type}\n), (${defaultValue}\n)`, signal);
   }
-  const list = columns.map(({ type }, index) => `c${index} ${type}`).join(", ");
+  // DuckDB refuses what is no default: columns, aggregates, tables.
+  const list = columns
+    .map(({ type, defaultValue }, index) => {
+      return `c${index} ${type}${defaultValue === undefined ? "" : ` DEFAULT (${defaultValue}\n)`}`;
+    })
+    .join(", ");
   const session = await engine.openSession([], signal);
   try {
     await session.run(`CREATE TABLE _described (${list})`, signal);

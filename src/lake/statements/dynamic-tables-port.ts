@@ -44,5 +44,5 @@ export interface DynamicTablesPort {
   /** Throws where the table is dynamic. */
   refuseWrite(version: TableVersion): Promise<void>;
   /** `drop` within a transaction in which no dynamic table reads it; throws `reference_violated` with their names. */
-  dropUnread(version: TableVersion, drop: (tx: CatalogTx) => Promise<unknown>): Promise<void>;
+  dropUnread<T>(version: TableVersion, drop: (tx: CatalogTx) => Promise<T>): Promise<T>;
 }

@@ -42,6 +42,10 @@ export class LakeStatements {
     if (statement.kind === "query") {
       return await this.#query(text, statement.query.text, options, signal);
     }
+    if (statement.kind === "explain") {
+      const explain = statement.analyze ? "analyze" : "plan";
+      return await this.#query(text, statement.query.text, options, signal, explain);
+    }
     const { clock } = this.#deps;
     const startedMs = clock.nowMs();
     if (!isReading(statement) && !options.mayWrite) throw mayNotWrite(); // 2
@@ -56,6 +60,7 @@ export class LakeStatements {
     sql: string,
     options: StatementOptions,
     signal: AbortSignal,
+    explain?: "plan" | "analyze",
   ): Promise<SqlResult> {
     const { catalog, engine } = this.#deps;
     const bound = await bindQuery({ catalog, parse: (each) => engine.parse(each, signal) }, sql);
@@ -64,10 +69,12 @@ export class LakeStatements {
       ...(queryId === undefined ? {} : { queryId }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     };
-    if (bound.tables.length === 0) return await runSql(this.#deps, text, asked, signal);
+    if (bound.tables.length === 0 && explain === undefined) {
+      return await runSql(this.#deps, text, asked, signal);
+    }
     const work = {
       kind: lakeQueryWorkKind,
-      body: lakeQueryBody(bound),
+      body: lakeQueryBody(explain === undefined ? bound : { ...bound, explain }),
       text,
       affinityKey: `lake ${bound.tables[0]?.version.table.tableId}`,
     };
@@ -81,7 +88,7 @@ function isReading({ kind }: Statement): boolean {
 
 async function answerOf(
   scope: StatementScope,
-  statement: Exclude<Statement, { readonly kind: "query" }>,
+  statement: Exclude<Statement, { readonly kind: "explain" | "query" }>,
 ): Promise<LocalAnswer> {
   const tables = new TableStatements(scope);
   const rows = new RowStatements(scope);
@@ -117,8 +124,6 @@ async function answerOf(
         from: statement.using?.text,
         where: statement.where?.text,
       });
-    case "explain":
-      throw new OperatingError("bad_sql", "never", "EXPLAIN of a query is not supported");
     default:
       break;
   }

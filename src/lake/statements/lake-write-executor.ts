@@ -17,9 +17,8 @@ import { compactFiles } from "../duckdb/compact.ts";
 import { LakeWriter } from "../duckdb/lake-writer.ts";
 import { withFiles, withLocalFiles } from "../duckdb/local-files.ts";
 import { tableSql } from "../duckdb/relation-sql.ts";
+import { copyInto } from "./copy-into.ts";
 import {
-  copySql,
-  copyTargetSql,
   insertSql,
   type LakeChange,
   type LakeCompaction,
@@ -94,13 +93,13 @@ async function copy(
     assert(localPath !== undefined, "what was fetched is here");
     const session = await engine.openSession([], signal);
     try {
-      await session.run(copyTargetSql(write.table, "_copied"), signal);
-      await session.run(copySql(write, "_copied", localPath), signal);
+      const linesLeftOut = await copyInto(session, "_copied", write, localPath, signal);
       const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
       const select = "SELECT * FROM _copied";
       const added = await writer.writeRows({ select, table: write.table, rowIds: "fresh" }, signal);
       const insertedCount = added.reduce((sum, { recordCount }) => sum + recordCount, 0);
-      return { added, deletes: [], ended: [], insertedCount, deletedCount: 0 };
+      const rows = { insertedCount, deletedCount: 0, linesLeftOut };
+      return { added, deletes: [], ended: [], ...rows };
     } finally {
       await session.close();
     }

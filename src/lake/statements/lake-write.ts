@@ -3,8 +3,7 @@
  * author, the coordinator, commits it.
  */
 
-import { OperatingError } from "../../kernel/errors.ts";
-import { quoteName, quoteText } from "../../sql/core/index.ts";
+import { quoteName } from "../../sql/core/index.ts";
 import type { FileId, LakeTable, NewDataFile, NewDeleteFile, TableVersion } from "../core/index.ts";
 import type { BoundQuery, BoundTable } from "./bound-query.ts";
 
@@ -47,6 +46,8 @@ export interface LakeWritten {
   readonly ended: readonly FileId[];
   readonly insertedCount: number;
   readonly deletedCount: number;
+  /** Of a file that was copied, because they did not fit and were to be ignored. */
+  readonly linesLeftOut?: number;
 }
 
 /** A part of a statement, as the person wrote it. */
@@ -89,58 +90,4 @@ export function insertSql({ table, columns, query }: LakeInsert): string {
   });
   const names = columns.map((_, index) => `v${index}`);
   return `SELECT ${selected.join(", ")} FROM (${query.sql}\n) AS q(${names.join(", ")})`;
-}
-
-/** A table like the target, for DuckDB to copy into: it casts, and names lines that do not fit. */
-export function copyTargetSql(table: LakeCopy["table"], name: string): string {
-  const columns = table.columns.map((column) => {
-    const fallback = column.defaultValue === undefined ? "" : ` DEFAULT ${column.defaultValue}`;
-    return `${quoteName(column.name)} ${column.type}${column.nullable ? "" : " NOT NULL"}${fallback}`;
-  });
-  return `CREATE TEMP TABLE ${name} (${columns.join(", ")})`;
-}
-
-/** Of DuckDB's options those that say how a file is to be read. */
-const copyOptions: ReadonlySet<string> = new Set([
-  "ALLOW_QUOTED_NULLS",
-  "AUTO_DETECT",
-  "BINARY_AS_STRING",
-  "COMMENT",
-  "COMPRESSION",
-  "DATEFORMAT",
-  "DECIMAL_SEPARATOR",
-  "DELIM",
-  "DELIMITER",
-  "ENCODING",
-  "ESCAPE",
-  "FORCE_NOT_NULL",
-  "FORMAT",
-  "HEADER",
-  "IGNORE_ERRORS",
-  "MAX_LINE_SIZE",
-  "NEW_LINE",
-  "NULL",
-  "NULL_PADDING",
-  "NULLSTR",
-  "QUOTE",
-  "SAMPLE_SIZE",
-  "SEP",
-  "SKIP",
-  "STRICT_MODE",
-  "THOUSANDS",
-  "TIMESTAMPFORMAT",
-]);
-
-export function copySql({ columns, options }: LakeCopy, target: string, localPath: string): string {
-  const names = columns === undefined ? "" : ` (${columns.map(quoteName).join(", ")})`;
-  const given = options.map(([name, value]) => {
-    if (!copyOptions.has(name)) {
-      const known = [...copyOptions].join(", ");
-      const message = `COPY has no option ${name} here`;
-      throw new OperatingError("bad_sql", "never", message, { hint: `there are ${known}` });
-    }
-    return `${name} ${/^\[.*\]$/s.test(value) ? value : quoteText(value)}`;
-  });
-  const list = given.length === 0 ? "" : ` (${given.join(", ")})`;
-  return `COPY ${target}${names} FROM ${quoteText(localPath)}${list}`;
 }

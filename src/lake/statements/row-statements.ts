@@ -1,6 +1,6 @@
 /** Statements that change rows: a worker writes the files, and one commit makes them the table's. */
 import { assert, OperatingError } from "../../kernel/errors.ts";
-import type { TableName } from "../../sql/core/index.ts";
+import { nameKey, type TableName } from "../../sql/core/index.ts";
 import type { TableVersion } from "../core/index.ts";
 import type { BoundQuery } from "./bound-query.ts";
 import { describeQuery } from "./describe.ts";
@@ -15,15 +15,17 @@ export class RowStatements {
     this.#scope = scope;
   }
 
-  async insert({ table, columns, query }: StatementOf<"insert">): Promise<LocalAnswer> {
+  async insert({ table, columns, byName, query }: StatementOf<"insert">): Promise<LocalAnswer> {
     const { written } = await this.#scope.write(async () => {
       const target = await this.#scope.writable(table);
-      const names = columns ?? target.table.columns.map(({ name }) => name);
+      const bound = await this.#scope.bind(query.text);
+      const described = await describeQuery(this.#scope.deps.engine, bound, this.#scope.signal);
+      const given = byName ? described : target.table.columns;
+      const names = columns ?? given.map(({ name }) => name);
       for (const name of names) {
         if (columnOf(target.table, name) === undefined) noColumn(target.table, name);
       }
-      const bound = await this.#scope.bind(query.text);
-      const described = await describeQuery(this.#scope.deps.engine, bound, this.#scope.signal);
+      if (byName) refuseTwice(names);
       if (described.length !== names.length) {
         const message = `table ${target.table.name} takes ${names.length} values here, but the query has ${described.length}`;
         throw new OperatingError("bad_sql", "never", message);
@@ -65,7 +67,10 @@ export class RowStatements {
           ],
         };
       });
-      return done("copied", written.insertedCount);
+      const left = written.linesLeftOut ?? 0;
+      const what =
+        left === 0 ? "copied" : `copied; ${left === 1 ? "a line" : `${left} lines`} left out`;
+      return done(what, written.insertedCount);
     } finally {
       await objects.delete([source.path]).catch(() => undefined); // Swept, if it stays.
       await uploads.discard(uploadId);
@@ -93,6 +98,13 @@ export class RowStatements {
       ? done("deleted", written.deletedCount)
       : done("updated", written.insertedCount);
   }
+}
+
+function refuseTwice(names: readonly string[]): void {
+  const keys = names.map(nameKey);
+  const twice = names.find((name, at) => keys.indexOf(nameKey(name)) !== at);
+  if (twice === undefined) return;
+  throw new OperatingError("bad_sql", "never", `the query has two columns named ${twice}`);
 }
 
 /** The table that changes comes first, under the name that the statement has for it. */

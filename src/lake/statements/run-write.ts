@@ -27,6 +27,8 @@ export interface WriteAttempt {
   readonly readSnapshot: SnapshotId;
   /** What to commit of it. */
   readonly changes: (written: LakeWritten) => Commit["changes"];
+  /** Where more than the catalog has a say in it. */
+  readonly commit?: (commit: Commit) => Promise<Committed>;
 }
 
 export interface WriteRequest {
@@ -46,19 +48,20 @@ export async function runWrite(
   signal: AbortSignal,
 ): Promise<{ readonly written: LakeWritten; readonly committed: Committed | undefined }> {
   for (let attempt = 1; ; attempt += 1) {
-    const { write, readSnapshot, changes } = await request.attempt();
+    const { write, readSnapshot, changes, commit } = await request.attempt();
     const queryId = (attempt === 1 ? request.queryId : `${request.queryId}-${attempt}`) as QueryId;
     const written = await executeWrite(deps, { ...request, queryId }, write, signal);
     if (written.insertedCount + written.deletedCount === 0)
       return { written, committed: undefined };
     try {
-      const committed = await deps.catalog.commit({
+      const said: Commit = {
         readSnapshot,
         token: queryId,
         changes: changes(written),
         author: "sql",
         message: request.text.slice(0, 200),
-      });
+      };
+      const committed = await (commit?.(said) ?? deps.catalog.commit(said));
       return { written, committed };
     } catch (thrown) {
       await discardWritten(deps, written); // RW1

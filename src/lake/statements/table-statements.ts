@@ -1,9 +1,9 @@
 /** Statements about what tables there are, and what columns they have. */
-import { assert, OperatingError } from "../../kernel/errors.ts";
+import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
 import { randomText } from "../../kernel/prng.ts";
 import type { TableName } from "../../sql/core/index.ts";
 import { visibleColumns } from "../core/hidden-columns.ts";
-import type { NewColumn } from "../core/index.ts";
+import type { Commit, Committed, NewColumn, TableChange } from "../core/index.ts";
 import { tableDirectory } from "../core/lake-paths.ts";
 import { describeColumns, describeQuery } from "./describe.ts";
 import { done, type LocalAnswer } from "./local-answer.ts";
@@ -17,6 +17,12 @@ import {
 
 const defaultSchema = "main";
 const snapshotsShown = 100;
+const replaceAttemptsMax = 8;
+
+interface Replacing {
+  readonly drops: readonly TableChange[];
+  readonly commit: (commit: Commit) => Promise<Committed>;
+}
 
 export class TableStatements {
   readonly #scope: StatementScope;
@@ -72,17 +78,22 @@ export class TableStatements {
   }
 
   async createTable(statement: StatementOf<"createTable">): Promise<LocalAnswer> {
-    const { catalog, engine, prng } = this.#scope.deps;
-    const { table, orReplace, ifNotExists, columns, query } = statement;
+    const { table, ifNotExists } = statement;
+    if (ifNotExists && (await this.#scope.find(table)) !== undefined) return done("already exists");
+    try {
+      return await this.#createTable(statement);
+    } catch (thrown) {
+      if (ifNotExists && isTaken(thrown)) return done("already exists"); // By now.
+      throw thrown;
+    }
+  }
+
+  async #createTable(statement: StatementOf<"createTable">): Promise<LocalAnswer> {
+    const { engine, prng } = this.#scope.deps;
+    const { table, orReplace, columns, query } = statement;
     refuseReserved(columns?.map(({ name }) => name) ?? []);
     const schema = table.schema ?? defaultSchema;
-    const existing = await this.#scope.find(table);
-    if (ifNotExists && existing !== undefined) return done("already exists");
-    if (existing !== undefined && orReplace) {
-      await this.#scope.deps.dynamicTables.refuseWrite(existing);
-      await this.#scope.deps.dynamicTables.dropUnread(existing, async () => undefined);
-    }
-    const change = { kind: "createTable" as const, schema, name: table.name, orReplace };
+    const change = { kind: "createTable" as const, schema, name: table.name, orReplace: false };
     if (query === undefined) {
       assert(columns !== undefined, "a table has columns or a query");
       const wanted = columns.map(
@@ -98,14 +109,13 @@ export class TableStatements {
         ...column,
         type: described[index]?.type ?? column.type,
       }));
-      await this.#scope.commit(await catalog.current(), [
-        { ...change, columns: created, files: [] },
-      ]);
+      await this.#create(statement, { ...change, columns: created, files: [] });
       return done("created");
     }
     const directory = tableDirectory(schema, table.name, randomText(prng, 12));
     let created: readonly NewColumn[] = [];
     const { written, committed } = await this.#scope.write(async () => {
+      const { drops, commit } = await this.#replacing(table, orReplace);
       const bound = await this.#scope.bind(query.text);
       const described = await describeQuery(engine, bound, this.#scope.signal);
       refuseReserved(described.map(({ name }) => name));
@@ -127,16 +137,56 @@ export class TableStatements {
           columns: created.map(({ name }) => name),
           query: bound,
         },
-        changes: ({ added }) => [{ ...change, columns: created, files: added }],
+        changes: ({ added }) => [...drops, { ...change, columns: created, files: added }],
+        commit,
       };
     });
     if (committed === undefined) {
       // It has no rows: nothing was committed yet.
-      await this.#scope.commit(await catalog.current(), [
-        { ...change, columns: created, files: [] },
-      ]);
+      await this.#create(statement, { ...change, columns: created, files: [] });
     }
     return done("created", written.insertedCount);
+  }
+
+  /** Without rows. Somebody else may have dropped or replaced what it replaces meanwhile. */
+  async #create(
+    { table, orReplace }: StatementOf<"createTable">,
+    change: TableChange,
+  ): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const read = await this.#scope.deps.catalog.current();
+      const { drops, commit } = await this.#replacing(table, orReplace);
+      try {
+        await commit(this.#scope.commitOf(read, [...drops, change]));
+        return;
+      } catch (thrown) {
+        const isConflict = thrown instanceof OperatingError && thrown.code === "conflict";
+        if (!isConflict || attempt >= replaceAttemptsMax) throw thrown;
+      }
+    }
+  }
+
+  /**
+   * What has the name, to be dropped by the commit that takes it: that very table, and only if no dynamic table reads it by
+   * then. One that comes by the name in between is not replaced unseen.
+   */
+  async #replacing(table: TableName, orReplace: boolean): Promise<Replacing> {
+    const { catalog, dynamicTables } = this.#scope.deps;
+    const existing = orReplace ? await this.#scope.find(table) : undefined;
+    if (existing === undefined) {
+      const commitNew = (commit: Commit): Promise<Committed> => catalog.commit(commit);
+      return {
+        drops: [],
+        commit: orReplace ? (commit) => begunAnew(commitNew(commit)) : commitNew,
+      };
+    }
+    await dynamicTables.refuseWrite(existing);
+    await dynamicTables.dropUnread(existing, async () => undefined); // Before anything is written.
+    const { tableId } = existing.table;
+    return {
+      drops: [{ kind: "dropTable", tableId }],
+      commit: (commit) => dynamicTables.dropUnread(existing, (tx) => catalog.commitIn(tx, commit)),
+    };
   }
 
   async dropTable({ table, ifExists }: StatementOf<"dropTable">): Promise<LocalAnswer> {
@@ -202,5 +252,19 @@ export class TableStatements {
         return done("altered");
       }
     }
+  }
+}
+
+function isTaken(thrown: unknown): boolean {
+  return thrown instanceof OperatingError && thrown.code === "already_exists";
+}
+
+/** Somebody came by the name first: what replaces has to look again. */
+async function begunAnew(commit: Promise<Committed>): Promise<Committed> {
+  try {
+    return await commit;
+  } catch (thrown) {
+    if (!isTaken(thrown)) throw thrown;
+    throw new OperatingError("conflict", "backoff", messageOf(thrown), { cause: thrown });
   }
 }

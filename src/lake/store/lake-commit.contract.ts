@@ -34,6 +34,35 @@ export function testLakeCommits(fixture: StoreFixture): void {
       assert.equal((await catalog.current()).snapshot, snapshot);
     });
 
+    test("[LK7] of those who take one name at a time exactly one gets it", async (t) => {
+      const { catalog, commit, store } = await open(t);
+      const second = new LakeStore({ store, prng: createPrng("second") });
+      const { snapshot: readSnapshot } = await catalog.current();
+      const names = ["orders", "ORDERS", "Orders"];
+      const attempts = Array.from({ length: 9 }, (_, at) => {
+        const said = { readSnapshot, token: `t-${at}`, author: "", message: "" };
+        const changes = [create(names[at % 3] ?? "")];
+        return (at % 2 === 0 ? catalog : second).commit({ ...said, changes });
+      });
+      const outcomes = await Promise.allSettled(attempts);
+      const lost = outcomes.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+      assert.equal(lost.length, 8);
+      for (const reason of lost) assert.equal(reason.code, "already_exists");
+      assert.equal((await catalog.tables()).length, 1);
+      const [table] = await catalog.tables();
+      assert(table !== undefined);
+      // To replace it is to drop that very table: of two who do, the second looks again.
+      const replace = (name: string) =>
+        commit([{ kind: "dropTable", tableId: table.tableId }, create(name)], { readSnapshot });
+      await replace("orders");
+      await assert.rejects(
+        commit([{ kind: "dropTable", tableId: table.tableId }, create("orders")], {
+          readSnapshot: (readSnapshot + 1) as SnapshotId,
+        }),
+        { code: "conflict", retry: "backoff" },
+      );
+    });
+
     test("[LK5] a commit in a transaction that fails is not there", async (t) => {
       const { catalog, store } = await open(t);
       const commit = {

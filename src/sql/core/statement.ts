@@ -53,6 +53,8 @@ export type Statement =
       readonly table: TableName;
       /** `undefined`: all, in order. */
       readonly columns: readonly string[] | undefined;
+      /** The query's columns are the table's of the same names; `columns` is absent then. */
+      readonly byName: boolean;
       /** A SELECT or VALUES. */
       readonly query: TextSpan;
     }

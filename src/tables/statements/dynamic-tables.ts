@@ -94,13 +94,10 @@ export class DynamicTables implements DynamicTablesPort {
   }
 
   /** DS2: in the transaction that drops it. */
-  async dropUnread(
-    version: TableVersion,
-    drop: (tx: CatalogTx) => Promise<unknown>,
-  ): Promise<void> {
-    await this.#deps.store.catalogTransaction(async (tx) => {
+  async dropUnread<T>(version: TableVersion, drop: (tx: CatalogTx) => Promise<T>): Promise<T> {
+    return await this.#deps.store.catalogTransaction(async (tx) => {
       await requireUnread(tx, version.table.tableId, version.table.name);
-      await drop(tx);
+      return await drop(tx);
     });
   }
 
@@ -132,6 +129,7 @@ export class DynamicTables implements DynamicTablesPort {
     const mode = decideMode(refreshMode, plan, checked);
     const columns = plan.kind === "incremental" ? plan.allColumns : checked.columns;
     await store.catalogTransaction(async (tx) => {
+      await requireLive(tx, checked.tables);
       const { tableIds } = await catalog.commitIn(tx, {
         readSnapshot: checked.snapshot,
         token: context.queryId,
@@ -302,4 +300,19 @@ function decideMode(
 function noSuchTable(name: string): OperatingError {
   const hint = "SHOW DYNAMIC TABLES lists those that there are";
   return new OperatingError("not_found", "never", `there is no dynamic table ${name}`, { hint });
+}
+
+/** In the transaction that makes it a reader of them: whoever drops one asks for its readers in his own. */
+async function requireLive({ db }: CatalogTx, tables: CheckedDefinition["tables"]): Promise<void> {
+  for (const { version } of tables) {
+    const { tableId, name } = version.table;
+    const live = await db
+      .selectFrom("ducklake_table")
+      .select("table_id")
+      .where("table_id", "=", tableId)
+      .where("end_snapshot", "is", null)
+      .executeTakeFirst();
+    if (live !== undefined) continue;
+    throw new OperatingError("conflict", "backoff", `table ${name} was dropped meanwhile`);
+  }
 }

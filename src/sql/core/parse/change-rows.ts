@@ -11,17 +11,18 @@ export function parseInsert(cursor: TokenCursor): Statement {
   if (cursor.isAt("AS")) throw cursor.fail("a table has no other name in an INSERT");
   // `INSERT INTO t (SELECT …)`: a bracket that opens a query names no columns.
   const columns = cursor.isAtSymbol("(") && !opensQuery(cursor) ? cursor.columnNames() : undefined;
-  if (cursor.isAt("BY", "NAME") || cursor.isAt("BY", "POSITION")) {
-    const hint = "Name the columns: INSERT INTO t (a, b) SELECT ….";
-    throw cursor.fail(`BY ${cursor.keyword(1)} is not supported`, hint);
+  const byName = cursor.isAt("BY", "NAME");
+  if (byName && columns !== undefined) {
+    throw cursor.fail("BY NAME and names of columns do not go together", "Leave one of them out.");
   }
+  if (!cursor.take("BY", "NAME")) cursor.take("BY", "POSITION"); // As it is anyway.
   if (cursor.isAt("DEFAULT", "VALUES")) {
     const hint = "Name a column and its value; the others get their defaults.";
     throw cursor.fail("DEFAULT VALUES is not supported", hint);
   }
   const what = columns === undefined ? "the table's name" : "the columns";
   if (cursor.isAt("VALUES")) refuseDefaults(cursor);
-  return { kind: "insert", table, columns, query: selectToEnd(cursor, what) };
+  return { kind: "insert", table, columns, byName, query: selectToEnd(cursor, what) };
 }
 
 function opensQuery(cursor: TokenCursor): boolean {
