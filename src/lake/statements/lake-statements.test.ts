@@ -88,6 +88,13 @@ test("[LS3, LS6] what is wrong is told before anything is written", async () => 
     ["UPDATE few SET a = nothing", /nothing/],
     ["DELETE FROM nowhere", /nowhere/],
     ["CREATE TABLE few (a INTEGER)", /few/],
+    ['CREATE TABLE "a/b" (a INTEGER)', /no table can be named "a\/b": a name with slashes/],
+    ['CREATE TABLE "pg_class" AS SELECT 1 AS a', /no table can be named/],
+    ['ALTER TABLE few RENAME TO "_at_1"', /no table can be named/],
+    [
+      `CREATE DYNAMIC TABLE "c:\\x" TARGET_LAG = '1 hour' AS SELECT a FROM few`,
+      /no table can be named/,
+    ],
     ["CREATE TABLE more (_row_id INTEGER)", /no column can be named _row_id/],
     ["CREATE TABLE more AS SELECT 1 AS _position", /no column can be named _position/],
     ["ALTER TABLE few RENAME a TO _File_Id", /no column can be named _File_Id/],

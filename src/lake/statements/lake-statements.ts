@@ -25,6 +25,7 @@ import { RowStatements } from "./row-statements.ts";
 import {
   type LakeStatementsDeps,
   refuseReserved,
+  refuseTableName,
   type StatementOptions,
   StatementScope,
 } from "./statement-scope.ts";
@@ -124,6 +125,9 @@ async function answerOf(
         from: statement.using?.text,
         where: statement.where?.text,
       });
+    case "createDynamicTable":
+      refuseTableName(statement.table.name);
+      break;
     default:
       break;
   }

@@ -5,7 +5,14 @@ import { parseQueryId, type QueryId } from "../../kernel/ids.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { type Prng, randomText } from "../../kernel/prng.ts";
 import type { ApiWorkManager, Engine } from "../../queries/index.ts";
-import { nameKey, quoteName, type Statement, type TableName } from "../../sql/core/index.ts";
+import {
+  isSystemTable,
+  looksLikeFile,
+  nameKey,
+  quoteName,
+  type Statement,
+  type TableName,
+} from "../../sql/core/index.ts";
 import { isReservedColumn } from "../core/hidden-columns.ts";
 import type { Commit, LakeCatalog, LakeTable, ObjectStore, TableVersion } from "../core/index.ts";
 import { type BoundQuery, bindQuery } from "./bound-query.ts";
@@ -132,6 +139,13 @@ export function refuseReserved(names: readonly string[]): void {
   const name = names.find(isReservedColumn);
   if (name === undefined) return;
   throw new OperatingError("bad_sql", "never", `no column can be named ${name}: Capstan uses it`);
+}
+
+/** No SELECT could read a table of such a name, or would take it for a table at another moment (`bindQuery`). */
+export function refuseTableName(name: string): void {
+  if (!looksLikeFile(name) && !isSystemTable(name) && !/^_at_\d+$/i.test(name)) return;
+  const why = looksLikeFile(name) ? "a name with slashes is taken for a file's" : "DuckDB uses it";
+  throw new OperatingError("bad_sql", "never", `no table can be named ${quoteName(name)}: ${why}`);
 }
 
 function newQueryId(prng: Prng): QueryId {

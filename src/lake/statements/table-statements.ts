@@ -11,6 +11,7 @@ import {
   columnOf,
   noColumn,
   refuseReserved,
+  refuseTableName,
   type StatementOf,
   type StatementScope,
 } from "./statement-scope.ts";
@@ -91,6 +92,7 @@ export class TableStatements {
   async #createTable(statement: StatementOf<"createTable">): Promise<LocalAnswer> {
     const { engine, prng } = this.#scope.deps;
     const { table, orReplace, columns, query } = statement;
+    refuseTableName(table.name);
     refuseReserved(columns?.map(({ name }) => name) ?? []);
     const schema = table.schema ?? defaultSchema;
     const change = { kind: "createTable" as const, schema, name: table.name, orReplace: false };
@@ -207,6 +209,7 @@ export class TableStatements {
     const { tableId } = found.table;
     switch (change.kind) {
       case "renameTable":
+        refuseTableName(change.to);
         await this.#scope.commit(found, [{ kind: "renameTable", tableId, name: change.to }]);
         return done("renamed");
       case "addColumn": {

@@ -9,7 +9,9 @@
  */
 
 import {
+  isSystemTable,
   isTreeNode,
+  looksLikeFile,
   readSerializedSql,
   type SqlProblem,
   type TreeNode,
@@ -44,13 +46,7 @@ const functionsRefused: ReadonlySet<string> = new Set([
   "write_log",
 ]);
 
-/** A name that DuckDB might take for a file. It joins catalog, schema and table with dots before it looks. */
-const looksLikeFile = /[/\\]/;
-
 const systemSchemas: ReadonlySet<string> = new Set(["information_schema", "pg_catalog"]);
-/** Views that every catalog has. */
-const systemTable =
-  /^(duckdb_(columns|constraints|databases|indexes|logs|schemas|tables|types|views)|pragma_database_list|sqlite_(master|schema|temp_master|temp_schema)|pg_[a-z_]+)$/i;
 
 /**
  * Of the syntax tree, in which an expression within another is two deeper. DuckDB takes time with the cube of it: half a
@@ -118,12 +114,12 @@ function checkNode(node: TreeNode): SqlProblem | undefined {
 function checkTable(node: TreeNode): SqlProblem | undefined {
   const names = [node.catalog_name, node.schema_name, node.table_name].map(textOf);
   const position = positionOf(node);
-  const file = names.find((name) => name !== undefined && looksLikeFile.test(name));
+  const file = names.find((name) => name !== undefined && looksLikeFile(name));
   if (file !== undefined) return { message: `files cannot be read here: ${file}`, position };
   const [catalog, schema, table] = names;
   const isForeign = catalog !== undefined && catalog !== "";
   const isSystem = systemSchemas.has((schema ?? "").toLowerCase());
-  if (isForeign || isSystem || (schema === "" && systemTable.test(table ?? ""))) {
+  if (isForeign || isSystem || (schema === "" && isSystemTable(table ?? ""))) {
     const name = names.filter((part) => part !== undefined && part !== "").join(".");
     return { message: `${name} cannot be read here; SHOW TABLES lists the tables`, position };
   }

@@ -1,6 +1,6 @@
 /** The statement language: tokens, statements, and DuckDB's tree of a SELECT. Pure. */
 export { characterAt, pointAt } from "./bad-sql.ts";
-export { nameKey } from "./names.ts";
+export { isSystemTable, looksLikeFile, nameKey } from "./names.ts";
 export { parseStatement } from "./parse-statement.ts";
 export { quoteName, quoteText } from "./quote.ts";
 export type { NewTable, Rename, RenameOptions } from "./rename-plan.ts";

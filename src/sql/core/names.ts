@@ -20,3 +20,16 @@ export function needsQuotes(keyword: string): boolean {
 export function nameKey(name: string): string {
   return name.replaceAll(/[A-Z]+/g, (capitals) => capitals.toLowerCase());
 }
+
+/** A name that DuckDB might take for a file. It joins catalog, schema and table with dots before it looks. */
+export function looksLikeFile(name: string): boolean {
+  return /[/\\]/.test(name);
+}
+
+const systemTable =
+  /^(duckdb_(columns|constraints|databases|indexes|logs|schemas|tables|types|views)|pragma_database_list|sqlite_(master|schema|temp_master|temp_schema)|pg_[a-z_]+)$/i;
+
+/** A view that every catalog of DuckDB has. */
+export function isSystemTable(name: string): boolean {
+  return systemTable.test(name);
+}
