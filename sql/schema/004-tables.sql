@@ -11,6 +11,7 @@ INSERT INTO dynamic_table_statuses (status) VALUES ('INITIALIZING'), ('ACTIVE'),
 -- data_snapshot: the contents are those of this snapshot of the sources; published_snapshot: they are in the lake since that one.
 -- target_snapshot: what it is being brought to; NULL: nothing is to be done.
 -- suspended_by: the table whose suspension this one only follows.
+-- part_count: how many subtasks the refresh under way was split into; 0: it was not.
 CREATE TABLE dynamic_tables (
   dynamic_table         TEXT    NOT NULL PRIMARY KEY CHECK (length(dynamic_table) > 0),
   table_id              BIGINT  NOT NULL UNIQUE,
@@ -38,6 +39,8 @@ CREATE TABLE dynamic_tables (
   last_refresh_state    TEXT    CHECK (last_refresh_state IN ('SUCCEEDED', 'FAILED', 'CANCELLED')),
   last_refresh_action   TEXT    CHECK (last_refresh_action IN ('FULL', 'INCREMENTAL', 'NO_DATA')),
   last_refresh_at_ms    BIGINT,
+  part_count            INTEGER NOT NULL CHECK (part_count >= 0),
+  part_done_count       INTEGER NOT NULL CHECK (part_done_count BETWEEN 0 AND part_count),
   expected_duration_ms  BIGINT  NOT NULL CHECK (expected_duration_ms >= 0),
   created_at_ms         BIGINT  NOT NULL,
   UNIQUE (schema_name, name)
@@ -107,6 +110,27 @@ CREATE TABLE refresh_claims (
 
 CREATE INDEX refresh_claims_by_worker ON refresh_claims (worker_id);
 
+-- Parts of one refresh that several workers compute: each the rows of one bucket, as files that belong to nobody until the refresh is
+-- published. They live and die with the claim of the refresh, `refresh_token`; `token` is the fence of whoever computes the part.
+-- ability: what a worker must be able to do, so that all parts are cut alike. spec and result are the workers' own affair.
+CREATE TABLE refresh_subtasks (
+  refresh_token  BIGINT  NOT NULL REFERENCES refresh_claims (token) ON DELETE CASCADE ON UPDATE RESTRICT,
+  part           INTEGER NOT NULL CHECK (part >= 0),
+  ability        TEXT    NOT NULL,
+  spec           TEXT    NOT NULL,
+  state          TEXT    NOT NULL CHECK (state IN ('WAITING', 'CLAIMED', 'DONE', 'FAILED')),
+  worker_id      TEXT    CHECK (worker_id IS NOT NULL OR state = 'WAITING'),
+  token          BIGINT  UNIQUE CHECK ((token IS NULL) = (state = 'WAITING')),
+  attempts       INTEGER NOT NULL CHECK (attempts >= 0),
+  expires_at_ms  BIGINT  CHECK ((expires_at_ms IS NOT NULL) = (state = 'CLAIMED')),
+  result         TEXT    CHECK ((result IS NOT NULL) = (state = 'DONE')),
+  error_code     TEXT,
+  error_message  TEXT    CHECK ((error_message IS NULL) = (error_code IS NULL)),
+  PRIMARY KEY (refresh_token, part)
+);
+
+CREATE INDEX refresh_subtasks_by_worker ON refresh_subtasks (worker_id);
+
 -- One row. A token is never given twice: the fence only grows.
 CREATE TABLE refresh_fence (
   id     INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
@@ -116,6 +140,8 @@ CREATE TABLE refresh_fence (
 INSERT INTO refresh_fence (id, fence) VALUES (1, 0);
 
 -- The newest refreshes of each table. A run of refreshes that found nothing to do is one row, with how many they were.
+-- reason: why it was done as it was. compute_ms, changed_rows and total_rows: what it cost, and of how many rows of its sources; AUTO
+-- learns from them. part_count, worker_count: into how many parts it was split, and how many workers computed them.
 CREATE TABLE refresh_history (
   dynamic_table    TEXT   NOT NULL,
   refresh_number   BIGINT NOT NULL CHECK (refresh_number > 0),
@@ -132,6 +158,12 @@ CREATE TABLE refresh_history (
   snapshot         BIGINT,
   rows_inserted    BIGINT NOT NULL,
   rows_deleted     BIGINT NOT NULL,
+  reason           TEXT   NOT NULL,
+  compute_ms       BIGINT CHECK (compute_ms >= 0),
+  changed_rows     BIGINT CHECK ((changed_rows IS NULL) = (compute_ms IS NULL)),
+  total_rows       BIGINT CHECK ((total_rows IS NULL) = (compute_ms IS NULL)),
+  part_count       INTEGER NOT NULL CHECK (part_count > 0),
+  worker_count     INTEGER NOT NULL CHECK (worker_count > 0),
   worker_id        TEXT   NOT NULL,
   error_code       TEXT,
   error_message    TEXT   CHECK ((error_message IS NULL) = (error_code IS NULL)),

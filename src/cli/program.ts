@@ -170,7 +170,7 @@ function addServerCommands(program: Command, run: RunAction): void {
     .option("--workers <n>", "how many workers", parseCount, 2)
     .option("--no-dashboard", "do not build the dashboard, if this is a clone");
   metricsOwner(diskLimit(up));
-  apiServer(up)
+  splitRows(apiServer(up))
     .option("--verbose", "show every log line of the children, not only warnings")
     .option("--json", "print what happens as JSON lines")
     .addHelpText(
@@ -227,7 +227,7 @@ function addServerCommands(program: Command, run: RunAction): void {
       parsePort,
       0,
     );
-  metricsDir(lake(diskLimit(worker)));
+  splitRows(metricsDir(lake(diskLimit(worker))));
   withStore(logFormat(cluster(worker, 30)))
     .addHelpText(
       "after",
@@ -376,6 +376,14 @@ function metricsDir(command: Command): Command {
 function diskLimit(command: Command): Command {
   const text = "disk of a worker for artifacts and for copies of the lake's files (10GB)";
   return command.option("--disk-limit <size>", text, parseSize);
+}
+
+function splitRows(command: Command): Command {
+  return command.option(
+    "--split-rows <n>",
+    "full refreshes that read so many rows are split among workers (5000000)",
+    parseCount,
+  );
 }
 
 function logFormat(command: Command): Command {

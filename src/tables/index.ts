@@ -16,6 +16,7 @@ export {
   type ScheduleOptions,
 } from "./core/index.ts";
 export { createLakeRefresher } from "./refresh/lake-refresher.ts";
+export { createPartRunner, readAbility } from "./refresh/refresh-parts.ts";
 export { DynamicTables } from "./statements/dynamic-tables.ts";
 export type { ClaimSettings } from "./store/claim-settings.ts";
 export type {
@@ -36,3 +37,5 @@ export type {
 export { RefreshScheduler, type RefreshSchedulerOptions } from "./store/scheduler.ts";
 export { lakeSourceChanges, type SourceChanges } from "./store/source-changes.ts";
 export { StoreRefreshClaims } from "./store/store-refresh-claims.ts";
+export { StoreSubtaskClaims } from "./store/store-subtask-claims.ts";
+export { countWorkers } from "./store/subtask-rows.ts";

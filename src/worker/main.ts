@@ -59,7 +59,15 @@ import {
   startEngine,
 } from "../queries/index.ts";
 import { openStore, parseStoreUrl, type Store } from "../store/index.ts";
-import { createLakeRefresher, RefreshLoop, StoreRefreshClaims } from "../tables/index.ts";
+import {
+  countWorkers,
+  createLakeRefresher,
+  createPartRunner,
+  RefreshLoop,
+  readAbility,
+  StoreRefreshClaims,
+  StoreSubtaskClaims,
+} from "../tables/index.ts";
 import { startMonitor } from "./monitor-server.ts";
 import { registerOnce } from "./register-client.ts";
 import { Registration } from "./registration.ts";
@@ -83,6 +91,8 @@ export interface WorkerOptions extends ProcessOptions {
   readonly metricsDir?: string;
   /** Where refreshes are claimed; the data directory's when absent and there. Without one this worker refreshes no tables. */
   readonly store?: string;
+  /** Full refreshes that read so many rows are split among workers. */
+  readonly splitRows?: number;
   readonly diskLimit?: number;
   readonly drainTimeout: number;
 }
@@ -263,21 +273,34 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   const claims =
     store && new StoreRefreshClaims(store, { prng: prng.fork("claims"), pins: catalog });
   await claims?.expireWorker(workerId, "the worker started anew");
+  const ability = await readAbility(engine);
+  const refreshParts = catalog && {
+    catalog,
+    engine,
+    objects,
+    stagingDir,
+    prng: prng.fork("refresh"),
+  };
   const refreshes =
     store &&
-    catalog &&
+    refreshParts &&
     claims &&
     new RefreshLoop({
       workerId,
       claims,
+      parts: {
+        claims: new StoreSubtaskClaims(store, { prng: prng.fork("subtasks") }),
+        runner: createPartRunner(refreshParts, ability),
+      },
       refresher: createLakeRefresher({
-        catalog,
-        engine,
-        objects,
-        stagingDir,
-        prng: prng.fork("refresh"),
+        ...refreshParts,
         logger,
         clock,
+        split: {
+          ability,
+          workerCount: () => store.read(countWorkers),
+          ...(options.splitRows === undefined ? {} : { rowsMin: options.splitRows }),
+        },
       }),
       onPoke: (listener) => store.onPoke(listener),
       clock,

@@ -39,6 +39,7 @@ export interface UpOptions {
   readonly deleteAfter?: number;
   readonly upkeepEvery?: number;
   readonly scrapeConfig?: string;
+  readonly splitRows?: number;
   readonly drainTimeout: number;
   readonly logLevel: string;
 }
@@ -99,6 +100,7 @@ export function workerArgs(options: UpOptions, name: string, url: string): strin
     ...flag("--lake", options.lake),
     ...flag("--metrics-dir", options.metricsDir),
     ...flag("--disk-limit", options.diskLimit?.toString()),
+    ...flag("--split-rows", options.splitRows?.toString()),
   ];
 }
 

@@ -31,6 +31,8 @@ export interface DynamicTablesTable {
   last_refresh_state: "SUCCEEDED" | "FAILED" | "CANCELLED" | null;
   last_refresh_action: "FULL" | "INCREMENTAL" | "NO_DATA" | null;
   last_refresh_at_ms: number | null;
+  part_count: number;
+  part_done_count: number;
   expected_duration_ms: number;
   created_at_ms: number;
 }
@@ -84,6 +86,21 @@ export interface RefreshClaimsTable {
   expires_at_ms: number;
 }
 
+export interface RefreshSubtasksTable {
+  refresh_token: number;
+  part: number;
+  ability: string;
+  spec: string;
+  state: "WAITING" | "CLAIMED" | "DONE" | "FAILED";
+  worker_id: string | null;
+  token: number | null;
+  attempts: number;
+  expires_at_ms: number | null;
+  result: string | null;
+  error_code: string | null;
+  error_message: string | null;
+}
+
 export interface RefreshFenceTable {
   id: number;
   fence: number;
@@ -105,6 +122,12 @@ export interface RefreshHistoryTable {
   snapshot: number | null;
   rows_inserted: number;
   rows_deleted: number;
+  reason: string;
+  compute_ms: number | null;
+  changed_rows: number | null;
+  total_rows: number | null;
+  part_count: number;
+  worker_count: number;
   worker_id: string;
   error_code: string | null;
   error_message: string | null;
@@ -119,6 +142,7 @@ export interface RefreshTables {
   pending_refreshes: PendingRefreshesTable;
   queued_refreshes: QueuedRefreshesTable;
   refresh_claims: RefreshClaimsTable;
+  refresh_subtasks: RefreshSubtasksTable;
   refresh_fence: RefreshFenceTable;
   refresh_history: RefreshHistoryTable;
 }
@@ -158,6 +182,8 @@ export const refreshTableColumns: {
     last_refresh_state: "text",
     last_refresh_action: "text",
     last_refresh_at_ms: "number",
+    part_count: "number",
+    part_done_count: "number",
     expected_duration_ms: "number",
     created_at_ms: "number",
   },
@@ -205,6 +231,20 @@ export const refreshTableColumns: {
     heartbeat_at_ms: "number",
     expires_at_ms: "number",
   },
+  refresh_subtasks: {
+    refresh_token: "number",
+    part: "number",
+    ability: "text",
+    spec: "text",
+    state: "text",
+    worker_id: "text",
+    token: "number",
+    attempts: "number",
+    expires_at_ms: "number",
+    result: "text",
+    error_code: "text",
+    error_message: "text",
+  },
   refresh_fence: {
     id: "number",
     fence: "number",
@@ -225,6 +265,12 @@ export const refreshTableColumns: {
     snapshot: "number",
     rows_inserted: "number",
     rows_deleted: "number",
+    reason: "text",
+    compute_ms: "number",
+    changed_rows: "number",
+    total_rows: "number",
+    part_count: "number",
+    worker_count: "number",
     worker_id: "text",
     error_code: "text",
     error_message: "text",

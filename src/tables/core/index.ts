@@ -12,6 +12,7 @@ export type {
   DynamicTable,
   RefreshAction,
   RefreshClaim,
+  RefreshCost,
   RefreshMode,
   RefreshRecord,
   RefreshState,
@@ -32,6 +33,15 @@ export type {
   RefreshSource,
 } from "./refresh-claims.ts";
 export { RefreshLoop, type RefreshLoopOptions } from "./refresh-loop.ts";
+export type {
+  ClaimedSubtask,
+  PartResult,
+  RefreshSplit,
+  SplitProgress,
+  SubtaskClaims,
+  SubtaskKey,
+  SubtaskRunner,
+} from "./refresh-subtasks.ts";
 export {
   priorities,
   type RefreshTrigger,

@@ -44,6 +44,16 @@ export interface RefreshClaim {
   readonly attempt: number;
 }
 
+/** What a refresh took. */
+export interface RefreshCost {
+  readonly action: "FULL" | "INCREMENTAL";
+  readonly durationMs: number;
+  /** Rows added and removed in all sources. */
+  readonly changedRows: number;
+  /** Rows of all sources. */
+  readonly totalRows: number;
+}
+
 export interface RefreshRecord {
   readonly tableId: TableId;
   readonly token: number;
@@ -56,6 +66,11 @@ export interface RefreshRecord {
   readonly snapshot: SnapshotId | undefined;
   readonly rowsInserted: number;
   readonly rowsDeleted: number;
+  /** Why it was done this way. */
+  readonly reason: string;
+  /** In how many parts it was computed, and by how many workers. */
+  readonly partCount: number;
+  readonly workerCount: number;
   readonly workerId: string;
   readonly error: { readonly code: string; readonly message: string } | undefined;
 }

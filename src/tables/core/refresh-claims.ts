@@ -9,7 +9,8 @@
  */
 import type { SnapshotId, TableId } from "../../lake/core/index.ts";
 import type { Tx } from "../../store/core/index.ts";
-import type { DynamicTable, RefreshClaim, RefreshRecord } from "./model.ts";
+import type { DynamicTable, RefreshClaim, RefreshCost, RefreshRecord } from "./model.ts";
+import type { ClaimedSubtask, RefreshSplit } from "./refresh-subtasks.ts";
 
 /** What a refresh reads of one source. */
 export interface RefreshSource {
@@ -31,6 +32,8 @@ export interface ClaimedRefresh extends RefreshClaim {
   readonly targetSnapshot: SnapshotId;
   readonly targetTimeMs: number;
   readonly sources: readonly RefreshSource[];
+  /** What earlier refreshes of this definition cost, newest last. Only where there is a choice to be made by it. */
+  readonly experience: readonly RefreshCost[];
 }
 
 /** What identifies the holder. */
@@ -40,8 +43,17 @@ export interface RefreshedData {
   readonly action: "FULL" | "INCREMENTAL";
   readonly rowsInserted: number;
   readonly rowsDeleted: number;
+  /** Why it was done this way, for people. */
+  readonly reason?: string;
+  readonly cost?: Omit<RefreshCost, "action">;
+  /** How many parts it was computed in, and by how many workers; one by one when absent. */
+  readonly parts?: { readonly partCount: number; readonly workerCount: number };
   /** Commits to the lake within the transaction that publishes. It may be called more than once. */
   readonly commit: (tx: Tx) => Promise<{ readonly snapshot: SnapshotId }>;
+  /** The same over what the lake is now, after a commit of somebody else's stood in the way; absent: it has to be computed anew. */
+  readonly rebase?: () => Promise<RefreshedData>;
+  /** It will not be published: what was written for it can go. */
+  readonly discard?: () => Promise<void>;
 }
 
 export type RefreshResult = RefreshedData | { readonly action: "NO_DATA" };
@@ -59,12 +71,20 @@ export interface RefreshFailure {
 
 export interface ClaimRequest {
   readonly workerId: string;
+  /** Refreshes. */
   readonly limit: number;
+  /** Subtasks are wanted, too, and count towards `limit`; `own`: only of refreshes that this worker leads. */
+  readonly subtasks?: {
+    readonly ability: string;
+    readonly limit: number;
+    readonly of: "any" | "own";
+  };
 }
 
 export interface ClaimAnswer {
   /** In the order of priority, then of due time. */
   readonly claimed: readonly ClaimedRefresh[];
+  readonly subtasks?: readonly ClaimedSubtask[];
   /** When something that waits now can be claimed; `undefined`: when somebody pokes. */
   readonly waitMs: number | undefined;
 }
@@ -83,5 +103,9 @@ export interface RefreshClaims {
 /** Computes a refresh and writes its files; nothing of it is visible before `publish`. */
 export interface Refresher {
   /** Ends soon after `signal` aborts: the claim is lost, or the process stops. */
-  refresh(claim: ClaimedRefresh, table: DynamicTable, signal: AbortSignal): Promise<RefreshResult>;
+  refresh(
+    claim: ClaimedRefresh,
+    table: DynamicTable,
+    signal: AbortSignal,
+  ): Promise<RefreshResult | RefreshSplit>;
 }

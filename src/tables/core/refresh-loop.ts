@@ -1,34 +1,47 @@
 /**
- * The worker's side: takes claims while it has room, computes, keeps the claims alive, publishes.
+ * The worker's side: takes claims while it has room, computes, keeps the claims alive, publishes. Of refreshes that were split, its own
+ * or others', it takes subtasks in the same way, and before anything else.
  *
- *   RL1  It asks for work when it is poked, when one of its refreshes has ended, and every now and then (`pollMs`, with jitter), so that
+ *   RL1  It asks for work when it is poked, when something of its has ended, and every now and then (`pollMs`, with jitter), so that
  *        a poke that was lost costs a moment and no more. A poke while it asks makes it ask again.
- *   RL2  At most `slots` refreshes at a time.
- *   RL3  A refresh whose claim is lost is aborted at once, and publishes nothing. Lost is what the store says, and also a claim that
- *        could not be extended for as long as its lease by our own clock: then nobody can say, and somebody else may have it.
+ *   RL2  It computes at most `slots` refreshes and subtasks at a time. A lead that waits for its parts keeps its slot for subtasks.
+ *   RL3  A refresh whose claim is lost (`ClaimKeeper`) is aborted at once, and publishes nothing.
  *   RL4  A store that is busy or away while a result is published is asked again until the claim is lost: computing is dear.
- *   RL5  `drain` takes no more work and resolves when what runs has ended. `stop` aborts that and gives it back.
+ *   RL5  `drain` takes no more work, but the parts of what it leads, and resolves when what runs has ended. `stop` aborts that and
+ *        gives it back.
  *   RL6  A refresh that throws is a failed attempt, and nothing worse. An `AssertionError` is our bug and ends the process.
+ *   RL7  A result that a commit of somebody else's stands in the way of (`conflict`) is put upon that, or computed anew, at once and
+ *        under the same claim, a few times.
  *
  * Everything takes its time and chance from the clock and generator that it is given.
  */
 import { type Clock, sleep, type Timer } from "../../kernel/clock.ts";
-import { AssertionError, assert, messageOf, OperatingError } from "../../kernel/errors.ts";
+import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Prng } from "../../kernel/prng.ts";
+import { attempt, ClaimKeeper, claimLost } from "./claim-keeper.ts";
+import { failureOf, PartFailed, rethrowBug } from "./failure-of.ts";
 import type {
   ClaimAnswer,
   ClaimedRefresh,
   RefreshClaims,
+  RefreshedData,
   Refresher,
-  RefreshFailure,
   RefreshResult,
 } from "./refresh-claims.ts";
+import type {
+  ClaimedSubtask,
+  RefreshSplit,
+  SubtaskClaims,
+  SubtaskRunner,
+} from "./refresh-subtasks.ts";
 
 export interface RefreshLoopOptions {
   readonly workerId: string;
   readonly claims: RefreshClaims;
   readonly refresher: Refresher;
+  /** Without it nothing is split here, and nobody else's parts are taken. */
+  readonly parts?: { readonly claims: SubtaskClaims; readonly runner: SubtaskRunner };
   /** Usually `store.onPoke`. */
   readonly onPoke: (listener: () => void) => () => void;
   readonly clock: Clock;
@@ -39,26 +52,36 @@ export interface RefreshLoopOptions {
   readonly heartbeatMs?: number;
 }
 
-/** Our clock may run slow against the database's. */
-const leaseShare = 0.98;
-const publishPauseMs = 200;
+const storePauseMs = 200;
+/** RL7 */
+const conflictsMax = 5;
 
 class Running {
-  readonly claim: ClaimedRefresh;
-  readonly abort = new AbortController();
+  /** `undefined`: a subtask. */
+  readonly claim: ClaimedRefresh | undefined;
+  readonly keeper: ClaimKeeper;
   readonly done: Promise<void>;
-  heartbeat: Timer | undefined;
-  /** When nobody can tell any more whose the claim is. */
-  deadline: Timer | undefined;
-  /** The claim is somebody else's, or nobody's. */
-  isLost = false;
   settle: () => void = () => undefined;
+  /** It leads others, and computes nothing itself. */
+  isWaiting = false;
+  /** Something has changed since it last looked how far its parts are. */
+  isWoken = false;
+  wakeUp: () => void = () => undefined;
+  /** Its result may have been published: nobody but the store knows. */
+  isTried = false;
+  conflicts = 0;
 
-  constructor(claim: ClaimedRefresh) {
+  constructor(claim: ClaimedRefresh | undefined, keeper: ClaimKeeper) {
     this.claim = claim;
+    this.keeper = keeper;
     this.done = new Promise((resolve) => {
       this.settle = resolve;
     });
+  }
+
+  wake(): void {
+    this.isWoken = true;
+    this.wakeUp();
   }
 }
 
@@ -84,13 +107,13 @@ export class RefreshLoop {
 
   /** Tables that are being refreshed here. */
   get running(): readonly ClaimedRefresh[] {
-    return [...this.#running].map(({ claim }) => claim);
+    return [...this.#running].flatMap(({ claim }) => claim ?? []);
   }
 
   start(): void {
     assert(this.#state === "new", "a refresh loop is started once");
     this.#state = "started";
-    this.#unsubscribe = this.#options.onPoke(() => this.#ask());
+    this.#unsubscribe = this.#options.onPoke(() => this.#poked());
     this.#ask();
   }
 
@@ -105,7 +128,7 @@ export class RefreshLoop {
   stop(): Promise<void> {
     this.#state = "stopped";
     this.#quiet();
-    for (const { abort } of this.#running) abort.abort(stopping);
+    for (const { keeper } of this.#running) keeper.abort(stopping);
     return this.#ended();
   }
 
@@ -120,22 +143,47 @@ export class RefreshLoop {
     const asked = this.#asking ?? Promise.resolve();
     return asked
       .then(() => Promise.all([...this.#running].map(({ done }) => done)))
-      .then(() => undefined);
+      .then(() => (this.#running.size === 0 ? undefined : this.#ended()));
+  }
+
+  #poked(): void {
+    for (const running of this.#running) running.wake();
+    this.#ask();
+  }
+
+  /** RL2, RL5: so many refreshes and so many subtasks there is room for. */
+  #room(): { readonly refreshes: number; readonly parts: number } {
+    const waiting = [...this.#running].filter(({ isWaiting }) => isWaiting).length;
+    const isOpen = this.#state === "started";
+    const takesParts = this.#options.parts !== undefined && (isOpen || waiting > 0);
+    const free = Math.max(0, this.#slots - this.#running.size);
+    return {
+      refreshes: isOpen ? free : 0,
+      parts: takesParts ? Math.max(0, this.#slots - this.#running.size + waiting) : 0,
+    };
   }
 
   #ask(): void {
-    if (this.#state !== "started") return;
+    if (this.#state !== "started" && this.#state !== "draining") return;
     if (this.#asking !== undefined) {
       this.#askAgain = true; // RL1
       return;
     }
-    const limit = this.#slots - this.#running.size;
-    if (limit <= 0) return; // RL2: whoever ends asks.
+    const room = this.#room();
+    if (room.refreshes + room.parts === 0) return; // RL2: whoever ends asks.
     this.#poll?.cancel();
     this.#askAgain = false;
-    const { claims, workerId, logger } = this.#options;
-    this.#asking = attempt(() => claims.claim({ workerId, limit })).then(
-      (answer) => this.#answered(answer, limit),
+    const { claims, workerId, logger, parts } = this.#options;
+    const of = this.#state === "draining" ? "own" : "any";
+    const request = {
+      workerId,
+      limit: room.refreshes,
+      ...(parts === undefined || room.parts === 0
+        ? {}
+        : { subtasks: { ability: parts.runner.ability, limit: room.parts, of } as const }),
+    };
+    this.#asking = attempt(() => claims.claim(request)).then(
+      (answer) => this.#answered(answer),
       (thrown: unknown) => {
         rethrowBug(thrown);
         logger.warn({ worker_id: workerId, error: messageOf(thrown) }, "cannot ask for refreshes");
@@ -144,173 +192,260 @@ export class RefreshLoop {
     );
   }
 
-  #answered({ claimed, waitMs }: ClaimAnswer, limit: number): void {
+  #answered({ claimed, subtasks = [], waitMs }: ClaimAnswer): void {
+    for (const subtask of subtasks) this.#runPart(subtask);
     for (const claim of claimed) this.#run(claim);
-    if (claimed.length === limit) this.#asked(this.#pollMs);
-    else if (claimed.length > 0) this.#asked(0);
+    const room = this.#room();
+    if (room.refreshes + room.parts === 0) this.#asked(this.#pollMs);
+    else if (claimed.length + subtasks.length > 0) this.#asked(0);
     else this.#asked(Math.min(waitMs ?? this.#pollMs, this.#pollMs));
   }
 
   #asked(againMs: number): void {
     this.#asking = undefined;
-    if (this.#state !== "started") return;
     if (this.#askAgain) {
       this.#ask();
       return;
     }
+    if (this.#state !== "started") return;
     // Jitter only ever adds: what cannot be claimed before its time is not asked for before its time.
-    const delayMs = againMs * (1 + this.#options.prng.next() / 2);
-    this.#poll = this.#options.clock.after(delayMs, () => this.#ask());
+    this.#poll = this.#options.clock.after(this.#jittered(againMs), () => this.#ask());
   }
 
-  #run(claim: ClaimedRefresh): void {
-    const running = new Running(claim);
+  #jittered(ms: number): number {
+    return ms * (1 + this.#options.prng.next() / 2);
+  }
+
+  #begin(
+    claim: ClaimedRefresh | undefined,
+    kept: ConstructorParameters<typeof ClaimKeeper>[0],
+  ): Running {
+    const { clock, logger } = this.#options;
+    const keeper = new ClaimKeeper(kept, { clock, logger, heartbeatMs: this.#heartbeatMs });
+    const running = new Running(claim, keeper);
     this.#running.add(running);
-    this.#armDeadline(running, claim.leaseMs);
-    this.#scheduleHeartbeat(running);
-    const { refresher } = this.#options;
-    const { signal } = running.abort;
-    if (this.#state === "stopped") running.abort.abort(stopping);
-    void attempt(() => {
-      signal.throwIfAborted();
-      return refresher.refresh(claim, claim.table, signal);
-    })
-      .then(
-        (result) => this.#publish(running, result),
-        (thrown: unknown) => this.#failed(running, thrown),
-      )
-      .then(() => this.#finish(running));
+    if (this.#state === "stopped") keeper.abort(stopping);
+    return running;
   }
 
   #finish(running: Running): void {
-    running.heartbeat?.cancel();
-    running.deadline?.cancel();
+    running.keeper.end();
     this.#running.delete(running);
     running.settle();
-    this.#ask();
+    this.#poked(); // What a lead waits for may be this.
   }
 
-  /** RL4. */
-  #publish(running: Running, result: RefreshResult): Promise<void> {
-    const { claims, clock, logger } = this.#options;
-    if (running.isLost) return Promise.resolve();
-    if (running.abort.signal.aborted) return this.#failed(running, stopping);
-    return attempt(() => claims.publish(running.claim, result)).then(
+  #run(claim: ClaimedRefresh): void {
+    const { claims } = this.#options;
+    const { leaseMs, workerId, token } = claim;
+    const running = this.#begin(claim, {
+      leaseMs,
+      heartbeat: () => claims.heartbeat(claim),
+      fields: { worker_id: workerId, dynamic_table: claim.table.name, token },
+    });
+    void this.#compute(running, claim).then(() => this.#finish(running));
+  }
+
+  #compute(running: Running, claim: ClaimedRefresh): Promise<void> {
+    const { signal } = running.keeper;
+    return attempt(() => {
+      signal.throwIfAborted();
+      return this.#options.refresher.refresh(claim, claim.table, signal);
+    })
+      .then((result) => (result.action === "SPLIT" ? this.#lead(running, claim, result) : result))
+      .then(
+        (result) => this.#publish(running, claim, result),
+        (thrown: unknown) => this.#failed(running, claim, thrown),
+      );
+  }
+
+  #publish(running: Running, claim: ClaimedRefresh, result: RefreshResult): Promise<void> {
+    const { keeper } = running;
+    if (keeper.signal.aborted) return this.#abandoned(running, claim, result);
+    running.isTried = true;
+    return this.#insist(running, () => this.#options.claims.publish(claim, result)).then(
       (outcome) => {
-        if (outcome.kind === "claim_lost") this.#lose(running, "when it was to be published");
+        if (outcome.kind === "claim_lost") keeper.lose("when it was to be published");
       },
       (thrown: unknown) => {
         rethrowBug(thrown);
-        if (!isStoreTrouble(thrown)) return this.#failed(running, thrown);
-        logger.warn(fields(running, thrown), "a refresh cannot be published yet");
-        return sleep(clock, publishPauseMs, running.abort.signal).then(() =>
-          this.#publish(running, result),
-        );
+        if (!isConflict(thrown) || result.action === "NO_DATA") {
+          return this.#failed(running, claim, thrown);
+        }
+        running.isTried = false; // It was refused, for certain.
+        running.conflicts += 1;
+        if (running.conflicts > conflictsMax) return this.#failed(running, claim, thrown);
+        return this.#again(running, claim, result, thrown);
       },
     );
   }
 
-  #failed(running: Running, thrown: unknown): Promise<void> {
+  /** RL7 */
+  #again(
+    running: Running,
+    claim: ClaimedRefresh,
+    { rebase, discard }: RefreshedData,
+    why: OperatingError,
+  ): Promise<void> {
+    this.#options.logger.info({ ...running.keeper.fields, error: why.message }, "published anew");
+    if (rebase === undefined) {
+      return attempt(() => discard?.() ?? Promise.resolve()).then(() =>
+        this.#compute(running, claim),
+      );
+    }
+    return attempt(rebase).then(
+      (result) => this.#publish(running, claim, result),
+      (thrown: unknown) => this.#failed(running, claim, thrown),
+    );
+  }
+
+  #abandoned(running: Running, claim: ClaimedRefresh, result: RefreshResult): Promise<void> {
+    const discard = result.action === "NO_DATA" || running.isTried ? undefined : result.discard;
+    return attempt(() => discard?.() ?? Promise.resolve()).then(() =>
+      this.#failed(running, claim, stopping),
+    );
+  }
+
+  #failed(running: Running, claim: ClaimedRefresh, thrown: unknown): Promise<void> {
+    const { claims } = this.#options;
+    return this.#undone(running, thrown, "a refresh failed", {
+      release: () => claims.release(claim, "the worker stops"),
+      fail: () => claims.fail(claim, failureOf(thrown)),
+    });
+  }
+
+  /** Given back when we stop; a failure otherwise. */
+  #undone(
+    { keeper }: Running,
+    thrown: unknown,
+    what: string,
+    tell: { release(): Promise<boolean>; fail(): Promise<boolean> },
+  ): Promise<void> {
     rethrowBug(thrown);
-    if (running.isLost) return Promise.resolve();
-    const { claims, logger } = this.#options;
-    const isStopped = running.abort.signal.aborted;
-    const ended = isStopped
-      ? attempt(() => claims.release(running.claim, "the worker stops"))
-      : attempt(() => claims.fail(running.claim, failureOf(thrown)));
-    if (!isStopped) logger.warn(fields(running, thrown), "a refresh failed");
-    return ended.then(
+    if (keeper.isLost) return Promise.resolve();
+    const { logger } = this.#options;
+    const isStopped = keeper.signal.aborted;
+    if (!isStopped) logger.warn({ ...keeper.fields, error: messageOf(thrown) }, what);
+    return attempt(() => (isStopped ? tell.release() : tell.fail())).then(
       () => undefined,
       (trouble: unknown) => {
         rethrowBug(trouble);
         // The claim expires by itself.
-        logger.warn(fields(running, trouble), "cannot say how a refresh ended");
+        const fields = { ...keeper.fields, error: messageOf(trouble) };
+        logger.warn(fields, "cannot say how a refresh ended");
       },
     );
   }
 
-  #scheduleHeartbeat(running: Running): void {
-    running.heartbeat = this.#options.clock.after(this.#heartbeatMs, () => this.#beat(running));
+  #lead(running: Running, claim: ClaimedRefresh, split: RefreshSplit): Promise<RefreshedData> {
+    const { parts } = this.#options;
+    assert(parts !== undefined, "only who takes parts splits a refresh");
+    return this.#insist(running, () => parts.claims.split(claim, split)).then((isHeld) => {
+      if (!isHeld) throw this.#lost(running, "when it was to be split");
+      running.isWaiting = true;
+      return this.#awaitParts(running, claim, split, parts.claims).finally(() => {
+        running.isWaiting = false;
+      });
+    });
   }
 
-  #beat(running: Running): void {
-    const { claims, clock, logger } = this.#options;
-    const sentMs = clock.nowMs();
-    void attempt(() => claims.heartbeat(running.claim)).then(
-      (isHeld) => {
-        if (!this.#running.has(running)) return;
-        if (!isHeld) {
-          this.#lose(running, "when it was to be extended");
-          return;
-        }
-        this.#armDeadline(running, running.claim.leaseMs - (clock.nowMs() - sentMs));
-        this.#scheduleHeartbeat(running);
-      },
-      (thrown: unknown) => {
-        rethrowBug(thrown);
-        if (!this.#running.has(running)) return;
-        logger.warn(fields(running, thrown), "cannot extend a claim");
-        this.#scheduleHeartbeat(running);
-      },
+  #awaitParts(
+    running: Running,
+    claim: ClaimedRefresh,
+    split: RefreshSplit,
+    claims: SubtaskClaims,
+  ): Promise<RefreshedData> {
+    this.#ask(); // With nobody else around, the parts are ours.
+    running.isWoken = false;
+    return this.#insist(running, () => claims.progress(claim)).then((progress) => {
+      switch (progress.kind) {
+        case "done":
+          return split.merge(progress.results);
+        case "failed":
+          return split.discard(progress.results).then(() => {
+            throw new PartFailed(progress.failure);
+          });
+        case "claim_lost":
+          throw this.#lost(running, "while its parts were computed");
+        case "running":
+          return this.#untilWoken(running).then(() =>
+            this.#awaitParts(running, claim, split, claims),
+          );
+      }
+    });
+  }
+
+  #lost({ keeper }: Running, when: string): OperatingError {
+    keeper.lose(when);
+    return claimLost;
+  }
+
+  #untilWoken(running: Running): Promise<void> {
+    if (running.isWoken) return Promise.resolve();
+    const woken = new AbortController();
+    running.wakeUp = () => woken.abort();
+    const { signal } = running.keeper;
+    const either = AbortSignal.any([woken.signal, signal]);
+    return sleep(this.#options.clock, this.#jittered(this.#pollMs), either).then(() =>
+      signal.throwIfAborted(),
     );
   }
 
-  /** RL3. */
-  #armDeadline(running: Running, leftMs: number): void {
-    running.deadline?.cancel();
-    const delayMs = Math.max(0, leftMs * leaseShare);
-    running.deadline = this.#options.clock.after(delayMs, () =>
-      this.#lose(running, "because it could not be extended in time"),
-    );
+  #runPart(subtask: ClaimedSubtask): void {
+    const { parts } = this.#options;
+    assert(parts !== undefined, "subtasks come to those who ask");
+    const { claims, runner } = parts;
+    const { workerId, token, part } = subtask;
+    const running = this.#begin(undefined, {
+      leaseMs: subtask.leaseMs,
+      heartbeat: () => claims.heartbeat(subtask),
+      fields: { worker_id: workerId, dynamic_table: subtask.refresh.table.name, token, part },
+    });
+    const { signal } = running.keeper;
+    void attempt(() => {
+      signal.throwIfAborted();
+      return runner.run(subtask, signal);
+    })
+      .then((result) => {
+        signal.throwIfAborted();
+        return this.#insist(running, () => claims.finish(subtask, result));
+      })
+      .then(
+        (isTaken) => {
+          if (!isTaken) running.keeper.lose("when its part was done");
+        },
+        (thrown: unknown) =>
+          this.#undone(running, thrown, "a part of a refresh failed", {
+            release: () => claims.release(subtask),
+            fail: () => claims.fail(subtask, failureOf(thrown)),
+          }),
+      )
+      .then(() => this.#finish(running));
   }
 
-  #lose(running: Running, when: string): void {
-    if (running.isLost) return;
-    running.isLost = true;
-    running.heartbeat?.cancel();
-    running.deadline?.cancel();
-    this.#options.logger.warn(fields(running, undefined), `a claim was lost ${when}`);
-    running.abort.abort(claimLost);
+  /** RL4 */
+  #insist<T>(running: Running, ask: () => Promise<T>): Promise<T> {
+    const { clock, logger } = this.#options;
+    const { keeper } = running;
+    return attempt(ask).catch((thrown: unknown) => {
+      if (!isStoreTrouble(thrown)) throw thrown;
+      const fields = { ...keeper.fields, error: messageOf(thrown) };
+      logger.warn(fields, "the store cannot be told yet");
+      return sleep(clock, storePauseMs, keeper.signal).then(() => {
+        keeper.signal.throwIfAborted();
+        return this.#insist(running, ask);
+      });
+    });
   }
 }
 
 const stopping = new OperatingError("shutting_down", "backoff", "the worker stops");
-const claimLost = new OperatingError("lease_lost", "never", "the claim was lost");
-
-function failureOf(thrown: unknown): RefreshFailure {
-  const code = thrown instanceof OperatingError ? thrown.code : "query_failed";
-  return { code, message: messageOf(thrown), isPermanent: isPermanent(thrown) };
-}
-
-/** What the definition refers to is gone, or is not what it was. */
-function isPermanent(thrown: unknown): boolean {
-  return thrown instanceof OperatingError && thrown.code === "bad_sql" && thrown.retry === "never";
-}
 
 function isStoreTrouble(thrown: unknown): boolean {
   const codes = ["store_busy", "store_unavailable", "commit_unknown"];
   return thrown instanceof OperatingError && codes.includes(thrown.code);
 }
 
-function fields({ claim }: Running, thrown: unknown) {
-  return {
-    worker_id: claim.workerId,
-    dynamic_table: claim.table.name,
-    token: claim.token,
-    ...(thrown === undefined ? {} : { error: messageOf(thrown) }),
-  };
-}
-
-/** RL6: an unhandled rejection, on purpose. */
-function rethrowBug(thrown: unknown): void {
-  if (thrown instanceof AssertionError) throw thrown;
-}
-
-/** What throws before it has a promise has failed, too. */
-function attempt<T>(begin: () => Promise<T>): Promise<T> {
-  try {
-    return begin();
-  } catch (thrown) {
-    return Promise.reject(thrown);
-  }
+function isConflict(thrown: unknown): thrown is OperatingError {
+  return thrown instanceof OperatingError && thrown.code === "conflict";
 }

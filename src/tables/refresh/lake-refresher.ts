@@ -6,82 +6,62 @@
  *   LR2  Where a change cannot be told exactly (a source's older snapshot is gone, its columns changed, it is read for the first
  *        time), the refresh is full.
  *   LR3  A refresh that fails or is aborted deletes what it wrote, as far as the object store lets it.
+ *   LR4  A change that DuckDB cannot compute is computed whole instead, once, and the history says so.
+ *   LR5  Large full refreshes are split (`decideSplit`), where the definition has buckets.
+ *   LR6  Only refreshes write to a dynamic table, one at a time; what else commits to it moves its rows to other files (compaction).
+ *        So a full refresh is right over whatever files there are: `rebase`.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import type { Prng } from "../../kernel/prng.ts";
 import {
-  addedSql,
-  type ChangeScan,
   type LakeCatalog,
   LakeWriter,
-  type ObjectStore,
-  removedSql,
+  type NewDataFile,
   type TableChange,
   type TableVersion,
-  tableSql,
-  visibleColumns,
   withFiles,
 } from "../../lake/index.ts";
-import type { Engine, EngineSession } from "../../queries/index.ts";
-import { quoteName } from "../../sql/core/index.ts";
+import type { EngineSession } from "../../queries/index.ts";
 import type {
   ClaimedRefresh,
   DynamicTable,
+  RefreshedData,
   Refresher,
   RefreshResult,
-  RefreshSource,
+  RefreshSplit,
 } from "../core/index.ts";
 import {
   chooseMode,
+  decideBuckets,
   type IncrementalPlan,
   initialSql,
-  type PastRefresh,
   refreshSql,
 } from "../incremental/index.ts";
+import { decideSplit, type SplitLimits, splitLimitsDefault } from "./decide-split.ts";
 import { type DefinitionPlan, planDefinition } from "./definition-plan.ts";
+import {
+  type ReadSource,
+  type Relations,
+  readSource,
+  rowsOf,
+  sourceName,
+  sourceRelations,
+  storedName,
+  storedRelation,
+} from "./read-sources.ts";
+import { filesOfParts, partSpecs, type RefreshPartsDeps } from "./refresh-parts.ts";
 
-export interface LakeRefresherDeps {
+export interface LakeRefresherDeps extends RefreshPartsDeps {
   readonly catalog: Pick<LakeCatalog, "changes" | "commitIn" | "current" | "version">;
-  readonly engine: Pick<Engine, "openSession">;
-  readonly objects: ObjectStore;
-  readonly stagingDir: string;
-  readonly prng: Prng;
   readonly logger: Logger;
   readonly clock: Clock;
-}
-
-/** What refreshes took here, newest last: for AUTO. A process that starts anew learns anew. */
-class Experience {
-  readonly #past = new Map<number, PastRefresh[]>();
-
-  of({ tableId }: DynamicTable): readonly PastRefresh[] {
-    return this.#past.get(tableId) ?? [];
-  }
-
-  add({ tableId }: DynamicTable, refresh: PastRefresh): void {
-    const past = this.#past.get(tableId) ?? [];
-    past.push(refresh);
-    if (past.length > pastMax) past.shift();
-    this.#past.delete(tableId);
-    this.#past.set(tableId, past);
-    for (const oldest of this.#past.keys()) {
-      if (this.#past.size <= tablesMax) return;
-      this.#past.delete(oldest);
-    }
-  }
-}
-
-const pastMax = 100;
-const tablesMax = 10_000;
-
-/** A source as this refresh reads it. */
-interface ReadSource {
-  readonly now: TableVersion;
-  readonly before: TableVersion | undefined;
-  /** `undefined`: what changed cannot be told. */
-  readonly scan: ChangeScan | undefined;
+  /** Without it no refresh is split. */
+  readonly split?: Partial<SplitLimits> & {
+    readonly ability: string;
+    /** Of those that may take parts, this one included. */
+    workerCount(): Promise<number>;
+  };
 }
 
 /** Written, and not yet anybody's. */
@@ -90,156 +70,214 @@ interface Written {
   readonly change: Extract<TableChange, { readonly kind: "changeRows" }>;
   readonly rowsInserted: number;
   readonly rowsDeleted: number;
+  readonly reason: string;
+}
+
+/** What there is to be done. */
+interface Task {
+  readonly stored: TableVersion;
+  readonly sources: readonly ReadSource[];
+  /** What changed is known, exactly. */
+  readonly isKnown: boolean;
+  readonly changedRows: number;
+  readonly totalRows: number;
 }
 
 export function createLakeRefresher(deps: LakeRefresherDeps): Refresher {
-  const experience = new Experience();
-  return {
-    refresh: (claim, table, signal) => new Refresh(deps, experience, claim, table, signal).run(),
-  };
+  return { refresh: (claim, table, signal) => new Refresh(deps, claim, table, signal).run() };
 }
 
 class Refresh {
   readonly #deps: LakeRefresherDeps;
-  readonly #experience: Experience;
   readonly #claim: ClaimedRefresh;
   readonly #table: DynamicTable;
   readonly #signal: AbortSignal;
   readonly #writtenPaths: string[] = [];
+  #startedMs: number;
+  #isIncremental = false;
 
   constructor(
     deps: LakeRefresherDeps,
-    experience: Experience,
     claim: ClaimedRefresh,
     table: DynamicTable,
     signal: AbortSignal,
   ) {
     this.#deps = deps;
-    this.#experience = experience;
     this.#claim = claim;
     this.#table = table;
     this.#signal = signal;
+    this.#startedMs = deps.clock.nowMs();
   }
 
-  async run(): Promise<RefreshResult> {
-    const { catalog } = this.#deps;
-    const { snapshot } = await catalog.current();
-    const stored = await catalog.version(this.#table.tableId, snapshot);
-    const sources = await Promise.all(this.#claim.sources.map((each) => this.#read(each)));
-    const isFirst = this.#table.dataSnapshot === undefined;
-    const scans = sources.flatMap(({ scan }) => scan ?? []);
-    const isKnown = !isFirst && scans.length === sources.length;
-    const changedMax = scans.reduce(
-      (sum, { addedMax, removedMax }) => sum + addedMax + removedMax,
-      0,
-    );
-    if (isKnown && changedMax === 0 && !this.#table.isVolatile) return { action: "NO_DATA" };
-    const relations = [stored, ...sources.flatMap(({ now, before, scan }) => [now, before, scan])];
-    const { clock } = this.#deps;
-    const startedMs = clock.nowMs();
+  async run(): Promise<RefreshResult | RefreshSplit> {
+    const task = await this.#readTask();
+    const isUnchanged = task.isKnown && task.changedRows === 0;
+    if (isUnchanged && !this.#table.isVolatile) return { action: "NO_DATA" };
+    this.#startedMs = this.#deps.clock.nowMs();
+    const split = await this.#split(task);
+    if (split !== undefined) return split;
+    const { stored, sources } = task;
+    const read = [stored, ...sources.flatMap(({ now, before, scan }) => [now, before, scan])];
     try {
       const written = await withFiles(
         this.#deps.objects,
-        relations.filter((each) => each !== undefined),
+        read.filter((each) => each !== undefined),
         this.#signal,
-        (localPaths) => this.#write(stored, sources, isKnown, changedMax, localPaths),
+        (localPaths) => this.#compute(task, localPaths),
       );
-      this.#experience.add(this.#table, {
-        action: written.action,
-        durationMs: clock.nowMs() - startedMs,
-        changedRows: changedMax,
-        totalRows: totalOf(sources),
-      });
-      return { ...written, commit: (tx) => this.#commit(tx, stored, written) };
+      return this.#data(task, stored, written);
     } catch (thrown) {
       await this.#discard();
       throw thrown;
     }
   }
 
-  async #read({ tableId, from, to }: RefreshSource): Promise<ReadSource> {
+  async #readTask(): Promise<Task> {
     const { catalog } = this.#deps;
-    const now = await catalog.version(tableId, to);
-    if (from === undefined) return { now, before: undefined, scan: undefined };
-    const scan = await catalog.changes(tableId, from, to);
-    if (scan === "gone" || !scan.sameColumns) return { now, before: undefined, scan: undefined }; // LR2
-    return { now, before: await catalog.version(tableId, from), scan };
+    const stored = await this.#readStored();
+    const sources = await Promise.all(
+      this.#claim.sources.map((source) => readSource(catalog, source)),
+    );
+    const scans = sources.flatMap(({ scan }) => scan ?? []);
+    return {
+      stored,
+      sources,
+      isKnown: this.#table.dataSnapshot !== undefined && scans.length === sources.length, // LR2
+      changedRows: sum(scans.map(({ addedMax, removedMax }) => addedMax + removedMax)),
+      totalRows: sum(sources.map(({ now }) => rowsOf(now))),
+    };
   }
 
-  async #write(
-    stored: TableVersion,
-    sources: readonly ReadSource[],
-    isKnown: boolean,
-    changedMax: number,
-    localPaths: ReadonlyMap<string, string>,
-  ): Promise<Written> {
-    const { engine } = this.#deps;
-    const session = await engine.openSession(
-      relationsOf(stored, sources, localPaths),
-      this.#signal,
+  async #readStored(): Promise<TableVersion> {
+    const { catalog } = this.#deps;
+    const { snapshot } = await catalog.current();
+    return await catalog.version(this.#table.tableId, snapshot);
+  }
+
+  /** LR5. `undefined`: it is done here, in one. */
+  async #split(task: Task): Promise<RefreshSplit | undefined> {
+    const { split, engine, logger } = this.#deps;
+    const limits = { ...splitLimitsDefault, ...split };
+    if (split === undefined || task.totalRows < limits.rowsMin) return undefined;
+    const session = await engine.openSession([], this.#signal);
+    const plan = await this.#plan(session, task).finally(() => session.close());
+    if (plan.kind === "full" || this.#choose(plan, task).action === "INCREMENTAL") return undefined;
+    const { stored, sources, totalRows } = task;
+    const bucketing = decideBuckets(
+      plan,
+      sources.map(({ now }) => rowsOf(now)),
     );
+    const facts = { totalRows, workerCount: await split.workerCount() };
+    const decision = decideSplit(bucketing, facts, limits);
+    if (decision.kind === "whole") {
+      logger.info({ dynamic_table: this.#table.name }, `not split: ${decision.reason}`);
+      return undefined;
+    }
+    const { columns, parts } = decision;
+    return {
+      action: "SPLIT",
+      ability: split.ability,
+      specs: partSpecs(plan, columns, parts, stored.table),
+      merge: async (results) => {
+        const files = filesOfParts(results);
+        this.#note(files);
+        const reason = `${totalRows} rows to read, in ${parts} parts`;
+        const workerCount = new Set(results.map(({ workerId }) => workerId)).size;
+        const data = this.#data(task, stored, whole(stored, files, reason));
+        return { ...data, parts: { partCount: parts, workerCount } };
+      },
+      discard: async (results) => {
+        this.#note(filesOfParts(results));
+        await this.#discard();
+      },
+    };
+  }
+
+  async #compute(task: Task, localPaths: ReadonlyMap<string, string>): Promise<Written> {
+    const { stored, sources } = task;
+    const relations = [storedRelation(stored, localPaths), ...sourceRelations(sources, localPaths)];
     try {
-      const named = sources.map(({ now: { table } }) => ({
-        schema: table.schema,
-        name: table.name,
-        table,
-      }));
-      const plan = await planDefinition(session, this.#table.definition, named, this.#signal);
-      checkColumns(stored, plan);
-      const incremental = plan.kind === "incremental" && isKnown;
-      if (incremental && this.#prefersIncremental(sources, changedMax)) {
-        return await this.#writeChange(session, plan, stored, sources);
-      }
-      return await this.#writeWhole(session, plan, stored);
+      return await this.#inSession(relations, async (session) => {
+        const plan = await this.#plan(session, task);
+        const { action, reason } = this.#choose(plan, task);
+        if (plan.kind === "full" || action === "FULL") {
+          return await this.#writeWhole(session, plan, stored, reason);
+        }
+        this.#isIncremental = true;
+        return await this.#writeChange(session, plan, task, reason);
+      });
+    } catch (thrown) {
+      if (!this.#isIncremental || !isEngineTrouble(thrown) || this.#signal.aborted) throw thrown;
+      await this.#discard();
+      const reason = `computed whole, because the change could not be: ${messageOf(thrown)}`;
+      this.#deps.logger.warn({ dynamic_table: this.#table.name }, reason);
+      this.#startedMs = this.#deps.clock.nowMs();
+      // LR4. In another session: temporary tables of the first may be what filled the memory.
+      return await this.#inSession(relations, async (session) => {
+        const plan = await this.#plan(session, task);
+        return await this.#writeWhole(session, plan, stored, reason);
+      });
+    }
+  }
+
+  async #inSession<T>(
+    relations: Relations,
+    use: (session: EngineSession) => Promise<T>,
+  ): Promise<T> {
+    const session = await this.#deps.engine.openSession(relations, this.#signal);
+    try {
+      return await use(session);
     } finally {
       await session.close();
     }
   }
 
-  #prefersIncremental(sources: readonly ReadSource[], changedMax: number): boolean {
+  async #plan(session: EngineSession, { stored, sources }: Task): Promise<DefinitionPlan> {
+    const named = sources.map(({ now: { table } }) => ({
+      schema: table.schema,
+      name: table.name,
+      table,
+    }));
+    const plan = await planDefinition(session, this.#table.definition, named, this.#signal);
+    checkColumns(stored, plan);
+    return plan;
+  }
+
+  #choose(plan: DefinitionPlan, { isKnown, changedRows, totalRows }: Task) {
     const { modeWish } = this.#table;
-    if (modeWish !== "AUTO") return modeWish === "INCREMENTAL";
-    const past = this.#experience.of(this.#table);
-    return chooseMode(past, changedMax, totalOf(sources)).action === "INCREMENTAL";
+    const full = (reason: string) => ({ action: "FULL", reason }) as const;
+    if (plan.kind === "full") return full(plan.reason);
+    if (modeWish === "FULL") return full("as asked for");
+    if (this.#table.dataSnapshot === undefined) return full("the first");
+    if (!isKnown) return full("what changed in its sources is not known");
+    if (modeWish === "INCREMENTAL") return { action: "INCREMENTAL", reason: "" } as const;
+    return chooseMode(this.#claim.experience, changedRows, totalRows);
   }
 
   async #writeWhole(
     session: EngineSession,
     plan: DefinitionPlan,
     stored: TableVersion,
+    reason: string,
   ): Promise<Written> {
     const select =
       plan.kind === "incremental"
         ? initialSql(plan, { source: sourceName })
         : this.#table.definition;
-    const { table, files } = stored;
+    const { table } = stored;
     const added = await this.#writer(session).writeRows(
       { select, table, rowIds: "fresh" },
       this.#signal,
     );
     this.#note(added);
-    const rowsInserted = added.reduce((sum, { recordCount }) => sum + recordCount, 0);
-    const ended = files.map(({ fileId }) => fileId);
-    return {
-      action: "FULL",
-      change: {
-        kind: "changeRows",
-        tableId: table.tableId,
-        added,
-        deletes: [],
-        ended,
-        isCompaction: false,
-      },
-      rowsInserted,
-      rowsDeleted: rowsOf(stored),
-    };
+    return whole(stored, added, reason);
   }
 
   async #writeChange(
     session: EngineSession,
     plan: IncrementalPlan,
-    stored: TableVersion,
-    sources: readonly ReadSource[],
+    { stored, sources }: Task,
+    reason: string,
   ): Promise<Written> {
     const changes = sources.map(({ scan }) => ({
       added: scan?.addedMax ?? 0,
@@ -247,13 +285,13 @@ class Refresh {
     }));
     const names = {
       source: sourceName,
-      stored: "_stored",
+      stored: storedName,
       temporary: (name: string) => `_t_${name}`,
     };
     const sql = refreshSql(plan, names, { changes });
     for (const statement of sql.statements) await session.run(statement, this.#signal);
     const writer = this.#writer(session);
-    const positions = `SELECT s._file_id, s._position FROM _stored AS s SEMI JOIN (${sql.deletes}\n) AS d ON s._row_id = d._row_id`;
+    const positions = `SELECT s._file_id, s._position FROM ${storedName} AS s SEMI JOIN (${sql.deletes}\n) AS d ON s._row_id = d._row_id`;
     const deleted = await writer.writeDeletes({ version: stored, select: positions }, this.#signal);
     this.#note(deleted.deletes);
     const { table } = stored;
@@ -273,9 +311,35 @@ class Refresh {
         ended,
         isCompaction: false,
       },
-      rowsInserted: added.reduce((sum, { recordCount }) => sum + recordCount, 0),
+      rowsInserted: sum(added.map(({ recordCount }) => recordCount)),
       rowsDeleted: deleted.deletedCount,
+      reason,
     };
+  }
+
+  #data(task: Task, stored: TableVersion, written: Written): RefreshedData {
+    const { action, rowsInserted, rowsDeleted, reason, change } = written;
+    const { changedRows, totalRows } = task;
+    const durationMs = this.#deps.clock.nowMs() - this.#startedMs;
+    return {
+      action,
+      rowsInserted,
+      rowsDeleted,
+      reason,
+      cost: { durationMs, changedRows, totalRows },
+      commit: (tx) => this.#commit(tx, stored, written),
+      ...(action === "FULL" ? { rebase: () => this.#rebase(task, written) } : {}),
+      discard: () => {
+        this.#note([...change.added, ...change.deletes]);
+        return this.#discard();
+      },
+    };
+  }
+
+  /** LR6 */
+  async #rebase(task: Task, { change, reason }: Written): Promise<RefreshedData> {
+    const stored = await this.#readStored();
+    return this.#data(task, stored, whole(stored, change.added, reason));
   }
 
   async #commit(
@@ -304,54 +368,37 @@ class Refresh {
 
   /** LR3. */
   async #discard(): Promise<void> {
-    if (this.#writtenPaths.length === 0) return;
-    await this.#deps.objects.delete(this.#writtenPaths).catch((thrown: unknown) => {
+    const paths = [...new Set(this.#writtenPaths.splice(0))];
+    if (paths.length === 0) return;
+    await this.#deps.objects.delete(paths).catch((thrown: unknown) => {
       this.#deps.logger.warn({}, `files of a failed refresh are left: ${messageOf(thrown)}`);
     });
   }
 }
 
-function totalOf(sources: readonly ReadSource[]): number {
-  return sources.reduce((sum, { now }) => sum + rowsOf(now), 0);
+/** All files that there were end. */
+function whole(stored: TableVersion, added: readonly NewDataFile[], reason: string): Written {
+  const { table, files } = stored;
+  return {
+    action: "FULL",
+    change: {
+      kind: "changeRows",
+      tableId: table.tableId,
+      added,
+      deletes: [],
+      ended: files.map(({ fileId }) => fileId),
+      isCompaction: false,
+    },
+    rowsInserted: sum(added.map(({ recordCount }) => recordCount)),
+    rowsDeleted: rowsOf(stored),
+    reason,
+  };
 }
 
-function rowsOf({ files }: TableVersion): number {
-  return files.reduce(
-    (sum, { recordCount, deletes }) => sum + recordCount - (deletes?.deleteCount ?? 0),
-    0,
-  );
-}
-
-function sourceName(source: number, rows: "added" | "new" | "old" | "removed"): string {
-  return `_source_${source}_${rows}`;
-}
-
-/** By their own names for the definition's text, and by ours, with row ids, for what is computed from it. */
-function relationsOf(
-  stored: TableVersion,
-  sources: readonly ReadSource[],
-  localPaths: ReadonlyMap<string, string>,
-): Parameters<Engine["openSession"]>[0] {
-  const schema = "main";
-  const whole = tableSql(stored, { rowIds: true, localPaths });
-  const relations = [{ schema, name: "_stored", sql: whole }];
-  for (const [index, { now, before, scan }] of sources.entries()) {
-    const { table } = now;
-    const columns = visibleColumns(table).map(({ name }) => quoteName(name));
-    const select = (sql: string, rowIds: boolean): string =>
-      `SELECT ${[...(rowIds ? ["_row_id"] : []), ...columns].join(", ")} FROM (${sql})`;
-    const add = (rows: "added" | "new" | "old" | "removed", sql: string): void => {
-      relations.push({ schema, name: sourceName(index, rows), sql: select(sql, true) });
-    };
-    const plain = tableSql(now, { rowIds: false, localPaths });
-    relations.push({ schema: table.schema, name: table.name, sql: select(plain, false) });
-    add("new", tableSql(now, { rowIds: true, localPaths }));
-    if (before === undefined || scan === undefined) continue;
-    add("old", tableSql(before, { rowIds: true, localPaths }));
-    add("added", addedSql(scan, { localPaths }));
-    add("removed", removedSql(scan, { localPaths }));
-  }
-  return relations;
+/** An internal error, no memory, a state that does not fit: none of it says that the definition is wrong. */
+function isEngineTrouble(thrown: unknown): boolean {
+  const codes = ["bad_sql", "query_failed", "query_too_large"];
+  return thrown instanceof OperatingError && codes.includes(thrown.code);
 }
 
 /** The table was made for the plan that its definition had then. */
@@ -363,4 +410,8 @@ function checkColumns({ table }: TableVersion, plan: DefinitionPlan): void {
   const message = `the columns of ${table.name} are no longer those of its definition`;
   const hint = "CREATE OR REPLACE DYNAMIC TABLE makes it anew";
   throw new OperatingError("bad_sql", "never", message, { hint });
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -45,6 +45,8 @@ export function historyAnswer(records: readonly RefreshHistoryRecord[]): LocalAn
       "inserted",
       "deleted",
       "worker",
+      "parts",
+      "reason",
       "error",
     ),
     rows: records.map((record) => [
@@ -58,16 +60,28 @@ export function historyAnswer(records: readonly RefreshHistoryRecord[]): LocalAn
       record.rowsInserted,
       record.rowsDeleted,
       record.workerId,
+      record.partCount === 1
+        ? null
+        : `${record.partCount}, by ${record.workerCount} ${record.workerCount === 1 ? "worker" : "workers"}`,
+      record.reason === "" ? null : record.reason,
       record.error?.message ?? null,
     ]),
   };
 }
 
-function stateOf({ status, statusReason, activity, isLate, waitReason }: TableOverview): string {
+function stateOf({
+  status,
+  statusReason,
+  activity,
+  parts,
+  isLate,
+  waitReason,
+}: TableOverview): string {
   if (status === "SUSPENDED" || status === "FAILED") return `${status}: ${statusReason}`;
   const late = isLate ? ", late" : "";
   const waits = waitReason === "" ? "" : `, ${waitReason}`;
-  return `${status}${activity === "idle" ? "" : `, ${activity}`}${late}${waits}`;
+  const split = parts === undefined ? "" : ` (${parts.doneCount} of ${parts.count} parts)`;
+  return `${status}${activity === "idle" ? "" : `, ${activity}`}${split}${late}${waits}`;
 }
 
 function targetOf({ targetLag, effectiveLagMs }: TableOverview): string {

@@ -13,6 +13,8 @@ export interface ClaimSettings {
   readonly failuresMax: number;
   /** So many workers lost in a row do. More than failures: workers are also killed for reasons of their own. */
   readonly lossesMax: number;
+  /** So often a subtask is given out; then its refresh has failed. */
+  readonly partAttemptsMax: number;
   /** Kept for each table. */
   readonly historyRows: number;
   /** Keeps what the next refreshes read; `undefined`: nothing is kept on purpose, and they may have to read everything. */
@@ -27,6 +29,7 @@ export function claimSettings(
     backoff: defaultBackoff,
     failuresMax: 5,
     lossesMax: 10,
+    partAttemptsMax: 4,
     historyRows: historyRowsDefault,
     pins: undefined,
     ...given,

@@ -88,6 +88,8 @@ export async function createDynamicTable(
     last_refresh_state: null,
     last_refresh_action: null,
     last_refresh_at_ms: null,
+    part_count: 0,
+    part_done_count: 0,
     expected_duration_ms: 0,
     created_at_ms: await tx.nowMs(),
   };

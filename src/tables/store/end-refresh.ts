@@ -6,7 +6,7 @@
 import { assert } from "../../kernel/errors.ts";
 import type { SnapshotId, TableId } from "../../lake/core/index.ts";
 import type { CatalogTx } from "../../store/index.ts";
-import { decideBackoffMs, type RefreshFailure } from "../core/index.ts";
+import { decideBackoffMs, type RefreshedData, type RefreshFailure } from "../core/index.ts";
 import type { ClaimSettings } from "./claim-settings.ts";
 import { pinNeeded } from "./needed-snapshots.ts";
 import {
@@ -34,6 +34,9 @@ export interface ReachedData {
   readonly action: "FULL" | "INCREMENTAL" | "NO_DATA";
   readonly rowsInserted: number;
   readonly rowsDeleted: number;
+  readonly reason?: RefreshedData["reason"];
+  readonly cost?: RefreshedData["cost"];
+  readonly parts?: RefreshedData["parts"];
   /** Where it is in the lake. */
   readonly snapshot: SnapshotId;
 }
@@ -61,6 +64,10 @@ export async function finishRefresh(
     snapshot: reached.action === "NO_DATA" ? null : reached.snapshot,
     rows_inserted: reached.rowsInserted,
     rows_deleted: reached.rowsDeleted,
+    reason: reached.reason ?? "",
+    ...costColumns(reached.cost),
+    part_count: reached.parts?.partCount ?? 1,
+    worker_count: reached.parts?.workerCount ?? 1,
   } as const;
   await recordRefresh(tx, entry, settings.historyRows);
   await moveCursors(tx, row.table_id, target_snapshot);
@@ -77,6 +84,7 @@ export async function finishRefresh(
     last_refresh_state: "SUCCEEDED",
     last_refresh_action: reached.action,
     last_refresh_at_ms: entry.ended_at_ms,
+    ...noParts,
     expected_duration_ms:
       reached.action === "NO_DATA"
         ? row.expected_duration_ms
@@ -112,6 +120,7 @@ export async function failRefresh(
     last_refresh_state: "FAILED",
     last_refresh_action: null,
     last_refresh_at_ms: nowMs,
+    ...noParts,
   });
   const tableId = row.table_id as TableId;
   if (failure.isPermanent) {
@@ -154,6 +163,7 @@ export async function loseRefresh(
     last_refresh_state: "FAILED",
     last_refresh_action: null,
     last_refresh_at_ms: nowMs,
+    ...noParts,
   });
   if (losses < settings.lossesMax) return;
   const reason = `${losses} workers in a row were lost while they refreshed it, the last: ${why}`;
@@ -176,9 +186,14 @@ export async function returnRefresh(
     last_refresh_state: "CANCELLED",
     last_refresh_action: null,
     last_refresh_at_ms: await tx.nowMs(),
+    ...noParts,
   });
 }
 
+/** Nobody works on it. */
+const noParts = { part_count: 0, part_done_count: 0 } as const;
+
+/** Its subtasks end with it. */
 async function endClaim({ db }: CatalogTx, { dynamic_table, token }: HeldClaim): Promise<void> {
   await db
     .deleteFrom("refresh_claims")
@@ -206,10 +221,22 @@ async function recordUnfinished(
     snapshot: null,
     rows_inserted: 0,
     rows_deleted: 0,
+    reason: "",
+    ...costColumns(undefined),
+    part_count: 1,
+    worker_count: 1,
     error_code: error.code,
     error_message: error.message,
   } as const;
   await recordRefresh(tx, entry, settings.historyRows);
+}
+
+function costColumns(cost: RefreshedData["cost"]) {
+  return {
+    compute_ms: cost === undefined ? null : Math.max(0, Math.round(cost.durationMs)),
+    changed_rows: cost?.changedRows ?? null,
+    total_rows: cost?.totalRows ?? null,
+  };
 }
 
 function historyOf(row: DynamicTableRow, claim: HeldClaim, nowMs: number) {

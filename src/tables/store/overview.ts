@@ -26,6 +26,8 @@ export interface TableOverview extends DynamicTable {
   /** `queued`: it has a target; `refreshing`: somebody works on it. */
   readonly activity: "idle" | "queued" | "refreshing";
   readonly refreshedBy: string | undefined;
+  /** Of the refresh under way, where it was split; `undefined`: it was not. */
+  readonly parts: { readonly count: number; readonly doneCount: number } | undefined;
   /** `undefined`: only when its readers need it. */
   readonly nextDueMs: number | undefined;
   readonly lastRefresh:
@@ -68,6 +70,10 @@ export async function readOverview(tx: Tx): Promise<readonly TableOverview[]> {
         waitReason: row.wait_reason,
         activity: refreshedBy !== undefined ? "refreshing" : isQueued ? "queued" : "idle",
         refreshedBy,
+        parts:
+          row.part_count === 0
+            ? undefined
+            : { count: row.part_count, doneCount: row.part_done_count },
         nextDueMs: isRunning ? dueAtMs(graph, table) : undefined,
         lastRefresh:
           row.last_refresh_state === null || row.last_refresh_at_ms === null
@@ -86,7 +92,7 @@ export async function readOverview(tx: Tx): Promise<readonly TableOverview[]> {
 }
 
 export interface RefreshBacklog {
-  /** Rows of `pending_refreshes`, and what is queued behind them. */
+  /** Rows of `pending_refreshes`, what is queued behind them, and subtasks that nobody has taken yet. */
   readonly pendingRefreshCount: number;
   readonly claimedCount: number;
   /** How long the oldest refresh that could begin has been waiting. */
@@ -124,7 +130,8 @@ export async function readBacklog(tx: Tx): Promise<RefreshBacklog> {
     late: number;
     missed: number | null;
   }>`
-    SELECT (SELECT count(*) FROM pending_refreshes) + (SELECT count(*) FROM queued_refreshes) AS pending,
+    SELECT (SELECT count(*) FROM pending_refreshes) + (SELECT count(*) FROM queued_refreshes)
+             + (SELECT count(*) FROM refresh_subtasks WHERE state = 'WAITING') AS pending,
            (SELECT count(*) FROM refresh_claims) AS claimed,
            (SELECT now_ms() - min(p.ready_at_ms)
               FROM pending_refreshes p

@@ -210,7 +210,7 @@ export async function abandonTargets(tx: CatalogTx, row: DynamicTableRow): Promi
   await tx.update("dynamic_tables", row.dynamic_table, { target_snapshot: null });
 }
 
-/** Takes everything that is to be done, the claim included: who works on it finds that it is lost. */
+/** Takes everything that is to be done, the claim and its subtasks included: who works on it finds that it is lost. */
 export async function dropWork(tx: CatalogTx, row: DynamicTableRow): Promise<void> {
   const { db } = tx;
   await db.deleteFrom("refresh_claims").where("dynamic_table", "=", row.dynamic_table).execute();
@@ -219,6 +219,8 @@ export async function dropWork(tx: CatalogTx, row: DynamicTableRow): Promise<voi
   await tx.update("dynamic_tables", row.dynamic_table, {
     target_snapshot: null,
     requested_at_ms: null,
+    part_count: 0,
+    part_done_count: 0,
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import type { SnapshotId, TableId } from "../../lake/core/index.ts";
 import type { RefreshHistoryTable, Tx } from "../../store/index.ts";
-import type { RefreshRecord } from "../core/index.ts";
+import type { RefreshCost, RefreshRecord } from "../core/index.ts";
 import { snapshotOf } from "./table-rows.ts";
 
 export const historyRowsDefault = 500;
@@ -89,6 +89,39 @@ export async function expectedDurationMs({ db }: Tx, dynamicTable: string): Prom
   return durations[Math.ceil(durations.length * 0.9) - 1] ?? 0;
 }
 
+/** So many of the newest are learnt from. */
+const experienceMax = 100;
+
+/** What refreshes of this definition cost, newest last. One that replaced another has a table of its own, and begins anew. */
+export async function readExperience(
+  { db }: Tx,
+  { dynamic_table, table_id }: Pick<RefreshHistoryTable, "dynamic_table" | "table_id">,
+): Promise<readonly RefreshCost[]> {
+  const rows = await db
+    .selectFrom("refresh_history")
+    .select(["action", "compute_ms", "changed_rows", "total_rows"])
+    .where("dynamic_table", "=", dynamic_table)
+    .where("table_id", "=", table_id)
+    .where("state", "=", "SUCCEEDED")
+    .where("compute_ms", "is not", null)
+    .orderBy("refresh_number", "desc")
+    .limit(experienceMax)
+    .execute();
+  return rows
+    .flatMap(({ action, compute_ms, changed_rows, total_rows }): RefreshCost[] => {
+      if (action !== "FULL" && action !== "INCREMENTAL") return [];
+      return [
+        {
+          action,
+          durationMs: compute_ms ?? 0,
+          changedRows: changed_rows ?? 0,
+          totalRows: total_rows ?? 0,
+        },
+      ];
+    })
+    .reverse();
+}
+
 export interface HistoryRequest {
   /** `undefined`: of all tables. */
   readonly dynamicTable?: string | undefined;
@@ -132,6 +165,9 @@ function recordOf(row: RefreshHistoryTable): RefreshHistoryRecord {
     dataTimeMs: row.data_time_ms ?? undefined,
     rowsInserted: row.rows_inserted,
     rowsDeleted: row.rows_deleted,
+    reason: row.reason,
+    partCount: row.part_count,
+    workerCount: row.worker_count,
     workerId: row.worker_id,
     error:
       error_code === null || error_message === null

@@ -1,5 +1,5 @@
 /**
- * Random graphs, workers that pause past their leases, crash and fail, coordinators that change, requests and suspensions at any
+ * Random graphs, refreshes in parts, workers that pause past their leases, crash and fail, coordinators that change, requests and suspensions at any
  * time; virtual time, one database in memory, everything decided by the seed. Checked all along: whatever is computed and whatever
  * is shown is the definition over one snapshot; data moves forward only; a token publishes once. In the end, when all is well
  * again: everything is fresh and nothing is owed.
@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
 import { createPrng, type Prng } from "../../kernel/prng.ts";
 import type { SnapshotId, TableId } from "../../lake/core/index.ts";
-import type { ClaimedRefresh, RefreshClaims, RefreshLoop } from "../core/index.ts";
+import type { ClaimedRefresh, RefreshClaims, RefreshLoop, SubtaskClaims } from "../core/index.ts";
 import { requestRefresh } from "./definitions.ts";
 import type { RefreshScheduler } from "./scheduler.ts";
 import { resumeTable, suspendTable } from "./suspension.ts";
@@ -36,6 +36,8 @@ class Simulation {
   #scheduler: RefreshScheduler | undefined;
   #isHealed = false;
   published = 0;
+  /** Refreshes in parts that several workers computed. */
+  shared = 0;
 
   constructor(seed: number) {
     this.#prng = createPrng(seed);
@@ -84,15 +86,18 @@ class Simulation {
         settings,
         loop: { slots: 1 + this.#prng.below(2), heartbeatMs: 500, pollMs: 1_000 },
         through: (claims) => this.#pausing(claims, () => host),
+        runner: this.#runner(),
+        partsThrough: (claims) => this.#pausingParts(claims, () => host),
         refresher: {
           refresh: async (claim, table, signal) => {
             const ms = this.#isHealed ? 20 : this.#prng.below(1_500);
             const isBad = !this.#isHealed && this.#prng.below(12) === 0;
             this.#checkComputed(claim);
+            const isSplit = this.#prng.below(4) === 0;
             const result = await this.#world.refresher(() => ms).refresh(claim, table, signal);
             if (isBad) throw new OperatingError("query_failed", "backoff", "bad luck");
             this.published += 1;
-            return result;
+            return isSplit ? this.#world.split(claim, 1 + this.#prng.below(5)) : result;
           },
         },
       }),
@@ -100,16 +105,43 @@ class Simulation {
     this.#hosts.push(host);
   }
 
-  /** What a paused process says arrives late; what a crashed one says never does. */
-  #pausing(claims: RefreshClaims, hostOf: () => Host): RefreshClaims {
-    const { clock } = this.#world;
-    const late = async <T>(call: () => Promise<T>): Promise<T> => {
-      await Promise.resolve();
-      const waitMs = hostOf().pausedUntilMs - clock.nowMs();
-      if (waitMs === Infinity) return await new Promise<T>(() => undefined);
-      if (waitMs > 0) await new Promise<void>((resolve) => clock.after(waitMs, resolve));
-      return await call();
+  #runner() {
+    const isBad = (): boolean => !this.#isHealed && this.#prng.below(12) === 0;
+    const runner = this.#world.runner(() => (this.#isHealed ? 20 : this.#prng.below(800)));
+    return {
+      ...runner,
+      run: async (...[subtask, signal]: Parameters<typeof runner.run>) => {
+        this.#checkComputed(subtask.refresh);
+        if (isBad()) throw new OperatingError("query_failed", "backoff", "bad luck");
+        return await runner.run(subtask, signal);
+      },
     };
+  }
+
+  /** What a paused process says arrives late; what a crashed one says never does. */
+  async #late<T>(hostOf: () => Host, call: () => Promise<T>): Promise<T> {
+    const { clock } = this.#world;
+    await Promise.resolve();
+    const waitMs = hostOf().pausedUntilMs - clock.nowMs();
+    if (waitMs === Infinity) return await new Promise<T>(() => undefined);
+    if (waitMs > 0) await new Promise<void>((resolve) => clock.after(waitMs, resolve));
+    return await call();
+  }
+
+  #pausingParts(claims: SubtaskClaims, hostOf: () => Host): SubtaskClaims {
+    const late = <T>(call: () => Promise<T>) => this.#late(hostOf, call);
+    return {
+      split: (lead, split) => late(() => claims.split(lead, split)),
+      progress: (lead) => late(() => claims.progress(lead)),
+      heartbeat: (subtask) => late(() => claims.heartbeat(subtask)),
+      finish: (subtask, result) => late(() => claims.finish(subtask, result)),
+      fail: (subtask, failure) => late(() => claims.fail(subtask, failure)),
+      release: (subtask) => late(() => claims.release(subtask)),
+    };
+  }
+
+  #pausing(claims: RefreshClaims, hostOf: () => Host): RefreshClaims {
+    const late = <T>(call: () => Promise<T>) => this.#late(hostOf, call);
     return {
       claim: (request) => late(() => claims.claim(request)),
       heartbeat: (claim) => late(() => claims.heartbeat(claim)),
@@ -232,11 +264,20 @@ class Simulation {
         .execute(),
     );
     assert.deepEqual(owed, [], "every request was satisfied");
+    const left = await store.read(({ db }) =>
+      db.selectFrom("refresh_subtasks").select("part").execute(),
+    );
+    assert.deepEqual(left, [], "no part outlives its refresh");
+    const inParts = await store.read(({ db }) =>
+      db.selectFrom("refresh_history").select("worker_count").where("part_count", ">", 1).execute(),
+    );
+    this.shared += inParts.filter(({ worker_count }) => worker_count > 1).length;
   }
 }
 
-test(`[TS6, TS7, TC1, TC8, TC9, TC13] ${seeds} random worlds with faults are consistent, and fresh in the end`, async () => {
+test(`[TS6, TS7, TC1, TC8, TC9, TC13, TP8] ${seeds} random worlds with faults are consistent, and fresh in the end`, async () => {
   let published = 0;
+  let shared = 0;
   for (let seed = 1; seed <= seeds; seed += 1) {
     const simulation = new Simulation(seed);
     try {
@@ -245,6 +286,8 @@ test(`[TS6, TS7, TC1, TC8, TC9, TC13] ${seeds} random worlds with faults are con
       throw new Error(`seed ${seed}: ${(error as Error).message}`, { cause: error });
     }
     published += simulation.published;
+    shared += simulation.shared;
   }
+  assert.ok(shared > seeds, `${shared} refreshes were shared`);
   assert.ok(published > seeds * 50, `${published} refreshes were computed`);
 });

@@ -195,6 +195,9 @@ async function readNow({ db }: Tx): Promise<number> {
 
 async function readFirstExpiry({ db }: Tx): Promise<number | undefined> {
   const found = await sql<{ first: number | null }>`
-    SELECT min(expires_at_ms) AS first FROM refresh_claims`.execute(db);
+    SELECT min(expires_at_ms) AS first
+      FROM (SELECT expires_at_ms FROM refresh_claims
+            UNION ALL
+            SELECT expires_at_ms FROM refresh_subtasks) held`.execute(db);
   return found.rows[0]?.first ?? undefined;
 }

@@ -7,6 +7,7 @@
  *   SC2  A token is the fence's next value, in the same transaction; the fence is never set back.
  *   SC3  A claim that has expired is counted as the loss of its worker before anything else is granted.
  *   SC4  Whoever finds nothing to do has only read.
+ *   SC5  Subtasks go before refreshes: what is begun is ended first.
  */
 import { sql } from "kysely";
 import { assert } from "../../kernel/errors.ts";
@@ -15,6 +16,7 @@ import type { CatalogTx, LeaseGrant, Store, Tx } from "../../store/index.ts";
 import type {
   ClaimAnswer,
   ClaimedRefresh,
+  ClaimedSubtask,
   ClaimKey,
   ClaimRequest,
   PublishOutcome,
@@ -31,7 +33,24 @@ import {
   loseRefresh,
   returnRefresh,
 } from "./end-refresh.ts";
-import { dynamicTableOf, groupSources, readSources, requireRow, snapshotOf } from "./table-rows.ts";
+import { heldClaims, holdClaim } from "./held-claims.ts";
+import { readExperience } from "./refresh-history.ts";
+import {
+  failSubtask,
+  type GrantedSubtask,
+  grantSubtasks,
+  type HeldSubtask,
+  heldSubtasks,
+  untilSubtaskMs,
+} from "./subtask-rows.ts";
+import {
+  type DynamicTableRow,
+  dynamicTableOf,
+  groupSources,
+  readSources,
+  requireRow,
+  snapshotOf,
+} from "./table-rows.ts";
 
 export class StoreRefreshClaims implements RefreshClaims {
   readonly #store: Store;
@@ -43,15 +62,22 @@ export class StoreRefreshClaims implements RefreshClaims {
   }
 
   async claim(request: ClaimRequest): Promise<ClaimAnswer> {
-    assert(request.limit > 0, "a claim is for at least one refresh");
-    const waitMs = await this.#store.read(untilClaimableMs); // SC4
+    const wanted = request.limit + (request.subtasks?.limit ?? 0);
+    assert(wanted > 0, "a claim is for something");
+    const waitMs = await this.#store.read((tx) => untilClaimableMs(tx, request)); // SC4
     if (waitMs !== 0) return { claimed: [], waitMs };
-    const claimed = await this.#store.catalogTransaction(async (tx) => {
+    const { leaseMs } = this.#settings;
+    const granted = await this.#store.catalogTransaction(async (tx) => {
       await this.#loseExpired(tx); // SC3
-      const granted = await grantClaims(tx, request, this.#settings.leaseMs);
-      return await this.#describe(tx, granted);
+      const parts = await grantSubtasks(tx, request, leaseMs);
+      const limit = Math.max(0, request.limit - parts.length); // SC5
+      const claims = limit === 0 ? [] : await grantClaims(tx, { ...request, limit }, leaseMs);
+      return {
+        claimed: await this.#describe(tx, claims),
+        subtasks: await this.#describeParts(tx, parts, request.workerId),
+      };
     });
-    return { claimed, waitMs: undefined };
+    return { ...granted, waitMs: undefined };
   }
 
   async heartbeat(claim: ClaimKey): Promise<boolean> {
@@ -86,27 +112,30 @@ export class StoreRefreshClaims implements RefreshClaims {
     return await this.#ifHeld(claim, (tx, held) => returnRefresh(tx, held, reason, this.#settings));
   }
 
-  /** Its session is lost: what it had claimed is free at once. How many that were. */
+  /** Its session is lost: what it had claimed is free at once. How many refreshes and subtasks that were. */
   async expireWorker(workerId: string, why: string, lease?: LeaseGrant): Promise<number> {
     const known = await this.#store.read(({ db }) =>
       db
         .selectFrom("refresh_claims")
         .select("token")
         .where("worker_id", "=", workerId)
+        .unionAll(
+          db
+            .selectFrom("refresh_subtasks")
+            .select("refresh_token as token")
+            .where("worker_id", "=", workerId)
+            .where("state", "=", "CLAIMED"),
+        )
         .executeTakeFirst(),
     );
     if (known === undefined) return 0;
     return await this.#store.catalogTransaction(async (tx) => {
+      const message = `the session with ${workerId} was lost: ${why}`;
       const claims = await heldClaims(tx).where("c.worker_id", "=", workerId).execute();
-      for (const claim of claims) {
-        await loseRefresh(
-          tx,
-          claim,
-          `the session with ${workerId} was lost: ${why}`,
-          this.#settings,
-        );
-      }
-      return claims.length;
+      for (const claim of claims) await loseRefresh(tx, claim, message, this.#settings);
+      const parts = await heldSubtasks(tx).where("s.worker_id", "=", workerId).execute();
+      for (const part of parts) await this.#losePart(tx, part, message);
+      return claims.length + parts.length;
     }, lease);
   }
 
@@ -114,7 +143,10 @@ export class StoreRefreshClaims implements RefreshClaims {
   async reapExpired(lease?: LeaseGrant): Promise<number> {
     const isOver = await this.#store.read(
       async ({ db }) =>
-        await sql`SELECT 1 FROM refresh_claims WHERE expires_at_ms <= now_ms() LIMIT 1`.execute(db),
+        await sql`SELECT 1 FROM refresh_claims WHERE expires_at_ms <= now_ms()
+                  UNION ALL
+                  SELECT 1 FROM refresh_subtasks WHERE expires_at_ms <= now_ms()
+                  LIMIT 1`.execute(db),
     );
     if (isOver.rows.length === 0) return 0;
     return await this.#store.catalogTransaction((tx) => this.#loseExpired(tx), lease);
@@ -128,7 +160,19 @@ export class StoreRefreshClaims implements RefreshClaims {
       const why = `${claim.worker_id} was not heard of for ${this.#settings.leaseMs} ms`;
       await loseRefresh(tx, claim, why, this.#settings);
     }
-    return claims.length;
+    const parts = await heldSubtasks(tx)
+      .where("s.expires_at_ms", "<=", sql<number>`now_ms()`)
+      .execute();
+    for (const part of parts) {
+      const why = `${part.worker_id} was not heard of for ${this.#settings.leaseMs} ms`;
+      await this.#losePart(tx, part, why);
+    }
+    return claims.length + parts.length;
+  }
+
+  async #losePart(tx: CatalogTx, part: HeldSubtask, message: string): Promise<void> {
+    const failure = { code: "worker_lost", message, isPermanent: false };
+    await failSubtask(tx, part, failure, this.#settings);
   }
 
   async #ifHeld(
@@ -167,10 +211,33 @@ export class StoreRefreshClaims implements RefreshClaims {
         targetSnapshot: claim.target_snapshot as SnapshotId,
         targetTimeMs: claim.target_time_ms,
         sources: (inputs.get(claim.table_id) ?? []).map(({ reader: _, ...source }) => source),
+        experience: hasChoice(row) ? await readExperience(tx, row) : [],
       });
     }
     return described;
   }
+
+  async #describeParts(
+    tx: CatalogTx,
+    parts: readonly GrantedSubtask[],
+    workerId: string,
+  ): Promise<readonly ClaimedSubtask[]> {
+    if (parts.length === 0) return [];
+    const tokens = [...new Set(parts.map(({ refresh_token }) => refresh_token))];
+    const described = await this.#describe(tx, await readGranted(tx, tokens));
+    const refreshOf = new Map(described.map((refresh) => [refresh.token, refresh]));
+    return parts.map(({ refresh_token, part, token, spec, attempts }) => {
+      const refresh = refreshOf.get(refresh_token);
+      assert(refresh !== undefined, "a subtask lives as long as its refresh's claim");
+      const key = { refreshToken: refresh_token, part, workerId, token };
+      return { ...key, refresh, spec, attempt: attempts, leaseMs: this.#settings.leaseMs };
+    });
+  }
+}
+
+/** Whether it matters what earlier refreshes took. */
+function hasChoice(row: Pick<DynamicTableRow, "mode_wish" | "mode">): boolean {
+  return row.mode_wish === "AUTO" && row.mode === "INCREMENTAL";
 }
 
 interface GrantedClaim extends HeldClaim {
@@ -208,6 +275,10 @@ async function grantClaims(
     .set({ fence: Math.max(...tokens) })
     .where("id", "=", 1)
     .execute();
+  return await readGranted(tx, tokens);
+}
+
+async function readGranted(tx: Tx, tokens: readonly number[]): Promise<readonly GrantedClaim[]> {
   const rows = await heldClaims(tx)
     .select(["c.expires_at_ms", "p.refresh_trigger", "p.target_snapshot", "p.target_time_ms"])
     .where("c.token", "in", tokens)
@@ -233,33 +304,6 @@ async function extendClaim(
           AND worker_id = ${workerId} AND token = ${token} AND expires_at_ms > now_ms()
     RETURNING token`.execute(db);
   return extended.rows.length === 1;
-}
-
-/** RC2. `undefined`: it is somebody else's, or nobody's, or its time is over. */
-async function holdClaim(
-  tx: Tx,
-  { tableId, workerId, token }: ClaimKey,
-): Promise<HeldClaim | undefined> {
-  return await heldClaims(tx)
-    .where("p.table_id", "=", tableId)
-    .where("c.worker_id", "=", workerId)
-    .where("c.token", "=", token)
-    .where("c.expires_at_ms", ">", sql<number>`now_ms()`)
-    .executeTakeFirst();
-}
-
-function heldClaims({ db }: Tx) {
-  return db
-    .selectFrom("refresh_claims as c")
-    .innerJoin("pending_refreshes as p", "p.dynamic_table", "c.dynamic_table")
-    .select([
-      "c.dynamic_table",
-      "p.table_id",
-      "c.worker_id",
-      "c.token",
-      "c.attempt",
-      "c.claimed_at_ms",
-    ]);
 }
 
 interface RefreshInput extends RefreshSource {
@@ -307,12 +351,18 @@ async function readInputs(
 }
 
 /** 0: something can be claimed now; `undefined`: nothing will be by time alone. */
-async function untilClaimableMs({ db }: Tx): Promise<number | undefined> {
+async function untilClaimableMs(tx: Tx, request: ClaimRequest): Promise<number | undefined> {
+  const partMs = await untilSubtaskMs(tx, request);
+  if (partMs === 0 || request.limit === 0) return partMs;
   const found = await sql<{ wait: number | null }>`
     SELECT min(CASE WHEN c.dynamic_table IS NULL THEN p.not_before_ms ELSE c.expires_at_ms END) - now_ms() AS wait
       FROM pending_refreshes p
       LEFT JOIN refresh_claims c ON c.dynamic_table = p.dynamic_table
-     WHERE p.ready_at_ms IS NOT NULL`.execute(db);
+     WHERE p.ready_at_ms IS NOT NULL`.execute(tx.db);
   const wait = found.rows[0]?.wait ?? null;
-  return wait === null ? undefined : Math.max(0, wait);
+  const waits = [
+    ...(wait === null ? [] : [Math.max(0, wait)]),
+    ...(partMs === undefined ? [] : [partMs]),
+  ];
+  return waits.length === 0 ? undefined : Math.min(...waits);
 }

@@ -5,6 +5,7 @@ import { testClaims } from "./claims.contract.ts";
 import { testDefinitions } from "./definitions.contract.ts";
 import { testFailures } from "./failures.contract.ts";
 import { testSchedule } from "./schedule.contract.ts";
+import { testSubtasks } from "./subtasks.contract.ts";
 
 export function testTables(fixture: StoreFixture, name: string = fixture.dialect): void {
   describe(`dynamic tables on ${name}`, { concurrency: 2 }, () => {
@@ -12,5 +13,6 @@ export function testTables(fixture: StoreFixture, name: string = fixture.dialect
     testFailures(fixture);
     testDefinitions(fixture);
     testSchedule(fixture);
+    testSubtasks(fixture);
   });
 }

@@ -52,7 +52,7 @@ const images = {
   removed: '"was" AND NOT "is"',
 };
 
-const names: RefreshNames = {
+export const names: RefreshNames = {
   source: (source, rows) => `(SELECT * EXCLUDE (was, "is") FROM s${source} WHERE ${images[rows]})`,
   stored: "stored",
   temporary: (name) => `x_${name}`,
@@ -81,10 +81,7 @@ export async function runCase(
   const ways: RefreshSql["way"][] = [];
   let script = "";
   try {
-    const empty = first.map(() => []);
-    script = [setUp(tested), fill(tested, empty, first), create(plan)]
-      .filter((part) => part !== "")
-      .join(";\n");
+    script = `${firstState(tested)};\n${create(plan)}`;
     await connection.run(script);
     let before = first;
     for (const [index, state] of later.entries()) {
@@ -107,6 +104,20 @@ export async function runCase(
     return result("different", `${messageOf(thrown)}\n${script}`, ways);
   }
   return result("equal", "", ways);
+}
+
+/** What the sources hold at first, as statements. */
+export function firstState(tested: Case): string {
+  const first = tested.states[0] ?? [];
+  const parts = [
+    setUp(tested),
+    fill(
+      tested,
+      first.map(() => []),
+      first,
+    ),
+  ];
+  return parts.filter((part) => part !== "").join(";\n");
 }
 
 function setUp({ sources }: Case): string {

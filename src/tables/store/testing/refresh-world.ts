@@ -12,10 +12,14 @@ import {
   type Refresher,
   RefreshLoop,
   type RefreshLoopOptions,
+  type RefreshSplit,
+  type SubtaskClaims,
+  type SubtaskRunner,
 } from "../../core/index.ts";
 import type { ClaimSettings } from "../claim-settings.ts";
 import { RefreshScheduler, type RefreshSchedulerOptions } from "../scheduler.ts";
 import { StoreRefreshClaims } from "../store-refresh-claims.ts";
+import { StoreSubtaskClaims } from "../store-subtask-claims.ts";
 import { TablesFixture } from "./tables-fixture.ts";
 
 export interface WorkerOptions {
@@ -24,9 +28,14 @@ export interface WorkerOptions {
   readonly refresher?: Refresher;
   /** Stands between the worker and the store. */
   readonly through?: (claims: RefreshClaims) => RefreshClaims;
+  /** It takes parts of refreshes that were split. */
+  readonly runner?: SubtaskRunner;
+  readonly partsThrough?: (claims: SubtaskClaims) => SubtaskClaims;
   readonly loop?: Partial<RefreshLoopOptions>;
   readonly settings?: Partial<ClaimSettings>;
 }
+
+const ability = "test";
 
 export class RefreshWorld extends TablesFixture {
   readonly clock: VirtualClock;
@@ -79,10 +88,15 @@ export class RefreshWorld extends TablesFixture {
     const store = openSimStore({ database: this.#database });
     const prng = createPrng(`${this.#seed}/${workerId}`);
     const claims = new StoreRefreshClaims(store, { prng, ...options.settings });
+    const parts = new StoreSubtaskClaims(store, { prng, ...options.settings });
+    const { runner, partsThrough } = options;
     const loop = new RefreshLoop({
       workerId,
       claims: options.through?.(claims) ?? claims,
       refresher: options.refresher ?? this.refresher(options.refreshMs ?? (() => 100)),
+      ...(runner === undefined
+        ? {}
+        : { parts: { claims: partsThrough?.(parts) ?? parts, runner } }),
       onPoke: (listener) => store.onPoke(listener),
       clock: this.clock,
       prng,
@@ -97,15 +111,50 @@ export class RefreshWorld extends TablesFixture {
     return {
       refresh: async (claim, _table, signal) => {
         this.computed.push(claim.tableId);
-        await new Promise<void>((resolve, reject) => {
-          const timer = this.clock.after(refreshMs(claim), resolve);
-          signal.addEventListener("abort", () => {
-            timer.cancel();
-            reject(signal.reason);
-          });
-        });
+        await this.take(refreshMs(claim), signal);
         return this.lake.refreshed(claim);
       },
     };
+  }
+
+  /** A refresh in parts, whose results are what the parts' runner makes of their numbers. */
+  split(claim: ClaimedRefresh, parts: number): RefreshSplit {
+    return {
+      action: "SPLIT",
+      ability,
+      specs: Array.from({ length: parts }, (_, part) => `${part}`),
+      merge: async (results) => {
+        const workers = new Set(results.map(({ workerId }) => workerId));
+        const counts = { partCount: results.length, workerCount: workers.size };
+        return { ...this.lake.refreshed(claim), parts: counts };
+      },
+      discard: async (results) => {
+        this.discarded += results.length;
+      },
+    };
+  }
+
+  /** Parts that were given up. */
+  discarded = 0;
+
+  runner(partMs: () => number): SubtaskRunner {
+    return {
+      ability,
+      run: async ({ spec }, signal) => {
+        await this.take(partMs(), signal);
+        return spec;
+      },
+    };
+  }
+
+  /** So long, or until it is aborted. */
+  async take(ms: number, signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      const timer = this.clock.after(ms, resolve);
+      signal.addEventListener("abort", () => {
+        timer.cancel();
+        reject(signal.reason);
+      });
+    });
   }
 }

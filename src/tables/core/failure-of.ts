@@ -1,0 +1,30 @@
+/** What a refresh that threw is told as. */
+import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.ts";
+import type { RefreshFailure } from "./refresh-claims.ts";
+
+/** A part of it failed too often: its error is the refresh's. */
+export class PartFailed extends Error {
+  override readonly name = "PartFailed";
+  readonly failure: RefreshFailure;
+
+  constructor(failure: RefreshFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+export function failureOf(thrown: unknown): RefreshFailure {
+  if (thrown instanceof PartFailed) return thrown.failure;
+  const code = thrown instanceof OperatingError ? thrown.code : "query_failed";
+  return { code, message: messageOf(thrown), isPermanent: isPermanent(thrown) };
+}
+
+/** What the definition refers to is gone, or is not what it was. */
+function isPermanent(thrown: unknown): boolean {
+  return thrown instanceof OperatingError && thrown.code === "bad_sql" && thrown.retry === "never";
+}
+
+/** An unhandled rejection, on purpose. */
+export function rethrowBug(thrown: unknown): void {
+  if (thrown instanceof AssertionError) throw thrown;
+}

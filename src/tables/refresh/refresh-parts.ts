@@ -1,0 +1,89 @@
+/**
+ * Parts of a full refresh, as subtasks: the lead says in each one's `spec` which rows to compute, and what table they are for; whoever
+ * takes it writes the files, and says in its result which they are. A spec is complete, so that workers of another version that can
+ * do it at all do the same.
+ */
+import type { Prng } from "../../kernel/prng.ts";
+import {
+  type LakeCatalog,
+  type LakeTable,
+  LakeWriter,
+  type NewDataFile,
+  type ObjectStore,
+  withFiles,
+} from "../../lake/index.ts";
+import type { Engine } from "../../queries/index.ts";
+import type { PartResult, SubtaskRunner } from "../core/index.ts";
+import { bucketSql, type IncrementalPlan } from "../incremental/index.ts";
+import { readSource, sourceName, sourceRelations } from "./read-sources.ts";
+
+export interface RefreshPartsDeps {
+  readonly catalog: Pick<LakeCatalog, "changes" | "version">;
+  readonly engine: Pick<Engine, "openSession">;
+  readonly objects: ObjectStore;
+  readonly stagingDir: string;
+  readonly prng: Prng;
+}
+
+interface PartSpec {
+  readonly select: string;
+  readonly table: Pick<LakeTable, "path" | "columns">;
+}
+
+interface PartFiles {
+  readonly files: readonly NewDataFile[];
+}
+
+export function partSpecs(
+  plan: IncrementalPlan,
+  columns: readonly string[],
+  parts: number,
+  { path, columns: tableColumns }: LakeTable,
+): readonly string[] {
+  return Array.from({ length: parts }, (_, part) => {
+    const select = bucketSql(plan, { source: sourceName }, columns, part, parts);
+    const spec: PartSpec = { select, table: { path, columns: tableColumns } };
+    return JSON.stringify(spec);
+  });
+}
+
+export function filesOfParts(results: readonly PartResult[]): readonly NewDataFile[] {
+  return results.flatMap(({ result }) => (JSON.parse(result) as PartFiles).files);
+}
+
+/** All buckets of a refresh are cut by one hash: only DuckDBs of one version have the same. */
+export async function readAbility(engine: Pick<Engine, "openSession">): Promise<string> {
+  const { signal } = new AbortController();
+  const session = await engine.openSession([], signal);
+  try {
+    const [row] = await session.run("SELECT version()", signal);
+    return `buckets by DuckDB ${String(row?.[0])}`;
+  } finally {
+    await session.close();
+  }
+}
+
+export function createPartRunner(deps: RefreshPartsDeps, ability: string): SubtaskRunner {
+  const { catalog, engine, objects, stagingDir, prng } = deps;
+  return {
+    ability,
+    run: async ({ spec, refresh }, signal) => {
+      const { select, table } = JSON.parse(spec) as PartSpec;
+      const sources = await Promise.all(
+        refresh.sources.map((source) => readSource(catalog, { ...source, from: undefined })),
+      );
+      const versions = sources.map(({ now }) => now);
+      const files = await withFiles(objects, versions, signal, async (localPaths) => {
+        const session = await engine.openSession(sourceRelations(sources, localPaths), signal);
+        try {
+          const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
+          return await writer.writeRows({ select, table, rowIds: "fresh" }, signal);
+        } finally {
+          await session.close();
+        }
+      });
+      const result: PartFiles = { files };
+      return JSON.stringify(result);
+    },
+  };
+}
