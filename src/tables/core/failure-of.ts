@@ -28,3 +28,8 @@ function isPermanent(thrown: unknown): boolean {
 export function rethrowBug(thrown: unknown): void {
   if (thrown instanceof AssertionError) throw thrown;
 }
+
+/** What was computed no longer fits what is there; nothing of it was done. */
+export function isConflict(thrown: unknown): thrown is OperatingError {
+  return thrown instanceof OperatingError && thrown.code === "conflict";
+}
