@@ -55,6 +55,17 @@ test("[LS1] a table is created, filled, read, changed and dropped", async () => 
   await assert.rejects(rows("SELECT * FROM orders"), { code: "not_found" });
 });
 
+test("[LS1] a table made of a query may have nested columns before others", async () => {
+  await rows(
+    "CREATE TABLE nested AS SELECT {a: 1, b: ['x']} AS s, [1, NULL] AS l, MAP {'k': 2} AS m, 7 AS n",
+  );
+  await rows("INSERT INTO nested SELECT NULL, NULL, NULL, 8");
+  assert.deepEqual(await rows("SELECT s.b[1], l, m['k'], n FROM nested ORDER BY n"), [
+    ["x", [1, null], 2, 7],
+    [null, null, null, 8],
+  ]);
+});
+
 test("[LS2] a SELECT may read tables as they were", async () => {
   await rows("CREATE TABLE t AS SELECT range AS n FROM range(3)");
   const { snapshot } = await cluster.catalog.current();

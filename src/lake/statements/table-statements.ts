@@ -2,6 +2,7 @@
 import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
 import { randomText } from "../../kernel/prng.ts";
 import type { TableName } from "../../sql/core/index.ts";
+import { assignColumnIds } from "../core/column-types.ts";
 import { visibleColumns } from "../core/hidden-columns.ts";
 import type { Commit, Committed, NewColumn, TableChange } from "../core/index.ts";
 import { tableDirectory } from "../core/lake-paths.ts";
@@ -127,9 +128,10 @@ export class TableStatements {
         nullable: true,
         defaultValue: undefined,
       }));
+      const columnIds = assignColumnIds(created);
       const target = created.map((column, index) => ({
         ...column,
-        columnId: index + 1,
+        columnId: columnIds[index] ?? 0,
         initialDefault: undefined,
       }));
       return {
