@@ -7,6 +7,7 @@ export type { NewTable, Rename, RenameOptions } from "./rename-plan.ts";
 export { renameTablesInText } from "./rename-tables.ts";
 export { parseSelectTree, type SelectTree } from "./select-tree.ts";
 export {
+  isExactNumber,
   isTreeNode,
   readSerializedSql,
   type SerializedSql,

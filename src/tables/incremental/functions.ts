@@ -2,7 +2,8 @@
  * What a function's value depends on. Refreshing evaluates a query again on what the sources were; that is only sound where the
  * same rows give the same values again.
  *
- *   FN1  A function with another value each time, or each day, makes a definition FULL.
+ *   FN1  A function with another value each time, or each day, makes a definition FULL. So does COLLATE: rows of one key then
+ *        have different values, and the key's set and the stored rows are compared without it.
  *   FN2  *Unsettled* values are those that SQL leaves open for the same rows: which of several rows comes first (choice), or
  *        how a sum of floating-point numbers is rounded (rounding). They may be shown; nothing may be found again by them.
  */
@@ -63,7 +64,11 @@ function isOrderedByItself(tree: Tree): boolean {
 /** FN1, for every function in an expression. */
 export function checkFunctions(expression: unknown, catalog: FunctionCatalog): void {
   walk(expression, (tree) => {
+    if (tree.class === "COLLATE") {
+      throw new NotIncremental("COLLATE makes different values equal");
+    }
     if (tree.class !== "FUNCTION" && tree.class !== "WINDOW") return true;
+    if (isAge(tree)) throw new NotIncremental("age() of one time is counted from today");
     const name = textOf(tree, "function_name").toLowerCase();
     if (catalog.volatile.has(name)) {
       throw new NotIncremental(`${name}() may have another value at every refresh`);
@@ -73,6 +78,13 @@ export function checkFunctions(expression: unknown, catalog: FunctionCatalog): v
     }
     return true;
   });
+}
+
+/** DuckDB calls it consistent. */
+function isAge(tree: Tree): boolean {
+  return (
+    textOf(tree, "function_name").toLowerCase() === "age" && listOf(tree, "children").length === 1
+  );
 }
 
 export function isAggregate(tree: Tree, catalog: FunctionCatalog): boolean {

@@ -52,7 +52,7 @@ interface Aggregate {
 }
 
 const integer = /^U?(TINYINT|SMALLINT|INTEGER|BIGINT)$/;
-const decimal = /^DECIMAL\(\d+,\s*(\d+)\)$/;
+const decimal = /^DECIMAL\((\d+),\s*(\d+)\)$/;
 const ordered =
   /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|DECIMAL\(.*\)|DATE|TIME|TIMESTAMP.*|VARCHAR|BOOLEAN|DOUBLE|FLOAT)$/;
 
@@ -144,6 +144,16 @@ async function argumentOf(tree: Tree, analysis: Analysis): Promise<string | unde
   return `CASE WHEN ${await analysis.write(filter)} THEN ${value ?? "1"} END`;
 }
 
+/** How many digits more than its values a sum may well have. */
+const sumDigits = 12;
+
+/** The digits of a DECIMAL(38,scale) as a whole number. DECIMALs have 38 digits, with which the shorter way overflows. */
+function unscaled(sum: string, width: number, scale: number): string {
+  if (scale === 0) return sum;
+  if (width + scale + sumDigits <= 38) return `${sum} * 1${"0".repeat(scale)}`;
+  return `replace(CAST(${sum} AS VARCHAR), '.', '')`;
+}
+
 class StateList {
   readonly list: MergeState[] = [];
   readonly hidden: { name: string; sql: string }[] = [];
@@ -169,7 +179,7 @@ class StateList {
   valueOf({ name, argument, type }: Aggregate): string {
     if (name === "count" || name === "count_star") return this.#state("count", argument, "BIGINT");
     if (name === "min" || name === "max") return this.#state(name, argument, type);
-    const scale = decimal.exec(type)?.[1] ?? "0";
+    const [, width = "0", scale = "0"] = decimal.exec(type) ?? [];
     const count = this.#state("count", argument, "BIGINT");
     const sum = this.#state("sum", argument, `DECIMAL(38,${scale})`);
     if (name === "sum") {
@@ -177,7 +187,7 @@ class StateList {
     }
     // As DuckDB's avg has it: the unscaled sum, as a DOUBLE, by the count times the scale.
     const unit = `1${"0".repeat(Number(scale))}`;
-    const dividend = `CAST(CAST(${scale === "0" ? sum : `${sum} * ${unit}`} AS HUGEINT) AS DOUBLE)`;
+    const dividend = `CAST(CAST(${unscaled(sum, Number(width), Number(scale))} AS HUGEINT) AS DOUBLE)`;
     return `CASE WHEN ${count} > 0 THEN ${dividend} / CAST(${count} * ${unit} AS DOUBLE) END`;
   }
 

@@ -131,6 +131,10 @@ const full: readonly (readonly [definition: string, reason: RegExp])[] = [
   ["SELECT id FROM orders AT (VERSION => 3)", /moment/],
   ["SELECT 1 AS one", /no source/],
   ["SELECT geomean(id) FROM orders", /geomean/],
+  ["SELECT category COLLATE NOCASE AS c, count(*) FROM orders GROUP BY 1", /COLLATE/],
+  ["SELECT id, age(TIMESTAMP '2020-01-01') FROM orders", /age\(\)/],
+  ["SELECT id * INTERVAL 1 DAY AS i, count(*) FROM orders GROUP BY 1", /INTERVAL/],
+  ['SELECT "o o".* FROM orders AS "o o"', /write it down/],
 ];
 for (const [definition, reason] of full) {
   test(`[TI4] full, with the reason: ${definition}`, async () => {

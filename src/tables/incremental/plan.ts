@@ -47,7 +47,7 @@ export async function planIncremental(
   try {
     const node = withoutSchemas(inlineCtes(await parseDefinition(definition, tool)));
     checkTables(node, sources);
-    const columns = await analysis.describeDefinition(node);
+    const columns = await describeWritten(node, analysis);
     return await planQuery(node, columns, analysis);
   } catch (thrown) {
     if (thrown instanceof NotIncremental) return { kind: "full", reason: thrown.message };
@@ -60,8 +60,18 @@ async function parseDefinition(definition: string, tool: SqlTool): Promise<Tree>
     return await tool.parse(definition);
   } catch (thrown) {
     // PIVOT and the like are SELECTs that DuckDB does not serialise.
-    if (!/serializ/i.test(messageOf(thrown))) throw thrown;
+    if (!/only SELECT statements/i.test(messageOf(thrown))) throw thrown;
     throw new NotIncremental(`DuckDB does not give its syntax tree: ${messageOf(thrown)}`);
+  }
+}
+
+/** It was parsed: what does not parse now is how DuckDB writes it (`"a b".*` without its quotes). */
+async function describeWritten(node: Tree, analysis: Analysis): Promise<readonly ColumnType[]> {
+  try {
+    return await analysis.describeDefinition(node);
+  } catch (thrown) {
+    if (!/^Parser Error/.test(messageOf(thrown))) throw thrown;
+    throw new NotIncremental("DuckDB does not write it down as it reads it");
   }
 }
 
@@ -105,6 +115,7 @@ async function planQuery(
     ({ name, type }, index) => visible[index]?.name === name && visible[index]?.type === type,
   );
   if (!isSame) return { kind: "full", reason: "its columns could not be told apart" };
+  checkKeys(relation, allColumns);
   const hidden = new Set(hiddenColumns(relation));
   const strategy =
     planned !== undefined
@@ -122,6 +133,18 @@ async function planQuery(
     relation,
     merge: planned?.merge,
   };
+}
+
+/** What the lake does not keep to the last digit cannot be found again by its value. */
+function checkKeys({ components }: Relation, columns: readonly ColumnType[]): void {
+  const names = new Set(components.flatMap((component) => component.columns));
+  const lossy = columns.find(
+    ({ name, type }) => names.has(name) && /\b(INTERVAL|TIME WITH TIME ZONE)\b/.test(type),
+  );
+  if (lossy === undefined) return;
+  throw new NotIncremental(
+    `rows would be found by a value of type ${lossy.type}, which is rounded`,
+  );
 }
 
 const reasons: Readonly<Record<Strategy, string>> = {

@@ -4,8 +4,8 @@
  */
 
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
-import { quoteName, quoteText } from "../../sql/core/index.ts";
-import { isTree, listOf, type Tree } from "./syntax.ts";
+import { quoteName, quoteText, readSerializedSql } from "../../sql/core/index.ts";
+import { isTree, rewriteTree, type Tree, treeOf } from "./syntax.ts";
 
 export interface ColumnType {
   readonly name: string;
@@ -51,17 +51,43 @@ async function parse(run: RunSql, select: string): Promise<Tree> {
   const rows = await run(
     `SELECT CAST(json_serialize_sql(${quoteText(select)}) AS VARCHAR) AS parsed`,
   );
-  const parsed: unknown = JSON.parse(String(rows[0]?.parsed), (key, value: unknown) =>
-    key === "query_location" ? undefined : value,
-  );
-  if (!isTree(parsed) || parsed.error !== false) {
-    const message = isTree(parsed) ? String(parsed.error_message) : "not a SELECT";
-    throw new OperatingError("bad_sql", "never", message);
+  const read = readSerializedSql(String(rows[0]?.parsed), { exact: true });
+  if (read.kind === "problem") {
+    throw new OperatingError("bad_sql", "never", read.problem.message);
   }
-  const statement = listOf(parsed, "statements")[0];
-  const node = statement?.node;
+  const { node } = read.statement;
   if (!isTree(node)) throw new OperatingError("bad_sql", "never", "there is no SELECT");
-  return node;
+  return withoutLocations(rewriteTree(node, exactConstant)) as Tree;
+}
+
+/** Where something stood says nothing of what it is: the same expression elsewhere is the same. */
+function withoutLocations(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutLocations);
+  if (!isTree(value)) return value;
+  const entries = Object.entries(value).filter(([key]) => key !== "query_location");
+  return Object.fromEntries(entries.map(([key, entry]) => [key, withoutLocations(entry)]));
+}
+
+/** DuckDB writes the constant `1e10` as a DECIMAL, which compares otherwise, and an infinite one not at all. */
+function exactConstant(tree: Tree): Tree | undefined {
+  const constant = tree.type === "VALUE_CONSTANT" ? treeOf(tree, "value") : undefined;
+  const type = constant === undefined ? undefined : treeOf(constant, "type");
+  if (constant === undefined || type?.id !== "DOUBLE" || constant.is_null === true)
+    return undefined;
+  const { value } = constant;
+  const text = {
+    type: { id: "VARCHAR", type_info: null },
+    is_null: false,
+    value: typeof value === "string" ? value : JSON.stringify(value),
+  };
+  return {
+    class: "CAST",
+    type: "OPERATOR_CAST",
+    alias: tree.alias,
+    child: { ...tree, alias: "", value: text },
+    cast_type: type,
+    try_cast: false,
+  };
 }
 
 async function write(run: RunSql, nodes: readonly Tree[]): Promise<readonly string[]> {

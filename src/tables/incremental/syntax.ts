@@ -2,12 +2,15 @@
  * DuckDB's syntax trees as `json_serialize_sql` gives them: plain JSON, without positions. Expressions have a
  * `class`, tables and queries a `type`.
  */
+import { isExactNumber } from "../../sql/core/index.ts";
+
 export interface Tree {
   readonly [key: string]: unknown;
 }
 
 export function isTree(value: unknown): value is Tree {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject && !isExactNumber(value);
 }
 
 export function treeOf(tree: Tree, key: string): Tree | undefined {

@@ -23,16 +23,30 @@ const types = [
   "VARCHAR",
   "BOOLEAN",
   "DATE",
+  "HUGEINT",
+  "DECIMAL(38,18)",
+  "TIMESTAMP WITH TIME ZONE",
+  "UUID",
+  "BLOB",
+  "INTEGER[]",
+  "STRUCT(a INTEGER, b VARCHAR)",
 ] as const;
 
 const literals: Readonly<Record<string, readonly string[]>> = {
   INTEGER: ["0", "1", "2", "3"],
-  BIGINT: ["-1", "5", "7000000000"],
+  BIGINT: ["-1", "5", "9007199254740993"],
   "DECIMAL(8,2)": ["0.25", "1.10", "-3.33"],
-  DOUBLE: ["0.5", "-1.5", "2.0"],
-  VARCHAR: ["'a'", "'b'", "''"],
+  DOUBLE: ["0.5", "1e10", "-1.5", "2.0", "-0.0", "0.0", "'nan'"],
+  VARCHAR: ["'a'", "'b'", "''", "'A'"],
   BOOLEAN: ["true", "false"],
-  DATE: ["DATE '2024-01-01'", "DATE '2024-02-29'"],
+  DATE: ["DATE '2024-01-01'", "DATE '2024-02-29'", "DATE '1969-12-31'"],
+  HUGEINT: ["-1", "18446744073709551616"],
+  "DECIMAL(38,18)": ["250.25", "-12345.000000000000000001"],
+  "TIMESTAMP WITH TIME ZONE": ["'2024-03-31 01:30:00+01'", "'1969-12-31 23:59:59.999999+00'"],
+  UUID: ["'00000000-0000-0000-0000-000000000001'", "'ffffffff-0000-0000-0000-000000000000'"],
+  BLOB: ["'\\x00\\xFF'::BLOB", "''::BLOB"],
+  "INTEGER[]": ["[]::INTEGER[]", "[1, NULL]", "[NULL]::INTEGER[]"],
+  "STRUCT(a INTEGER, b VARCHAR)": ["{a: 1, b: 'x'}", "{a: NULL::INTEGER, b: NULL::VARCHAR}"],
 };
 
 export function pick<Value>(prng: Prng, values: readonly Value[]): Value {
@@ -242,7 +256,7 @@ export class QueryGenerator {
   #aggregate(columns: readonly Typed[]): Typed {
     const prng = this.#prng;
     const { sql, type } = pick(prng, columns);
-    const isNumber = /^(INTEGER|BIGINT|DECIMAL.*|DOUBLE)$/.test(type);
+    const isNumber = /^(INTEGER|BIGINT|HUGEINT|DECIMAL.*|DOUBLE)$/.test(type);
     const isExact = isNumber && type !== "DOUBLE";
     const filter = chance(prng, 12) ? ` FILTER (WHERE ${this.#predicate(columns)})` : "";
     switch (prng.below(9)) {
