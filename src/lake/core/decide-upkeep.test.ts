@@ -111,6 +111,21 @@ const merges: readonly [name: string, files: LiveFile[], merge: number[][], rewr
       [[1]],
     ],
     [
+      "small files are rewritten together once many have deletes",
+      [
+        live(1, { hasDeletes: true, deleteCount: 1 }),
+        live(2, { hasCurrentColumns: false }),
+        live(3, { size: 99, hasDeletes: true, deleteCount: 1 }),
+        live(4),
+        live(5, { hasDeletes: true, deleteCount: 4 }),
+      ],
+      [],
+      [
+        [1, 2],
+        [4, 5],
+      ],
+    ],
+    [
       "old columns are rewritten together",
       [
         live(1, { hasCurrentColumns: false }),

@@ -8,6 +8,8 @@
  *      order, and every snapshot its rows. Files with columns of an earlier time are rewritten together instead, because
  *      what a column had that was dropped is still there for older snapshots.
  *   4  A file of which a good part is deleted is rewritten without that part.
+ *   5  Where many small files of a table have deletes, its small files are rewritten together: they would be neighbours of no
+ *      one, and there would be ever more of them.
  */
 import type { FileId, SnapshotId, TableId } from "./model.ts";
 import type { DataFileRow } from "./rows.ts";
@@ -86,12 +88,16 @@ export function decideLakeUpkeep(facts: UpkeepFacts, limits: UpkeepLimits): Upke
   return {
     expire: decideExpiry(facts, limits),
     delete: facts.scheduled.filter(({ sinceMs }) => facts.nowMs - sinceMs >= limits.graceMs),
-    merge: runs.filter(([first]) => first?.hasCurrentColumns === true).map(compactionOf),
+    merge: runs.filter(isMerge).map(compactionOf),
     rewrite: [
-      ...decideRewrites(facts.files, limits),
-      ...runs.filter(([first]) => first?.hasCurrentColumns === false).map(compactionOf),
+      ...decideRewrites(facts.files, limits, new Set(runs.flat())),
+      ...runs.filter((run) => !isMerge(run)).map(compactionOf),
     ],
   };
+}
+
+function isMerge(run: readonly LiveFile[]): boolean {
+  return run.every(({ hasCurrentColumns, hasDeletes }) => hasCurrentColumns && !hasDeletes);
 }
 
 function decideExpiry({ nowMs, snapshots, pins }: UpkeepFacts, limits: UpkeepLimits): SnapshotId[] {
@@ -111,18 +117,21 @@ function decideExpiry({ nowMs, snapshots, pins }: UpkeepFacts, limits: UpkeepLim
 function smallRuns(files: readonly LiveFile[], limits: UpkeepLimits): readonly LiveFile[][] {
   const runs: LiveFile[][] = [];
   for (const own of Map.groupBy(files, ({ row }) => row.table_id).values()) {
+    const deletedFrom = own.filter((file) => file.deleteCount > 0 && isSmall(file, limits));
+    const isTogether = deletedFrom.length >= limits.mergeFilesMin; // 5
     let run: LiveFile[] = [];
     const close = (): void => {
       if (run.length >= limits.mergeFilesMin) runs.push(run);
       run = [];
     };
     for (const file of [...own].sort((a, b) => order(a.row, b.row))) {
-      if (!isMergeable(file, limits)) {
+      if (!isSmall(file, limits) || (file.hasDeletes && !isTogether)) {
         close();
         continue;
       }
       const [first] = run;
-      const isOther = first !== undefined && first.hasCurrentColumns !== file.hasCurrentColumns;
+      const isOther =
+        !isTogether && first !== undefined && first.hasCurrentColumns !== file.hasCurrentColumns;
       const size = run.reduce((total, { row }) => total + row.file_size_bytes, 0);
       const isFull = size + file.row.file_size_bytes > limits.targetBytes;
       if (isOther || isFull || run.length >= limits.mergeFilesMax) close();
@@ -140,10 +149,10 @@ function compactionOf(run: readonly LiveFile[]): Compaction {
   };
 }
 
-function isMergeable({ row, hasDeletes }: LiveFile, limits: UpkeepLimits): boolean {
+function isSmall({ row }: LiveFile, limits: UpkeepLimits): boolean {
   const isPlain =
     row.partition_id === null && row.mapping_id === null && row.encryption_key === null;
-  return isPlain && !hasDeletes && row.file_size_bytes < limits.smallBytes;
+  return isPlain && row.file_size_bytes < limits.smallBytes;
 }
 
 function order(a: DataFileRow, b: DataFileRow): number {
@@ -151,9 +160,15 @@ function order(a: DataFileRow, b: DataFileRow): number {
 }
 
 /** One file at a time: rewriting a part of a big table should not wait for the whole of it. */
-function decideRewrites(files: readonly LiveFile[], limits: UpkeepLimits): Compaction[] {
+function decideRewrites(
+  files: readonly LiveFile[],
+  limits: UpkeepLimits,
+  others: ReadonlySet<LiveFile>,
+): Compaction[] {
   return files
-    .filter(({ row, deleteCount }) => {
+    .filter((file) => {
+      const { row, deleteCount } = file;
+      if (others.has(file)) return false;
       return deleteCount > 0 && deleteCount / row.record_count >= limits.rewriteDeletedShare;
     })
     .map((file) => compactionOf([file]));

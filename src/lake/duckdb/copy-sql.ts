@@ -80,6 +80,12 @@ export function countPositionsSql(positionsPath: string): string {
   return `SELECT file_id, count(*) FROM read_parquet(${pathList([positionsPath])}) GROUP BY file_id ORDER BY file_id`;
 }
 
+/** Rows of `scan` (`_row_id`, `_file_id`, `_position`, then the columns) that are at none of the positions. */
+export function movedRowsSql(scan: string, positionsPath: string): string {
+  return `SELECT s.* EXCLUDE (_file_id, _position) FROM (${scan}) AS s
+ANTI JOIN read_parquet(${pathList([positionsPath])}) AS p ON p.file_id = s._file_id AND p.position = s._position`;
+}
+
 export interface CopyDeletes {
   /** Of `copyPositionsSql`. */
   readonly positionsPath: string;

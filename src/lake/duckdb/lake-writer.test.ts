@@ -9,7 +9,7 @@ import { quoteName, quoteText } from "../../sql/core/index.ts";
 import type { NewColumn, NewDataFile, ObjectStore, SnapshotId } from "../core/index.ts";
 import { compactFiles } from "./compact.ts";
 import { LakeWriter } from "./lake-writer.ts";
-import { tableSql } from "./relation-sql.ts";
+import { addedSql, removedSql, tableSql } from "./relation-sql.ts";
 import { emptyStaging } from "./staging.ts";
 import { never, openTestLake, type TestLake } from "./testing/test-lake.ts";
 import { TestTable } from "./testing/test-table.ts";
@@ -156,12 +156,14 @@ test("[LF8] a file without rows left ends, with or without deletes before; delet
   assert.deepEqual(await lake.writer.writeDeletes(request, never), {
     deletes: [],
     ended: [first, second],
+    moved: [],
     deletedCount: 12,
   });
   const none = { version: table.now, select: `${all} WHERE false` };
   assert.deepEqual(await lake.writer.writeDeletes(none, never), {
     deletes: [],
     ended: [],
+    moved: [],
     deletedCount: 0,
   });
   const gone = await lake.writer.writeDeletes(
@@ -170,6 +172,35 @@ test("[LF8] a file without rows left ends, with or without deletes before; delet
   );
   assert.equal(gone.deletedCount, 0);
   assert.equal(gone.deletes[0]?.deleteCount, 3);
+});
+
+test("[LF20] rows that are left of many small files move into one, with their ids, and the past stays", async () => {
+  const table = new TestTable(lake.root, idAndText);
+  for (let file = 0; file < 5; file += 1) {
+    await insert(table, `SELECT i, 'x' FROM range(${file * 10}, ${file * 10 + 10}) r(i)`);
+  }
+  await remove(table, "id IN (0, 11)");
+  const before = table.now;
+  assert.equal(before.files.filter(({ deletes }) => deletes !== undefined).length, 2);
+  await remove(table, "id % 10 IN (1, 7) OR id >= 40");
+  assert.deepEqual(
+    table.now.files.map(({ recordCount, deletes }) => [recordCount, deletes]),
+    [[8 + 9 + 8 + 8 - 2, undefined]],
+  );
+  const ids = (version: typeof before) =>
+    lake.rows(
+      `SELECT list(_row_id ORDER BY id) = list(id ORDER BY id), count(*), sum(id) FROM (${tableSql(version, table.options(version))})`,
+    );
+  const left = Array.from({ length: 40 }, (_, id) => id).filter(
+    (id) => id % 10 !== 1 && id % 10 !== 7 && id !== 0,
+  );
+  const total = left.reduce((sum, id) => sum + id, 0);
+  assert.deepEqual(await ids(table.now), [[true, String(left.length), String(total)]]);
+  assert.deepEqual(await ids(before), [[true, "48", String(1225 - 11)]]);
+  const scan = table.scan(before.snapshot, table.now.snapshot);
+  const [removed, added] = [removedSql, addedSql].map((sql) => sql(scan, table.options(scan)));
+  assert.deepEqual(await lake.rows(`SELECT count(*) FROM (${removed})`), [["17"]]);
+  assert.deepEqual(await lake.rows(`SELECT count(*) FROM (${added})`), [["0"]]);
 });
 
 test("[LF6] [LF7] a position that is deleted already keeps its snapshot, and one deleted later than the version does not count", async () => {
@@ -229,7 +260,7 @@ test("[LF9] rows stay in their order, in several files when they are too many fo
   await insert(table, "SELECT i, md5(i::VARCHAR), i FROM range(200000, 400000) r(i)");
   const all = tableSql(table.now, table.options(table.now, false));
   const copy = new TestTable(lake.root, columns);
-  const files = await insert(copy, all, lake.writerOf(1024 * 1024));
+  const files = await insert(copy, all, lake.writerOf({ fileBytes: 1024 * 1024 }));
   assert.deepEqual(
     files.map(({ recordCount }) => recordCount),
     [122_880, 122_880, 122_880, 31_360],
@@ -241,7 +272,7 @@ test("[LF9] rows stay in their order, in several files when they are too many fo
     ),
     [["400000", "400000"]],
   );
-  const updated = await lake.writerOf(1024 * 1024).writeRows(
+  const updated = await lake.writerOf({ fileBytes: 1024 * 1024 }).writeRows(
     {
       select: `SELECT * EXCLUDE (_file_id, _position) FROM (${sql})`,
       table: copy.now.table,

@@ -6,6 +6,8 @@
  *   LW1  All or nothing: a write that throws has deleted what it had put, as far as the store let it.
  *   LW2  Values have the columns' types, and a column that is not nullable has no NULLs; otherwise `bad_sql`.
  *   LW3  A delete file has every deleted position of its data file, old and new; a data file without rows left ends instead.
+ *   LW4  Where rows of many small files are deleted, the files end, and the rows that are left move into one: a table that
+ *        changes all the time neither has ever more files, nor a delete file for each of them with every change.
  */
 
 import { rm } from "node:fs/promises";
@@ -14,9 +16,11 @@ import { assert, OperatingError } from "../../kernel/errors.ts";
 import { type Prng, randomText } from "../../kernel/prng.ts";
 import { quoteName } from "../../sql/core/index.ts";
 import type {
+  ChangedFile,
   DataFile,
   FileId,
   LakeTable,
+  LocalCopy,
   NewDataFile,
   NewDeleteFile,
   ObjectStore,
@@ -31,11 +35,12 @@ import {
   copyPositionsSql,
   copyRowsSql,
   countPositionsSql,
+  movedRowsSql,
   pieceSql,
   rowsOfPiece,
 } from "./copy-sql.ts";
 import { rowSnapshotColumn } from "./internal-columns.ts";
-import { positionsSql } from "./scan-sql.ts";
+import { deleteFilesOf, liveRows, positionsSql, scanSql } from "./scan-sql.ts";
 import { pathList } from "./sql-text.ts";
 import { withStaging } from "./staging.ts";
 import {
@@ -62,6 +67,8 @@ export interface LakeWriterOptions {
   /** For names: no two writers may have the same. */
   readonly prng: Prng;
   readonly fileBytes?: number;
+  /** LW4: from so many small files. */
+  readonly movedFilesMin?: number;
 }
 
 export interface WriteRows {
@@ -84,11 +91,16 @@ export interface WriteDeletes {
 export interface WrittenDeletes {
   readonly deletes: readonly NewDeleteFile[];
   readonly ended: readonly FileId[];
+  /** Files to be added, of rows that are left of files that end. They have their ids. */
+  readonly moved: readonly NewDataFile[];
   /** Rows that were there before. */
   readonly deletedCount: number;
 }
 
 const fileBytesDefault = 128 * 1024 * 1024;
+/** LW4. What is larger costs less to delete from than to copy. */
+const movedBytesMax = 4 * 1024 * 1024;
+const movedFilesMinDefault = 4;
 /** What is larger than so many files' worth is written twice, to be split. DuckLake's own files are of 512 MB. */
 const splitAbove = 4;
 /** Uploads at a time. */
@@ -100,6 +112,7 @@ export class LakeWriter {
   readonly #stagingDir: string;
   readonly #prng: Prng;
   readonly #fileBytes: number;
+  readonly #movedFilesMin: number;
 
   constructor(options: LakeWriterOptions) {
     this.#duckdb = options.duckdb;
@@ -107,6 +120,7 @@ export class LakeWriter {
     this.#stagingDir = options.stagingDir;
     this.#prng = options.prng;
     this.#fileBytes = options.fileBytes ?? fileBytesDefault;
+    this.#movedFilesMin = options.movedFilesMin ?? movedFilesMinDefault;
   }
 
   /** In the order of the rows. None for no rows. */
@@ -123,20 +137,27 @@ export class LakeWriter {
       };
       const written = await this.#copyRows(copy, directory, signal);
       await this.#refuseNulls(written, table, signal); // LW2
-      return forEachAtMost(atOnceMax, written, async (file): Promise<NewDataFile> => {
-        const path = this.#newPath(table.path, ".parquet");
-        await put(path, file.localPath);
-        return {
-          path,
-          recordCount: file.recordCount,
-          sizeBytes: file.sizeBytes,
-          footerSize: file.footerSize,
-          columns: columnStatistics(file, table.columns),
-          rowIds,
-          ...(rowSnapshots ? { rowSnapshots: snapshotsOf(file) } : {}),
-        };
+      return await forEachAtMost(atOnceMax, written, async (file): Promise<NewDataFile> => {
+        const added = { ...(await this.#putRows(file, table, put)), rowIds };
+        return rowSnapshots ? { ...added, rowSnapshots: snapshotsOf(file) } : added;
       });
     }, signal);
+  }
+
+  async #putRows(
+    file: WrittenFile,
+    table: WriteRows["table"],
+    put: Put,
+  ): Promise<Omit<NewDataFile, "rowIds">> {
+    const path = this.#newPath(table.path, ".parquet");
+    await put(path, file.localPath);
+    return {
+      path,
+      recordCount: file.recordCount,
+      sizeBytes: file.sizeBytes,
+      footerSize: file.footerSize,
+      columns: columnStatistics(file, table.columns),
+    };
   }
 
   /** In one file, and only if that is much too large, again in several: most are not. */
@@ -167,7 +188,19 @@ export class LakeWriter {
 
   writeDeletes(request: WriteDeletes, signal: AbortSignal): Promise<WrittenDeletes> {
     return this.#stage(async (directory, put) => {
-      const staged = await this.#stageDeletes(request, directory, signal);
+      const positionsPath = join(directory, "positions.parquet");
+      await this.#duckdb.run(copyPositionsSql(request.select, positionsPath), signal);
+      const chosen = await this.#chosenFiles(request.version, positionsPath, signal);
+      const small = request.asSnapshot === undefined ? chosen.filter(isMovable) : [];
+      const movable = small.length < this.#movedFilesMin ? [] : small;
+      const move = { version: request.version, files: movable, positionsPath, directory };
+      const moved = await this.#moveRows(move, put, signal);
+      const staged: StagedDeletes[] = [];
+      for (const each of chosen.filter((other) => !movable.includes(other))) {
+        const localPath = join(directory, `${each.file.fileId}.parquet`);
+        const at = { positionsPath, localPath, asSnapshot: request.asSnapshot };
+        staged.push(await this.#stageDeletesOf(each, at, signal));
+      }
       const left = staged.flatMap(({ file, written, hasRowSnapshots }) =>
         written === undefined ? [] : [{ file, written, hasRowSnapshots }],
       );
@@ -179,46 +212,91 @@ export class LakeWriter {
         const dataFileId = each.file.fileId;
         return { dataFileId, path, deleteCount, sizeBytes, footerSize, hasRowSnapshots };
       });
-      const ended = staged.filter(({ written }) => written === undefined);
+      const ended = [...staged.filter(({ written }) => written === undefined), ...movable];
+      const counts = [moved.deletedCount, ...staged.map(({ deletedCount }) => deletedCount)];
       return {
         deletes,
         ended: ended.map(({ file }) => file.fileId),
-        deletedCount: staged.reduce((sum, { deletedCount }) => sum + deletedCount, 0),
+        moved: moved.files,
+        deletedCount: counts.reduce((sum, count) => sum + count, 0),
       };
     }, signal);
   }
 
-  async #stageDeletes(
-    { version, select, asSnapshot }: WriteDeletes,
-    directory: string,
+  /** Files that rows are deleted from, and how many are named. */
+  async #chosenFiles(
+    { files }: TableVersion,
+    positionsPath: string,
     signal: AbortSignal,
-  ): Promise<readonly StagedDeletes[]> {
-    const positionsPath = join(directory, "positions.parquet");
-    await this.#duckdb.run(copyPositionsSql(select, positionsPath), signal);
+  ): Promise<readonly ChosenFile[]> {
+    const byId = new Map(files.map((file) => [String(file.fileId), file]));
     const counts = await this.#duckdb.run(countPositionsSql(positionsPath), signal);
-    const files = new Map(version.files.map((file) => [String(file.fileId), file]));
-    const staged: StagedDeletes[] = [];
-    for (const [fileId, count] of counts) {
-      const file = files.get(String(fileId));
+    return counts.map(([fileId, count]) => {
+      const file = byId.get(String(fileId));
       assert(file !== undefined, `file ${fileId} is of the version`);
-      if (file.deletes === undefined && Number(count) === file.recordCount) {
-        const ended = { written: undefined, hasRowSnapshots: false };
-        staged.push({ file, deletedCount: file.recordCount, ...ended });
-      } else {
-        const localPath = join(directory, `${file.fileId}.parquet`);
-        const at = { positionsPath, localPath, asSnapshot };
-        staged.push(await this.#stageDeletesOf(file, at, signal));
+      return { file, positionCount: Number(count) };
+    });
+  }
+
+  /** LW4 */
+  async #moveRows(
+    { version, files, positionsPath, directory }: MoveRows,
+    put: Put,
+    signal: AbortSignal,
+  ): Promise<{ readonly files: readonly NewDataFile[]; readonly deletedCount: number }> {
+    if (files.length === 0) return { files: [], deletedCount: 0 };
+    const rows = files.map(({ file }) => liveRows(file));
+    const { table } = version;
+    const written = await this.#withLocal(rows, signal, async (localPaths) => {
+      const leading = ["_row_id", "_file_id", "_position"] as const;
+      const scan = scanSql(rows, { columns: table.columns, leading, localPaths });
+      const copy = {
+        select: movedRowsSql(scan, positionsPath),
+        columns: table.columns,
+        rowIds: true,
+        rowSnapshots: false,
+        localPath: join(directory, "moved.parquet"),
+      };
+      return await this.#copy(copyRowsSql(copy), signal);
+    });
+    const before = rows.reduce(
+      (sum, { file }) => sum + file.recordCount - (file.deletes?.deleteCount ?? 0),
+      0,
+    );
+    const deletedCount = before - written.recordCount;
+    if (written.recordCount === 0) return { files: [], deletedCount };
+    return {
+      files: [{ ...(await this.#putRows(written, table, put)), rowIds: "inFile" }],
+      deletedCount,
+    };
+  }
+
+  async #withLocal<T>(
+    rows: readonly ChangedFile[],
+    signal: AbortSignal,
+    use: (localPaths: ReadonlyMap<string, string>) => Promise<T>,
+  ): Promise<T> {
+    const copies = new Map<string, LocalCopy>();
+    try {
+      for (const { path, sizeBytes } of rows.flatMap((row) => [row.file, ...deleteFilesOf(row)])) {
+        copies.set(path, await this.#objects.fetch(path, sizeBytes, signal));
       }
+      return await use(new Map([...copies].map(([path, { localPath }]) => [path, localPath])));
+    } finally {
+      for (const copy of copies.values()) copy.release();
     }
-    return staged;
   }
 
   /** LW3 */
   async #stageDeletesOf(
-    file: DataFile,
+    { file, positionCount }: ChosenFile,
     at: Pick<CopyDeletes, "positionsPath" | "localPath" | "asSnapshot">,
     signal: AbortSignal,
   ): Promise<StagedDeletes> {
+    if (file.deletes === undefined && positionCount === file.recordCount) {
+      const ended = { written: undefined, hasRowSnapshots: false };
+      return { file, deletedCount: file.recordCount, ...ended };
+    }
     // A first delete file's own snapshot says it all.
     const asSnapshot = file.deletes === undefined ? undefined : at.asSnapshot;
     return await this.#withDeletesOf(file, signal, async (deleted) => {
@@ -315,6 +393,25 @@ export class LakeWriter {
   #token(): string {
     return randomText(this.#prng, 24);
   }
+}
+
+/** A file, and at how many positions of it rows are to go. */
+interface ChosenFile {
+  readonly file: DataFile;
+  readonly positionCount: number;
+}
+
+interface MoveRows {
+  readonly version: TableVersion;
+  readonly files: readonly ChosenFile[];
+  readonly positionsPath: string;
+  readonly directory: string;
+}
+
+/** LW4. One whose rows all go ends anyway; one of the past is not what the newest snapshot has. */
+function isMovable({ file, positionCount }: ChosenFile): boolean {
+  const isNow = file.rowsUpTo === undefined && file.deletes?.upTo === undefined;
+  return isNow && file.sizeBytes < movedBytesMax && positionCount < file.recordCount;
 }
 
 interface StagedDeletes {

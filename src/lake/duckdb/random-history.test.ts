@@ -6,14 +6,17 @@ import fc, { type GeneratorValue } from "fast-check";
 import { quoteName } from "../../sql/core/index.ts";
 import type { LakeColumn, NewColumn, SnapshotId, TableVersion } from "../core/index.ts";
 import { compactFiles } from "./compact.ts";
+import type { LakeWriter } from "./lake-writer.ts";
 import { addedSql, removedSql, tableSql } from "./relation-sql.ts";
 import { columnName, literalOf, typeNames } from "./testing/random-values.ts";
 import { never, openTestLake, type TestLake } from "./testing/test-lake.ts";
 import { TestTable } from "./testing/test-table.ts";
 
 let lake: TestLake;
+let writer: LakeWriter;
 before(async () => {
   lake = await openTestLake("la[k]e *'s");
+  writer = lake.writerOf({ movedFilesMin: 2 });
 });
 after(() => lake.close());
 
@@ -92,7 +95,7 @@ class History {
 
   async #delete(): Promise<void> {
     const ids = this.#someRowIds();
-    const written = await lake.writer.writeDeletes(this.#deletesOf(ids), never);
+    const written = await writer.writeDeletes(this.#deletesOf(ids), never);
     assert.equal(written.deletedCount, ids.length);
     const rows = new Map(this.rows);
     for (const id of ids) rows.delete(id);
@@ -111,7 +114,7 @@ class History {
       { select, table: this.table.now.table, rowIds: "inFile" },
       never,
     );
-    const written = await lake.writer.writeDeletes(this.#deletesOf(ids), never);
+    const written = await writer.writeDeletes(this.#deletesOf(ids), never);
     const [[text = null] = []] = await this.#texts(`SELECT ${literal}`, 1);
     const rows = new Map(this.rows);
     for (const id of ids)

@@ -75,7 +75,7 @@ async function run(
       const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
       return write.op === "insert"
         ? await insert(writer, write, signal)
-        : await change(writer, session, write, signal);
+        : await change(writer, objects, session, write, signal);
     } finally {
       await session.close();
     }
@@ -139,6 +139,7 @@ async function insert(
 /** The person's SELECT runs once, whatever is read of it afterwards. */
 async function change(
   writer: LakeWriter,
+  objects: ObjectStore,
   session: EngineSession,
   { op, query }: LakeChange,
   signal: AbortSignal,
@@ -147,21 +148,23 @@ async function change(
   if (target === undefined) throw new AssertionError("a change has a table that changes");
   const { version } = target;
   await session.run(`CREATE TEMP TABLE _changed AS ${query.sql}`, signal);
-  const deleted = await writer.writeDeletes(
+  const { moved, ...deleted } = await writer.writeDeletes(
     { version, select: "SELECT _file_id, _position FROM _changed" },
     signal,
   );
-  if (op === "delete") return { added: [], ...deleted, insertedCount: 0 };
-  const added = await writer.writeRows(
-    {
-      select: "SELECT * EXCLUDE (_file_id, _position) FROM _changed",
-      table: version.table,
-      rowIds: "inFile",
-    },
-    signal,
-  );
+  if (op === "delete") return { added: moved, ...deleted, insertedCount: 0 };
+  const rows = {
+    select: "SELECT * EXCLUDE (_file_id, _position) FROM _changed",
+    table: version.table,
+    rowIds: "inFile",
+  } as const;
+  const added = await writer.writeRows(rows, signal).catch(async (thrown: unknown) => {
+    const paths = [...moved, ...deleted.deletes].map(({ path }) => path);
+    await objects.delete(paths).catch(() => undefined); // Swept, if they stay.
+    throw thrown;
+  });
   const insertedCount = added.reduce((sum, { recordCount }) => sum + recordCount, 0);
-  return { added, ...deleted, insertedCount };
+  return { added: [...moved, ...added], ...deleted, insertedCount };
 }
 
 function parseBody(work: WorkSpec): LakeWrite {

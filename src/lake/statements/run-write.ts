@@ -9,6 +9,7 @@ import { type Clock, sleep } from "../../kernel/clock.ts";
 import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { LeafId, QueryId, WorkId } from "../../kernel/ids.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import type { Prng } from "../../kernel/prng.ts";
 import { type ApiWorkManager, decodeList, type LocalArtifact } from "../../queries/index.ts";
 import type { Commit, Committed, LakeCatalog, ObjectStore, SnapshotId } from "../core/index.ts";
 import type { LakeWrite, LakeWritten } from "./lake-write.ts";
@@ -20,6 +21,7 @@ export interface WriteDeps {
   readonly objects: Pick<ObjectStore, "delete">;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly prng: Prng;
 }
 
 export interface WriteAttempt {
@@ -34,23 +36,27 @@ export interface WriteAttempt {
 export interface WriteRequest {
   readonly queryId: QueryId;
   readonly text: string;
+  /** For all attempts together. */
   readonly deadlineMs: number;
   /** From what the lake is now. */
   readonly attempt: () => Promise<WriteAttempt>;
 }
 
-const attemptsMax = 8;
+/** Between attempts, at random up to so long: who met once does not meet again. It doubles each time. */
 const waitMs = 20;
+const waitMsMax = 1_000;
 
 export async function runWrite(
   deps: WriteDeps,
   request: WriteRequest,
   signal: AbortSignal,
 ): Promise<{ readonly written: LakeWritten; readonly committed: Committed | undefined }> {
+  const endMs = deps.clock.nowMs() + request.deadlineMs;
   for (let attempt = 1; ; attempt += 1) {
     const { write, readSnapshot, changes, commit } = await request.attempt();
     const queryId = (attempt === 1 ? request.queryId : `${request.queryId}-${attempt}`) as QueryId;
-    const written = await executeWrite(deps, { ...request, queryId }, write, signal);
+    const deadlineMs = Math.max(1, endMs - deps.clock.nowMs());
+    const written = await executeWrite(deps, { ...request, queryId, deadlineMs }, write, signal);
     if (written.insertedCount + written.deletedCount === 0)
       return { written, committed: undefined };
     try {
@@ -66,9 +72,10 @@ export async function runWrite(
     } catch (thrown) {
       await discardWritten(deps, written); // RW1
       const isConflict = thrown instanceof OperatingError && thrown.code === "conflict";
-      if (!isConflict || attempt >= attemptsMax || signal.aborted) throw thrown;
+      if (!isConflict || deps.clock.nowMs() >= endMs || signal.aborted) throw thrown;
       deps.logger.info({ query_id: queryId, attempt }, `the write begins anew: ${thrown.message}`);
-      await sleep(deps.clock, waitMs * attempt, signal);
+      const pauseMs = deps.prng.below(Math.min(waitMs * 2 ** attempt, waitMsMax));
+      await sleep(deps.clock, pauseMs, signal);
     }
   }
 }

@@ -47,8 +47,8 @@ export interface UpkeepRound {
 }
 
 const everyMsDefault = 60_000;
-/** Of one table at a time, so that a round ends. */
-const compactionsMax = 4;
+/** No compaction begins later than so long after the first, so that a round ends. */
+const compactingMsMax = 60_000;
 const compactionMsMax = 600_000;
 /** What is below them is the lake's tables' alone. */
 const prefixes = ["main/", "uploads/"];
@@ -118,9 +118,12 @@ export class UpkeepLoop {
   }
 
   async #compact({ merge, rewrite }: UpkeepDecision): Promise<number> {
+    const { clock, leads } = this.#options;
+    const endMs = clock.nowMs() + compactingMsMax;
+    const most = [...merge, ...rewrite].sort((a, b) => b.fileIds.length - a.fileIds.length);
     let done = 0;
-    for (const each of [...merge, ...rewrite].slice(0, compactionsMax)) {
-      if (this.#abort.signal.aborted || !this.#options.leads()) break;
+    for (const each of most) {
+      if (this.#abort.signal.aborted || !leads() || clock.nowMs() >= endMs) break;
       if ((await this.#step("a compaction", () => this.#compactOne(each))) === true) done += 1;
     }
     return done;

@@ -293,20 +293,20 @@ class Refresh {
     const writer = this.#writer(session);
     const positions = `SELECT s._file_id, s._position FROM ${storedName} AS s SEMI JOIN (${sql.deletes}\n) AS d ON s._row_id = d._row_id`;
     const deleted = await writer.writeDeletes({ version: stored, select: positions }, this.#signal);
-    this.#note(deleted.deletes);
+    this.#note([...deleted.deletes, ...deleted.moved]);
     const { table } = stored;
     const added = await writer.writeRows(
       { select: sql.inserts, table, rowIds: "fresh" },
       this.#signal,
     );
     this.#note(added);
-    const { deletes, ended } = deleted;
+    const { deletes, ended, moved } = deleted;
     return {
       action: "INCREMENTAL",
       change: {
         kind: "changeRows",
         tableId: table.tableId,
-        added,
+        added: [...moved, ...added],
         deletes,
         ended,
         isCompaction: false,

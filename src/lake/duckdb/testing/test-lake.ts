@@ -9,7 +9,7 @@ import { createPrng } from "../../../kernel/prng.ts";
 import { quoteText } from "../../../sql/core/index.ts";
 import type { ObjectStore } from "../../core/index.ts";
 import { openDirectoryStore } from "../../objects/directory-store.ts";
-import { type LakeDuckDb, LakeWriter } from "../lake-writer.ts";
+import { type LakeDuckDb, LakeWriter, type LakeWriterOptions } from "../lake-writer.ts";
 import { emptyStaging } from "../staging.ts";
 
 export interface TestLake {
@@ -20,7 +20,7 @@ export interface TestLake {
   readonly writer: LakeWriter;
   /** Rows as texts. */
   rows(sql: string): Promise<readonly (readonly unknown[])[]>;
-  writerOf(fileBytes: number): LakeWriter;
+  writerOf(options: Pick<LakeWriterOptions, "fileBytes" | "movedFilesMin">): LakeWriter;
   close(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export async function openTestLake(folder = "lake"): Promise<TestLake> {
     objects,
     writer: new LakeWriter({ duckdb, objects, stagingDir, prng }),
     rows: (sql) => rowsOf(connection, sql),
-    writerOf: (fileBytes) => new LakeWriter({ duckdb, objects, stagingDir, prng, fileBytes }),
+    writerOf: (options) => new LakeWriter({ duckdb, objects, stagingDir, prng, ...options }),
     close: async () => {
       connection.disconnectSync();
       instance.closeSync();

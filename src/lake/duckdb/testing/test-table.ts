@@ -23,6 +23,8 @@ import { filesOf, type RelationOptions } from "../relation-sql.ts";
 
 export interface RowChange {
   readonly added?: readonly NewDataFile[];
+  /** As `added`. */
+  readonly moved?: readonly NewDataFile[];
   readonly deletes?: readonly NewDeleteFile[];
   readonly ended?: readonly FileId[];
 }
@@ -77,8 +79,9 @@ export class TestTable {
     this.versions.set(snapshot, { ...this.now, snapshot, table });
   }
 
-  change({ added = [], deletes = [], ended = [] }: RowChange): void {
+  change({ added: fresh = [], moved = [], deletes = [], ended = [] }: RowChange): void {
     const snapshot = this.nextSnapshot;
+    const added = [...moved, ...fresh];
     const merged = added.filter(({ rowSnapshots }) => rowSnapshots !== undefined);
     const before = this.now;
     const newDeletes = new Map(deletes.map((file) => [file.dataFileId, file]));
