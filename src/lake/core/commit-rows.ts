@@ -23,8 +23,8 @@ export interface TableFacts {
   readonly columnStats: readonly ColumnStatsRow[];
   /** How many files it has now; only where a change of it ends some. */
   readonly liveFileCount: number;
-  /** Statistics of its files now; only where it is rewritten. */
-  readonly liveFileStats: readonly FileStatsRow[];
+  /** Statistics of its files now; only where it is rewritten, and not if there are too many. */
+  readonly liveFileStats: readonly FileStatsRow[] | undefined;
 }
 
 export interface CommitFacts {

@@ -86,7 +86,7 @@ function createTable(planner: CommitPlanner, change: CreateTable): void {
     stats: undefined,
     columnStats: [],
     liveFileCount: 0,
-    liveFileStats: [],
+    liveFileStats: undefined,
   });
   let columnId = 1;
   for (const column of change.columns) {

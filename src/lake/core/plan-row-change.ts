@@ -212,13 +212,18 @@ function compact(planner: CommitPlanner, table: WorkingTable, change: RowChange)
   assert(change.deletes.length === 0 && change.ended.length > 0, "compaction replaces whole files");
   assert(planner.entries.every(isCompactionEntry), "compaction is alone in its commit");
   const sources = change.ended.map((fileId) => unchangedFile(planner, table, fileId));
-  const isMerge = change.added.some((file) => file.rowSnapshots !== undefined);
-  planner.entries.push({ kind: isMerge ? "merge_adjacent" : "rewrite_delete", id: table.id });
-  if (!isMerge && table.changedColumnsSince(planner.readSnapshot)) {
+  const merges = isMerge(change);
+  planner.entries.push({ kind: merges ? "merge_adjacent" : "rewrite_delete", id: table.id });
+  if (!merges && table.changedColumnsSince(planner.readSnapshot)) {
     throw conflict(`columns of table ${table.name} were changed meanwhile`);
   }
-  if (isMerge) merge(planner, table, change.added, sources);
+  if (merges) merge(planner, table, change.added, sources);
   else rewrite(planner, table, change.added, sources);
+}
+
+/** Of a compaction: whether its files serve the past as well. */
+export function isMerge({ added }: Pick<RowChange, "added">): boolean {
+  return added.some((file) => file.rowSnapshots !== undefined);
 }
 
 function isCompactionEntry({ kind }: { readonly kind: string }): boolean {
@@ -294,8 +299,13 @@ function recomputeStats(
   added: readonly NewDataFile[],
   sources: readonly DataFileRow[],
 ): void {
+  const { liveFileStats } = table.facts;
+  if (liveFileStats === undefined) {
+    table.forgetBounds();
+    return;
+  }
   const gone = new Set(sources.map((row) => row.data_file_id));
-  const kept = table.facts.liveFileStats.filter((row) => !gone.has(row.data_file_id));
+  const kept = liveFileStats.filter((row) => !gone.has(row.data_file_id));
   const fileCount = table.facts.liveFileCount - sources.length + added.length;
   table.clearColumnStats();
   for (const column of table.liveColumns()) {

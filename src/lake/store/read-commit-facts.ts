@@ -4,6 +4,7 @@ import { assert } from "../../kernel/errors.ts";
 import type { Tx } from "../../store/index.ts";
 import type { Commit, TableChange } from "../core/commit.ts";
 import type { CommitFacts, TableFacts } from "../core/commit-rows.ts";
+import { isMerge } from "../core/plan-row-change.ts";
 import type { SchemaRow, SnapshotRow, TableRow } from "../core/rows.ts";
 import { formatSnapshotTime, parseSnapshotTime } from "../core/snapshot-time.ts";
 import { selectByIds } from "./statements.ts";
@@ -144,7 +145,10 @@ async function readNamedTables(
   return new Map(rows.map((row) => [row.table_id, row]));
 }
 
-/** Only where a change ends files of the table; statistics only where it rewrites them. */
+/** Of a table with more files statistics would be read for seconds, while every other commit waits. */
+const filesMax = 2_000;
+
+/** Only where a change ends files of the table; statistics only where it rewrites them, and there are not too many. */
 async function readLiveFiles(
   { db }: Tx,
   tableId: number,
@@ -154,15 +158,17 @@ async function readLiveFiles(
     (change) => change.kind === "changeRows" && change.tableId === tableId,
   );
   const ending = own.filter((change) => change.kind === "changeRows" && change.ended.length > 0);
-  if (ending.length === 0) return { liveFileCount: 0, liveFileStats: [] };
+  if (ending.length === 0) return { liveFileCount: 0, liveFileStats: undefined };
   const { n } = await db
     .selectFrom("ducklake_data_file")
     .select((eb) => eb.fn.countAll<number>().as("n"))
     .where("table_id", "=", tableId)
     .where("end_snapshot", "is", null)
     .executeTakeFirstOrThrow();
-  const isRewritten = ending.some((change) => change.kind === "changeRows" && change.isCompaction);
-  if (!isRewritten) return { liveFileCount: n, liveFileStats: [] };
+  const isRewritten = ending.some(
+    (change) => change.kind === "changeRows" && change.isCompaction && !isMerge(change),
+  );
+  if (!isRewritten || n > filesMax) return { liveFileCount: n, liveFileStats: undefined };
   const liveFileStats = await db
     .selectFrom("ducklake_file_column_stats as stats")
     .innerJoin("ducklake_data_file as file", "file.data_file_id", "stats.data_file_id")
