@@ -34,6 +34,7 @@ import type {
 import {
   chooseMode,
   decideBuckets,
+  duckdbSqlTool,
   type IncrementalPlan,
   initialSql,
   refreshSql,
@@ -239,7 +240,7 @@ class Refresh {
       table,
     }));
     const plan = await planDefinition(session, this.#table.definition, named, this.#signal);
-    checkColumns(stored, plan);
+    if (plan.kind === "incremental") checkColumns(stored, plan.allColumns);
     return plan;
   }
 
@@ -260,10 +261,13 @@ class Refresh {
     stored: TableVersion,
     reason: string,
   ): Promise<Written> {
+    const { definition } = this.#table;
+    if (plan.kind === "full") {
+      const tool = duckdbSqlTool((sql) => session.objects(sql, this.#signal));
+      checkColumns(stored, await tool.describe(`SELECT * FROM (${definition}\n)`));
+    }
     const select =
-      plan.kind === "incremental"
-        ? initialSql(plan, { source: sourceName })
-        : this.#table.definition;
+      plan.kind === "incremental" ? initialSql(plan, { source: sourceName }) : definition;
     const { table } = stored;
     const added = await this.#writer(session).writeRows(
       { select, table, rowIds: "fresh" },
@@ -401,12 +405,14 @@ function isEngineTrouble(thrown: unknown): boolean {
   return thrown instanceof OperatingError && codes.includes(thrown.code);
 }
 
-/** The table was made for the plan that its definition had then. */
-function checkColumns({ table }: TableVersion, plan: DefinitionPlan): void {
-  if (plan.kind === "full") return;
-  const wanted = plan.allColumns.map(({ name }) => name.toLowerCase());
+/** The table was made for what its definition gave then. Files are written by position: other columns would go unnoticed. */
+function checkColumns(
+  { table }: TableVersion,
+  columns: readonly { readonly name: string }[],
+): void {
+  const wanted = columns.map(({ name }) => name.toLowerCase());
   const there = table.columns.map(({ name }) => name.toLowerCase());
-  if (wanted.join() === there.join()) return;
+  if (wanted.join("\n") === there.join("\n")) return;
   const message = `the columns of ${table.name} are no longer those of its definition`;
   const hint = "CREATE OR REPLACE DYNAMIC TABLE makes it anew";
   throw new OperatingError("bad_sql", "never", message, { hint });

@@ -36,19 +36,26 @@ export async function readSource(
   return { now, before: await catalog.version(tableId, from), scan };
 }
 
+/** No schema of the lake's: a table of a person's may be called as it likes. */
+const ownSchema = "_refresh";
+
 /** The contents that are to be changed, for the SQL of a change. */
-export const storedName = "_stored";
+export const storedName = `${ownSchema}.stored`;
 
 /** Part of what subtasks say to each other: a name means the same in every version of this program. */
 export function sourceName(source: number, rows: SourceRows): string {
-  return `_source_${source}_${rows}`;
+  return `${ownSchema}.${relationName(source, rows)}`;
+}
+
+function relationName(source: number, rows: SourceRows): string {
+  return `source_${source}_${rows}`;
 }
 
 export function storedRelation(
   stored: TableVersion,
   localPaths: ReadonlyMap<string, string>,
 ): Relations[number] {
-  return { schema: "main", name: storedName, sql: tableSql(stored, { rowIds: true, localPaths }) };
+  return { schema: ownSchema, name: "stored", sql: tableSql(stored, { rowIds: true, localPaths }) };
 }
 
 /** By their own names for the definition's text, and by ours, with row ids, for what is computed from it. */
@@ -62,8 +69,8 @@ export function sourceRelations(
     const select = (sql: string, rowIds: boolean): string =>
       `SELECT ${[...(rowIds ? ["_row_id"] : []), ...columns].join(", ")} FROM (${sql})`;
     const ours = (rows: SourceRows, sql: string): Relations[number] => ({
-      schema: "main",
-      name: sourceName(index, rows),
+      schema: ownSchema,
+      name: relationName(index, rows),
       sql: select(sql, true),
     });
     const plain = tableSql(now, { rowIds: false, localPaths });

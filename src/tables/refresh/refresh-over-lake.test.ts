@@ -1,0 +1,122 @@
+/** Refreshes computed over a real lake with a real DuckDB; who claims them, and when, is others' business. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { silentLogger } from "../../kernel/logger.ts";
+import { realClock } from "../../kernel/node/real-clock.ts";
+import { createPrng } from "../../kernel/prng.ts";
+import type { SnapshotId } from "../../lake/index.ts";
+import { startLakeCluster } from "../../lake/statements/testing/lake-cluster.ts";
+import { startEngine } from "../../queries/index.ts";
+import { never } from "../../queries/testing/test-engine.ts";
+import type { DynamicTable, RefreshResult } from "../core/index.ts";
+import { createLakeRefresher } from "./lake-refresher.ts";
+
+const cluster = await startLakeCluster();
+const { catalog, objects, rows, store } = cluster;
+const dir = mkdtempSync(join(tmpdir(), "capstan-refresher-"));
+const engine = await startEngine({
+  memoryLimitBytes: 256 * 1024 * 1024,
+  threads: 2,
+  spoolDir: join(dir, "spool"),
+  tempDir: join(dir, "temp"),
+  connections: 2,
+  readableDirs: [cluster.lakeDir, dir],
+  clock: realClock,
+  logger: silentLogger,
+});
+after(async () => {
+  await engine.close();
+  await cluster.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+const refresher = createLakeRefresher({
+  catalog,
+  engine,
+  objects,
+  stagingDir: dir,
+  prng: createPrng(7),
+  logger: silentLogger,
+  clock: realClock,
+});
+
+/** A dynamic table as SQL made it, refreshed by hand from the newest snapshot. */
+async function tableOf(name: string, source: string, definition: string) {
+  await rows(
+    `CREATE DYNAMIC TABLE ${name} TARGET_LAG = '1 hour' REFRESH_MODE = AUTO AS ${definition}`,
+  );
+  const ids = new Map((await catalog.tables()).map((table) => [table.name, table.tableId]));
+  const [tableId, sourceId] = [ids.get(name), ids.get(source)];
+  assert.ok(tableId !== undefined && sourceId !== undefined);
+  let from: SnapshotId | undefined;
+  let token = 0;
+  return async (modeWish: DynamicTable["modeWish"] = "INCREMENTAL"): Promise<RefreshResult> => {
+    token += 1;
+    const { snapshot: to } = await catalog.current();
+    const known = { schema: "main", name, definition, modeWish, isVolatile: false };
+    const table = { ...known, tableId, dataSnapshot: from } as DynamicTable;
+    const sources = [{ tableId: sourceId, isDynamic: false, from, to }];
+    const claim = {
+      tableId,
+      workerId: "w1",
+      token,
+      sources,
+      experience: [],
+    } as unknown as Parameters<typeof refresher.refresh>[0];
+    const result = await refresher.refresh(claim, table, never);
+    assert.ok(result.action !== "SPLIT");
+    if (result.action !== "NO_DATA") {
+      await store.catalogTransaction(async (tx) => await result.commit(tx));
+    }
+    from = to;
+    return result;
+  };
+}
+
+test("[TI1] a refresh from changes gives the definition's rows, in the lake too", async () => {
+  await rows("CREATE TABLE facts AS SELECT range AS id, range % 7 AS g, 1 AS v FROM range(50)");
+  const definition =
+    "SELECT g, sum(v) AS s, avg(v) AS a FROM facts WHERE id <> 9007199254740993 GROUP BY g";
+  const refresh = await tableOf("sums", "facts", definition);
+  assert.equal((await refresh()).action, "FULL");
+  for (let round = 0; round < 6; round += 1) {
+    await rows(`INSERT INTO facts VALUES (900719925474099${round}, ${round}, 10)`);
+    await rows(`UPDATE facts SET v = v + 1, g = (g + 1) % 7 WHERE id % 5 = ${round % 5}`);
+    assert.equal((await refresh()).action, "INCREMENTAL");
+    const order = "ORDER BY g";
+    assert.deepEqual(await rows(`FROM sums ${order}`), await rows(`${definition} ${order}`));
+  }
+  assert.equal((await refresh()).action, "NO_DATA");
+  const [version] = await catalog.resolve([
+    { schema: undefined, name: "sums", moment: { kind: "current" } },
+  ]);
+  assert.ok(version !== undefined && version.files.length <= 5, "its files do not add up");
+});
+
+test("[TI1] a source may be called like something of a refresh's", async () => {
+  await rows('CREATE TABLE "_stored" AS SELECT 1 AS a');
+  const refresh = await tableOf(
+    "of_stored",
+    "_stored",
+    "SELECT a, count(*) AS n FROM _stored GROUP BY a",
+  );
+  await refresh();
+  await rows("INSERT INTO _stored VALUES (1), (2)");
+  await refresh();
+  assert.deepEqual(await rows("FROM of_stored ORDER BY a"), [
+    [1, 2],
+    [2, 1],
+  ]);
+});
+
+test("[TC12] other columns than the table was made for are refused, not written into them", async () => {
+  await rows("CREATE TABLE shifting AS SELECT 1 AS a, 2 AS b");
+  const refresh = await tableOf("shifted", "shifting", "SELECT * FROM shifting LIMIT 10");
+  assert.equal((await refresh()).action, "FULL");
+  await rows("ALTER TABLE shifting DROP COLUMN a");
+  await rows("ALTER TABLE shifting ADD COLUMN c INTEGER DEFAULT 3");
+  await assert.rejects(refresh(), { code: "bad_sql", message: /no longer those/ });
+  assert.deepEqual(await rows("FROM shifted"), [[1, 2]]);
+});
