@@ -28,16 +28,17 @@ export interface CopyRows {
 export function copyRowsSql({ columns, ...request }: CopyRows): string {
   const hidden = hiddenColumns(request);
   const selected = [
-    ...columns.map(
-      (column, at) => `CAST(r.v${at} AS ${storedTypeText(column)}) AS ${quoteName(column.name)}`,
-    ),
+    ...columns.map((column) => {
+      const name = quoteName(column.name); // DuckDB's error for a value that does not fit names it.
+      return `CAST(r.${name} AS ${storedTypeText(column)}) AS ${name}`;
+    }),
     ...hidden.map(({ name }) => `CAST(r.${name} AS BIGINT) AS ${name}`),
   ];
   const fieldIds = [
     ...columns.map((column) => `${quoteName(column.name)}: ${fieldIdsText(column)}`),
     ...hidden.map(({ name, fieldId }) => `${name}: ${fieldId}`),
   ];
-  const given = [...hidden.map(({ name }) => name), ...columns.map((_, at) => `v${at}`)];
+  const given = [...hidden, ...columns].map(({ name }) => quoteName(name));
   // The line break ends a comment at the end of the SELECT.
   return `COPY (SELECT ${selected.join(", ")} FROM (${request.select}\n) AS r(${given.join(", ")}))
 TO ${quoteText(request.localPath)} (${parquetOptions(fieldIds)})`;

@@ -94,7 +94,7 @@ test("[LS3, LS6] what is wrong is told before anything is written", async () => 
   const wrong: readonly (readonly [string, RegExp])[] = [
     ["INSERT INTO few VALUES (1)", /takes 2 values here, but the query has 1/],
     ["INSERT INTO few (c) VALUES (1)", /has no column/],
-    ["INSERT INTO few VALUES (1, 'x')", /Conversion Error/],
+    ["INSERT INTO few VALUES (1, 'x')", /Conversion Error.*source column b/],
     ["INSERT INTO few VALUES (1, NULL)", /NULL/],
     ["UPDATE few SET a = nothing", /nothing/],
     ["DELETE FROM nowhere", /nowhere/],
