@@ -2,6 +2,7 @@
 export type {
   ApiPorts,
   QueriesPort,
+  TablesPort,
   WatchMessage,
   WatchRequest,
   WorkersPort,
@@ -14,3 +15,10 @@ export type {
   WorkerBody,
 } from "./schemas.ts";
 export { type ApiConfig, startApi } from "./server.ts";
+export type {
+  DynamicTableBody,
+  DynamicTableDetailBody,
+  LagBody,
+  RefreshBody,
+  TableBody,
+} from "./table-schemas.ts";

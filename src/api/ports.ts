@@ -13,13 +13,21 @@ import type {
   StatusBody,
   WorkerBody,
 } from "./schemas.ts";
+import type {
+  DynamicTableBody,
+  DynamicTableDetailBody,
+  LagBody,
+  RefreshBody,
+  TableBody,
+} from "./table-schemas.ts";
 
 export interface ApiPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly workers: WorkersPort;
   readonly queries: QueriesPort;
-  /** `undefined`: this process has no tables. */
+  /** `undefined`, as the next two: this process has no store, and so no tables. */
+  readonly tables: TablesPort | undefined;
   readonly uploads: UploadsPort | undefined;
   readonly refreshLoad: (() => Promise<RefreshLoad>) | undefined;
   readonly promql: PromqlService;
@@ -73,6 +81,26 @@ export interface UploadsPort {
   /** The size after it. Chunks come in order; one that came already changes nothing. */
   append(id: string, offset: number, bytes: Uint8Array): Promise<number>;
   discard(id: string): Promise<void>;
+}
+
+/** `undefined`: there is no table of that name. */
+export interface TablesPort {
+  list(): Promise<{ readonly snapshot: number; readonly items: readonly TableBody[] }>;
+  listDynamic(): Promise<{ readonly nowMs: number; readonly items: readonly DynamicTableBody[] }>;
+  getDynamic(name: string): Promise<DynamicTableDetailBody | undefined>;
+  /** The newest first, those before the number `before`. */
+  history(
+    name: string,
+    page: { readonly limit: number; readonly before: number | undefined },
+  ): Promise<readonly RefreshBody[] | undefined>;
+  lag(name: string, windowMs: number): Promise<LagBody | undefined>;
+  /** `false`: there is no such dynamic table. */
+  change(name: string, verb: "refresh" | "suspend" | "resume" | "drop"): Promise<boolean>;
+  preview(
+    name: string,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly queryId: QueryId; readonly stream: AsyncIterable<Uint8Array> } | undefined>;
 }
 
 export interface QueriesPort {

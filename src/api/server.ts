@@ -28,6 +28,7 @@ import { installHealth } from "./routes/health.ts";
 import { installQueries } from "./routes/queries.ts";
 import { installRefreshLoad } from "./routes/refresh-load.ts";
 import { installStreams } from "./routes/streams.ts";
+import { installTables } from "./routes/tables.ts";
 import { installUploads } from "./routes/uploads.ts";
 import { installSecurityHeaders } from "./security-headers.ts";
 
@@ -140,6 +141,7 @@ async function buildApp(
   installQueries(app, ports);
   await installUploads(app, ports);
   installRefreshLoad(app, ports);
+  installTables(app, ports);
   installStreams(app, ports, streams);
   const { version, prng } = config;
   const { stallMsMax } = config.sseTiming ?? defaultSseTiming;

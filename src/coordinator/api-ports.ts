@@ -6,17 +6,20 @@ import type { ControllerNode } from "./controller-node.ts";
 import { type PortsConfig, roleOf } from "./ports-config.ts";
 import { createPromqlPort } from "./promql-port.ts";
 import { createQueriesPort } from "./queries-port.ts";
+import { createTablesPort } from "./tables-port.ts";
 import { watchCatalog } from "./watch-catalog.ts";
 import { createWorkersPort } from "./workers-port.ts";
 
 export function createApiPorts(config: PortsConfig): ApiPorts {
   const { node, store, metrics, clock, logger } = config;
   const workers = createWorkersPort(config);
+  const queries = createQueriesPort(config);
   return {
     clock,
     logger,
     workers,
-    queries: createQueriesPort(config),
+    queries,
+    tables: store && createTablesPort(store, queries),
     uploads: config.uploads,
     refreshLoad: store && (() => store.read(readBacklog)),
     promql: createPromqlPort(config.metricsParts.promql, config),

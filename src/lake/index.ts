@@ -57,5 +57,6 @@ export {
 export { done, type LocalAnswer } from "./statements/local-answer.ts";
 export { openUploads, type Uploads } from "./statements/uploads.ts";
 export { LakeStore, type LakeStoreOptions } from "./store/lake-store.ts";
+export { type LakeOverview, type LakeTableOverview, readLakeOverview } from "./store/overview.ts";
 export { type Expired, LakeUpkeep } from "./store/upkeep.ts";
 export { UpkeepLoop } from "./upkeep/upkeep-loop.ts";

@@ -4,6 +4,9 @@ export {
   type ClaimedRefresh,
   type ClaimKey,
   type DynamicTable,
+  formatTableName,
+  type LagPoint,
+  lagOverTime,
   type PublishOutcome,
   type RefreshClaims,
   type RefreshedData,
@@ -28,11 +31,18 @@ export type {
   NeededSnapshot,
   SnapshotPins,
 } from "./store/needed-snapshots.ts";
-export type { TableOverview } from "./store/overview.ts";
-export { type RefreshBacklog, readBacklog } from "./store/overview.ts";
-export type {
-  HistoryRequest,
-  RefreshHistoryRecord,
+export {
+  type RefreshBacklog,
+  readBacklog,
+  readNowMs,
+  readOverview,
+  type TableOverview,
+} from "./store/overview.ts";
+export {
+  type HistoryRequest,
+  historyRowsDefault,
+  type RefreshHistoryRecord,
+  readRefreshHistory,
 } from "./store/refresh-history.ts";
 export { RefreshScheduler, type RefreshSchedulerOptions } from "./store/scheduler.ts";
 export { lakeSourceChanges, type SourceChanges } from "./store/source-changes.ts";

@@ -30,6 +30,7 @@ export class FakeCluster {
   status: () => Promise<StatusBody> = async () => status;
   readonly promql = new FakePromql();
   readonly ingest = new FakeIngest();
+  tables: ApiPorts["tables"];
   readonly uploads = new Map<string, Buffer>();
 
   constructor(names: readonly string[] = ["worker-1", "worker-2"]) {
@@ -53,6 +54,7 @@ export class FakeCluster {
         refreshBacklogSeconds: 1.5,
         refreshDurationP95Seconds: undefined,
       }),
+      tables: this.tables,
       uploads: {
         begin: () => {
           const id = `upload-${this.uploads.size + 1}`;

@@ -12,6 +12,7 @@ import {
   rowChange,
 } from "../testing/open-catalog.ts";
 import { testLakeCommits } from "./lake-commit.contract.ts";
+import { readLakeOverview } from "./overview.ts";
 import { readLakeRows } from "./read-lake-rows.ts";
 import { LakeUpkeep } from "./upkeep.ts";
 
@@ -90,6 +91,29 @@ export function testLakeCatalog(fixture: StoreFixture): void {
       await assert.rejects(count("orders", { kind: "version", snapshot: 99 }), {
         hint: /newest is/,
       });
+    });
+
+    test("[LK15] the overview counts rows that are there, bytes and files", async (t) => {
+      const { store, commit, createOrders, deletes } = await open(t);
+      const { tableId, first, second } = await createOrders();
+      await commit([create("empty")]);
+      await commit([rowChange(tableId, { deletes: [deletes(first, 2)] })]);
+      const last = await commit([rowChange(tableId, { ended: [second] })]);
+      const { snapshot, tables } = await store.read(readLakeOverview);
+      assert.equal(snapshot, last.snapshot);
+      assert.deepEqual(
+        tables.map((table) => [
+          table.name,
+          table.rowCount,
+          table.sizeBytes,
+          table.fileCount,
+          table.changedSnapshot,
+        ]),
+        [
+          ["empty", 0, 0, 0, snapshot - 2],
+          ["orders", 3, 150, 2, snapshot],
+        ],
+      );
     });
 
     test("[LK4] columns come, go and change their name; ids stay", async (t) => {

@@ -74,11 +74,11 @@ function stateOf({
   statusReason,
   activity,
   parts,
-  isLate,
+  lateSinceMs,
   waitReason,
 }: TableOverview): string {
   if (status === "SUSPENDED" || status === "FAILED") return `${status}: ${statusReason}`;
-  const late = isLate ? ", late" : "";
+  const late = lateSinceMs === undefined ? "" : ", late";
   const waits = waitReason === "" ? "" : `, ${waitReason}`;
   const split = parts === undefined ? "" : ` (${parts.doneCount} of ${parts.count} parts)`;
   return `${status}${activity === "idle" ? "" : `, ${activity}`}${split}${late}${waits}`;

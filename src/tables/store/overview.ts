@@ -19,7 +19,8 @@ export interface TableOverview extends DynamicTable {
   readonly lagMs: number | undefined;
   /** Its own target, or for DOWNSTREAM the strictest of its readers'. `undefined`: nobody needs it. */
   readonly effectiveLagMs: number | undefined;
-  readonly isLate: boolean;
+  /** Since when it has been older than its target; `undefined`: it is not. */
+  readonly lateSinceMs: number | undefined;
   readonly lagMissedCount: number;
   /** What it waits for, when something is wrong with it. */
   readonly waitReason: string;
@@ -65,7 +66,7 @@ export async function readOverview(tx: Tx): Promise<readonly TableOverview[]> {
         label: row.dynamic_table,
         lagMs: row.data_time_ms === null ? undefined : Math.max(0, nowMs - row.data_time_ms),
         effectiveLagMs: effectiveLagMs(graph, table),
-        isLate: row.late_since_ms !== null,
+        lateSinceMs: row.late_since_ms ?? undefined,
         lagMissedCount: row.lag_missed_count,
         waitReason: row.wait_reason,
         activity: refreshedBy !== undefined ? "refreshing" : isQueued ? "queued" : "idle",
@@ -152,7 +153,8 @@ export async function readBacklog(tx: Tx): Promise<RefreshBacklog> {
   };
 }
 
-async function readNowMs({ db }: Tx): Promise<number> {
+/** The database's clock, which all these times are by. */
+export async function readNowMs({ db }: Tx): Promise<number> {
   const found = await sql<{ now: number }>`SELECT now_ms() AS now`.execute(db);
   return found.rows[0]?.now ?? 0;
 }

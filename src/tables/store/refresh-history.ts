@@ -126,25 +126,26 @@ export interface HistoryRequest {
   /** `undefined`: of all tables. */
   readonly dynamicTable?: string | undefined;
   readonly limit: number;
+  /** Of one table: only refreshes before this number. */
+  readonly before?: number | undefined;
 }
 
-/** The newest first. */
+/** The newest first: of one table by number, of all by when they ended. */
 export async function readRefreshHistory(
   { db }: Tx,
-  { dynamicTable, limit }: HistoryRequest,
+  { dynamicTable, limit, before }: HistoryRequest,
 ): Promise<readonly RefreshHistoryRecord[]> {
-  const all = db
-    .selectFrom("refresh_history")
-    .selectAll()
-    .orderBy("ended_at_ms", "desc")
-    .orderBy("dynamic_table")
-    .orderBy("refresh_number", "desc")
-    .limit(limit);
-  const rows = await (dynamicTable === undefined
-    ? all
-    : all.where("dynamic_table", "=", dynamicTable)
-  ).execute();
-  return rows.map(recordOf);
+  const all = db.selectFrom("refresh_history").selectAll().limit(limit);
+  if (dynamicTable === undefined) {
+    const newest = all
+      .orderBy("ended_at_ms", "desc")
+      .orderBy("dynamic_table")
+      .orderBy("refresh_number", "desc");
+    return (await newest.execute()).map(recordOf);
+  }
+  let ofOne = all.where("dynamic_table", "=", dynamicTable).orderBy("refresh_number", "desc");
+  if (before !== undefined) ofOne = ofOne.where("refresh_number", "<", before);
+  return (await ofOne.execute()).map(recordOf);
 }
 
 function recordOf(row: RefreshHistoryTable): RefreshHistoryRecord {

@@ -1,0 +1,240 @@
+/** Tables of the lake, and dynamic tables: what people see of them, and what they can do to them. */
+import { Readable } from "node:stream";
+import type { FastifyReply } from "fastify";
+import { z } from "zod";
+import { OperatingError } from "../../kernel/errors.ts";
+import type { ApiApp } from "../api-app.ts";
+import { disconnectSignal } from "../http/disconnect-signal.ts";
+import type { ApiPorts, TablesPort } from "../ports.ts";
+import { pageQuerySchema } from "../schemas.ts";
+import {
+  dynamicTableDetailSchema,
+  dynamicTablesPageSchema,
+  historyPageSchema,
+  lagSchema,
+  tableSchema,
+  tablesPageSchema,
+} from "../table-schemas.ts";
+
+const tags = ["tables"];
+const nameParams = z.object({
+  name: z.string().describe("As statements name it: orders, sales.orders."),
+});
+const done = z.object({ name: z.string() });
+const hourMs = 3_600_000;
+
+export function installTables(app: ApiApp, { tables }: ApiPorts): void {
+  app.get(
+    "/api/v1/tables",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Tables of the lake, plain and dynamic, with their columns and sizes",
+        tags,
+        querystring: pageQuerySchema,
+        response: { 200: tablesPageSchema },
+      },
+    },
+    async (request) => {
+      const { snapshot, items } = await required(tables).list();
+      return { snapshot, ...pageOf(items, request.query) };
+    },
+  );
+
+  app.get(
+    "/api/v1/tables/:name",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "One table of the lake",
+        tags,
+        params: nameParams,
+        response: { 200: tableSchema },
+      },
+    },
+    async (request) => {
+      const { items } = await required(tables).list();
+      const found = items.find(({ name }) => name === request.params.name);
+      if (found === undefined) throw unknownTable(request.params.name, "table", "SHOW TABLES");
+      return found;
+    },
+  );
+
+  app.get(
+    "/api/v1/tables/:name/rows",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Some rows of a table, in no order, as /api/v1/sql sends them",
+        tags,
+        params: nameParams,
+        querystring: z.object({ limit: z.coerce.number().int().min(1).max(1000).default(100) }),
+        response: { 200: z.string().describe("application/x-ndjson, as of /api/v1/sql.") },
+      },
+      serializerCompiler: () => (value) => JSON.stringify(value),
+    },
+    async (request, reply) => {
+      const { name } = request.params;
+      const { limit } = request.query;
+      const preview = await required(tables).preview(name, limit, disconnectSignal(reply));
+      if (preview === undefined) throw unknownTable(name, "table", "SHOW TABLES");
+      reply.header("x-capstan-query-id", preview.queryId);
+      reply.type("application/x-ndjson");
+      const streamed: FastifyReply = reply; // The schema describes the text; a stream carries it.
+      return await streamed.send(Readable.from(preview.stream, { objectMode: false }));
+    },
+  );
+
+  installDynamicTables(app, tables);
+}
+
+function installDynamicTables(app: ApiApp, tables: TablesPort | undefined): void {
+  app.get(
+    "/api/v1/dynamic-tables",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Dynamic tables: status, lag and target, mode and why, last refresh, next",
+        tags,
+        querystring: pageQuerySchema,
+        response: { 200: dynamicTablesPageSchema },
+      },
+    },
+    async (request) => {
+      const { nowMs, items } = await required(tables).listDynamic();
+      return { now_ms: nowMs, ...pageOf(items, request.query) };
+    },
+  );
+
+  app.get(
+    "/api/v1/dynamic-tables/:name",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "One dynamic table, with its definition, columns and size",
+        tags,
+        params: nameParams,
+        response: { 200: dynamicTableDetailSchema },
+      },
+    },
+    async (request) => {
+      const found = await required(tables).getDynamic(request.params.name);
+      if (found === undefined) throw unknownDynamicTable(request.params.name);
+      return found;
+    },
+  );
+
+  app.get(
+    "/api/v1/dynamic-tables/:name/history",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Its refreshes, the newest first",
+        tags,
+        params: nameParams,
+        querystring: pageQuerySchema.extend({
+          page_token: z.coerce.number().int().min(1).optional(),
+        }),
+        response: { 200: historyPageSchema },
+      },
+    },
+    async (request) => {
+      const { limit, page_token: before } = request.query;
+      const items = await required(tables).history(request.params.name, { limit, before });
+      if (items === undefined) throw unknownDynamicTable(request.params.name);
+      // A full page may be the last one; the next is then empty.
+      const last = items.length < limit ? undefined : items.at(-1);
+      return { items: [...items], next_page_token: last === undefined ? null : `${last.number}` };
+    },
+  );
+
+  app.get(
+    "/api/v1/dynamic-tables/:name/lag",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "How old its contents were over time, from its refreshes",
+        tags,
+        params: nameParams,
+        querystring: z.object({
+          window_ms: z.coerce
+            .number()
+            .int()
+            .min(1_000)
+            .max(30 * 24 * hourMs)
+            .default(hourMs),
+        }),
+        response: { 200: lagSchema },
+      },
+    },
+    async (request) => {
+      const found = await required(tables).lag(request.params.name, request.query.window_ms);
+      if (found === undefined) throw unknownDynamicTable(request.params.name);
+      return found;
+    },
+  );
+
+  for (const [verb, summary] of [
+    ["refresh", "Refresh it now; the answer does not wait for the refresh"],
+    ["suspend", "Refresh it no more, nor what reads it, until it is resumed"],
+    ["resume", "Refresh it again, and what was suspended for its sake"],
+  ] as const) {
+    app.post(
+      `/api/v1/dynamic-tables/:name/${verb}`,
+      {
+        config: { access: "operate" },
+        schema: { summary, tags, params: nameParams, response: { 200: done } },
+      },
+      async (request) => await change(request.params.name, verb),
+    );
+  }
+
+  app.delete(
+    "/api/v1/dynamic-tables/:name",
+    {
+      config: { access: "operate" },
+      schema: {
+        summary: "Drop it; refused while others read it",
+        tags,
+        params: nameParams,
+        response: { 200: done },
+      },
+    },
+    async (request) => await change(request.params.name, "drop"),
+  );
+
+  const change = async (name: string, verb: "refresh" | "suspend" | "resume" | "drop") => {
+    if (!(await required(tables).change(name, verb))) throw unknownDynamicTable(name);
+    return { name };
+  };
+}
+
+/** Lists are read whole: the graph needs all of it anyway. Following the tokens goes by name. */
+function pageOf<T extends { readonly name: string }>(
+  items: readonly T[],
+  { limit, page_token: after }: { limit: number; page_token?: string | undefined },
+): { items: T[]; next_page_token: string | null } {
+  const rest = items
+    .toSorted((left, right) => (left.name < right.name ? -1 : 1))
+    .filter(({ name }) => after === undefined || name > after);
+  const page = rest.slice(0, limit);
+  const last = page.at(-1);
+  return { items: page, next_page_token: rest.length > limit && last ? last.name : null };
+}
+
+function required(tables: TablesPort | undefined): TablesPort {
+  if (tables !== undefined) return tables;
+  throw new OperatingError("unsupported", "never", "this process has no store, and so no tables", {
+    hint: "Ask a coordinator.",
+  });
+}
+
+function unknownDynamicTable(name: string): OperatingError {
+  return unknownTable(name, "dynamic table", "SHOW DYNAMIC TABLES");
+}
+
+function unknownTable(name: string, what: string, how: string): OperatingError {
+  return new OperatingError("not_found", "never", `there is no ${what} ${name}`, {
+    hint: `${how} lists those that there are`,
+  });
+}

@@ -1,0 +1,92 @@
+/** Tables for the HTTP surface: read from the store, changed by the statements that a person would write. */
+import type { QueriesPort, TablesPort } from "../api/index.ts";
+import { readLakeOverview } from "../lake/index.ts";
+import { quoteName } from "../sql/core/index.ts";
+import type { Store, Tx } from "../store/index.ts";
+import {
+  historyRowsDefault,
+  lagOverTime,
+  readNowMs,
+  readOverview,
+  readRefreshHistory,
+} from "../tables/index.ts";
+import { lagBody, refreshBody, type TablesView, viewOf } from "./table-bodies.ts";
+
+interface TableWords {
+  readonly schema: string;
+  readonly name: string;
+}
+
+const statementOf = {
+  refresh: (table: string) => `REFRESH DYNAMIC TABLE ${table}`,
+  suspend: (table: string) => `ALTER DYNAMIC TABLE ${table} SUSPEND`,
+  resume: (table: string) => `ALTER DYNAMIC TABLE ${table} RESUME`,
+  drop: (table: string) => `DROP DYNAMIC TABLE ${table}`,
+} as const;
+
+export function createTablesPort(store: Store, queries: QueriesPort): TablesPort {
+  const read = async (): Promise<TablesView> => await store.read(readView);
+  return {
+    async list() {
+      const { snapshot, tables } = await read();
+      return { snapshot, items: tables };
+    },
+    async listDynamic() {
+      const { nowMs, dynamicTables } = await read();
+      return { nowMs, items: dynamicTables.map(({ body }) => body) };
+    },
+    async getDynamic(name) {
+      const { nowMs, tables, dynamicTables } = await read();
+      const found = dynamicTables.find(({ body }) => body.name === name);
+      if (found === undefined) return undefined;
+      const table = tables.find(({ table_id }) => table_id === found.body.table_id) ?? null;
+      return { ...found.body, now_ms: nowMs, definition: found.overview.definition, table };
+    },
+    async history(name, { limit, before }) {
+      const { dynamicTables } = await read();
+      if (!dynamicTables.some(({ body }) => body.name === name)) return undefined;
+      const request = { dynamicTable: name, limit, before };
+      return (await store.read((tx) => readRefreshHistory(tx, request))).map(refreshBody);
+    },
+    async lag(name, windowMs) {
+      const { nowMs, dynamicTables } = await read();
+      const found = dynamicTables.find(({ body }) => body.name === name);
+      if (found === undefined) return undefined;
+      const request = { dynamicTable: name, limit: historyRowsDefault };
+      const records = await store.read((tx) => readRefreshHistory(tx, request));
+      const window = { fromMs: nowMs - windowMs, toMs: nowMs };
+      return lagBody(found.overview, lagOverTime(records.toReversed(), window), window);
+    },
+    async change(name, verb) {
+      const found = (await read()).dynamicTables.find(({ body }) => body.name === name);
+      if (found === undefined) return false;
+      await run(queries, statementOf[verb](wordsOf(found.overview)));
+      return true;
+    },
+    async preview(name, limit, signal) {
+      const found = (await read()).words.get(name);
+      if (found === undefined) return undefined;
+      const options = { ...asked, mayWrite: false };
+      const statement = `SELECT * FROM ${wordsOf(found)} LIMIT ${limit}`;
+      return await queries.sql(statement, options, signal);
+    },
+  };
+}
+
+async function readView(tx: Tx): Promise<TablesView> {
+  const nowMs = await readNowMs(tx);
+  return viewOf(nowMs, await readLakeOverview(tx), await readOverview(tx));
+}
+
+const asked = { timeoutMs: undefined, traceparent: undefined, uploadId: undefined };
+
+/** The statement is done when its answer is over. */
+async function run(queries: QueriesPort, statement: string): Promise<void> {
+  const { signal } = new AbortController();
+  const { stream } = await queries.sql(statement, { ...asked, mayWrite: true }, signal);
+  for await (const _bytes of stream);
+}
+
+function wordsOf({ schema, name }: TableWords): string {
+  return `${quoteName(schema)}.${quoteName(name)}`;
+}
