@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
 import { parseExpr, selectorsOf } from "../promql/core/index.ts";
-import { createSessionMetrics } from "./index.ts";
+import { createRefreshMetrics, createSessionMetrics } from "./index.ts";
 import { Metrics } from "./metrics.ts";
 import { createApiQueryMetrics, createWorkerQueryMetrics } from "./query-metrics.ts";
 
@@ -26,12 +26,22 @@ const metrics = new Metrics({ process: "test", version: "0" });
 createApiQueryMetrics(metrics, () => ({ depth: 0, oldestAgeMs: 0 }));
 createWorkerQueryMetrics(metrics);
 createSessionMetrics(metrics);
+createRefreshMetrics(metrics, () => ({
+  pendingRefreshCount: 1,
+  claimedCount: 0,
+  refreshBacklogSeconds: 1,
+  lateCount: 1,
+  lagMissedCount: 1,
+  statusCounts: { ACTIVE: 1, FAILED: 0 },
+  lags: [{ dynamicTable: "revenue", lagSeconds: 61.5, targetLagSeconds: 60 }],
+  refreshDurationP95Seconds: undefined,
+}));
 const text = await metrics.text();
 
-test("[OB8] there are rules for the control stream and for query latency", () => {
+test("[OB8] there are rules for the control stream, for query latency and for dynamic tables", () => {
   assert.deepEqual(
     groups.map(({ name }) => name),
-    ["capstan-control-stream", "capstan-queries"],
+    ["capstan-control-stream", "capstan-queries", "capstan-tables"],
   );
 });
 
@@ -47,3 +57,13 @@ for (const { alert, expr, annotations } of groups.flatMap(({ rules }) => rules))
     }
   });
 }
+
+test("[OB9] tables are counted by status, and the lag of each is beside its target", () => {
+  for (const line of [
+    'capstan_dynamic_tables{status="FAILED",process="test"} 0',
+    'capstan_dynamic_table_lag_seconds{dynamic_table="revenue",process="test"} 61.5',
+    'capstan_dynamic_table_target_lag_seconds{dynamic_table="revenue",process="test"} 60',
+  ]) {
+    assert.ok(text.split("\n").includes(line), line);
+  }
+});

@@ -68,6 +68,25 @@ export class Metrics {
     });
   }
 
+  /** One value for each set of labels that `read` gives when somebody looks; sets that it no longer gives are gone. */
+  gauges<L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    read: () => readonly { readonly labels: Readonly<Record<L, string>>; readonly value: number }[],
+  ): void {
+    new Gauge({
+      name: `capstan_${name}`,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const { labels, value } of read()) this.set(labels, value);
+      },
+    });
+  }
+
   /** Of seconds. */
   histogram<L extends string = never>(
     name: string,

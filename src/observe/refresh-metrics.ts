@@ -7,6 +7,13 @@ export interface RefreshGauges {
   readonly refreshBacklogSeconds: number;
   readonly lateCount: number;
   readonly lagMissedCount: number;
+  readonly statusCounts: Readonly<Record<string, number>>;
+  /** Bounded in number: names are labels. */
+  readonly lags: readonly {
+    readonly dynamicTable: string;
+    readonly lagSeconds: number;
+    readonly targetLagSeconds: number;
+  }[];
   readonly refreshDurationP95Seconds: number | undefined;
 }
 
@@ -45,5 +52,28 @@ export function createRefreshMetrics(
     "dynamic_table_lag_missed",
     "How often target lags have been missed, all tables.",
     (g) => g.lagMissedCount,
+  );
+  metrics.gauges("dynamic_tables", "Dynamic tables, by status.", ["status"], () =>
+    Object.entries(read()?.statusCounts ?? {}).map(([status, value]) => ({
+      labels: { status },
+      value,
+    })),
+  );
+  const lags = (name: string, help: string, of: (lag: RefreshGauges["lags"][number]) => number) =>
+    metrics.gauges(name, help, ["dynamic_table"], () =>
+      (read()?.lags ?? []).map((lag) => ({
+        labels: { dynamic_table: lag.dynamicTable },
+        value: of(lag),
+      })),
+    );
+  lags(
+    "dynamic_table_lag_seconds",
+    "How old a table's contents are; of the hundred that are nearest to their target lag or beyond it.",
+    (lag) => lag.lagSeconds,
+  );
+  lags(
+    "dynamic_table_target_lag_seconds",
+    "How old they may be; of the same tables.",
+    (lag) => lag.targetLagSeconds,
   );
 }

@@ -184,6 +184,17 @@ export function testDefinitions(fixture: StoreFixture): void {
       assert.ok((second?.nextDueMs ?? 0) > 0);
       const backlog = await tables.store.read(readBacklog);
       assert.deepEqual([backlog.pendingRefreshCount, backlog.claimedCount], [2, 1]);
+      assert.deepEqual(backlog.statusCounts, {
+        INITIALIZING: 2,
+        ACTIVE: 0,
+        SUSPENDED: 0,
+        FAILED: 0,
+      });
+      const lags = backlog.lags.map(({ dynamicTable, targetLagSeconds }) => [
+        dynamicTable,
+        targetLagSeconds,
+      ]);
+      assert.deepEqual(lags, [["t11", 60]]);
       await tables.publish(claim);
       await tables.work();
       const idle = await tables.store.read(readBacklog);

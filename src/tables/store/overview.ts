@@ -8,6 +8,7 @@ import {
   type RefreshAction,
   type RefreshState,
   TableGraph,
+  type TableStatus,
 } from "../core/index.ts";
 import { readScheduledTables } from "./schedule-state.ts";
 import { dynamicTableOf, groupSources, readRows, readSources } from "./table-rows.ts";
@@ -100,8 +101,44 @@ export interface RefreshBacklog {
   readonly refreshBacklogSeconds: number;
   readonly lateCount: number;
   readonly lagMissedCount: number;
+  readonly statusCounts: Readonly<Record<TableStatus, number>>;
+  /** Of running tables that have a target of their own; the latest first, and no more than `lagsMax`. */
+  readonly lags: readonly TableLag[];
   /** Of the last refreshes that did something; `undefined`: there is none. */
   readonly refreshDurationP95Seconds: number | undefined;
+}
+
+export interface TableLag {
+  readonly dynamicTable: string;
+  readonly lagSeconds: number;
+  readonly targetLagSeconds: number;
+}
+
+/** A name is a label of a metric, so there are not more of them than this. */
+const lagsMax = 100;
+
+async function readLags({ db }: Tx): Promise<readonly TableLag[]> {
+  const { rows } = await sql<{ dynamic_table: string; lag_ms: number; target_lag_ms: number }>`
+    SELECT dynamic_table, now_ms() - coalesce(data_time_ms, created_at_ms) AS lag_ms, target_lag_ms
+      FROM dynamic_tables
+     WHERE target_lag_ms IS NOT NULL AND status IN ('ACTIVE', 'INITIALIZING')
+     ORDER BY coalesce(data_time_ms, created_at_ms) + target_lag_ms, dynamic_table
+     LIMIT ${lagsMax}`.execute(db);
+  return rows.map(({ dynamic_table, lag_ms, target_lag_ms }) => ({
+    dynamicTable: dynamic_table,
+    lagSeconds: Math.max(0, lag_ms) / 1_000,
+    targetLagSeconds: target_lag_ms / 1_000,
+  }));
+}
+
+async function countStatuses({ db }: Tx): Promise<RefreshBacklog["statusCounts"]> {
+  const rows = await db
+    .selectFrom("dynamic_tables")
+    .select(({ fn }) => ["status", fn.countAll<number>().as("tables")])
+    .groupBy("status")
+    .execute();
+  const none = { INITIALIZING: 0, ACTIVE: 0, SUSPENDED: 0, FAILED: 0 };
+  return { ...none, ...Object.fromEntries(rows.map(({ status, tables }) => [status, tables])) };
 }
 
 /** So many of the newest. */
@@ -149,6 +186,8 @@ export async function readBacklog(tx: Tx): Promise<RefreshBacklog> {
     refreshBacklogSeconds: Math.max(0, row?.oldest_ms ?? 0) / 1_000,
     lateCount: row?.late ?? 0,
     lagMissedCount: row?.missed ?? 0,
+    statusCounts: await countStatuses(tx),
+    lags: await readLags(tx),
     refreshDurationP95Seconds: await readDurationP95(tx),
   };
 }

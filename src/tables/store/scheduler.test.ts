@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
+import { type Logger, silentLogger } from "../../kernel/logger.ts";
 import { setTargetLag } from "./definitions.ts";
 import { readRefreshHistory } from "./refresh-history.ts";
 import { RefreshWorld } from "./testing/refresh-world.ts";
@@ -76,6 +77,27 @@ test("[TS14] without the lease nothing is scheduled; with an older one neither",
   await world.startScheduler();
   await world.clock.advance(100);
   assert.equal((await world.row(10)).target_snapshot, 1);
+});
+
+test("[TS12] a target that is missed is a line in the log, and so is that it is met again", async () => {
+  const world = new RefreshWorld();
+  const lines: unknown[] = [];
+  const logger: Logger = {
+    ...silentLogger,
+    info: (fields, message) => lines.push([message, fields.dynamic_table]),
+    warn: (fields, message) => lines.push([message, fields.dynamic_table]),
+  };
+  await world.create({ 10: [orders] }, secondsLag(5));
+  await world.startScheduler({ logger });
+  const first = world.startWorker("w1");
+  await world.clock.advance(3_000);
+  await first.stop();
+  await world.lake.write(orders);
+  await world.clock.advance(30_000);
+  assert.deepEqual(lines.splice(0), [["a dynamic table misses its target lag", "t10"]]);
+  world.startWorker("w2");
+  await world.clock.advance(30_000);
+  assert.deepEqual(lines, [["a dynamic table meets its target lag again", "t10"]]);
 });
 
 test("[TS15] a lake that cannot be asked is asked again", async () => {

@@ -178,12 +178,21 @@ export class RefreshScheduler {
   }
 
   #logLateness({ lateness }: ScheduleDecision, tables: readonly ScheduledTable[]): void {
+    const { logger } = this.#options;
     for (const { tableId, lateSinceMs } of lateness) {
-      if (lateSinceMs === undefined) continue;
-      const name = tables.find((table) => table.tableId === tableId)?.label;
-      this.#options.logger.warn({ dynamic_table: name }, "a dynamic table misses its target lag");
+      const table = tables.find((each) => each.tableId === tableId);
+      const fields = { dynamic_table: table?.label, target_lag_ms: targetMsOf(table) };
+      if (lateSinceMs !== undefined) {
+        logger.warn(fields, "a dynamic table misses its target lag");
+      } else if (table?.status === "ACTIVE") {
+        logger.info(fields, "a dynamic table meets its target lag again");
+      }
     }
   }
+}
+
+function targetMsOf(table: ScheduledTable | undefined): number | undefined {
+  return table?.targetLag.kind === "time" ? table.targetLag.ms : undefined;
 }
 
 async function readNow({ db }: Tx): Promise<number> {
