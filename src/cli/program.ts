@@ -105,13 +105,14 @@ function addClientCommands(program: Command, run: RunAction): void {
 
   client(program.command("watch").summary("follow changes of the catalog"))
     .description("Prints a table of the catalog, then every change of it, until Ctrl-C.")
-    .argument("<what>", 'a table ("workers") or a simple SELECT on one')
+    .argument("<what>", 'a table ("workers", "dynamic_tables"), or a simple SELECT on one')
     .option("--revision <n>", "resume after this revision", parseCount)
     .option("--count <n>", "end after this many events, the snapshot included", parseCount)
     .addHelpText(
       "after",
       example(
         "capstan watch workers",
+        "capstan watch dynamic_tables",
         "capstan watch \"SELECT worker_id, state FROM workers WHERE state = 'UNREACHABLE'\"",
       ),
     )

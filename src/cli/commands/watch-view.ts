@@ -1,15 +1,19 @@
 /** Shows watch events to a person: a snapshot as a table, a change as what changed. */
 import type { WatchMessage } from "../../api/index.ts";
-import { TableWriter } from "../output/table.ts";
-import type { Terminal } from "../output/terminal.ts";
+import { type Column, TableWriter } from "../output/table.ts";
+import type { Paint, Terminal } from "../output/terminal.ts";
 import { printable } from "../output/terminal-text.ts";
-
-type Row = Readonly<Record<string, unknown>>;
+import {
+  describeTableChange,
+  isTableRow,
+  type Row,
+  tableCells,
+  tableColumns,
+} from "./watch-tables.ts";
 
 export class WatchView {
   readonly #terminal: Terminal;
   readonly #rows = new Map<string, Row>();
-  #keyColumn: string | undefined;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
@@ -22,7 +26,7 @@ export class WatchView {
       out(
         `${time} ${paint.cyan("SNAPSHOT")} revision ${message.revision}, rows: ${message.data.length}\n`,
       );
-      this.#snapshot(message.data);
+      this.#snapshot(message.data, nowMs);
       return;
     }
     const { op, key, data } = message;
@@ -33,34 +37,45 @@ export class WatchView {
     else this.#rows.set(key, data);
   }
 
-  #snapshot(rows: readonly Row[]): void {
-    const terminal = this.#terminal;
+  #snapshot(rows: readonly Row[], nowMs: number): void {
     const columns = Object.keys(rows[0] ?? {});
     this.#rows.clear();
-    this.#keyColumn = columns[0];
+    const [key = ""] = columns;
+    for (const row of rows) this.#rows.set(String(row[key]), row);
     if (columns.length === 0) return;
-    const table = new TableWriter(
-      columns.map((title) => ({
-        title,
-        align: typeof rows[0]?.[title] === "number" ? "right" : "left",
-      })),
-      {
-        widthMax: 40,
-        paintTitle: terminal.paint.bold,
-        ...(terminal.interactive ? { lineWidthMax: terminal.columns } : {}),
-      },
-      terminal.out,
-    );
-    for (const row of rows) {
-      this.#rows.set(String(row[this.#keyColumn ?? ""]), row);
-      table.row(columns.map((column) => text(column, row[column])));
+    if (rows.every(isTableRow)) {
+      const cells = rows.map((row) => tableCells(row, nowMs));
+      this.#table(tableColumns, cells, (cell, at) => paintTable(cell, at, this.#terminal.paint));
+      return;
     }
+    const titles = columns.map((title): Column => {
+      const align = typeof rows[0]?.[title] === "number" ? "right" : "left";
+      return { title, align };
+    });
+    const cells = rows.map((row) => columns.map((column) => text(column, row[column])));
+    this.#table(titles, cells, (cell) => cell);
+  }
+
+  #table(
+    columns: readonly Column[],
+    rows: readonly (readonly string[])[],
+    paintCell: (cell: string, column: number) => string,
+  ): void {
+    const { paint, interactive, columns: width, out } = this.#terminal;
+    const line = interactive ? { lineWidthMax: width } : {};
+    const style = { widthMax: 40, paintTitle: paint.bold, paintCell, ...line };
+    const table = new TableWriter(columns, style, out);
+    for (const row of rows) table.row(row);
     table.end();
   }
 
   #details(key: string, data: Row | undefined): string {
     if (data === undefined) return "";
     const before = this.#rows.get(key);
+    if (isTableRow(data)) {
+      const said = describeTableChange(before, data);
+      if (said.length > 0) return `  ${printable(said.join(", "))}`;
+    }
     const changed = Object.entries(data).filter(([column, value]) => before?.[column] !== value);
     const described = changed.map(([column, value]) =>
       before === undefined
@@ -69,6 +84,14 @@ export class WatchView {
     );
     return described.length === 0 ? "" : `  ${printable(described.join(", "))}`;
   }
+}
+
+function paintTable(cell: string, column: number, paint: Paint): string {
+  if (column === 0) return paint.bold(cell);
+  if (column !== 1) return cell;
+  if (/^FAILED/.test(cell)) return paint.red(cell);
+  if (/^SUSPENDED|late/.test(cell)) return paint.yellow(cell);
+  return /^ACTIVE/.test(cell) ? paint.green(cell) : paint.cyan(cell);
 }
 
 /** Times are kept in milliseconds; a person reads a clock. */

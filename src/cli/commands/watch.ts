@@ -67,7 +67,7 @@ async function* eventsOf(
   signal: AbortSignal,
 ): AsyncGenerator<WatchMessage> {
   const query = new URLSearchParams(
-    /^\s*select\s/i.test(what) ? { select: what } : { table: what },
+    /^\s*(watch|select)\s/i.test(what) ? { select: what } : { table: what },
   );
   const headers = {
     accept: "text/event-stream",

@@ -1,5 +1,7 @@
 /** Runs one statement and prints its rows as they come. */
+import { realClock } from "../../kernel/node/real-clock.ts";
 import { linesOf } from "../client/lines.ts";
+import { runWatch } from "../commands/watch.ts";
 import type { CommandContext } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { Failure } from "../failure.ts";
@@ -32,6 +34,12 @@ export async function runStatement(
   signal: AbortSignal,
 ): Promise<void> {
   const { client, terminal, json } = context;
+  const watched = watchedOf(sql);
+  if (watched !== undefined) {
+    if (terminal.interactive && !json) terminal.err(terminal.paintError.dim("Ctrl-C ends it.\n"));
+    await runWatch(context, watched, {}, realClock, signal);
+    return;
+  }
   const uploadId = await uploadFor(context, sql, signal);
   const response = await client.open("/api/v1/sql", {
     method: "POST",
@@ -65,6 +73,11 @@ export async function runStatement(
     throw new Failure("truncated", "the answer broke off before its end", exitCodes.failure);
   }
   if (!json) terminal.err(terminal.paintError.dim(summaryText(trailer.summary)));
+}
+
+/** WATCH has an endpoint of its own; what stands before it are comments. */
+function watchedOf(sql: string): string | undefined {
+  return /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(watch\s[\s\S]*)$/i.exec(sql)?.[1];
 }
 
 function tableFor({ columns }: Header, terminal: CommandContext["terminal"]): TableWriter {

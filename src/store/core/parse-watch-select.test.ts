@@ -54,6 +54,17 @@ for (const [text, want] of accepted) {
   });
 }
 
+test("[ST36] whole tables are watched by their names in words", () => {
+  const whole = { columns: undefined, where: [] };
+  const tables = { table: "dynamic_tables", ...whole };
+  assert.deepEqual(parseWatchSelect("WATCH DYNAMIC TABLES"), tables);
+  assert.deepEqual(parseWatchSelect("watch dynamic_tables;"), tables);
+  assert.deepEqual(parseWatchSelect("WATCH workers"), { table: "workers", ...whole });
+  assert.deepEqual(parseWatchSelect("WATCH DYNAMIC TABLES WHERE status = 'FAILED'").where, [
+    { kind: "compare", column: "status", op: "=", value: "FAILED" },
+  ]);
+});
+
 const refused: readonly [text: string, why: RegExp][] = [
   ["", /expected SELECT at character 1, where it ends/],
   ["DELETE FROM workers", /expected SELECT at character 1, where it says DELETE/],

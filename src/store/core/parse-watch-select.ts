@@ -1,5 +1,6 @@
 /**
- * `[WATCH] SELECT a, b FROM table WHERE a = 'x' AND b > 2`: text to `WatchSelect`. It is a defined subset of
+ * `[WATCH] SELECT a, b FROM table WHERE a = 'x' AND b > 2`, or `WATCH DYNAMIC TABLES WHERE …` and `WATCH WORKERS` for
+ * all columns: text to `WatchSelect`. It is a defined subset of
  * SQL and nothing else is ever handed to the store: columns of one watched table, and a WHERE of comparisons
  * of a column with a literal, joined by AND. Names and keywords are not case-sensitive.
  */
@@ -82,10 +83,10 @@ class Parser {
   }
 
   parse(): WatchSelect {
-    this.#takeWord("watch");
-    this.#expectWord("select");
-    const names = this.#columnNames();
-    this.#expectWord("from");
+    const isWhole = this.#takeWord("watch") && !this.#isAtWord("select");
+    if (!isWhole) this.#expectWord("select");
+    const names = isWhole ? undefined : this.#columnNames();
+    if (!isWhole) this.#expectWord("from");
     const table = this.#table();
     const columns = names?.map((name) => checkColumn(table, name).value);
     const where = this.#takeWord("where") ? this.#conditions(table) : [];
@@ -103,6 +104,10 @@ class Parser {
   }
 
   #table(): WatchedTable {
+    if (this.#takeWord("dynamic")) {
+      this.#expectWord("tables");
+      return "dynamic_tables";
+    }
     const token = this.#name("a table");
     if (isWatchedTable(token.value)) return token.value;
     const known = Object.keys(watchedTables).join(", ");
@@ -174,6 +179,11 @@ class Parser {
 
   #expectWord(word: string): void {
     if (!this.#takeWord(word)) throw this.#unexpected(word.toUpperCase());
+  }
+
+  #isAtWord(word: string): boolean {
+    const { kind, value } = this.#peek();
+    return kind === "word" && value === word;
   }
 
   #takeWord(word: string): boolean {

@@ -14,6 +14,10 @@ const statements: ReadonlyMap<string, string | undefined> = new Map([
   ...["ATTACH", "DETACH", "USE", "INSTALL", "LOAD", "UPDATE_EXTENSIONS", "EXPORT", "IMPORT"].map(
     (word) => [word, outside] as const,
   ),
+  [
+    "WATCH",
+    "It never ends, so it has an address of its own: GET /api/v1/watch?select=…. capstan sql asks there by itself.",
+  ],
   ["CALL", "Table functions stand behind FROM: SELECT * FROM range(10)."],
   ["MERGE", "Use UPDATE and INSERT."],
   ["REPLACE", "Use DELETE and INSERT."],
