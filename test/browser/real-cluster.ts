@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const program = join(import.meta.dirname, "../../bin/capstan.js");
-const startMsMax = 20_000;
+const startMsMax = 60_000;
 const stopMsMax = 10_000;
 
 export interface RealCluster extends AsyncDisposable {

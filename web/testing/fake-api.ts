@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import type { ClusterStatus, QueryRecord, Worker, WorkerRow } from "../src/api/types.ts";
 import { answerPrometheus, type QueryHandler } from "./fake-prometheus.ts";
+import { FakeTables } from "./fake-tables.ts";
 
 const dist = join(import.meta.dirname, "../dist");
 const contentTypes: Readonly<Record<string, string>> = {
@@ -22,8 +23,11 @@ const contentTypes: Readonly<Record<string, string>> = {
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+type StreamKind = "watch" | "live" | "tables";
+
 export class FakeApi {
   readonly workers = new Map<string, Worker>();
+  readonly tables = new FakeTables(() => this.#pushTableChange());
   queries: QueryRecord[] = [];
   role: ClusterStatus["role"] = "leader";
   /** When set, requests under /api must carry it. */
@@ -40,7 +44,7 @@ export class FakeApi {
   readonly requests: string[] = [];
   revision = 1;
   completed = 0;
-  #streams = new Map<ServerResponse, "watch" | "live">();
+  #streams = new Map<ServerResponse, StreamKind>();
   #startedAtMs = Date.now();
   #server: Server = createServer((request, response) => void this.#answer(request, response));
   #ticker: NodeJS.Timeout | undefined;
@@ -88,7 +92,13 @@ export class FakeApi {
     this.pushLive();
   }
 
-  #push(kind: "watch" | "live", event: string, data: unknown): void {
+  #pushTableChange(): void {
+    this.revision += 1;
+    const change = { type: "EVENT", op: "UPDATE", key: "", revision: this.revision, data: {} };
+    this.#push("tables", "UPDATE", change);
+  }
+
+  #push(kind: StreamKind, event: string, data: unknown): void {
     const text = `event: ${event}\nid: ${this.revision}\ndata: ${JSON.stringify(data)}\n\n`;
     for (const [stream, streamKind] of this.#streams) if (streamKind === kind) stream.write(text);
   }
@@ -117,7 +127,11 @@ export class FakeApi {
     const [, workerId = "", verb] =
       /^\/api\/v1\/workers\/([^/]+)\/?(\w*)$/.exec(url.pathname) ?? [];
     const worker = this.workers.get(workerId);
-    if (url.pathname === "/api/v1/watch") this.#openWatch(response, url);
+    if (this.tables.answer(request.method ?? "GET", url, response)) return;
+    if (url.searchParams.get("select")?.includes("dynamic_tables") === true) {
+      this.#openStream(response, "tables");
+      this.#push("tables", "SNAPSHOT", { type: "SNAPSHOT", revision: this.revision, data: [] });
+    } else if (url.pathname === "/api/v1/watch") this.#openWatch(response, url);
     else if (url.pathname === "/api/v1/live") this.#openStream(response, "live");
     else if (url.pathname === "/api/v1/sql") this.sql(await sqlOf(request), response);
     else if (worker === undefined) sendError(response, 404, "not_found", "There is no such thing.");
@@ -147,7 +161,7 @@ export class FakeApi {
     this.#push("watch", "SNAPSHOT", { type: "SNAPSHOT", revision: this.revision, data });
   }
 
-  #openStream(response: ServerResponse, kind: "watch" | "live"): void {
+  #openStream(response: ServerResponse, kind: StreamKind): void {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(": hello\n\n");
     this.#streams.set(response, kind);

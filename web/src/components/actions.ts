@@ -1,5 +1,5 @@
 /** What a person can do to the cluster from here. Each outcome is told in a toast. */
-import { type UseMutationResult, useMutation } from "@tanstack/react-query";
+import { type UseMutationResult, useMutation, useQueryClient } from "@tanstack/react-query";
 import { request } from "../api/http.ts";
 import { useToasts } from "./toasts.tsx";
 
@@ -27,6 +27,37 @@ export function useWorkerAction(): UseMutationResult<
     onSuccess: (_response, { action, workerId }) => toasts.succeeded(workerId, done[action]),
     onError: (error, { action, workerId }) =>
       toasts.failed(`Could not ${action} ${workerId}`, error),
+  });
+}
+
+export type TableAction = "refresh" | "suspend" | "resume" | "drop";
+
+const tableDone: Readonly<Record<TableAction, string>> = {
+  refresh: "A refresh was asked for; a worker takes it next.",
+  suspend: "It is not refreshed any more, nor is what reads it.",
+  resume: "It is refreshed again.",
+  drop: "It is gone.",
+};
+
+export function useTableAction(): UseMutationResult<
+  Response,
+  Error,
+  { readonly action: TableAction; readonly table: string }
+> {
+  const toasts = useToasts();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ action, table }) => {
+      const path = `/api/v1/dynamic-tables/${encodeURIComponent(table)}`;
+      return action === "drop"
+        ? request(path, { method: "DELETE" })
+        : request(`${path}/${action}`, { method: "POST" });
+    },
+    onSuccess: async (_response, { action, table }) => {
+      toasts.succeeded(table, tableDone[action]);
+      await queries.invalidateQueries({ queryKey: ["tables"] });
+    },
+    onError: (error, { action, table }) => toasts.failed(`Could not ${action} ${table}`, error),
   });
 }
 

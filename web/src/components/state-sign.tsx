@@ -15,8 +15,8 @@ import type { ComponentType } from "react";
 import type { ConditionChange } from "../api/cluster-state.ts";
 import type { QueryState } from "../api/types.ts";
 
-type Tone = "good" | "warn" | "bad" | "accent" | "dim";
-interface Sign {
+export type Tone = "good" | "warn" | "bad" | "accent" | "dim";
+export interface Sign {
   readonly word: string;
   readonly tone: Tone;
   readonly icon: ComponentType<{ size?: number; className?: string }>;
@@ -51,7 +51,7 @@ export function QueryStateSign({ state }: { readonly state: QueryState }) {
   return <StateSign sign={queryStates[state]} spinning={state === "running"} />;
 }
 
-function StateSign({
+export function StateSign({
   sign,
   spinning = false,
 }: {

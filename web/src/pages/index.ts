@@ -2,7 +2,7 @@
  * The dashboard's pages. A new one is a line here and a folder beside: navigation, shortcuts and routes
  * follow, and its code is loaded when somebody goes there.
  */
-import { IconChartLine, IconLayoutDashboard, IconServer2 } from "@tabler/icons-react";
+import { IconChartLine, IconLayoutDashboard, IconServer2, IconSitemap } from "@tabler/icons-react";
 import type { ComponentType } from "react";
 
 export interface Page {
@@ -31,6 +31,14 @@ export const pages: readonly Page[] = [
     keys: "g e",
     icon: IconChartLine,
     load: () => import("./explore/explore-page.tsx"),
+  },
+  {
+    title: "Tables",
+    href: "/tables",
+    path: "/tables/:tableName?",
+    keys: "g t",
+    icon: IconSitemap,
+    load: () => import("./tables/tables-page.tsx"),
   },
   {
     title: "Workers",

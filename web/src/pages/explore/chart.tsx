@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useComputedColorScheme } from "@mantine/core";
+import { axisStyle, timeLabels } from "../../components/plot-axes.ts";
 import { chartColumns, type ResultSeries, seriesText } from "./promql-result.ts";
 
 interface ChartProps {
@@ -143,26 +144,6 @@ function axisValue(value: number): string {
   return `${value < 0 ? "-" : ""}${Number(size.toPrecision(4))}${shortUnits[unit]}`;
 }
 
-/** For each distance between two ticks: the label, and what is added where a year or a day begins. 24 hours a day. */
-const timeLabels: uPlot.Axis.Values = [
-  [31_536_000, "{YYYY}", null, null, null, null, null, null, 1],
-  [2_419_200, "{MMM}", "\n{YYYY}", null, null, null, null, null, 1],
-  [86_400, "{D} {MMM}", "\n{YYYY}", null, null, null, null, null, 1],
-  [60, "{HH}:{mm}", "\n{D} {MMM} {YYYY}", null, "\n{D} {MMM}", null, null, null, 1],
-  [1, "{HH}:{mm}:{ss}", "\n{D} {MMM} {YYYY}", null, "\n{D} {MMM}", null, null, null, 1],
-  [
-    0.001,
-    ":{ss}.{fff}",
-    "\n{D} {MMM} {YYYY}",
-    null,
-    "\n{D} {MMM} {HH}:{mm}",
-    null,
-    "\n{HH}:{mm}",
-    null,
-    1,
-  ],
-];
-
 interface Handlers {
   readonly onZoom: (startMs: number, endMs: number) => void;
   readonly onCursor: (index: number | undefined) => void;
@@ -173,11 +154,7 @@ function optionsOf(
   host: HTMLElement,
   { onZoom, onCursor }: Handlers,
 ): uPlot.Options {
-  const style = getComputedStyle(host);
-  const stroke = style.getPropertyValue("--mantine-color-dimmed");
-  const grid = { stroke: style.getPropertyValue("--line"), width: 1 };
-  const font = `12px ${style.fontFamily}`;
-  const axis = { stroke, grid, ticks: { ...grid, size: 5 }, font };
+  const axis = axisStyle(host);
   return {
     width: host.clientWidth,
     height,

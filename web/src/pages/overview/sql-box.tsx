@@ -5,8 +5,8 @@ import type { KeyboardEvent } from "react";
 import { type SqlRun, useSqlDraft, useSqlRun, useSqlSession } from "../../api/sql-session.ts";
 import { Card } from "../../components/card.tsx";
 import { Keys } from "../../components/shortcuts.tsx";
+import { SqlResultTable } from "../../components/sql-result-table.tsx";
 import { formatDuration, plural } from "../../format.ts";
-import { SqlResultTable } from "./sql-result-table.tsx";
 
 const examples = [
   "SELECT 42 AS answer",

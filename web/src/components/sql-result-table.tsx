@@ -1,13 +1,16 @@
 /** The rows of a result that were kept, under their columns' names and types. */
 import { memo } from "react";
-import type { Cell, Column } from "../../api/sql-result.ts";
-import type { SqlRun } from "../../api/sql-session.ts";
-import { formatCount } from "../../format.ts";
+import "./sql-result.css";
+import type { Cell, Column } from "../api/sql-result.ts";
+import type { SqlRun } from "../api/sql-session.ts";
+import { formatCount } from "../format.ts";
 
 /** DuckDB's names; a list of numbers or an INTERVAL is none. */
 const numeric = /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL\(\d+,\d+\)|BIGNUM)$/;
 
-export function SqlResultTable({ run }: { readonly run: SqlRun }) {
+type Result = Pick<SqlRun, "columns" | "rows" | "rowCount">;
+
+export function SqlResultTable({ run }: { readonly run: Result }) {
   const hidden = run.rowCount - run.rows.length;
   return (
     <>

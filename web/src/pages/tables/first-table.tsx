@@ -1,0 +1,104 @@
+/** For a lake without dynamic tables: what one is, and the statements for the first. They can be run from here. */
+import { ActionIcon, Button, CopyButton } from "@mantine/core";
+import { IconCheck, IconCopy, IconPlayerPlay } from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { ApiError, request } from "../../api/http.ts";
+import { SqlResultReader } from "../../api/sql-result.ts";
+import { Card } from "../../components/card.tsx";
+import { useToasts } from "../../components/toasts.tsx";
+
+interface Step {
+  readonly title: string;
+  readonly sql: string;
+}
+
+const steps: readonly Step[] = [
+  {
+    title: "A table",
+    sql: "CREATE TABLE orders (id BIGINT, category VARCHAR, amount DECIMAL(10,2), at TIMESTAMP);",
+  },
+  {
+    title: "Some rows",
+    sql: "INSERT INTO orders VALUES\n  (1, 'books', 12.50, now()), (2, 'books', 7.20, now()), (3, 'tools', 31.00, now());",
+  },
+  {
+    title: "What should stay fresh",
+    sql: "CREATE DYNAMIC TABLE revenue TARGET_LAG = '30 seconds' AS\n  SELECT category, sum(amount) AS revenue, count(*) AS n\n  FROM orders GROUP BY category;",
+  },
+];
+
+export function FirstTable({ hasTables }: { readonly hasTables: boolean }) {
+  const toasts = useToasts();
+  const queries = useQueryClient();
+  const creating = useMutation({
+    mutationFn: async () => {
+      for (const { sql } of steps) await run(sql);
+    },
+    onSuccess: () =>
+      toasts.succeeded("revenue", "It is computed now, and kept fresh from here on."),
+    onError: (error) => toasts.failed("Could not create the example", error),
+    onSettled: () => queries.invalidateQueries({ queryKey: ["tables"] }),
+  });
+  return (
+    <Card title="Keep a query's result fresh" className="first-table">
+      <div className="card-body">
+        <p className="first-intro">
+          A dynamic table is a SELECT that stays fresh: it is computed again when what it reads has
+          changed, incrementally where possible, so that it is never older than its target lag.
+          Three statements make the first one, here or in <code className="mono">capstan sql</code>:
+        </p>
+        <ol className="first-steps">
+          {steps.map((step) => (
+            <FirstStep key={step.title} step={step} />
+          ))}
+        </ol>
+        {!hasTables && (
+          <Button
+            leftSection={<IconPlayerPlay size={14} />}
+            loading={creating.isPending}
+            onClick={() => creating.mutate()}
+          >
+            Run all three
+          </Button>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function FirstStep({ step: { title, sql } }: { readonly step: Step }) {
+  return (
+    <li>
+      <strong>{title}</strong>
+      <div className="code-block">
+        <pre className="mono">{sql}</pre>
+        <CopyButton value={sql}>
+          {({ copied, copy }) => (
+            <ActionIcon
+              size="sm"
+              variant="subtle"
+              color="gray"
+              aria-label={copied ? "Copied" : `Copy: ${title}`}
+              onClick={copy}
+            >
+              {copied ? <IconCheck size={14} /> : <IconCopy size={14} />}
+            </ActionIcon>
+          )}
+        </CopyButton>
+      </div>
+    </li>
+  );
+}
+
+async function run(sql: string): Promise<void> {
+  const response = await request("/api/v1/sql", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ sql: sql.replace(/;$/, "") }),
+  });
+  const reader = new SqlResultReader();
+  reader.push(await response.text());
+  reader.end();
+  const { failure } = reader;
+  if (failure !== undefined) throw new ApiError(failure.code, failure.message, 200, failure.hint);
+}

@@ -1,0 +1,4 @@
+/** A table's own address. */
+export function tablePath(name: string): string {
+  return `/tables/${encodeURIComponent(name)}`;
+}

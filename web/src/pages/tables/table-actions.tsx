@@ -1,0 +1,131 @@
+/** What can be done to a dynamic table. Suspending and dropping ask first: others may read it. */
+import { ActionIcon, Button, Group, Menu, Modal, Text } from "@mantine/core";
+import {
+  IconDots,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconRefresh,
+  IconTrash,
+} from "@tabler/icons-react";
+import { useState } from "react";
+import { useNavigate } from "react-router";
+import type { DynamicTable } from "../../api/table-types.ts";
+import { useTableAction } from "../../components/actions.ts";
+
+type Asked = "suspend" | "drop";
+
+export function TableActions({ table }: { readonly table: DynamicTable }) {
+  const mutation = useTableAction();
+  const navigate = useNavigate();
+  const [asked, setAsked] = useState<Asked>();
+  const { name } = table;
+  const stopped = table.status === "SUSPENDED" || table.status === "FAILED";
+  const pending = mutation.isPending ? mutation.variables.action : undefined;
+  const confirm = (action: Asked): void =>
+    mutation.mutate(
+      { action, table: name },
+      {
+        onSuccess: () => {
+          if (action === "drop") void navigate("/tables");
+        },
+        onSettled: () => setAsked(undefined),
+      },
+    );
+  return (
+    <Group gap="xs" className="detail-actions">
+      {stopped ? (
+        <Button
+          leftSection={<IconPlayerPlay size={14} />}
+          loading={pending === "resume"}
+          onClick={() => mutation.mutate({ action: "resume", table: name })}
+        >
+          Resume
+        </Button>
+      ) : (
+        <Button
+          leftSection={<IconRefresh size={14} />}
+          loading={pending === "refresh"}
+          onClick={() => mutation.mutate({ action: "refresh", table: name })}
+        >
+          Refresh now
+        </Button>
+      )}
+      {!stopped && (
+        <Button
+          variant="default"
+          leftSection={<IconPlayerPause size={14} />}
+          onClick={() => setAsked("suspend")}
+        >
+          Suspend…
+        </Button>
+      )}
+      <Menu position="bottom-end" withinPortal>
+        <Menu.Target>
+          <ActionIcon variant="default" size={30} aria-label={`More actions for ${name}`}>
+            <IconDots size={16} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item
+            color="red"
+            leftSection={<IconTrash size={14} />}
+            disabled={table.readers.length > 0}
+            onClick={() => setAsked("drop")}
+          >
+            {table.readers.length > 0 ? "Drop (others read it)" : "Drop…"}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <Confirm
+        asked={asked}
+        table={table}
+        isPending={mutation.isPending}
+        onConfirm={confirm}
+        onClose={() => setAsked(undefined)}
+      />
+    </Group>
+  );
+}
+
+interface ConfirmProps {
+  readonly asked: Asked | undefined;
+  readonly table: DynamicTable;
+  readonly isPending: boolean;
+  readonly onConfirm: (action: Asked) => void;
+  readonly onClose: () => void;
+}
+
+function Confirm({ asked, table, isPending, onConfirm, onClose }: ConfirmProps) {
+  // The text stays while the dialog fades out.
+  const [shown, setShown] = useState(asked);
+  if (asked !== undefined && asked !== shown) setShown(asked);
+  if (shown === undefined) return null;
+  const verb = shown === "drop" ? "Drop" : "Suspend";
+  return (
+    <Modal opened={asked !== undefined} onClose={onClose} title={`${verb} ${table.name}`} size="sm">
+      <Text size="sm">{consequence(shown, table)}</Text>
+      <Group justify="flex-end" mt="lg" gap="xs">
+        <Button variant="default" onClick={onClose}>
+          Keep it as it is
+        </Button>
+        <Button
+          data-autofocus
+          loading={isPending}
+          onClick={() => onConfirm(shown)}
+          {...(shown === "drop" && { color: "red.8" })}
+        >
+          {verb}
+        </Button>
+      </Group>
+    </Modal>
+  );
+}
+
+function consequence(action: Asked, { readers }: DynamicTable): string {
+  if (action === "drop")
+    return "Its definition, its rows and its history are gone. Its sources stay.";
+  const stays = "Its rows stay as they are and grow older until it is resumed.";
+  return readers.length === 0
+    ? stays
+    : `${stays} So do those of what reads it: ${readers.join(", ")}.`;
+}

@@ -1,0 +1,73 @@
+/** What a dynamic table's many fields come to, in one word and one sentence. Pure. */
+import type { DynamicTable } from "../../api/table-types.ts";
+import { formatDuration } from "../../format.ts";
+
+/** The worst first. `retrying`: its last refresh failed, and another comes. */
+export const conditions = [
+  "failed",
+  "late",
+  "retrying",
+  "suspended",
+  "refreshing",
+  "new",
+  "fresh",
+] as const;
+export type TableCondition = (typeof conditions)[number];
+
+export function conditionOf(table: DynamicTable): TableCondition {
+  if (table.status === "FAILED") return "failed";
+  if (table.status === "SUSPENDED") return "suspended";
+  if (table.late_since_ms !== null) return "late";
+  if (table.failures_in_a_row > 0) return "retrying";
+  if (table.activity === "refreshing") return "refreshing";
+  return table.data_time_ms === null ? "new" : "fresh";
+}
+
+/** The lower, the worse. */
+export function severityOf(table: DynamicTable): number {
+  return conditions.indexOf(conditionOf(table));
+}
+
+export function lagOf({ data_time_ms }: DynamicTable, nowMs: number): number | undefined {
+  return data_time_ms === null ? undefined : Math.max(0, nowMs - data_time_ms);
+}
+
+/** How much of its target it has used up; `undefined`: it has no contents or no target. */
+export function lagRatioOf(table: DynamicTable, nowMs: number): number | undefined {
+  const lagMs = lagOf(table, nowMs);
+  const targetMs = table.effective_target_lag_ms;
+  return lagMs === undefined || targetMs === null ? undefined : lagMs / targetMs;
+}
+
+export function targetText({ target_lag_ms, effective_target_lag_ms }: DynamicTable): string {
+  if (target_lag_ms !== null) return formatLag(target_lag_ms);
+  return effective_target_lag_ms === null
+    ? "downstream"
+    : `downstream (${formatLag(effective_target_lag_ms)})`;
+}
+
+/** Why it is as it is, where there is something to say. */
+export function reasonOf(table: DynamicTable): string {
+  const stopped = table.status === "FAILED" || table.status === "SUSPENDED";
+  if (stopped && table.status_reason !== "") return table.status_reason;
+  if (table.wait_reason !== "") return table.wait_reason;
+  if (table.failures_in_a_row > 0) return table.last_error ?? "";
+  if (table.activity === "refreshing" && table.refreshed_by !== null) {
+    return `on ${table.refreshed_by}`;
+  }
+  return "";
+}
+
+/** Lags tick: whole seconds, and no more digits than people use for such a time. */
+export function formatLag(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return formatDuration(undefined);
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60)
+    return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  return hours % 24 === 0 ? `${hours / 24} d` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
