@@ -95,6 +95,9 @@ export const refreshSchema = z.object({
   snapshot: z.int().nullable().describe("The lake's snapshot that has the result."),
   rows_inserted: z.int(),
   rows_deleted: z.int(),
+  reason: z.string().describe("Why it was done this way."),
+  part_count: z.int().describe("In how many parts it was computed."),
+  worker_count: z.int().describe("By how many workers."),
   worker_id: z.string().nullable().describe("null: no worker was needed."),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
 });

@@ -135,6 +135,9 @@ export function refreshBody(record: RefreshHistoryRecord): RefreshBody {
     snapshot: record.snapshot ?? null,
     rows_inserted: record.rowsInserted,
     rows_deleted: record.rowsDeleted,
+    reason: record.reason,
+    part_count: record.partCount,
+    worker_count: record.workerCount,
     worker_id: record.workerId === "" ? null : record.workerId,
     error: record.error === undefined ? null : { ...record.error },
   };

@@ -78,6 +78,9 @@ export interface Refresh {
   readonly snapshot: number | null;
   readonly rows_inserted: number;
   readonly rows_deleted: number;
+  readonly reason: string;
+  readonly part_count: number;
+  readonly worker_count: number;
   readonly worker_id: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;
 }

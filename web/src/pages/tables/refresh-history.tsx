@@ -97,7 +97,7 @@ function Line({ refresh, nowMs, longestMs }: LineProps) {
         <td className="nowrap" title={formatMoment(refresh.ended_at_ms)}>
           {ageOf(nowMs - refresh.ended_at_ms)}
         </td>
-        <td className="nowrap">
+        <td className="nowrap" title={refresh.reason}>
           <StateSign sign={signOf(refresh)} />
           {repeats > 1 && <span className="dim"> × {formatCount(repeats)}</span>}
         </td>
@@ -129,6 +129,12 @@ function Line({ refresh, nowMs, longestMs }: LineProps) {
         <td className="from-sm nowrap">{refresh.trigger.toLowerCase()}</td>
         <td className="from-sm nowrap">
           {refresh.worker_id ?? <span className="dim">{unknown}</span>}
+          {refresh.worker_count > 1 && (
+            <span className="dim">
+              {" "}
+              and {refresh.worker_count - 1} more, in {refresh.part_count} parts
+            </span>
+          )}
         </td>
       </tr>
       {error !== null && (
