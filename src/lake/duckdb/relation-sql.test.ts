@@ -109,6 +109,33 @@ test("[LF15] row groups that cannot match are not read, with deletes and without
   assert.equal((await lake.rows(query())).length, 10);
 });
 
+/** Names of a plan's operators, with what each says of `facts`. */
+async function planOf(sql: string, fact: string): Promise<readonly string[]> {
+  const [row = []] = await lake.rows(`EXPLAIN (FORMAT json) ${sql}`);
+  const visit = (node: PlanNode): readonly string[] => [
+    ...(fact in node.extra_info ? [`${node.name?.trim()} ${node.extra_info[fact]}`] : []),
+    ...node.children.flatMap(visit),
+  ];
+  return (JSON.parse(String(row[1])) as readonly PlanNode[]).flatMap(visit);
+}
+
+test("[LF20] DuckDB knows how many rows there are, and a large file that is read alone is read once", async () => {
+  const table = await tableOf(wideColumns, wide);
+  await lake.duckdb.run("CREATE OR REPLACE TEMP TABLE wanted AS SELECT 7 AS id", never);
+  const query = (): string =>
+    `SELECT t.* FROM (${current(table)}) AS t SEMI JOIN wanted AS w ON t.id IS NOT DISTINCT FROM w.id`;
+  const scans = await planOf(query(), "Estimated Cardinality");
+  assert.ok(scans.includes("READ_PARQUET 300000"), scans.join());
+  // The table is not what the hash table is built of.
+  assert.deepEqual(await planOf(query(), "Join Type"), ["HASH_JOIN SEMI"]);
+  const counts = (): string => `SELECT count(*), count(DISTINCT _row_id) FROM (${current(table)})`;
+  assert.deepEqual(await lake.rows(counts()), [["300000", "300000"]]);
+  await remove(table, "id % 3 = 0");
+  assert.deepEqual(await lake.rows(counts()), [["200000", "200000"]]);
+  assert.deepEqual(await planOf(query(), "Join Type"), ["HASH_JOIN SEMI", "HASH_JOIN ANTI"]);
+  assert.equal((await lake.rows(query())).length, 1);
+});
+
 test("[LF18] a table without rows has its columns and their types", async () => {
   const table = await tableOf({
     'a"b': "DECIMAL(10,2)",

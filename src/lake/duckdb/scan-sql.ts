@@ -7,6 +7,10 @@
  *   SC2  Only files that have deletes pay for a join; columns of row ids and snapshots are read only where they are needed.
  *   SC3  Nothing stands between `read_parquet` and the reader but projections, UNION ALL and joins that filters pass, so
  *        DuckDB reads only the columns and row groups that a query needs.
+ *   SC4  Every `read_parquet` says how many rows it has. Given a schema, DuckDB 1.5.6 does not look into files when it plans: it takes
+ *        them for empty, and a join then builds its hash table of the side with ten million rows.
+ *   SC5  A large file that is read alone is read by all threads. For the same reason DuckDB gives a single file one thread,
+ *        several files all of them: so it is named twice, and the second is left out by its number, unopened.
  */
 
 import { assert } from "../../kernel/errors.ts";
@@ -15,6 +19,12 @@ import type { ChangedFile, DataFile, DeleteFile, LakeColumn } from "../core/inde
 import { typeText } from "./column-type.ts";
 import { deletedPositionColumn, rowIdColumn, rowSnapshotColumn } from "./internal-columns.ts";
 import { pathList, perFile } from "./sql-text.ts";
+
+/** As DuckDB has them by default, and `copy-sql.ts` writes them. */
+const rowGroupRows = 122_880;
+
+/** DuckDB takes a filter to leave a fifth: so many more rows make the estimate right again. */
+const unfiltered = 4;
 
 /** What is selected before the table's own columns. */
 export type LeadingColumn = "_row_id" | "_file_id" | "_position" | "_row_snapshot";
@@ -61,7 +71,9 @@ function armKey({ file, rows, rowsAfter }: ChangedFile, leading: readonly Leadin
 
 function armSql(arm: Arm, shape: ScanShape): string {
   const [{ file: sample, rowsAfter }] = arm;
+  const isTwice = arm.length === 1 && sample.recordCount > rowGroupRows;
   const filters = [
+    ...(isTwice ? ["f.file_index = 0"] : []), // SC5
     ...(sample.rowsUpTo === undefined ? [] : [`f.row_snapshot <= ${sample.rowsUpTo}`]),
     ...(rowsAfter === undefined ? [] : [`f.row_snapshot > ${rowsAfter}`]),
   ];
@@ -69,7 +81,7 @@ function armSql(arm: Arm, shape: ScanShape): string {
   const fields = [
     ...shape.columns.map(columnField),
     ...(shape.leading.includes("_row_id") ? [internalField(rowIdColumn.fieldId, "row_id")] : []),
-    ...(saysSnapshots || filters.length > 0
+    ...(saysSnapshots || sample.rowsUpTo !== undefined || rowsAfter !== undefined
       ? [internalField(rowSnapshotColumn.fieldId, "row_snapshot")]
       : []),
   ];
@@ -77,10 +89,12 @@ function armSql(arm: Arm, shape: ScanShape): string {
     ...shape.leading.map((name) => `${leadingValue(name, arm)} AS ${name}`),
     ...shape.columns.map(({ columnId, name }) => `f.c${columnId} AS ${quoteName(name)}`),
   ];
-  const paths = arm.map(({ file }) => file.path);
+  const files = arm.map(({ file }) => ({ path: file.path, rowCount: file.recordCount }));
+  const again = files.map(({ path, rowCount }) => ({ path, rowCount: rowCount * unfiltered }));
+  const read = isTwice ? [...files, ...again] : files;
   return [
     `SELECT ${selected.join(", ")}`,
-    `FROM ${readParquet(paths, fields, shape)} AS f`,
+    `FROM ${readParquet(read, fields, shape)} AS f`,
     ...positionsJoin(arm, shape),
     ...(filters.length === 0 ? [] : [`WHERE ${filters.join(" AND ")}`]),
   ].join("\n");
@@ -132,8 +146,8 @@ function deletedSql(
     internalField(deletedPositionColumn.fieldId, "position"),
     ...(bounded ? [internalField(rowSnapshotColumn.fieldId, "row_snapshot")] : []),
   ];
-  const paths = deletes.map(({ path }) => path);
-  const read = `SELECT p.file_index AS file_number, p.position FROM ${readParquet(paths, fields, shape)} AS p`;
+  const counted = deletes.map(({ path, deleteCount }) => ({ path, rowCount: deleteCount }));
+  const read = `SELECT p.file_index AS file_number, p.position FROM ${readParquet(counted, fields, shape)} AS p`;
   // A file without snapshots was all there when it was made, which is not after the bound.
   return bounded ? `${read} WHERE coalesce(p.row_snapshot, 0) <= ${perFile(bounds, "p")}` : read;
 }
@@ -145,7 +159,8 @@ export function positionsSql(deletes: DeleteFile, localPaths: ReadonlyMap<string
     internalField(rowSnapshotColumn.fieldId, "row_snapshot"),
   ];
   const bound = deletes.upTo === undefined ? "" : ` WHERE row_snapshot <= ${deletes.upTo}`;
-  const read = readParquet([deletes.path], fields, { localPaths });
+  const file = { path: deletes.path, rowCount: deletes.deleteCount };
+  const read = readParquet([file], fields, { localPaths });
   return `SELECT position, coalesce(row_snapshot, ${deletes.beginSnapshot}) AS row_snapshot FROM ${read}${bound}`;
 }
 
@@ -178,16 +193,22 @@ function leadingValue(name: LeadingColumn, arm: Arm): string {
 }
 
 function readParquet(
-  paths: readonly string[],
+  files: readonly { readonly path: string; readonly rowCount: number }[],
   fields: readonly string[],
   { localPaths }: Pick<ScanShape, "localPaths">,
 ): string {
-  const local = paths.map((path) => {
+  const local = files.map(({ path }) => {
     const localPath = localPaths.get(path);
     assert(localPath !== undefined, `no local path of ${path}`);
     return localPath;
   });
-  return `read_parquet(${pathList(local)}, hive_partitioning = false, schema = MAP {${fields.join(", ")}})`;
+  const rowCount = files.reduce((sum, file) => sum + file.rowCount, 0);
+  const options = [
+    "hive_partitioning = false",
+    `explicit_cardinality = ${Math.max(rowCount, 1)}`, // SC4; 0 is none.
+    `schema = MAP {${fields.join(", ")}}`,
+  ];
+  return `read_parquet(${[pathList(local), ...options].join(", ")})`;
 }
 
 /** SC1. Defaults are texts, since all values of a MAP have one type: DuckDB casts each back to its column's. */
