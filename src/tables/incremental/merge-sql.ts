@@ -62,12 +62,17 @@ function change({ kind, argument }: MergeState, index: number): string {
   }
 }
 
-/** The new state of every group that changed, beside the id of its stored row. */
+interface StoredNames {
+  readonly stored: string;
+  readonly storedKey: readonly string[];
+}
+
+/** The new state of every group that changed, beside the key of its stored row. */
 export function mergedSql(
   columns: readonly string[],
   { states }: MergePlan,
   delta: string,
-  stored: string,
+  { stored, storedKey }: StoredNames,
   rendering: Rendering,
 ): string {
   const keys = columns.map((_, index) => `k${index + 1}`);
@@ -78,7 +83,7 @@ export function mergedSql(
   const items = [
     ...keys.map((key) => `"_c".${key} AS ${key}`),
     ...next.map((sql, index) => `${sql} AS c${index}`),
-    `"_d"."_row_id" AS stored_row_id`,
+    ...storedKey.map((name, index) => `"_d".${quoteName(name)} AS d${index}`),
   ];
   const condition =
     columns.length === 0
@@ -91,7 +96,7 @@ export function mergedSql(
         );
   return (
     `SELECT ${items.join(", ")} FROM ${delta} AS "_c" LEFT JOIN ${stored} AS "_d" ON (${condition}) ` +
-    `WHERE "_d"."_row_id" IS NULL OR ${changed.join(" OR ")}`
+    `WHERE "_d".${quoteName(storedKey[0] ?? "")} IS NULL OR ${changed.join(" OR ")}`
   );
 }
 
@@ -109,8 +114,9 @@ function newState({ kind, column, type }: MergeState, index: number): string {
   }
 }
 
-export function mergedDeletes(merged: string): string {
-  return `SELECT stored_row_id AS _row_id FROM ${merged} WHERE stored_row_id IS NOT NULL`;
+export function mergedDeletes(merged: string, { storedKey }: StoredNames): string {
+  const key = storedKey.map((name, index) => `d${index} AS ${quoteName(name)}`);
+  return `SELECT ${key.join(", ")} FROM ${merged} WHERE d0 IS NOT NULL`;
 }
 
 export function mergedInserts(

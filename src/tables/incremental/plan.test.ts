@@ -169,6 +169,7 @@ test("[TI6] a plan is data: it can be stored and read again", async () => {
   const names = {
     source: (source: number, rows: string) => `s${source}_${rows}`,
     stored: "stored",
+    storedKey: ["_row_id"],
     temporary: (name: string) => name,
   };
   assert.equal(initialSql(stored, names), initialSql(planned, names));
@@ -182,6 +183,7 @@ test("[TI7] minima are merged while rows only come, and computed again otherwise
   const names = {
     source: (source: number, rows: string) => `s${source}_${rows}`,
     stored: "stored",
+    storedKey: ["_row_id"],
     temporary: (name: string) => name,
   };
   const way = (removed: number) =>

@@ -22,6 +22,7 @@ const sources: readonly SourceSchema[] = [
 const names: RefreshNames = {
   source: (source, rows) => `s${source}_${rows}`,
   stored: "stored",
+  storedKey: ["_row_id"],
   temporary: (name) => `x_${name}`,
 };
 

@@ -28,8 +28,10 @@ export const refreshSettings: readonly string[] = [
 export interface RefreshNames {
   /** By its index among the plan's sources. All of them have the source's columns and `_row_id`. */
   source(source: number, rows: "new" | "old" | "added" | "removed"): string;
-  /** The dynamic table: its columns, the hidden ones, and `_row_id`. */
+  /** The dynamic table: its columns, the hidden ones, and `storedKey`. */
   readonly stored: string;
+  /** Columns that tell its rows apart; never NULL. Cheap ones: they are read of every row. */
+  readonly storedKey: readonly string[];
   /** A name for a table of this refresh. */
   temporary(name: string): string;
 }
@@ -44,7 +46,7 @@ export interface RefreshSql {
   readonly way: "none" | "merge" | "keys";
   /** To be run first, in this order. */
   readonly statements: readonly string[];
-  /** `_row_id`s of stored rows that go. */
+  /** The `storedKey` of stored rows that go. */
   readonly deletes: string;
   /** Rows that come: the plan's columns, then its hidden ones. */
   readonly inserts: string;
@@ -109,7 +111,7 @@ class Refresh {
     const { relation, merge } = this.#plan;
     const components = this.#changed(relation.components);
     if (components.length === 0) {
-      return this.#result("none", noRows(), emptySelect(this.#plan.allColumns));
+      return this.#result("none", this.#noRows(), emptySelect(this.#plan.allColumns));
     }
     const isAppendOnly = this.#facts.changes.every(({ removed }) => removed === 0);
     if (merge !== undefined && relation.kind === "block" && (isAppendOnly || !merge.needsAppends)) {
@@ -138,10 +140,10 @@ class Refresh {
     const columns = block.components[0]?.columns ?? [];
     const merged = this.#table(
       "merged",
-      mergedSql(columns, merge, delta, this.#names.stored, this.#rendering),
+      mergedSql(columns, merge, delta, this.#names, this.#rendering),
     );
     const inserts = mergedInserts(this.#plan, columns, merge, merged, this.#planted);
-    return this.#result("merge", mergedDeletes(merged), inserts);
+    return this.#result("merge", mergedDeletes(merged, this.#names), inserts);
   }
 
   #result(way: RefreshSql["way"], deletes: string, inserts: string): RefreshSql {
@@ -152,6 +154,10 @@ class Refresh {
       inserts,
       cleanup: this.#tables.map(({ name }) => `DROP TABLE IF EXISTS ${name}`),
     };
+  }
+
+  #noRows(): string {
+    return emptySelect(this.#names.storedKey.map((name) => ({ name, type: "BIGINT" })));
   }
 
   #isChanged(source: number): boolean {
@@ -278,6 +284,7 @@ class Refresh {
   }
 
   #deletes(components: readonly Component[]): string {
+    const key = this.#names.storedKey.map((name) => `"_d".${quoteName(name)}`);
     const pieces = components.flatMap((component) => {
       if (!this.#images(component).includes("old")) return [];
       const set = this.#set(component.id, "old");
@@ -296,10 +303,10 @@ class Refresh {
               .join(" AND ")})`
           : "";
       return [
-        `SELECT "_d"."_row_id" FROM ${this.#names.stored} AS "_d" SEMI JOIN ${set.table} AS "_s" ON (${conditions.length === 0 ? "true" : conditions.join(" AND ")})${kept}`,
+        `SELECT ${key.join(", ")} FROM ${this.#names.stored} AS "_d" SEMI JOIN ${set.table} AS "_s" ON (${conditions.length === 0 ? "true" : conditions.join(" AND ")})${kept}`,
       ];
     });
-    if (pieces.length === 0) return noRows();
+    if (pieces.length === 0) return this.#noRows();
     return pieces.length === 1
       ? (pieces[0] ?? "")
       : pieces.map((sql) => `(${sql})`).join(" UNION ");
@@ -339,8 +346,4 @@ class Refresh {
 function keyItems(keys: readonly { readonly sql: string }[]): string {
   if (keys.length === 0) return "0 AS k0";
   return keys.map(({ sql }, index) => `${sql} AS k${index + 1}`).join(", ");
-}
-
-function noRows(): string {
-  return emptySelect([{ name: "_row_id", type: "BIGINT" }]);
 }

@@ -1,6 +1,6 @@
 /** How a definition is refreshed, planned with DuckDB from the definition and the columns of what it reads. */
 import { type LakeTable, visibleColumns } from "../../lake/index.ts";
-import type { EngineSession } from "../../queries/index.ts";
+import type { Engine, EngineSession } from "../../queries/index.ts";
 import {
   duckdbSqlTool,
   type FullPlan,
@@ -32,3 +32,44 @@ function schemaOf({ schema, name, table }: NamedSource): SourceSchema {
   const columns = visibleColumns(table).map((column) => ({ name: column.name, type: column.type }));
   return { schema, name, columns };
 }
+
+/** A plan depends on the definition and the columns of what it reads, and is made once for them: it takes longer than a small refresh. */
+export class DefinitionPlans {
+  readonly #engine: Pick<Engine, "openSession">;
+  readonly #plans = new Map<string, DefinitionPlan>();
+
+  constructor(engine: Pick<Engine, "openSession">) {
+    this.#engine = engine;
+  }
+
+  async plan(
+    definition: string,
+    sources: readonly NamedSource[],
+    signal: AbortSignal,
+  ): Promise<DefinitionPlan> {
+    const key = JSON.stringify([definition, sources.map(schemaOf)]);
+    const plan = this.#plans.get(key) ?? (await this.#make(definition, sources, signal));
+    this.#plans.delete(key);
+    this.#plans.set(key, plan); // The newest last.
+    for (const oldest of this.#plans.keys()) {
+      if (this.#plans.size <= plansMax) break;
+      this.#plans.delete(oldest);
+    }
+    return plan;
+  }
+
+  async #make(
+    definition: string,
+    sources: readonly NamedSource[],
+    signal: AbortSignal,
+  ): Promise<DefinitionPlan> {
+    const session = await this.#engine.openSession([], signal);
+    try {
+      return await planDefinition(session, definition, sources, signal);
+    } finally {
+      await session.close();
+    }
+  }
+}
+
+const plansMax = 1_000;

@@ -40,18 +40,10 @@ import {
   refreshSql,
 } from "../incremental/index.ts";
 import { decideSplit, type SplitLimits, splitLimitsDefault } from "./decide-split.ts";
-import { type DefinitionPlan, planDefinition } from "./definition-plan.ts";
-import {
-  type ReadSource,
-  type Relations,
-  readSource,
-  rowsOf,
-  sourceName,
-  sourceRelations,
-  storedName,
-  storedRelation,
-} from "./read-sources.ts";
+import { type DefinitionPlan, DefinitionPlans } from "./definition-plan.ts";
+import { type ReadSource, readSource, rowsOf } from "./read-sources.ts";
 import { filesOfParts, partSpecs, type RefreshPartsDeps } from "./refresh-parts.ts";
+import { RefreshTexts, type Relations } from "./refresh-texts.ts";
 
 export interface LakeRefresherDeps extends RefreshPartsDeps {
   readonly catalog: Pick<LakeCatalog, "changes" | "commitIn" | "current" | "version">;
@@ -85,25 +77,30 @@ interface Task {
 }
 
 export function createLakeRefresher(deps: LakeRefresherDeps): Refresher {
-  return { refresh: (claim, table, signal) => new Refresh(deps, claim, table, signal).run() };
+  const plans = new DefinitionPlans(deps.engine);
+  return {
+    refresh: (claim, table, signal) => new Refresh(deps, plans, claim, table, signal).run(),
+  };
 }
 
 class Refresh {
   readonly #deps: LakeRefresherDeps;
+  readonly #plans: DefinitionPlans;
   readonly #claim: ClaimedRefresh;
   readonly #table: DynamicTable;
   readonly #signal: AbortSignal;
   readonly #writtenPaths: string[] = [];
   #startedMs: number;
-  #isIncremental = false;
 
   constructor(
     deps: LakeRefresherDeps,
+    plans: DefinitionPlans,
     claim: ClaimedRefresh,
     table: DynamicTable,
     signal: AbortSignal,
   ) {
     this.#deps = deps;
+    this.#plans = plans;
     this.#claim = claim;
     this.#table = table;
     this.#signal = signal;
@@ -114,8 +111,9 @@ class Refresh {
     const task = await this.#readTask();
     const isUnchanged = task.isKnown && task.changedRows === 0;
     if (isUnchanged && !this.#table.isVolatile) return { action: "NO_DATA" };
+    const plan = await this.#plan(task);
     this.#startedMs = this.#deps.clock.nowMs();
-    const split = await this.#split(task);
+    const split = await this.#split(task, plan);
     if (split !== undefined) return split;
     const { stored, sources } = task;
     const read = [stored, ...sources.flatMap(({ now, before, scan }) => [now, before, scan])];
@@ -124,7 +122,7 @@ class Refresh {
         this.#deps.objects,
         read.filter((each) => each !== undefined),
         this.#signal,
-        (localPaths) => this.#compute(task, localPaths),
+        (localPaths) => this.#compute(task, plan, localPaths),
       );
       return this.#data(task, stored, written);
     } catch (thrown) {
@@ -156,12 +154,10 @@ class Refresh {
   }
 
   /** LR5. `undefined`: it is done here, in one. */
-  async #split(task: Task): Promise<RefreshSplit | undefined> {
-    const { split, engine, logger } = this.#deps;
+  async #split(task: Task, plan: DefinitionPlan): Promise<RefreshSplit | undefined> {
+    const { split, logger } = this.#deps;
     const limits = { ...splitLimitsDefault, ...split };
     if (split === undefined || task.totalRows < limits.rowsMin) return undefined;
-    const session = await engine.openSession([], this.#signal);
-    const plan = await this.#plan(session, task).finally(() => session.close());
     if (plan.kind === "full" || this.#choose(plan, task).action === "INCREMENTAL") return undefined;
     const { stored, sources, totalRows } = task;
     const bucketing = decideBuckets(
@@ -194,30 +190,34 @@ class Refresh {
     };
   }
 
-  async #compute(task: Task, localPaths: ReadonlyMap<string, string>): Promise<Written> {
+  async #compute(
+    task: Task,
+    plan: DefinitionPlan,
+    localPaths: ReadonlyMap<string, string>,
+  ): Promise<Written> {
     const { stored, sources } = task;
-    const relations = [storedRelation(stored, localPaths), ...sourceRelations(sources, localPaths)];
+    const texts = new RefreshTexts(stored, sources, localPaths);
+    const relations = plan.kind === "full" ? texts.relations() : [];
+    const { action, reason } = this.#choose(plan, task);
+    if (plan.kind === "full" || action === "FULL") {
+      return await this.#inSession(relations, (session) =>
+        this.#writeWhole(session, plan, stored, texts, reason),
+      );
+    }
     try {
-      return await this.#inSession(relations, async (session) => {
-        const plan = await this.#plan(session, task);
-        const { action, reason } = this.#choose(plan, task);
-        if (plan.kind === "full" || action === "FULL") {
-          return await this.#writeWhole(session, plan, stored, reason);
-        }
-        this.#isIncremental = true;
-        return await this.#writeChange(session, plan, task, reason);
-      });
+      return await this.#inSession(relations, (session) =>
+        this.#writeChange(session, plan, task, texts, reason),
+      );
     } catch (thrown) {
-      if (!this.#isIncremental || !isEngineTrouble(thrown) || this.#signal.aborted) throw thrown;
+      if (!isEngineTrouble(thrown) || this.#signal.aborted) throw thrown;
       await this.#discard();
-      const reason = `computed whole, because the change could not be: ${messageOf(thrown)}`;
-      this.#deps.logger.warn({ dynamic_table: this.#table.name }, reason);
+      const why = `computed whole, because the change could not be: ${messageOf(thrown)}`;
+      this.#deps.logger.warn({ dynamic_table: this.#table.name }, why);
       this.#startedMs = this.#deps.clock.nowMs();
       // LR4. In another session: temporary tables of the first may be what filled the memory.
-      return await this.#inSession(relations, async (session) => {
-        const plan = await this.#plan(session, task);
-        return await this.#writeWhole(session, plan, stored, reason);
-      });
+      return await this.#inSession(relations, (session) =>
+        this.#writeWhole(session, plan, stored, texts, why),
+      );
     }
   }
 
@@ -233,13 +233,13 @@ class Refresh {
     }
   }
 
-  async #plan(session: EngineSession, { stored, sources }: Task): Promise<DefinitionPlan> {
+  async #plan({ stored, sources }: Task): Promise<DefinitionPlan> {
     const named = sources.map(({ now: { table } }) => ({
       schema: table.schema,
       name: table.name,
       table,
     }));
-    const plan = await planDefinition(session, this.#table.definition, named, this.#signal);
+    const plan = await this.#plans.plan(this.#table.definition, named, this.#signal);
     if (plan.kind === "incremental") checkColumns(stored, plan.allColumns);
     return plan;
   }
@@ -259,6 +259,7 @@ class Refresh {
     session: EngineSession,
     plan: DefinitionPlan,
     stored: TableVersion,
+    texts: RefreshTexts,
     reason: string,
   ): Promise<Written> {
     const { definition } = this.#table;
@@ -266,8 +267,7 @@ class Refresh {
       const tool = duckdbSqlTool((sql) => session.objects(sql, this.#signal));
       checkColumns(stored, await tool.describe(`SELECT * FROM (${definition}\n)`));
     }
-    const select =
-      plan.kind === "incremental" ? initialSql(plan, { source: sourceName }) : definition;
+    const select = plan.kind === "incremental" ? initialSql(plan, texts) : definition;
     const { table } = stored;
     const added = await this.#writer(session).writeRows(
       { select, table, rowIds: "fresh" },
@@ -281,22 +281,20 @@ class Refresh {
     session: EngineSession,
     plan: IncrementalPlan,
     { stored, sources }: Task,
+    texts: RefreshTexts,
     reason: string,
   ): Promise<Written> {
     const changes = sources.map(({ scan }) => ({
       added: scan?.addedMax ?? 0,
       removed: scan?.removedMax ?? 0,
     }));
-    const names = {
-      source: sourceName,
-      stored: storedName,
-      temporary: (name: string) => `_t_${name}`,
-    };
-    const sql = refreshSql(plan, names, { changes });
+    const sql = refreshSql(plan, texts, { changes });
     for (const statement of sql.statements) await session.run(statement, this.#signal);
     const writer = this.#writer(session);
-    const positions = `SELECT s._file_id, s._position FROM ${storedName} AS s SEMI JOIN (${sql.deletes}\n) AS d ON s._row_id = d._row_id`;
-    const deleted = await writer.writeDeletes({ version: stored, select: positions }, this.#signal);
+    const deleted = await writer.writeDeletes(
+      { version: stored, select: sql.deletes },
+      this.#signal,
+    );
     this.#note([...deleted.deletes, ...deleted.moved]);
     const { table } = stored;
     const added = await writer.writeRows(

@@ -15,7 +15,8 @@ import {
 import type { Engine } from "../../queries/index.ts";
 import type { PartResult, SubtaskRunner } from "../core/index.ts";
 import { bucketSql, type IncrementalPlan } from "../incremental/index.ts";
-import { readSource, sourceName, sourceRelations } from "./read-sources.ts";
+import { readSource } from "./read-sources.ts";
+import { partRelations, partSource } from "./refresh-texts.ts";
 
 export interface RefreshPartsDeps {
   readonly catalog: Pick<LakeCatalog, "changes" | "version">;
@@ -41,7 +42,7 @@ export function partSpecs(
   { path, columns: tableColumns }: LakeTable,
 ): readonly string[] {
   return Array.from({ length: parts }, (_, part) => {
-    const select = bucketSql(plan, { source: sourceName }, columns, part, parts);
+    const select = bucketSql(plan, { source: partSource }, columns, part, parts);
     const spec: PartSpec = { select, table: { path, columns: tableColumns } };
     return JSON.stringify(spec);
   });
@@ -74,7 +75,7 @@ export function createPartRunner(deps: RefreshPartsDeps, ability: string): Subta
       );
       const versions = sources.map(({ now }) => now);
       const files = await withFiles(objects, versions, signal, async (localPaths) => {
-        const session = await engine.openSession(sourceRelations(sources, localPaths), signal);
+        const session = await engine.openSession(partRelations(versions, localPaths), signal);
         try {
           const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
           return await writer.writeRows({ select, table, rowIds: "fresh" }, signal);

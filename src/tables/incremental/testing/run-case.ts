@@ -55,6 +55,7 @@ const images = {
 export const names: RefreshNames = {
   source: (source, rows) => `(SELECT * EXCLUDE (was, "is") FROM s${source} WHERE ${images[rows]})`,
   stored: "stored",
+  storedKey: ["_row_id"],
   temporary: (name) => `x_${name}`,
 };
 
