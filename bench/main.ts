@@ -8,12 +8,14 @@ import { benchFailover } from "./failover.ts";
 import { benchPromql } from "./promql.ts";
 import { benchRemoteWrite } from "./remote-write.ts";
 import { type BenchOptions, Report } from "./report.ts";
+import { benchTables } from "./tables.ts";
 
 const benches: Record<string, (options: BenchOptions, report: Report) => Promise<void>> = {
   assign: benchAssign,
   failover: benchFailover,
   promql: benchPromql,
   "remote-write": benchRemoteWrite,
+  tables: benchTables,
 };
 
 const { positionals, values } = parseArgs({
@@ -28,6 +30,8 @@ const { positionals, values } = parseArgs({
     "cold-trials": { type: "string", default: "3" },
     "settle-seconds": { type: "string", default: "5" },
     dir: { type: "string" },
+    rows: { type: "string", default: "10M" },
+    groups: { type: "string", default: "1M" },
   },
 });
 const name = positionals[0] ?? "";
@@ -48,6 +52,8 @@ if (bench === undefined) {
       coldTrials: Number(values["cold-trials"]),
       settleMs: Number(values["settle-seconds"]) * 1000,
       dir: values.dir,
+      rows: parseAmount(values.rows),
+      groups: parseAmount(values.groups),
     },
     report,
   );

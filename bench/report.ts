@@ -11,6 +11,9 @@ export interface BenchOptions {
   readonly coldTrials: number;
   /** Between a start and the cold query. */
   readonly settleMs: number;
+  /** Of the tables that are refreshed, and of their groups. */
+  readonly rows: number;
+  readonly groups: number;
   /** Where the data set is kept from run to run; a temporary directory unless given. */
   readonly dir: string | undefined;
 }
@@ -108,6 +111,13 @@ export class Report {
 export function percentile(sorted: readonly number[], fraction: number): number {
   if (sorted.length === 0) return Number.NaN;
   return sorted[Math.min(sorted.length - 1, Math.ceil(fraction * sorted.length) - 1)] as number;
+}
+
+export function median(samples: readonly number[]): number {
+  return percentile(
+    [...samples].sort((a, b) => a - b),
+    0.5,
+  );
 }
 
 function round(value: number): number {

@@ -12,6 +12,7 @@ import {
   createHttpArtifactFetcher,
   createSqlExecutor,
   dispatchByKind,
+  type Engine,
   openFsArtifactSpool,
   sqlWorkKind,
   startArtifactServer,
@@ -41,23 +42,33 @@ export interface LakeCluster {
   readonly store: Store;
   readonly objects: ObjectStore;
   readonly manager: ApiWorkManager;
+  /** The worker's. */
+  readonly engine: Engine;
+  readonly stagingDir: string;
   /** The rows of the answer. */
   rows(sql: string, uploadId?: string): Promise<readonly (readonly unknown[])[]>;
   close(): Promise<void>;
 }
 
-export async function startLakeCluster(): Promise<LakeCluster> {
+export interface LakeClusterOptions {
+  /** In memory unless given; closed with the cluster. */
+  readonly store?: Store;
+  readonly memoryBytes?: number;
+  readonly statementMsMax?: number;
+}
+
+export async function startLakeCluster(options: LakeClusterOptions = {}): Promise<LakeCluster> {
   const dir = mkdtempSync(join(tmpdir(), "capstan-lake-sql-"));
   const lakeDir = join(dir, "lake");
   mkdirSync(lakeDir);
   const objects = await openDirectoryStore(lakeDir);
-  const database = createSharedSqlite(() => Date.now());
-  const store = openSimStore({ database });
+  const inMemory = (): Store => openSimStore({ database: createSharedSqlite(() => Date.now()) });
+  const store = options.store ?? inMemory();
   const catalog = new LakeStore({ store, prng: createPrng(1) });
   const pool = new LoopbackPool();
   const engineOf = (spoolDir: string, tempDir: string, extra: readonly string[]) =>
     startEngine({
-      memoryLimitBytes: 256 * 1024 * 1024,
+      memoryLimitBytes: options.memoryBytes ?? 256 * 1024 * 1024,
       threads: 2,
       spoolDir,
       tempDir,
@@ -139,9 +150,11 @@ export async function startLakeCluster(): Promise<LakeCluster> {
     store,
     objects,
     manager,
+    engine: working,
+    stagingDir,
     rows: async (sql, uploadId) => {
-      const options = { mayWrite: true, timeoutMs: 20_000, uploadId };
-      const { stream } = await statements.run(sql, options, never);
+      const timeoutMs = options.statementMsMax ?? 20_000;
+      const { stream } = await statements.run(sql, { mayWrite: true, timeoutMs, uploadId }, never);
       const lines = (await textOf(stream)).trimEnd().split("\n");
       return lines.slice(1, -1).map((line) => JSON.parse(line) as readonly unknown[]);
     },

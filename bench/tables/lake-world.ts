@@ -1,0 +1,141 @@
+/**
+ * A lake with dynamic tables in this process: real files in a directory, a real SQLite store, the workers' own DuckDB engine and
+ * refresher, statements by the text. Refreshes are driven one by one, so that each can be timed: from the claim to its
+ * publication.
+ */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLogger } from "../../src/kernel/logger.ts";
+import { realClock } from "../../src/kernel/node/real-clock.ts";
+import { createSystemPrng } from "../../src/kernel/node/system-random.ts";
+import { filesOf } from "../../src/lake/duckdb/relation-sql.ts";
+import {
+  type LakeCluster,
+  startLakeCluster,
+} from "../../src/lake/statements/testing/lake-cluster.ts";
+import { openStore, type Store, setupStore } from "../../src/store/index.ts";
+import { decideRefreshes, type Refresher } from "../../src/tables/core/index.ts";
+import { createLakeRefresher, StoreRefreshClaims } from "../../src/tables/index.ts";
+import { requestRefresh } from "../../src/tables/store/definitions.ts";
+import { applyDecision, readScheduledTables } from "../../src/tables/store/schedule-state.ts";
+
+export interface TimedRefresh {
+  readonly ms: number;
+  readonly action: "FULL" | "INCREMENTAL" | "NO_DATA";
+}
+
+const never = new AbortController().signal;
+const statementMsMax = 600_000;
+const historyRows = 500;
+/** Both the lake's and plain DuckDB's. */
+export const memoryBytes = 6 * 1024 ** 3;
+
+export class LakeWorld {
+  readonly #dir: string;
+  readonly #cluster: LakeCluster;
+  readonly #claims: StoreRefreshClaims;
+  readonly #refresher: Refresher;
+
+  private constructor(dir: string, cluster: LakeCluster) {
+    this.#dir = dir;
+    this.#cluster = cluster;
+    const prng = createSystemPrng();
+    const { catalog, engine, objects, stagingDir } = cluster;
+    this.#claims = new StoreRefreshClaims(cluster.store, { prng, pins: catalog });
+    this.#refresher = createLakeRefresher({
+      catalog,
+      engine,
+      objects,
+      stagingDir,
+      prng,
+      logger: silentLogger,
+      clock: realClock,
+    });
+  }
+
+  static async open(): Promise<LakeWorld> {
+    const dir = mkdtempSync(join(tmpdir(), "capstan-bench-"));
+    const store = await openFileStore(join(dir, "control.db"));
+    return new LakeWorld(dir, await startLakeCluster({ store, memoryBytes, statementMsMax }));
+  }
+
+  get dir(): string {
+    return this.#dir;
+  }
+
+  /** Runs a statement; its rows. */
+  sql(text: string): Promise<readonly (readonly unknown[])[]> {
+    return this.#cluster.rows(text);
+  }
+
+  /** Anew, when it is there: its next refresh is its first. */
+  async createDynamic(name: string, mode: string, definition: string): Promise<void> {
+    await this.sql(
+      `CREATE OR REPLACE DYNAMIC TABLE ${name} TARGET_LAG = '24 hours' REFRESH_MODE = ${mode} INITIALIZE = ON_SCHEDULE AS ${definition}`,
+    );
+  }
+
+  /** Brings it to the newest snapshot. */
+  async refresh(name: string): Promise<TimedRefresh> {
+    await this.#target(name);
+    const startedMs = performance.now();
+    const { claimed } = await this.#claims.claim({ workerId: "bench", limit: 1 });
+    const [claim] = claimed;
+    assert(claim !== undefined && claim.table.name === name, `${name} can be claimed`);
+    const result = await this.#refresher.refresh(claim, claim.table, never);
+    const outcome = await this.#claims.publish(claim, result);
+    assert.equal(outcome.kind, "published");
+    return { ms: performance.now() - startedMs, action: result.action };
+  }
+
+  /** Equal for equal rows, in whatever order. */
+  async fingerprint(name: string): Promise<string> {
+    const [row] = await this.sql(
+      `SELECT count(*), sum(hash(t)::HUGEINT)::VARCHAR FROM ${name} AS t`,
+    );
+    return JSON.stringify(row);
+  }
+
+  /** Local paths of the table's files. */
+  async filesOf(name: string): Promise<readonly string[]> {
+    const { catalog, lakeDir } = this.#cluster;
+    const moment = { kind: "current" } as const;
+    const [version] = await catalog.resolve([{ schema: undefined, name, moment }]);
+    assert(version !== undefined);
+    return filesOf(version).map(({ path }) => join(lakeDir, path));
+  }
+
+  async close(): Promise<void> {
+    await this.#cluster.close();
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  /** A request, and one look of the scheduler. */
+  async #target(name: string): Promise<void> {
+    const { store, catalog } = this.#cluster;
+    await store.catalogTransaction(async (tx) => {
+      const row = await tx.db
+        .selectFrom("dynamic_tables")
+        .select("table_id")
+        .where("name", "=", name)
+        .executeTakeFirstOrThrow();
+      await requestRefresh(tx, row.table_id as Parameters<typeof requestRefresh>[1]);
+    });
+    const { snapshot } = await catalog.current();
+    await store.catalogTransaction(async (tx) => {
+      const tables = await readScheduledTables(tx);
+      // Late enough for the request to count.
+      const timeMs = (await tx.nowMs()) + 1;
+      const decision = decideRefreshes({ tables, snapshot, mayHaveChanged: () => true }, timeMs);
+      await applyDecision(tx, decision, { snapshot, timeMs, historyRows, pins: catalog });
+    });
+  }
+}
+
+async function openFileStore(path: string): Promise<Store> {
+  const config = { kind: "sqlite", path, clock: realClock, logger: silentLogger } as const;
+  await setupStore(config);
+  return await openStore(config);
+}
