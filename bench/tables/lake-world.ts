@@ -85,6 +85,7 @@ export class LakeWorld {
     const [claim] = claimed;
     assert(claim !== undefined && claim.table.name === name, `${name} can be claimed`);
     const result = await this.#refresher.refresh(claim, claim.table, never);
+    assert(result.action !== "SPLIT", "one worker splits nothing");
     const outcome = await this.#claims.publish(claim, result);
     assert.equal(outcome.kind, "published");
     return { ms: performance.now() - startedMs, action: result.action };

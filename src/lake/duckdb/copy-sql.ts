@@ -70,26 +70,27 @@ function hiddenColumns({
   return [...(rowIds ? [rowIdColumn] : []), ...(rowSnapshots ? [rowSnapshotColumn] : [])];
 }
 
-/** Distinct (file, position), in order, to be read several times: the person's SELECT runs once. */
-export function copyPositionsSql(select: string, localPath: string): string {
-  return `COPY (SELECT DISTINCT file_id::BIGINT AS file_id, position::BIGINT AS position FROM (${select}\n) AS r(file_id, position)
-WHERE position IS NOT NULL ORDER BY ALL) TO ${quoteText(localPath)} (FORMAT parquet, COMPRESSION zstd)`;
+/** Of one connection: (file, position), to be read several times. */
+const positionsTable = "_lake_positions";
+
+/** Distinct positions: the person's SELECT runs once. */
+export function createPositionsSql(select: string): string {
+  return `CREATE OR REPLACE TEMP TABLE ${positionsTable} AS SELECT DISTINCT file_id::BIGINT AS file_id, position::BIGINT AS position
+FROM (${select}\n) AS r(file_id, position) WHERE position IS NOT NULL`;
 }
 
 /** How many positions of which files. */
-export function countPositionsSql(positionsPath: string): string {
-  return `SELECT file_id, count(*) FROM read_parquet(${pathList([positionsPath])}) GROUP BY file_id ORDER BY file_id`;
-}
+export const countPositionsSql: string = `SELECT file_id, count(*) FROM ${positionsTable} GROUP BY file_id ORDER BY file_id`;
+
+export const dropPositionsSql: string = `DROP TABLE IF EXISTS ${positionsTable}`;
 
 /** Rows of `scan` (`_row_id`, `_file_id`, `_position`, then the columns) that are at none of the positions. */
-export function movedRowsSql(scan: string, positionsPath: string): string {
+export function movedRowsSql(scan: string): string {
   return `SELECT s.* EXCLUDE (_file_id, _position) FROM (${scan}) AS s
-ANTI JOIN read_parquet(${pathList([positionsPath])}) AS p ON p.file_id = s._file_id AND p.position = s._position`;
+ANTI JOIN ${positionsTable} AS p ON p.file_id = s._file_id AND p.position = s._position`;
 }
 
 export interface CopyDeletes {
-  /** Of `copyPositionsSql`. */
-  readonly positionsPath: string;
   readonly dataFile: { readonly fileId: number; readonly path: string };
   /** What is deleted already: `position` and `row_snapshot`. `undefined`: nothing. */
   readonly deleted: string | undefined;
@@ -100,8 +101,8 @@ export interface CopyDeletes {
 
 /** All positions of one data file, old and new, strictly increasing. One that is in both keeps its first snapshot. */
 export function copyDeletesSql(request: CopyDeletes): string {
-  const { positionsPath, dataFile, deleted, asSnapshot } = request;
-  const fresh = `SELECT position, ${asSnapshot ?? 0}::BIGINT AS row_snapshot FROM read_parquet(${pathList([positionsPath])}) WHERE file_id = ${dataFile.fileId}`;
+  const { dataFile, deleted, asSnapshot } = request;
+  const fresh = `SELECT position, ${asSnapshot ?? 0}::BIGINT AS row_snapshot FROM ${positionsTable} WHERE file_id = ${dataFile.fileId}`;
   const all = deleted === undefined ? fresh : `${fresh}\nUNION ALL\n${deleted}`;
   const columns = [
     deletedPathColumn,

@@ -32,9 +32,10 @@ import {
   type CopyDeletes,
   type CopyRows,
   copyDeletesSql,
-  copyPositionsSql,
   copyRowsSql,
   countPositionsSql,
+  createPositionsSql,
+  dropPositionsSql,
   movedRowsSql,
   pieceSql,
   rowsOfPiece,
@@ -188,19 +189,19 @@ export class LakeWriter {
 
   writeDeletes(request: WriteDeletes, signal: AbortSignal): Promise<WrittenDeletes> {
     return this.#stage(async (directory, put) => {
-      const positionsPath = join(directory, "positions.parquet");
-      await this.#duckdb.run(copyPositionsSql(request.select, positionsPath), signal);
-      const chosen = await this.#chosenFiles(request.version, positionsPath, signal);
+      await this.#duckdb.run(createPositionsSql(request.select), signal);
+      const chosen = await this.#chosenFiles(request.version, signal);
       const small = request.asSnapshot === undefined ? chosen.filter(isMovable) : [];
       const movable = small.length < this.#movedFilesMin ? [] : small;
-      const move = { version: request.version, files: movable, positionsPath, directory };
+      const move = { version: request.version, files: movable, directory };
       const moved = await this.#moveRows(move, put, signal);
       const staged: StagedDeletes[] = [];
       for (const each of chosen.filter((other) => !movable.includes(other))) {
         const localPath = join(directory, `${each.file.fileId}.parquet`);
-        const at = { positionsPath, localPath, asSnapshot: request.asSnapshot };
+        const at = { localPath, asSnapshot: request.asSnapshot };
         staged.push(await this.#stageDeletesOf(each, at, signal));
       }
+      await this.#duckdb.run(dropPositionsSql, signal);
       const left = staged.flatMap(({ file, written, hasRowSnapshots }) =>
         written === undefined ? [] : [{ file, written, hasRowSnapshots }],
       );
@@ -224,13 +225,9 @@ export class LakeWriter {
   }
 
   /** Files that rows are deleted from, and how many are named. */
-  async #chosenFiles(
-    { files }: TableVersion,
-    positionsPath: string,
-    signal: AbortSignal,
-  ): Promise<readonly ChosenFile[]> {
+  async #chosenFiles({ files }: TableVersion, signal: AbortSignal): Promise<readonly ChosenFile[]> {
     const byId = new Map(files.map((file) => [String(file.fileId), file]));
-    const counts = await this.#duckdb.run(countPositionsSql(positionsPath), signal);
+    const counts = await this.#duckdb.run(countPositionsSql, signal);
     return counts.map(([fileId, count]) => {
       const file = byId.get(String(fileId));
       assert(file !== undefined, `file ${fileId} is of the version`);
@@ -240,7 +237,7 @@ export class LakeWriter {
 
   /** LW4 */
   async #moveRows(
-    { version, files, positionsPath, directory }: MoveRows,
+    { version, files, directory }: MoveRows,
     put: Put,
     signal: AbortSignal,
   ): Promise<{ readonly files: readonly NewDataFile[]; readonly deletedCount: number }> {
@@ -251,7 +248,7 @@ export class LakeWriter {
       const leading = ["_row_id", "_file_id", "_position"] as const;
       const scan = scanSql(rows, { columns: table.columns, leading, localPaths });
       const copy = {
-        select: movedRowsSql(scan, positionsPath),
+        select: movedRowsSql(scan),
         columns: table.columns,
         rowIds: true,
         rowSnapshots: false,
@@ -290,7 +287,7 @@ export class LakeWriter {
   /** LW3 */
   async #stageDeletesOf(
     { file, positionCount }: ChosenFile,
-    at: Pick<CopyDeletes, "positionsPath" | "localPath" | "asSnapshot">,
+    at: Pick<CopyDeletes, "localPath" | "asSnapshot">,
     signal: AbortSignal,
   ): Promise<StagedDeletes> {
     if (file.deletes === undefined && positionCount === file.recordCount) {
@@ -404,7 +401,6 @@ interface ChosenFile {
 interface MoveRows {
   readonly version: TableVersion;
   readonly files: readonly ChosenFile[];
-  readonly positionsPath: string;
   readonly directory: string;
 }
 
