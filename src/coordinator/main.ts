@@ -197,7 +197,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
           store,
           catalog,
           objects: lake.objects,
-          upkeep: options,
+          upkeep: upkeepOf(options),
           clock,
           metrics,
           prng: prng.fork("tables"),
@@ -353,5 +353,16 @@ function readApiTls({
   return {
     cert: readSecretFile(tlsCert, "--tls-cert"),
     key: readSecretFile(tlsKey, "--tls-key"),
+  };
+}
+
+/** What is not given is as `UpkeepLoop` has it. */
+function upkeepOf({ keepSnapshots, deleteAfter, upkeepEvery }: ControllerOptions) {
+  return {
+    limits: {
+      ...(keepSnapshots === undefined ? {} : { snapshotMsMax: keepSnapshots }),
+      ...(deleteAfter === undefined ? {} : { graceMs: deleteAfter }),
+    },
+    ...(upkeepEvery === undefined ? {} : { everyMs: upkeepEvery }),
   };
 }

@@ -6,10 +6,17 @@ import type { Clock, Timer } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Prng } from "../kernel/prng.ts";
-import { type LakeStore, LakeUpkeep, type ObjectStore, UpkeepLoop } from "../lake/index.ts";
+import {
+  type LakeStore,
+  LakeUpkeep,
+  type ObjectStore,
+  UpkeepLoop,
+  type UpkeepLoopOptions,
+} from "../lake/index.ts";
 import { createRefreshMetrics, type Metrics } from "../observe/index.ts";
 import type { Store } from "../store/index.ts";
 import {
+  type ClaimSettings,
   lakeSourceChanges,
   type RefreshBacklog,
   RefreshScheduler,
@@ -23,16 +30,21 @@ export interface TablesPartsConfig {
   readonly store: Store;
   readonly catalog: LakeStore;
   readonly objects: ObjectStore;
-  /** In milliseconds; as `UpkeepLoop` has them where absent. */
-  readonly upkeep: {
-    readonly keepSnapshots?: number;
-    readonly deleteAfter?: number;
-    readonly upkeepEvery?: number;
-  };
   readonly clock: Clock;
-  readonly metrics: Metrics;
+  /** `undefined`: nobody looks at gauges. */
+  readonly metrics: Metrics | undefined;
   readonly prng: Prng;
   readonly logger: Logger;
+  readonly claims?: Partial<ClaimSettings>;
+  readonly upkeep?: Pick<UpkeepLoopOptions, "everyMs" | "limits" | "readArtifact">;
+  readonly parts?: Partial<TablesPartClasses>;
+}
+
+/** The classes that they are built from. The simulator's planted bugs are subclasses of them. */
+export interface TablesPartClasses {
+  readonly StoreRefreshClaims: typeof StoreRefreshClaims;
+  readonly RefreshScheduler: typeof RefreshScheduler;
+  readonly UpkeepLoop: typeof UpkeepLoop;
 }
 
 /** How old the gauges may be. */
@@ -45,8 +57,18 @@ export interface TablesParts {
 
 export function createTablesParts(config: TablesPartsConfig): TablesParts {
   const { node, store, catalog, objects, clock, metrics, prng, logger } = config;
-  const claims = new StoreRefreshClaims(store, { prng: prng.fork("claims"), pins: catalog });
-  const scheduler = new RefreshScheduler({
+  const classes: TablesPartClasses = {
+    StoreRefreshClaims,
+    RefreshScheduler,
+    UpkeepLoop,
+    ...config.parts,
+  };
+  const claims = new classes.StoreRefreshClaims(store, {
+    prng: prng.fork("claims"),
+    pins: catalog,
+    ...config.claims,
+  });
+  const scheduler = new classes.RefreshScheduler({
     store,
     claims,
     lake: lakeSourceChanges(catalog),
@@ -56,8 +78,8 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
     prng: prng.fork("scheduler"),
     logger,
   });
-  const { keepSnapshots, deleteAfter, upkeepEvery } = config.upkeep;
-  const upkeep = new UpkeepLoop({
+  const upkeep = new classes.UpkeepLoop({
+    ...config.upkeep,
     upkeep: new LakeUpkeep({ store }),
     catalog,
     objects,
@@ -66,11 +88,6 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
     clock,
     prng: prng.fork("upkeep"),
     logger,
-    limits: {
-      ...(keepSnapshots === undefined ? {} : { snapshotMsMax: keepSnapshots }),
-      ...(deleteAfter === undefined ? {} : { graceMs: deleteAfter }),
-    },
-    ...(upkeepEvery === undefined ? {} : { everyMs: upkeepEvery }),
   });
   let backlog: RefreshBacklog | undefined;
   let looking: Timer | undefined;
@@ -78,7 +95,7 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
     backlog = node.leading() ? await store.read(readBacklog).catch(() => undefined) : undefined;
     looking = clock.after(lookMs, () => void look());
   };
-  createRefreshMetrics(metrics, () => backlog);
+  if (metrics !== undefined) createRefreshMetrics(metrics, () => backlog);
   const expire = (workerId: string, why: string): void => {
     const lease = node.lease?.grant();
     if (lease === undefined) return; // Whoever leads sees to it.
@@ -101,7 +118,7 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
         unfollow?.();
         unlisten();
       };
-      void look();
+      if (metrics !== undefined) void look();
       scheduler.start();
       upkeep.start();
     },

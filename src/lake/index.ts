@@ -59,4 +59,4 @@ export { openUploads, type Uploads } from "./statements/uploads.ts";
 export { LakeStore, type LakeStoreOptions } from "./store/lake-store.ts";
 export { type LakeOverview, type LakeTableOverview, readLakeOverview } from "./store/overview.ts";
 export { type Expired, LakeUpkeep } from "./store/upkeep.ts";
-export { UpkeepLoop } from "./upkeep/upkeep-loop.ts";
+export { UpkeepLoop, type UpkeepLoopOptions } from "./upkeep/upkeep-loop.ts";

@@ -28,6 +28,8 @@ export interface UpkeepLimits {
   readonly mergeFilesMax: number;
   /** Of the rows of a file. */
   readonly rewriteDeletedShare: number;
+  /** A file that nobody refers to is left alone for so long: no write takes longer, nor do the clocks differ by as much. */
+  readonly orphanMsMin: number;
 }
 
 const hourMs = 3_600_000;
@@ -43,6 +45,7 @@ export const upkeepLimitsDefault: UpkeepLimits = {
   mergeFilesMin: 8,
   mergeFilesMax: 200,
   rewriteDeletedShare: 0.3,
+  orphanMsMin: 24 * hourMs,
 };
 
 export interface UpkeepFacts {
@@ -183,11 +186,13 @@ export interface OrphanFacts {
   readonly liveTokens: readonly string[];
 }
 
-/** The object store's clock and the database's may differ by much less than this, and no write takes so long. */
-const orphanMsMin = 24 * hourMs;
-
 /** Whether a file was written and never committed: nobody refers to it, it is old, and nobody is at work on it. */
-export function isOrphan(facts: OrphanFacts, path: string, modifiedMs: number): boolean {
+export function isOrphan(
+  facts: OrphanFacts,
+  path: string,
+  modifiedMs: number,
+  { orphanMsMin }: Pick<UpkeepLimits, "orphanMsMin"> = upkeepLimitsDefault,
+): boolean {
   if (facts.referenced.has(path) || facts.nowMs - modifiedMs < orphanMsMin) return false;
   return !facts.liveTokens.some((token) => path.includes(token));
 }

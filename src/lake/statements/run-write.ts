@@ -3,6 +3,7 @@
  * anew, from what the lake is then.
  *
  *   RW1  What a failed attempt has written is deleted, as far as the object store lets it; what a dead coordinator left is swept.
+ *   RW2  A commit of which nobody knows is said again with its token. While it stays unknown its files stay: they may be the lake's.
  */
 import { readFile } from "node:fs/promises";
 import { type Clock, sleep } from "../../kernel/clock.ts";
@@ -22,6 +23,8 @@ export interface WriteDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly prng: Prng;
+  /** The bytes of a fetched artifact; by default those of its file. */
+  readonly readArtifact?: (artifact: LocalArtifact) => Promise<Uint8Array>;
 }
 
 export interface WriteAttempt {
@@ -45,6 +48,8 @@ export interface WriteRequest {
 /** Between attempts, at random up to so long: who met once does not meet again. It doubles each time. */
 const waitMs = 20;
 const waitMsMax = 1_000;
+const commitsMax = 5;
+const commitWaitMs = 200;
 
 export async function runWrite(
   deps: WriteDeps,
@@ -67,9 +72,10 @@ export async function runWrite(
         author: "sql",
         message: request.text.slice(0, 200),
       };
-      const committed = await (commit?.(said) ?? deps.catalog.commit(said));
+      const committed = await commitWritten(deps, said, signal, commit);
       return { written, committed };
     } catch (thrown) {
+      if (isInDoubt(thrown)) throw thrown; // RW2
       await discardWritten(deps, written); // RW1
       const isConflict = thrown instanceof OperatingError && thrown.code === "conflict";
       if (!isConflict || deps.clock.nowMs() >= endMs || signal.aborted) throw thrown;
@@ -80,9 +86,40 @@ export async function runWrite(
   }
 }
 
+/** RW2. Throws `commit_unknown` when that is all that can be said; whatever else it throws, nothing was committed. */
+export async function commitWritten(
+  { catalog, clock }: Pick<WriteDeps, "catalog" | "clock">,
+  commit: Commit,
+  signal: AbortSignal,
+  say: (commit: Commit) => Promise<Committed> = (said) => catalog.commit(said),
+): Promise<Committed> {
+  let doubt: unknown;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await say(commit);
+    } catch (thrown) {
+      if (isInDoubt(thrown)) doubt = thrown;
+      // The store that could not be asked again has not said that the first time was in vain.
+      if (doubt === undefined || !isStoreTrouble(thrown)) throw thrown;
+      if (attempt >= commitsMax || signal.aborted) throw doubt;
+      await sleep(clock, commitWaitMs * attempt, signal);
+    }
+  }
+}
+
+/** Whether what was to be committed may be committed. */
+export function isInDoubt(thrown: unknown): boolean {
+  return thrown instanceof OperatingError && thrown.code === "commit_unknown";
+}
+
+function isStoreTrouble(thrown: unknown): boolean {
+  const codes = ["store_busy", "store_unavailable", "commit_unknown"];
+  return thrown instanceof OperatingError && codes.includes(thrown.code);
+}
+
 /** On some worker. What it wrote is nobody's yet. */
 export async function executeWrite(
-  { manager }: Pick<WriteDeps, "manager">,
+  { manager, readArtifact = readFileOf }: Pick<WriteDeps, "manager" | "readArtifact">,
   { queryId, text, deadlineMs }: Pick<WriteRequest, "deadlineMs" | "queryId" | "text">,
   write: LakeWrite,
   signal: AbortSignal,
@@ -97,16 +134,16 @@ export async function executeWrite(
   };
   const [artifact] = await manager.run({ queryId, works: [work], deadlineMs, text }, signal);
   assert(artifact !== undefined, "one work, one artifact");
-  return await readWritten(artifact);
-}
-
-async function readWritten(artifact: LocalArtifact): Promise<LakeWritten> {
   try {
-    const [text] = decodeList(await readFile(artifact.path));
+    const [text] = decodeList(await readArtifact(artifact));
     return JSON.parse(text ?? "null") as LakeWritten;
   } finally {
     await artifact.dispose();
   }
+}
+
+async function readFileOf({ path }: LocalArtifact): Promise<Uint8Array> {
+  return await readFile(path);
 }
 
 export async function discardWritten(

@@ -3,7 +3,8 @@
  * those with many deletes rewritten (on workers), and what nobody committed is swept.
  *
  *   UK1  A file is deleted only when it has been scheduled for longer than any query runs, or is a day old and nobody's.
- *   UK2  Compaction gives way: where its commit meets another one's, its files are deleted, and it is tried in a later round.
+ *   UK2  Compaction gives way: where its commit meets another one's, its files are deleted, and it is tried in a later round. They
+ *        stay while nobody knows whether it was committed.
  *   UK3  A step that fails is logged and tried again in the next round; it does not keep the others from their turn.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
@@ -22,7 +23,13 @@ import {
   type UpkeepLimits,
   upkeepLimitsDefault,
 } from "../core/index.ts";
-import { discardWritten, executeWrite } from "../statements/run-write.ts";
+import {
+  commitWritten,
+  discardWritten,
+  executeWrite,
+  isInDoubt,
+  type WriteDeps,
+} from "../statements/run-write.ts";
 import type { LakeUpkeep } from "../store/upkeep.ts";
 
 export interface UpkeepLoopOptions {
@@ -37,6 +44,7 @@ export interface UpkeepLoopOptions {
   readonly logger: Logger;
   readonly limits?: Partial<UpkeepLimits>;
   readonly everyMs?: number;
+  readonly readArtifact?: NonNullable<WriteDeps["readArtifact"]>;
 }
 
 export interface UpkeepRound {
@@ -131,7 +139,7 @@ export class UpkeepLoop {
 
   /** UK2 */
   async #compactOne({ tableId, fileIds }: Compaction): Promise<boolean> {
-    const { catalog, manager, objects, logger, prng } = this.#options;
+    const { catalog, objects, logger, prng } = this.#options;
     const { snapshot } = await catalog.current();
     const version = await catalog.version(tableId, snapshot);
     const there = new Set(version.files.map(({ fileId }) => fileId));
@@ -141,20 +149,21 @@ export class UpkeepLoop {
     const text = `compaction of ${version.table.name}`;
     const request = { queryId, text, deadlineMs: compactionMsMax };
     const write = { op: "compact", version, files: fileIds } as const;
-    const written = await executeWrite({ manager }, request, write, this.#abort.signal);
+    const written = await executeWrite(this.#options, request, write, this.#abort.signal);
     const { added, ended } = written;
     if (ended.length === 0) return false;
     const change = { kind: "changeRows", tableId, added, deletes: [], ended } as const;
+    const commit = {
+      readSnapshot: snapshot,
+      token: queryId,
+      changes: [{ ...change, isCompaction: true }],
+      author: "upkeep",
+      message: text,
+    };
     try {
-      await catalog.commit({
-        readSnapshot: snapshot,
-        token: queryId,
-        changes: [{ ...change, isCompaction: true }],
-        author: "upkeep",
-        message: text,
-      });
+      await commitWritten(this.#options, commit, this.#abort.signal);
     } catch (thrown) {
-      await discardWritten({ objects, logger }, written);
+      if (!isInDoubt(thrown)) await discardWritten({ objects, logger }, written);
       throw thrown;
     }
     return true;
@@ -168,7 +177,9 @@ export class UpkeepLoop {
       for await (const object of objects.list(prefix)) listed.push(object);
     }
     const facts = await upkeep.orphanFacts();
-    const orphans = listed.filter(({ path, modifiedMs }) => isOrphan(facts, path, modifiedMs));
+    const orphans = listed.filter(({ path, modifiedMs }) =>
+      isOrphan(facts, path, modifiedMs, this.#limits),
+    );
     if (orphans.length > 0) await objects.delete(orphans.map(({ path }) => path));
     return orphans.length;
   }

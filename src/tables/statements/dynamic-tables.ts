@@ -164,10 +164,8 @@ export class DynamicTables implements DynamicTablesPort {
         await createDynamicTable(tx, definition);
       } else {
         const before = existing.table.columns;
-        await replaceDynamicTable(tx, known.tableId, definition, {
-          before,
-          after: checked.columns,
-        });
+        const columns = { before, after: checked.columns };
+        await replaceDynamicTable(tx, known.tableId, definition, columns, catalog);
       }
     });
     return done(`created, ${mode.mode}: ${mode.modeReason}`);
@@ -215,7 +213,7 @@ export class DynamicTables implements DynamicTablesPort {
       throw noSuchTable(table.name);
     }
     await store.catalogTransaction(async (tx) => {
-      await dropDynamicTable(tx, known.tableId);
+      await dropDynamicTable(tx, known.tableId, catalog);
       await catalog.commitIn(tx, {
         readSnapshot: existing.snapshot,
         token: context.queryId,

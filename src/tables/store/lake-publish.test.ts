@@ -148,6 +148,11 @@ test("[TC6, TS8, TS16] the lake's commit is the publication's; unchanged sources
   assert.ok(feed !== "gone" && feed.addedMax === 1);
   assert.ok(third !== undefined);
   await publish(third);
+  assert.deepEqual(
+    (await pins()).slice(1),
+    [`${orders}@${newest}`, `${orders}@${changed}`, `${top}@${newest}`, `${top}@${changed + 1}`],
+    "what best was made of, and what it is to be made of",
+  );
   const fourth = await claimOne();
   assert.deepEqual(
     fourth?.sources.map(({ from, to }) => [from, to]),

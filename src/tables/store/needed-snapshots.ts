@@ -1,6 +1,7 @@
 /**
- * What the lake must not expire yet: for each dynamic table and each table that it reads, the oldest snapshot that the next
- * refresh reads of it. They are pinned in the transaction that makes them needed.
+ * What the lake must not expire yet: for each dynamic table and each table that it reads, the snapshot that its contents were made
+ * of, and those that it is to be brought to. Each of them is pinned, in the transaction that makes it needed: a pin keeps its own
+ * snapshot, and none that is newer.
  */
 import { sql } from "kysely";
 import { OperatingError } from "../../kernel/errors.ts";
@@ -8,7 +9,7 @@ import type { SnapshotId, TableId } from "../../lake/core/index.ts";
 import type { Tx } from "../../store/index.ts";
 
 export interface NeededSnapshot {
-  /** The same for the same pair, for ever: a newer pin replaces an older one. */
+  /** Of the reader, the source and the snapshot. */
   readonly cursor: string;
   readonly tableId: TableId;
   readonly snapshot: SnapshotId;
@@ -33,8 +34,11 @@ export async function pinNeeded(
     .select("table_id")
     .where("source_table_id", "in", tableIds)
     .execute();
-  const moved = new Set([...tableIds, ...readers.map(({ table_id }) => table_id)]);
-  for (const { cursor, tableId, snapshot } of await readNeededSnapshots(tx, [...moved])) {
+  const moved = [...new Set([...tableIds, ...readers.map(({ table_id }) => table_id)])];
+  const needed = await readNeededSnapshots(tx, moved);
+  const pinned = new Set(await readPinned(tx, moved));
+  for (const { cursor, tableId, snapshot } of needed) {
+    if (pinned.delete(cursor)) continue;
     try {
       await pins.pinIn(tx, cursor, tableId, snapshot);
     } catch (error) {
@@ -42,6 +46,19 @@ export async function pinNeeded(
       if (!(error instanceof OperatingError) || error.code !== "not_found") throw error;
     }
   }
+  for (const cursor of pinned) await pins.unpinIn(tx, cursor);
+}
+
+async function readPinned({ db }: Tx, readers: readonly number[]): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom("lake_pins")
+    .select("cursor_name")
+    .where(({ eb, or }) =>
+      or(readers.map((reader) => eb("cursor_name", "like", `${prefixOf(reader)}%`))),
+    )
+    .orderBy("cursor_name")
+    .execute();
+  return rows.map(({ cursor_name }) => cursor_name);
 }
 
 /** It no longer reads what it reads. */
@@ -51,14 +68,7 @@ export async function unpinSources(
   tableId: number,
 ): Promise<void> {
   if (pins === undefined) return;
-  const sources = await tx.db
-    .selectFrom("dynamic_table_sources")
-    .select("source_table_id")
-    .where("table_id", "=", tableId)
-    .execute();
-  for (const { source_table_id } of sources) {
-    await pins.unpinIn(tx, cursorName(tableId, source_table_id));
-  }
+  for (const cursor of await readPinned(tx, [tableId])) await pins.unpinIn(tx, cursor);
 }
 
 /** Of all tables, or of the given ones. */
@@ -68,7 +78,7 @@ export async function readNeededSnapshots(
 ): Promise<readonly NeededSnapshot[]> {
   const isAsked = readers === undefined ? sql`1 = 1` : sql`n.reader IN (${sql.join(readers)})`;
   const found = await sql<{ reader: number; source: number; snapshot: number }>`
-    SELECT n.reader, n.source, min(n.snapshot) AS snapshot
+    SELECT DISTINCT n.reader, n.source, n.snapshot
       FROM (SELECT table_id AS reader, source_table_id AS source, cursor_snapshot AS snapshot
               FROM dynamic_table_sources
             UNION ALL
@@ -82,15 +92,14 @@ export async function readNeededSnapshots(
               LEFT JOIN dynamic_table_versions v
                      ON v.table_id = s.source_table_id AND v.data_snapshot = p.target_snapshot) n
      WHERE n.snapshot IS NOT NULL AND ${isAsked}
-     GROUP BY n.reader, n.source
-     ORDER BY n.reader, n.source`.execute(db);
+     ORDER BY n.reader, n.source, n.snapshot`.execute(db);
   return found.rows.map(({ reader, source, snapshot }) => ({
-    cursor: cursorName(reader, source),
+    cursor: `${prefixOf(reader)}${source}/${snapshot}`,
     tableId: source as TableId,
     snapshot: snapshot as SnapshotId,
   }));
 }
 
-function cursorName(reader: number, source: number): string {
-  return `dynamic-table/${reader}/${source}`;
+function prefixOf(reader: number): string {
+  return `dynamic-table/${reader}/`;
 }
