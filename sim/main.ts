@@ -8,12 +8,14 @@ import { type RunResult, runPlan } from "./run-plan.ts";
 import { runSeeds, type Totals } from "./run-seeds.ts";
 import { productionSeams } from "./seams.ts";
 import { shrinkPlan } from "./shrink-plan.ts";
+import { tableFaultKinds } from "./tables/plan-tables.ts";
 
 const help = `Usage: npm run sim -- [options]
 
   --seeds N             run N seeds (default 100)
   --start S             the first of them (default 1)
   --jobs J              on so many threads (default: one for each core)
+  --tables              only seeds whose worlds have dynamic tables
   --check-determinism   run each seed twice and compare the traces
   --plant NAME          with a named bug; \`--plant list\` shows them
   --seed N              run one seed, in this thread
@@ -30,6 +32,7 @@ const { values } = parseArgs({
     trace: { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
     plant: { type: "string" },
+    tables: { type: "boolean", default: false },
     "check-determinism": { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -70,7 +73,8 @@ function sayTotals({ counters, virtualMs, events, faults, faultsMin, virtualMsMi
   );
   say(`events         ${events}`);
   say(`faults         ${faults}, at least ${faultsMin} a seed`);
-  for (const kind of faultKinds) say(`  ${kind.padEnd(28)} ${counters.get(`fault: ${kind}`)}`);
+  for (const kind of [...faultKinds, ...tableFaultKinds])
+    say(`  ${kind.padEnd(28)} ${counters.get(`fault: ${kind}`)}`);
   say("queries");
   for (const [name, count] of Object.entries(counters.all())) {
     if (name.startsWith("outcome: ")) say(`  ${name.slice(9).padEnd(28)} ${count}`);
@@ -107,6 +111,7 @@ async function runMany(plant: string | undefined): Promise<number> {
     start: parseCount("start", values.start, 0),
     count: parseCount("seeds", values.seeds, 1),
     jobs: parseCount("jobs", values.jobs, 1),
+    onlyTables: values.tables,
     checkDeterminism: values["check-determinism"],
     onFailed: (result) => sayViolation(result, plant),
     ...(plant === undefined ? {} : { plant }),

@@ -6,6 +6,13 @@
  */
 import { createPrng, type Prng } from "../src/kernel/prng.ts";
 import { drawExpression } from "./promql/expressions.ts";
+import {
+  drawTableSteps,
+  drawTablesSettings,
+  type TableAction,
+  type TableFault,
+  type TablesSettings,
+} from "./tables/plan-tables.ts";
 import type { WorkFate } from "./world/work-body.ts";
 
 export interface Topology {
@@ -119,12 +126,14 @@ export type Fault =
       readonly controller: number;
       readonly extraMs: number;
       readonly forMs: number;
-    };
+    }
+  | TableFault;
 
 export type FaultKind = Fault["kind"];
 
 export type Action =
   | Fault
+  | TableAction
   | {
       readonly kind: "query";
       readonly controller: number;
@@ -147,13 +156,16 @@ export interface Plan {
   readonly seed: number | string;
   readonly topology: Topology;
   readonly settings: Settings;
+  /** `undefined`: this world has no lake and no dynamic tables. */
+  readonly tables?: TablesSettings;
   /** Faults end here; what follows is healing. */
   readonly durationMs: number;
   /** In order of time. */
   readonly steps: readonly Step[];
 }
 
-export const faultKinds: readonly FaultKind[] = [
+/** Those of every world. Worlds with tables have others besides, `tableFaultKinds`. */
+export const faultKinds: readonly Exclude<FaultKind, TableFault["kind"]>[] = [
   "crash",
   "pause",
   "partition",
@@ -188,10 +200,30 @@ export function planOf(seed: number): Plan {
   const prng = createPrng(seed).fork("plan");
   const topology = drawTopology(prng.fork("topology"));
   const settings = drawSettings(prng.fork("settings"));
-  const steps = [...drawFaults(prng.fork("faults")), ...drawQueries(prng.fork("queries"))].toSorted(
-    (left, right) => left.atMs - right.atMs,
-  );
-  return { seed, topology, settings, durationMs: faultPhaseMs, steps };
+  const faults = drawFaults(prng.fork("faults"));
+  const queries = drawQueries(prng.fork("queries"));
+  const plan = { seed, topology, settings, durationMs: faultPhaseMs };
+  if (!hasTables(seed)) return { ...plan, steps: inOrder([...faults, ...queries]) };
+  const tables = drawTablesSettings(prng.fork("tables"));
+  const steps = drawTableSteps(prng.fork("table steps"), faultPhaseMs);
+  // One transaction about tables makes more changes than the shortest log keeps.
+  const changesKept = Math.max(settings.changesKept, 64);
+  return {
+    ...plan,
+    settings: { ...settings, changesKept },
+    tables,
+    // Few queries: what they can meet, the other worlds show.
+    steps: inOrder([...faults, ...steps, ...queries.filter((_, index) => index % 8 === 0)]),
+  };
+}
+
+/** One world in ten: they take longer than others. */
+export function hasTables(seed: number): boolean {
+  return seed % 10 === 0;
+}
+
+function inOrder(steps: readonly Step[]): readonly Step[] {
+  return steps.toSorted((left, right) => left.atMs - right.atMs);
 }
 
 function drawTopology(prng: Prng): Topology {

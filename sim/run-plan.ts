@@ -9,6 +9,8 @@ import type { Violation } from "./checks/verdict.ts";
 import { drive, turn } from "./engine/drive.ts";
 import type { Plan, PlannedPromql } from "./plan.ts";
 import { productionSeams, type Seams } from "./seams.ts";
+import type { TableService } from "./tables/table-clients.ts";
+import type { TablesWorld } from "./tables/tables-world.ts";
 import { Faults } from "./world/faults.ts";
 import { World } from "./world/world.ts";
 
@@ -51,6 +53,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     const { artifactTtlMs, artifactTtlAfterAckMs } = plan.settings;
     const leftoverMs = probeMs + artifactTtlMs + artifactTtlAfterAckMs + 1_000;
     await advanceUntilClean(world, leftoverMs, findLeftovers);
+    if (world.tables !== undefined) await endTables(world, world.tables);
     await turn();
   } finally {
     process.off("unhandledRejection", escaped);
@@ -65,6 +68,34 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     counts: world.counters.all(),
     traceHash: world.trace.digest(),
   };
+}
+
+/** Longer than any target lag and the pauses of what failed before. */
+const freshMs = 120_000;
+
+/** Every table gets fresh; then, with nothing going on, everything goes that nobody needs. */
+async function endTables(world: World, tables: TablesWorld): Promise<void> {
+  const healedMs = world.nowMs;
+  await operate(world, (service) => tables.clients.reviveAll(service));
+  await advanceUntilClean(world, freshMs, () => tables.findStale(healedMs));
+  await operate(world, (service) => tables.clients.suspendAll(service));
+  const { orphanMs, snapshotMsMax, graceMs, upkeepMs } = tables.settings;
+  const quietMs = Math.max(orphanMs, snapshotMsMax + graceMs) + 4 * upkeepMs;
+  await advanceUntilClean(world, quietMs, () => tables.findLeftover(), upkeepMs);
+}
+
+/** Has the leader do something, and waits for it. */
+async function operate(world: World, act: (service: TableService) => Promise<void>): Promise<void> {
+  const service = world.leader?.tableService;
+  if (world.verdict.violation !== undefined || service === undefined) return;
+  let isDone = false;
+  service.life.receive(() => {
+    void act(service).then(() => {
+      isDone = true;
+    });
+  });
+  const finding: Finding = { invariant: "I22", detail: "an operator is not answered" };
+  await advanceUntilClean(world, 20_000, () => (isDone ? undefined : finding));
 }
 
 /** Runs until `untilMs`, or until something is violated. */
@@ -82,10 +113,11 @@ async function advanceUntilClean(
   world: World,
   withinMs: number,
   find: (world: World) => Finding | undefined,
+  everyMs = lookMs,
 ): Promise<void> {
   const endMs = world.nowMs + withinMs;
   for (;;) {
-    await advance(world, Math.min(endMs, world.nowMs + lookMs));
+    await advance(world, Math.min(endMs, world.nowMs + everyMs));
     if (world.verdict.violation !== undefined) return;
     const finding = find(world);
     if (finding === undefined) return;

@@ -1,6 +1,8 @@
 /** Runs many seeds on several threads and adds up what happened. */
 import { Worker } from "node:worker_threads";
 import { Counters } from "./checks/counters.ts";
+import { hasTables } from "./plan.ts";
+import { findPlant } from "./plants/plants.ts";
 import type { RunResult } from "./run-plan.ts";
 import type { SeedAnswer, SeedRequest } from "./seed-thread.ts";
 
@@ -8,6 +10,8 @@ export interface SeedsOptions {
   readonly start: number;
   readonly count: number;
   readonly jobs: number;
+  /** Only seeds whose worlds have tables. */
+  readonly onlyTables?: boolean;
   readonly plant?: string;
   /** Each seed is run twice and the traces compared. */
   readonly checkDeterminism?: boolean;
@@ -61,9 +65,9 @@ export async function runSeeds(options: SeedsOptions): Promise<Totals> {
     }
   };
   const requests: SeedRequest[] = [];
-  for (let first = start; first < start + count; first += batch) {
-    const length = Math.min(batch, start + count - first);
-    const seeds = Array.from({ length }, (_, index) => first + index);
+  const all = seedsFrom(start, count, options.onlyTables === true);
+  for (let first = 0; first < count; first += batch) {
+    const seeds = all.slice(first, first + batch);
     requests.push({ seeds, plant, checkDeterminism, untilViolation: false });
   }
   await runRequests(requests, jobs, (answer) => {
@@ -75,14 +79,23 @@ export async function runSeeds(options: SeedsOptions): Promise<Totals> {
   return { ...sums, violations, failed, counters, undetermined };
 }
 
+function seedsFrom(start: number, count: number, onlyTables: boolean): readonly number[] {
+  const seeds: number[] = [];
+  for (let seed = start; seeds.length < count; seed += 1) {
+    if (!onlyTables || hasTables(seed)) seeds.push(seed);
+  }
+  return seeds;
+}
+
 /** For each planted bug the first seed that catches it; `undefined`: none of `seedsMax` does. */
 export async function catchPlants(
   names: readonly string[],
   seedsMax: number,
   jobs: number,
 ): Promise<ReadonlyMap<string, RunResult | undefined>> {
-  const seeds = Array.from({ length: seedsMax }, (_, index) => index + 1);
   const requests = names.map((plant): SeedRequest => {
+    // A bug of tables shows only where there are some.
+    const seeds = seedsFrom(1, seedsMax, findPlant(plant)?.onlyTables === true);
     return { seeds, plant, checkDeterminism: false, untilViolation: true };
   });
   const caught = new Map<string, RunResult | undefined>();

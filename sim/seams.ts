@@ -4,11 +4,16 @@
  */
 import type { AcceptLink } from "../src/cluster/core/index.ts";
 import { ControllerNode, type ControllerParts } from "../src/coordinator/controller-node.ts";
+import type { TablesPartClasses } from "../src/coordinator/tables-parts.ts";
+import { UpkeepLoop } from "../src/lake/index.ts";
 import { EvalFlow } from "../src/queries/core/promql/eval-flow.ts";
 import { type Store, watch } from "../src/store/index.ts";
+import { RefreshScheduler, StoreRefreshClaims } from "../src/tables/index.ts";
 import { WorkBoard } from "../src/workcoord/core/index.ts";
 import type { WorkerParts } from "../src/worker/worker-node.ts";
 import { SimLake } from "./promql/sim-lake.ts";
+import type { PlacedRow } from "./tables/lake-files.ts";
+import { ObjectLink } from "./tables/sim-objects.ts";
 import { SimFetcher } from "./world/sim-fetcher.ts";
 
 export interface Seams {
@@ -20,6 +25,10 @@ export interface Seams {
   readonly EvalFlow: typeof EvalFlow;
   readonly Lake: typeof SimLake;
   readonly watch: typeof watch;
+  readonly tablesParts: TablesPartClasses;
+  readonly ObjectLink: typeof ObjectLink;
+  /** Rows of files that are compacted. */
+  merge(rows: readonly PlacedRow[]): readonly PlacedRow[];
   /** Below the connection and its faults. */
   store(store: Store): Store;
   accept(accept: AcceptLink): AcceptLink;
@@ -34,6 +43,9 @@ export const productionSeams: Seams = {
   EvalFlow,
   Lake: SimLake,
   watch,
+  tablesParts: { StoreRefreshClaims, RefreshScheduler, UpkeepLoop },
+  ObjectLink,
+  merge: (rows) => rows,
   store: (store) => store,
   accept: (accept) => accept,
 };

@@ -10,6 +10,7 @@ import { faultKinds, type Plan, planOf } from "./plan.ts";
 import { plants } from "./plants/plants.ts";
 import { runPlan } from "./run-plan.ts";
 import { catchPlants, runSeeds } from "./run-seeds.ts";
+import { tableFaultKinds } from "./tables/plan-tables.ts";
 
 const jobs = availableParallelism();
 /** `npm run sim -- --seeds 1000` does more; here the whole suite has to end within minutes. */
@@ -32,6 +33,9 @@ const coverage: readonly string[] = [
   "fetch failed: artifact_lost",
   "goodbye dropped",
   "heartbeat missed",
+  "lake: merge_adjacent",
+  "lake: object store failed",
+  "lake: rewrite_delete",
   "leaf artifact lost before its fetch",
   "lease granted",
   "link reset by a storm",
@@ -77,6 +81,33 @@ const coverage: readonly string[] = [
   "store: lost_after, resolved",
   "store: lost_before, given up",
   "store: lost_before, resolved",
+  "table_change: done",
+  "table_create: done",
+  "table_drop: done",
+  "table_insert: done",
+  "table_replace: done",
+  "table_request: bad_request",
+  "table_resume: done",
+  "table_suspend: done",
+  "tables: CANCELLED, cancelled",
+  "tables: FAILED, query_failed",
+  "tables: FULL",
+  "tables: INCREMENTAL",
+  "tables: claim expired",
+  "tables: claim extended",
+  "tables: claim freed with its session",
+  "tables: contents compared",
+  "tables: killed at begun",
+  "tables: killed at between_files",
+  "tables: killed at computed",
+  "tables: killed at published",
+  "tables: killed at publishing",
+  "tables: killed at written",
+  "tables: paused at published",
+  "tables: paused at publishing",
+  "tables: publish, claim_lost",
+  "tables: request satisfied",
+  "tables: unchanged",
   "takeover",
   "watch: new snapshot",
   "work held back",
@@ -91,7 +122,8 @@ test(`${seedCount} seeds, 0 violations, and everything that is simulated happene
   assert.equal(totals.seeds, seedCount);
   assert(totals.virtualMsMin >= 600_000, "each seed covers ten minutes");
   assert(totals.faultsMin >= 20, "each seed has twenty faults");
-  const never = [...faultKinds.map((kind) => `fault: ${kind}`), ...coverage].filter(
+  const kinds = [...faultKinds, ...tableFaultKinds];
+  const never = [...kinds.map((kind) => `fault: ${kind}`), ...coverage].filter(
     (name) => totals.counters.get(name) === 0,
   );
   assert.deepEqual(never, [], "these never happened, so they were not tested");

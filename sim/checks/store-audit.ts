@@ -18,6 +18,7 @@ export interface RawDatabase {
 
 interface ChangeRow {
   readonly revision: number;
+  readonly table_name: string;
   readonly row_key: string;
   readonly op: "CREATE" | "UPDATE" | "DROP";
   readonly row_json: string;
@@ -32,9 +33,9 @@ interface LeaseRow {
 /** Rows by worker, as JSON: equal rows are equal text. */
 export type TableState = ReadonlyMap<string, string>;
 
-/** More than any transaction makes. One text, so that it is prepared once. */
+/** More than any transaction makes: one about dynamic tables changes all of them, some twice. One text, so that it is prepared once. */
 const newestChanges = `
-  SELECT * FROM (SELECT revision, row_key, op, row_json FROM catalog_changes ORDER BY revision DESC LIMIT 8)
+  SELECT * FROM (SELECT revision, table_name, row_key, op, row_json FROM catalog_changes ORDER BY revision DESC LIMIT 64)
   ORDER BY revision`;
 
 export class StoreAudit {
@@ -86,6 +87,11 @@ export class StoreAudit {
     return this.#states[revision];
   }
 
+  /** Whether no worker's row changed after `seen` and before `revision`. */
+  isNextChange(seen: number, revision: number): boolean {
+    return revision > seen && this.#states[revision - 1] === this.#states[seen];
+  }
+
   begins(lease: LeaseGrant | undefined): void {
     this.#claimed = lease;
   }
@@ -118,14 +124,20 @@ export class StoreAudit {
   }
 
   #auditChanges(revision: number): void {
-    this.#auditClaim(revision);
     const changes = this.#database.rows(newestChanges) as unknown as ChangeRow[];
+    let isOfWorkers = false;
     for (const change of changes) {
-      if (change.revision === this.revision + 1) this.#apply(change);
+      if (change.revision !== this.revision + 1) continue;
+      if (change.table_name === "workers") {
+        isOfWorkers = true;
+        this.#apply(change);
+      } else this.#states.push(this.#states.at(-1) as TableState);
     }
+    if (isOfWorkers) this.#auditClaim(revision);
     this.#verdict.require(this.revision === revision, "I7", () => {
       return `the store is at revision ${revision}, its log ends with ${this.revision}`;
     });
+    if (!isOfWorkers) return;
     const table = this.#database.rows("SELECT * FROM workers") as unknown as WorkerRow[];
     const logged = this.#states.at(-1) ?? new Map();
     const isSame =

@@ -24,6 +24,15 @@ export const invariants = {
   I15: "a shutdown ends within its bound",
   I16: "a PromQL answer is exactly the one without faults",
   I17: "spans of a PromQL query are told in the order of time, each once",
+  I18: "a refresh is published by the holder of its claim, once",
+  I19: "data, publications and tokens only move forward",
+  I20: "a dynamic table is its definition over one snapshot",
+  I21: "no request for a refresh is lost",
+  I22: "once faults heal, every dynamic table gets fresh",
+  I23: "every file of every snapshot is there",
+  I24: "what nobody refers to goes in the end",
+  I25: "the lake's catalog agrees with itself",
+  I26: "a write that succeeded is there, one that failed is not",
 } as const;
 
 export type Invariant = keyof typeof invariants;

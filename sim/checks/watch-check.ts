@@ -69,8 +69,9 @@ export class Subscriber {
 
   #checkOrder(revision: number): void {
     const seen = this.#revision ?? 0;
-    // Without a filter every revision is an event; with one, those between are of no concern to it.
-    const isNext = this.#filter === undefined ? revision === seen + 1 : revision > seen;
+    // Without a filter every change of the table is an event; with one, those between are of no concern to it.
+    const isNext =
+      this.#filter === undefined ? this.#audit.isNextChange(seen, revision) : revision > seen;
     this.#verdict.require(isNext, "I7", () => {
       return `${this.#name} saw revision ${revision} after ${seen}`;
     });

@@ -4,7 +4,8 @@
  *   P1  A crashed life does nothing any more: its timers, its links and its pending calls are dead.
  *   P2  A paused life (SIGSTOP) handles nothing; what was due or arrived meanwhile floods in when it resumes,
  *       timers before input or in the order of arrival, as the seed decides. Its clock goes on.
- *   P3  Clocks of different processes start anywhere and drift a little.
+ *   P3  Clocks of different processes start anywhere and drift a little. A wall clock may be set.
+ *   P4  A frozen life (its machine is suspended) is paused, and its clock and timers go on where they were when it is back.
  */
 import type { Clock, Timer } from "../../src/kernel/clock.ts";
 import type { Prng } from "../../src/kernel/prng.ts";
@@ -33,6 +34,10 @@ export class Life implements Clock {
   #backlog: Deferred[] = [];
   /** When it last came up or resumed. */
   #runningSinceMs: number;
+  /** Since when it is frozen, and how long it has been in all. */
+  #frozenSinceMs: number | undefined;
+  #frozenMs = 0;
+  #wallOffsetMs = 0;
 
   constructor(name: string, number: number, timeline: Timeline, prng: Prng, report: CrashReport) {
     this.name = name;
@@ -63,26 +68,42 @@ export class Life implements Clock {
   }
 
   nowMs(): number {
-    return this.#originMs + (this.#timeline.nowMs - this.#startMs) * this.#rate;
+    return this.#originMs + (this.#timeline.nowMs - this.#startMs - this.#frozenMs) * this.#rate;
   }
 
   wallMs(): number {
-    return 1_700_000_000_000 + Math.round(this.nowMs());
+    return 1_700_000_000_000 + Math.round(this.nowMs() + this.#wallOffsetMs);
+  }
+
+  setWallClock(byMs: number): void {
+    this.#wallOffsetMs += byMs;
   }
 
   after(delayMs: number, fire: () => void): Timer {
     // As Node's timers do: whole milliseconds, at least one, and so up to one too early.
     const wholeMs = Math.max(1, Math.trunc(delayMs));
-    const event: TimelineEvent = this.#timeline.after(wholeMs / this.#rate, () => {
-      if (this.#state === "up") this.#run(fire);
-      else if (this.#state === "paused") {
-        // A timer that is cancelled while it waits in the backlog must still not fire.
-        event.fire = fire;
-        this.#defer(false, () => {
-          if (event.fire !== undefined) fire();
-        });
-      }
-    });
+    let event: TimelineEvent;
+    const arm = (afterMs: number): void => {
+      const frozenMs = this.#frozenMs;
+      const due = (): void => {
+        const missedMs = this.#frozenMs - frozenMs;
+        if (missedMs > 0)
+          arm(missedMs); // P4
+        else fire();
+      };
+      event = this.#timeline.after(afterMs, () => {
+        if (this.#state === "up") this.#run(due);
+        else if (this.#state === "paused") {
+          // A timer that is cancelled while it waits in the backlog must still not fire.
+          const waiting = event;
+          waiting.fire = due;
+          this.#defer(false, () => {
+            if (waiting.fire !== undefined) due();
+          });
+        }
+      });
+    };
+    arm(wholeMs / this.#rate);
     return {
       cancel: () => {
         event.fire = undefined;
@@ -105,10 +126,20 @@ export class Life implements Clock {
     if (this.#state === "up") this.#state = "paused";
   }
 
+  freeze(): void {
+    if (this.#state !== "up") return;
+    this.#state = "paused";
+    this.#frozenSinceMs = this.#timeline.nowMs;
+  }
+
   resume(): void {
     if (this.#state !== "paused") return;
     this.#state = "up";
     this.#runningSinceMs = this.#timeline.nowMs;
+    if (this.#frozenSinceMs !== undefined) {
+      this.#frozenMs += this.#timeline.nowMs - this.#frozenSinceMs;
+      this.#frozenSinceMs = undefined;
+    }
     const backlog = this.#backlog;
     this.#backlog = [];
     const timersFirst = this.#prng.next() < 0.5;

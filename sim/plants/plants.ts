@@ -43,6 +43,18 @@ import {
   storeWith,
 } from "./broken-stores.ts";
 
+import {
+  BlindLink,
+  CredulousClaims,
+  DeafClaims,
+  ForgetfulClaims,
+  GreedyUpkeep,
+  HastyClaims,
+  ImpatientUpkeep,
+  PinDeafUpkeep,
+  ScatteringScheduler,
+} from "./broken-tables.ts";
+
 export interface Plant {
   readonly name: string;
   /** What is broken, for people. */
@@ -50,6 +62,8 @@ export interface Plant {
   /** The invariants that it is expected to violate. */
   readonly violates: readonly Invariant[];
   readonly seams: Seams;
+  /** It needs a world that has tables. */
+  readonly onlyTables: boolean;
 }
 
 function plant(
@@ -58,7 +72,20 @@ function plant(
   violates: readonly Invariant[],
   seams: Partial<Seams>,
 ): Plant {
-  return { name, what, violates, seams: { ...productionSeams, ...seams } };
+  return { name, what, violates, seams: { ...productionSeams, ...seams }, onlyTables: false };
+}
+
+function tablesPlant(
+  name: string,
+  what: string,
+  violates: readonly Invariant[],
+  seams: Partial<Seams>,
+): Plant {
+  return { ...plant(name, what, violates, seams), onlyTables: true };
+}
+
+function withParts(parts: Partial<Seams["tablesParts"]>): Partial<Seams> {
+  return { tablesParts: { ...productionSeams.tablesParts, ...parts } };
 }
 
 class ClingingController extends ControllerNode {
@@ -169,6 +196,60 @@ export const plants: readonly Plant[] = [
   }),
   plant("corrupt-leaf-accepted", "a leaf's artifact is not verified", ["I16"], {
     Fetcher: GullibleFetcher,
+  }),
+  tablesPlant(
+    "publish-not-guarded",
+    "a refresh is published whoever holds the claim by now",
+    ["I18"],
+    withParts({ StoreRefreshClaims: CredulousClaims }),
+  ),
+  tablesPlant(
+    "request-forgotten",
+    "whoever ends a refresh takes along what was asked for meanwhile",
+    ["I21"],
+    withParts({ StoreRefreshClaims: ForgetfulClaims }),
+  ),
+  tablesPlant(
+    "heartbeat-ignored",
+    "a claim that is extended ends as if it were not",
+    ["I18"],
+    withParts({ StoreRefreshClaims: DeafClaims }),
+  ),
+  tablesPlant(
+    "snapshots-mixed",
+    "a table reads its sources as they are, not as of its target",
+    ["I20"],
+    withParts({ StoreRefreshClaims: HastyClaims }),
+  ),
+  tablesPlant(
+    "round-scattered",
+    "tables of one round get different targets",
+    ["I22"],
+    withParts({ RefreshScheduler: ScatteringScheduler }),
+  ),
+  tablesPlant(
+    "write-swept",
+    "files that are being written are taken for orphans",
+    ["I23"],
+    withParts({ UpkeepLoop: ImpatientUpkeep }),
+  ),
+  tablesPlant(
+    "pins-ignored",
+    "snapshots expire that refreshes still read",
+    ["I23"],
+    withParts({ UpkeepLoop: PinDeafUpkeep }),
+  ),
+  tablesPlant(
+    "file-in-use-deleted",
+    "old files of the lake are taken for orphans",
+    ["I23"],
+    withParts({ UpkeepLoop: GreedyUpkeep }),
+  ),
+  tablesPlant("orphans-kept", "nobody looks for files that were never committed", ["I24"], {
+    ObjectLink: BlindLink,
+  }),
+  tablesPlant("merge-garbled", "compaction writes one row in the place of another", ["I20"], {
+    merge: (rows) => rows.map((row, index) => ({ ...row, value: (rows[index | 1] ?? row).value })),
   }),
 ];
 

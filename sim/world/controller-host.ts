@@ -17,6 +17,8 @@ import type { Subscriber } from "../checks/watch-check.ts";
 import type { Life } from "../engine/life.ts";
 import type { Settings } from "../plan.ts";
 import type { Seams } from "../seams.ts";
+import type { TableService } from "../tables/table-clients.ts";
+import type { TablesProcess, TablesWorld } from "../tables/tables-world.ts";
 import { SimDisk } from "./disk.ts";
 import type { SimNetwork } from "./network.ts";
 import type { RegisterRequest } from "./worker-host.ts";
@@ -36,6 +38,7 @@ export interface ControllerHostOptions {
   /** It has been asked to end, and must have within `msMax`. */
   readonly shuttingDown: (life: Life, msMax: number) => void;
   readonly openStore: (life: Life) => Store;
+  readonly tables: TablesWorld | undefined;
   readonly newBoardCheck: (name: string) => BoardCheck;
   /** What its subscriber wants to see of the workers table. */
   readonly watches: "all" | "active" | "nothing";
@@ -52,6 +55,8 @@ const activeOnly: readonly WatchCondition[] = [
 const fetchTimeoutMs = 5_000;
 /** Two seconds each for membership and the lease, and some slack. */
 const stopMsMax = 4_200;
+/** For what it does about tables. */
+const tablesStopMsMax = 2_000;
 
 export class ControllerHost {
   readonly name: string;
@@ -59,6 +64,9 @@ export class ControllerHost {
   readonly #options: ControllerHostOptions;
   life: Life | undefined;
   node: ControllerNode | undefined;
+  /** For those who use the lake. */
+  tableService: TableService | undefined;
+  #tables: TablesProcess | undefined;
   /** Where fetched artifacts are; it does not outlive its process. */
   disk = new SimDisk();
   boardCheck: BoardCheck;
@@ -122,10 +130,16 @@ export class ControllerHost {
     });
     this.life = life;
     this.node = node;
+    this.tableService = this.#options.tables?.service(life, node, store, this.disk);
+    this.#tables =
+      role === "coordinator" && this.tableService !== undefined
+        ? this.#options.tables?.coordinator(this.tableService, node, logger(life))
+        : undefined;
     network.attach(life, undefined, (request) => this.#serve(node, request as RegisterRequest));
     life.receive(() => {
       node.lease?.onChange((grant) => this.#options.leadershipChanged(life, grant?.epoch ?? 0));
       node.start();
+      this.#tables?.start();
       if (this.#options.watches !== "nothing") this.subscriber = this.#subscribe(life, store);
     });
   }
@@ -135,10 +149,15 @@ export class ControllerHost {
     const { life, node } = this;
     if (life === undefined || node === undefined || this.isStopping) return;
     this.isStopping = true;
-    this.#options.shuttingDown(life, drainMs + stopMsMax);
-    life.receive(() => {
-      void node.stop({ drainMs }).then(() => this.#options.exit(life));
-    });
+    const tables = this.#tables;
+    const tablesMs = tables === undefined ? 0 : tablesStopMsMax;
+    this.#options.shuttingDown(life, drainMs + stopMsMax + tablesMs);
+    const stop = async (): Promise<void> => {
+      await tables?.stop();
+      await node.stop({ drainMs });
+      this.#options.exit(life);
+    };
+    life.receive(() => void stop());
   }
 
   #leaseOptions(): LeaseOptions {

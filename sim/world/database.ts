@@ -5,18 +5,6 @@
 import { assert } from "../../src/kernel/errors.ts";
 import { createSharedSqlite, type SharedSqlite } from "../../src/store/index.ts";
 
-export class WorldDatabase {
-  /** What its `now_ms()` asks. */
-  clock: () => number;
-  readonly shared: SharedSqlite;
-
-  constructor(clock: () => number) {
-    this.clock = clock;
-    this.shared = createSharedSqlite(() => this.clock());
-  }
-}
-
-const spares: WorldDatabase[] = [];
 /** A migration that adds a table fails here, until `returnDatabase` empties it. */
 const knownTables = [
   "catalog_changes",
@@ -39,8 +27,56 @@ const knownTables = [
   "worker_states",
   "workers",
 ];
-/** The lake's tables are left as they are: no world has a lake yet. The first that does, empties them. */
 const lakeTables = /^(ducklake|lake)_/;
+
+const spares: WorldDatabase[] = [];
+
+export class WorldDatabase {
+  /** What its `now_ms()` asks. */
+  clock: () => number;
+  readonly shared: SharedSqlite;
+  /** Makes the lake empty, as it was at first. */
+  readonly #emptyLake: string;
+
+  constructor(clock: () => number) {
+    this.clock = clock;
+    this.shared = createSharedSqlite(() => this.clock());
+    this.#emptyLake = this.#tables()
+      .filter((name) => lakeTables.test(name))
+      .map((name) => `DELETE FROM ${name}; ${this.#insertRows(name)}`)
+      .join("\n");
+    const others = this.#tables().filter((name) => !lakeTables.test(name));
+    assert(others.join() === knownTables.join(), `returnDatabase knows what is in ${others}`);
+  }
+
+  emptyLake(): void {
+    const { connection } = this.shared;
+    // Most worlds have no lake.
+    const commits = connection.rows("SELECT count(*) AS n FROM lake_commit_tokens")[0]?.n;
+    const snapshots = connection.rows("SELECT count(*) AS n FROM ducklake_snapshot")[0]?.n;
+    if (commits !== 0 || snapshots !== 1) connection.exec(this.#emptyLake);
+  }
+
+  #tables(): readonly string[] {
+    const found = this.shared.connection.rows(
+      "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
+    );
+    return found.map(({ name }) => String(name));
+  }
+
+  #insertRows(table: string): string {
+    const rows = this.shared.connection.rows(`SELECT * FROM ${table}`);
+    return rows.map((row) => `INSERT INTO ${table} VALUES (${literals(row)});`).join(" ");
+  }
+}
+
+function literals(row: Readonly<Record<string, unknown>>): string {
+  const literal = (value: unknown): string => {
+    if (value === null) return "NULL";
+    return typeof value === "number" ? `${value}` : `'${String(value).replaceAll("'", "''")}'`;
+  };
+  return Object.values(row).map(literal).join(", ");
+}
 
 /** An empty database with the newest schema. */
 export function takeDatabase(clock: () => number): WorldDatabase {
@@ -49,20 +85,13 @@ export function takeDatabase(clock: () => number): WorldDatabase {
     spare.clock = clock;
     return spare;
   }
-  const made = new WorldDatabase(clock);
-  const tables = made.shared.connection.rows(
-    "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
-  );
-  const names = tables.map(({ name }) => String(name)).filter((name) => !lakeTables.test(name));
-  assert(names.join() === knownTables.join(), `returnDatabase knows what is in ${names.join()}`);
-  return made;
+  return new WorldDatabase(clock);
 }
 
 /** Nobody uses it any more, and no transaction is under way. */
 export function returnDatabase(database: WorldDatabase): void {
   const { connection } = database.shared;
-  const snapshots = connection.rows("SELECT count(*) AS n FROM ducklake_snapshot")[0]?.n;
-  assert(snapshots === 1, "returnDatabase empties the lake of a world that has one");
+  database.emptyLake();
   connection.exec(`
     DELETE FROM workers;
     DELETE FROM coordinator_leases;

@@ -4,11 +4,14 @@ import { OperatingError } from "../../src/kernel/errors.ts";
 import type { WorkerId } from "../../src/kernel/ids.ts";
 import type { Prng } from "../../src/kernel/prng.ts";
 import type { Action, Fault } from "../plan.ts";
+import type { TableAction, TableFault } from "../tables/plan-tables.ts";
+import { TableFaults } from "./table-faults.ts";
 import { type Host, storeHost, type World } from "./world.ts";
 
 export class Faults {
   readonly #world: World;
   readonly #prng: Prng;
+  readonly #tables: TableFaults;
   /** How to undo what still lasts. */
   readonly #lasting = new Set<() => void>();
   #count = 0;
@@ -16,6 +19,7 @@ export class Faults {
   constructor(world: World) {
     this.#world = world;
     this.#prng = world.prng.fork("faults");
+    this.#tables = new TableFaults(world, (forMs, undo) => this.#lastFor(forMs, undo));
   }
 
   /** Faults that had an effect. */
@@ -29,6 +33,10 @@ export class Faults {
       return;
     }
     const world = this.#world;
+    if (isTableAction(action)) {
+      this.#tables.act(action);
+      return;
+    }
     if (world.trace.printing) world.trace.say(`fault: ${JSON.stringify(action)}`);
     if (!this.#inflict(action)) return;
     this.#count += 1;
@@ -43,6 +51,7 @@ export class Faults {
     world.storeFaults.disarmAll();
     world.traps.disarm();
     world.conditions.calm();
+    world.tables?.heal();
     for (const { disk } of world.workers) disk.damageNext(0, "lost");
     world.trace.note("heal", "world");
     for (const host of world.hosts) {
@@ -139,27 +148,29 @@ export class Faults {
         return true;
       }
       case "lost_before_commit":
-        world.storeFaults.arm(pick(world.controllers, fault.controller).name, "lost_before");
+        world.storeFaults.arm(pick(world.storeUsers, fault.controller).name, "lost_before");
         return true;
       case "lost_after_commit":
-        world.storeFaults.arm(pick(world.controllers, fault.controller).name, "lost_after");
+        world.storeFaults.arm(pick(world.storeUsers, fault.controller).name, "lost_after");
         return true;
       case "store_outage":
         world.storeFaults.beginOutage();
         this.#lastFor(fault.forMs, () => world.storeFaults.endOutage());
         return true;
       case "store_partition": {
-        const { name } = pick(world.controllers, fault.controller);
+        const { name } = pick(world.storeUsers, fault.controller);
         const isOneWay = this.#prng.next() < 0.3;
         this.#block(name, storeHost, fault.forMs, isOneWay ? "b_to_a" : "both");
         return true;
       }
       case "store_slow": {
-        const { name } = pick(world.controllers, fault.controller);
+        const { name } = pick(world.storeUsers, fault.controller);
         world.storeFaults.slowDown(name, fault.extraMs);
         this.#lastFor(fault.forMs, () => world.storeFaults.slowDown(name, 0));
         return true;
       }
+      default:
+        return this.#tables.inflict(fault satisfies TableFault);
     }
   }
 
@@ -313,6 +324,10 @@ export class Faults {
     const right = pick(hosts, a + 1 + (b % (hosts.length - 1)));
     return [left, right];
   }
+}
+
+function isTableAction(action: Action): action is TableAction {
+  return action.kind.startsWith("table_");
 }
 
 function pick<T>(items: readonly T[], index: number): T {

@@ -5,16 +5,19 @@ import { assert, OperatingError } from "../../src/kernel/errors.ts";
 import { parseIncarnation, parseWorkerId, type WorkerId } from "../../src/kernel/ids.ts";
 import type { Logger } from "../../src/kernel/logger.ts";
 import type { Prng } from "../../src/kernel/prng.ts";
+import { lakeWriteWorkKind } from "../../src/lake/index.ts";
 import {
   dispatchByKind,
   type Executor,
   type WorkerQueryObserver,
 } from "../../src/queries/core/index.ts";
 import { promqlWorkKind } from "../../src/queries/core/promql/work-body.ts";
+import type { Store } from "../../src/store/index.ts";
 import { WorkerNode } from "../../src/worker/worker-node.ts";
 import type { Life } from "../engine/life.ts";
 import type { Settings } from "../plan.ts";
 import type { Seams } from "../seams.ts";
+import type { TablesProcess, TablesWorld } from "../tables/tables-world.ts";
 import { SimDisk } from "./disk.ts";
 import type { SimNetwork } from "./network.ts";
 import { type ExecutionProbe, SimExecutor, type TaskOf } from "./sim-executor.ts";
@@ -46,10 +49,14 @@ export interface WorkerHostOptions {
   readonly exit: (life: Life) => void;
   /** It has been asked to end, and must have within `msMax`. */
   readonly shuttingDown: (life: Life, msMax: number) => void;
+  readonly openStore: (life: Life) => Store;
+  /** `undefined`: it refreshes no tables, and needs no store. */
+  readonly tables: TablesWorld | undefined;
 }
 
 /** Two seconds for a registration under way, and some slack. */
 const stopMsMax = 2_100;
+const refreshesStopMsMax = 5_000;
 const grpcPort = 7_000;
 const dataPort = 7_001;
 
@@ -62,6 +69,7 @@ export class WorkerHost {
   life: Life | undefined;
   node: WorkerNode | undefined;
   spool: SimSpool | undefined;
+  #refreshes: TablesProcess | undefined;
 
   constructor(options: WorkerHostOptions) {
     this.#options = options;
@@ -110,25 +118,53 @@ export class WorkerHost {
     this.spool = spool;
     const accept: AcceptLink = seams.accept(node.accept);
     network.attach(life, accept, (request) => this.#serve(spool, request as ArtifactRequest));
-    life.receive(() => node.start());
+    this.#refreshes = undefined;
+    const refreshes = this.#options.tables?.worker(
+      life,
+      this.#options.openStore(life),
+      logger(life),
+    );
+    if (refreshes === undefined) {
+      life.receive(() => node.start());
+      return;
+    }
+    this.#refreshes = refreshes;
+    // Without its store it does not start; whoever supervises it tries again.
+    const beginRefreshes = async (): Promise<void> => {
+      try {
+        await refreshes.begin();
+      } catch {
+        this.#options.exit(life);
+        return;
+      }
+      node.start();
+      refreshes.start();
+    };
+    life.receive(() => void beginRefreshes());
   }
 
   /** SIGTERM: drains up to `drainMs`, then exits. */
   shutDown(drainMs: number): void {
     const { life, node } = this;
     if (life === undefined || node === undefined) return;
-    this.#options.shuttingDown(life, drainMs + stopMsMax);
-    life.receive(() => {
-      void node
-        .drain(drainMs)
-        .then(() => node.stop())
-        .then(() => this.#options.exit(life));
-    });
+    const refreshes = this.#refreshes;
+    const refreshesMs = refreshes === undefined ? 0 : refreshesStopMsMax;
+    this.#options.shuttingDown(life, drainMs + stopMsMax + refreshesMs);
+    const stop = async (): Promise<void> => {
+      await refreshes?.stop();
+      await node.drain(drainMs);
+      await node.stop();
+      this.#options.exit(life);
+    };
+    life.receive(() => void stop());
   }
 
   #executor(life: Life): Executor {
-    const { probe, leafTasks } = this.#options;
+    const { probe, leafTasks, tables } = this.#options;
     return dispatchByKind({
+      ...(tables === undefined
+        ? {}
+        : { [lakeWriteWorkKind]: tables.writer(life, this.disk, probe) }),
       [opaqueWorkKind]: new SimExecutor(life, this.disk, probe, opaqueTasks()),
       [promqlWorkKind]: new SimExecutor(life, this.disk, probe, leafTasks),
     });

@@ -9,6 +9,7 @@ import { messageOf } from "../../src/kernel/errors.ts";
 import type { WorkerId } from "../../src/kernel/ids.ts";
 import type { Logger } from "../../src/kernel/logger.ts";
 import { createPrng, type Prng } from "../../src/kernel/prng.ts";
+import { lakeWriteWorkKind } from "../../src/lake/index.ts";
 import { type QueryObserver, silentQueryObserver } from "../../src/queries/core/index.ts";
 import { openSimStore, type Store } from "../../src/store/index.ts";
 import { type WorkSpec, workKeyText } from "../../src/workcoord/core/index.ts";
@@ -29,6 +30,7 @@ import { dataSetOf } from "../promql/data-set.ts";
 import { leafTasks } from "../promql/leaf-tasks.ts";
 import type { SimLake } from "../promql/sim-lake.ts";
 import type { Seams } from "../seams.ts";
+import { TablesWorld } from "../tables/tables-world.ts";
 import { Clients } from "./clients.ts";
 import { ControllerHost } from "./controller-host.ts";
 import { returnDatabase, takeDatabase, type WorldDatabase } from "./database.ts";
@@ -62,6 +64,8 @@ export class World {
   readonly leadership: LeadershipCheck;
   readonly lake: SimLake;
   readonly traps: Traps;
+  /** `undefined`: this world has none. */
+  readonly tables: TablesWorld | undefined;
   readonly clients: Clients;
   readonly workers: readonly WorkerHost[];
   readonly controllers: readonly ControllerHost[];
@@ -116,6 +120,7 @@ export class World {
     this.audit.onRows = () => this.membership.rowsChanged();
     this.lake = new seams.Lake(dataSetOf(this.prng.fork("metrics")), nowMs);
     this.traps = this.#buildTraps();
+    this.tables = this.#buildTables();
     this.clients = new Clients({
       verdict: this.verdict,
       counters: this.counters,
@@ -148,6 +153,11 @@ export class World {
     return [...this.controllers, ...this.workers];
   }
 
+  /** Who has a connection to the store. */
+  get storeUsers(): readonly Host[] {
+    return this.tables === undefined ? this.controllers : this.hosts;
+  }
+
   /** The coordinator that holds the lease and runs. */
   get leader(): ControllerHost | undefined {
     return this.controllers.find((host) => host.leads && host.life?.isUp === true);
@@ -159,6 +169,7 @@ export class World {
 
   start(): void {
     for (const host of this.hosts) this.timeline.after(this.prng.next() * 500, () => host.boot());
+    this.tables?.start(() => this.leader?.tableService);
     this.#sweep();
   }
 
@@ -326,7 +337,10 @@ export class World {
       prng: this.prng.fork(`store ${life.name} ${life.number}`),
       probe: {
         transactionBegins: (lease) => this.audit.begins(lease),
-        transactionEnded: (isCatalog) => this.audit.ended(isCatalog),
+        transactionEnded: (isCatalog) => {
+          this.audit.ended(isCatalog);
+          this.tables?.transactionEnded(isCatalog);
+        },
         commitFaultMet: (of, fault, resolved) => {
           this.counters.add(`store: ${fault}, ${resolved ? "resolved" : "given up"}`);
           this.membership.storeTrouble(of, this.nowMs);
@@ -341,8 +355,13 @@ export class World {
   }
 
   #isWanted(work: WorkSpec, worker: Life): boolean {
+    const key = workKeyText(work);
+    const hasIt = ({ isUp, boardCheck }: ControllerHost): boolean =>
+      isUp && boardCheck.holderOf(key) === worker.name;
+    // Writes to the lake are nobody's query; whoever has one on its board wants it.
+    if (work.kind === lakeWriteWorkKind) return this.controllers.some(hasIt);
     const owner = this.clients.ownerOf(work.queryId);
-    return owner?.isUp === true && owner.boardCheck.holderOf(workKeyText(work)) === worker.name;
+    return owner !== undefined && hasIt(owner);
   }
 
   #roundTripMsMax(a: string, b: string): number {
@@ -386,6 +405,7 @@ export class World {
           exit: (life) => this.#exited(life),
           shuttingDown: (life, msMax) => this.#checkShutdown(life, msMax),
           openStore: (life) => this.#openStore(life),
+          tables: this.tables,
           newBoardCheck: (of) => new BoardCheck(of, this.verdict, this.counters),
           watches: index === 0 ? "all" : index === 1 ? "active" : "nothing",
           newSubscriber: (of, onlyActive) =>
@@ -439,8 +459,30 @@ export class World {
           begin: (of) => this.#begin(of),
           exit: (life) => this.#exited(life),
           shuttingDown: (life, msMax) => this.#checkShutdown(life, msMax),
+          openStore: (life) => this.#openStore(life),
+          tables: this.tables,
         }),
     );
+  }
+
+  #buildTables(): TablesWorld | undefined {
+    const { tables: settings } = this.plan;
+    if (settings === undefined) return undefined;
+    const { timeline, trace, verdict, counters } = this;
+    return new TablesWorld({
+      settings,
+      database: this.#database.shared,
+      timeline,
+      trace,
+      verdict,
+      counters,
+      prng: this.prng.fork("tables"),
+      seams: this.#seams,
+      kill: (life, dark, restartMs) => {
+        const host = this.hosts.find((candidate) => candidate.life === life);
+        if (host !== undefined) this.crash(host, dark, restartMs);
+      },
+    });
   }
 
   #buildTraps(): Traps {
