@@ -148,7 +148,7 @@ export class ContentsCheck {
   #checkCompaction(tableId: number, newest: number, what: string): void {
     this.#counters.add(`lake: ${what}`);
     const left = this.#reader.select<{ snapshot: number }>(
-      "SELECT snapshot_id AS snapshot FROM ducklake_snapshot ORDER BY 1 DESC LIMIT 12",
+      "SELECT snapshot_id AS snapshot FROM ducklake_snapshot ORDER BY 1 DESC LIMIT 6",
     );
     for (const { snapshot } of left) {
       const before = contentText(this.at(tableId, snapshot));

@@ -107,11 +107,11 @@ export function drawTablesSettings(prng: Prng): TablesSettings {
     slots: 1 + prng.below(2),
     failuresMax: prng.next() < 0.5 ? 3 : 1_000,
     lossesMax: prng.next() < 0.3 ? 4 : 1_000,
-    upkeepMs: 15_000,
+    upkeepMs: 20_000,
     snapshotMsMax: prng.next() < 0.5 ? 30_000 : 90_000,
     graceMs: 90_000,
     orphanMs: 150_000,
-    mergeFilesMin: 3,
+    mergeFilesMin: 4,
     refreshMs: prng.next() < 0.3 ? 3_000 : 400,
   };
 }
