@@ -5,6 +5,7 @@
 import { assert, OperatingError } from "../../src/kernel/errors.ts";
 import type { QueryId } from "../../src/kernel/ids.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
+import { createPrng } from "../../src/kernel/prng.ts";
 import type { Commit, LakeStore, LakeTable, TableId, TableVersion } from "../../src/lake/index.ts";
 import type { LakeWrite } from "../../src/lake/statements/lake-write.ts";
 import { isInDoubt, runWrite, type WriteDeps } from "../../src/lake/statements/run-write.ts";
@@ -213,7 +214,9 @@ export class TableClients {
     };
     const queryId = `w-${this.#count}` as QueryId;
     const request = { queryId, text: name, deadlineMs: writeMsMax, attempt };
-    const deps = { manager, catalog, objects, clock: life, logger: silentLogger, readArtifact };
+    const prng = createPrng(queryId);
+    const clock = life;
+    const deps = { manager, catalog, objects, clock, prng, logger: silentLogger, readArtifact };
     try {
       const { written, committed } = await runWrite(deps, request, new AbortController().signal);
       if (committed === undefined || tableId === undefined) return;

@@ -23,6 +23,7 @@ const knownTables = [
   "refresh_claims",
   "refresh_fence",
   "refresh_history",
+  "refresh_subtasks",
   "schema_version",
   "worker_states",
   "workers",
@@ -100,6 +101,7 @@ export function returnDatabase(database: WorldDatabase): void {
     DELETE FROM metrics_head;
     DELETE FROM maintenance_claims;
     DELETE FROM refresh_history;
+    DELETE FROM refresh_subtasks;
     DELETE FROM refresh_claims;
     DELETE FROM queued_refreshes;
     DELETE FROM pending_refreshes;

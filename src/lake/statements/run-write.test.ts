@@ -32,6 +32,7 @@ async function write(losses: number) {
   let left = losses;
   const deps = {
     clock,
+    prng: createPrng("write"),
     logger: silentLogger,
     objects: { delete: async (paths: readonly string[]) => void deleted.push(...paths) },
     manager: {
