@@ -1,27 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after } from "node:test";
-import { silentLogger } from "../../kernel/logger.ts";
-import { realClock } from "../../kernel/node/real-clock.ts";
-import { openStore, setupStore } from "../../store/index.ts";
+import { sqliteFixture } from "../../store/testing/fixtures.ts";
 import { testLakeCatalog } from "./lake-catalog.contract.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "capstan-lake-"));
-after(() => rmSync(directory, { recursive: true, force: true }));
-let places = 0;
-
-testLakeCatalog({
-  dialect: "sqlite",
-  isShared: true,
-  createPlace: async () => {
-    places += 1;
-    const path = join(directory, `${places}.db`);
-    const config = { kind: "sqlite", path, clock: realClock, logger: silentLogger } as const;
-    return {
-      url: path,
-      setup: (options) => setupStore({ ...config, ...options }),
-      open: (options) => openStore({ ...config, ...options }),
-    };
-  },
-});
+testLakeCatalog(sqliteFixture());

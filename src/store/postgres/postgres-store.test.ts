@@ -1,6 +1,6 @@
 /** The contract on a real Postgres, and what only a network can do wrong. */
 import assert from "node:assert/strict";
-import { after, before, describe, type TestContext, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import pg from "pg";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
@@ -9,31 +9,14 @@ import { testStore } from "../core/store.contract.ts";
 import type { Store } from "../core/store.ts";
 import { openStore, setupStore } from "../setup/open-store.ts";
 import { CuttingProxy } from "../testing/cutting-proxy.ts";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "../testing/embedded-postgres.ts";
 import { eventually } from "../testing/eventually.ts";
+import { postgresFixture } from "../testing/fixtures.ts";
 import { workerRow } from "../testing/worker-row.ts";
 
-let postgres: EmbeddedPostgres;
-before(async () => {
-  postgres = await startEmbeddedPostgres();
-});
-after(() => postgres.stop());
+const postgres = postgresFixture();
+testStore(postgres);
 
 const parts = { clock: realClock, prng: createPrng("test"), logger: silentLogger };
-
-testStore({
-  dialect: "postgres",
-  isShared: true,
-  createPlace: async () => {
-    const url = await postgres.createDatabase();
-    const config = { kind: "postgres", url, ...parts } as const;
-    return {
-      url,
-      setup: (options) => setupStore({ ...config, ...options }),
-      open: (options) => openStore({ ...config, ...options }),
-    };
-  },
-});
 
 describe("Postgres connections", () => {
   test("[ST11] lost inside of a transaction: it is tried again, and done once", async (t) => {
@@ -153,7 +136,7 @@ describe("Postgres connections", () => {
       assert.doesNotMatch(error.message, /secret/);
       return true;
     });
-    const url = await postgres.createDatabase();
+    const url = await postgres.server().createDatabase();
     const wrongDatabase = openStore({ kind: "postgres", url: `${url}0`, ...parts });
     await assert.rejects(wrongDatabase, { code: "store_unavailable", retry: "never" });
     const wrongUser = openStore({
@@ -179,9 +162,9 @@ async function openThroughProxy(
   t: TestContext,
   options: { waitMsMax?: number } = {},
 ): Promise<{ proxy: CuttingProxy; store: Store; direct: pg.Client; url: string }> {
-  const url = await postgres.createDatabase();
+  const url = await postgres.server().createDatabase();
   await setupStore({ kind: "postgres", url, ...parts });
-  const proxy = await CuttingProxy.start(postgres.port);
+  const proxy = await CuttingProxy.start(postgres.server().port);
   t.after(() => proxy.stop());
   const store = await openStore({ kind: "postgres", url: proxy.urlOf(url), ...parts, ...options });
   t.after(() => store.close());

@@ -1,24 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testStore } from "../core/store.contract.ts";
+import { memoryFixture } from "../testing/fixtures.ts";
 import { workerRow } from "../testing/worker-row.ts";
 import { createSharedSqlite, openSimStore } from "./sim-store.ts";
 
-testStore(
-  {
-    dialect: "sqlite",
-    isShared: false,
-    createPlace: async () => {
-      const database = createSharedSqlite(() => Date.now());
-      return {
-        url: "",
-        setup: async () => ({ from: 0, to: 1 }),
-        open: async (options) => openSimStore({ database, ...options }),
-      };
-    },
-  },
-  "SQLite in memory",
-);
+testStore(memoryFixture(), "SQLite in memory");
 
 test("[ST18] a transaction needs nothing but microtasks, and its clock is the one it was given", async () => {
   let nowMs = 5_000;

@@ -12,6 +12,7 @@ import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import { testStore } from "../core/store.contract.ts";
 import { openStore, type SqliteStoreConfig, setupStore } from "../setup/open-store.ts";
+import { sqliteFixture } from "../testing/fixtures.ts";
 import { StoreChild } from "../testing/spawn-store-child.ts";
 import { workerRow } from "../testing/worker-row.ts";
 import { translateSqliteError } from "./sqlite-errors.ts";
@@ -27,18 +28,7 @@ function freshPath(): string {
 
 const parts = { kind: "sqlite", clock: realClock, logger: silentLogger } as const;
 
-testStore({
-  dialect: "sqlite",
-  isShared: true,
-  createPlace: async () => {
-    const path = freshPath();
-    return {
-      url: path,
-      setup: (options) => setupStore({ ...parts, path, ...options }),
-      open: (options) => openStore({ ...parts, path, ...options }),
-    };
-  },
-});
+testStore(sqliteFixture());
 
 describe("a SQLite file", () => {
   test("[ST9] another process holds the lock: we wait without blocking the thread, then store_busy", async (t) => {

@@ -1,0 +1,74 @@
+/**
+ * The databases that contract suites run on: SQLite in files, SQLite in memory as the simulator has it, and a real Postgres.
+ * Each registers hooks of the test file that asks for it, so that nothing is left when the file's tests have ended.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before } from "node:test";
+import { silentLogger } from "../../kernel/logger.ts";
+import { realClock } from "../../kernel/node/real-clock.ts";
+import { createPrng } from "../../kernel/prng.ts";
+import { openStore, type StoreConfig, setupStore } from "../setup/open-store.ts";
+import { createSharedSqlite, openSimStore } from "../sqlite/sim-store.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded-postgres.ts";
+import type { StoreFixture, StorePlace } from "./store-fixture.ts";
+
+const parts = { clock: realClock, prng: createPrng("test"), logger: silentLogger };
+
+export function sqliteFixture(): StoreFixture {
+  const directory = mkdtempSync(join(tmpdir(), "capstan-store-"));
+  after(() => rmSync(directory, { recursive: true, force: true }));
+  let places = 0;
+  return {
+    dialect: "sqlite",
+    isShared: true,
+    createPlace: async () => {
+      places += 1;
+      const path = join(directory, `${places}.db`);
+      return placeOf(path, { kind: "sqlite", path, ...parts });
+    },
+  };
+}
+
+/** Not shared: whoever sets it up anew would find it as it is. */
+export function memoryFixture(): StoreFixture {
+  return {
+    dialect: "sqlite",
+    isShared: false,
+    createPlace: async () => {
+      const database = createSharedSqlite(() => realClock.wallMs());
+      return {
+        url: "",
+        setup: async () => ({ from: 0, to: 0 }),
+        open: async (options) => openSimStore({ database, ...options }),
+      };
+    },
+  };
+}
+
+/** `server`: once the tests run. */
+export function postgresFixture(): StoreFixture & { server(): EmbeddedPostgres } {
+  let postgres: EmbeddedPostgres;
+  before(async () => {
+    postgres = await startEmbeddedPostgres();
+  });
+  after(() => postgres.stop());
+  return {
+    server: () => postgres,
+    dialect: "postgres",
+    isShared: true,
+    createPlace: async () => {
+      const url = await postgres.createDatabase();
+      return placeOf(url, { kind: "postgres", url, ...parts });
+    },
+  };
+}
+
+function placeOf(url: string, config: StoreConfig): StorePlace {
+  return {
+    url,
+    setup: (options) => setupStore({ ...config, ...options }),
+    open: (options) => openStore({ ...config, ...options }),
+  };
+}
