@@ -1,5 +1,5 @@
 /** What commands have in common. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 
 /** A command that asks a running Capstan. */
 export function client(command: Command): Command {
@@ -11,4 +11,19 @@ export function client(command: Command): Command {
 
 export function example(...lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join("\n")}\n`;
+}
+
+export function dataDir(command: Command): Command {
+  return command.option("--data-dir <dir>", "where state is kept", ".capstan");
+}
+
+export function withStore(command: Command): Command {
+  const text = "sqlite:PATH or postgres://… (a file in the data directory)";
+  return command.addOption(new Option("--store <url>", text).env("CAPSTAN_STORE"));
+}
+
+export function lake(command: Command): Command {
+  const text =
+    "where tables are: a directory, or s3://bucket/prefix?region=…&endpoint=… (in the data directory)";
+  return command.addOption(new Option("--lake <place>", text).env("CAPSTAN_LAKE"));
 }

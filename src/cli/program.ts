@@ -3,9 +3,10 @@
  * is asked for, so that `capstan --help` costs nothing.
  */
 import { Command, type CommanderError, Option } from "commander";
-import { client, example } from "./command-parts.ts";
+import { client, dataDir, example, lake, withStore } from "./command-parts.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { Failure } from "./failure.ts";
+import { addLakeCommands } from "./lake-commands.ts";
 import { addMetricsCommands } from "./metrics-commands.ts";
 import {
   collect,
@@ -43,6 +44,7 @@ export function createProgram(version: string, run: RunAction, quiet: boolean): 
     .addHelpText("after", programHelp);
   addClientCommands(program, run);
   addMetricsCommands(program, run);
+  addLakeCommands(program, run);
   addServerCommands(program, run);
   return program;
 }
@@ -286,15 +288,6 @@ const controllers = [
   },
 ] as const;
 
-function dataDir(command: Command): Command {
-  return command.option("--data-dir <dir>", "where state is kept", ".capstan");
-}
-
-function withStore(command: Command): Command {
-  const text = "sqlite:PATH or postgres://… (a file in the data directory)";
-  return command.addOption(new Option("--store <url>", text).env("CAPSTAN_STORE"));
-}
-
 /** What a coordinator, a query-api and a worker have in common. */
 function cluster(command: Command, drainSeconds: number): Command {
   const levels = ["debug", "info", "warn", "error"];
@@ -359,12 +352,6 @@ function metricsOwner(command: Command): Command {
     )
     .option("--upkeep-every <time>", "how often the lake is tidied (1m)", parseAge)
     .option("--scrape-config <file>", "a Prometheus configuration whose targets are scraped");
-}
-
-function lake(command: Command): Command {
-  const text =
-    "where tables are: a directory, or s3://bucket/prefix?region=…&endpoint=… (in the data directory)";
-  return command.addOption(new Option("--lake <place>", text).env("CAPSTAN_LAKE"));
 }
 
 function metricsDir(command: Command): Command {

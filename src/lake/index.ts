@@ -1,5 +1,6 @@
 /** The lake: tables as Parquet with a DuckLake catalog, and SQL over them. */
 
+export { checkLakeFiles, type LakeReport } from "./check/check-lake-files.ts";
 export { visibleColumns } from "./core/hidden-columns.ts";
 export type {
   ChangedFile,

@@ -356,6 +356,15 @@ export async function sql(
   return { status: 200, queryId, rows, summary: trailer.summary, error: trailer.error };
 }
 
+export type Rows = readonly (readonly unknown[])[];
+
+/** The rows of an answer; throws its error. */
+export async function rowsOf(url: string, text: string, options?: HttpOptions): Promise<Rows> {
+  const { rows, error } = await sql(url, text, options);
+  if (error !== undefined) throw new Error(`${error.code}: ${error.message}`);
+  return rows;
+}
+
 /** Asks until there is an answer, every 20 ms. */
 export async function waitFor<T>(
   what: string,

@@ -1,9 +1,18 @@
-/** Tables, COPY and dynamic tables, as a person uses them; then with processes killed while they work. */
+/** Tables, COPY and dynamic tables, as a person uses them, and what a file that went away does to them. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type Cluster, runCli, startCluster, stopEverything, waitFor } from "./harness.ts";
+import {
+  type CliResult,
+  type Cluster,
+  type Rows,
+  rowsOf,
+  runCli,
+  startCluster,
+  stopEverything,
+  waitFor,
+} from "./harness.ts";
 
 let cluster: Cluster;
 
@@ -16,24 +25,9 @@ after(async () => {
   await stopEverything();
 });
 
-/** The rows of an answer; throws its error. */
-async function sql(text: string): Promise<readonly (readonly unknown[])[]> {
-  const response = await fetch(`${cluster.url}/api/v1/sql`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ sql: text }),
-  });
-  const lines = (await response.text()).trimEnd().split("\n");
-  const last = JSON.parse(lines.at(-1) ?? "null") as {
-    error?: { message: string };
-    message?: string;
-  };
-  if (!response.ok) throw new Error(last.message);
-  if (last.error !== undefined) throw new Error(last.error.message);
-  return lines.slice(1, -1).map((line) => JSON.parse(line) as readonly unknown[]);
-}
+const sql = (text: string): Promise<Rows> => rowsOf(cluster.url, text);
 
-async function untilFresh(query: string, wanted: readonly (readonly unknown[])[]): Promise<void> {
+async function untilFresh(query: string, wanted: Rows): Promise<void> {
   await waitFor(
     `${query} to be ${JSON.stringify(wanted)}`,
     async () => {
@@ -77,6 +71,53 @@ test("[TE1] the example of the guide works as it is written", async () => {
   await assert.rejects(sql("DROP TABLE orders"), /orders is read by revenue/);
 });
 
+function check(...args: readonly string[]): Promise<CliResult> {
+  return runCli(["lake", "check", "--data-dir", cluster.dataDir, ...args]);
+}
+
+test("[TE3] [CM18] a file deleted behind the lake's back costs its table, and is named", async () => {
+  await sql("CREATE TABLE sound AS SELECT range AS n FROM range(10)");
+  await sql("CREATE TABLE hurt AS SELECT range AS n FROM range(10)");
+  const tablesOf = "TARGET_LAG = '1 second' AS SELECT count(*) AS n FROM";
+  await sql(`CREATE DYNAMIC TABLE of_sound ${tablesOf} sound`);
+  await sql(`CREATE DYNAMIC TABLE of_hurt ${tablesOf} hurt`);
+  await untilFresh("SELECT n FROM of_hurt", [[10]]);
+  const before = await check();
+  assert.deepEqual([before.code, before.stderr], [0, ""], before.stdout);
+  assert.match(before.stdout, /^lake: 0 findings in 6 tables, \d+ files$/m);
+
+  const directory = join(cluster.dataDir, "lake", "main", "hurt");
+  const [file = ""] = readdirSync(directory);
+  rmSync(join(directory, file));
+  await assert.rejects(sql("SELECT sum(n) FROM hurt"), new RegExp(`main/hurt/${file} is gone`));
+  await sql("INSERT INTO hurt VALUES (11)");
+  await sql("INSERT INTO sound VALUES (11)");
+  await untilFresh("SELECT n FROM of_sound", [[11]]);
+  // What was there is shown until the file is back; the reason is told.
+  await waitFor("the reason to be shown", async () => {
+    const shown = JSON.stringify(await sql("SHOW DYNAMIC TABLES"));
+    return shown.includes(`main/hurt/${file} is gone`) ? true : undefined;
+  });
+  assert.deepEqual(await sql("SELECT n FROM of_hurt"), [[10]]);
+
+  const damaged = await check();
+  assert.equal(damaged.code, 1);
+  const lines = damaged.stdout.trimEnd().split("\n");
+  assert.equal(lines[0], `main/hurt/${file} is not there`);
+  assert.match(lines.at(-1) ?? "", /^lake: 1 finding in 6 tables, \d+ files$/);
+  const asJson = await check("--json");
+  assert.deepEqual(JSON.parse(asJson.stdout).findings, [lines[0]]);
+  await sql("DROP DYNAMIC TABLE of_hurt");
+  await sql("DROP TABLE hurt");
+});
+
+test("[CM18] a check of what is not there makes nothing", async () => {
+  const absent = join(cluster.dataDir, "absent");
+  const done = await runCli(["lake", "check", "--data-dir", absent]);
+  assert.equal(done.code, 1);
+  assert.match(done.stderr, /there is no directory .*absent/);
+  assert.equal(existsSync(absent), false);
+});
 test("[TE2] processes killed at any moment lose no row and publish nothing twice", async () => {
   await sql("CREATE TABLE events (id BIGINT, kind INTEGER)");
   await sql(

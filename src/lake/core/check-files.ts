@@ -1,37 +1,13 @@
-/** Data files and delete files: among each other, and against what is really in them. */
+/** Data files and delete files, among each other. */
 
 import { duplicates, overlapping } from "./check-snapshots.ts";
 import type { LakeRows } from "./rows.ts";
 import { type DataFileRow, joinPath } from "./rows.ts";
-import { compareStatistics } from "./statistics.ts";
-
-/** What somebody who read a file says of it. */
-export type FileFacts =
-  | {
-      readonly kind: "data";
-      readonly sizeBytes: number;
-      readonly recordCount: number;
-      readonly columns: readonly {
-        readonly columnId: number;
-        readonly valueCount: number;
-        readonly nullCount: number;
-        /** As the catalog writes values; `undefined`: there are none, or their type has none. */
-        readonly min: string | undefined;
-        readonly max: string | undefined;
-      }[];
-    }
-  | {
-      readonly kind: "delete";
-      readonly sizeBytes: number;
-      readonly recordCount: number;
-      /** 0-based. */
-      readonly positionMax: number;
-      readonly isIncreasing: boolean;
-    };
 
 export interface ReferencedFile {
   readonly kind: "data" | "delete";
   readonly fileId: number;
+  readonly tableId: number;
   /** Of the lake. */
   readonly path: string;
 }
@@ -45,11 +21,13 @@ export function referencedFiles(rows: LakeRows): readonly ReferencedFile[] {
     ...rows.ducklake_data_file.map((row) => ({
       kind: "data" as const,
       fileId: row.data_file_id,
+      tableId: row.table_id,
       path: pathOf(row),
     })),
     ...rows.ducklake_delete_file.map((row) => ({
       kind: "delete" as const,
       fileId: row.delete_file_id,
+      tableId: row.table_id,
       path: pathOf(row),
     })),
   ];
@@ -164,70 +142,4 @@ function checkPaths(rows: LakeRows): string[] {
       .filter(({ path }) => known.has(path))
       .map(({ path }) => `${path} is to be deleted, and in use`),
   ];
-}
-
-/** Against the files. Those that nobody looked at are not judged. */
-export function checkFileFacts(
-  rows: LakeRows,
-  facts: ReadonlyMap<string, FileFacts | "missing">,
-): string[] {
-  const dataRows = new Map(rows.ducklake_data_file.map((row) => [row.data_file_id, row]));
-  const deleteRows = new Map(rows.ducklake_delete_file.map((row) => [row.delete_file_id, row]));
-  const stats = Map.groupBy(rows.ducklake_file_column_stats, (row) => row.data_file_id);
-  const types = new Map(
-    rows.ducklake_column.map((row) => [`${row.table_id}.${row.column_id}`, row.column_type]),
-  );
-  return referencedFiles(rows).flatMap(({ kind, fileId, path }) => {
-    const found = facts.get(path);
-    if (found === undefined) return [];
-    if (found === "missing") return [`${path} is not there`];
-    const problems: string[] = [];
-    const expect = (what: string, catalog: number | null | undefined, real: number): void => {
-      if (catalog !== null && catalog !== real) {
-        problems.push(`${path}: the catalog says ${what} ${catalog}, the file has ${real}`);
-      }
-    };
-    if (kind === "delete") {
-      const row = deleteRows.get(fileId);
-      const data = dataRows.get(row?.data_file_id ?? -1);
-      if (found.kind !== "delete") return [`${path} is not a delete file`];
-      expect("size", row?.file_size_bytes, found.sizeBytes);
-      expect("delete_count", row?.delete_count, found.recordCount);
-      if (!found.isIncreasing) problems.push(`${path}: positions are not in order`);
-      if (found.positionMax >= (data?.record_count ?? 0)) {
-        problems.push(`${path}: position ${found.positionMax} is beyond its data file`);
-      }
-      return problems;
-    }
-    const row = dataRows.get(fileId);
-    if (found.kind !== "data" || row === undefined) return [`${path} is not a data file`];
-    expect("size", row.file_size_bytes, found.sizeBytes);
-    expect("record_count", row.record_count, found.recordCount);
-    for (const column of found.columns) {
-      const own = stats.get(fileId)?.find((stat) => stat.column_id === column.columnId);
-      if (own === undefined) continue;
-      const type = types.get(`${row.table_id}.${column.columnId}`) ?? "";
-      expect(`value_count of column ${column.columnId}`, own.value_count, column.valueCount);
-      expect(`null_count of column ${column.columnId}`, own.null_count, column.nullCount);
-      for (const [side, catalog, real, sign] of [
-        ["min", own.min_value, column.min, -1],
-        ["max", own.max_value, column.max, 1],
-      ] as const) {
-        if (catalog === null || real === undefined) continue;
-        if (!isBound(type, catalog, real, sign)) {
-          problems.push(
-            `${path}: ${side} of column ${column.columnId} is ${catalog}, really ${real}`,
-          );
-        }
-      }
-    }
-    return problems;
-  });
-}
-
-/** Long texts are cut, so their bounds may be wider; other types have theirs exactly. */
-function isBound(type: string, catalog: string, real: string, sign: 1 | -1): boolean {
-  const order = compareStatistics(type, catalog, real);
-  if (order === undefined) return catalog === real;
-  return /^(varchar|json|blob)$/i.test(type) ? order * sign >= 0 : order === 0;
 }

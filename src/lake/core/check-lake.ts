@@ -4,15 +4,13 @@
  */
 import { checkCells } from "./check-cells.ts";
 import { checkDefinitions } from "./check-definitions.ts";
-import { checkFileFacts, checkFiles, type FileFacts } from "./check-files.ts";
+import { checkFacts, type LakeFacts } from "./check-file-facts.ts";
+import { checkFiles } from "./check-files.ts";
 import { checkSnapshots } from "./check-snapshots.ts";
 import { checkStatistics } from "./check-statistics.ts";
 import type { LakeRows } from "./rows.ts";
 
-export function checkLake(
-  rows: LakeRows,
-  files?: ReadonlyMap<string, FileFacts | "missing">,
-): readonly string[] {
+export function checkLake(rows: LakeRows, facts?: LakeFacts): readonly string[] {
   const cells = checkCells(rows);
   // Rows whose values are not even of their type say nothing about each other.
   if (cells.length > 0) return cells;
@@ -21,6 +19,6 @@ export function checkLake(
     ...checkDefinitions(rows),
     ...checkFiles(rows),
     ...checkStatistics(rows),
-    ...(files === undefined ? [] : checkFileFacts(rows, files)),
+    ...(facts === undefined ? [] : checkFacts(rows, facts)),
   ];
 }

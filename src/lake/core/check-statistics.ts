@@ -63,7 +63,7 @@ function leaves(columns: readonly ColumnRow[], file: DataFileRow): readonly Colu
 }
 
 function hasStatistics(type: string): boolean {
-  return !isNested(type) && !/^(interval|variant|geometry)$/i.test(type);
+  return !isNested(type) && !/^(interval|timetz|variant|geometry)$/i.test(type);
 }
 
 function checkTableStatistics(rows: LakeRows): string[] {

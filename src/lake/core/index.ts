@@ -2,7 +2,8 @@
 
 export type * from "./catalog.ts";
 export type * from "./change-feed.ts";
-export type { FileFacts, ReferencedFile } from "./check-files.ts";
+export type { FileFacts } from "./check-file-facts.ts";
+export type { ReferencedFile } from "./check-files.ts";
 export type { LakeField } from "./column-types.ts";
 export type * from "./commit.ts";
 export {

@@ -212,7 +212,7 @@ function readParquet(
 }
 
 /** SC1. Defaults are texts, since all values of a MAP have one type: DuckDB casts each back to its column's. */
-function columnField(column: LakeColumn): string {
+export function columnField(column: LakeColumn): string {
   const { columnId, initialDefault } = column;
   const typed = typeText(column);
   const value =
@@ -220,7 +220,7 @@ function columnField(column: LakeColumn): string {
   return `${columnId}: {name: 'c${columnId}', type: ${quoteText(typed)}, default_value: ${value}}`;
 }
 
-function internalField(fieldId: number, name: string): string {
+export function internalField(fieldId: number, name: string): string {
   return `${fieldId}: {name: '${name}', type: 'BIGINT', default_value: NULL}`;
 }
 

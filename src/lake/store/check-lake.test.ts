@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { createPrng } from "../../kernel/prng.ts";
 import { createSharedSqlite, openSimStore } from "../../store/index.ts";
-import type { FileFacts } from "../core/check-files.ts";
+import type { FileFacts, FoundFile, TableFacts } from "../core/check-file-facts.ts";
 import { checkLake } from "../core/check-lake.ts";
 import type { TableId } from "../core/model.ts";
 import type { LakeRows } from "../core/rows.ts";
@@ -46,8 +46,10 @@ describe("the consistency check", () => {
     await store.close();
   });
 
+  const tables = new Map<number, TableFacts>();
+
   test("[LK40] a sound catalog has no problems", () => {
-    assert.deepEqual(checkLake(rows, facts), []);
+    assert.deepEqual(checkLake(rows, { files: facts, tables }), []);
   });
 
   type Table = keyof LakeRows;
@@ -243,31 +245,46 @@ describe("the consistency check", () => {
     });
   }
 
+  const [data, deletes] = ["main/a/f2.parquet", "main/a/f5-delete.parquet"];
+  const counts = { columnId: 1, valueCount: 3, nullCount: 0, containsNan: undefined };
+  const numbers = { count: 3, distinctCount: 3, min: 0, max: 2 };
   const lies: readonly [name: string, path: string, patch: object, problem: RegExp][] = [
-    ["rows", "main/a/f2.parquet", { recordCount: 4 }, /record_count 3, the file has 4/],
-    ["bytes", "main/a/f2.parquet", { sizeBytes: 4 }, /size 100, the file has 4/],
+    ["rows", data, { recordCount: 4 }, /f2.parquet: the catalog says record_count: 3, .* has 4/],
+    ["bytes", data, { sizeBytes: 4 }, /size: 100, the file has 4/],
+    ["footer", data, { footerSize: 4 }, /footer_size: 10, the file has 4/],
     [
       "bounds",
-      "main/a/f2.parquet",
-      { columns: [{ columnId: 1, valueCount: 3, nullCount: 0, min: "0", max: "3" }] },
-      /min of column 1 is 1, really 0/,
+      data,
+      { columns: [{ ...counts, min: "0", max: "3" }] },
+      /min of column v is 1, really 0/,
     ],
     [
       "counts",
-      "main/a/f2.parquet",
-      { columns: [{ columnId: 1, valueCount: 2, nullCount: 1, min: "1", max: "3" }] },
-      /null_count of column 1/,
+      data,
+      { columns: [{ ...counts, valueCount: 2, nullCount: 1, min: "1", max: "3" }] },
+      /null_count of column v/,
     ],
-    ["deletes", "main/a/f5-delete.parquet", { recordCount: 2 }, /delete_count 1, the file has 2/],
-    ["positions", "main/a/f5-delete.parquet", { positionMax: 3 }, /beyond its data file/],
-    ["order", "main/a/f5-delete.parquet", { isIncreasing: false }, /not in order/],
+    ["row ids", data, { rowIds: { ...numbers, distinctCount: 2 } }, /3 rows have 2 ids/],
+    ["high row ids", data, { rowIds: { ...numbers, max: 9 } }, /0 to 9, the table's next is 5/],
+    ["kind", data, { kind: "delete" }, /is not a data file/],
+    ["deletes", deletes, { recordCount: 2 }, /delete_count: 1, the file has 2/],
+    ["positions", deletes, { positionMax: 3 }, /beyond its data file/],
+    ["negative positions", deletes, { positionMin: -1 }, /a position -1/],
+    ["order", deletes, { isIncreasing: false }, /not in order/],
+    ["data file", deletes, { dataPaths: ["x"] }, /is of x, the catalog says of main\/a\/f2/],
+    [
+      "content",
+      data,
+      { kind: "unreadable", why: "no footer" },
+      /f2.parquet: it cannot be read: no footer/,
+    ],
   ];
   for (const [name, path, patch, problem] of lies) {
     test(`[LK41] a file that differs in its ${name} is found`, () => {
       const known = facts.get(path);
       assert.ok(known !== undefined, [...facts.keys()].join());
-      const changed = new Map(facts).set(path, { ...known, ...patch } as FileFacts);
-      const problems = checkLake(rows, changed);
+      const files = new Map(facts).set(path, { ...known, ...patch } as FileFacts);
+      const problems = checkLake(rows, { files, tables });
       assert.ok(
         problems.some((text) => problem.test(text)),
         JSON.stringify(problems),
@@ -275,11 +292,35 @@ describe("the consistency check", () => {
     });
   }
 
+  test("[LK41] a NaN that the catalog does not know is found", () => {
+    const nan = plant("ducklake_file_column_stats", 0, { contains_nan: 0 });
+    const column = { ...counts, min: "1", max: "3", containsNan: true };
+    const known = { ...facts.get(data), columns: [column] } as FileFacts;
+    const problems = checkLake(nan, { files: new Map([[data, known]]), tables });
+    assert.match(problems.join(), /a NaN in column v, the catalog says none/);
+  });
+
+  test("[LK41] rows of snapshots that a merged file does not have are found", () => {
+    const merged = plant("ducklake_data_file", 0, { partial_max: 3, row_id_start: null });
+    const check = (rowSnapshots: object | undefined): string => {
+      const known = { ...facts.get(data), rowIds: numbers, rowSnapshots } as FileFacts;
+      return checkLake(merged, { files: new Map([[data, known]]), tables }).join();
+    };
+    assert.equal(check({ ...numbers, min: 2, max: 3 }), "");
+    assert.match(check({ ...numbers, min: 1, max: 3 }), /1 to 3, the catalog says 2 to 3/);
+    assert.match(check(undefined), /do not all say their snapshot/);
+  });
+
+  test("[LK41] a table that reads otherwise than its rows say is found", () => {
+    const read = (rowCount: number, rowIdCount: number): string =>
+      checkLake(rows, { files: facts, tables: new Map([[1, { rowCount, rowIdCount }]]) }).join();
+    assert.equal(read(4, 4), "");
+    assert.equal(read(5, 5), "table c reads as 5 rows, the catalog says 4");
+    assert.equal(read(4, 3), "the 4 rows of table c have 3 ids");
+  });
+
   test("[LK41] a file that is not there is found", () => {
-    const missing = new Map<string, FileFacts | "missing">([
-      ...facts,
-      ["main/a/f2.parquet", "missing"],
-    ]);
-    assert.deepEqual(checkLake(rows, missing), ["main/a/f2.parquet is not there"]);
+    const files = new Map<string, FoundFile>([...facts, [data, { kind: "missing" }]]);
+    assert.deepEqual(checkLake(rows, { files, tables }), ["main/a/f2.parquet is not there"]);
   });
 });

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import type { LakeCatalog } from "../core/catalog.ts";
 import type { ChangedFile } from "../core/change-feed.ts";
-import type { FileFacts } from "../core/check-files.ts";
+import type { FileFacts, NumberFacts } from "../core/check-file-facts.ts";
 import type { ColumnStatistics, Commit, NewDataFile, NewDeleteFile } from "../core/commit.ts";
 import type {
   DataFile,
@@ -28,6 +28,7 @@ interface StoredFile {
 }
 
 interface StoredDeletes {
+  readonly dataPath: string;
   readonly positions: readonly {
     readonly position: number;
     readonly snapshot: number | undefined;
@@ -44,6 +45,7 @@ export interface PlacedRow {
 }
 
 export const sizeBytes = 100;
+const footerSize = 10;
 
 export class ModelLake {
   readonly catalog: LakeCatalog;
@@ -100,7 +102,7 @@ export class ModelLake {
       path,
       recordCount: values.length,
       sizeBytes,
-      footerSize: 10,
+      footerSize,
       columns,
       rowIds: rowIds === undefined ? "fresh" : "inFile",
       ...(snapshots === undefined
@@ -137,6 +139,7 @@ export class ModelLake {
       ].sort((a, b) => a.position - b.position);
       const path = `${version.table.path}${this.newName()}-delete.parquet`;
       this.deleteFiles.set(path, {
+        dataPath: file.path,
         positions: hasRowSnapshots
           ? positions
           : positions.map(({ position }) => ({ position, snapshot: undefined })),
@@ -146,7 +149,7 @@ export class ModelLake {
         path,
         deleteCount: positions.length,
         sizeBytes,
-        footerSize: 10,
+        footerSize,
         hasRowSnapshots,
       });
     }
@@ -205,24 +208,49 @@ export class ModelLake {
 
   /** As somebody who read every file would report. */
   facts(): ReadonlyMap<string, FileFacts> {
-    const data = [...this.files].map(([path, { values, columns }]): [string, FileFacts] => [
-      path,
-      { kind: "data", sizeBytes, recordCount: values.length, columns },
-    ]);
-    const deletes = [...this.deleteFiles].map(([path, { positions }]): [string, FileFacts] => [
+    const data = [...this.files].map(([path, file]): [string, FileFacts] => [
       path,
       {
-        kind: "delete",
+        kind: "data",
         sizeBytes,
-        recordCount: positions.length,
-        positionMax: Math.max(...positions.map(({ position }) => position)),
-        isIncreasing: positions.every(
-          ({ position }, index) => index === 0 || position > (positions[index - 1]?.position ?? -1),
-        ),
+        footerSize,
+        recordCount: file.values.length,
+        columns: file.columns,
+        rowIds: numbersOf(file.rowIds),
+        rowSnapshots: numbersOf(file.snapshots),
       },
     ]);
+    const deletes = [...this.deleteFiles].map(([path, file]): [string, FileFacts] => {
+      const positions = file.positions.map(({ position }) => position);
+      return [
+        path,
+        {
+          kind: "delete",
+          sizeBytes,
+          footerSize,
+          recordCount: positions.length,
+          positionMin: Math.min(...positions),
+          positionMax: Math.max(...positions),
+          isIncreasing: positions.every((position, at) => position > (positions[at - 1] ?? -1)),
+          dataPaths: [file.dataPath],
+          rowSnapshots: numbersOf(
+            file.positions.flatMap(({ snapshot }) => (snapshot === undefined ? [] : [snapshot])),
+          ),
+        },
+      ];
+    });
     return new Map([...data, ...deletes]);
   }
+}
+
+function numbersOf(values: readonly number[] | undefined): NumberFacts | undefined {
+  if (values === undefined || values.length === 0) return undefined;
+  return {
+    count: values.length,
+    distinctCount: new Set(values).size,
+    min: Math.min(...values),
+    max: Math.max(...values),
+  };
 }
 
 export function rowsOf(placed: readonly PlacedRow[]): Rows {

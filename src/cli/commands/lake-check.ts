@@ -1,0 +1,98 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { OperatingError } from "../../kernel/errors.ts";
+import { silentLogger } from "../../kernel/logger.ts";
+import { realClock } from "../../kernel/node/real-clock.ts";
+import { createSystemPrng } from "../../kernel/node/system-random.ts";
+import {
+  checkLakeFiles,
+  decideLakePlaces,
+  type LakeReport,
+  openDownloadCache,
+  openLakeFiles,
+} from "../../lake/index.ts";
+import { type DataDir, decideMemoryBytes, machine, openDataDir } from "../../process/index.ts";
+import { DiskBudget, defaultDiskRatios, startEngine } from "../../queries/index.ts";
+import { openStore, parseStoreUrl } from "../../store/index.ts";
+import { formatCount } from "../output/format.ts";
+import { processTerminal } from "../output/terminal.ts";
+import { printable } from "../output/terminal-text.ts";
+
+export interface LakeCheckOptions {
+  readonly dataDir: string;
+  readonly store?: string;
+  readonly lake?: string;
+  readonly json?: boolean;
+}
+
+/** Whether nothing was found. */
+export async function runLakeCheck(
+  options: LakeCheckOptions,
+  interrupted: AbortSignal,
+): Promise<boolean> {
+  const report = await check(options, interrupted);
+  const terminal = processTerminal();
+  if (options.json === true) terminal.out(`${JSON.stringify(report)}\n`);
+  else {
+    for (const finding of report.findings) terminal.out(`${printable(finding)}\n`);
+    terminal.out(`${summaryOf(report)}\n`);
+  }
+  return report.findings.length === 0;
+}
+
+/** For copies of files that are not on this machine. */
+const copyBytes = 10 * 1024 ** 3;
+
+/** DuckDB in this process, shut in to the lake's directory, and a temporary one for what it spills. */
+async function check(options: LakeCheckOptions, signal: AbortSignal): Promise<LakeReport> {
+  // A check makes no directories: one that is not there was named wrongly.
+  const dataDir = (): DataDir => openDataDir(existing(options.dataDir, "--data-dir"));
+  const location = parseStoreUrl(options.store ?? dataDir().storePath);
+  const { tables } = decideLakePlaces(options, options.lake ?? dataDir().lakeDir);
+  if (tables.kind === "directory") existing(tables.root, "--lake");
+  const parts = { clock: realClock, logger: silentLogger };
+  const store = await openStore({ ...location, ...parts, prng: createSystemPrng() });
+  const spoolDir = mkdtempSync(join(tmpdir(), "capstan-check-"));
+  const copiesDir = join(spoolDir, "copies");
+  const budget = new DiskBudget({
+    capacityBytes: copyBytes,
+    artifactFloorBytes: 0,
+    ...defaultDiskRatios,
+  });
+  const cache = await openDownloadCache({ dir: copiesDir, budget, ...parts });
+  try {
+    const atOnce = Math.min(4, availableParallelism());
+    const engine = await startEngine({
+      memoryLimitBytes: decideMemoryBytes("worker", machine()),
+      threads: availableParallelism(),
+      spoolDir,
+      readableDirs: [tables.kind === "directory" ? tables.root : copiesDir],
+      connections: atOnce,
+      ...parts,
+    });
+    try {
+      const files = await openLakeFiles(tables, { clock: realClock, cache });
+      const { objects } = files;
+      return await checkLakeFiles({ store, objects, engine, atOnce }, signal).finally(files.close);
+    } finally {
+      await engine.close();
+    }
+  } finally {
+    await cache.close();
+    await store.close();
+    rmSync(spoolDir, { recursive: true, force: true });
+  }
+}
+
+function summaryOf({ findings, tables, files, unnamed }: LakeReport): string {
+  const counts = `${formatCount(findings.length, "finding")} in ${formatCount(tables, "table")}, ${formatCount(files, "file")}`;
+  const more = unnamed.length === 0 ? "" : `; ${formatCount(unnamed.length, "file")} of nobody`;
+  return `lake: ${counts}${more}`;
+}
+
+function existing(path: string, option: string): string {
+  if (existsSync(path)) return path;
+  const hint = `Say where it is with ${option}.`;
+  throw new OperatingError("not_found", "never", `there is no directory ${path}`, { hint });
+}

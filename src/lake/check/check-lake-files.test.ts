@@ -1,0 +1,205 @@
+/** A lake with rows of every type, updates, deletes and merges is sound; every damage done to its files is found and named. */
+import assert from "node:assert/strict";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import fc from "fast-check";
+import { silentLogger } from "../../kernel/logger.ts";
+import { realClock } from "../../kernel/node/real-clock.ts";
+import { createPrng } from "../../kernel/prng.ts";
+import { startEngine } from "../../queries/index.ts";
+import { valuesOfType } from "../duckdb/testing/random-values.ts";
+import { startLakeCluster } from "../statements/testing/lake-cluster.ts";
+import { LakeUpkeep } from "../store/upkeep.ts";
+import { UpkeepLoop } from "../upkeep/upkeep-loop.ts";
+import { checkLakeFiles, type LakeReport } from "./check-lake-files.ts";
+
+const cluster = await startLakeCluster();
+const { rows, catalog, objects, manager, store, lakeDir } = cluster;
+const spoolDir = mkdtempSync(join(tmpdir(), "capstan-check-"));
+const engine = await startEngine({
+  memoryLimitBytes: 256 * 1024 * 1024,
+  threads: 2,
+  spoolDir,
+  connections: 2,
+  readableDirs: [lakeDir],
+  clock: realClock,
+  logger: silentLogger,
+});
+after(async () => {
+  await engine.close();
+  await cluster.close();
+  rmSync(spoolDir, { recursive: true, force: true });
+});
+
+function check(): Promise<LakeReport> {
+  return checkLakeFiles({ store, objects, engine, atOnce: 2 }, new AbortController().signal);
+}
+
+async function compact(): Promise<void> {
+  const upkeep = new UpkeepLoop({
+    upkeep: new LakeUpkeep({ store }),
+    catalog,
+    objects,
+    manager,
+    leads: () => true,
+    clock: realClock,
+    prng: createPrng(9),
+    logger: silentLogger,
+    limits: { mergeFilesMin: 2, rewriteDeletedShare: 0.2 },
+  });
+  const { compacted } = await upkeep.run();
+  assert.ok(compacted > 0);
+}
+
+test("[LK41] what writers, updates, deletes, merges and changes of columns leave is sound", async () => {
+  await catalog.declareDataPath(lakeDir);
+  const types = [...valuesOfType.keys()];
+  const columns = types.map((type, at) => `"c ${at}" ${type}`);
+  await rows(`CREATE TABLE every (id BIGINT, ${columns.join(", ")})`);
+  const sampled = types.map((type) => {
+    const values = valuesOfType.get(type) ?? fc.constant("NULL");
+    return fc.sample(fc.oneof({ weight: 5, arbitrary: values }, fc.constant("NULL")), {
+      seed: 41,
+      numRuns: 60,
+    });
+  });
+  for (let from = 0; from < 60; from += 12) {
+    const values = Array.from({ length: 12 }, (_, at) => {
+      const cells = types.map((type, column) => `CAST(${sampled[column]?.[from + at]} AS ${type})`);
+      return `(${from + at}, ${cells.join(", ")})`;
+    });
+    await rows(`INSERT INTO every VALUES ${values.join(", ")}`);
+  }
+  await compact();
+  await rows("DELETE FROM every WHERE id % 7 = 0");
+  await rows("DELETE FROM every WHERE id % 11 = 0");
+  await rows('UPDATE every SET "c 0" = true WHERE id < 20');
+  await rows("ALTER TABLE every ADD COLUMN late VARCHAR DEFAULT 'x'");
+  await rows('ALTER TABLE every DROP COLUMN "c 2"');
+  await rows("INSERT INTO every (id) VALUES (100)");
+  await compact();
+  await rows("CREATE TABLE few AS SELECT range AS n, 'nan'::DOUBLE AS d FROM range(3)");
+  await rows("INSERT INTO few VALUES (9, 1.5)");
+  await rows("DELETE FROM few WHERE n = 1");
+  const report = await check();
+  assert.deepEqual(report.findings, []);
+  assert.deepEqual([report.tables, report.unnamed], [2, []]);
+  assert.ok(report.files >= 9, String(report.files));
+});
+
+/** What is wrong after `damage`, which is undone. */
+async function findingsAfter(path: string, damage: (file: string) => void): Promise<string[]> {
+  const file = join(lakeDir, path);
+  const saved = readFileSync(file);
+  damage(file);
+  touch(file);
+  try {
+    return [...(await check()).findings];
+  } finally {
+    writeFileSync(file, saved);
+    touch(file);
+  }
+}
+
+let touches = 0;
+/** DuckDB keeps what it has read of a file until its time changes by a second: files of a lake never do. */
+function touch(file: string): void {
+  touches += 1;
+  if (existsSync(file)) utimesSync(file, touches, touches);
+}
+
+test("[LK41] damage to files is found, and nothing but it", async (t) => {
+  const [version] = await catalog.resolve([
+    { schema: undefined, name: "few", moment: { kind: "current" } },
+  ]);
+  const [three, one] = version?.files ?? [];
+  const deletes = three?.deletes?.path ?? "";
+  const path = three?.path ?? "";
+  const local = (of: string): string => join(lakeDir, of);
+  const cases: readonly [name: string, path: string, (file: string) => void, RegExp[]][] = [
+    [
+      "a file cut short",
+      path,
+      (file) => truncateSync(file, 200),
+      [/: the catalog says size: \d+, the file has 200$/, /: it cannot be read: .+/],
+    ],
+    ["a file deleted", path, (file) => rmSync(file), [/ is not there$/]],
+    [
+      "a file replaced by another of the table",
+      path,
+      (file) => copyFileSync(local(one?.path ?? ""), file),
+      [
+        /says size: /,
+        /says footer_size: /,
+        /says record_count: 3, the file has 1$/,
+        /value_count of column n: 3, the file has 1$/,
+        /min of column n is 0, really 9$/,
+        /max of column n is 2, really 9$/,
+        /value_count of column d: 3, the file has 1$/,
+        /^table few reads as 2 rows, the catalog says 3$/,
+      ],
+    ],
+    [
+      "a data file in the place of a delete file",
+      deletes,
+      (file) => copyFileSync(local(path), file),
+      [
+        /says size: /,
+        /says footer_size: /,
+        /says delete_count: 1, the file has 0$/,
+        /it is of no file, the catalog says of main.few.*parquet$/,
+        /^table few reads as 4 rows, the catalog says 3$/,
+      ],
+    ],
+    [
+      "bytes that changed",
+      path,
+      (file) => {
+        const bytes = readFileSync(file);
+        bytes.fill(0, 4, 40);
+        writeFileSync(file, bytes);
+      },
+      [/: it cannot be read: .+/],
+    ],
+  ];
+  for (const [name, damaged, damage, wanted] of cases) {
+    await t.test(name, async () => {
+      const findings = await findingsAfter(damaged, damage);
+      assert.equal(findings.length, wanted.length, JSON.stringify(findings, null, 1));
+      for (const [at, finding] of findings.entries()) assert.match(finding, wanted[at] as RegExp);
+      const named = findings.filter((text) => !text.startsWith("table "));
+      for (const finding of named) assert.ok(finding.startsWith(damaged), finding);
+    });
+  }
+  assert.deepEqual((await check()).findings, []);
+});
+
+test("[LK41] files that the catalog does not name are no fault, and are told", async () => {
+  const forgotten = join(lakeDir, "main", "few", "ducklake-forgotten.parquet");
+  writeFileSync(forgotten, "x");
+  const report = await check();
+  assert.deepEqual(report.findings, []);
+  assert.deepEqual(report.unnamed, ["main/few/ducklake-forgotten.parquet"]);
+  rmSync(forgotten);
+});
+
+test("[LK41] a lake whose directory is gone is an error, and not a list of every file", async () => {
+  renameSync(lakeDir, `${lakeDir}-away`);
+  try {
+    await assert.rejects(check(), { code: "store_unavailable" });
+  } finally {
+    renameSync(`${lakeDir}-away`, lakeDir);
+  }
+});
