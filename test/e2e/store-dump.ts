@@ -1,5 +1,6 @@
 /** Every row of a SQLite store, and what was written between two moments that is none of the cluster's own business. */
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
+import { isWatchedTable, watchedTables } from "../../src/store/core/index.ts";
 
 type Row = Readonly<Record<string, SQLOutputValue>>;
 export type StoreDump = ReadonlyMap<string, readonly Row[]>;
@@ -39,16 +40,27 @@ export class StoreReader {
   }
 }
 
-/** Written while nobody asks anything, too: the lease, upkeep's claims, and which workers answer and take work. */
+/**
+ * Written while nobody asks anything, too: the lease, upkeep's claims, which workers answer and take work, and how fresh dynamic
+ * tables are. What watched tables go through is in the change log.
+ */
 const ownBusiness = new Set([
+  ...Object.keys(watchedTables),
   "catalog_changes",
   "catalog_revision",
   "coordinator_leases",
+  "dynamic_table_sources",
+  "dynamic_table_versions",
+  "lake_pins",
   "maintenance_claims",
-  "workers",
+  "pending_refreshes",
+  "queued_refreshes",
+  "refresh_claims",
+  "refresh_fence",
+  "refresh_history",
 ]);
 
-/** In words. The change log may grow by changes of workers, and the revision by as many. */
+/** In words. The change log may grow by changes of watched tables, and the revision by as many. */
 export function strangeWrites(before: StoreDump, now: StoreDump): string[] {
   const changed = [...now.keys()].filter(
     (table) => !ownBusiness.has(table) && textOf(now, table) !== textOf(before, table),
@@ -57,7 +69,7 @@ export function strangeWrites(before: StoreDump, now: StoreDump): string[] {
   const added = (now.get("catalog_changes") ?? []).filter(
     ({ revision }) => Number(revision) > revisionBefore,
   );
-  const strange = added.filter(({ table_name: table }) => table !== "workers");
+  const strange = added.filter(({ table_name: table }) => !isWatchedTable(String(table)));
   return [
     ...changed.map((table) => `table ${table}`),
     ...strange.map((row) => `change ${JSON.stringify(row)}`),
