@@ -1,10 +1,12 @@
 /** The coordinator's loop, in virtual time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sleep } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
 import { type Logger, silentLogger } from "../../kernel/logger.ts";
 import { setTargetLag } from "./definitions.ts";
 import { readRefreshHistory } from "./refresh-history.ts";
+import type { SourceChanges } from "./source-changes.ts";
 import { RefreshWorld } from "./testing/refresh-world.ts";
 import { items, orders, tableId } from "./testing/tables-fixture.ts";
 
@@ -173,6 +175,26 @@ test("[TS5, TC13] expired claims are freed although nobody asks for work", async
     db.selectFrom("refresh_claims").selectAll().execute(),
   );
   assert.deepEqual(claims, []);
+});
+
+test("[TS17] looks that are dear are rare: pokes all the time get a quarter of its time", async () => {
+  const world = new RefreshWorld();
+  await world.create({ 10: [orders] }, secondsLag(1));
+  let looks = 0;
+  const lake: SourceChanges = {
+    current: async () => {
+      looks += 1;
+      await sleep(world.clock, 40);
+      return await world.lake.current();
+    },
+    mayHaveChanged: (ranges, to) => world.lake.mayHaveChanged(ranges, to),
+  };
+  const scheduler = await world.startScheduler({ lake });
+  for (let step = 0; step < 400; step += 1) {
+    scheduler.leaseChanged();
+    await world.clock.advance(10);
+  }
+  assert.ok(looks >= 20 && looks <= 26, `${looks} looks in 4 s`);
 });
 
 const downstream = { targetLag: { kind: "downstream" } } as const;

@@ -5,6 +5,7 @@
  *        what changed in between is seen. The lake's snapshot is read after the moment it is taken to be of.
  *   TL2  Every write is under the coordinator's lease. Without it nothing is looked at.
  *   TL3  Looks are at least `spacingMs` apart: a thousand commits are one look. A poke while it looks makes it look again.
+ *        With many tables a look is dear: it rests three times as long as it took, `restMsMax` at most.
  *   TL4  A look that fails is tried again after a pause that grows; it never ends the loop.
  *   TL5  Expired claims are freed as soon as they have expired, whether or not anybody asks for work.
  */
@@ -47,6 +48,8 @@ export interface RefreshSchedulerOptions {
   readonly lookMsMax?: number;
 }
 
+const restShare = 3;
+const restMsMax = 250;
 const retry = { minMs: 100, maxMs: 5_000 };
 
 export class RefreshScheduler {
@@ -109,10 +112,12 @@ export class RefreshScheduler {
     const { clock, logger, prng } = this.#options;
     let againMs: number;
     this.#lookAgain = false;
+    const startedMs = clock.nowMs();
     try {
       againMs = await this.#lookOnce();
       this.#failures = 0;
-      this.#notBeforeMs = clock.nowMs() + this.#spacingMs;
+      const restMs = Math.min(restMsMax, (clock.nowMs() - startedMs) * restShare); // TL3
+      this.#notBeforeMs = clock.nowMs() + Math.max(this.#spacingMs, restMs);
     } catch (thrown) {
       if (thrown instanceof AssertionError) throw thrown;
       this.#failures += 1;
