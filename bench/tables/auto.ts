@@ -21,7 +21,9 @@ export async function benchAuto({ rows, groups }: BenchOptions, report: Report):
       await world.refresh(`${shape}_full`);
     }
     const changes = new ShopChanges(world, { rows, groups });
-    const spent = new Map(shapes.map((shape) => [shape, { auto: 0, full: 0, incremental: 0 }]));
+    const spent = new Map(
+      shapes.map((shape) => [shape, { auto: 0, full: 0, autoCpu: 0, fullCpu: 0, incremental: 0 }]),
+    );
     for (const share of shares) {
       await changes.make(share, "uniform");
       for (const [shape, sums] of spent) {
@@ -29,14 +31,22 @@ export async function benchAuto({ rows, groups }: BenchOptions, report: Report):
         const full = await world.refresh(`${shape}_full`);
         sums.auto += auto.ms;
         sums.full += full.ms;
+        sums.autoCpu += auto.cpuMs;
+        sums.fullCpu += full.cpuMs;
         if (auto.action === "INCREMENTAL") sums.incremental += 1;
       }
     }
-    for (const [shape, { auto, full, incremental }] of spent) {
+    for (const [shape, { auto, full, autoCpu, fullCpu, incremental }] of spent) {
       report.figure(
         `auto_${shape}`,
         { ratio: { value: auto / full, atMost } },
-        { auto_ms: auto, full_ms: full, refreshes: shares.length, incremental },
+        {
+          auto_ms: auto,
+          full_ms: full,
+          cpu_ratio: autoCpu / fullCpu,
+          refreshes: shares.length,
+          incremental,
+        },
       );
     }
   } finally {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { quoteText } from "../../src/sql/core/index.ts";
 import { type BenchOptions, median, type Report } from "../report.ts";
-import { LakeWorld, memoryBytes } from "./lake-world.ts";
+import { LakeWorld, memoryBytes, type Spent, startStopwatch } from "./lake-world.ts";
 import { definitions, fillShop, type Shape } from "./shop.ts";
 
 const shapes: readonly Shape[] = ["merge", "keys", "joined", "windowed", "filtered"];
@@ -50,19 +50,29 @@ async function compareFull(
   const file = quoteText(join(world.dir, "plain.parquet"));
   const copy = `COPY (${definition}) TO ${file} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)`;
   await plain.run(copy);
-  const refreshMs: number[] = [];
-  const plainMs: number[] = [];
+  const refreshes: Spent[] = [];
+  const copies: Spent[] = [];
   for (let round = 0; round < repetitions; round += 1) {
     await create();
-    refreshMs.push((await world.refresh(shape)).ms);
-    const startedMs = performance.now();
+    refreshes.push(await world.refresh(shape));
+    const stopwatch = startStopwatch();
     await plain.run(copy);
-    plainMs.push(performance.now() - startedMs);
+    copies.push(stopwatch());
   }
-  const ratio = median(refreshMs) / median(plainMs);
+  const [refresh, duckdb] = [refreshes, copies].map((spent) => ({
+    ms: median(spent.map(({ ms }) => ms)),
+    cpuMs: median(spent.map(({ cpuMs }) => cpuMs)),
+  })) as [Spent, Spent];
   report.figure(
     `full_${shape}`,
-    { ratio: { value: ratio, atMost } },
-    { refresh_ms: median(refreshMs), duckdb_ms: median(plainMs), repetitions },
+    { ratio: { value: refresh.ms / duckdb.ms, atMost } },
+    {
+      refresh_ms: refresh.ms,
+      duckdb_ms: duckdb.ms,
+      cpu_ratio: refresh.cpuMs / duckdb.cpuMs,
+      refresh_cpu_ms: refresh.cpuMs,
+      duckdb_cpu_ms: duckdb.cpuMs,
+      repetitions,
+    },
   );
 }

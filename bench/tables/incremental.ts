@@ -56,6 +56,9 @@ async function compare(
     incremental_ms: incremental.ms,
     full_ms: full.ms,
     ...(goal === undefined ? { times } : {}),
+    cpu_times: full.cpuMs / incremental.cpuMs,
+    incremental_cpu_ms: incremental.cpuMs,
+    full_cpu_ms: full.cpuMs,
     groups_changed: changed,
   });
   const [mine, whole] = await Promise.all([

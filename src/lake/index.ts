@@ -31,7 +31,7 @@ export type {
 } from "./core/index.ts";
 export { LakeWriter } from "./duckdb/lake-writer.ts";
 export { withFiles } from "./duckdb/local-files.ts";
-export { addedSql, removedSql, tableSql } from "./duckdb/relation-sql.ts";
+export { roughChangeSql, tableSql } from "./duckdb/relation-sql.ts";
 export { emptyStaging } from "./duckdb/staging.ts";
 export {
   type DownloadObserver,

@@ -42,6 +42,24 @@ export function addedSql(scan: ChangeScan, options: Pick<RelationOptions, "local
   return withoutEqual(scan.added, scan.isAppendOnly ? [] : scan.removed, scan, options);
 }
 
+/**
+ * Both sides of a change for who does not mind rows that were written anew with equal values: they may be on both sides. To leave
+ * them out, every column of every deleted row has to be read; what a reader needs of them is often one column, or only their ids.
+ * Where whole files took each other's place the sides are exact, because then most rows may be such.
+ */
+export function roughChangeSql(
+  scan: ChangeScan,
+  options: Pick<RelationOptions, "localPaths">,
+): { readonly added: string; readonly removed: string } {
+  const { added, removed, after } = scan;
+  if (removed.some(({ rows }) => rows.kind === "live")) {
+    return { added: addedSql(scan, options), removed: removedSql(scan, options) };
+  }
+  const { localPaths } = options;
+  const shape = { columns: after.columns, leading: ["_row_id"] as const, localPaths };
+  return { added: scanSql(added, shape), removed: scanSql(removed, shape) };
+}
+
 /** Every file that these read, once. */
 export function filesOf(relation: TableVersion | ChangeScan): readonly NeededFile[] {
   const changed =
@@ -64,12 +82,12 @@ function withoutEqual(
   const shape = { columns: after.columns, leading: ["_row_id"] as const, localPaths };
   const rows = scanSql(files, shape);
   if (files.length === 0 || others.length === 0) return rows;
-  const conditions = ["a._row_id = b._row_id", ...after.columns.map(areEqual)];
-  return [
-    `SELECT a.* FROM (${rows}) AS a`,
-    `ANTI JOIN (${scanSql(others, shape)}) AS b`,
-    `ON ${conditions.join(" AND ")}`,
-  ].join("\n");
+  return differentSql(`(${rows})`, `(${scanSql(others, shape)})`, after.columns);
+}
+
+function differentSql(rows: string, others: string, columns: readonly LakeColumn[]): string {
+  const conditions = ["a._row_id = b._row_id", ...columns.map(areEqual)];
+  return `SELECT a.* FROM ${rows} AS a\nANTI JOIN ${others} AS b\nON ${conditions.join(" AND ")}`;
 }
 
 function areEqual(column: LakeColumn): string {

@@ -4,13 +4,7 @@
  * is written before anybody knows where a worker has the files.
  */
 import { assert } from "../../kernel/errors.ts";
-import {
-  addedSql,
-  removedSql,
-  type TableVersion,
-  tableSql,
-  visibleColumns,
-} from "../../lake/index.ts";
+import { roughChangeSql, type TableVersion, tableSql, visibleColumns } from "../../lake/index.ts";
 import type { Engine } from "../../queries/index.ts";
 import { quoteName } from "../../sql/core/index.ts";
 import type { RefreshNames } from "../incremental/index.ts";
@@ -48,7 +42,7 @@ export class RefreshTexts implements RefreshNames {
     const sql =
       rows === "old"
         ? tableSql(before, { rowIds: true, localPaths })
-        : (rows === "added" ? addedSql : removedSql)(scan, { localPaths });
+        : roughChangeSql(scan, { localPaths })[rows];
     return `(${withRowIds(now, sql)})`;
   };
 
