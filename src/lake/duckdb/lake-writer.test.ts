@@ -174,7 +174,7 @@ test("[LF8] a file without rows left ends, with or without deletes before; delet
   assert.equal(gone.deletes[0]?.deleteCount, 3);
 });
 
-test("[LF20] rows that are left of many small files move into one, with their ids, and the past stays", async () => {
+test("[LF22] rows that are left of many small files move into one, with their ids, and the past stays", async () => {
   const table = new TestTable(lake.root, idAndText);
   for (let file = 0; file < 5; file += 1) {
     await insert(table, `SELECT i, 'x' FROM range(${file * 10}, ${file * 10 + 10}) r(i)`);

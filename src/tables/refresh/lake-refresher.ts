@@ -42,7 +42,7 @@ import {
 import { decideSplit, type SplitLimits, splitLimitsDefault } from "./decide-split.ts";
 import { type DefinitionPlan, DefinitionPlans } from "./definition-plan.ts";
 import { type ReadSource, readSource, rowsOf } from "./read-sources.ts";
-import { filesOfParts, partSpecs, type RefreshPartsDeps } from "./refresh-parts.ts";
+import { filesOfParts, partSpecs, type RefreshPartsDeps, selectOf } from "./refresh-parts.ts";
 import { RefreshTexts, type Relations } from "./refresh-texts.ts";
 
 export interface LakeRefresherDeps extends RefreshPartsDeps {
@@ -240,15 +240,16 @@ class Refresh {
       table,
     }));
     const plan = await this.#plans.plan(this.#table.definition, named, this.#signal);
-    if (plan.kind === "incremental") checkColumns(stored, plan.allColumns);
+    if (plan.kind === "incremental") checkColumns(stored, storedColumns(plan, stored));
     return plan;
   }
 
-  #choose(plan: DefinitionPlan, { isKnown, changedRows, totalRows }: Task) {
+  #choose(plan: DefinitionPlan, { stored, isKnown, changedRows, totalRows }: Task) {
     const { modeWish } = this.#table;
     const full = (reason: string) => ({ action: "FULL", reason }) as const;
     if (plan.kind === "full") return full(plan.reason);
     if (modeWish === "FULL") return full("as asked for");
+    if (hasNoHidden(plan, stored)) return full("it was created to be refreshed in full");
     if (this.#table.dataSnapshot === undefined) return full("the first");
     if (!isKnown) return full("what changed in its sources is not known");
     if (modeWish === "INCREMENTAL") return { action: "INCREMENTAL", reason: "" } as const;
@@ -267,7 +268,10 @@ class Refresh {
       const tool = duckdbSqlTool((sql) => session.objects(sql, this.#signal));
       checkColumns(stored, await tool.describe(`SELECT * FROM (${definition}\n)`));
     }
-    const select = plan.kind === "incremental" ? initialSql(plan, texts) : definition;
+    const select =
+      plan.kind === "incremental"
+        ? selectOf(storedColumns(plan, stored), initialSql(plan, texts))
+        : definition;
     const { table } = stored;
     const added = await this.#writer(session).writeRows(
       { select, table, rowIds: "fresh" },
@@ -401,6 +405,15 @@ function whole(stored: TableVersion, added: readonly NewDataFile[], reason: stri
 function isEngineTrouble(thrown: unknown): boolean {
   const codes = ["bad_sql", "query_failed", "query_too_large"];
   return thrown instanceof OperatingError && codes.includes(thrown.code);
+}
+
+/** A table that is always computed whole has no columns that tell what a change affects. */
+function hasNoHidden(plan: IncrementalPlan, { table }: TableVersion): boolean {
+  return table.columns.length === plan.columns.length && plan.hiddenColumns.length > 0;
+}
+
+function storedColumns(plan: IncrementalPlan, stored: TableVersion): IncrementalPlan["columns"] {
+  return hasNoHidden(plan, stored) ? plan.columns : plan.allColumns;
 }
 
 /** The table was made for what its definition gave then. Files are written by position: other columns would go unnoticed. */

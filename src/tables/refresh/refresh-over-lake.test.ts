@@ -120,3 +120,41 @@ test("[TC12] other columns than the table was made for are refused, not written 
   await assert.rejects(refresh(), { code: "bad_sql", message: /no longer those/ });
   assert.deepEqual(await rows("FROM shifted"), [[1, 2]]);
 });
+
+test("[TG7] a table that is asked to be refreshed in full stores its own columns alone, and stays so", async () => {
+  await rows("CREATE TABLE sold AS SELECT range AS id, range % 3 AS g FROM range(9)");
+  await rows(
+    "CREATE DYNAMIC TABLE bare TARGET_LAG = '1 hour' REFRESH_MODE = FULL AS SELECT id, g FROM sold WHERE g > 0",
+  );
+  const bare = (await catalog.tables()).find(({ name }) => name === "bare");
+  const sold = (await catalog.tables()).find(({ name }) => name === "sold");
+  assert.ok(bare !== undefined && sold !== undefined);
+  const { snapshot } = await catalog.current();
+  const [version] = await catalog.resolve([
+    { schema: undefined, name: "bare", moment: { kind: "current" } },
+  ]);
+  assert.deepEqual(
+    version?.table.columns.map(({ name }) => name),
+    ["id", "g"],
+  );
+  const table = {
+    ...{ schema: "main", name: "bare", tableId: bare.tableId, isVolatile: false },
+    ...{ definition: "SELECT id, g FROM sold WHERE g > 0", modeWish: "AUTO" },
+    dataSnapshot: undefined,
+  } as unknown as DynamicTable;
+  const sources = [{ tableId: sold.tableId, isDynamic: false, from: undefined, to: snapshot }];
+  const claim = { tableId: bare.tableId, workerId: "w1", token: 99, sources, experience: [] };
+  const result = await refresher.refresh(
+    claim as unknown as Parameters<typeof refresher.refresh>[0],
+    table,
+    never,
+  );
+  assert.ok(result.action === "FULL");
+  await store.catalogTransaction(async (tx) => await result.commit(tx));
+  assert.deepEqual(await rows("SELECT count(*), sum(g)::BIGINT FROM bare"), [[6, 9]]);
+  const [altered] = await rows("ALTER DYNAMIC TABLE bare SET REFRESH_MODE = AUTO");
+  assert.match(String(altered?.[0]), /FULL: it was created with REFRESH_MODE = FULL/);
+  await assert.rejects(rows("ALTER DYNAMIC TABLE bare SET REFRESH_MODE = INCREMENTAL"), {
+    code: "bad_sql",
+  });
+});

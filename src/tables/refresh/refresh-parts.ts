@@ -13,6 +13,7 @@ import {
   withFiles,
 } from "../../lake/index.ts";
 import type { Engine } from "../../queries/index.ts";
+import { quoteName } from "../../sql/core/index.ts";
 import type { PartResult, SubtaskRunner } from "../core/index.ts";
 import { bucketSql, type IncrementalPlan } from "../incremental/index.ts";
 import { readSource } from "./read-sources.ts";
@@ -42,10 +43,16 @@ export function partSpecs(
   { path, columns: tableColumns }: LakeTable,
 ): readonly string[] {
   return Array.from({ length: parts }, (_, part) => {
-    const select = bucketSql(plan, { source: partSource }, columns, part, parts);
+    const bucket = bucketSql(plan, { source: partSource }, columns, part, parts);
+    const select = selectOf(tableColumns, bucket);
     const spec: PartSpec = { select, table: { path, columns: tableColumns } };
     return JSON.stringify(spec);
   });
+}
+
+/** A table need not have all columns that its definition's plan computes. */
+export function selectOf(columns: readonly { readonly name: string }[], sql: string): string {
+  return `SELECT ${columns.map(({ name }) => quoteName(name)).join(", ")} FROM (${sql}\n)`;
 }
 
 export function filesOfParts(results: readonly PartResult[]): readonly NewDataFile[] {

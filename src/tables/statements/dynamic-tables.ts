@@ -127,7 +127,9 @@ export class DynamicTables implements DynamicTablesPort {
     const checked = await context.check(query.text); // DS1
     const plan = await this.#plan(checked, context);
     const mode = decideMode(refreshMode, plan, checked);
-    const columns = plan.kind === "incremental" ? plan.allColumns : checked.columns;
+    // A table that is always computed whole needs no columns that tell what a change affects.
+    const isWhole = plan.kind === "full" || refreshMode === "FULL";
+    const columns = isWhole ? checked.columns : plan.allColumns;
     await store.catalogTransaction(async (tx) => {
       await requireLive(tx, checked.tables);
       const { tableIds } = await catalog.commitIn(tx, {
@@ -192,7 +194,8 @@ export class DynamicTables implements DynamicTablesPort {
       }
       case "setRefreshMode": {
         const checked = await context.check(found.definition);
-        const plan = await this.#plan(checked, context);
+        const stored = (await context.find(table))?.table;
+        const plan = withoutHidden(await this.#plan(checked, context), stored);
         const mode = decideMode(change.refreshMode, plan, checked);
         const choice = { modeWish: change.refreshMode, ...mode };
         await store.catalogTransaction((tx) => setRefreshMode(tx, tableId, choice));
@@ -277,6 +280,14 @@ function named({ version: { table } }: BoundTable) {
 
 function newColumn({ name, type }: { readonly name: string; readonly type: string }): NewColumn {
   return { name, type, nullable: true, defaultValue: undefined };
+}
+
+/** A table that was made to be refreshed in full has no columns for anything else. */
+function withoutHidden(plan: DefinitionPlan, stored: LakeTable | undefined): DefinitionPlan {
+  if (plan.kind === "full" || stored === undefined) return plan;
+  if (stored.columns.length === plan.allColumns.length) return plan;
+  const reason = "it was created with REFRESH_MODE = FULL; CREATE OR REPLACE makes it anew";
+  return { kind: "full", reason };
 }
 
 function decideMode(
