@@ -1,6 +1,8 @@
 /**
  * Writers, dynamic tables and the lake's upkeep at work on real processes, which are killed one after the other at moments that
  * a seed decides; then everything is compared with what has to be there.
+ *
+ * Longer, and at other moments: `CAPSTAN_TEST_KILLS=200 CAPSTAN_TEST_SEED=7 node --test test/e2e/refresh-kill*.test.ts`.
  */
 import assert from "node:assert/strict";
 import { createPrng, type Prng } from "../../src/kernel/prng.ts";
@@ -10,12 +12,13 @@ import { eventsSql, ModelledWriter } from "./modelled-writer.ts";
 import { readStore } from "./read-store.ts";
 
 export interface KillLoopOptions {
+  /** Unless the environment says otherwise. */
   readonly kills: number;
-  readonly seed: string;
   /** A Postgres URL. */
   readonly store?: string;
 }
 
+const seed = process.env.CAPSTAN_TEST_SEED ?? "1";
 const victims = ["coordinator", "worker-1", "worker-2"] as const;
 const workers = ["worker-1", "worker-2"];
 const writerCount = 3;
@@ -26,7 +29,8 @@ const upkeep = ["--upkeep-every", "1s", "--keep-snapshots", "20s", "--delete-aft
 
 /** What was done, in words. */
 export async function runKillLoop(options: KillLoopOptions): Promise<string> {
-  const { seed, store } = options;
+  const { store } = options;
+  const kills = Number(process.env.CAPSTAN_TEST_KILLS ?? options.kills);
   const cluster = await startCluster({
     workers: workers.length,
     args: upkeep,
@@ -40,11 +44,11 @@ export async function runKillLoop(options: KillLoopOptions): Promise<string> {
       { length: writerCount },
       (_, owner) => new ModelledWriter(owner, () => cluster.url, seed),
     );
-    await underKills(cluster, writers, options);
+    await underKills(cluster, writers, kills);
     await cluster.waitForWorkers("ACTIVE", workers, calmMsMax);
     await compareEverything(cluster, writers, store);
     const unclear = writers.reduce((sum, writer) => sum + writer.unclear, 0);
-    return `${options.kills} kills; ${doneBy(writers)} statements acknowledged, ${unclear} unclear`;
+    return `${kills} kills; ${doneBy(writers)} statements acknowledged, ${unclear} unclear`;
   } catch (thrown) {
     throw new Error(`seed ${seed}: ${String(thrown)}`, { cause: thrown });
   } finally {
@@ -55,7 +59,7 @@ export async function runKillLoop(options: KillLoopOptions): Promise<string> {
 async function underKills(
   cluster: Cluster,
   writers: readonly ModelledWriter[],
-  { kills, seed }: KillLoopOptions,
+  kills: number,
 ): Promise<void> {
   const stop = new AbortController();
   const working = Promise.all([
