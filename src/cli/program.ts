@@ -43,6 +43,7 @@ export function createProgram(version: string, run: RunAction, quiet: boolean): 
     .exitOverride()
     .addHelpText("after", programHelp);
   addClientCommands(program, run);
+  addDemo(program, run);
   addMetricsCommands(program, run);
   addLakeCommands(program, run);
   addServerCommands(program, run);
@@ -152,6 +153,27 @@ function addClientCommands(program: Command, run: RunAction): void {
           import("./commands/sql.ts"),
         ]);
         await runSqlCommand(commandContext(options), options, interrupted);
+      });
+    });
+}
+
+/** Something to look at. */
+function addDemo(program: Command, run: RunAction): void {
+  client(program.command("demo").summary("a small shop: tables, and dynamic tables of them"))
+    .description(
+      "Makes two tables and three dynamic tables (demo_…) to look at. What is there already stays as it is.",
+    )
+    .option("--live", "let orders come and change every second, until Ctrl-C")
+    .option("--remove", "drop them again")
+    .addHelpText("after", example("capstan demo --live", "capstan demo --remove"))
+    .action(async (options) => {
+      await run.ask(async (interrupted) => {
+        const [{ commandContext }, { runDemo }, { realClock }] = await Promise.all([
+          import("./context.ts"),
+          import("./commands/demo.ts"),
+          import("../kernel/node/real-clock.ts"),
+        ]);
+        await runDemo(commandContext(options), options, realClock, interrupted);
       });
     });
 }

@@ -89,14 +89,14 @@ test("[TE3] [CM18] a file deleted behind the lake's back costs its table, and is
   const directory = join(cluster.dataDir, "lake", "main", "hurt");
   const [file = ""] = readdirSync(directory);
   rmSync(join(directory, file));
-  await assert.rejects(sql("SELECT sum(n) FROM hurt"), new RegExp(`main/hurt/${file} is gone`));
+  await assert.rejects(sql("SELECT sum(n) FROM hurt"), new RegExp(`main/hurt/${file} is not there`));
   await sql("INSERT INTO hurt VALUES (11)");
   await sql("INSERT INTO sound VALUES (11)");
   await untilFresh("SELECT n FROM of_sound", [[11]]);
   // What was there is shown until the file is back; the reason is told.
   await waitFor("the reason to be shown", async () => {
     const shown = JSON.stringify(await sql("SHOW DYNAMIC TABLES"));
-    return shown.includes(`main/hurt/${file} is gone`) ? true : undefined;
+    return shown.includes(`main/hurt/${file} is not there`) ? true : undefined;
   });
   assert.deepEqual(await sql("SELECT n FROM of_hurt"), [[10]]);
 
@@ -109,6 +109,18 @@ test("[TE3] [CM18] a file deleted behind the lake's back costs its table, and is
   assert.deepEqual(JSON.parse(asJson.stdout).findings, [lines[0]]);
   await sql("DROP DYNAMIC TABLE of_hurt");
   await sql("DROP TABLE hurt");
+});
+
+test("[CM19] the demo makes its tables, once, and takes them away", async () => {
+  const demo = (...args: string[]) => runCli(["demo", ...args, "--url", cluster.url]);
+  for (let time = 0; time < 2; time += 1) {
+    const made = await demo();
+    assert.equal(made.code, 0, made.stderr);
+  }
+  await untilFresh("SELECT sum(orders)::BIGINT FROM demo_revenue", [[20_000]]);
+  await untilFresh("SELECT count(*) FROM demo_best_regions", [[4]]);
+  assert.equal((await demo("--remove")).code, 0);
+  await assert.rejects(sql("FROM demo_orders"), /demo_orders/);
 });
 
 test("[CM18] a check of what is not there makes nothing", async () => {
