@@ -14,7 +14,7 @@ import { tableFaultKinds } from "./tables/plan-tables.ts";
 
 const jobs = availableParallelism();
 /** `npm run sim -- --seeds 1000` does more; here the whole suite has to end within minutes. */
-const seedCount = 500;
+const seedCount = 300;
 /** What a planted bug may take to show. The rarest, an unfenced write, shows in one seed of forty. */
 const plantSeedsMax = 400;
 /** Longer than other tests may take: these two use all cores, which a busy machine shares. */

@@ -16,5 +16,5 @@ after(async () => {
 });
 
 test("[TE2] on Postgres, too, killed processes lose no row and publish nothing twice", async (t) => {
-  t.diagnostic(await runKillLoop({ kills: 8, store: await postgres.createDatabase() }));
+  t.diagnostic(await runKillLoop({ kills: 5, store: await postgres.createDatabase() }));
 });
