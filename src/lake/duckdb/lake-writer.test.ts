@@ -38,10 +38,12 @@ async function insert(
 }
 
 async function remove(table: TestTable, where: string, asSnapshot = false): Promise<void> {
-  const current = tableSql(table.now, table.options(table.now));
+  const { localPaths, rowIds } = table.options(table.now);
+  const current = tableSql(table.now, { localPaths, rowIds });
   const select = `SELECT _file_id, _position FROM (${current}) WHERE ${where}`;
   const snapshot = asSnapshot ? { asSnapshot: table.nextSnapshot } : {};
-  table.change(await lake.writer.writeDeletes({ version: table.now, select, ...snapshot }, never));
+  const request = { version: table.now, localPaths, select, ...snapshot };
+  table.change(await lake.writer.writeDeletes(request, never));
 }
 
 async function schemaOf(path: string): Promise<readonly unknown[]> {
@@ -150,26 +152,24 @@ test("[LF8] a file without rows left ends, with or without deletes before; delet
   await insert(table, "SELECT i, 'y' FROM range(10, 15) r(i)");
   await remove(table, "id < 3");
   const [first, second] = table.now.files.map(({ fileId }) => fileId);
-  const current = tableSql(table.now, table.options(table.now));
+  const { localPaths, rowIds } = table.options(table.now);
+  const current = tableSql(table.now, { localPaths, rowIds });
   const all = `SELECT _file_id, _position FROM (${current})`;
-  const request = { version: table.now, select: `${all} UNION ALL ${all}` };
+  const request = { version: table.now, localPaths, select: `${all} UNION ALL ${all}` };
   assert.deepEqual(await lake.writer.writeDeletes(request, never), {
     deletes: [],
     ended: [first, second],
     moved: [],
     deletedCount: 12,
   });
-  const none = { version: table.now, select: `${all} WHERE false` };
+  const none = { ...request, select: `${all} WHERE false` };
   assert.deepEqual(await lake.writer.writeDeletes(none, never), {
     deletes: [],
     ended: [],
     moved: [],
     deletedCount: 0,
   });
-  const gone = await lake.writer.writeDeletes(
-    { version: table.now, select: `SELECT ${first}, 0` },
-    never,
-  );
+  const gone = await lake.writer.writeDeletes({ ...request, select: `SELECT ${first}, 0` }, never);
   assert.equal(gone.deletedCount, 0);
   assert.equal(gone.deletes[0]?.deleteCount, 3);
 });
@@ -211,6 +211,7 @@ test("[LF6] [LF7] a position that is deleted already keeps its snapshot, and one
   const [file] = table.now.files;
   const again = {
     version: table.now,
+    localPaths: table.options(table.now).localPaths,
     select: `SELECT ${file?.fileId}, unnest([2, 3, 4])`,
     asSnapshot: table.nextSnapshot,
   };
@@ -229,7 +230,11 @@ test("[LF6] [LF7] a position that is deleted already keeps its snapshot, and one
   const past = table.versions.get(3 as SnapshotId);
   assert.ok(past !== undefined && past.files[0]?.deletes?.upTo === 3);
   const older = await lake.writer.writeDeletes(
-    { version: past, select: `SELECT ${file?.fileId}, 5` },
+    {
+      version: past,
+      localPaths: table.options(past).localPaths,
+      select: `SELECT ${file?.fileId}, 5`,
+    },
     never,
   );
   assert.deepEqual([older.deletedCount, older.deletes[0]?.deleteCount], [1, 3]);

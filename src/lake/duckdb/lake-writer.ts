@@ -16,11 +16,9 @@ import { assert, OperatingError } from "../../kernel/errors.ts";
 import { type Prng, randomText } from "../../kernel/prng.ts";
 import { quoteName } from "../../sql/core/index.ts";
 import type {
-  ChangedFile,
   DataFile,
   FileId,
   LakeTable,
-  LocalCopy,
   NewDataFile,
   NewDeleteFile,
   ObjectStore,
@@ -29,7 +27,6 @@ import type {
 } from "../core/index.ts";
 import { leavesOf } from "./column-type.ts";
 import {
-  type CopyDeletes,
   type CopyRows,
   copyDeletesSql,
   copyRowsSql,
@@ -41,7 +38,7 @@ import {
   rowsOfPiece,
 } from "./copy-sql.ts";
 import { rowSnapshotColumn } from "./internal-columns.ts";
-import { deleteFilesOf, liveRows, positionsSql, scanSql } from "./scan-sql.ts";
+import { liveRows, positionsSql, scanSql } from "./scan-sql.ts";
 import { pathList } from "./sql-text.ts";
 import { withStaging } from "./staging.ts";
 import {
@@ -85,6 +82,8 @@ export interface WriteDeletes {
   readonly version: TableVersion;
   /** `_file_id` and `_position` of rows of that version, in any order; one that is deleted already changes nothing. */
   readonly select: string;
+  /** Of the version's files, data and deletes (`withFiles`): whoever names positions has them to read. */
+  readonly localPaths: ReadonlyMap<string, string>;
   /** That of the commit, where its author chooses it: files that replace others then say each position's snapshot. */
   readonly asSnapshot?: SnapshotId;
 }
@@ -193,13 +192,15 @@ export class LakeWriter {
       const chosen = await this.#chosenFiles(request.version, signal);
       const small = request.asSnapshot === undefined ? chosen.filter(isMovable) : [];
       const movable = small.length < this.#movedFilesMin ? [] : small;
-      const move = { version: request.version, files: movable, directory };
+      const { version, localPaths, asSnapshot } = request;
+      const move = { version, localPaths, files: movable, directory };
       const moved = await this.#moveRows(move, put, signal);
       const staged: StagedDeletes[] = [];
       for (const each of chosen.filter((other) => !movable.includes(other))) {
         const localPath = join(directory, `${each.file.fileId}.parquet`);
-        const at = { localPath, asSnapshot: request.asSnapshot };
-        staged.push(await this.#stageDeletesOf(each, at, signal));
+        staged.push(
+          await this.#stageDeletesOf(each, { localPath, localPaths, asSnapshot }, signal),
+        );
       }
       await this.#duckdb.run(dropPositionsSql, signal);
       const left = staged.flatMap(({ file, written, hasRowSnapshots }) =>
@@ -237,25 +238,23 @@ export class LakeWriter {
 
   /** LW4 */
   async #moveRows(
-    { version, files, directory }: MoveRows,
+    { version, localPaths, files, directory }: MoveRows,
     put: Put,
     signal: AbortSignal,
   ): Promise<{ readonly files: readonly NewDataFile[]; readonly deletedCount: number }> {
     if (files.length === 0) return { files: [], deletedCount: 0 };
     const rows = files.map(({ file }) => liveRows(file));
     const { table } = version;
-    const written = await this.#withLocal(rows, signal, async (localPaths) => {
-      const leading = ["_row_id", "_file_id", "_position"] as const;
-      const scan = scanSql(rows, { columns: table.columns, leading, localPaths });
-      const copy = {
-        select: movedRowsSql(scan),
-        columns: table.columns,
-        rowIds: true,
-        rowSnapshots: false,
-        localPath: join(directory, "moved.parquet"),
-      };
-      return await this.#copy(copyRowsSql(copy), signal);
-    });
+    const leading = ["_row_id", "_file_id", "_position"] as const;
+    const scan = scanSql(rows, { columns: table.columns, leading, localPaths });
+    const copy = {
+      select: movedRowsSql(scan),
+      columns: table.columns,
+      rowIds: true,
+      rowSnapshots: false,
+      localPath: join(directory, "moved.parquet"),
+    };
+    const written = await this.#copy(copyRowsSql(copy), signal);
     const before = rows.reduce(
       (sum, { file }) => sum + file.recordCount - (file.deletes?.deleteCount ?? 0),
       0,
@@ -268,61 +267,33 @@ export class LakeWriter {
     };
   }
 
-  async #withLocal<T>(
-    rows: readonly ChangedFile[],
-    signal: AbortSignal,
-    use: (localPaths: ReadonlyMap<string, string>) => Promise<T>,
-  ): Promise<T> {
-    const copies = new Map<string, LocalCopy>();
-    try {
-      for (const { path, sizeBytes } of rows.flatMap((row) => [row.file, ...deleteFilesOf(row)])) {
-        copies.set(path, await this.#objects.fetch(path, sizeBytes, signal));
-      }
-      return await use(new Map([...copies].map(([path, { localPath }]) => [path, localPath])));
-    } finally {
-      for (const copy of copies.values()) copy.release();
-    }
-  }
-
   /** LW3 */
   async #stageDeletesOf(
     { file, positionCount }: ChosenFile,
-    at: Pick<CopyDeletes, "localPath" | "asSnapshot">,
+    { localPath, localPaths, asSnapshot: chosenSnapshot }: StageDeletes,
     signal: AbortSignal,
   ): Promise<StagedDeletes> {
-    if (file.deletes === undefined && positionCount === file.recordCount) {
+    const { deletes } = file;
+    if (deletes === undefined && positionCount === file.recordCount) {
       const ended = { written: undefined, hasRowSnapshots: false };
       return { file, deletedCount: file.recordCount, ...ended };
     }
     // A first delete file's own snapshot says it all.
-    const asSnapshot = file.deletes === undefined ? undefined : at.asSnapshot;
-    return await this.#withDeletesOf(file, signal, async (deleted) => {
-      const sql = copyDeletesSql({ ...at, dataFile: file, deleted, asSnapshot });
-      const written = await this.#copy(sql, signal);
-      assert(written.recordCount <= file.recordCount, "positions are of the file");
-      const before = await this.#countOf(file, deleted, signal);
-      const isAll = written.recordCount === file.recordCount;
-      return {
-        file,
-        deletedCount: written.recordCount - before,
-        written: isAll ? undefined : written,
-        hasRowSnapshots: asSnapshot !== undefined,
-      };
-    });
-  }
-
-  async #withDeletesOf<T>(
-    { deletes }: DataFile,
-    signal: AbortSignal,
-    use: (deleted: string | undefined) => Promise<T>,
-  ): Promise<T> {
-    if (deletes === undefined) return use(undefined);
-    const copy = await this.#objects.fetch(deletes.path, deletes.sizeBytes, signal);
-    try {
-      return await use(positionsSql(deletes, new Map([[deletes.path, copy.localPath]])));
-    } finally {
-      copy.release();
-    }
+    const asSnapshot = deletes === undefined ? undefined : chosenSnapshot;
+    const deleted = deletes === undefined ? undefined : positionsSql(deletes, localPaths);
+    const written = await this.#copy(
+      copyDeletesSql({ dataFile: file, deleted, asSnapshot, localPath }),
+      signal,
+    );
+    assert(written.recordCount <= file.recordCount, "positions are of the file");
+    const before = await this.#countOf(file, deleted, signal);
+    const isAll = written.recordCount === file.recordCount;
+    return {
+      file,
+      deletedCount: written.recordCount - before,
+      written: isAll ? undefined : written,
+      hasRowSnapshots: asSnapshot !== undefined,
+    };
   }
 
   async #countOf(
@@ -400,6 +371,7 @@ interface ChosenFile {
 
 interface MoveRows {
   readonly version: TableVersion;
+  readonly localPaths: ReadonlyMap<string, string>;
   readonly files: readonly ChosenFile[];
   readonly directory: string;
 }
@@ -408,6 +380,13 @@ interface MoveRows {
 function isMovable({ file, positionCount }: ChosenFile): boolean {
   const isNow = file.rowsUpTo === undefined && file.deletes?.upTo === undefined;
   return isNow && file.sizeBytes < movedBytesMax && positionCount < file.recordCount;
+}
+
+interface StageDeletes {
+  /** Of the file to be written. */
+  readonly localPath: string;
+  readonly localPaths: ReadonlyMap<string, string>;
+  readonly asSnapshot: SnapshotId | undefined;
 }
 
 interface StagedDeletes {

@@ -162,7 +162,8 @@ class History {
   #deletesOf(ids: readonly string[]): Parameters<typeof lake.writer.writeDeletes>[0] {
     const select = `SELECT _file_id, _position FROM (${this.#current()}) WHERE _row_id IN (${["-1", ...ids].join(", ")})`;
     const asSnapshot = this.#random(fc.boolean) ? { asSnapshot: this.table.nextSnapshot } : {};
-    return { version: this.table.now, select, ...asSnapshot };
+    const { localPaths } = this.table.options(this.table.now);
+    return { version: this.table.now, localPaths, select, ...asSnapshot };
   }
 
   #someRowIds(): readonly string[] {

@@ -39,7 +39,8 @@ function current(table: TestTable, rowIds = true): string {
 
 async function remove(table: TestTable, where: string): Promise<void> {
   const select = `SELECT _file_id, _position FROM (${current(table)}) WHERE ${where}`;
-  table.change(await lake.writer.writeDeletes({ version: table.now, select }, never));
+  const { localPaths } = table.options(table.now);
+  table.change(await lake.writer.writeDeletes({ version: table.now, localPaths, select }, never));
 }
 
 /** `values`: of the columns, in SQL. */
@@ -52,8 +53,9 @@ async function update(table: TestTable, values: string, where: string): Promise<
   } as const;
   const added = await lake.writer.writeRows(request, never);
   const select = `SELECT _file_id, _position ${rows}`;
+  const { localPaths } = table.options(table.now);
   table.change({
-    ...(await lake.writer.writeDeletes({ version: table.now, select }, never)),
+    ...(await lake.writer.writeDeletes({ version: table.now, localPaths, select }, never)),
     added,
   });
 }

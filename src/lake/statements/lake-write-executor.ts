@@ -75,7 +75,7 @@ async function run(
       const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
       return write.op === "insert"
         ? await insert(writer, write, signal)
-        : await change(writer, objects, session, write, signal);
+        : await change({ writer, objects, session, localPaths }, write, signal);
     } finally {
       await session.close();
     }
@@ -136,11 +136,16 @@ async function insert(
   return { added, deletes: [], ended: [], insertedCount, deletedCount: 0 };
 }
 
+interface ChangeParts {
+  readonly writer: LakeWriter;
+  readonly objects: ObjectStore;
+  readonly session: EngineSession;
+  readonly localPaths: ReadonlyMap<string, string>;
+}
+
 /** The person's SELECT runs once, whatever is read of it afterwards. */
 async function change(
-  writer: LakeWriter,
-  objects: ObjectStore,
-  session: EngineSession,
+  { writer, objects, session, localPaths }: ChangeParts,
   { op, query }: LakeChange,
   signal: AbortSignal,
 ): Promise<LakeWritten> {
@@ -149,7 +154,7 @@ async function change(
   const { version } = target;
   await session.run(`CREATE TEMP TABLE _changed AS ${query.sql}`, signal);
   const { moved, ...deleted } = await writer.writeDeletes(
-    { version, select: "SELECT _file_id, _position FROM _changed" },
+    { version, localPaths, select: "SELECT _file_id, _position FROM _changed" },
     signal,
   );
   if (op === "delete") return { added: moved, ...deleted, insertedCount: 0 };

@@ -1,16 +1,9 @@
 /** Something that is being computed under a claim: a refresh, or a part of one. */
-import { type Clock, sleep } from "../../kernel/clock.ts";
+import { sleep } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
-import type { Logger } from "../../kernel/logger.ts";
-import { attempt, ClaimKeeper, type KeptClaim } from "./claim-keeper.ts";
+import { attempt, ClaimKeeper, type ClaimKeeperOptions, type KeptClaim } from "./claim-keeper.ts";
 import { rethrowBug } from "./failure-of.ts";
 import type { ClaimedRefresh } from "./refresh-claims.ts";
-
-export interface ClaimedWorkOptions {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly heartbeatMs: number;
-}
 
 const storePauseMs = 200;
 
@@ -27,13 +20,13 @@ export class ClaimedWork {
   readonly done: Promise<void>;
   /** It leads others, and computes nothing itself. */
   isWaiting = false;
-  readonly #options: ClaimedWorkOptions;
+  readonly #options: ClaimKeeperOptions;
   #settle: () => void = () => undefined;
   /** Something has changed since it last looked. */
   #isWoken = false;
   #wakeUp: () => void = () => undefined;
 
-  constructor(claim: ClaimedRefresh | undefined, kept: KeptClaim, options: ClaimedWorkOptions) {
+  constructor(claim: ClaimedRefresh | undefined, kept: KeptClaim, options: ClaimKeeperOptions) {
     this.claim = claim;
     this.keeper = new ClaimKeeper(kept, options);
     this.#options = options;

@@ -296,7 +296,7 @@ class Refresh {
     for (const statement of sql.statements) await session.run(statement, this.#signal);
     const writer = this.#writer(session);
     const deleted = await writer.writeDeletes(
-      { version: stored, select: sql.deletes },
+      { version: stored, localPaths: texts.localPaths, select: sql.deletes },
       this.#signal,
     );
     this.#note([...deleted.deletes, ...deleted.moved]);

@@ -20,12 +20,12 @@ export class RefreshTexts implements RefreshNames {
   readonly stored: string;
   readonly storedKey: readonly string[] = ["_file_id", "_position"];
   readonly #sources: readonly ReadSource[];
-  readonly #localPaths: LocalPaths;
+  readonly localPaths: LocalPaths;
 
   constructor(stored: TableVersion, sources: readonly ReadSource[], localPaths: LocalPaths) {
     this.stored = `(${tableSql(stored, { rowIds: true, localPaths })})`;
     this.#sources = sources;
-    this.#localPaths = localPaths;
+    this.localPaths = localPaths;
   }
 
   temporary(name: string): string {
@@ -35,7 +35,7 @@ export class RefreshTexts implements RefreshNames {
   source = (index: number, rows: "added" | "new" | "old" | "removed"): string => {
     const source = this.#sources[index];
     assert(source !== undefined, "a plan reads its sources");
-    const localPaths = this.#localPaths;
+    const localPaths = this.localPaths;
     const { now, before, scan } = source;
     if (rows === "new") return `(${wholeSql(now, localPaths)})`;
     assert(before !== undefined && scan !== undefined, "what changed is known");
@@ -48,7 +48,7 @@ export class RefreshTexts implements RefreshNames {
 
   /** By their own names, for the definition's text. */
   relations(): Relations {
-    const localPaths = this.#localPaths;
+    const localPaths = this.localPaths;
     return this.#sources.map(({ now }) => {
       const columns = columnNames(now).join(", ");
       const sql = `SELECT ${columns} FROM (${tableSql(now, { rowIds: false, localPaths })})`;
