@@ -1,5 +1,7 @@
 /** The lake: tables as Parquet with a DuckLake catalog, and SQL over them. */
 
+export type { ColumnsOfRows } from "./append/column-file.ts";
+export { LakeAppender } from "./append/lake-appender.ts";
 export { visibleColumns } from "./core/hidden-columns.ts";
 export type {
   ChangedFile,
@@ -36,7 +38,7 @@ export {
   type DownloadObserver,
   openDownloadCache,
 } from "./objects/download-cache.ts";
-export { decideLakePlaces, showLakeLocation } from "./objects/lake-url.ts";
+export { decideLakePlaces, type LakeLocation, showLakeLocation } from "./objects/lake-url.ts";
 export { openLakeFiles } from "./objects/open-lake-files.ts";
 export type { BoundTable } from "./statements/bound-query.ts";
 export type {
