@@ -72,3 +72,21 @@ export function decideTargets(
     ]),
   );
 }
+
+/** What a worker does until it hears otherwise: its share of the run's, by its group. */
+export function initialTarget(
+  scenario: Scenario,
+  worker: { readonly groupId: number; readonly groupCount: number },
+): WorkerTarget {
+  const { workload, find_max: findMax } = scenario;
+  const isFindMax = workload.load_mode === "FIND_MAX_CONCURRENCY";
+  const wanted = isFindMax ? findMax.start_concurrency : workload.concurrent_connections;
+  const { connections } = decideShape(scenario, wanted);
+  const isOpen = workload.load_mode === "QPS";
+  return {
+    target_connections: shareOut(connections, worker.groupCount)[worker.groupId] ?? 0,
+    target_qps: isOpen ? (workload.target_qps ?? 0) / worker.groupCount : null,
+    step_id: null,
+    step_number: null,
+  };
+}
