@@ -32,6 +32,7 @@ import type {
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 import { initialTarget } from "../core/worker-targets.ts";
 import { deadlineOf, decideWorkerEnd, type WorkerEndKind } from "../core/worker-watchdog.ts";
+import type { ExecutionSource } from "../executions/execution-rows.ts";
 import type { Executed } from "../generator/load-generator.ts";
 import type { WakeTimer } from "../generator/wake-timer.ts";
 import { EventInbox } from "./event-inbox.ts";
@@ -51,8 +52,11 @@ export interface LoadWorkerDeps {
   /** Rejects with `bad_request` what cannot be a target. Connects to nothing yet. */
   readonly openTarget: (view: RunView) => Promise<Target>;
   readonly readPools: (view: RunView) => Promise<ReadonlyMap<string, readonly ParameterValue[]>>;
-  /** `originMs`: the store's time when the clock is 0. */
-  readonly openRecorder: (view: RunView, session: LoadSession, originMs: number) => Recorder;
+  readonly openRecorder: (
+    view: RunView,
+    session: LoadSession,
+    source: Omit<ExecutionSource, "operations">,
+  ) => Recorder;
   readonly live: (post: LivePost) => void;
   readonly meter: ProcessMeter;
   readonly wake: WakeTimer;
@@ -240,7 +244,9 @@ export class LoadWorker {
       onTrouble: (failure) => this.#trouble(failure),
     });
     this.#session = session;
-    this.#recorder = this.#deps.openRecorder(view, session, this.#storeClock?.offsetMs ?? 0);
+    const { runId, testId, workerId } = identity;
+    const originMs = this.#storeClock?.offsetMs ?? 0;
+    this.#recorder = this.#deps.openRecorder(view, session, { runId, testId, workerId, originMs });
     return session;
   }
 
