@@ -21,7 +21,7 @@ import {
   reducedLoad,
 } from "../core/load-plan.ts";
 import { beginScaling, decideScaling } from "../core/qps-scaling.ts";
-import { decideShape } from "../core/worker-targets.ts";
+import { decideShape, workersMax } from "../core/worker-targets.ts";
 import type { ControlState } from "../store/run-rows.ts";
 import { type MeasuredStep, stepIdOf } from "../store/run-series.ts";
 import type { RunChange, RunLog, RunLook } from "../store/run-store.ts";
@@ -188,7 +188,7 @@ function decideShares(
     step_id: step === 0 ? null : stepIdOf(run.runId, step),
     step_number: progress === undefined ? null : step,
   });
-  const needed = decideShape(scenario, wished.connections).workers;
+  const needed = Math.min(workersMax, decideShape(scenario, wished.connections).workers);
   return mergeChanges([
     change === undefined ? {} : targetChangeOf(change, load.rampSeconds, load.reason),
     needed > run.expectedWorkers ? { expectedWorkers: needed } : {},

@@ -79,6 +79,25 @@ test("[AM1] PROCESSING is shown while enrichment is not done, then its status", 
   ]);
 });
 
+test("[AM2] a server that cannot be asked after a run is enrichment's failure, not the run's", async () => {
+  const world = new RunWorld();
+  world.target.capabilities = { ...world.target.capabilities, enrichment: "perQuery" };
+  world.enrichment = "it does not answer";
+  const coordinator = await world.lead();
+  const runId = await world.start(coordinator, three);
+  await world.untilEnd(runId);
+  await world.clock.advance(1_000);
+  const parent = await world.parent(runId);
+  assert.deepEqual([parent.status, parent.enrichment_status], ["COMPLETED", "FAILED"]);
+  assert.equal(parent.enrichment_error, "it does not answer");
+  const done = parent.total_operations;
+  world.enrichment = [{ ratio: 1 }];
+  await coordinator.orchestrator.retryEnrichment(runId);
+  await world.clock.advance(1_000);
+  const again = await world.parent(runId);
+  assert.deepEqual([again.enrichment_status, again.total_operations], ["COMPLETED", done]);
+});
+
 for (const [name, when] of [
   ["before any worker was started", "spawn"],
   ["in PREPARING", "PREPARING"],
@@ -86,7 +105,7 @@ for (const [name, when] of [
   ["in MEASUREMENT", "MEASUREMENT"],
   ["in COOLDOWN", "COOLDOWN"],
 ] as const) {
-  test(`[OC2] [AM2] a coordinator that dies ${name}: the next one goes on`, async () => {
+  test(`[OC2] [WF1] a coordinator that dies ${name}: the next one goes on`, async () => {
     const world = new RunWorld();
     world.machine.startMs = 2_500;
     world.machine.drainMs = 5_000;
@@ -107,6 +126,22 @@ for (const [name, when] of [
     await resume(world, runId);
   });
 }
+
+test("[OR2] a coordinator that still believes that it leads does nothing any more", async () => {
+  const world = new RunWorld();
+  world.machine.startMs = 20_000;
+  const first = await world.lead();
+  const request = { scenario: three, testName: "test", password: null };
+  const runId = await first.orchestrator.prepareRun(request);
+  const starting = first.orchestrator.startRun(runId);
+  const second = await world.lead();
+  await starting;
+  await world.untilEnd(runId);
+  assert.equal((await world.look(runId)).run.status, "COMPLETED");
+  assert.equal(world.machine.all.length, 3);
+  await assert.rejects(first.orchestrator.prepareRun(request), { code: "lease_lost" });
+  await second.orchestrator.prepareRun(request);
+});
 
 async function resume(world: RunWorld, runId: string): Promise<void> {
   await world.clock.advance(3_000);
@@ -130,7 +165,7 @@ async function resume(world: RunWorld, runId: string): Promise<void> {
   assert.equal(world.machine.processes.size, 0);
 }
 
-test("[WF1] [WF2] a worker that dies: a warning, its share to the others, its work counted", async () => {
+test("[WF2] a worker that dies: a warning, its share to the others, its work counted", async () => {
   const world = new RunWorld();
   const coordinator = await world.lead();
   const runId = await world.start(coordinator, three);
@@ -179,14 +214,13 @@ test("[OR3] too few workers are a worker failure; so is one that cannot be start
 test("[OC3] a person stops a run; who does not drain is signalled, and the run ends on time", async () => {
   const world = new RunWorld();
   const coordinator = await world.lead();
-  const { orchestrator } = coordinator;
   const runId = await world.start(coordinator, three);
   await world.until(runId, ({ run }) => run.phase === "MEASUREMENT");
   const [stuck] = world.machine.all;
   assert.ok(stuck !== undefined);
   stuck.isStuck = true;
-  await orchestrator.stopRun(runId, "api");
-  await orchestrator.stopRun(runId, "api");
+  await coordinator.orchestrator.stopRun(runId, "api");
+  await coordinator.orchestrator.stopRun(runId, "api");
   await world.clock.advance(2_000);
   assert.deepEqual(
     world.machine.all.map(({ connections }) => connections),
@@ -194,6 +228,8 @@ test("[OC3] a person stops a run; who does not drain is signalled, and the run e
   );
   const stoppedMs = (await world.look(runId)).run.stopTimeMs ?? 0;
   await world.untilEnd(runId);
+  coordinator.crash();
+  const { orchestrator } = await world.lead();
   const { run } = await world.look(runId);
   assert.equal(run.status, "CANCELLED");
   assert.equal(run.cancellationReason, "User requested cancellation");
@@ -227,6 +263,19 @@ test("[OR4] a guardrail takes load back first, and fails the run if that does no
   const { run } = await world.look(runId);
   assert.equal(run.status, "FAILED");
   assert.equal(run.cancellationReason, "Guardrail triggered: error rate 20.0 % is above 5 %");
+});
+
+test("[OR4] an objective that is missed fails the run, where that was asked for", async () => {
+  const world = new RunWorld();
+  const guardrails = { abort_on_slo: true, grace_seconds: 3 };
+  const slos = [{ of: "POINT_LOOKUP", metric: "p99", limit: 10 }] as const;
+  const scenario = { ...scenarioOf({ workload: short, guardrails }), slos };
+  const runId = await world.start(await world.lead(), scenario);
+  await world.untilEnd(runId);
+  const { run } = await world.look(runId);
+  assert.equal(run.status, "FAILED");
+  const reason = "Guardrail triggered: SLO p99 of POINT_LOOKUP is 50.0; at most 10 was promised";
+  assert.equal(run.cancellationReason, reason);
 });
 
 test("[OR5] QPS grows where arrivals wait, with workers that join in MEASUREMENT; BOUNDED ends at its limit", async () => {
@@ -363,6 +412,8 @@ test("[OC1] [OC4] what cannot be started is refused at Prepare, and no password 
   const unknown = { ...operation, statements: ["SELECT :id"] };
   await assert.rejects(prepare({ workload: { operations: [unknown] } }), { code: "bad_request" });
   await assert.rejects(prepare({ target: { url: "postgres://prod/db" } }), { code: "forbidden" });
+  const many = { concurrent_connections: 1_000_000 };
+  await assert.rejects(prepare({ workload: many }), { code: "bad_request" });
   const count = await world.store.read(({ db }) =>
     db.selectFrom("run_status").select("run_id").execute(),
   );

@@ -20,7 +20,7 @@ import { buildRunUpdate, type RunUpdate } from "../core/run-update.ts";
 import type { Scenario } from "../core/scenario.ts";
 import { checkTargetHost } from "../core/target-host.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
-import { decideShape, decideTargets } from "../core/worker-targets.ts";
+import { decideShape, decideTargets, workersMax } from "../core/worker-targets.ts";
 import { runsToEnrich, writeEnrichment } from "../store/finalize-run.ts";
 import { deleteOldRuns } from "../store/run-history.ts";
 import { type RunLook, RunStore, workerIdOf } from "../store/run-store.ts";
@@ -56,6 +56,8 @@ export interface PrepareRequest {
 const checkMsMax = 30_000;
 const upkeepMs = 3_600_000;
 const deletedAtOnce = 50;
+/** Processes of runs that ended so long ago are no longer looked for. */
+const leftoverMs = 600_000;
 
 export class RunOrchestrator {
   readonly live: LiveMetrics;
@@ -98,9 +100,13 @@ export class RunOrchestrator {
     const lease = this.#requireLease();
     const { clusterToken, prng } = this.#options;
     checkTargetHost(scenario.target);
+    const expectedWorkers = decideShape(scenario, peakConnections(scenario)).workers;
+    if (expectedWorkers > workersMax) {
+      const asked = `${peakConnections(scenario)} connections need ${expectedWorkers} workers`;
+      throw new OperatingError("bad_request", "never", `${asked}; there may be ${workersMax}`);
+    }
     await this.#checkStatements(scenario, password);
     const runId = randomText(prng, 20);
-    const expectedWorkers = decideShape(scenario, peakConnections(scenario)).workers;
     const targetSecret = password === null ? null : sealSecret(password, clusterToken, runId); // OC4
     await this.runs.create({ runId, testName, scenario, targetSecret, expectedWorkers }, lease);
     return runId;
@@ -182,7 +188,7 @@ export class RunOrchestrator {
     this.#epoch = grant?.epoch;
     if (grant === undefined) return;
     try {
-      for (const runId of await this.runs.activeRuns()) this.#reconcile(runId).poke();
+      for (const runId of await this.runs.runsToSee(leftoverMs)) this.#reconcile(runId).poke();
       for (const runId of await runsToEnrich(this.#options.store)) this.#aftermath.begin(runId);
     } catch (thrown) {
       if (thrown instanceof AssertionError) throw thrown;

@@ -11,9 +11,16 @@ import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.t
 import type { Logger } from "../../kernel/logger.ts";
 import type { LeaseGrant } from "../../store/index.ts";
 import { decideRun, type RunAction, stopAction } from "../core/decide-run.ts";
+import { toMs } from "../core/figures.ts";
+import type { GuardrailFacts } from "../core/guardrails.ts";
 import { describeMiss, judgeSlos } from "../core/judge-slos.ts";
 import { isTerminal } from "../core/run-state.ts";
-import { buildRunUpdate, type RunUpdateFacts } from "../core/run-update.ts";
+import {
+  buildRunUpdate,
+  type ResourcesUpdate,
+  type RunUpdate,
+  type RunUpdateFacts,
+} from "../core/run-update.ts";
 import { finalizeRun, readFigures } from "../store/finalize-run.ts";
 import { readStep, writeSecond } from "../store/run-series.ts";
 import type { RunChange, RunLook, RunStore } from "../store/run-store.ts";
@@ -49,8 +56,10 @@ export class RunReconciler {
   readonly runId: string;
   readonly #parts: ReconcilerParts;
   readonly #fleet: WorkerFleet;
-  readonly #window = new LoadWindow();
+  #window: LoadWindow | undefined;
   #watch: ServerWatch | undefined;
+  #isWatched = false;
+  #isBaselineNoted = false;
   #timer: Timer | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #isStopped = false;
@@ -152,10 +161,11 @@ export class RunReconciler {
     });
     if (await this.#finalize(look, actions, lease)) return false; // The next look is of a run that has ended.
     const facts = await readRunUpdate(runs.store, this.#parts.live, this.runId, logsNone);
-    const change = await this.#decide(look, actions, facts);
+    const update = facts && buildRunUpdate(facts);
+    const change = await this.#decide(look, actions, facts, update);
     if (!isEmptyChange(change)) await runs.apply(this.runId, run.status, change, lease); // OR2
-    await this.#act(look, change);
-    if (facts !== undefined) await this.#writeSecond(facts, look, lease);
+    await this.#act(look, change, lease);
+    if (update !== undefined) await this.#writeSecond(update, look, lease);
     this.#fleet.reap(look);
     return false;
   }
@@ -164,11 +174,14 @@ export class RunReconciler {
     look: RunLook,
     actions: readonly RunAction[],
     facts: RunUpdateFacts | undefined,
+    update: RunUpdate | undefined,
   ): Promise<RunChange> {
     const change = mergeChanges(actions.map((action) => changeOf(look, action, "orchestrator")));
     const { run, nowMs } = look;
     const isLoaded = run.phase === "WARMUP" || run.phase === "MEASUREMENT";
-    if (facts === undefined || run.status !== "RUNNING" || !isLoaded) return change;
+    if (facts === undefined || update === undefined) return change;
+    if (run.status !== "RUNNING" || !isLoaded) return change;
+    this.#window ??= new LoadWindow(run.scenario.slos.map(({ of }) => of));
     this.#window.add(nowMs, run.phase, facts.workers);
     // What is dead in this look has its share taken in the next.
     if (change.status !== undefined || change.phase !== undefined) return change;
@@ -179,11 +192,11 @@ export class RunReconciler {
         : await this.#parts.runs.store.read((tx) =>
             readStep(tx, this.runId, step.state.step, step.queueDetected),
           );
-    const { resources } = buildRunUpdate(facts).custom_metrics;
+    const { resources } = update.custom_metrics;
     const load = decideLoad({
       look,
       measuredStep,
-      guardrails: this.#guardrailFacts(look, resources),
+      guardrails: guardrailFacts(look, this.#window, resources),
       ops: facts.workers.reduce((sum, { snapshot }) => sum + opsOf(snapshot?.series ?? []), 0),
       waiting: resources.waiting,
       isServerQueued: this.#watch?.takeQueued() ?? false,
@@ -191,40 +204,26 @@ export class RunReconciler {
     return mergeChanges([change, load]);
   }
 
-  #guardrailFacts(
-    { run }: RunLook,
-    {
-      cpu_percent_peak,
-      memory_percent_peak,
-    }: ReturnType<typeof buildRunUpdate>["custom_metrics"]["resources"],
-  ) {
-    const { ops, errors, response } = this.#window.figures("ALL");
-    const isMeasuring = run.phase === "MEASUREMENT" && this.#window.seconds >= 1;
-    const slos = isMeasuring ? run.scenario.slos : [];
-    const verdicts = judgeSlos(slos, (of) => this.#window.figures(of), this.#window.seconds);
-    const p99Us = response.percentileUs(0.99);
-    return {
-      cpuPercent: cpu_percent_peak,
-      memoryPercent: memory_percent_peak,
-      errorRatePct: ops === 0 ? null : (errors / ops) * 100,
-      p99LatencyMs: p99Us === undefined ? null : p99Us / 1000,
-      missedSlos: verdicts.filter(({ met }) => !met).map(describeMiss),
-    };
-  }
-
   /** What follows from a decision outside of the store. */
-  async #act(look: RunLook, change: RunChange): Promise<void> {
+  async #act(look: RunLook, change: RunChange, lease: LeaseGrant): Promise<void> {
     const { run } = look;
     if (change.expectedWorkers !== undefined) {
       this.#fleet.own(run.expectedWorkers, change.expectedWorkers);
     }
     const expectedWorkers = change.expectedWorkers ?? run.expectedWorkers;
     if ((change.status ?? run.status) === "RUNNING") {
-      await this.#fleet.spawnMissing({ ...look, run: { ...run, expectedWorkers } });
+      await this.#fleet.spawnMissing({ ...look, run: { ...run, expectedWorkers } }, (ids) =>
+        this.#parts.runs.log(
+          this.runId,
+          ids.map((workerId) => ({ level: "INFO", message: `starting ${workerId}`, workerId })),
+          lease,
+        ),
+      );
     }
-    if ((change.phase ?? run.phase) === "MEASUREMENT") {
+    if ((change.phase ?? run.phase) === "MEASUREMENT" && !this.#isBaselineNoted) {
+      this.#isBaselineNoted = true;
       const figures = await this.#parts.runs.store.read((tx) => readFigures(tx, this.runId));
-      await this.#watch?.noteBaseline("statements_before" in figures);
+      if (!("statements_before" in figures)) this.#watch?.noteBaseline();
     }
   }
 
@@ -251,36 +250,62 @@ export class RunReconciler {
     return true;
   }
 
-  async #writeSecond(facts: RunUpdateFacts, look: RunLook, lease: LeaseGrant): Promise<void> {
-    const { nowMs } = facts;
+  async #writeSecond(update: RunUpdate, look: RunLook, lease: LeaseGrant): Promise<void> {
+    const { nowMs } = look;
     if (nowMs - this.#secondAtMs < lookMs * 0.9) return;
     this.#secondAtMs = nowMs;
     const step = look.run.findMax;
     await writeSecond(
       this.#parts.runs.store,
-      buildRunUpdate(facts),
+      update,
       {
         nowMs,
         step: step?.stage === "measuring" ? step.state.step : 0,
-        intervalResponse: this.#window.lastInterval().response.encode(),
+        intervalResponse: this.#window?.lastInterval().response.encode() ?? "",
       },
       lease,
     );
   }
 
+  /** A server that cannot be watched is loaded all the same. */
   #watchServer({ run }: RunLook): void {
-    if (this.#watch !== undefined || run.status !== "RUNNING") return;
+    if (this.#isWatched || run.status !== "RUNNING") return;
+    this.#isWatched = true;
     const { openTarget, clusterToken, runs, lease, clock, logger } = this.#parts;
     const { targetSecret: sealed, runId } = run;
-    const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
-    const target = openTarget(run.scenario.target, password);
-    this.#watch = new ServerWatch({ runId, target, store: runs.store, lease, clock, logger });
-    this.#watch.start();
+    try {
+      const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
+      const target = openTarget(run.scenario.target, password);
+      this.#watch = new ServerWatch({ runId, target, store: runs.store, lease, clock, logger });
+      this.#watch.start();
+    } catch (thrown) {
+      if (thrown instanceof AssertionError) throw thrown;
+      logger.warn({ run_id: runId }, `the server is not watched: ${messageOf(thrown)}`);
+    }
   }
 }
 
 /** Who decides reads no logs. */
 const logsNone = Number.MAX_SAFE_INTEGER;
+
+/** Of the last seconds. */
+function guardrailFacts(
+  { run }: RunLook,
+  window: LoadWindow,
+  { cpu_percent_peak: cpuPercent, memory_percent_peak: memoryPercent }: ResourcesUpdate,
+): Omit<GuardrailFacts, "nowMs"> {
+  const { ops, errors, response } = window.figures("ALL");
+  const isMeasuring = run.phase === "MEASUREMENT" && window.seconds >= 1;
+  const slos = isMeasuring ? run.scenario.slos : [];
+  const verdicts = judgeSlos(slos, (of) => window.figures(of), window.seconds);
+  return {
+    cpuPercent,
+    memoryPercent,
+    errorRatePct: ops === 0 ? null : (errors / ops) * 100,
+    p99LatencyMs: toMs(response.percentileUs(0.99)),
+    missedSlos: verdicts.filter(({ met }) => !met).map(describeMiss),
+  };
+}
 
 function opsOf(series: readonly { readonly ops: number }[]): number {
   return series.reduce((sum, { ops }) => sum + ops, 0);

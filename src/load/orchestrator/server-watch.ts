@@ -20,6 +20,7 @@ export interface ServerWatchOptions {
 }
 
 const everyMs = 5_000;
+const answerMsMax = 10_000;
 /** A busy server knows thousands of statements; those of a run are few and called most. */
 const statementsMax = 500;
 
@@ -29,7 +30,7 @@ export class ServerWatch {
   #timer: Timer | undefined;
   #underWay: Promise<void> | undefined;
   #isQueued = false;
-  #hasBaseline = false;
+  #noting: Promise<void> | undefined;
 
   constructor(options: ServerWatchOptions) {
     this.#options = options;
@@ -46,15 +47,18 @@ export class ServerWatch {
     return isQueued;
   }
 
-  /** The statements' figures as they are when MEASUREMENT begins. Once; whoever takes over later has a later beginning. */
-  async noteBaseline(hasStored: boolean): Promise<void> {
+  /** The statements' figures as they are when MEASUREMENT begins, or when somebody takes over that has none. Nobody waits for them. */
+  noteBaseline(): void {
+    if (this.#options.target.capabilities.enrichment !== "aggregate") return;
+    this.#noting ??= this.#noteBaseline();
+  }
+
+  async #noteBaseline(): Promise<void> {
     const { target, store, runId, lease, logger } = this.#options;
-    if (this.#hasBaseline || hasStored || target.capabilities.enrichment !== "aggregate") return;
-    this.#hasBaseline = true;
     const grant = lease();
     if (grant === undefined) return;
     try {
-      const all = await target.statementFigures(this.#stopped.signal);
+      const all = await this.#within(answerMsMax, (signal) => target.statementFigures(signal));
       const most = [...all].sort((a, b) => b.calls - a.calls).slice(0, statementsMax);
       await addFigures(store, runId, { statements_before: most }, grant);
     } catch (thrown) {
@@ -66,7 +70,7 @@ export class ServerWatch {
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.#timer?.cancel();
-    await this.#underWay;
+    await Promise.all([this.#underWay, this.#noting]);
     await this.#options.target.close().catch(() => undefined);
   }
 
@@ -81,7 +85,7 @@ export class ServerWatch {
     const { target, store, runId, lease, logger } = this.#options;
     try {
       const grant = lease();
-      const poll = await target.pollServer(this.#stopped.signal);
+      const poll = await this.#within(answerMsMax, (signal) => target.pollServer(signal));
       if ((poll.queued ?? 0) > 0) this.#isQueued = true;
       if (grant !== undefined) await writePoll(store, runId, poll, grant);
     } catch (thrown) {
@@ -91,5 +95,15 @@ export class ServerWatch {
       }
     }
     this.#soon(everyMs);
+  }
+
+  async #within<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const late = new AbortController();
+    const timer = this.#options.clock.after(ms, () => late.abort());
+    try {
+      return await ask(AbortSignal.any([this.#stopped.signal, late.signal]));
+    } finally {
+      timer.cancel();
+    }
   }
 }

@@ -3,6 +3,7 @@
  *
  *   WF1  A worker that is expected, has no heartbeat and no process that is known here is started: at once if this coordinator asked for it,
  *        after a while if another may have.
+ *        What is started was written down before, under the lease: who only believes that it leads starts nothing.
  *   WF2  A process is looked at before the heartbeats are read: one that said that it is done and then ended is not taken for lost.
  */
 import type { Clock } from "../../kernel/clock.ts";
@@ -78,18 +79,19 @@ export class WorkerFleet {
     return [...registered, ...missing];
   }
 
-  /** WF1 */
-  async spawnMissing({ run, workers }: RunLook): Promise<void> {
-    const { spawner, clock, logger } = this.#options;
-    const known = new Set(workers.map(({ workerId }) => workerId));
-    const mayAll = clock.nowMs() - this.#sinceMs >= strangerMs;
-    for (let groupId = 0; groupId < run.expectedWorkers; groupId += 1) {
+  /** WF1. `announce` rejects when it may not be. */
+  async spawnMissing(
+    look: RunLook,
+    announce: (workerIds: readonly string[]) => Promise<void>,
+  ): Promise<void> {
+    const { run } = look;
+    const { spawner, logger } = this.#options;
+    const groupCount = run.scenario.scaling.worker_group_count ?? run.expectedWorkers;
+    const missing = this.#missing(look);
+    if (missing.length > 0) await announce(missing.map(workerIdOf));
+    for (const groupId of missing) {
       const workerId = workerIdOf(groupId);
-      const isOurs = this.#owned.has(workerId);
-      if (known.has(workerId) || this.#spawned.has(workerId) || !(isOurs || mayAll)) continue;
-      if (this.#isAlive(workerId) !== undefined) continue;
       this.#spawned.add(workerId);
-      const groupCount = run.scenario.scaling.worker_group_count ?? run.expectedWorkers;
       try {
         await spawner.spawn({ runId: run.runId, workerId, groupId, groupCount });
       } catch (thrown) {
@@ -98,6 +100,17 @@ export class WorkerFleet {
         this.#notStarted.set(workerId, messageOf(thrown));
       }
     }
+  }
+
+  #missing({ run, workers }: RunLook): readonly number[] {
+    const known = new Set(workers.map(({ workerId }) => workerId));
+    const mayAll = this.#options.clock.nowMs() - this.#sinceMs >= strangerMs;
+    const groups = Array.from({ length: run.expectedWorkers }, (_, group) => group);
+    return groups.filter((group) => {
+      const workerId = workerIdOf(group);
+      if (known.has(workerId) || this.#spawned.has(workerId)) return false;
+      return (mayAll || this.#owned.has(workerId)) && this.#isAlive(workerId) === undefined;
+    });
   }
 
   /** Makes those end that should have. `true`: somebody is left. */

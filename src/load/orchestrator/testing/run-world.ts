@@ -32,8 +32,8 @@ export class RunWorld {
   readonly store: Store;
   readonly machine: FakeMachine;
   readonly target = new FakeTarget();
-  /** What the server tells of the run's queries, poll by poll. */
-  enrichment: EnrichmentPoll[] = [];
+  /** What the server tells of the run's queries, poll by poll; or why it does not. */
+  enrichment: EnrichmentPoll[] | string = [];
   percentiles: Awaited<ReturnType<RunRecords["percentiles"]>>;
   readonly #database: ReturnType<typeof createSharedSqlite>;
   #epoch = 0;
@@ -59,7 +59,10 @@ export class RunWorld {
       openTarget: () => this.target,
       records: {
         percentiles: async () => this.percentiles,
-        enrich: async () => this.enrichment.shift() ?? { ratio: 0 },
+        enrich: async () => {
+          if (typeof this.enrichment !== "string") return this.enrichment.shift() ?? { ratio: 0 };
+          throw new OperatingError("target_unreachable", "backoff", this.enrichment);
+        },
       },
       clusterToken: "cluster-token",
       lease: () => holder.lease,
@@ -86,8 +89,7 @@ export class RunWorld {
   }
 
   async look(runId: string) {
-    const [orchestrator] = [await this.#reader()];
-    const look = await orchestrator.runs.look(runId);
+    const look = await this.#reader().runs.look(runId);
     if (look === undefined) throw new Error("there is no such run");
     return look;
   }
@@ -124,7 +126,7 @@ export class RunWorld {
   }
 
   async update(runId: string): Promise<RunUpdate> {
-    const update = await (await this.#reader()).update(runId, 0);
+    const update = await this.#reader().update(runId, 0);
     if (update === undefined) throw new Error("there is no such run");
     return update;
   }
@@ -138,7 +140,7 @@ export class RunWorld {
   }
 
   /** Anybody may read. */
-  async #reader(): Promise<RunOrchestrator> {
+  #reader(): RunOrchestrator {
     return new RunOrchestrator({
       store: this.store,
       spawner: this.machine.createSpawner(),
