@@ -19,6 +19,8 @@ export interface RunShape {
 
 /** Connections that one process drives well; where a template does not say and nothing was calibrated. */
 export const capacityDefault = 64;
+/** Beyond this a run is a typing error, or wants another tool. */
+export const workersMax = 100;
 
 /** For a load of so many connections. */
 export function decideShape({ scaling, workload }: Scenario, connections: number): RunShape {

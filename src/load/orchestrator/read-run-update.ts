@@ -40,7 +40,7 @@ export async function readRunUpdate(
       run,
       nowMs: await readNow(tx),
       workers,
-      stored: needsStore ? await readSnapshots(tx, runId) : new Map(),
+      stored: needsStore ? await readSnapshots(tx, runId, workers) : new Map(),
       poll: await readPoll(tx, runId),
       logs: await readLogs(tx, runId, afterLogSequence, logLinesMax),
       enrichmentStatus: (parent?.enrichment_status ?? null) as EnrichmentStatus | null,
@@ -78,7 +78,7 @@ export async function readRunUpdate(
     warmupSeconds: workload.warmup_seconds,
     durationSeconds: workload.duration_seconds,
     expectedWorkers: run.expectedWorkers,
-    targetQps: workload.load_mode === "QPS" ? workload.target_qps : null,
+    targetQps: targetQpsOf(run),
     workers,
     poll: read.poll,
     findMax: findMaxOf(run, workers, nowMs),
@@ -87,6 +87,13 @@ export async function readRunUpdate(
     warnings: warningsOf(run, workers),
     logs: read.logs,
   };
+}
+
+/** As it is shared out now: stages and guardrails are in it. */
+function targetQpsOf({ targets, scenario: { workload } }: RunRecord): number | null {
+  if (workload.load_mode !== "QPS") return null;
+  const shares = Object.values(targets).map(({ target_qps: qps }) => qps ?? 0);
+  return shares.length === 0 ? workload.target_qps : shares.reduce((sum, qps) => sum + qps, 0);
 }
 
 interface Newest {

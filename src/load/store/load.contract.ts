@@ -71,7 +71,7 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       await assert.rejects(fenced, { code: "lease_lost" });
       assert.equal((await runs.look("r1"))?.run.phase, "MEASUREMENT");
       await runs.apply("r1", "RUNNING", { phase: "COOLDOWN" }, newer);
-      assert.deepEqual(await runs.activeRuns(), ["r1"]);
+      assert.deepEqual(await runs.runsToSee(0), ["r1"]);
     });
 
     test("[RN2] [RN3] a decision is one transaction; events and logs are numbered without gaps", async (t) => {
@@ -175,6 +175,11 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       );
       const [run] = (await listRuns(runs.store, { limit: 1 })).runs;
       assert.equal(run?.total_operations, 2);
+      assert.deepEqual(await runs.runsToSee(60_000), ["r1"]);
+      assert.deepEqual(await runs.runsToSee(-1_000), []);
+      await takeLease(runs.store, 2, -5_000);
+      const lapsedMs = (await control.read("r1"))?.leaseLapsedMs ?? 0;
+      assert.ok(lapsedMs >= 5_000 && lapsedMs < 60_000, `${lapsedMs} ms`);
     });
 
     test("[FI1] [FI2] [FI3] [FI4] final figures are of measurement, merged, with those of who died", async (t) => {

@@ -132,13 +132,21 @@ export class RunStore {
     });
   }
 
-  /** Started and not ended. */
-  async activeRuns(): Promise<readonly string[]> {
+  /** Started, and not ended or only within `endedMs`: processes of those may be left. */
+  async runsToSee(endedMs: number): Promise<readonly string[]> {
     const rows = await this.store.read(({ db }) =>
       db
         .selectFrom("run_status")
         .select("run_id")
-        .where("status", "in", ["RUNNING", "STOPPING", "CANCELLING"])
+        .where((is) =>
+          is.or([
+            is("status", "in", ["RUNNING", "STOPPING", "CANCELLING"]),
+            is.and([
+              is("start_time_ms", "is not", null),
+              is("end_time_ms", ">", sql<number>`now_ms() - CAST(${endedMs} AS BIGINT)`),
+            ]),
+          ]),
+        )
         .orderBy("created_at_ms")
         .execute(),
     );

@@ -1,6 +1,6 @@
 /** What workers measured, in the store: the newest of each series, and a row for each second. */
 import { sql } from "kysely";
-import type { Tx } from "../../store/index.ts";
+import type { LoadTables, Tx } from "../../store/index.ts";
 import { figuresOf, toMs } from "../core/figures.ts";
 import type { QueryKind } from "../core/operation.ts";
 import type { RunPhase, WorkerStatus } from "../core/run-state.ts";
@@ -145,19 +145,21 @@ export async function readSeries(
 export async function readSnapshots(
   tx: Tx,
   runId: string,
+  workers: readonly { readonly workerId: string }[],
 ): Promise<ReadonlyMap<string, { readonly snapshot: WorkerSnapshot; readonly atMs: number }>> {
-  const rows = await tx.db
-    .selectFrom("worker_metrics_snapshots as s")
-    .selectAll("s")
-    .where("s.run_id", "=", runId)
-    .where("s.sequence", "=", (newest) =>
-      newest
-        .selectFrom("worker_metrics_snapshots as n")
-        .select((found) => found.fn.max("n.sequence").as("newest"))
-        .whereRef("n.run_id", "=", "s.run_id")
-        .whereRef("n.worker_id", "=", "s.worker_id"),
-    )
-    .execute();
+  const rows: LoadTables["worker_metrics_snapshots"][] = [];
+  // One look in the index for each: there is a row for every second of the run.
+  for (const { workerId } of workers) {
+    const newest = await tx.db
+      .selectFrom("worker_metrics_snapshots")
+      .selectAll()
+      .where("run_id", "=", runId)
+      .where("worker_id", "=", workerId)
+      .orderBy("sequence", "desc")
+      .limit(1)
+      .executeTakeFirst();
+    if (newest !== undefined) rows.push(newest);
+  }
   const series = Map.groupBy(await readSeries(tx, runId), ({ workerId }) => workerId);
   return new Map(
     rows.map((row) => {
