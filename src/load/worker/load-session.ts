@@ -84,7 +84,8 @@ export class LoadSession {
   }
 
   start(phase: MeasuredPhase, target: WorkerTarget): void {
-    const { clock, scenario } = this.#options;
+    const { clock, scenario, meter } = this.#options;
+    meter.take(); // What it took to get ready is not the load's.
     this.#startedMs = clock.nowMs();
     this.#last = { atMs: this.#startedMs, ops: 0 };
     this.#step = target.step_number ?? 0;

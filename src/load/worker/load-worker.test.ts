@@ -318,6 +318,23 @@ test("[LW6] draining ends when its time is over, with what is left as failures",
   );
 });
 
+test("[LW6] nothing begins in COOLDOWN; a STOP that comes later may give less time", async () => {
+  const { clock, control, target: queue, end } = launch({ row: measuring, serviceMs: 50_000 });
+  await clock.advance(3_000);
+  control.emit(phase("COOLDOWN"));
+  await clock.advance(5_000);
+  assert.deepEqual([queue.begun.length, end()], [2, undefined]);
+  control.emit(stop(2));
+  await clock.advance(3_500);
+  assert.deepEqual([queue.begun.length, end()?.status], [2, "COMPLETED"]);
+});
+
+test("[LW9] a run that has ended already is not even connected for", async () => {
+  const { clock, target: queue, end } = launch({ row: { status: "CANCELLED" } });
+  await clock.advance(500);
+  assert.deepEqual([end()?.kind, queue.connected], ["run_ended", 0]);
+});
+
 test("[LW6] a STOP before START ends it as well", async () => {
   const { clock, control, end } = launch();
   await clock.advance(3_000);

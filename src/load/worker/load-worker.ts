@@ -14,6 +14,7 @@ import type { Prng } from "../../kernel/prng.ts";
 import { generatorBoundReason } from "../core/generator-health.ts";
 import type { ParameterValue } from "../core/operation.ts";
 import {
+  drainTimeoutMs,
   heartbeatMs,
   type RunPhase,
   storeLossMsMax,
@@ -98,6 +99,7 @@ export class LoadWorker {
   readonly #hard = Promise.withResolvers<Ending>();
   readonly #over = new AbortController();
   #end: Ending | undefined;
+  #drainUntilMs = 0;
   #status: WorkerStatus = "STARTING";
   #lastError: string | null = null;
   #contactMs = 0;
@@ -130,9 +132,6 @@ export class LoadWorker {
   terminate(): void {
     const message = "told to end by a signal";
     this.#stop({ kind: "terminated", message, drainMs: terminateDrainMs });
-    this.#after(terminateDrainMs, () => {
-      this.#hard.resolve({ kind: "terminated", message, drainMs: 0 });
-    });
   }
 
   async run(): Promise<WorkerEnd> {
@@ -142,7 +141,7 @@ export class LoadWorker {
     if (view === undefined) return await this.#conclude(undefined);
     const ticking = this.#tickUntilOver().catch((thrown: unknown) => this.#ending.reject(thrown));
     this.#watch();
-    await Promise.race([this.#prepare(view), this.#ending.promise]);
+    if (this.#end === undefined) await Promise.race([this.#prepare(view), this.#ending.promise]);
     const first = await this.#ending.promise;
     await this.#drain(first);
     return await this.#conclude(ticking);
@@ -205,7 +204,7 @@ export class LoadWorker {
     try {
       const session = await this.#openSession(view);
       const deadlineMs = clock.nowMs() + prepareMsMax;
-      for (;;) {
+      while (this.#end === undefined) {
         try {
           await session.prepare(this.#targetNow(), this.#over.signal);
           break;
@@ -270,7 +269,7 @@ export class LoadWorker {
   #enterPhase(phase: RunPhase): void {
     const next = measured(phase);
     if (next === "COOLDOWN" || phase === "PROCESSING") {
-      this.#stop({ kind: "stopped", message: `the run is in ${phase}`, drainMs: lapsedDrainMs });
+      this.#stop({ kind: "stopped", message: `the run is in ${phase}`, drainMs: drainTimeoutMs });
     } else if (next !== undefined && this.#session?.hasStarted === true) {
       this.#session.enterPhase(next);
       this.#log.info(`entered ${phase}`);
@@ -397,14 +396,20 @@ export class LoadWorker {
 
   /** 3 */
   #stop(ending: Ending): void {
+    const { drainMs } = ending;
+    const untilMs = this.#deps.clock.nowMs() + drainMs;
     if (this.#end === undefined) {
       this.#end = ending;
+      this.#drainUntilMs = untilMs;
       this.#lastError = ending.kind === "stopped" ? this.#lastError : ending.message;
       this.#setStatus("DRAINING");
       this.#log.info(ending.message);
       this.#ending.resolve(ending);
+    } else if (drainMs > 0 && untilMs < this.#drainUntilMs) {
+      this.#drainUntilMs = untilMs;
+      this.#after(drainMs, () => this.#hard.resolve(ending));
     }
-    if (ending.drainMs === 0) this.#hard.resolve(ending);
+    if (drainMs === 0) this.#hard.resolve(ending);
   }
 
   async #drain({ drainMs }: Ending): Promise<void> {
