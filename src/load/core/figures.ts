@@ -39,6 +39,26 @@ export function figuresOf(series: Iterable<SeriesSnapshot>): Figures {
   return { ops, rows, reads, writes: ops - reads, errors, errorsByKind, response, service };
 }
 
+/** What came between two moments of the same series. */
+export function figuresSince(now: Figures, before: Figures): Figures {
+  const errorsByKind = Object.fromEntries(
+    Object.entries(now.errorsByKind).map(([kind, count]) => [
+      kind,
+      Math.max(0, count - (before.errorsByKind[kind] ?? 0)),
+    ]),
+  );
+  return {
+    ops: Math.max(0, now.ops - before.ops),
+    rows: Math.max(0, now.rows - before.rows),
+    reads: Math.max(0, now.reads - before.reads),
+    writes: Math.max(0, now.writes - before.writes),
+    errors: Math.max(0, now.errors - before.errors),
+    errorsByKind,
+    response: now.response.since(before.response),
+    service: now.service.since(before.service),
+  };
+}
+
 /** FG2. Workers without a series do not count. */
 export function slowestWorker(workers: Iterable<readonly SeriesSnapshot[]>): {
   readonly p95_latency_ms: number | null;

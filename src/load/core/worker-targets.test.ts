@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { scenarioOf } from "../testing/scenario.ts";
 import type { ScalingConfig } from "./scenario.ts";
-import { decideShape, decideTargets, shareOut } from "./worker-targets.ts";
+import { decideShape, decideTargets, initialTarget, shareOut } from "./worker-targets.ts";
 
 const shape = (scaling: Partial<ScalingConfig>, connections: number) =>
   decideShape(scenarioOf({ scaling }), connections);
@@ -57,4 +57,21 @@ test("[WT3] rather fewer workers than too few connections each", () => {
     connections: 10,
     isCapped: false,
   });
+});
+
+test("[WT1] without a word from the orchestrator, groups take shares that sum to the run's", () => {
+  const sums = (scenario: Parameters<typeof initialTarget>[0]) => {
+    const groups = [0, 1, 2].map((groupId) => initialTarget(scenario, { groupId, groupCount: 3 }));
+    return {
+      connections: groups.reduce((sum, each) => sum + each.target_connections, 0),
+      qps: groups.reduce((sum, each) => sum + (each.target_qps ?? 0), 0),
+    };
+  };
+  const closed = scenarioOf({ workload: { concurrent_connections: 10 } });
+  assert.deepEqual(sums(closed), { connections: 10, qps: 0 });
+  const open = { load_mode: "QPS", target_qps: 300, concurrent_connections: 7 } as const;
+  assert.deepEqual(sums(scenarioOf({ workload: open })), { connections: 7, qps: 300 });
+  const search = { load_mode: "FIND_MAX_CONCURRENCY" } as const;
+  const found = sums(scenarioOf({ workload: search, find_max: { start_concurrency: 5 } }));
+  assert.deepEqual(found, { connections: 5, qps: 0 });
 });

@@ -19,6 +19,8 @@ export interface RunShape {
 
 /** Connections that one process drives well; where a template does not say and nothing was calibrated. */
 export const capacityDefault = 64;
+/** Beyond this a run is a typing error, or wants another tool. */
+export const workersMax = 100;
 
 /** For a load of so many connections. */
 export function decideShape({ scaling, workload }: Scenario, connections: number): RunShape {
@@ -71,4 +73,22 @@ export function decideTargets(
       },
     ]),
   );
+}
+
+/** What a worker does until it hears otherwise: its share of the run's, by its group. */
+export function initialTarget(
+  scenario: Scenario,
+  worker: { readonly groupId: number; readonly groupCount: number },
+): WorkerTarget {
+  const { workload, find_max: findMax } = scenario;
+  const isFindMax = workload.load_mode === "FIND_MAX_CONCURRENCY";
+  const wanted = isFindMax ? findMax.start_concurrency : workload.concurrent_connections;
+  const { connections } = decideShape(scenario, wanted);
+  const isOpen = workload.load_mode === "QPS";
+  return {
+    target_connections: shareOut(connections, worker.groupCount)[worker.groupId] ?? 0,
+    target_qps: isOpen ? (workload.target_qps ?? 0) / worker.groupCount : null,
+    step_id: null,
+    step_number: null,
+  };
 }

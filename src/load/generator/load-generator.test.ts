@@ -168,3 +168,33 @@ test("[GE6] draining begins nothing and ends when all has ended, or when it may 
   await drained;
   assert.deepEqual([generator.inFlight, figures().ops, figures().errors], [0, 3, 1]);
 });
+
+for (const loop of ["closed", "open"] as const) {
+  test(`[GE8] a ${loop} loop begins nothing before it has a target, and all at once then`, async () => {
+    const { clock, target, generator, figures } = start({ servers: 8, serviceMs: 10 }, { loop });
+    await generator.warmUp(8, new AbortController().signal);
+    await clock.advance(1_000);
+    assert.deepEqual([target.connected, figures().ops, generator.inFlight], [8, 0, 0]);
+    generator.setTarget({ connections: 8, qps: 100, rampMs: 0 });
+    await clock.advance(100);
+    assert.equal(target.connected, 8);
+    assert.ok(figures().ops >= 8, `${figures().ops}`);
+    await drain(clock, generator);
+  });
+}
+
+test("[GE4] every operation that is counted is told of, those without a connection too", async () => {
+  for (const loop of ["closed", "open"] as const) {
+    const told: number[] = [];
+    const { clock, target, generator, figures } = start(
+      { servers: 8, serviceMs: 10 },
+      { loop, operationTimeoutMs: 1_000, onExecuted: () => told.push(1) },
+    );
+    target.refuse("no");
+    generator.setTarget({ connections: 2, qps: 10, rampMs: 0 });
+    await clock.advance(5_000);
+    assert.ok(figures().errors > 2);
+    assert.equal(told.length, figures().ops);
+    await generator.close();
+  }
+});

@@ -10,6 +10,7 @@
  *   GE5  An operation that takes longer than its timeout fails as `timeout`, and its connection is replaced.
  *   GE6  Draining begins nothing new and waits for what is in flight, as long as it may.
  *   GE7  The same seed gives the same operations and values, in the same order, whatever the target does.
+ *   GE8  Until it has a target nothing begins, however many connections are open.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import type { Prng } from "../../kernel/prng.ts";
@@ -46,6 +47,7 @@ export interface LoadGeneratorOptions {
 /** What became of one operation. Times are the clock's milliseconds. */
 export interface Executed {
   readonly operation: number;
+  /** 0: none was there. */
   readonly connection: number;
   readonly phase: MeasuredPhase;
   readonly step: number;
@@ -65,6 +67,7 @@ export interface GeneratorTarget {
 
 const waitingMaxDefault = 1_000_000;
 const sweepMs = 50;
+const neverSent: OperationFailure = { kind: "timeout", code: "", message: "no connection in time" };
 /** Arrivals that are begun before anything else gets a turn. */
 const burstMax = 512;
 
@@ -76,7 +79,7 @@ export class LoadGenerator {
   readonly #lag = new Histogram();
   readonly #free: Slot[] = [];
   readonly #values: ParameterValue[][];
-  #state: "running" | "draining" | "closed" = "running";
+  #state: "idle" | "running" | "draining" | "closed" = "idle";
   #inFlight = 0;
   #dropped = 0;
   #unsent = 0;
@@ -116,7 +119,8 @@ export class LoadGenerator {
   }
 
   setTarget({ connections, qps, rampMs }: GeneratorTarget): void {
-    if (this.#state !== "running") return;
+    if (this.#state === "draining" || this.#state === "closed") return;
+    this.#state = "running";
     this.#growing?.cancel();
     const { clock, loop } = this.#options;
     if (loop === "open") {
@@ -125,6 +129,7 @@ export class LoadGenerator {
       this.#pump();
     } else {
       this.#grow(this.#connections.wanted, connections, clock.nowMs(), rampMs);
+      for (const slot of this.#free.splice(0)) if (slot.isUsable) this.#slotFree(slot); // GE8
     }
   }
 
@@ -134,7 +139,7 @@ export class LoadGenerator {
 
   /** Resolves when nothing is in flight, or `timeoutMs` is over. Nothing begins any more. */
   async drain(timeoutMs: number): Promise<void> {
-    if (this.#state !== "running") return;
+    if (this.#state === "draining" || this.#state === "closed") return;
     this.#state = "draining";
     this.#growing?.cancel();
     this.#options.wake.clear();
@@ -199,8 +204,8 @@ export class LoadGenerator {
   }
 
   #slotFree(slot: Slot): void {
-    if (this.#state !== "running") return;
-    if (this.#options.loop === "open") {
+    if (this.#state === "draining" || this.#state === "closed") return;
+    if (this.#options.loop === "open" || this.#state === "idle") {
       this.#free.push(slot);
       this.#pump();
       return;
@@ -295,12 +300,30 @@ export class LoadGenerator {
     });
   }
 
+  /** What failed without a connection. */
+  #tell(
+    token: number,
+    operation: number,
+    intendedMs: number,
+    startMs: number,
+    endMs: number,
+    failure: OperationFailure,
+  ): void {
+    const { book, onExecuted } = this.#options;
+    const { phase, step } = book.pageOf(token);
+    const times = { intendedMs, startMs, endMs };
+    onExecuted?.({ operation, connection: 0, phase, step, ...times, failure, rowCount: 0 });
+  }
+
   /** GE4. */
   #trouble(failure: OperationFailure, isAttempt: boolean): void {
     this.#options.onTrouble?.(failure);
     if (!isAttempt || this.#options.loop === "open" || this.#state !== "running") return;
-    const { book, workload } = this.#options;
-    book.record(book.token, workload.choose(), 0, 0, failure.kind, 0);
+    const { book, workload, clock } = this.#options;
+    const operation = workload.choose();
+    const nowMs = clock.nowMs();
+    book.record(book.token, operation, 0, 0, failure.kind, 0);
+    this.#tell(book.token, operation, nowMs, nowMs, nowMs, failure);
   }
 
   /** GE5; and arrivals that have waited for longer than an operation may take have failed. */
@@ -320,6 +343,7 @@ export class LoadGenerator {
     ) {
       const { intendedMs, operation, token } = this.#waiting.shift();
       book.record(token, operation, (nowMs - intendedMs) * 1000, 0, "timeout", 0);
+      this.#tell(token, operation, intendedMs, nowMs, nowMs, neverSent);
     }
     this.#sweep = clock.after(sweepMs, () => this.#sweepSlots());
   }
