@@ -38,6 +38,8 @@ export interface LocalSpawnerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly logBytesMax?: number;
+  /** What the coordinator was told on its command line and workers need, such as CAPSTAN_LAKE. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface Known {
@@ -68,6 +70,7 @@ export class LocalSpawner implements WorkerSpawner {
       stdio: ["ignore", log, log],
       env: {
         ...process.env,
+        ...this.#options.env,
         CAPSTAN_CLUSTER_TOKEN: clusterToken,
         CAPSTAN_STORE: this.#options.storeUrl,
       },

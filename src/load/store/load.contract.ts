@@ -77,11 +77,6 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
     test("[RN2] [RN3] a decision is one transaction; events and logs are numbered without gaps", async (t) => {
       const { runs, lease, prepare, control, store } = await open(t);
       await prepare("r1");
-      const phase = (effective_at: string | null) =>
-        ({
-          event_type: "SET_PHASE",
-          event_data: { scope: "RUN", phase: "MEASUREMENT", effective_at },
-        }) as const;
       const atMs = Date.UTC(2026, 0, 2);
       await runs.apply(
         "r1",
@@ -92,16 +87,16 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
           targets: { "worker-0": target(3) },
           events: [
             { event_type: "START", event_data: { scope: "RUN", expected_workers: 2 } },
-            phase(new Date(atMs).toISOString()),
+            setPhase(new Date(atMs).toISOString()),
           ],
           deadWorkers: [{ workerId: "worker-1", why: "its process ended" }],
           logs: [{ level: "INFO", message: "it begins" }],
         },
         lease,
       );
-      const failing = runs.apply("r1", "COMPLETED", { events: [phase(null)] }, lease);
+      const failing = runs.apply("r1", "COMPLETED", { events: [setPhase(null)] }, lease);
       await assert.rejects(failing, { code: "conflict" });
-      await runs.apply("r1", "RUNNING", { events: [phase(null)] }, lease);
+      await runs.apply("r1", "RUNNING", { events: [setPhase(null)] }, lease);
       const events = await control.events("r1", 0);
       assert.deepEqual(
         events.map((event) => [event.sequence_id, event.event_type]),
@@ -116,20 +111,8 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       assert.equal(look?.measurementAnnouncedMs, atMs);
       assert.deepEqual(look?.run.targets, { "worker-0": target(3) });
       assert.equal(look?.workers[0]?.status, "DEAD");
-      const line = {
-        logId: "a",
-        testId: null,
-        workerId: "worker-0",
-        level: "WARNING",
-        message: "slow",
-        details: { why: 1 },
-        timestampMs: 5,
-      } as const;
-      await control.log("r1", [line, { ...line, logId: "b" }]);
-      await control.log("r1", [
-        { ...line, logId: "b" },
-        { ...line, logId: "c" },
-      ]);
+      await control.log("r1", [lineOf("a"), lineOf("b")]);
+      await control.log("r1", [lineOf("b"), lineOf("c")]);
       const logs = await store.read((tx) => readLogs(tx, "r1", 1, 10));
       assert.deepEqual(
         logs.map(({ sequence, message }) => [sequence, message]),
@@ -180,6 +163,44 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       await takeLease(runs.store, 2, -5_000);
       const lapsedMs = (await control.read("r1"))?.leaseLapsedMs ?? 0;
       assert.ok(lapsedMs >= 5_000 && lapsedMs < 60_000, `${lapsedMs} ms`);
+    });
+
+    test("[SW3] [RN3] workers and the orchestrator that write at once do not stand in each other's way", async (t) => {
+      const { runs, lease, prepare, control, other, store } = await open(t);
+      await prepare("r1");
+      await runs.apply("r1", "PREPARED", measuring, lease);
+      const second = new StoreWorkerControl(other, { leaseName });
+      const rounds = 8;
+      const work = async (group: number): Promise<void> => {
+        const [worker, own] = [identityOf("r1", group), group % 2 === 0 ? control : second];
+        await own.register(worker);
+        const book = bookOf();
+        book.enter("MEASUREMENT", 0);
+        for (let round = 1; round <= rounds; round += 1) {
+          book.record(book.token, 0, 1_000, 900, undefined, 1);
+          assert.equal(await own.writeSnapshot(worker, snapshotOf(worker, round, book)), "ok");
+          assert.equal(await own.beat(worker, beatOf()), "ok");
+          await own.log("r1", [lineOf(`${group}/${round}`)]);
+        }
+      };
+      const lead = async (): Promise<void> => {
+        for (let round = 0; round < rounds; round += 1) {
+          await runs.apply("r1", "RUNNING", { events: [setPhase(null)] }, lease);
+          await runs.look("r1");
+        }
+      };
+      await Promise.all([lead(), ...[0, 1, 2, 3].map(work)]);
+      const events = await control.events("r1", 0);
+      const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+      assert.deepEqual(
+        events.map((event) => event.sequence_id),
+        upTo(rounds),
+      );
+      const logs = await store.read((tx) => readLogs(tx, "r1", 0, 100));
+      assert.deepEqual(
+        logs.map(({ sequence }) => sequence),
+        upTo(4 * rounds),
+      );
     });
 
     test("[FI1] [FI2] [FI3] [FI4] final figures are of measurement, merged, with those of who died", async (t) => {
@@ -341,6 +362,16 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       assert.equal(await control.beat(identityOf("run-other_a", 0), beatOf()), "gone");
     });
   });
+}
+
+function setPhase(effective_at: string | null) {
+  const event_data = { scope: "RUN", phase: "MEASUREMENT", effective_at } as const;
+  return { event_type: "SET_PHASE", event_data } as const;
+}
+
+function lineOf(logId: string) {
+  const line = { logId, testId: null, workerId: "worker-0", level: "WARNING" } as const;
+  return { ...line, message: "slow", details: { why: 1 }, timestampMs: 5 };
 }
 
 function target(connections: number) {
