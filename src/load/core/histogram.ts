@@ -54,6 +54,14 @@ export class Histogram {
     if (value > this.#max) this.#max = value;
   }
 
+  clear(): void {
+    this.#counts.fill(0);
+    this.#count = 0;
+    this.#sum = 0;
+    this.#min = Infinity;
+    this.#max = -Infinity;
+  }
+
   merge(other: Histogram): void {
     for (let index = 0; index < bucketCount; index += 1) {
       const more = other.#counts[index] ?? 0;

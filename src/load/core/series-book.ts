@@ -39,6 +39,12 @@ export class SeriesBook {
     return this.#open.index;
   }
 
+  pageOf(token: number): { readonly phase: MeasuredPhase; readonly step: number } {
+    const page = this.#pages[token];
+    assert(page !== undefined, "a token is of a page");
+    return page;
+  }
+
   record(
     token: number,
     operation: number,

@@ -41,6 +41,8 @@ export interface GeneratorHealth {
   readonly waiting: number;
   /** Arrivals that were given up: percentiles are invalid once there are any. */
   readonly dropped: number;
+  /** Arrivals that still waited when the run ended. */
+  readonly unsent: number;
 }
 
 export interface WorkerSnapshot {
