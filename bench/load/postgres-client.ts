@@ -15,6 +15,7 @@ import { startEmbeddedPostgres } from "../../src/store/testing/embedded-postgres
 import type { ClientOrder, ClientResult } from "./postgres-client-process.ts";
 
 const processCount = 2;
+const pgbench = process.env.PGBENCH_BIN ?? "pgbench";
 
 interface Cell {
   readonly workload: "select" | "tpcb";
@@ -132,7 +133,7 @@ async function runPgbench(url: string, cell: Cell, round: number): Promise<Figur
   const child = spawn(
     "/usr/bin/time",
     [
-      ...["-f", "%U %S", "-o", cpuFile, "pgbench"],
+      ...["-f", "%U %S", "-o", cpuFile, pgbench],
       ...["-M", "prepared", "-n", "-D", `scale=${scale}`, `--random-seed=${round + 1}`],
       ...["-c", `${cell.connections}`, "-j", `${processCount}`, "-T", `${seconds}`, "-f", script],
       ...["-h", hostname, "-p", port, "-U", username, pathname.slice(1)],
@@ -153,7 +154,7 @@ async function runPgbench(url: string, cell: Cell, round: number): Promise<Figur
 }
 
 function prepareData(url: string): void {
-  const done = spawnSync("pgbench", ["-i", "-q", "-s", `${scale}`, url], { encoding: "utf8" });
+  const done = spawnSync(pgbench, ["-i", "-q", "-s", `${scale}`, url], { encoding: "utf8" });
   if (done.status !== 0) throw new Error(`pgbench -i: ${done.stderr}`);
 }
 

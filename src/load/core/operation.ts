@@ -18,7 +18,10 @@ export function isRead(kind: QueryKind): boolean {
 
 export type ParameterType = "bigint" | "double" | "text" | "boolean" | "timestamp";
 
-/** One for each parameter of an operation, in its order. A bigint that a double holds exactly is a number. */
+/**
+ * One for each parameter of an operation, in its order. A bigint that a double holds exactly is a number; a timestamp is
+ * milliseconds since 1970, or text that the target understands.
+ */
 export type ParameterValue = number | bigint | string | boolean | null;
 
 export interface OperationParameter {
@@ -35,7 +38,8 @@ export interface OperationStatement {
 
 /**
  * What is measured as one. Its statements run one after the other on one connection, each after the answer to the one before;
- * with `isTransaction` between BEGIN and COMMIT, rolled back when one fails.
+ * with `isTransaction` between BEGIN and COMMIT, rolled back when one fails. A pipeline (`depth` above 1) may send the
+ * statements of a transaction at once.
  */
 export interface Operation {
   /** Unique in its workload; what per-operation figures are called. */

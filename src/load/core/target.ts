@@ -4,7 +4,7 @@
  *   TP1  `done` is called exactly once for each execution, never before `execute` has returned.
  *   TP2  A connection that breaks fails what is in flight with `connection`, once each, and then says so by `onBroken`.
  *   TP3  No message of an error has a password or a value of a parameter.
- *   TP4  A connection executes what it is given in that order, at most `depth` of them at a time.
+ *   TP4  A connection executes what it is given in that order, at most `depth` of them at a time; what is more waits in line.
  */
 import type { Operation, ParameterValue } from "./operation.ts";
 

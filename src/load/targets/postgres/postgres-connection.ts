@@ -41,7 +41,6 @@ export class PostgresConnection implements TargetConnection, WireReceiver {
   /** Waiting for the wire, the first of them using it if `#isPreparing`. */
   readonly #preparations: (() => void)[] = [];
   #isPreparing = false;
-  #isReceiving = false;
   #isFlushDue = false;
   /** The last execution in `#send` is a plain read, whose Sync may come after its like. */
   #isSyncDue = false;
@@ -105,12 +104,14 @@ export class PostgresConnection implements TargetConnection, WireReceiver {
   // The hot path.
 
   #execute(plan: OperationPlan, values: readonly ParameterValue[], done: Done): void {
+    const failure = this.#failure;
+    if (failure !== undefined) {
+      queueMicrotask(() => done(failure, 0));
+      return;
+    }
     const execution = this.#unused.pop() ?? new Execution();
     execution.begin(plan, values, done);
-    if (this.#failure !== undefined) {
-      const failure = this.#failure;
-      queueMicrotask(() => done(failure, 0));
-    } else if (this.#waiting.head === undefined && this.#mayStart(plan)) {
+    if (this.#waiting.head === undefined && this.#mayStart(plan)) {
       this.#start(execution);
     } else {
       this.#waiting.push(execution);
@@ -145,7 +146,7 @@ export class PostgresConnection implements TargetConnection, WireReceiver {
     if (this.#depth === 1) this.#flush();
     else if (!this.#isFlushDue) {
       this.#isFlushDue = true;
-      if (!this.#isReceiving) queueMicrotask(this.#flushLater);
+      if (!this.#session.wire.isReceiving) queueMicrotask(this.#flushLater);
     }
   }
 
@@ -159,7 +160,6 @@ export class PostgresConnection implements TargetConnection, WireReceiver {
   }
 
   message(type: number, bytes: Buffer, start: number, end: number): void {
-    this.#isReceiving = true;
     const execution = this.#answering ?? this.#sent.head;
     switch (type) {
       case 0x32: // BindComplete
@@ -193,7 +193,6 @@ export class PostgresConnection implements TargetConnection, WireReceiver {
   }
 
   pieceEnded(): void {
-    this.#isReceiving = false;
     if (this.#isFlushDue) this.#flush();
   }
 

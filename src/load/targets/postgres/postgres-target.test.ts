@@ -323,6 +323,25 @@ test("[PG7] in a pipeline one failed read fails alone, also where reads share a 
       divisors.map((divisor) => (divisor === 0 ? ["22012", 0] : [undefined, 1])),
     );
     assert.equal(connection.inFlight, 0);
+
+    // In a closed loop what is sent again counts as well: never more than the depth.
+    let started = 0;
+    const codes: string[] = [];
+    const finished = Promise.withResolvers<void>();
+    const next = (): void => {
+      const divisor = started % 5;
+      started += 1;
+      divide.execute([divisor], (failure) => {
+        codes.push(`${divisor} ${failure?.code}`);
+        if (started < 300) next();
+        else if (codes.length === 300) finished.resolve();
+        if (connection.inFlight > 8) finished.reject(new Error(`${connection.inFlight} in flight`));
+      });
+    };
+    for (let slot = 0; slot < 8; slot += 1) next();
+    await finished.promise;
+    assert.equal(codes.filter((code) => code === "0 22012").length, 60);
+    assert.equal(codes.filter((code) => /^[1-4] undefined$/.test(code)).length, 240);
   });
 });
 

@@ -21,6 +21,8 @@ const endMsMax = 1000;
 
 export class Wire {
   receiver: WireReceiver;
+  /** Messages are being handed over; `pieceEnded` comes afterwards, to whoever receives then. */
+  isReceiving = false;
   readonly #socket: Socket;
   readonly #clock: Clock;
   readonly #scanner: MessageScanner;
@@ -47,12 +49,15 @@ export class Wire {
 
   receive(bytes: Buffer, length: number): void {
     if (this.#isOver) return;
+    this.isReceiving = true;
     try {
       this.#scanner.push(bytes, length);
     } catch (error) {
       if (!(error instanceof Error) || error.name !== "MalformedStream") throw error;
       this.#break(`the server does not speak Postgres's protocol: ${error.message}`);
       return;
+    } finally {
+      this.isReceiving = false;
     }
     this.receiver.pieceEnded();
   }
