@@ -1,4 +1,7 @@
-/** One process of closed loops, at the order of `postgres-client.ts`. */
+/**
+ * One process of closed loops, at the order of `postgres-client.ts`. It says when it is warm, goes on, and counts from the
+ * next message, so that all processes count at the same time.
+ */
 import { once } from "node:events";
 import { realClock } from "../../src/kernel/node/real-clock.ts";
 import { createPrng, type Prng } from "../../src/kernel/prng.ts";
@@ -16,8 +19,8 @@ export interface ClientOrder {
   readonly connections: number;
   readonly depth: number;
   readonly seconds: number;
-  /** Before it counts: code that runs for the first time is compiled. */
-  readonly warmupSeconds: number;
+  /** Executions before it counts: code that runs for the first time is compiled, on a busy machine slowly. */
+  readonly warmupCount: number;
   readonly scale: number;
   readonly seed: string;
 }
@@ -81,30 +84,26 @@ async function run(order: ClientOrder): Promise<void> {
     const connection = await target.connect(order.depth, signal);
     prepared.push(await connection.prepare(operations[order.workload]));
   }
-  const go = once(process, "message");
-  process.send?.("ready");
-  await go;
-
   const prng = createPrng(order.seed);
   const values: ParameterValue[] = [];
-  let startMs = performance.now() + order.warmupSeconds * 1000;
-  const endMs = startMs + order.seconds * 1000;
+  let startMs = 0;
+  let endMs = Number.POSITIVE_INFINITY;
   let cpuStart = process.cpuUsage();
-  let isWarm = false;
-  let count = 0;
+  let count = -order.warmupCount;
   let busy = 0;
   const finished = Promise.withResolvers<void>();
+  process.once("message", () => {
+    startMs = performance.now();
+    endMs = startMs + order.seconds * 1000;
+    cpuStart = process.cpuUsage();
+    count = 0;
+  });
   for (const operation of prepared) {
     const done: Parameters<PreparedOperation["execute"]>[1] = (failure) => {
       if (failure !== undefined) throw new Error(`${failure.code}: ${failure.message}`);
       count += 1;
       const nowMs = performance.now();
-      if (!isWarm && nowMs >= startMs) {
-        isWarm = true;
-        startMs = nowMs;
-        cpuStart = process.cpuUsage();
-        count = 0;
-      }
+      if (count === 0) process.send?.("warm");
       if (nowMs < endMs) {
         fillValues(values, prng, order);
         operation.execute(values, done);
@@ -128,5 +127,6 @@ async function run(order: ClientOrder): Promise<void> {
   process.disconnect();
 }
 
+process.once("disconnect", () => process.exit()); // Nobody is left to drive for.
 const [order] = (await once(process, "message")) as [ClientOrder];
 await run(order);

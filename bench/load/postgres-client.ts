@@ -75,14 +75,14 @@ async function runClient(url: string, cell: Cell, round: number): Promise<Figure
       connections: cell.connections / processCount,
       depth: cell.depth,
       seconds,
-      warmupSeconds: 2,
+      warmupCount: cell.workload === "select" ? 30_000 : 3000,
       scale,
       seed: `${round}-${index}`,
     };
     child.send(order);
-    await once(child, "message"); // It is connected and has prepared.
     children.push(child);
   }
+  await Promise.all(children.map((child) => once(child, "message"))); // They are warm.
   const results = children.map(async (child) => {
     child.send("go");
     const [result] = (await once(child, "message")) as [ClientResult];
