@@ -68,7 +68,7 @@ export function testTemplates(fixture: StoreFixture): void {
       assert.equal(listed.at(-1)?.template_name, "Demo", "the person's own keeps its name");
       const demo = await templates.get("demo");
       assert.equal(demo?.template_name, "Demo (ready)");
-      assert.ok(demo !== undefined && demo.is_built_in);
+      assert.ok(demo?.is_built_in);
       await assert.rejects(templates.update("demo", demo.document), { code: "forbidden" });
       await assert.rejects(templates.delete("demo"), { code: "forbidden" });
       await assert.rejects(templates.setPool("demo", "p", [1]), { code: "forbidden" });
