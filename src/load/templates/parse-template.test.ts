@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parseScenario, parseTemplate, readTemplate } from "./parse-template.ts";
 import { splitSecret } from "./target-url.ts";
@@ -256,4 +257,18 @@ test("[TF7] a text that is no YAML, or has aliases, is refused with its line", (
   assert.throws(() => parseTemplateYaml("name: [\ntarget: x"), /^OperatingError: line \d/);
   assert.throws(() => parseTemplateYaml("name: a\nname: b"), /line 2: Map keys must be unique/);
   assert.throws(() => parseTemplateYaml("a: &a [x]\nb: [*a, *a]"), /aliases/);
+});
+
+test("[TF1] the examples of the documentation are right", () => {
+  const page = readFileSync(new URL("../../../docs/test.md", import.meta.url), "utf8");
+  const [whole = "", operations = ""] = [...page.matchAll(/```yaml\n([^`]+)```/g)].map(
+    ([, text]) => text,
+  );
+  assert.equal(parseTemplateYaml(whole).slos.length, 2);
+  const read = readTemplate({ ...base, workload: readTemplateText(operations) });
+  assert.equal(read.kind, "problems");
+  assert.deepEqual(
+    read.problems.map(({ message }) => message),
+    ["percent adds up to 20; expected 100"],
+  );
 });
