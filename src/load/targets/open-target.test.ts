@@ -60,6 +60,9 @@ test("[OT2] the host judged is the one that would be connected to", async () => 
     ["http", "http://evil.example\\@localhost/"],
     ["http", "http://localhost.evil.example/"],
     ["http", "http://0.0.0.0:9090/"],
+    ["snowflake", "snowflake://me@account/DB/PUBLIC"],
+    ["snowflake", "snowflake://me@localhost/DB/PUBLIC"],
+    ["snowflake", "snowflake://me@localhost/DB?access_url=https://localhost@evil.example"],
   ];
   for (const [kind, url] of refused) {
     const opening = openTarget({ ...base, kind, url }, null, realClock);

@@ -1,6 +1,6 @@
 /** A scenario's target. Each kind's client is loaded only when it is used. */
 import type { Clock } from "../../kernel/clock.ts";
-import { OperatingError, unreachable } from "../../kernel/errors.ts";
+import { unreachable } from "../../kernel/errors.ts";
 import type { TargetConfig } from "../core/scenario.ts";
 import type { Target } from "../core/target.ts";
 import { checkHost } from "./decide-host.ts";
@@ -52,8 +52,13 @@ export async function openTarget(
       const { createDuckdbTarget } = await import("./duckdb/duckdb-target.ts");
       return createDuckdbTarget(config.url, clock);
     }
-    case "snowflake":
-      throw new OperatingError("unsupported", "never", `no client for Snowflake (${options.tag})`);
+    case "snowflake": {
+      const { parseSnowflakeUrl } = await import("./snowflake/parse-snowflake-url.ts");
+      const address = parseSnowflakeUrl(config.url, secret, config.warehouse);
+      checkHost(address.host, allowedHosts);
+      const { createSnowflakeTarget } = await import("./snowflake/snowflake-target.ts");
+      return createSnowflakeTarget(address, options.tag, clock);
+    }
     default:
       return unreachable(kind);
   }

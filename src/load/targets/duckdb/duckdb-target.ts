@@ -34,8 +34,9 @@ export function createDuckdbTarget(url: string, clock: Clock): Target {
           throw unopened(place, thrown);
         }
       },
-      close: () => {
-        void instance?.then((opened) => opened.closeSync()).catch(() => undefined);
+      close: async () => {
+        // One that could not be opened has nothing to close.
+        await instance?.then((opened) => opened.closeSync()).catch(() => undefined);
       },
     },
     clock,

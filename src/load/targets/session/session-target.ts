@@ -25,7 +25,7 @@ export interface TargetKind<Plan> {
   pollServer?(run: RunQuery): Promise<ServerPoll>;
   statementFigures?(run: RunQuery): Promise<readonly StatementFigures[]>;
   /** After all sessions are closed. */
-  close?(): void;
+  close?(): Promise<void>;
 }
 
 const idleSessionsMax = 2;

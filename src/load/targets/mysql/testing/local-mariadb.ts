@@ -18,9 +18,12 @@ export interface LocalMariadb {
 const nobody = 65_534;
 
 export function findServer(): string | undefined {
-  const dirs = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];
-  return ["mariadbd", "mysqld"]
-    .flatMap((name) => dirs.map((dir) => join(dir, name)))
+  return findProgram("mariadbd") ?? findProgram("mysqld");
+}
+
+function findProgram(name: string): string | undefined {
+  return [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"]
+    .map((dir) => join(dir, name))
     .find((path) => {
       try {
         accessSync(path, constants.X_OK);
@@ -48,7 +51,7 @@ export async function startLocalMariadb(server: string): Promise<LocalMariadb> {
   const options = { ...user, cwd: home, encoding: "utf8" } as const;
   const made = server.endsWith("mariadbd")
     ? spawnSync(
-        "mariadb-install-db",
+        findProgram("mariadb-install-db") ?? "",
         [
           "--no-defaults",
           `--datadir=${data}`,
