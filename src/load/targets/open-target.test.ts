@@ -6,7 +6,9 @@ import { test } from "node:test";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import type { TargetConfig } from "../core/scenario.ts";
 import { checkHost, isLocalHost } from "./decide-host.ts";
-import { openTarget } from "./open-target.ts";
+import { parseMysqlUrl } from "./mysql/parse-mysql-url.ts";
+import { openTarget, withPassword } from "./open-target.ts";
+import { parsePostgresUrl } from "./postgres/parse-postgres-url.ts";
 import { redactUrl } from "./redact-url.ts";
 
 const local =
@@ -98,6 +100,22 @@ test("[OT3] a kind's target is opened by its kind; files need no host", async ()
     await target.close();
   }
   rmSync(dir, { recursive: true });
+});
+
+test("[OT3] the secret is the password, whatever is in it, of a socket too", async () => {
+  const secret = "p@ss/w:rd%41 ß?#";
+  for (const url of ["postgres://u@h/d", "postgres:///d?host=/run/pg", "postgres://u:old@h/d"]) {
+    const { password, host } = parsePostgresUrl(withPassword(url, secret));
+    assert.deepEqual([password, host], [secret, url.includes("/run") ? "/run/pg" : "h"]);
+  }
+  const mysql = parseMysqlUrl(withPassword("mysql:///d?socket=/run/m", secret));
+  assert.deepEqual([mysql.password, mysql.socketPath], [secret, "/run/m"]);
+  const file = { ...base, kind: "sqlite" as const, url: "sqlite:///tmp/none.db" };
+  const target = await openTarget(file, null, realClock);
+  const { signal } = new AbortController();
+  for (const asked of [target.pollServer(signal), target.statementFigures(signal)]) {
+    await assert.rejects(asked, { code: "unsupported" });
+  }
 });
 
 test("[OT4] a URL for people has no secret in it", () => {

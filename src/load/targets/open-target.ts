@@ -64,9 +64,12 @@ export async function openTarget(
   }
 }
 
-function withPassword(text: string, secret: string | null): string {
+/** Exported for its test alone. */
+export function withPassword(text: string, secret: string | null): string {
   if (secret === null || !URL.canParse(text)) return text;
   const url = new URL(text);
+  // A URL without a host, for a socket, cannot have a password; the socket replaces the host anyway.
+  if (url.host === "") url.host = "localhost";
   url.password = encodeURIComponent(secret);
   return url.href;
 }

@@ -82,15 +82,15 @@ export class SessionTarget<Plan> implements Target {
     }
   }
 
-  pollServer(signal: AbortSignal): Promise<ServerPoll> {
+  async pollServer(signal: AbortSignal): Promise<ServerPoll> {
     if (this.#of.pollServer === undefined) throw this.#unsupported("no poll of its server");
-    return this.#of.pollServer((sql, values = []) => this.run(sql, values, signal));
+    return await this.#of.pollServer((sql, values = []) => this.run(sql, values, signal));
   }
 
-  statementFigures(signal: AbortSignal): Promise<readonly StatementFigures[]> {
+  async statementFigures(signal: AbortSignal): Promise<readonly StatementFigures[]> {
     if (this.#of.statementFigures === undefined)
       throw this.#unsupported("no figures of statements");
-    return this.#of.statementFigures((sql, values = []) => this.run(sql, values, signal));
+    return await this.#of.statementFigures((sql, values = []) => this.run(sql, values, signal));
   }
 
   close(): Promise<void> {
