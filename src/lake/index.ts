@@ -1,8 +1,8 @@
 /** The lake: tables as Parquet with a DuckLake catalog, and SQL over them. */
 
-export { checkLakeFiles, type LakeReport } from "./check/check-lake-files.ts";
 export type { ColumnsOfRows } from "./append/column-file.ts";
 export { LakeAppender } from "./append/lake-appender.ts";
+export { checkLakeFiles, type LakeReport } from "./check/check-lake-files.ts";
 export { visibleColumns } from "./core/hidden-columns.ts";
 export type {
   ChangedFile,

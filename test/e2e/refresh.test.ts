@@ -89,7 +89,10 @@ test("[TE3] [CM18] a file deleted behind the lake's back costs its table, and is
   const directory = join(cluster.dataDir, "lake", "main", "hurt");
   const [file = ""] = readdirSync(directory);
   rmSync(join(directory, file));
-  await assert.rejects(sql("SELECT sum(n) FROM hurt"), new RegExp(`main/hurt/${file} is not there`));
+  await assert.rejects(
+    sql("SELECT sum(n) FROM hurt"),
+    new RegExp(`main/hurt/${file} is not there`),
+  );
   await sql("INSERT INTO hurt VALUES (11)");
   await sql("INSERT INTO sound VALUES (11)");
   await untilFresh("SELECT n FROM of_sound", [[11]]);

@@ -5,7 +5,9 @@
  *   CW2  Keys to be inserted are nobody else's: each group has a range of its own.
  *   CW3  A parameter that a statement has and the configuration does not, or the other way round, is refused.
  */
+
 import { assert, OperatingError } from "../../kernel/errors.ts";
+import { isoTime } from "../../kernel/iso-time.ts";
 import { createPrng, type Prng } from "../../kernel/prng.ts";
 import { createKeyChooser, createZipfian } from "./key-chooser.ts";
 import type { Operation, OperationParameter, ParameterType, ParameterValue } from "./operation.ts";
@@ -197,7 +199,7 @@ function makerOf(value: ValueConfig, { worker, prng, read }: MakerContext): () =
       return () => pool[rank()] ?? null;
     }
     case "now":
-      return () => new Date(worker.wallMs()).toISOString();
+      return () => isoTime(worker.wallMs());
     case "relative":
       return () => {
         const other = read(value.to);

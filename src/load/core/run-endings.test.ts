@@ -105,7 +105,16 @@ test("[SL1] [SL2] objectives are judged on what was answered; nothing answered i
 });
 
 test("[GB1] a tenth of the seconds make a run the generator's", () => {
-  const fine = { cpu_percent: 50, schedule_lag_ms_p99: 1 };
+  const fine = {
+    cpu_percent: 50,
+    schedule_lag_ms_p99: 1,
+    event_loop_delay_ms_p99: 1,
+    memory_percent: 10,
+    rss_bytes: 1,
+    waiting: 0,
+    dropped: 0,
+    unsent: 0,
+  };
   const nine = new Array(9).fill(fine);
   assert.equal(isGeneratorBound([]), false);
   assert.equal(isGeneratorBound([...nine, fine]), false);

@@ -9,6 +9,7 @@
  *   RU5  Elapsed time is by the store's clock, and does not go on after the end.
  *   RU6  COMPLETED with enrichment pending shows PROCESSING.
  */
+import { isoTime as iso } from "../../kernel/iso-time.ts";
 import { type Figures, figuresOf, slowestWorker, toMs } from "./figures.ts";
 import type { FindMaxState } from "./find-max.ts";
 import type { QueryKind } from "./operation.ts";
@@ -439,10 +440,6 @@ function phaseTiming(
 
 function errorRate({ ops, errors }: Figures): number {
   return ops === 0 ? 0 : errors / ops;
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 function sum(values: readonly number[]): number {

@@ -76,6 +76,30 @@ export interface StatementFigures {
   readonly rows: number;
 }
 
+/** By the target's clock, both ends included. */
+export interface HistoryWindow {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** One query as the target's own history has it; times in milliseconds, `null` where it says nothing. */
+export interface ExecutedQuery {
+  readonly queryId: string;
+  readonly text: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly status: string;
+  readonly errorCode: string | null;
+  readonly warehouse: string | null;
+  readonly clusterNumber: number | null;
+  readonly totalElapsedMs: number;
+  readonly executionMs: number;
+  readonly compilationMs: number;
+  readonly queuedMs: number;
+  readonly rowsProduced: number | null;
+  readonly bytesScanned: number | null;
+}
+
 export interface Target {
   readonly kind: string;
   readonly capabilities: TargetCapabilities;
@@ -91,5 +115,10 @@ export interface Target {
   pollServer(signal: AbortSignal): Promise<ServerPoll>;
   /** Only with `enrichment: "aggregate"`: figures since the server began to count. */
   statementFigures(signal: AbortSignal): Promise<readonly StatementFigures[]>;
+  /** Only with `enrichment: "perQuery"`: what the target's history has under its tag, in pages, no query twice. */
+  queryHistory?(
+    window: HistoryWindow,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly ExecutedQuery[]>;
   close(): Promise<void>;
 }

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPrng } from "../../kernel/prng.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
+import { clockWakeTimer } from "../../kernel/wake-timer.ts";
 import { figuresOf } from "../core/figures.ts";
 import { SeriesBook } from "../core/series-book.ts";
 import { oneOperation } from "../testing/one-operation.ts";
 import { QueueTarget, type QueueTargetOptions } from "../testing/queue-target.ts";
 import { LoadGenerator, type LoadGeneratorOptions } from "./load-generator.ts";
-import { clockWakeTimer } from "./wake-timer.ts";
 
 function start(queue: Omit<QueueTargetOptions, "clock">, options: Partial<LoadGeneratorOptions>) {
   const clock = new VirtualClock();

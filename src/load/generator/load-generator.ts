@@ -14,6 +14,7 @@
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import type { Prng } from "../../kernel/prng.ts";
+import type { WakeTimer } from "../../kernel/wake-timer.ts";
 import { Arrivals } from "../core/arrivals.ts";
 import { Histogram } from "../core/histogram.ts";
 import type { ParameterValue } from "../core/operation.ts";
@@ -22,7 +23,6 @@ import type { FailureKind, OperationFailure, Target } from "../core/target.ts";
 import type { Workload } from "../core/workload.ts";
 import { ConnectionSet, type Slot } from "./connection-set.ts";
 import { WaitingLine } from "./waiting-line.ts";
-import type { WakeTimer } from "./wake-timer.ts";
 
 export interface LoadGeneratorOptions {
   readonly target: Target;

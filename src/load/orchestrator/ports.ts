@@ -4,7 +4,11 @@ import type { StatementFigures, Target } from "../core/target.ts";
 import type { RecordedPercentiles } from "../store/finalize-run.ts";
 
 /** Opens what is under test. `password`: as it is; nobody keeps it. */
-export type TargetFactory = (config: TargetConfig, password: string | null) => Target;
+export type TargetFactory = (
+  config: TargetConfig,
+  password: string | null,
+  queryTag: string,
+) => Promise<Target>;
 
 export interface EnrichmentPoll {
   /** Of the run's recorded queries, those that the server has told of; 0 to 1. */

@@ -90,7 +90,7 @@ export class RunAftermath {
     const { openTarget, clusterToken } = this.#parts;
     const { runId, scenario, targetSecret: sealed } = run;
     const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
-    const target = openTarget(scenario.target, password);
+    const target = await openTarget(scenario.target, password, queryTagOf(runId));
     try {
       const mode = target.capabilities.enrichment;
       if (mode === "none") await this.#write(runId, { status: "SKIPPED" });

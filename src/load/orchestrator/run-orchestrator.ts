@@ -246,7 +246,7 @@ export class RunOrchestrator {
   async #checkStatements(scenario: Scenario, password: string | null): Promise<void> {
     const { clock, openTarget } = this.#options;
     const operations = scenario.workload.operations.map(operationOf);
-    const target = openTarget(scenario.target, password);
+    const target = await openTarget(scenario.target, password, "capstan_load:prepare");
     const late = new AbortController();
     const timer = clock.after(checkMsMax, () => late.abort());
     try {

@@ -6,6 +6,7 @@
  *   OR2  What is decided is stored before anything is done about it.
  *   OR3  It is there until the run has ended and no process of it is left on this machine.
  */
+
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -22,6 +23,7 @@ import {
   type RunUpdateFacts,
 } from "../core/run-update.ts";
 import { finalizeRun, readFigures } from "../store/finalize-run.ts";
+import { queryTagOf } from "../store/result-rows.ts";
 import { readStep, writeSecond } from "../store/run-series.ts";
 import type { RunChange, RunLook, RunStore } from "../store/run-store.ts";
 import { changeOf, isEmptyChange, mergeChanges } from "./change-of.ts";
@@ -144,7 +146,7 @@ export class RunReconciler {
     const { run, nowMs } = look;
     const workers = this.#fleet.factsOf(look, gone);
     if (isTerminal(run.status)) return !this.#fleet.reap(look);
-    this.#watchServer(look);
+    await this.#watchServer(look);
     const actions = decideRun({
       nowMs,
       status: run.status,
@@ -268,14 +270,14 @@ export class RunReconciler {
   }
 
   /** A server that cannot be watched is loaded all the same. */
-  #watchServer({ run }: RunLook): void {
+  async #watchServer({ run }: RunLook): Promise<void> {
     if (this.#isWatched || run.status !== "RUNNING") return;
     this.#isWatched = true;
     const { openTarget, clusterToken, runs, lease, clock, logger } = this.#parts;
     const { targetSecret: sealed, runId } = run;
     try {
       const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
-      const target = openTarget(run.scenario.target, password);
+      const target = await openTarget(run.scenario.target, password, queryTagOf(runId));
       this.#watch = new ServerWatch({ runId, target, store: runs.store, lease, clock, logger });
       this.#watch.start();
     } catch (thrown) {

@@ -1,6 +1,7 @@
 /** One worker's load: the generator, what it measures, and what is recorded. It knows nothing of the store. */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Prng } from "../../kernel/prng.ts";
+import type { WakeTimer } from "../../kernel/wake-timer.ts";
 import { compileWorkload } from "../core/compile-workload.ts";
 import type { Operation, ParameterValue } from "../core/operation.ts";
 import type { RunPhase, WorkerStatus } from "../core/run-state.ts";
@@ -11,7 +12,6 @@ import type { WorkerIdentity, WorkerTarget } from "../core/worker-control.ts";
 import type { GeneratorHealth, WorkerSnapshot } from "../core/worker-snapshot.ts";
 import type { Workload } from "../core/workload.ts";
 import { type Executed, LoadGenerator } from "../generator/load-generator.ts";
-import type { WakeTimer } from "../generator/wake-timer.ts";
 
 /** What the process says of itself since it was last asked. */
 export interface ProcessMeter {

@@ -25,8 +25,8 @@ import { RunOrchestrator } from "../orchestrator/run-orchestrator.ts";
 import { sealSecret } from "../orchestrator/seal.ts";
 import { RunStore } from "../store/run-store.ts";
 import { takeLease } from "../store/testing/load-fixture.ts";
+import { openTarget } from "../targets/open-target.ts";
 import { scenarioOf } from "../testing/scenario.ts";
-import { openTarget } from "./open-target.ts";
 
 const launcher = join(import.meta.dirname, "..", "..", "..", "bin", "capstan.js");
 const never = new AbortController().signal;

@@ -11,6 +11,7 @@ import { type Clock, sleep, type Timer } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Prng } from "../../kernel/prng.ts";
+import type { WakeTimer } from "../../kernel/wake-timer.ts";
 import { generatorBoundReason } from "../core/generator-health.ts";
 import type { ParameterValue } from "../core/operation.ts";
 import {
@@ -35,7 +36,6 @@ import { initialTarget } from "../core/worker-targets.ts";
 import { deadlineOf, decideWorkerEnd, type WorkerEndKind } from "../core/worker-watchdog.ts";
 import type { ExecutionSource } from "../executions/execution-rows.ts";
 import type { Executed } from "../generator/load-generator.ts";
-import type { WakeTimer } from "../generator/wake-timer.ts";
 import { EventInbox } from "./event-inbox.ts";
 import type { LivePost } from "./live-poster.ts";
 import { LoadSession, type ProcessMeter } from "./load-session.ts";

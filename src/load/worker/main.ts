@@ -8,17 +8,18 @@ import { join } from "node:path";
 import { OperatingError } from "../../kernel/errors.ts";
 import { realClock as clock } from "../../kernel/node/real-clock.ts";
 import { createSystemPrng } from "../../kernel/node/system-random.ts";
+import { startThreadWakeTimer } from "../../kernel/node/thread-wake-timer.ts";
 import { randomText } from "../../kernel/prng.ts";
 import { decideLakePlaces } from "../../lake/index.ts";
 import { machine, type ProcessOptions, runStopSteps, setUpProcess } from "../../process/index.ts";
 import { parseStoreUrl } from "../../store/index.ts";
 import { ExecutionRecorder } from "../executions/execution-recorder.ts";
 import { startThreadSink } from "../executions/thread-sink.ts";
-import { startThreadWakeTimer } from "../generator/thread-wake-timer.ts";
 import { openSecret } from "../orchestrator/seal.ts";
+import { queryTagOf } from "../store/result-rows.ts";
+import { openTarget } from "../targets/open-target.ts";
 import { LivePoster } from "./live-poster.ts";
 import { LoadWorker, type WorkerEnd } from "./load-worker.ts";
-import { openTarget } from "./open-target.ts";
 import { startProcessMeter } from "./process-meter.ts";
 import { startThreadControl } from "./thread-control.ts";
 
@@ -71,7 +72,7 @@ export async function runLoadWorker(options: LoadWorkerOptions): Promise<WorkerE
     control,
     openTarget: async ({ scenario, targetSecret }) => {
       const password = targetSecret === null ? null : openSecret(targetSecret, clusterToken, runId);
-      return openTarget(scenario.target, password, clock);
+      return await openTarget(scenario.target, password, clock, { tag: queryTagOf(runId) });
     },
     readPools: async ({ scenario: { template_id: templateId } }) =>
       templateId === null ? new Map() : await control.readPools(templateId),

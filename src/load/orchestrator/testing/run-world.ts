@@ -56,7 +56,7 @@ export class RunWorld {
     const orchestrator = new RunOrchestrator({
       store: openSimStore({ database: this.#database }),
       spawner,
-      openTarget: () => this.target,
+      openTarget: async () => this.target,
       records: {
         percentiles: async () => this.percentiles,
         enrich: async () => {
@@ -144,7 +144,7 @@ export class RunWorld {
     return new RunOrchestrator({
       store: this.store,
       spawner: this.machine.createSpawner(),
-      openTarget: () => this.target,
+      openTarget: async () => this.target,
       records: { percentiles: async () => undefined, enrich: async () => ({ ratio: 0 }) },
       clusterToken: "",
       lease: () => undefined,

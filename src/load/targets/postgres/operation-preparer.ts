@@ -1,13 +1,13 @@
 /** Turns operations into plans of prepared statements, each statement prepared once on a connection. */
 import { OperatingError } from "../../../kernel/errors.ts";
 import type { Operation, OperationStatement } from "../../core/operation.ts";
+import { namedSqlOf } from "../named-sql.ts";
 import { OperationPlan, type Round } from "./execution.ts";
 import {
   type Described,
   declaredTypesOf,
   isTypeUnknown,
   namedPosition,
-  namedSqlOf,
   sqlOf,
 } from "./prepare-statement.ts";
 import type { ServerError } from "./server-error.ts";

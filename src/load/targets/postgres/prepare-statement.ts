@@ -1,5 +1,6 @@
 /** Parse and Describe of one statement: the types that the server wants, or why it refuses. */
 import type { Operation, OperationStatement } from "../../core/operation.ts";
+import { placeholderOf } from "../named-sql.ts";
 import { declaredOids } from "./encode-parameter.ts";
 import { describeStatementFrame, parseFrame, syncFrame } from "./frames.ts";
 import { MalformedStream } from "./message-scanner.ts";
@@ -10,13 +11,6 @@ import type { WireReceiver } from "./wire.ts";
 /** With `$1` and so on, one for each place: the server may want another type in each. */
 export function sqlOf({ texts }: OperationStatement): string {
   return texts.reduce((sql, text, index) => `${sql}$${index}${text}`);
-}
-
-/** As people wrote it, so that a position means something to them. */
-export function namedSqlOf(operation: Operation, statement: OperationStatement): string {
-  return statement.texts.reduce(
-    (sql, text, index) => `${sql}${placeholderOf(operation, statement, index - 1)}${text}`,
-  );
 }
 
 /** A position (from 1) in `sqlOf`, as one in `namedSqlOf`. */
@@ -35,10 +29,6 @@ export function namedPosition(
     named += placeholderOf(operation, statement, index).length;
   }
   return named;
-}
-
-function placeholderOf(operation: Operation, statement: OperationStatement, at: number): string {
-  return `:${operation.parameters[statement.parameters[at] ?? -1]?.name ?? "?"}`;
 }
 
 export function declaredTypesOf(operation: Operation, statement: OperationStatement): number[] {

@@ -1,6 +1,6 @@
 /** Sleeps until the moment that it finds in shared memory, tells, and waits for another one. */
 import { parentPort, workerData } from "node:worker_threads";
-import { assert } from "../../kernel/errors.ts";
+import { assert } from "../errors.ts";
 
 const { shared, originMs } = workerData as {
   readonly shared: SharedArrayBuffer;

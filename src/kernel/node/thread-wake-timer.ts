@@ -4,9 +4,9 @@
  * Long waits are the ordinary timer's.
  */
 import { Worker } from "node:worker_threads";
-import type { Clock, Timer } from "../../kernel/clock.ts";
-import { siblingModule } from "../../kernel/node/sibling-module.ts";
-import type { WakeTimer } from "./wake-timer.ts";
+import type { Clock, Timer } from "../clock.ts";
+import type { WakeTimer } from "../wake-timer.ts";
+import { siblingModule } from "./sibling-module.ts";
 
 /** What a timer of Node's may be late by, twice. */
 const longMs = 4;

@@ -1,5 +1,5 @@
 /** Waking at a moment more exact than a timer's millisecond: an open loop that is late by itself would measure itself. */
-import type { Clock } from "../../kernel/clock.ts";
+import type { Clock } from "./clock.ts";
 
 export interface WakeTimer {
   /** Calls `fire` once, not before `atMs` of the clock. Setting it again forgets the earlier moment. */
