@@ -7,6 +7,7 @@ import { client, dataDir, example, lake, withStore } from "./command-parts.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { Failure } from "./failure.ts";
 import { addLakeCommands } from "./lake-commands.ts";
+import { addLoadCommands } from "./load-commands.ts";
 import { addMetricsCommands } from "./metrics-commands.ts";
 import {
   collect,
@@ -46,6 +47,7 @@ export function createProgram(version: string, run: RunAction, quiet: boolean): 
   addDemo(program, run);
   addMetricsCommands(program, run);
   addLakeCommands(program, run);
+  addLoadCommands(program, run);
   addServerCommands(program, run);
   return program;
 }

@@ -51,6 +51,7 @@ import { createApiPorts } from "./api-ports.ts";
 import { ControllerNode } from "./controller-node.ts";
 import { parseDiscovery } from "./discover.ts";
 import { readHolderId } from "./holder-id.ts";
+import { createLoadParts } from "./load-parts.ts";
 import { createMetricsParts } from "./metrics-parts.ts";
 import { startOwnHead } from "./own-head.ts";
 import { observePromql } from "./promql-port.ts";
@@ -171,6 +172,24 @@ export async function runController(options: ControllerOptions): Promise<void> {
         ...clusterTlsOf(setup),
       }),
   });
+  const loadParts =
+    store === undefined || catalog === undefined || lake === undefined
+      ? undefined
+      : createLoadParts({
+          node,
+          store,
+          storeUrl: options.store ?? setup.dataDir.storePath,
+          dataDir: setup.dataDir.path,
+          lake: options.lake,
+          catalog,
+          objects: lake.objects,
+          engine,
+          apiUrl: place.apiUrl,
+          clusterToken: setup.clusterToken,
+          clock,
+          prng: prng.fork("load"),
+          logger,
+        });
   const api = await startApi(
     apiConfig(options, setup, place, prng.fork("requests")),
     createApiPorts({
@@ -181,6 +200,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
       uploads,
       metrics,
       metricsParts,
+      load: loadParts?.service,
       tracing,
       clock,
       prng: prng.fork("queries"),
@@ -206,6 +226,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
   metricsParts.start();
   node.start();
   tablesParts?.start();
+  if (role === "coordinator") loadParts?.start();
   const shown = { store: store?.dialect, lake: lake && showLakeLocation(tables) };
   logger.info({ url: api.url, role, version, ...shown }, "listening");
   await tellSupervisor({ kind: "ready", url: api.url });
@@ -219,6 +240,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
     [
       { name: "refuse", timeoutMs: 1_000, run: async () => api.drain() },
       { name: "stop scheduler", timeoutMs: 2_000, run: async () => await tablesParts?.stop() },
+      { name: "stop load tests", timeoutMs: 3_000, run: async () => await loadParts?.stop() },
       { name: "close head", timeoutMs: 5_000, run: () => metricsParts.stopHead() },
       { name: "drain", timeoutMs: drainMs + 5_000, run: () => node.stop({ drainMs }) },
       { name: "close api", timeoutMs: 2_000, run: () => api.close() },

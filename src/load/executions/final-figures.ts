@@ -2,15 +2,13 @@
  * What a run's page says when the run has ended. Counts are those of the workers' last cumulative series, which have everything; percentiles,
  * distributions and errors are of the records in the lake, exact, with the share of operations that has records.
  */
-import type { LakeCatalog, ObjectStore, TableVersion } from "../../lake/index.ts";
-import { tableSql, withFiles } from "../../lake/index.ts";
-import type { Engine, EngineSession } from "../../queries/index.ts";
+import type { EngineSession } from "../../queries/index.ts";
 import { quoteText } from "../../sql/core/index.ts";
 import type { Store } from "../../store/index.ts";
 import { figuresOf } from "../core/figures.ts";
 import type { QueryKind } from "../core/operation.ts";
 import type { SeriesSnapshot } from "../core/worker-snapshot.ts";
-import { executionTable } from "./execution-table.ts";
+import { type ExecutionsDeps, withExecutions } from "./with-executions.ts";
 
 export interface LatencyFigures {
   readonly p50_ms: number;
@@ -67,11 +65,8 @@ export interface FinalFigures extends OperationFigures {
   } | null;
 }
 
-export interface FinalFiguresDeps {
+export interface FinalFiguresDeps extends ExecutionsDeps {
   readonly store: Store;
-  readonly catalog: Pick<LakeCatalog, "resolve" | "tables">;
-  readonly engine: Pick<Engine, "openSession">;
-  readonly objects: ObjectStore;
 }
 
 const timeBuckets = 120;
@@ -84,21 +79,10 @@ export async function finalFigures(
   signal: AbortSignal,
 ): Promise<FinalFigures> {
   const series = await measuredSeries(deps.store, runId);
-  const version = await tableVersion(deps.catalog);
-  if (version === undefined) return combine(series, noRecords);
-  const records = await withFiles(deps.objects, [version], signal, async (localPaths) => {
-    const sql = tableSql(version, { rowIds: false, localPaths });
-    const session = await deps.engine.openSession(
-      [{ schema: "main", name: "all_runs", sql }],
-      signal,
-    );
-    try {
-      return await readRecords(session, runId, signal);
-    } finally {
-      await session.close();
-    }
-  });
-  return combine(series, records);
+  const records = await withExecutions(deps, signal, (session) =>
+    readRecords(session, runId, signal),
+  );
+  return combine(series, records ?? noRecords);
 }
 
 async function measuredSeries(store: Store, runId: string): Promise<readonly SeriesSnapshot[]> {
@@ -122,19 +106,6 @@ async function measuredSeries(store: Store, runId: string): Promise<readonly Ser
     response: row.response,
     service: row.service,
   }));
-}
-
-/** `undefined`: nobody has recorded anything yet. */
-async function tableVersion(
-  catalog: FinalFiguresDeps["catalog"],
-): Promise<TableVersion | undefined> {
-  const tables = await catalog.tables();
-  if (!tables.some(({ schema, name }) => schema === "main" && name === executionTable)) {
-    return undefined;
-  }
-  const moment = { kind: "current" } as const;
-  const [version] = await catalog.resolve([{ schema: "main", name: executionTable, moment }]);
-  return version;
 }
 
 interface Recorded {

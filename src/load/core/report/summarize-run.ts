@@ -28,6 +28,8 @@ export function summarizeLatency(histogram: Histogram): LatencySummary {
   };
 }
 
+export type SummarizedRun = ReturnType<typeof summarizeRun>;
+
 export function summarizeRun(report: RunReport) {
   const { figures, scenario } = report;
   return {
