@@ -67,8 +67,8 @@ function checkRole(request: FastifyRequest, needed: "read" | "operate", tokens: 
 }
 
 /** Browsers cannot send a header with a WebSocket; what they can send are subprotocols. */
-function protocolToken({ headers, ws }: FastifyRequest): string | undefined {
-  if (ws !== true) return undefined;
+function protocolToken({ headers }: FastifyRequest): string | undefined {
+  if (text(headers.upgrade)?.toLowerCase() !== "websocket") return undefined;
   const offered = text(headers["sec-websocket-protocol"])?.split(/\s*,\s*/) ?? [];
   return offered.find((each) => each.startsWith("bearer."))?.slice("bearer.".length);
 }
