@@ -118,7 +118,7 @@ function watch(id: string): { readonly updates: Update[]; readonly closed: Promi
   return { updates, closed };
 }
 
-test("[AP23] the acceptance test: two workers, started, watched, stopped", async () => {
+test("[AP23] [AS1] the acceptance test: two workers, started, watched, stopped", async () => {
   const { test_id: id, status } = await post<{ test_id: string; status: string }>("/api/runs", {
     template_id: "select-only",
     ...target(),
@@ -211,7 +211,7 @@ test("[AP23] the acceptance test: two workers, started, watched, stopped", async
   assert.ok(!page.includes(target().password), "a run's page has no password");
 });
 
-test("[LC1] capstan load run: progress, a summary, reports, an exit status by its objectives", async () => {
+test("[LC1] [LC2] capstan load run: progress, a summary, reports, an exit status by its objectives", async () => {
   const common = ["--url", cluster.url, "--target", databaseUrl.href, "--load-data"];
   const settings = ["duration=3", "warmup=0", "connections=2", "workers=1"].flatMap((each) => [
     "--set",
@@ -244,4 +244,34 @@ test("[LC1] capstan load run: progress, a summary, reports, an exit status by it
   const compared = await runCli(["load", "compare", `${second}`, `${first}`, "--url", cluster.url]);
   assert.match(compared.stdout, /NEUTRAL|WARNING|REGRESSION|IMPROVEMENT/);
   assert.ok(!`${done.stdout}${done.stderr}${compared.stdout}`.includes(target().password));
+});
+
+test("[AS3] [AS4] [AP23] the demo needs nothing; PROCESSING is shown before the end; a rerun is the same run again", async () => {
+  const settings = ["duration=2", "warmup=0", "connections=2"];
+  const { test_id: id } = await post<{ test_id: string }>("/api/tests/from-template/demo", {
+    settings,
+  });
+  await post(`/api/tests/${id}/start`);
+  const { updates, closed } = watch(id);
+  await closed;
+  const seen = updates.map(({ status, phase }) => `${status} ${phase}`);
+  assert.ok(seen.includes("COMPLETED PROCESSING"), seen.join(", "));
+  const { run } = updates.at(-1) ?? assert.fail("there were updates");
+  assert.ok(run.aggregate_metrics.total_ops > 0);
+  const errors = await getJson<{ total_errors: number }>(
+    `${cluster.url}/api/tests/${id}/error-summary`,
+  );
+  const { items } = await getJson<{ items: readonly { run_id: string }[] }>(
+    `${cluster.url}/api/tests/${id}/query-executions?order=slowest&limit=5`,
+  );
+  assert.deepEqual([errors.total_errors, items.length, items[0]?.run_id], [0, 5, id]);
+  const again = await post<{ test_id: string }>(`/api/tests/${id}/rerun`);
+  const configs = await Promise.all(
+    [id, again.test_id].map((each) =>
+      getJson<{ scenario_config: unknown }>(`${cluster.url}/api/tests/${each}`),
+    ),
+  );
+  assert.deepEqual(configs[0]?.scenario_config, configs[1]?.scenario_config);
+  await post(`/api/tests/${again.test_id}/stop`);
+  assert.equal(runRow(again.test_id).status, "CANCELLED");
 });
