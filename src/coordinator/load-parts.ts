@@ -17,10 +17,12 @@ import { packageInfo } from "../process/index.ts";
 import type { Engine } from "../queries/index.ts";
 import type { Store } from "../store/index.ts";
 import type { ControllerNode } from "./controller-node.ts";
+import { asLeader } from "./not-leader.ts";
 
 export interface LoadPartsConfig {
   readonly node: ControllerNode;
   readonly store: Store;
+  readonly leaseName: string;
   readonly storeUrl: string;
   readonly dataDir: string;
   /** As it was given. */
@@ -79,6 +81,7 @@ export function createLoadParts(config: LoadPartsConfig): LoadParts {
     executions,
     clusterToken,
     dataDir: config.dataDir,
+    asLeader: (change) => asLeader(config, change),
     env: process.env,
   });
   let seeded = false;

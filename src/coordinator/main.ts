@@ -190,6 +190,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
       : createLoadParts({
           node,
           store,
+          leaseName,
           storeUrl: options.store ?? setup.dataDir.storePath,
           dataDir: setup.dataDir.path,
           lake: options.lake,

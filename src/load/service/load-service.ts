@@ -43,6 +43,8 @@ export interface LoadServiceOptions {
   readonly executions: FinalFiguresDeps;
   readonly clusterToken: string;
   readonly dataDir: string;
+  /** Says who leads when it is another process. */
+  readonly asLeader: <T>(change: () => Promise<T>) => Promise<T>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -92,19 +94,24 @@ export class LoadService {
     const { orchestrator, clusterToken } = this.#options;
     const { scenario, testName, targetSecret } = await this.#run(runId);
     const password = targetSecret === null ? null : openSecret(targetSecret, clusterToken, runId);
-    return await orchestrator.prepareRun({ scenario, testName, password });
+    return await this.#options.asLeader(() =>
+      orchestrator.prepareRun({ scenario, testName, password }),
+    );
   }
 
   async start(runId: string): Promise<void> {
-    await this.#options.orchestrator.startRun(runId);
+    const { orchestrator, asLeader } = this.#options;
+    await asLeader(() => orchestrator.startRun(runId));
   }
 
   async stop(runId: string, initiatedBy: string): Promise<void> {
-    await this.#options.orchestrator.stopRun(runId, initiatedBy);
+    const { orchestrator, asLeader } = this.#options;
+    await asLeader(() => orchestrator.stopRun(runId, initiatedBy));
   }
 
   async retryEnrichment(runId: string): Promise<void> {
-    await this.#options.orchestrator.retryEnrichment(runId);
+    const { orchestrator, asLeader } = this.#options;
+    await asLeader(() => orchestrator.retryEnrichment(runId));
   }
 
   accept(snapshot: WorkerSnapshot): boolean {
@@ -234,7 +241,7 @@ export class LoadService {
     request: RunRequest,
     signal: AbortSignal,
   ): Promise<string> {
-    const { orchestrator, openTarget } = this.#options;
+    const { orchestrator, openTarget, asLeader } = this.#options;
     const { targetUrl, settings = [], allowedHosts = [], testName, loadData } = request;
     const there = targetUrl === undefined ? document : withTarget(document, targetUrl);
     const changed = settings.length === 0 ? there : withSettings(there, settings);
@@ -245,7 +252,8 @@ export class LoadService {
     const password = this.#passwordOf(scenario, request.password);
     if (loadData === true) await runDataSql(openTarget, scenario, password, "load_sql", signal);
     const name = testName ?? scenario.template_name;
-    const prepare = () => orchestrator.prepareRun({ scenario, testName: name, password });
+    const prepare = () =>
+      asLeader(() => orchestrator.prepareRun({ scenario, testName: name, password }));
     try {
       return await prepare();
     } catch (thrown) {
