@@ -14,17 +14,29 @@ const knownTables = [
   "dynamic_table_statuses",
   "dynamic_table_versions",
   "dynamic_tables",
+  "find_max_step_history",
   "maintenance_claims",
   "metric_catalog",
   "metric_segments",
   "metrics_head",
+  "metrics_snapshots",
   "pending_refreshes",
   "queued_refreshes",
   "refresh_claims",
   "refresh_fence",
   "refresh_history",
   "refresh_subtasks",
+  "run_control_events",
+  "run_status",
   "schema_version",
+  "template_value_pools",
+  "test_logs",
+  "test_results",
+  "test_templates",
+  "warehouse_poll_snapshots",
+  "worker_heartbeats",
+  "worker_metrics_snapshots",
+  "worker_series",
   "worker_states",
   "workers",
 ];
@@ -94,6 +106,8 @@ export function returnDatabase(database: WorldDatabase): void {
   const { connection } = database.shared;
   database.emptyLake();
   connection.exec(`
+    DELETE FROM run_status; -- With everything of its runs.
+    DELETE FROM test_templates;
     DELETE FROM workers;
     DELETE FROM coordinator_leases;
     DELETE FROM catalog_changes;

@@ -15,6 +15,8 @@ export type Access = "public" | "read" | "operate" | "cluster";
 declare module "fastify" {
   interface FastifyContextConfig {
     access?: Access;
+    /** Asked so often that each answer is not worth a line of the log. */
+    quiet?: boolean;
   }
   interface FastifyRequest {
     /** Whether whoever asks has the role operate: for routes where it depends on what is asked. */
@@ -53,7 +55,7 @@ function refuseForeign(request: FastifyRequest, guard: RequestGuard): void {
 function checkRole(request: FastifyRequest, needed: "read" | "operate", tokens: TokenBook): void {
   request.mayOperate = true;
   if (tokens.size === 0) return;
-  const token = bearerToken(request.headers.authorization);
+  const token = bearerToken(request.headers.authorization) ?? protocolToken(request);
   const role = token === undefined ? undefined : tokens.roleOf(token);
   if (role === undefined) throw unauthenticated(token, "CAPSTAN_TOKEN");
   request.mayOperate = role !== "read";
@@ -62,6 +64,13 @@ function checkRole(request: FastifyRequest, needed: "read" | "operate", tokens: 
       hint: "Use a token with the role operate.",
     });
   }
+}
+
+/** Browsers cannot send a header with a WebSocket; what they can send are subprotocols. */
+function protocolToken({ headers }: FastifyRequest): string | undefined {
+  if (text(headers.upgrade)?.toLowerCase() !== "websocket") return undefined;
+  const offered = text(headers["sec-websocket-protocol"])?.split(/\s*,\s*/) ?? [];
+  return offered.find((each) => each.startsWith("bearer."))?.slice("bearer.".length);
 }
 
 function checkClusterToken(request: FastifyRequest, clusterToken: string): void {

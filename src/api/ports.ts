@@ -3,6 +3,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { QueryId, Revision, WorkerId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
+import type { LoadService } from "../load/index.ts";
 import type { IngestService } from "../metrics/index.ts";
 import type { PromqlService } from "../queries/index.ts";
 import type { RefreshLoad } from "./external-metrics.ts";
@@ -30,6 +31,7 @@ export interface ApiPorts {
   readonly tables: TablesPort | undefined;
   readonly uploads: UploadsPort | undefined;
   readonly refreshLoad: (() => Promise<RefreshLoad>) | undefined;
+  readonly load: LoadService | undefined;
   readonly promql: PromqlService;
   /** Where samples go, once its log is open. Throws `not_leader` where another process has the head. */
   readonly ingest: () => Promise<IngestService>;

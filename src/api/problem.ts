@@ -45,6 +45,8 @@ const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
   store_busy: 503,
   store_corrupt: 500,
   store_unavailable: 503,
+  target_refused: 502,
+  target_unreachable: 502,
   unauthenticated: 401,
   unsupported: 501,
   work_poisonous: 422,

@@ -25,6 +25,10 @@ import { RouteTable } from "./route-table.ts";
 import { installCluster } from "./routes/cluster.ts";
 import { installDashboard } from "./routes/dashboard.ts";
 import { installHealth } from "./routes/health.ts";
+import { installLoadRuns } from "./routes/load-runs.ts";
+import { installLoadStream } from "./routes/load-stream.ts";
+import { installLoadTemplates } from "./routes/load-templates.ts";
+import { installLoadTests } from "./routes/load-tests.ts";
 import { installQueries } from "./routes/queries.ts";
 import { installRefreshLoad } from "./routes/refresh-load.ts";
 import { installStreams } from "./routes/streams.ts";
@@ -143,6 +147,10 @@ async function buildApp(
   installRefreshLoad(app, ports);
   installTables(app, ports);
   installStreams(app, ports, streams);
+  await installLoadTemplates(app, ports);
+  installLoadRuns(app, ports);
+  installLoadTests(app, ports);
+  await installLoadStream(app, ports, streams);
   const { version, prng } = config;
   const { stallMsMax } = config.sseTiming ?? defaultSseTiming;
   await installPrometheus(app, ports, { version, prng, streams, stallMsMax });
@@ -194,7 +202,7 @@ function logProblem(
 /** One line for each answer, without addresses' query parts, which may say more than a log should. */
 function installRequestLog(app: ApiApp, ports: ApiPorts): void {
   app.addHook("onResponse", async (request, reply) => {
-    const { access } = request.routeOptions.config;
+    const { access, quiet } = request.routeOptions.config;
     const fields = {
       request_id: request.id,
       method: request.method,
@@ -203,7 +211,8 @@ function installRequestLog(app: ApiApp, ports: ApiPorts): void {
       duration_ms: Math.round(reply.elapsedTime),
     };
     // Who changed what is worth a line at any time; who looked is not.
-    if (access === "operate" || access === "cluster") ports.logger.info(fields, "answered");
+    const isChange = access === "operate" || access === "cluster";
+    if (isChange && quiet !== true) ports.logger.info(fields, "answered");
     else ports.logger.debug(fields, "answered");
   });
 }

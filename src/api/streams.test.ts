@@ -247,3 +247,30 @@ test("[AP15] watches that ended, or were refused, leave no listener behind", asy
     await none();
   }
 });
+
+test("[AP24] a WebSocket is refused and let in as any request is", async () => {
+  const { api } = await start(apiConfig([{ role: "read", token: "sesame-1" }]));
+  const shake = async (headers: Record<string, string>): Promise<number | undefined> => {
+    const request = httpRequest(`${api.url}/ws/test/some`, {
+      headers: {
+        connection: "Upgrade",
+        upgrade: "websocket",
+        "sec-websocket-version": "13",
+        "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+        ...headers,
+      },
+    });
+    request.end();
+    const answered = Promise.race([once(request, "response"), once(request, "upgrade")]);
+    const [response] = (await answered) as [IncomingMessage];
+    response.destroy();
+    return response.statusCode;
+  };
+  const known = { "sec-websocket-protocol": "capstan, bearer.sesame-1" };
+  assert.equal(await shake({}), 401);
+  assert.equal(await shake({ "sec-websocket-protocol": "capstan, bearer.other" }), 401);
+  assert.equal(await shake({ ...known, origin: "https://elsewhere.example" }), 403);
+  assert.equal(await shake({ ...known, host: "elsewhere.example" }), 403);
+  assert.equal(await shake(known), 101);
+  assert.equal(await shake({ authorization: "Bearer sesame-1" }), 101);
+});

@@ -3,10 +3,14 @@ import { type Command, Option } from "commander";
 
 /** A command that asks a running Capstan. */
 export function client(command: Command): Command {
+  return connected(command).option("--json", "print JSON");
+}
+
+/** One with a `--json` of its own. */
+export function connected(command: Command): Command {
   return command
     .option("--url <url>", "where Capstan is (CAPSTAN_URL; http://127.0.0.1:4600)")
-    .option("--token-file <file>", "a file with the API token (or CAPSTAN_TOKEN)")
-    .option("--json", "print JSON");
+    .option("--token-file <file>", "a file with the API token (or CAPSTAN_TOKEN)");
 }
 
 export function example(...lines: readonly string[]): string {

@@ -7,6 +7,7 @@ import { client, dataDir, example, lake, withStore } from "./command-parts.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { Failure } from "./failure.ts";
 import { addLakeCommands } from "./lake-commands.ts";
+import { addLoadCommands } from "./load-commands.ts";
 import { addMetricsCommands } from "./metrics-commands.ts";
 import {
   collect,
@@ -46,6 +47,7 @@ export function createProgram(version: string, run: RunAction, quiet: boolean): 
   addDemo(program, run);
   addMetricsCommands(program, run);
   addLakeCommands(program, run);
+  addLoadCommands(program, run);
   addServerCommands(program, run);
   return program;
 }
@@ -270,6 +272,25 @@ function addServerCommands(program: Command, run: RunAction): void {
       });
     });
 
+  const loadWorker = program
+    .command("load-worker", { hidden: true }) // The coordinator's to start, not a person's.
+    .summary("make one share of a load test's load")
+    .description("Joins a run of a load test, and ends with it. The coordinator starts it.")
+    .requiredOption("--run-id <id>", "the run")
+    .requiredOption("--worker-id <name>", "its name in the run")
+    .requiredOption("--worker-group-id <n>", "its number, from 0", parseCount)
+    .requiredOption("--worker-group-count <n>", "how many there are", parseCount)
+    .option("--coordinator-url <url>", "where live figures go", parseApiUrl)
+    .option("--cluster-token-file <file>", "the cluster's token (CAPSTAN_CLUSTER_TOKEN)")
+    .addOption(logLevel());
+  logFormat(lake(withStore(dataDir(loadWorker)))).action(async (options) => {
+    await run.serve(async () => {
+      const { runLoadWorker } = await import("../load/worker/main.ts");
+      const { status } = await runLoadWorker(options);
+      if (status === "FAILED") run.exitWith(exitCodes.failure);
+    });
+  });
+
   withStore(dataDir(program.command("setup").summary("create or migrate the store")))
     .description("Applies the schema to the control store. Safe to repeat; only forward.")
     .option("--json", "print JSON")
@@ -312,7 +333,6 @@ const controllers = [
 
 /** What a coordinator, a query-api and a worker have in common. */
 function cluster(command: Command, drainSeconds: number): Command {
-  const levels = ["debug", "info", "warn", "error"];
   return dataDir(command)
     .option("--host <host>", "the address to bind", "127.0.0.1")
     .option(
@@ -326,7 +346,7 @@ function cluster(command: Command, drainSeconds: number): Command {
       parseSeconds,
       drainSeconds,
     )
-    .addOption(new Option("--log-level <level>").choices(levels).default("info"))
+    .addOption(logLevel())
     .optionsGroup("Security:")
     .option(
       "--tokens-file <file>",
@@ -394,6 +414,11 @@ function splitRows(command: Command): Command {
     "full refreshes that read so many rows are split among workers (5000000)",
     parseCount,
   );
+}
+
+function logLevel(): Option {
+  const levels = ["debug", "info", "warn", "error"];
+  return new Option("--log-level <level>").choices(levels).default("info");
 }
 
 function logFormat(command: Command): Command {

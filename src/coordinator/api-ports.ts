@@ -22,6 +22,7 @@ export function createApiPorts(config: PortsConfig): ApiPorts {
     tables: store && createTablesPort(store, queries),
     uploads: config.uploads,
     refreshLoad: store && (() => store.read(readBacklog)),
+    load: config.load,
     promql: createPromqlPort(config.metricsParts.promql, config),
     ingest: () => config.metricsParts.ingest(),
     ready: () => readiness(node),

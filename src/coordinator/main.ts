@@ -14,6 +14,7 @@ import {
   decideLakePlaces,
   LakeStatements,
   LakeStore,
+  openDownloadCache,
   openLakeFiles,
   openUploads,
   showLakeLocation,
@@ -44,13 +45,20 @@ import {
   stopRequested,
   tellSupervisor,
 } from "../process/index.ts";
-import { type ArtifactFetcher, createHttpArtifactFetcher, startEngine } from "../queries/index.ts";
+import {
+  type ArtifactFetcher,
+  createHttpArtifactFetcher,
+  DiskBudget,
+  defaultDiskRatios,
+  startEngine,
+} from "../queries/index.ts";
 import { openStore, parseStoreUrl, type Store } from "../store/index.ts";
 import { DynamicTables } from "../tables/index.ts";
 import { createApiPorts } from "./api-ports.ts";
 import { ControllerNode } from "./controller-node.ts";
 import { parseDiscovery } from "./discover.ts";
 import { readHolderId } from "./holder-id.ts";
+import { createLoadParts } from "./load-parts.ts";
 import { createMetricsParts } from "./metrics-parts.ts";
 import { startOwnHead } from "./own-head.ts";
 import { observePromql } from "./promql-port.ts";
@@ -95,7 +103,11 @@ export async function runController(options: ControllerOptions): Promise<void> {
   const place = await takePlace(options, setup);
   const { tables, metricsDir } = decideLakePlaces(options, setup.dataDir.lakeDir);
   const store = await openOwnStore(options, setup, prng.fork("store"));
-  const lake = store && (await openLakeFiles(tables, { clock })); // Without a catalog there are no tables.
+  // Records of load tests are read here, the only files of the lake that are.
+  const copiesDir = join(place.ownDir, "downloads");
+  const copies = tables.kind === "directory" ? undefined : await openCopies(copiesDir, logger);
+  // Without a catalog there are no tables.
+  const lake = store && (await openLakeFiles(tables, { clock, ...(copies && { cache: copies }) }));
   const tracing = await startTracing({
     serviceName: role === "coordinator" ? "capstan-coordinator" : "capstan-query-api",
     instance: name,
@@ -107,6 +119,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
     memoryLimitBytes: options.memoryLimit ?? decideMemoryBytes("coordinator", machine()),
     threads: 2, // It reads results; the workers compute them.
     spoolDir: place.fetchedDir,
+    readableDirs: [tables.kind === "directory" ? tables.root : copiesDir],
     tempDir: join(place.ownDir, "temp"),
     connections: 4,
     clock,
@@ -171,6 +184,25 @@ export async function runController(options: ControllerOptions): Promise<void> {
         ...clusterTlsOf(setup),
       }),
   });
+  const loadParts =
+    store === undefined || catalog === undefined || lake === undefined
+      ? undefined
+      : createLoadParts({
+          node,
+          store,
+          leaseName,
+          storeUrl: options.store ?? setup.dataDir.storePath,
+          dataDir: setup.dataDir.path,
+          lake: options.lake,
+          catalog,
+          objects: lake.objects,
+          engine,
+          apiUrl: place.apiUrl,
+          clusterToken: setup.clusterToken,
+          clock,
+          prng: prng.fork("load"),
+          logger,
+        });
   const api = await startApi(
     apiConfig(options, setup, place, prng.fork("requests")),
     createApiPorts({
@@ -181,6 +213,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
       uploads,
       metrics,
       metricsParts,
+      load: loadParts?.service,
       tracing,
       clock,
       prng: prng.fork("queries"),
@@ -206,6 +239,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
   metricsParts.start();
   node.start();
   tablesParts?.start();
+  if (role === "coordinator") loadParts?.start();
   const shown = { store: store?.dialect, lake: lake && showLakeLocation(tables) };
   logger.info({ url: api.url, role, version, ...shown }, "listening");
   await tellSupervisor({ kind: "ready", url: api.url });
@@ -219,6 +253,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
     [
       { name: "refuse", timeoutMs: 1_000, run: async () => api.drain() },
       { name: "stop scheduler", timeoutMs: 2_000, run: async () => await tablesParts?.stop() },
+      { name: "stop load tests", timeoutMs: 3_000, run: async () => await loadParts?.stop() },
       { name: "close head", timeoutMs: 5_000, run: () => metricsParts.stopHead() },
       { name: "drain", timeoutMs: drainMs + 5_000, run: () => node.stop({ drainMs }) },
       { name: "close api", timeoutMs: 2_000, run: () => api.close() },
@@ -228,6 +263,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
       { name: "close fetcher", timeoutMs: 1_000, run: () => fetcher.close() },
       { name: "close engine", timeoutMs: 2_000, run: () => engine.close() },
       { name: "close lake", timeoutMs: 500, run: async () => lake?.close() },
+      { name: "close copies", timeoutMs: 500, run: async () => await copies?.close() },
       { name: "close store", timeoutMs: 2_000, run: async () => await store?.close() },
       { name: "send spans", timeoutMs: 2_000, run: () => tracing.close() },
     ],
@@ -238,6 +274,13 @@ export async function runController(options: ControllerOptions): Promise<void> {
   logger.info({}, "stopped");
   if (engine.stuck) killSelf(logger);
   if (failed) throw reason;
+}
+
+/** Of files in S3 that DuckDB is to read. */
+async function openCopies(dir: string, logger: ProcessSetup["logger"]) {
+  const capacityBytes = 2 * 1024 ** 3;
+  const budget = new DiskBudget({ capacityBytes, artifactFloorBytes: 0, ...defaultDiskRatios });
+  return await openDownloadCache({ dir, budget, clock, logger });
 }
 
 /** Where this process lives: its directory, which nobody else uses, and its address. */

@@ -3,12 +3,12 @@ import { OperatingError } from "../kernel/errors.ts";
 import { readLease, type Store } from "../store/index.ts";
 import type { PortsConfig } from "./ports-config.ts";
 
-export async function asLeader(
-  { store, leaseName }: PortsConfig,
-  change: () => Promise<void>,
-): Promise<void> {
+export async function asLeader<T>(
+  { store, leaseName }: Pick<PortsConfig, "store" | "leaseName">,
+  change: () => Promise<T>,
+): Promise<T> {
   try {
-    await change();
+    return await change();
   } catch (thrown) {
     const notOurs =
       thrown instanceof OperatingError &&

@@ -4,6 +4,7 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Prng } from "../kernel/prng.ts";
 import type { LakeStatements, Uploads } from "../lake/index.ts";
+import type { LoadService } from "../load/index.ts";
 import type { Metrics, Tracing } from "../observe/index.ts";
 import type { Engine } from "../queries/index.ts";
 import type { Store } from "../store/index.ts";
@@ -19,6 +20,8 @@ export interface PortsConfig {
   readonly uploads: Uploads | undefined;
   readonly metrics: Metrics;
   readonly metricsParts: MetricsParts;
+  /** `undefined`: this process has no store. */
+  readonly load: LoadService | undefined;
   readonly tracing: Tracing;
   readonly clock: Clock;
   readonly prng: Prng;

@@ -35,6 +35,8 @@ export type ErrorCode =
   | "store_busy"
   | "store_corrupt"
   | "store_unavailable"
+  | "target_refused"
+  | "target_unreachable"
   | "unauthenticated"
   | "unsafe_bind"
   | "unsupported"

@@ -1,5 +1,7 @@
 /** The lake: tables as Parquet with a DuckLake catalog, and SQL over them. */
 
+export type { ColumnsOfRows } from "./append/column-file.ts";
+export { LakeAppender } from "./append/lake-appender.ts";
 export { checkLakeFiles, type LakeReport } from "./check/check-lake-files.ts";
 export { visibleColumns } from "./core/hidden-columns.ts";
 export type {
@@ -37,7 +39,7 @@ export {
   type DownloadObserver,
   openDownloadCache,
 } from "./objects/download-cache.ts";
-export { decideLakePlaces, showLakeLocation } from "./objects/lake-url.ts";
+export { decideLakePlaces, type LakeLocation, showLakeLocation } from "./objects/lake-url.ts";
 export { openLakeFiles } from "./objects/open-lake-files.ts";
 export type { BoundTable } from "./statements/bound-query.ts";
 export type {

@@ -4,6 +4,7 @@ export {
   type DynamicTablesTable,
   isWatchedTable,
   type LeaseGrant,
+  type LoadTables,
   type MetricSegmentsTable,
   type PendingRefreshesTable,
   parseWatchSelect,

@@ -8,6 +8,7 @@ import { defaultSseTiming, SseChannel, type SseTiming } from "./sse-channel.ts";
 
 export class Streams {
   readonly #channels = new Set<SseChannel>();
+  readonly #others = new Set<AbortController>();
   readonly #clock: Clock;
   readonly #max: number;
   readonly #timing: SseTiming;
@@ -19,12 +20,12 @@ export class Streams {
   }
 
   get size(): number {
-    return this.#channels.size;
+    return this.#channels.size + this.#others.size;
   }
 
   /** Throws `overloaded` when there are too many already. */
   checkRoom(): void {
-    if (this.#channels.size < this.#max) return;
+    if (this.size < this.#max) return;
     throw new OperatingError("overloaded", "backoff", `${this.#max} event streams are open`, {
       hint: "Close some, or ask another replica.",
     });
@@ -46,8 +47,18 @@ export class Streams {
     return channel;
   }
 
+  /** A stream of another kind, that counts like one of ours: over when its signal aborts. */
+  track(): AbortController {
+    this.checkRoom();
+    const over = new AbortController();
+    this.#others.add(over);
+    over.signal.addEventListener("abort", () => this.#others.delete(over), { once: true });
+    return over;
+  }
+
   endAll(): void {
     for (const channel of this.#channels) channel.end();
+    for (const over of this.#others) over.abort();
   }
 }
 

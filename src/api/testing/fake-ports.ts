@@ -55,6 +55,7 @@ export class FakeCluster {
         refreshDurationP95Seconds: undefined,
       }),
       tables: this.tables,
+      load: undefined,
       uploads: {
         begin: () => {
           const id = `upload-${this.uploads.size + 1}`;

@@ -1,6 +1,6 @@
 /**
  * What a file is made of, and what the codec needs from its surroundings. Flat schemas; every value is there
- * (REQUIRED); one data page per column and row group.
+ * (REQUIRED), but in texts that are written as nullable; one data page per column and row group.
  */
 
 /** `int64` holds integers within the safe range; `bigint64` any. */
@@ -18,6 +18,10 @@ export interface ColumnSpec {
   readonly encoding?: "plain" | "delta" | "split" | "best";
   /** Default: zstd, unless that is no gain. */
   readonly codec?: "none" | "zstd";
+  /** What readers that go by number and not by name find it by. */
+  readonly fieldId?: number;
+  /** Only texts, and only written: values may be `null`. */
+  readonly nullable?: true;
 }
 
 /** Values of one column: booleans are bytes 0 and 1. */
@@ -27,6 +31,7 @@ export type ColumnValues =
   | BigInt64Array
   | Uint8Array
   | readonly string[]
+  | readonly (string | null)[]
   | readonly Uint8Array[];
 
 /** One array per column, in the order of the schema, all of the same length. */

@@ -177,6 +177,43 @@ describe("the codec", () => {
 });
 
 describe("DuckDB", () => {
+  test("[PA9, PA6] finds columns by field id, and sees NULLs; our reader refuses them", async (t) => {
+    const schema: ColumnSpec[] = [
+      { name: "n", type: "int32", fieldId: 7 },
+      { name: "t", type: "text", fieldId: 9, nullable: true },
+    ];
+    const groups = [1, 8, 1000].map((count): RowGroupValues => {
+      const texts = Array.from({ length: count }, (_, row) => (row % 3 === 1 ? `é${row}` : null));
+      return [Int32Array.from({ length: count }, (_, row) => row), texts];
+    });
+    const path = join(directory, "nulls.parquet");
+    const file = writeParquet(schema, groups, runtime);
+    writeFileSync(path, file);
+    assert.throws(() => readFooter(file), { code: "unsupported" });
+    const instance = await DuckDBInstance.create(":memory:");
+    const connection = await instance.connect();
+    t.after(() => connection.closeSync());
+    const byId = (id: number, type: string) =>
+      `${id}: {name: 'c${id}', type: '${type}', default_value: NULL}`;
+    const read = await connection.runAndReadAll(
+      `SELECT c9, c8 FROM read_parquet('${path}', schema = MAP {${byId(9, "VARCHAR")}, ${byId(8, "DOUBLE")}})`,
+    );
+    const [texts, absent] = read.getColumns();
+    assert.deepEqual(
+      texts,
+      groups.flatMap(([, group]) => [...(group as readonly (string | null)[])]),
+    );
+    assert.ok(absent?.every((value) => value === null));
+    const stats = await connection.runAndReadAll(
+      `SELECT stats_null_count::INT, stats_min_value, stats_max_value FROM parquet_metadata('${path}') WHERE path_in_schema = 't'`,
+    );
+    assert.deepEqual(stats.getRows(), [
+      [1, null, null],
+      [5, "é1", "é7"],
+      [667, "é1", "é997"],
+    ]);
+  });
+
   test("[PA3] reads what we write and sees the same", async (t) => {
     const groups = [rowsOf(3000, "x"), rowsOf(1, "y"), rowsOf(129, "z")];
     const path = join(directory, "every.parquet");

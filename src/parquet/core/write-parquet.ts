@@ -10,6 +10,7 @@ import {
   dataPage,
   encodings,
   magic,
+  optional,
   physicalTypes,
   required,
   rleEncoding,
@@ -55,6 +56,7 @@ interface WrittenChunk {
   readonly encoding: Encoding;
   readonly codec: "none" | "zstd";
   readonly statistics: PageStatistics;
+  readonly nullCount: number;
   readonly offset: number;
   readonly length: number;
   readonly uncompressedLength: number;
@@ -144,19 +146,20 @@ export class ParquetEncoder {
   }
 
   #chunk(spec: ColumnSpec, values: ColumnValues, pieces: Uint8Array[]): WrittenChunk {
-    const { encoding, bytes } = encodePage(spec, values, this.#runtime);
+    const page = encodePage(spec, values, this.#runtime);
+    const { encoding, bytes } = page;
     assert(bytes.length <= pageBytesMax, `a page of ${spec.name} is not too long`);
     const isText = spec.type === "text" || spec.type === "bytes";
     let statistics = noStatistics;
     if (this.#options.statistics !== false) {
-      statistics = isText ? textStatistics(bytes) : statisticsOf(spec, values);
+      statistics = isText ? textStatistics(page.texts ?? bytes) : statisticsOf(spec, values);
     }
     const body = spec.codec === "none" ? bytes : this.#compressed(bytes, encoding);
     const header = new ByteSink(64);
-    writeStruct(header, (page) => {
-      page.i32(1, dataPage).i32(2, bytes.length).i32(3, body.length);
-      page.i32(4, this.#runtime.crc32(body) | 0);
-      page.struct(5, (data) => {
+    writeStruct(header, (struct) => {
+      struct.i32(1, dataPage).i32(2, bytes.length).i32(3, body.length);
+      struct.i32(4, this.#runtime.crc32(body) | 0);
+      struct.struct(5, (data) => {
         data.i32(1, values.length).i32(2, encodings[encoding]);
         data.i32(3, rleEncoding).i32(4, rleEncoding);
       });
@@ -170,6 +173,7 @@ export class ParquetEncoder {
       encoding,
       codec: body === bytes ? "none" : "zstd",
       statistics,
+      nullCount: page.nullCount ?? 0,
       offset,
       length,
       uncompressedLength: header.length + bytes.length,
@@ -212,11 +216,17 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-function writeSchemaElement(element: StructWriter, { type, name }: ColumnSpec): void {
-  element.i32(1, physicalTypes[type]).i32(3, required).text(4, name);
-  if (type !== "text") return;
-  element.i32(6, utf8Converted);
-  element.struct(10, (logical) => logical.struct(1, () => undefined));
+function writeSchemaElement(
+  element: StructWriter,
+  { type, name, fieldId, nullable }: ColumnSpec,
+): void {
+  element
+    .i32(1, physicalTypes[type])
+    .i32(3, nullable ? optional : required)
+    .text(4, name);
+  if (type === "text") element.i32(6, utf8Converted);
+  if (fieldId !== undefined) element.i32(9, fieldId);
+  if (type === "text") element.struct(10, (logical) => logical.struct(1, () => undefined));
 }
 
 function writeRowGroup(group: StructWriter, { rowCount, chunks }: WrittenGroup): void {
@@ -236,18 +246,22 @@ function writeColumnMeta(meta: StructWriter, chunk: WrittenChunk, rowCount: numb
   meta.texts(3, [spec.name]).i32(4, codecs[chunk.codec]).i64(5, rowCount);
   meta.i64(6, chunk.uncompressedLength).i64(7, chunk.length).i64(9, chunk.offset);
   meta.struct(12, (stats) => {
-    stats.i64(3, 0);
+    stats.i64(3, chunk.nullCount);
     if (statistics.maxBytes !== undefined) stats.binary(5, statistics.maxBytes);
     if (statistics.minBytes !== undefined) stats.binary(6, statistics.minBytes);
   });
 }
 
-function encodePage(
-  spec: ColumnSpec,
-  values: ColumnValues,
-  runtime: ParquetRuntime,
-): { encoding: Encoding; bytes: Uint8Array } {
-  const plain = (bytes: Uint8Array): { encoding: Encoding; bytes: Uint8Array } => ({
+interface EncodedPage {
+  readonly encoding: Encoding;
+  readonly bytes: Uint8Array;
+  /** Only of nullable texts: those that are there, without levels. */
+  readonly texts?: Uint8Array;
+  readonly nullCount?: number;
+}
+
+function encodePage(spec: ColumnSpec, values: ColumnValues, runtime: ParquetRuntime): EncodedPage {
+  const plain = (bytes: Uint8Array): EncodedPage => ({
     encoding: "plain",
     bytes,
   });
@@ -271,12 +285,29 @@ function encodePage(
       assert(values instanceof Uint8Array, `${spec.name} is a Uint8Array`);
       return plain(encodeBooleans(values));
     case "text":
+      if (spec.nullable) return encodeNullable(values as readonly (string | null)[], runtime);
       return plain(encodeTexts(values as readonly string[], runtime));
     case "bytes":
       return plain(encodeByteArrays(values as readonly Uint8Array[]));
     default:
       return unreachable(spec.type);
   }
+}
+
+/** Levels first: one bit a value, whether it is there, as one run of the hybrid encoding, with its length before it. */
+function encodeNullable(values: readonly (string | null)[], runtime: ParquetRuntime): EncodedPage {
+  const present = values.filter((value) => value !== null);
+  const texts = encodeTexts(present, runtime);
+  const bits = encodeBooleans(Uint8Array.from(values, (value) => (value === null ? 0 : 1)));
+  const run = new ByteSink(bits.length + 8);
+  run.varint(bits.length * 2 + 1);
+  run.bytes(bits);
+  const sink = new ByteSink(run.length + texts.length + 4);
+  sink.uint32(run.length);
+  sink.bytes(run.view());
+  sink.bytes(texts);
+  const nullCount = values.length - present.length;
+  return { encoding: "plain", bytes: sink.view(), texts, nullCount };
 }
 
 /** Whether split bytes take less room, by a part of the page. */

@@ -1,5 +1,6 @@
 /** The store as other cores see it: types and pure functions. */
 export { isNullable, type LakeTables, lakeTableColumns } from "./lake-schema.ts";
+export type { LoadTables } from "./load-schema.ts";
 export { parseWatchSelect } from "./parse-watch-select.ts";
 export type {
   DynamicTablesTable,

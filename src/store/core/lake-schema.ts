@@ -2,6 +2,8 @@
  * The lake's tables: those of DuckLake 1.0, column for column, and our own two beside them. `sql/schema/003-lake.sql` is
  * their definition. A `?` marks what may be NULL.
  */
+import { type ColumnTypesOf, columnTypesOf, type TablesOf } from "./table-cells.ts";
+
 const lakeCells = {
   ducklake_metadata: {
     key: "text",
@@ -257,32 +259,9 @@ const lakeCells = {
   },
 } as const;
 
-type LakeCells = typeof lakeCells;
-type Value<Cell> = Cell extends "text"
-  ? string
-  : Cell extends "number"
-    ? number
-    : Cell extends "text?"
-      ? string | null
-      : number | null;
+export type LakeTables = TablesOf<typeof lakeCells>;
 
-export type LakeTables = {
-  [T in keyof LakeCells]: { -readonly [C in keyof LakeCells[T]]: Value<LakeCells[T][C]> };
-};
-
-type LakeColumnTypes = {
-  readonly [T in keyof LakeCells]: { readonly [C in keyof LakeCells[T]]: "text" | "number" };
-};
-
-/** As `tableColumns` has it: without the marks. */
-export const lakeTableColumns: LakeColumnTypes = Object.fromEntries(
-  Object.entries(lakeCells).map(([table, cells]) => [
-    table,
-    Object.fromEntries(
-      Object.entries(cells).map(([column, cell]) => [column, cell.replace("?", "")]),
-    ),
-  ]),
-) as LakeColumnTypes;
+export const lakeTableColumns: ColumnTypesOf<typeof lakeCells> = columnTypesOf(lakeCells);
 
 /** Whether a column may be NULL, for the consistency check. */
 export function isNullable(table: keyof LakeTables, column: string): boolean {

@@ -10,6 +10,7 @@ import {
   type LeaseRequest,
   releaseLease,
   renewLease,
+  selectLease,
 } from "../lease/lease-statements.ts";
 import { readLease } from "../lease/read-lease.ts";
 import { eventually } from "../testing/eventually.ts";
@@ -96,6 +97,9 @@ export function testLease(fixture: StoreFixture): void {
       await store.transaction((tx) => releaseLease(tx.db, { ...first, holder: "b" }));
       assert.equal(await acquire(store, "b"), undefined);
       await store.transaction((tx) => releaseLease(tx.db, first));
+      const released = await store.read((tx) => selectLease(tx.db, first.name));
+      assert.ok((released?.remainingMs ?? 1) <= 0, "nobody has it");
+      assert.ok((released?.remainingMs ?? 0) > -60_000, "since a moment ago");
       assert.equal((await acquire(store, "b"))?.epoch, 2);
     });
 

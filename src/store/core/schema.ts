@@ -3,6 +3,7 @@
  * two. Numbers are BIGINT or INTEGER columns within the safe range; flags are 0 or 1; times are `now_ms()`.
  */
 import { type LakeTables, lakeTableColumns } from "./lake-schema.ts";
+import { type LoadTables, loadTableColumns } from "./load-schema.ts";
 import { type RefreshTables, refreshTableColumns } from "./refresh-schema.ts";
 
 export interface WorkersTable {
@@ -106,7 +107,7 @@ export interface MaintenanceClaimsTable {
   expires_at_ms: number;
 }
 
-export interface ControlSchema extends LakeTables, RefreshTables {
+export interface ControlSchema extends LakeTables, LoadTables, RefreshTables {
   workers: WorkersTable;
   worker_states: WorkerStatesTable;
   coordinator_leases: CoordinatorLeasesTable;
@@ -187,6 +188,7 @@ export const tableColumns: {
     expires_at_ms: "number",
   },
   ...lakeTableColumns,
+  ...loadTableColumns,
   ...refreshTableColumns,
 };
 

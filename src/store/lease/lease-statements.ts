@@ -47,11 +47,11 @@ export async function renewLease(db: Db, grant: LeaseGrant, leaseMs: number): Pr
   return renewed.rows.length === 1;
 }
 
-/** Lets another process take it at once. The row stays, so that the epoch goes on growing. */
+/** Lets another process take it at once. The row stays, so that the epoch goes on growing, and says since when nobody has it. */
 export async function releaseLease(db: Db, grant: LeaseGrant): Promise<void> {
   await sql`
     UPDATE coordinator_leases
-       SET expires_at_ms = 0
+       SET expires_at_ms = now_ms()
      WHERE name = ${grant.name} AND holder = ${grant.holder} AND epoch = ${grant.epoch}`.execute(
     db,
   );

@@ -27,9 +27,12 @@ export interface EmbeddedPostgres {
 
 const portAttemptsMax = 5;
 
-export async function startEmbeddedPostgres(): Promise<EmbeddedPostgres> {
+/** `settings`: `name=value` each, over ours. */
+export async function startEmbeddedPostgres(
+  settings: readonly string[] = [],
+): Promise<EmbeddedPostgres> {
   for (let attempt = 1; ; attempt += 1) {
-    const started = await tryToStart(await freePort());
+    const started = await tryToStart(await freePort(), settings);
     if (typeof started !== "string") return started;
     const isPortTaken = started.includes("could not bind");
     if (!isPortTaken || attempt === portAttemptsMax) {
@@ -39,7 +42,10 @@ export async function startEmbeddedPostgres(): Promise<EmbeddedPostgres> {
 }
 
 /** What the server said, when it did not start. */
-async function tryToStart(port: number): Promise<EmbeddedPostgres | string> {
+async function tryToStart(
+  port: number,
+  settings: readonly string[],
+): Promise<EmbeddedPostgres | string> {
   const home = mkdtempSync(join(tmpdir(), "capstan-postgres-"));
   try {
     const user = unprivilegedUser();
@@ -47,7 +53,7 @@ async function tryToStart(port: number): Promise<EmbeddedPostgres | string> {
     const binaries = reachableBinaries(home, user);
     const data = join(home, "data");
     initialise(binaries, data, home, user);
-    const server = await startServer(binaries, data, home, port, user);
+    const server = await startServer(binaries, data, home, port, user, settings);
     return typeof server === "string" ? server : new RunningPostgres(server, port, home);
   } catch (error) {
     rmSync(home, { recursive: true, force: true });
@@ -153,8 +159,9 @@ function startServer(
   home: string,
   port: number,
   user: User | undefined,
+  settings: readonly string[],
 ): Promise<ChildProcess | string> {
-  const settings = [
+  const defaults = [
     "listen_addresses=127.0.0.1",
     "unix_socket_directories=",
     "fsync=off",
@@ -164,7 +171,7 @@ function startServer(
     "autovacuum=off",
   ];
   const command = [join(binaries, "postgres"), "-D", data, "-p", `${port}`];
-  const flags = settings.flatMap((setting) => ["-c", setting]);
+  const flags = [...defaults, ...settings].flatMap((setting) => ["-c", setting]);
   const server = spawn("/bin/sh", ["-c", supervise, "sh", ...command, ...flags], {
     ...user,
     cwd: home,

@@ -4,8 +4,9 @@ import { setTimeout } from "node:timers/promises";
 export async function eventually<T>(
   what: string,
   get: () => T | undefined | Promise<T | undefined>,
+  msMax = 15_000,
 ): Promise<T> {
-  const giveUpAt = performance.now() + 15_000;
+  const giveUpAt = performance.now() + msMax;
   for (;;) {
     const found = await get();
     if (found !== undefined) return found;

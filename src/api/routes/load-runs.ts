@@ -1,0 +1,171 @@
+/** Preparing, starting and stopping load tests, and what their workers send. */
+import { z } from "zod";
+import { OperatingError } from "../../kernel/errors.ts";
+import type { LoadService, RunRequest } from "../../load/index.ts";
+import type { ApiApp } from "../api-app.ts";
+import { disconnectSignal } from "../http/disconnect-signal.ts";
+import { livePostSchema, preparedSchema, runRequestSchema } from "../load-schemas.ts";
+import type { ApiPorts } from "../ports.ts";
+import { requireLoad } from "./load-templates.ts";
+
+const tags = ["load tests"];
+const testParams = z.object({ id: z.string().max(128) });
+const done = z.object({ test_id: z.string(), status: z.string(), phase: z.string() });
+/** Histograms of every operation, phase and step of one worker. */
+const snapshotBytesMax = 8 * 1024 ** 2;
+const templateBytesMax = 32 * 1024 ** 2;
+
+export function installLoadRuns(app: ApiApp, { load }: ApiPorts): void {
+  app.post(
+    "/api/tests/from-template/:id",
+    {
+      config: { access: "operate" },
+      schema: {
+        summary: "Prepare a run: everything is checked, nothing is started",
+        tags,
+        params: testParams,
+        body: runRequestSchema.nullish(),
+        response: { 200: preparedSchema },
+      },
+    },
+    async (request, reply) =>
+      prepared(
+        await requireLoad(load).prepareFromTemplate(
+          request.params.id,
+          requestOf(request.body ?? {}),
+          disconnectSignal(reply),
+        ),
+      ),
+  );
+  app.post(
+    "/api/runs",
+    {
+      config: { access: "operate" },
+      bodyLimit: templateBytesMax,
+      schema: {
+        summary: "Prepare a run of a template that is kept, or that comes with the request",
+        tags,
+        body: runRequestSchema.extend({
+          template_id: z.string().max(100).optional(),
+          template: z.record(z.string(), z.unknown()).optional(),
+        }),
+        response: { 200: preparedSchema },
+      },
+    },
+    async (request, reply) => {
+      const { template_id: templateId, template, ...rest } = request.body;
+      const [service, signal] = [requireLoad(load), disconnectSignal(reply)];
+      if (templateId !== undefined && template === undefined) {
+        return prepared(await service.prepareFromTemplate(templateId, requestOf(rest), signal));
+      }
+      if (template !== undefined && templateId === undefined) {
+        return prepared(await service.prepareFromDocument(template, requestOf(rest), signal));
+      }
+      throw new OperatingError("bad_request", "never", "template_id or template, one of them");
+    },
+  );
+  for (const base of ["/api/tests", "/api/runs"]) {
+    app.post(
+      `${base}/:id/start`,
+      {
+        config: { access: "operate" },
+        schema: {
+          summary: "Start a prepared run",
+          tags,
+          params: testParams,
+          response: { 200: done },
+        },
+      },
+      async (request) => {
+        await requireLoad(load).start(request.params.id);
+        return await stateOf(requireLoad(load), request.params.id);
+      },
+    );
+    app.post(
+      `${base}/:id/stop`,
+      {
+        config: { access: "operate" },
+        schema: {
+          summary: "Stop a run; the answer does not wait for its end",
+          tags,
+          params: testParams,
+          response: { 200: done },
+        },
+      },
+      async (request) => {
+        await requireLoad(load).stop(request.params.id, "api");
+        return await stateOf(requireLoad(load), request.params.id);
+      },
+    );
+  }
+  app.post(
+    "/api/tests/:id/rerun",
+    {
+      config: { access: "operate" },
+      schema: {
+        summary: "Prepare the same run again",
+        tags,
+        params: testParams,
+        response: { 200: preparedSchema },
+      },
+    },
+    async (request) => prepared(await requireLoad(load).rerun(request.params.id)),
+  );
+  app.post(
+    "/api/tests/:id/retry-enrichment",
+    {
+      config: { access: "operate" },
+      schema: {
+        summary: "Ask the target again about the run's queries",
+        tags,
+        params: testParams,
+        response: { 200: done },
+      },
+    },
+    async (request) => {
+      await requireLoad(load).retryEnrichment(request.params.id);
+      return await stateOf(requireLoad(load), request.params.id);
+    },
+  );
+  app.post(
+    "/api/runs/:id/metrics/live",
+    {
+      config: { access: "cluster", quiet: true },
+      bodyLimit: snapshotBytesMax,
+      schema: {
+        summary: "A worker's figures of the second",
+        tags,
+        params: testParams,
+        body: livePostSchema,
+        response: { 200: z.object({ accepted: z.boolean() }) },
+      },
+    },
+    async (request) => {
+      const { metrics } = request.body;
+      if (metrics.run_id !== request.params.id) {
+        throw new OperatingError("bad_request", "never", "metrics.run_id: is of another run");
+      }
+      return { accepted: requireLoad(load).accept(metrics) };
+    },
+  );
+}
+
+function requestOf(body: z.infer<typeof runRequestSchema>): RunRequest {
+  return {
+    testName: body.test_name,
+    targetUrl: body.target_url,
+    allowedHosts: body.allowed_hosts,
+    settings: body.settings,
+    password: body.password,
+    loadData: body.load_data,
+  };
+}
+
+async function stateOf(load: LoadService, id: string) {
+  const { status, phase } = await load.update(id, Number.MAX_SAFE_INTEGER);
+  return { test_id: id, status, phase };
+}
+
+function prepared(id: string) {
+  return { test_id: id, run_id: id, status: "PREPARED", phase: "" } as const;
+}

@@ -1,0 +1,118 @@
+/**
+ * `/ws/test/{run_id}`: one RUN_UPDATE a second, read-only.
+ *
+ *   AP23  A viewer gets the whole state at once and then every second. PROCESSING is shown at least once before a run has completed. Log
+ *         lines are those since the last that were sent. After the end, when nothing more comes, the server closes. A viewer that does not
+ *         take what it is sent loses seconds, not memory.
+ *   AP24  Whoever may read may watch; Host, Origin and token are checked as for every route. A browser, which cannot send a header, sends
+ *         its token as the subprotocol `bearer.TOKEN` beside `capstan`.
+ */
+import websocket from "@fastify/websocket";
+import { z } from "zod";
+import { type Clock, sleep } from "../../kernel/clock.ts";
+import { messageOf, OperatingError } from "../../kernel/errors.ts";
+import { isTerminal, type LoadService, type RunUpdate } from "../../load/index.ts";
+import type { ApiApp } from "../api-app.ts";
+import type { Streams } from "../http/streams.ts";
+import type { ApiPorts } from "../ports.ts";
+import { problemOf } from "../problem.ts";
+import { requireLoad } from "./load-templates.ts";
+
+/** What is written of the WebSocket here. */
+interface Socket {
+  readonly bufferedAmount: number;
+  send(text: string): void;
+  close(code: number, reason: string): void;
+  on(event: "close" | "error" | "message", listener: () => void): unknown;
+}
+
+const everyMs = 1_000;
+const bufferedBytesMax = 1024 ** 2;
+const policyViolation = 1008;
+const normal = 1000;
+const goingAway = 1001;
+
+export async function installLoadStream(
+  app: ApiApp,
+  ports: ApiPorts,
+  streams: Streams,
+): Promise<void> {
+  await app.register(websocket, {
+    options: {
+      maxPayload: 1024, // Nobody has anything to say here.
+      handleProtocols: (offered: Set<string>) => (offered.has("capstan") ? "capstan" : false),
+    },
+  });
+  await app.register((scope: ApiApp, _options, registered) => {
+    scope.get(
+      "/ws/test/:run_id",
+      {
+        websocket: true,
+        config: { access: "read" },
+        exposeHeadRoute: false,
+        schema: { hide: true, params: z.object({ run_id: z.string().max(128) }) },
+        preValidation: async () => streams.checkRoom(),
+      },
+      async (socket: Socket, request) => {
+        const { run_id: runId } = request.params as { run_id: string };
+        const over = streams.track();
+        socket.on("close", () => over.abort());
+        socket.on("error", () => over.abort());
+        over.signal.addEventListener("abort", () => socket.close(goingAway, "ended"), {
+          once: true,
+        });
+        try {
+          await follow(requireLoad(ports.load), runId, socket, ports.clock, over.signal);
+          socket.close(normal, "the run has ended");
+        } catch (thrown) {
+          const { code, message } = problemOf(thrown, request.id);
+          if (!(thrown instanceof OperatingError)) {
+            ports.logger.error(
+              { request_id: request.id, error: messageOf(thrown) },
+              "stream ended",
+            );
+          }
+          socket.close(policyViolation, `${code}: ${message}`.slice(0, 120));
+        } finally {
+          over.abort();
+        }
+      },
+    );
+    registered();
+  });
+}
+
+async function follow(
+  load: LoadService,
+  runId: string,
+  socket: Socket,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  let lastLog = 0;
+  let wasProcessing = false;
+  let nextMs = clock.nowMs();
+  while (!signal.aborted) {
+    const update = await load.update(runId, lastLog);
+    if (socket.bufferedAmount <= bufferedBytesMax) {
+      const shown: RunUpdate = wasProcessing ? update : withProcessing(update);
+      wasProcessing ||= shown.phase === "PROCESSING";
+      lastLog = update.logs.at(-1)?.sequence ?? lastLog;
+      socket.send(JSON.stringify({ event: "RUN_UPDATE", data: shown }));
+      if (isOver(update) && shown === update) return;
+    }
+    nextMs = Math.max(nextMs + everyMs, clock.nowMs());
+    await sleep(clock, nextMs - clock.nowMs(), signal);
+  }
+}
+
+/** A run that completed between two looks is PROCESSING for one of them. */
+function withProcessing(update: RunUpdate): RunUpdate {
+  if (update.status !== "COMPLETED" || update.phase === "PROCESSING") return update;
+  const phase = "PROCESSING";
+  return { ...update, phase, run: { ...update.run, phase } };
+}
+
+function isOver({ status, enrichment_status: enrichment }: RunUpdate): boolean {
+  return isTerminal(status) && enrichment !== "PENDING" && enrichment !== "RUNNING";
+}

@@ -1,0 +1,109 @@
+/** Commands of load tests: run one, find a maximum, look at what ran. */
+import type { Command } from "commander";
+import { client, connected, example } from "./command-parts.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { collect } from "./option-values.ts";
+import type { RunAction } from "./program.ts";
+
+export function addLoadCommands(program: Command, run: RunAction): void {
+  const load = program
+    .command("load")
+    .summary("load tests")
+    .description("Load tests: templates, runs, reports.");
+
+  for (const [name, summary] of [
+    ["run", "run a load test and wait for its end"],
+    ["find-max", "find out how many connections a target can use"],
+  ] as const) {
+    connected(load.command(name).summary(summary))
+      .description(
+        "Prepares and starts a run of a template at a running Capstan, shows its progress, and prints a summary. Ctrl-C stops the run.",
+      )
+      .argument("<template>", "a template's id or name, or a YAML file")
+      .option("--target <url>", "instead of the template's: postgres://…, mysql://…, sqlite:…")
+      .option("--allow-host <name>", "load this host, though it is not this machine", collect, [])
+      .option("--set <setting>", "duration=30, connections=16, qps=100, …", collect, [])
+      .option("--name <text>", "what the run is called")
+      .option("--load-data", "make the template's data first")
+      .option("--fail-on-slo", "exit with 1 when an objective was missed")
+      .option("--junit <file>", "write the verdict as JUnit XML")
+      .option("--json [file]", "print the summary as JSON, or write it to a file")
+      .option("--html <file>", "write the report")
+      .addHelpText(
+        "after",
+        example(
+          `capstan load ${name} demo`,
+          `capstan load ${name} tpcb-like --target postgres://me:secret@127.0.0.1/bench --load-data --set duration=30 --fail-on-slo --junit load.xml`,
+        ),
+      )
+      .action(async (template: string, options) => {
+        await run.ask(async (interrupted) => {
+          const [{ commandContext }, { runLoad }, { realClock }] = await Promise.all([
+            import("./context.ts"),
+            import("./load/run.ts"),
+            import("../kernel/node/real-clock.ts"),
+          ]);
+          const mode = name === "find-max" ? ["mode=FIND_MAX_CONCURRENCY"] : [];
+          const asked = { ...options, set: [...mode, ...options.set] };
+          const isKept = await runLoad(
+            commandContext(options),
+            template,
+            asked,
+            realClock,
+            interrupted,
+          );
+          if (!isKept) run.exitWith(exitCodes.failure);
+        });
+      });
+  }
+
+  client(load.command("templates").summary("list templates")).action(async (options) => {
+    await run.ask(async () => {
+      const { context, commands } = await loaded(options);
+      await commands.listTemplates(context);
+    });
+  });
+  client(load.command("list").summary("list runs, the newest first"))
+    .option("--search <text>", "of a name or an id")
+    .action(async (options) => {
+      await run.ask(async () => {
+        const { context, commands } = await loaded(options);
+        await commands.listTests(context, options.search);
+      });
+    });
+  client(load.command("stop").summary("stop a run"))
+    .argument("<id>", "the run")
+    .action(async (id: string, options) => {
+      await run.ask(async () => {
+        const { context, commands } = await loaded(options);
+        await commands.stopTest(context, id);
+      });
+    });
+  client(load.command("report").summary("a run's summary, or its report as a file"))
+    .argument("<id>", "the run")
+    .option("--html <file>", "the whole report")
+    .option("--junit <file>", "the verdict as JUnit XML")
+    .option("--hgrm <file>", "the distribution, as HdrHistogram prints it")
+    .action(async (id: string, options) => {
+      await run.ask(async () => {
+        const { context, commands } = await loaded(options);
+        await commands.reportTest(context, id, options);
+      });
+    });
+  client(load.command("compare").summary("compare runs with the first of them"))
+    .argument("<ids...>", "two runs or more")
+    .action(async (ids: readonly string[], options) => {
+      await run.ask(async () => {
+        const { context, commands } = await loaded(options);
+        await commands.compareTests(context, ids);
+      });
+    });
+}
+
+async function loaded(options: Parameters<typeof import("./context.ts").commandContext>[0]) {
+  const [{ commandContext }, { loadCommands: commands }] = await Promise.all([
+    import("./context.ts"),
+    import("./load/look.ts"),
+  ]);
+  return { context: commandContext(options), commands };
+}

@@ -1,0 +1,111 @@
+/** The coordinator's share of load tests: while it leads it sees to runs, started by whomever. A query-api only reads. */
+import { join } from "node:path";
+import type { Clock } from "../kernel/clock.ts";
+import { messageOf } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { Prng } from "../kernel/prng.ts";
+import type { LakeStore, ObjectStore } from "../lake/index.ts";
+import {
+  createLakeRunRecords,
+  LoadService,
+  LocalSpawner,
+  openTarget,
+  RunOrchestrator,
+  TemplateStore,
+} from "../load/index.ts";
+import { packageInfo } from "../process/index.ts";
+import type { Engine } from "../queries/index.ts";
+import type { Store } from "../store/index.ts";
+import type { ControllerNode } from "./controller-node.ts";
+import { asLeader } from "./not-leader.ts";
+
+export interface LoadPartsConfig {
+  readonly node: ControllerNode;
+  readonly store: Store;
+  readonly leaseName: string;
+  readonly storeUrl: string;
+  readonly dataDir: string;
+  /** As it was given. */
+  readonly lake: string | undefined;
+  readonly catalog: LakeStore;
+  readonly objects: ObjectStore;
+  readonly engine: Engine;
+  readonly apiUrl: string;
+  readonly clusterToken: string;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+}
+
+export interface LoadParts {
+  readonly service: LoadService;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export function createLoadParts(config: LoadPartsConfig): LoadParts {
+  const { node, store, catalog, objects, engine, clusterToken, clock, prng, logger } = config;
+  const executions = { store, catalog, engine, objects };
+  const templates = new TemplateStore(store, prng.fork("templates"));
+  const spawner = new LocalSpawner({
+    command: [process.execPath, join(packageInfo().root, "bin", "capstan.js")],
+    storeUrl: config.storeUrl,
+    dataDir: config.dataDir,
+    coordinatorUrl: config.apiUrl,
+    clusterToken,
+    clock,
+    logger,
+    ...(config.lake === undefined ? {} : { env: { CAPSTAN_LAKE: config.lake } }),
+  });
+  const open = (
+    target: Parameters<typeof openTarget>[0],
+    password: string | null,
+    queryTag: string,
+  ) => openTarget(target, password, clock, { tag: queryTag });
+  const orchestrator = new RunOrchestrator({
+    store,
+    spawner,
+    openTarget: open,
+    records: createLakeRunRecords(executions),
+    clusterToken,
+    lease: () => node.lease?.grant(),
+    clock,
+    prng: prng.fork("runs"),
+    logger,
+  });
+  const service = new LoadService({
+    store,
+    templates,
+    orchestrator,
+    openTarget: open,
+    executions,
+    clusterToken,
+    dataDir: config.dataDir,
+    asLeader: (change) => asLeader(config, change),
+    env: process.env,
+  });
+  let seeded = false;
+  const follow = (): void => {
+    orchestrator.leaseChanged();
+    if (seeded || !node.leading()) return;
+    seeded = true;
+    templates.seed().catch((thrown: unknown) => {
+      seeded = false; // With the next grant.
+      logger.warn({}, `the ready templates are not there yet: ${messageOf(thrown)}`);
+    });
+  };
+  let unfollow: () => void = () => undefined;
+  return {
+    service,
+    start() {
+      unfollow = node.lease?.onChange(follow) ?? unfollow;
+      orchestrator.open();
+      follow();
+    },
+    async stop() {
+      unfollow();
+      await orchestrator.close();
+      spawner.close();
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/**
+ * When a worker's process that should have ended by itself is made to.
+ *
+ *   RP1  A worker that said that it is done, or was given up, should be gone then; one that was told to stop when the time for draining is
+ *        over; all when the run has ended. SIGTERM comes 10 s after that, SIGKILL another 10 s later.
+ */
+import { deadAfterMs, drainTimeoutMs, type WorkerStatus } from "./run-state.ts";
+
+export interface ReapFacts {
+  readonly nowMs: number;
+  readonly status: WorkerStatus;
+  readonly lastHeartbeatMs: number;
+  readonly stopTimeMs: number | null;
+  readonly endTimeMs: number | null;
+}
+
+const graceMs = 10_000;
+
+export function decideSignal(facts: ReapFacts): "SIGTERM" | "SIGKILL" | undefined {
+  const goneByMs = goneBy(facts);
+  if (facts.nowMs >= goneByMs + 2 * graceMs) return "SIGKILL";
+  return facts.nowMs >= goneByMs + graceMs ? "SIGTERM" : undefined;
+}
+
+function goneBy({ status, lastHeartbeatMs, stopTimeMs, endTimeMs }: ReapFacts): number {
+  const drainedMs = stopTimeMs === null ? Infinity : stopTimeMs + drainTimeoutMs;
+  const runMs = Math.min(drainedMs, endTimeMs ?? Infinity);
+  if (status === "COMPLETED" || status === "FAILED") return Math.min(lastHeartbeatMs, runMs);
+  return status === "DEAD" ? Math.min(lastHeartbeatMs + deadAfterMs, runMs) : runMs;
+}

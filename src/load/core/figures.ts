@@ -1,0 +1,91 @@
+/**
+ * Figures of a run: workers' series, merged.
+ *
+ *   FG1  Counts are sums; percentiles are of the merged distributions, never of workers' percentiles.
+ *   FG2  The slowest worker's percentiles stand beside them, for comparison, and are called that.
+ */
+import { assert } from "../../kernel/errors.ts";
+import { Histogram } from "./histogram.ts";
+import { isRead } from "./operation.ts";
+import type { SeriesSnapshot } from "./worker-snapshot.ts";
+
+export interface Figures {
+  readonly ops: number;
+  readonly rows: number;
+  readonly reads: number;
+  readonly writes: number;
+  readonly errors: number;
+  readonly errorsByKind: Readonly<Record<string, number>>;
+  readonly response: Histogram;
+  readonly service: Histogram;
+}
+
+export function figuresOf(series: Iterable<SeriesSnapshot>): Figures {
+  const response = new Histogram();
+  const service = new Histogram();
+  const errorsByKind: Record<string, number> = {};
+  let [ops, rows, reads, errors] = [0, 0, 0, 0];
+  for (const each of series) {
+    response.merge(decoded(each.response));
+    service.merge(decoded(each.service));
+    ops += each.ops;
+    rows += each.rows;
+    if (isRead(each.kind)) reads += each.ops;
+    for (const [kind, count] of Object.entries(each.errors)) {
+      errorsByKind[kind] = (errorsByKind[kind] ?? 0) + count;
+      errors += count;
+    }
+  }
+  return { ops, rows, reads, writes: ops - reads, errors, errorsByKind, response, service };
+}
+
+/** What came between two moments of the same series. */
+export function figuresSince(now: Figures, before: Figures): Figures {
+  const errorsByKind = Object.fromEntries(
+    Object.entries(now.errorsByKind).map(([kind, count]) => [
+      kind,
+      Math.max(0, count - (before.errorsByKind[kind] ?? 0)),
+    ]),
+  );
+  return {
+    ops: Math.max(0, now.ops - before.ops),
+    rows: Math.max(0, now.rows - before.rows),
+    reads: Math.max(0, now.reads - before.reads),
+    writes: Math.max(0, now.writes - before.writes),
+    errors: Math.max(0, now.errors - before.errors),
+    errorsByKind,
+    response: now.response.since(before.response),
+    service: now.service.since(before.service),
+  };
+}
+
+/** FG2. Workers without a series do not count. */
+export function slowestWorker(workers: Iterable<readonly SeriesSnapshot[]>): {
+  readonly p95_latency_ms: number | null;
+  readonly p99_latency_ms: number | null;
+} {
+  let p95: number | undefined;
+  let p99: number | undefined;
+  for (const series of workers) {
+    const { response } = figuresOf(series);
+    p95 = laterOf(p95, response.percentileUs(0.95));
+    p99 = laterOf(p99, response.percentileUs(0.99));
+  }
+  return { p95_latency_ms: toMs(p95), p99_latency_ms: toMs(p99) };
+}
+
+export function toMs(us: number | undefined): number | null {
+  return us === undefined ? null : us / 1000;
+}
+
+/** Our own workers encoded it; what came over HTTP was checked there. */
+function decoded(text: string): Histogram {
+  const histogram = Histogram.decode(text);
+  assert(histogram !== undefined, "a stored histogram is one");
+  return histogram;
+}
+
+function laterOf(left: number | undefined, right: number | undefined): number | undefined {
+  if (left === undefined || right === undefined) return left ?? right;
+  return Math.max(left, right);
+}

@@ -1,0 +1,104 @@
+/**
+ * The steps of a FIND_MAX run in time. `find-max.ts` says what a step was and what is next; this says when. The progress is stored,
+ * so that a coordinator that takes over goes on with the step that was under way.
+ *
+ *   FR1  New connections settle first, under step 0, which no step's figures have; then the step begins and is measured for its time.
+ *   FR2  A step is not begun before all workers that share it are there.
+ *   FR3  A step is judged once, from what was recorded under its number, after one more second for the last snapshots to come.
+ *   FR4  BOUNDED's ceiling bounds the search like `max_concurrency` does.
+ */
+import {
+  beginFindMax,
+  decideNextStep,
+  type FindMaxResult,
+  type FindMaxState,
+  type StepStats,
+  type StepVerdict,
+} from "./find-max.ts";
+import { connectionsCeiling } from "./load-plan.ts";
+import type { FindMaxConfig, Scenario } from "./scenario.ts";
+
+export interface FindMaxProgress {
+  readonly state: FindMaxState;
+  readonly stage: "settling" | "measuring" | "done";
+  readonly sinceMs: number;
+  /** The server said so during this step. */
+  readonly queueDetected: boolean;
+  /** Of the step before. */
+  readonly qpsVsPriorPct: number | null;
+  readonly result: FindMaxResult | null;
+}
+
+const settleMsMax = 5_000;
+const lastSnapshotsMs = 1_000;
+
+export function beginProgress(scenario: Scenario, nowMs: number): FindMaxProgress {
+  return {
+    state: beginFindMax(boundedConfig(scenario)),
+    stage: "settling",
+    sinceMs: nowMs,
+    queueDetected: false,
+    qpsVsPriorPct: null,
+    result: null,
+  };
+}
+
+/** What workers are told: the step's number while it is measured, 0 while it settles. */
+export function stepOf({ state, stage }: FindMaxProgress): number {
+  return stage === "measuring" ? state.step : 0;
+}
+
+/** FR1, FR2. */
+export function isSettled(
+  { find_max: { step_duration_seconds: seconds } }: Scenario,
+  { sinceMs, stage }: FindMaxProgress,
+  nowMs: number,
+  isEverybodyThere: boolean,
+): boolean {
+  const settleMs = Math.min(settleMsMax, seconds * 250);
+  return stage === "settling" && isEverybodyThere && nowMs >= sinceMs + settleMs;
+}
+
+/** FR3 */
+export function isMeasured(
+  { find_max: { step_duration_seconds: seconds } }: Scenario,
+  { sinceMs, stage }: FindMaxProgress,
+  nowMs: number,
+): boolean {
+  return stage === "measuring" && nowMs >= sinceMs + seconds * 1000 + lastSnapshotsMs;
+}
+
+export function measuring(progress: FindMaxProgress, nowMs: number): FindMaxProgress {
+  return { ...progress, stage: "measuring", sinceMs: nowMs, queueDetected: false };
+}
+
+export function judged(
+  scenario: Scenario,
+  progress: FindMaxProgress,
+  stats: StepStats,
+  nowMs: number,
+): { readonly progress: FindMaxProgress; readonly verdict: StepVerdict } {
+  const next = decideNextStep(boundedConfig(scenario), progress.state, stats);
+  const { verdict } = next;
+  const after = {
+    ...progress,
+    sinceMs: nowMs,
+    queueDetected: false,
+    qpsVsPriorPct: verdict.qpsVsPriorPct ?? null,
+  };
+  if (next.kind === "done") {
+    return { progress: { ...after, stage: "done", result: next.result }, verdict };
+  }
+  return { progress: { ...after, stage: "settling", state: next.state }, verdict };
+}
+
+/** FR4 */
+function boundedConfig(scenario: Scenario): FindMaxConfig {
+  const { find_max: config } = scenario;
+  const most = Math.min(config.max_concurrency ?? Infinity, connectionsCeiling(scenario));
+  return {
+    ...config,
+    start_concurrency: Math.min(config.start_concurrency, most),
+    max_concurrency: most === Infinity ? null : most,
+  };
+}

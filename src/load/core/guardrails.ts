@@ -1,0 +1,82 @@
+/**
+ * Limits that a run must not exceed. The first time a limit is exceeded for as long as it may be, load is taken back; if it is still
+ * exceeded as long after that, the run fails. Pure; its state is JSON.
+ *
+ *   GR1  A limit counts as exceeded only while it has been for `grace_seconds` without a break.
+ *   GR2  Load is taken back once, to three quarters, and the worst limit is named; when the limit holds again the load stays there.
+ *   GR3  Errors and latencies are of the last seconds, not of the whole run. Before anything was answered only the workers' own limits count.
+ *   GR4  With `abort_on_slo` an objective that is missed for as long fails the run at once.
+ */
+import type { GuardrailConfig } from "./scenario.ts";
+
+export interface GuardrailFacts {
+  readonly nowMs: number;
+  /** The worst worker's; `null`: nobody said. */
+  readonly cpuPercent: number | null;
+  readonly memoryPercent: number | null;
+  /** Of the last seconds; `null`: nothing was answered. */
+  readonly errorRatePct: number | null;
+  readonly p99LatencyMs: number | null;
+  /** Objectives that are missed now, in words. */
+  readonly missedSlos: readonly string[];
+}
+
+export interface GuardrailState {
+  /** By limit: since when. */
+  readonly exceededSinceMs: Readonly<Record<string, number>>;
+  readonly backedOffAtMs: number | undefined;
+}
+
+export type GuardrailDecision =
+  | { readonly kind: "none" }
+  | { readonly kind: "backOff"; readonly share: number; readonly detail: string }
+  | { readonly kind: "fail"; readonly detail: string };
+
+export const noGuardrailState: GuardrailState = { exceededSinceMs: {}, backedOffAtMs: undefined };
+
+const backOffShare = 0.75;
+
+export function decideGuardrails(
+  config: GuardrailConfig,
+  state: GuardrailState,
+  facts: GuardrailFacts,
+): { readonly state: GuardrailState; readonly decision: GuardrailDecision } {
+  const { nowMs } = facts;
+  const exceeded = exceededLimits(config, facts);
+  const exceededSinceMs = Object.fromEntries(
+    [...exceeded.keys()].map((limit) => [limit, state.exceededSinceMs[limit] ?? nowMs]),
+  );
+  const graceMs = config.grace_seconds * 1000;
+  const next = { ...state, exceededSinceMs };
+  const isOver = (fromMs: number): boolean => nowMs - fromMs >= graceMs;
+  const worst = [...exceeded].find(([limit]) => isOver(exceededSinceMs[limit] ?? nowMs)); // GR1
+  if (worst === undefined) return { state: next, decision: { kind: "none" } };
+  const [limit, detail] = worst;
+  if (limit === "slo") return { state: next, decision: { kind: "fail", detail } }; // GR4
+  if (state.backedOffAtMs === undefined) {
+    const backedOff = { exceededSinceMs: {}, backedOffAtMs: nowMs };
+    return { state: backedOff, decision: { kind: "backOff", share: backOffShare, detail } };
+  }
+  return { state: next, decision: { kind: "fail", detail } };
+}
+
+function exceededLimits(
+  config: GuardrailConfig,
+  facts: GuardrailFacts,
+): ReadonlyMap<string, string> {
+  const limits = [
+    ["cpu", facts.cpuPercent, config.max_cpu_percent, "CPU of a worker", "%"],
+    ["memory", facts.memoryPercent, config.max_memory_percent, "memory of a worker", "%"],
+    ["errors", facts.errorRatePct, config.max_error_rate_pct, "error rate", "%"],
+    ["latency", facts.p99LatencyMs, config.max_p99_latency_ms, "p99 latency", "ms"],
+  ] as const;
+  const exceeded = new Map<string, string>();
+  for (const [limit, value, max, what, unit] of limits) {
+    if (value === null || max === null || value <= max) continue;
+    exceeded.set(limit, `${what} ${value.toFixed(1)} ${unit} is above ${max} ${unit}`);
+  }
+  if (config.abort_on_slo && facts.missedSlos.length > 0) {
+    exceeded.set("slo", facts.missedSlos.join("; "));
+  }
+  return exceeded;
+}

@@ -1,0 +1,229 @@
+/**
+ * Latencies, counted in buckets that are linear within each power of two, so that a percentile is off by at most 0.4 % however
+ * many histograms were merged into it. Microseconds, whole.
+ *
+ *   HI1  Every percentile is within 0.4 % of the value that has this rank among all that were recorded, or within half a microsecond.
+ *   HI2  Merging is adding: any order, any grouping, the same histogram. So is taking an earlier state from a later one.
+ *   HI3  Count, sum, least and greatest are exact. Beyond an hour and eleven minutes a value counts as that; the greatest stays exact.
+ *   HI4  What is decoded is what was encoded. Text that no histogram encodes to is refused.
+ */
+
+/** Whole microseconds up to here have a bucket each. */
+const exactBelow = 256;
+const bucketsOfOctave = 128;
+const octaves = 24;
+const bucketCount = exactBelow + octaves * bucketsOfOctave;
+const valueMax = 2 ** 32 - 1;
+
+export class Histogram {
+  readonly #counts = new Float64Array(bucketCount);
+  #count = 0;
+  #sum = 0;
+  #min = Infinity;
+  #max = -Infinity;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get sumUs(): number {
+    return this.#sum;
+  }
+
+  /** `undefined`: nothing was recorded. */
+  get minUs(): number | undefined {
+    return this.#count === 0 ? undefined : this.#min;
+  }
+
+  get maxUs(): number | undefined {
+    return this.#count === 0 ? undefined : this.#max;
+  }
+
+  get meanUs(): number | undefined {
+    return this.#count === 0 ? undefined : this.#sum / this.#count;
+  }
+
+  /** Fractions are rounded, negative values are 0: a clock that was read twice may say so. */
+  record(us: number): void {
+    const value = us > 0 ? Math.round(us) : 0;
+    const index = indexOf(value);
+    this.#counts[index] = (this.#counts[index] ?? 0) + 1;
+    this.#count += 1;
+    this.#sum += value;
+    if (value < this.#min) this.#min = value;
+    if (value > this.#max) this.#max = value;
+  }
+
+  clear(): void {
+    this.#counts.fill(0);
+    this.#count = 0;
+    this.#sum = 0;
+    this.#min = Infinity;
+    this.#max = -Infinity;
+  }
+
+  merge(other: Histogram): void {
+    for (let index = 0; index < bucketCount; index += 1) {
+      const more = other.#counts[index] ?? 0;
+      if (more !== 0) this.#counts[index] = (this.#counts[index] ?? 0) + more;
+    }
+    this.#count += other.#count;
+    this.#sum += other.#sum;
+    this.#min = Math.min(this.#min, other.#min);
+    this.#max = Math.max(this.#max, other.#max);
+  }
+
+  /**
+   * What came since `earlier`, a state of the same histogram. Its least and greatest are those of its buckets: which values came
+   * when is not known.
+   */
+  since(earlier: Histogram): Histogram {
+    const rest = new Histogram();
+    for (let index = 0; index < bucketCount; index += 1) {
+      const more = (this.#counts[index] ?? 0) - (earlier.#counts[index] ?? 0);
+      if (more <= 0) continue;
+      rest.#counts[index] = more;
+      rest.#count += more;
+      rest.#min = Math.min(rest.#min, Math.max(lowOf(index), this.#min));
+      rest.#max = Math.max(rest.#max, Math.min(lowOf(index + 1) - 1, this.#max));
+    }
+    rest.#sum = Math.max(0, this.#sum - earlier.#sum);
+    return rest;
+  }
+
+  /** Of the smallest value that at least `share` of all are not above; `undefined`: nothing was recorded. */
+  percentileUs(share: number): number | undefined {
+    if (this.#count === 0) return undefined;
+    const rank = Math.min(this.#count, Math.max(1, Math.ceil(share * this.#count)));
+    let seen = 0;
+    for (let index = 0; index < bucketCount; index += 1) {
+      seen += this.#counts[index] ?? 0;
+      if (seen >= rank) return this.#within(middleOf(index));
+    }
+    return this.#max;
+  }
+
+  /** How many are not above `us`, by buckets. */
+  countUpTo(us: number): number {
+    const last = indexOf(Math.max(0, us));
+    let seen = 0;
+    for (let index = 0; index <= last; index += 1) seen += this.#counts[index] ?? 0;
+    return seen;
+  }
+
+  /** Those that are not empty, in order. */
+  *buckets(): Iterable<{
+    readonly lowUs: number;
+    readonly highUs: number;
+    readonly count: number;
+  }> {
+    for (let index = 0; index < bucketCount; index += 1) {
+      const count = this.#counts[index] ?? 0;
+      if (count !== 0) yield { lowUs: lowOf(index), highUs: lowOf(index + 1), count };
+    }
+  }
+
+  encode(): string {
+    if (this.#count === 0) return "";
+    const numbers = [this.#min, this.#max, this.#sum];
+    let last = -1;
+    for (let index = 0; index < bucketCount; index += 1) {
+      const count = this.#counts[index] ?? 0;
+      if (count === 0) continue;
+      numbers.push(index - last, count);
+      last = index;
+    }
+    return btoa(String.fromCharCode(...numbers.flatMap(varint)));
+  }
+
+  /** `undefined`: HI4. */
+  static decode(text: string): Histogram | undefined {
+    const histogram = new Histogram();
+    if (text === "") return histogram;
+    const numbers = decodeVarints(text);
+    const [min, max, sum, ...pairs] = numbers ?? [];
+    if (min === undefined || max === undefined || sum === undefined) return undefined;
+    if (pairs.length === 0 || pairs.length % 2 !== 0 || min > max) return undefined;
+    let index = -1;
+    for (let at = 0; at < pairs.length; at += 2) {
+      const gap = pairs[at] ?? 0;
+      const count = pairs[at + 1] ?? 0;
+      index += gap;
+      if (gap === 0 || count === 0 || index >= bucketCount) return undefined;
+      histogram.#counts[index] = count;
+      histogram.#count += count;
+    }
+    histogram.#min = min;
+    histogram.#max = max;
+    histogram.#sum = sum;
+    return histogram;
+  }
+
+  #within(us: number): number {
+    return Math.min(this.#max, Math.max(this.#min, us));
+  }
+}
+
+export function mergeHistograms(histograms: Iterable<Histogram>): Histogram {
+  const all = new Histogram();
+  for (const histogram of histograms) all.merge(histogram);
+  return all;
+}
+
+function indexOf(value: number): number {
+  const bounded = Math.min(value, valueMax);
+  if (bounded < exactBelow) return Math.floor(bounded);
+  const octave = 31 - Math.clz32(bounded);
+  const place = bounded >>> (octave - 7);
+  return exactBelow + (octave - 8) * bucketsOfOctave + (place - bucketsOfOctave);
+}
+
+/** The least value of a bucket. */
+function lowOf(index: number): number {
+  if (index < exactBelow) return index;
+  const octave = Math.floor((index - exactBelow) / bucketsOfOctave);
+  const place = ((index - exactBelow) % bucketsOfOctave) + bucketsOfOctave;
+  return place * 2 ** (octave + 1);
+}
+
+/** Of a bucket of one value, that value. */
+function middleOf(index: number): number {
+  return (lowOf(index) + lowOf(index + 1) - 1) / 2;
+}
+
+/** Seven bits a byte, the lowest first. */
+function varint(value: number): readonly number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  while (rest >= 128) {
+    bytes.push((rest % 128) + 128);
+    rest = Math.floor(rest / 128);
+  }
+  bytes.push(rest);
+  return bytes;
+}
+
+function decodeVarints(text: string): readonly number[] | undefined {
+  let binary: string;
+  try {
+    binary = atob(text);
+  } catch {
+    return undefined;
+  }
+  const numbers: number[] = [];
+  let value = 0;
+  let unit = 1;
+  for (let at = 0; at < binary.length; at += 1) {
+    const byte = binary.charCodeAt(at);
+    value += (byte & 127) * unit;
+    if (value > Number.MAX_SAFE_INTEGER) return undefined;
+    if (byte >= 128) {
+      unit *= 128;
+    } else {
+      numbers.push(value);
+      value = 0;
+      unit = 1;
+    }
+  }
+  return unit === 1 ? numbers : undefined;
+}

@@ -1,0 +1,51 @@
+/** What a load test sends: operations, each one or more statements with named parameters. */
+
+/** As the specification has them, and `CUSTOM` for SQL of a person's own. */
+export const queryKinds = [
+  "POINT_LOOKUP",
+  "RANGE_SCAN",
+  "INSERT",
+  "UPDATE",
+  "DELETE",
+  "CUSTOM",
+] as const;
+
+export type QueryKind = (typeof queryKinds)[number];
+
+export function isRead(kind: QueryKind): boolean {
+  return kind === "POINT_LOOKUP" || kind === "RANGE_SCAN";
+}
+
+export type ParameterType = "bigint" | "double" | "text" | "boolean" | "timestamp";
+
+/**
+ * One for each parameter of an operation, in its order. A bigint that a double holds exactly is a number; a timestamp is
+ * milliseconds since 1970, or text that the target understands.
+ */
+export type ParameterValue = number | bigint | string | boolean | null;
+
+export interface OperationParameter {
+  readonly name: string;
+  readonly type: ParameterType;
+}
+
+export interface OperationStatement {
+  /** Without its parameters' values: text and parameters by turns, texts one more than parameters. */
+  readonly texts: readonly string[];
+  /** Indices among the operation's parameters; one may occur several times. */
+  readonly parameters: readonly number[];
+}
+
+/**
+ * What is measured as one. Its statements run one after the other on one connection, each after the answer to the one before;
+ * with `isTransaction` between BEGIN and COMMIT, rolled back when one fails. A pipeline (`depth` above 1) may send the
+ * statements of a transaction at once.
+ */
+export interface Operation {
+  /** Unique in its workload; what per-operation figures are called. */
+  readonly name: string;
+  readonly kind: QueryKind;
+  readonly parameters: readonly OperationParameter[];
+  readonly statements: readonly OperationStatement[];
+  readonly isTransaction: boolean;
+}

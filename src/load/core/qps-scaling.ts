@@ -1,0 +1,84 @@
+/**
+ * QPS mode's answer to arrivals that wait: more connections, and workers for them. Pure; its state is JSON.
+ *
+ *   QS1  An interval is short when less than 95 % of what was asked for was answered and arrivals wait. Ramps are not judged.
+ *   QS2  AUTO and BOUNDED grow after a short interval: by as much as is missing, at least a quarter, at most double. FIXED never does.
+ *   QS3  AUTO stops growing when the last growth brought less than 5 %: it is not the connections that are missing.
+ *   QS4  BOUNDED at its ceiling for three short intervals in a row has reached its limit, and the run is over.
+ */
+import { connectionsCeiling } from "./load-plan.ts";
+import type { Scenario } from "./scenario.ts";
+
+export interface ScalingState {
+  readonly connections: number;
+  /** When the interval began, and what had been answered then. */
+  readonly sinceMs: number;
+  readonly opsBefore: number;
+  readonly shortAtCeiling: number;
+  /** What was answered a second before the last growth; `null`: there was none. */
+  readonly qpsBeforeGrowth: number | null;
+  readonly isExhausted: boolean;
+}
+
+export interface ScalingFacts {
+  readonly nowMs: number;
+  /** Of all workers and phases. */
+  readonly ops: number;
+  readonly waiting: number;
+  readonly targetQps: number;
+  readonly isRamping: boolean;
+}
+
+export type ScalingDecision =
+  | { readonly kind: "none" }
+  | { readonly kind: "grow"; readonly connections: number }
+  | { readonly kind: "exhausted"; readonly connections: number }
+  | { readonly kind: "limit" };
+
+export const scalingIntervalMs = 5_000;
+const intervalsMax = 3;
+const enoughShare = 0.95;
+const growthUseful = 1.05;
+
+export function beginScaling(connections: number, { nowMs, ops }: ScalingFacts): ScalingState {
+  return {
+    connections,
+    sinceMs: nowMs,
+    opsBefore: ops,
+    shortAtCeiling: 0,
+    qpsBeforeGrowth: null,
+    isExhausted: false,
+  };
+}
+
+export function decideScaling(
+  scenario: Scenario,
+  state: ScalingState,
+  facts: ScalingFacts,
+): { readonly state: ScalingState; readonly decision: ScalingDecision } {
+  const none = { kind: "none" } as const;
+  const { nowMs, ops, targetQps } = facts;
+  if (nowMs - state.sinceMs < scalingIntervalMs) return { state, decision: none };
+  const qps = ((ops - state.opsBefore) * 1000) / (nowMs - state.sinceMs);
+  const next = { ...state, sinceMs: nowMs, opsBefore: ops };
+  const isShort = !facts.isRamping && facts.waiting > 0 && qps < enoughShare * targetQps; // QS1
+  if (!isShort) return { state: { ...next, shortAtCeiling: 0 }, decision: none };
+  if (scenario.scaling.mode === "FIXED") return { state: next, decision: none };
+  const ceiling = connectionsCeiling(scenario);
+  if (state.connections >= ceiling) {
+    const shortAtCeiling = state.shortAtCeiling + 1;
+    const isOver = shortAtCeiling >= intervalsMax; // QS4
+    return { state: { ...next, shortAtCeiling }, decision: isOver ? { kind: "limit" } : none };
+  }
+  if (state.isExhausted) return { state: next, decision: none };
+  const { qpsBeforeGrowth: before, connections } = state;
+  if (ceiling === Infinity && before !== null && qps < before * growthUseful) {
+    return { state: { ...next, isExhausted: true }, decision: { kind: "exhausted", connections } }; // QS3
+  }
+  const factor = Math.min(2, Math.max(1.25, qps > 0 ? targetQps / qps : 2)); // QS2
+  const grown = Math.min(ceiling, Math.ceil(connections * factor));
+  return {
+    state: { ...next, connections: grown, qpsBeforeGrowth: qps },
+    decision: { kind: "grow", connections: grown },
+  };
+}

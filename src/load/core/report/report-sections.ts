@@ -1,0 +1,114 @@
+/** Tables of the HTML report. */
+import type { Moment } from "./chart-data.ts";
+import { formatCount, formatMs } from "./chart-scale.ts";
+import { lineChart } from "./charts.ts";
+import { html, type Markup, type Piece } from "./markup.ts";
+import type { RunReport } from "./run-report.ts";
+import { summarizeLatency } from "./summarize-run.ts";
+
+export function sloSection({ slo }: RunReport): Markup | "" {
+  if (slo.slos.length === 0) return "";
+  const rows = slo.slos.map(
+    ({ state, text }) =>
+      html`<tr><td class="${state === "MET" ? "met" : "missed"}">${state === "MET" ? "✓ met" : state === "MISSED" ? "✗ missed" : "no data"}</td><td>${text}</td></tr>`,
+  );
+  return html`<section><h2>Objectives</h2><div class="scroll"><table>${rows}</table></div></section>`;
+}
+
+export function operationSection({
+  operations,
+  measured_seconds: seconds,
+}: RunReport): Markup | "" {
+  if (operations.length === 0) return "";
+  const rows = operations.map(({ operation, query_kind: kind, ops, errors, response }) => {
+    const latency = summarizeLatency(response);
+    const figures: Piece = [
+      latency.avg_latency_ms,
+      latency.p50_latency_ms,
+      latency.p95_latency_ms,
+      latency.p99_latency_ms,
+      latency.max_latency_ms,
+    ].map((ms) => html`<td class="n">${formatMs(ms)}</td>`);
+    return html`<tr><td>${operation}</td><td>${kind}</td><td class="n">${formatCount(ops)}</td><td class="n">${formatCount(seconds > 0 ? ops / seconds : 0)}</td><td class="n">${formatCount(errors)}</td>${figures}</tr>`;
+  });
+  const names = ["count", "per second", "errors", "avg", "p50", "p95", "p99", "max"];
+  return html`<section><h2>Operations</h2><div class="scroll"><table><tr><th>name</th><th>kind</th>${names.map((name) => html`<th class="n">${name}</th>`)}</tr>${rows}</table></div></section>`;
+}
+
+export function errorSection({ figures }: RunReport, moments: readonly Moment[]): Markup | "" {
+  if (figures.errors === 0 && moments.every(({ errorsPerSecond }) => errorsPerSecond === 0)) {
+    return "";
+  }
+  const kinds = Object.entries(figures.errors_by_kind).sort(([, a], [, b]) => b - a);
+  const rows = kinds.map(
+    ([kind, count]) =>
+      html`<tr><td>${kind}</td><td class="n">${formatCount(count)}</td><td class="n">${((count / Math.max(1, figures.ops)) * 100).toFixed(3)} %</td></tr>`,
+  );
+  const chart = lineChart({
+    label: "Errors a second over time",
+    times: moments.map(({ time }) => time),
+    lines: [
+      {
+        name: "errors",
+        color: "bad",
+        values: moments.map(({ errorsPerSecond }) => errorsPerSecond),
+        isFilled: true,
+      },
+    ],
+    format: formatCount,
+    warmupEnd: moments.findLast(({ isWarmup }) => isWarmup)?.time ?? 0,
+  });
+  return html`<div class="pair"><section><h2>Errors a second</h2>${chart}</section><section><h2>Errors by kind</h2><table><tr><th>kind</th><th class="n">count</th><th class="n">of all operations</th></tr>${rows}</table></section></div>`;
+}
+
+export function findMaxSection({ find_max: findMax }: RunReport): Markup | "" {
+  if (findMax === null) return "";
+  const { result, steps } = findMax;
+  const answer =
+    result === null
+      ? "No answer was reached."
+      : `${result.max_concurrency} connections${result.true_max ? ", confirmed" : ", not confirmed"}: ${formatCount(result.qps)} operations a second, p95 ${formatMs(result.p95_latency_ms)}; ${result.reason}`;
+  const rows = steps.map(
+    (step) =>
+      html`<tr><td class="n">${step.step_number}</td><td class="n">${step.connections}</td><td class="n">${formatCount(step.qps)}</td><td class="n">${formatMs(step.p95_latency_ms)}</td><td class="n">${step.error_rate_pct.toFixed(2)} %</td><td>${step.outcome ?? ""}</td><td>${step.reason}</td></tr>`,
+  );
+  const names = ["step", "connections", "per second", "p95", "errors"];
+  return html`<section><h2>The most connections</h2><p>${answer}</p><div class="scroll"><table><tr>${names.map((name) => html`<th class="n">${name}</th>`)}<th>outcome</th><th>why</th></tr>${rows}</table></div></section>`;
+}
+
+/** Every setting by its path; statements as they are. */
+export function configSection({ scenario }: RunReport): Markup {
+  const { operations, ...workload } = scenario.workload;
+  const { load_sql: load, reset_sql: reset, ...target } = scenario.target;
+  const settings = flatten({
+    target,
+    workload,
+    scaling: scenario.scaling,
+    find_max: scenario.find_max,
+    guardrails: scenario.guardrails,
+  }).filter(([, value]) => value !== "null" && value !== "[]");
+  const half = Math.ceil(settings.length / 2);
+  const table = (rows: readonly (readonly [string, string])[]): Markup =>
+    html`<table class="config">${rows.map(([path, value]) => html`<tr><td>${path}</td><td>${value}</td></tr>`)}</table>`;
+  const statements = operations.map(
+    ({ name, weight, statements: texts, transaction }) =>
+      html`<tr><td>${name}<br>weight ${weight}${transaction ? ", a transaction" : ""}</td><td><pre>${texts.join(";\n")}</pre></td></tr>`,
+  );
+  const data = [
+    ...(load.length === 0 ? [] : [["Statements that make the data", load] as const]),
+    ...(reset.length === 0 ? [] : [["Statements that reset them", reset] as const]),
+  ].map(
+    ([name, texts]) =>
+      html`<details><summary>${name}</summary><pre>${texts.join(";\n")}</pre></details>`,
+  );
+  return html`<section><h2>Configuration</h2><div class="pair">${table(settings.slice(0, half))}${table(settings.slice(half))}</div></section><section><h2>Statements</h2><table class="config">${statements}</table>${data}</section>`;
+}
+
+function flatten(value: object, path = ""): readonly (readonly [string, string])[] {
+  return Object.entries(value).flatMap(([name, own]: [string, unknown]) => {
+    const place = path === "" ? name : `${path}.${name}`;
+    const isMapping = typeof own === "object" && own !== null && !Array.isArray(own);
+    if (isMapping) return flatten(own, place);
+    return [[place, typeof own === "string" ? own : JSON.stringify(own)] as const];
+  });
+}

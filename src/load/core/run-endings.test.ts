@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { scenarioOf } from "../testing/scenario.ts";
+import { beginEnrichment, decideEnrichment } from "./decide-enrichment.ts";
+import { decideSignal } from "./decide-reap.ts";
+import { figuresOf } from "./figures.ts";
+import { beginProgress, isMeasured, isSettled, judged, measuring, stepOf } from "./find-max-run.ts";
+import { isGeneratorBound } from "./generator-bound.ts";
+import { Histogram } from "./histogram.ts";
+import { describeMiss, judgeSlos } from "./judge-slos.ts";
+import { checkTargetHost } from "./target-host.ts";
+
+test("[EN1] [EN2] enrichment: 240 s, every 10 s, enough at 90 %, or at half when nothing more comes", () => {
+  const run = (ratios: readonly number[]) => {
+    let progress = beginEnrichment(0);
+    for (const [index, ratio] of ratios.entries()) {
+      const next = decideEnrichment(progress, ratio, index * 10_000);
+      if (next.decision.kind === "end") return [index + 1, next.decision.status];
+      assert.equal(next.decision.atMs, (index + 1) * 10_000);
+      progress = next.progress;
+    }
+    return "not ended";
+  };
+  assert.deepEqual(run([0.2, 0.9]), [2, "COMPLETED"]);
+  assert.deepEqual(run([0.6, 0.6, 0.6, 0.6]), [4, "COMPLETED"]);
+  assert.deepEqual(run([0.6, 0.6, 0.7, 0.7, 0.7, 0.7]), [6, "COMPLETED"]);
+  assert.deepEqual(run(new Array<number>(30).fill(0.4)), [25, "COMPLETED"]);
+  assert.deepEqual(run(new Array<number>(30).fill(0)), [25, "FAILED"]);
+});
+
+test("[RP1] a process that should be gone is asked after 10 s and killed after 20", () => {
+  const run = { stopTimeMs: null, endTimeMs: null };
+  const signals = (facts: Omit<Parameters<typeof decideSignal>[0], "nowMs">, goneByMs: number) =>
+    [9_999, 10_000, 19_999, 20_000].map((ms) => decideSignal({ ...facts, nowMs: goneByMs + ms }));
+  const late = [undefined, "SIGTERM", "SIGTERM", "SIGKILL"];
+  const beat = { lastHeartbeatMs: 5_000 };
+  assert.deepEqual(signals({ status: "COMPLETED", ...beat, ...run }, 5_000), late);
+  assert.deepEqual(signals({ status: "DEAD", ...beat, ...run }, 65_000), late);
+  const stopped = { ...run, stopTimeMs: 1_000 };
+  assert.deepEqual(signals({ status: "DRAINING", ...beat, ...stopped }, 121_000), late);
+  const ended = { ...stopped, endTimeMs: 3_000 };
+  assert.deepEqual(signals({ status: "DRAINING", ...beat, ...ended }, 3_000), late);
+  assert.equal(decideSignal({ status: "RUNNING", ...beat, ...run, nowMs: 1e9 }), undefined);
+});
+
+test("[FR1] [FR2] [FR3] [FR4] a step settles under no number, waits for all, is measured, then judged", () => {
+  const scenario = scenarioOf({
+    find_max: { step_duration_seconds: 10, start_concurrency: 8, concurrency_increment: 8 },
+    scaling: { mode: "BOUNDED", max_workers: 1, max_connections: 12 },
+  });
+  const settling = beginProgress(scenario, 0);
+  assert.equal(stepOf(settling), 0);
+  assert.equal(isSettled(scenario, settling, 2_499, true), false);
+  assert.equal(isSettled(scenario, settling, 90_000, false), false);
+  assert.equal(isSettled(scenario, settling, 2_500, true), true);
+  const step = measuring(settling, 2_500);
+  assert.equal(stepOf(step), 1);
+  assert.equal(isMeasured(scenario, step, 13_499), false);
+  assert.equal(isMeasured(scenario, step, 13_500), true);
+  const good = { qps: 80, p95Ms: 10, errorRatePct: 0, queueDetected: false };
+  const second = judged(scenario, step, good, 13_500);
+  assert.equal(second.verdict.outcome, "STABLE");
+  assert.equal(second.progress.state.connections, 12);
+  const last = judged(scenario, measuring(second.progress, 0), { ...good, qps: 120 }, 1);
+  assert.equal(last.progress.stage, "done");
+  assert.deepEqual(last.progress.result?.reason, "12 connections were allowed");
+  const stored = JSON.parse(JSON.stringify(second.progress));
+  assert.deepEqual(judged(scenario, stored, good, 5), judged(scenario, second.progress, good, 5));
+});
+
+test("[SL1] [SL2] objectives are judged on what was answered; nothing answered is a miss", () => {
+  const response = new Histogram();
+  for (let ms = 1; ms <= 100; ms += 1) response.record(ms * 1_000);
+  const some = { ...figuresOf([]), ops: 100, errors: 2, response };
+  const of = (name: string) => (name === "ALL" ? some : figuresOf([]));
+  const slo = (metric: "p95" | "qps_min" | "error_rate_pct", limit: number, name = "ALL") => ({
+    of: name,
+    metric,
+    limit,
+  });
+  const verdicts = judgeSlos(
+    [
+      slo("p95", 96),
+      slo("p95", 90),
+      slo("qps_min", 9.8),
+      slo("qps_min", 10),
+      slo("error_rate_pct", 1.9),
+    ],
+    of,
+    10,
+  );
+  assert.deepEqual(
+    verdicts.map(({ met }) => met),
+    [true, false, true, false, false],
+  );
+  const empty = judgeSlos([slo("p95", 9, "look"), slo("error_rate_pct", 0, "look")], of, 10);
+  assert.deepEqual(
+    empty.map(({ met }) => met),
+    [false, true],
+  );
+  assert.equal(
+    empty[0] && describeMiss(empty[0]),
+    "SLO p95 of look nothing was answered; at most 9 was promised",
+  );
+});
+
+test("[GB1] a tenth of the seconds make a run the generator's", () => {
+  const fine = {
+    cpu_percent: 50,
+    schedule_lag_ms_p99: 1,
+    event_loop_delay_ms_p99: 1,
+    memory_percent: 10,
+    rss_bytes: 1,
+    waiting: 0,
+    dropped: 0,
+    unsent: 0,
+  };
+  const nine = new Array(9).fill(fine);
+  assert.equal(isGeneratorBound([]), false);
+  assert.equal(isGeneratorBound([...nine, fine]), false);
+  assert.equal(isGeneratorBound([...nine, { ...fine, cpu_percent: 97 }]), true);
+  assert.equal(isGeneratorBound([...nine, ...nine, { ...fine, schedule_lag_ms_p99: 50 }]), false);
+});
+
+test("[TH1] [TH2] this machine may be loaded, others by name only, addresses have no password", () => {
+  const check = (url: string, allowed: readonly string[] = [], kind = "postgres") =>
+    checkTargetHost({
+      ...scenarioOf().target,
+      url,
+      allowed_hosts: allowed,
+      kind: kind as "postgres",
+    });
+  for (const url of [
+    "postgres://localhost/db",
+    "postgres://me@127.0.0.1:5432/db",
+    "postgres://[::1]/db",
+    "postgres:///db?host=/run/postgresql",
+    "http://LOCALHOST:9090/api",
+  ]) {
+    check(url);
+  }
+  check("/data/db.sqlite", [], "sqlite");
+  check("postgres://DB.example.com/x", ["db.example.com"]);
+  for (const url of [
+    "postgres://db.example.com/x",
+    "postgres://localhost/x?host=db.example.com",
+    "postgres://127.0.0.1.example.com/x",
+    "postgres://localhost.example.com/x",
+  ]) {
+    assert.throws(() => check(url), { code: "forbidden" });
+  }
+  for (const url of [
+    "db.example.com",
+    "postgres://me:secret@localhost/x",
+    "postgres://localhost/x?password=y",
+  ]) {
+    assert.throws(() => check(url, ["db.example.com"]), { code: "bad_request" });
+  }
+});

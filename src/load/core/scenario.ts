@@ -1,0 +1,156 @@
+/**
+ * A load test's configuration: what `SCENARIO_CONFIG` of the specification is, field by field, and what it leaves open. A template's
+ * `config` is one of these; a run has a copy of it, which nothing changes. `parseScenario` makes it of what people write.
+ */
+
+import type { QueryKind } from "./operation.ts";
+
+export type LoadMode = "CONCURRENCY" | "QPS" | "FIND_MAX_CONCURRENCY";
+export type ScalingMode = "AUTO" | "BOUNDED" | "FIXED";
+
+/** READ_ONLY and the like are what people choose from; saved they are `CUSTOM`, with the operations that they stand for. */
+export type WorkloadPreset =
+  | "READ_ONLY"
+  | "WRITE_ONLY"
+  | "READ_HEAVY"
+  | "WRITE_HEAVY"
+  | "MIXED"
+  | "CUSTOM";
+
+export interface Scenario {
+  readonly template_id: string | null;
+  readonly template_name: string;
+  readonly target: TargetConfig;
+  readonly workload: WorkloadConfig;
+  readonly scaling: ScalingConfig;
+  readonly find_max: FindMaxConfig;
+  readonly guardrails: GuardrailConfig;
+  readonly slos: readonly SloConfig[];
+}
+
+/** Never a secret: `url` has no password. */
+export interface TargetConfig {
+  readonly kind: "postgres" | "mysql" | "sqlite" | "duckdb" | "snowflake" | "http";
+  readonly url: string;
+  /** The name of an environment variable, of the coordinator's, that has the password. */
+  readonly password_env: string | null;
+  /** Hosts beyond loopback that may be loaded. */
+  readonly allowed_hosts: readonly string[];
+  readonly table_name: string;
+  /** The specification's: STANDARD, HYBRID, INTERACTIVE; `null` where the target has no kinds of table. */
+  readonly table_type: string | null;
+  readonly warehouse: string | null;
+  /** Statements that make the tables and fill them, with `:scale`; run by `capstan load prepare` or with `load: true`. */
+  readonly load_sql: readonly string[];
+  readonly reset_sql: readonly string[];
+  readonly scale: number;
+}
+
+export interface WorkloadConfig {
+  readonly load_mode: LoadMode;
+  readonly preset: WorkloadPreset;
+  readonly concurrent_connections: number;
+  /** Only QPS. */
+  readonly target_qps: number | null;
+  readonly arrivals: "uniform" | "poisson";
+  readonly duration_seconds: number;
+  readonly warmup_seconds: number;
+  /** At the beginning, from nothing to the target. */
+  readonly ramp_seconds: number;
+  /** Between the end of an operation and the next on the same connection; closed loop only. */
+  readonly think_time_ms: number;
+  /** Operations in flight on one connection. */
+  readonly pipeline_depth: number;
+  readonly operation_timeout_ms: number;
+  readonly seed: number;
+  /** Instead of one target for all the time: each from the end of the one before, linear within one if `from` differs. */
+  readonly stages: readonly StageConfig[];
+  /** Mirrors of the operations' weights. */
+  readonly read_percent: number;
+  readonly write_percent: number;
+  readonly operations: readonly OperationConfig[];
+  /** One of so many operations is recorded in `query_executions`; 1: all. */
+  readonly record_one_in: number;
+}
+
+export interface StageConfig {
+  readonly duration_seconds: number;
+  /** Connections in CONCURRENCY, operations a second in QPS. */
+  readonly target: number;
+}
+
+export interface OperationConfig {
+  readonly name: string;
+  readonly kind: QueryKind;
+  readonly weight: number;
+  /** `:name` is a parameter. One text may have only one statement. */
+  readonly statements: readonly string[];
+  readonly transaction: boolean;
+  readonly parameters: Readonly<Record<string, ValueConfig>>;
+}
+
+/** How a parameter gets its value. Two runs with one seed have the same values, worker by worker. */
+export type ValueConfig =
+  | {
+      readonly kind: "key";
+      readonly distribution: "uniform" | "zipfian" | "latest" | "sequential";
+      readonly min: number;
+      readonly max: number;
+      /** Only zipfian and latest. */
+      readonly theta: number;
+    }
+  /** Keys that no other worker inserts. */
+  | { readonly kind: "insert_key"; readonly start: number }
+  | { readonly kind: "integer"; readonly min: number; readonly max: number }
+  | { readonly kind: "double"; readonly min: number; readonly max: number }
+  | { readonly kind: "text"; readonly length_min: number; readonly length_max: number }
+  | { readonly kind: "choice"; readonly values: readonly (string | number | boolean | null)[] }
+  | { readonly kind: "pool"; readonly pool: string; readonly distribution: "uniform" | "zipfian" }
+  | { readonly kind: "now" }
+  /** The value of another parameter of the same operation, and something added. */
+  | { readonly kind: "relative"; readonly to: string; readonly plus: number };
+
+/** `null`: no limit of the person's; `-1` is read as `null`. */
+export interface ScalingConfig {
+  readonly mode: ScalingMode;
+  readonly worker_count: number | null;
+  readonly per_worker_capacity: number | null;
+  readonly worker_group_count: number | null;
+  readonly min_workers: number | null;
+  readonly max_workers: number | null;
+  readonly min_connections: number | null;
+  readonly max_connections: number | null;
+  /** `null`: more than half. */
+  readonly min_healthy_workers: number | null;
+}
+
+export interface FindMaxConfig {
+  /** Mirrors `load_mode`. */
+  readonly enabled: boolean;
+  readonly start_concurrency: number;
+  readonly concurrency_increment: number;
+  readonly max_concurrency: number | null;
+  readonly step_duration_seconds: number;
+  readonly qps_stability_pct: number;
+  readonly latency_stability_pct: number;
+  readonly max_error_rate_pct: number;
+}
+
+/** `null`: not watched. */
+export interface GuardrailConfig {
+  readonly max_cpu_percent: number | null;
+  readonly max_memory_percent: number | null;
+  readonly max_error_rate_pct: number | null;
+  readonly max_p99_latency_ms: number | null;
+  /** How long a limit must be exceeded before load is taken back, and again before the run fails. */
+  readonly grace_seconds: number;
+  readonly abort_on_slo: boolean;
+}
+
+export interface SloConfig {
+  /** An operation's name, a query kind, or `ALL`. */
+  readonly of: string;
+  readonly metric: "p50" | "p95" | "p99" | "p999" | "max" | "avg" | "error_rate_pct" | "qps_min";
+  /** Milliseconds, percent, or operations a second. */
+  readonly limit: number;
+}

@@ -1,0 +1,124 @@
+/**
+ * The port to what is under test. One implementation for each kind of database; all have the same contract tests.
+ *
+ *   TP1  `done` is called exactly once for each execution, never before `execute` has returned.
+ *   TP2  A connection that breaks fails what is in flight with `connection`, once each, and then says so by `onBroken`.
+ *   TP3  No message of an error has a password or a value of a parameter.
+ *   TP4  A connection executes what it is given in that order, at most `depth` of them at a time; what is more waits in line.
+ */
+import type { Operation, ParameterValue } from "./operation.ts";
+
+/** Why an operation failed, in the words that people count by. */
+export type FailureKind =
+  | "connection"
+  | "timeout"
+  | "constraint"
+  | "serialization"
+  | "deadlock"
+  | "permission"
+  | "resources"
+  | "syntax"
+  | "other";
+
+/** The outcome of a failed operation; `code` is the target's own (an SQLSTATE, a number). */
+export interface OperationFailure {
+  readonly kind: FailureKind;
+  readonly code: string;
+  readonly message: string;
+}
+
+export type Done = (failure: OperationFailure | undefined, rowCount: number) => void;
+
+/** An operation, ready on one connection. */
+export interface PreparedOperation {
+  /** `values` may be changed as soon as it returns. */
+  execute(values: readonly ParameterValue[], done: Done): void;
+}
+
+export interface TargetConnection {
+  /** Rejects with `bad_sql` what the target refuses, with its words and position. */
+  prepare(operation: Operation): Promise<PreparedOperation>;
+  /** Operations without an answer. */
+  readonly inFlight: number;
+  /** At most once, after TP2. Not after `close`. */
+  onBroken(listener: (failure: OperationFailure) => void): void;
+  /** Ends politely; what is in flight fails. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface TargetCapabilities {
+  /** Operations that a connection can have in flight at a time; 1: no pipelining. */
+  readonly depthMax: number;
+  readonly pollsServer: boolean;
+  readonly enrichment: "perQuery" | "aggregate" | "none";
+  readonly transactions: boolean;
+}
+
+/** What the server says of itself; `null` where it does not. */
+export interface ServerPoll {
+  /** The specification's warehouse: the database's name, or the warehouse's. */
+  readonly name: string;
+  readonly startedClusters: number | null;
+  readonly running: number | null;
+  readonly queued: number | null;
+  readonly minClusterCount: number | null;
+  readonly maxClusterCount: number | null;
+  readonly scalingPolicy: string | null;
+  /** As it came, for people. */
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+/** A statement pattern's figures between two moments, from the server. */
+export interface StatementFigures {
+  readonly text: string;
+  readonly calls: number;
+  readonly totalMs: number;
+  readonly rows: number;
+}
+
+/** By the target's clock, both ends included. */
+export interface HistoryWindow {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** One query as the target's own history has it; times in milliseconds, `null` where it says nothing. */
+export interface ExecutedQuery {
+  readonly queryId: string;
+  readonly text: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly status: string;
+  readonly errorCode: string | null;
+  readonly warehouse: string | null;
+  readonly clusterNumber: number | null;
+  readonly totalElapsedMs: number;
+  readonly executionMs: number;
+  readonly compilationMs: number;
+  readonly queuedMs: number;
+  readonly rowsProduced: number | null;
+  readonly bytesScanned: number | null;
+}
+
+export interface Target {
+  readonly kind: string;
+  readonly capabilities: TargetCapabilities;
+  /** `depth`: at most `depthMax`. Rejects with an `OperatingError`: `target_unreachable`, `target_refused`. */
+  connect(depth: number, signal: AbortSignal): Promise<TargetConnection>;
+  /** For data loads, resets and checks: one statement, its rows as JSON values. */
+  run(
+    sql: string,
+    values: readonly ParameterValue[],
+    signal: AbortSignal,
+  ): Promise<readonly (readonly unknown[])[]>;
+  /** Only with `pollsServer`. On a connection of its own. */
+  pollServer(signal: AbortSignal): Promise<ServerPoll>;
+  /** Only with `enrichment: "aggregate"`: figures since the server began to count. */
+  statementFigures(signal: AbortSignal): Promise<readonly StatementFigures[]>;
+  /** Only with `enrichment: "perQuery"`: what the target's history has under its tag, in pages, no query twice. */
+  queryHistory?(
+    window: HistoryWindow,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly ExecutedQuery[]>;
+  close(): Promise<void>;
+}

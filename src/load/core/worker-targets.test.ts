@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { scenarioOf } from "../testing/scenario.ts";
+import type { ScalingConfig } from "./scenario.ts";
+import { decideShape, decideTargets, initialTarget, shareOut } from "./worker-targets.ts";
+
+const shape = (scaling: Partial<ScalingConfig>, connections: number) =>
+  decideShape(scenarioOf({ scaling }), connections);
+
+test("[WT1] targets are whole, differ by one at most, and sum to the run's", () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 10_000 }), fc.integer({ min: 1, max: 50 }), (total, count) => {
+      const shares = shareOut(total, count);
+      assert.equal(
+        shares.reduce((sum, share) => sum + share, 0),
+        total,
+      );
+      assert.ok(Math.max(...shares) - Math.min(...shares) <= 1);
+    }),
+  );
+  const targets = decideTargets(
+    ["a", "b"],
+    { connections: 5, qps: 100 },
+    { step_id: null, step_number: null },
+  );
+  assert.deepEqual(targets.a, {
+    target_connections: 3,
+    target_qps: 50,
+    step_id: null,
+    step_number: null,
+  });
+});
+
+test("[WT2] the modes", () => {
+  const capped = (workers: number, connections: number, isCapped = false) => ({
+    workers,
+    connections,
+    isCapped,
+  });
+  assert.deepEqual(shape({}, 100), capped(2, 100));
+  assert.deepEqual(shape({ per_worker_capacity: 25 }, 100), capped(4, 100));
+  assert.deepEqual(shape({ worker_count: 5 }, 100), capped(5, 100));
+  assert.deepEqual(
+    shape({ mode: "FIXED", min_workers: 3, min_connections: 7, max_workers: 9 }, 100),
+    capped(3, 21),
+  );
+  const bounded = { mode: "BOUNDED", max_workers: 2, max_connections: 10 } as const;
+  assert.deepEqual(shape(bounded, 100), capped(2, 20, true));
+  assert.deepEqual(shape(bounded, 15), capped(2, 15));
+  assert.deepEqual(shape({ ...bounded, min_workers: 2 }, 5), capped(2, 5));
+});
+
+test("[WT3] rather fewer workers than too few connections each", () => {
+  assert.deepEqual(shape({ worker_count: 8, min_connections: 4 }, 10), {
+    workers: 2,
+    connections: 10,
+    isCapped: false,
+  });
+});
+
+test("[WT1] without a word from the orchestrator, groups take shares that sum to the run's", () => {
+  const sums = (scenario: Parameters<typeof initialTarget>[0]) => {
+    const groups = [0, 1, 2].map((groupId) => initialTarget(scenario, { groupId, groupCount: 3 }));
+    return {
+      connections: groups.reduce((sum, each) => sum + each.target_connections, 0),
+      qps: groups.reduce((sum, each) => sum + (each.target_qps ?? 0), 0),
+    };
+  };
+  const closed = scenarioOf({ workload: { concurrent_connections: 10 } });
+  assert.deepEqual(sums(closed), { connections: 10, qps: 0 });
+  const open = { load_mode: "QPS", target_qps: 300, concurrent_connections: 7 } as const;
+  assert.deepEqual(sums(scenarioOf({ workload: open })), { connections: 7, qps: 300 });
+  const search = { load_mode: "FIND_MAX_CONCURRENCY" } as const;
+  const found = sums(scenarioOf({ workload: search, find_max: { start_concurrency: 5 } }));
+  assert.deepEqual(found, { connections: 5, qps: 0 });
+});

@@ -1,0 +1,94 @@
+/**
+ * How many workers a run has, and what each of them is to do.
+ *
+ *   WT1  Targets are absolute, whole, and sum to the run's.
+ *   WT2  FIXED is `min_workers` with `min_connections` each, and nothing else counts. AUTO and BOUNDED take as many workers as the load
+ *        needs at `per_worker_capacity`; BOUNDED stays within what it was given, and says when that is less than asked for.
+ *   WT3  Nobody has fewer connections than `min_connections`: rather fewer workers.
+ *   WT4  Who is gone gets nothing; the others share.
+ */
+import type { Scenario } from "./scenario.ts";
+import type { WorkerTarget } from "./worker-control.ts";
+
+export interface RunShape {
+  readonly workers: number;
+  readonly connections: number;
+  /** BOUNDED gives less than was asked for. */
+  readonly isCapped: boolean;
+}
+
+/** Connections that one process drives well; where a template does not say and nothing was calibrated. */
+export const capacityDefault = 64;
+/** Beyond this a run is a typing error, or wants another tool. */
+export const workersMax = 100;
+
+/** For a load of so many connections. */
+export function decideShape({ scaling, workload }: Scenario, connections: number): RunShape {
+  const minConnections = scaling.min_connections ?? 1;
+  if (scaling.mode === "FIXED") {
+    const workers = scaling.min_workers ?? 1;
+    return { workers, connections: workers * minConnections, isCapped: false };
+  }
+  const isBounded = scaling.mode === "BOUNDED";
+  const capacity = Math.max(1, scaling.per_worker_capacity ?? capacityDefault);
+  const perWorkerMax = isBounded
+    ? Math.min(scaling.max_connections ?? Infinity, capacity)
+    : capacity;
+  const workersMax = isBounded ? (scaling.max_workers ?? Infinity) : Infinity;
+  const needed = scaling.worker_count ?? Math.ceil(connections / perWorkerMax);
+  const affordable = Math.max(1, Math.floor(connections / minConnections)); // WT3
+  const least = isBounded ? (scaling.min_workers ?? 1) : 1;
+  const workers = Math.min(workersMax, Math.max(least, Math.min(needed, affordable)));
+  // A worker count that a person gave is theirs to fill; otherwise nobody gets more than it can drive.
+  const ceiling = isBounded ? workers * (scaling.max_connections ?? Infinity) : Infinity;
+  const given = Math.max(
+    workers * (workload.load_mode === "QPS" ? 1 : 0),
+    Math.min(connections, ceiling),
+  );
+  return { workers, connections: given, isCapped: given < connections };
+}
+
+/** `count` parts that differ by one at most; the greater ones first. */
+export function shareOut(total: number, count: number): readonly number[] {
+  const least = Math.floor(total / count);
+  const more = total - least * count;
+  return Array.from({ length: count }, (_, index) => least + (index < more ? 1 : 0));
+}
+
+/** By worker id, in the order given. */
+export function decideTargets(
+  workerIds: readonly string[],
+  load: { readonly connections: number; readonly qps: number | null },
+  step: { readonly step_id: string | null; readonly step_number: number | null },
+): Readonly<Record<string, WorkerTarget>> {
+  if (workerIds.length === 0) return {};
+  const connections = shareOut(load.connections, workerIds.length);
+  return Object.fromEntries(
+    workerIds.map((workerId, index) => [
+      workerId,
+      {
+        target_connections: connections[index] ?? 0,
+        target_qps: load.qps === null ? null : load.qps / workerIds.length,
+        ...step,
+      },
+    ]),
+  );
+}
+
+/** What a worker does until it hears otherwise: its share of the run's, by its group. */
+export function initialTarget(
+  scenario: Scenario,
+  worker: { readonly groupId: number; readonly groupCount: number },
+): WorkerTarget {
+  const { workload, find_max: findMax } = scenario;
+  const isFindMax = workload.load_mode === "FIND_MAX_CONCURRENCY";
+  const wanted = isFindMax ? findMax.start_concurrency : workload.concurrent_connections;
+  const { connections } = decideShape(scenario, wanted);
+  const isOpen = workload.load_mode === "QPS";
+  return {
+    target_connections: shareOut(connections, worker.groupCount)[worker.groupId] ?? 0,
+    target_qps: isOpen ? (workload.target_qps ?? 0) / worker.groupCount : null,
+    step_id: null,
+    step_number: null,
+  };
+}

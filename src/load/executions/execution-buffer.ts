@@ -1,0 +1,106 @@
+/**
+ * Executions on their way to the lake: columns of fixed length, so that recording one writes numbers into arrays and makes nothing.
+ * What they mean as rows is the thread's to say (`execution-rows.ts`).
+ */
+import type { OperationFailure } from "../core/target.ts";
+import type { Executed } from "../generator/load-generator.ts";
+
+/** Of one buffer; those beyond it are reported by their kind alone. */
+const failuresMax = 1_000;
+const messageCharsMax = 500;
+
+/** Sent between threads: arrays are moved, not copied. */
+export interface ExecutionBatch {
+  readonly rowCount: number;
+  readonly operation: Uint16Array<ArrayBuffer>;
+  readonly connection: Int32Array<ArrayBuffer>;
+  readonly step: Int32Array<ArrayBuffer>;
+  /** Of the clock of the process. */
+  readonly intendedMs: Float64Array<ArrayBuffer>;
+  readonly startMs: Float64Array<ArrayBuffer>;
+  readonly endMs: Float64Array<ArrayBuffer>;
+  readonly rows: Float64Array<ArrayBuffer>;
+  readonly isWarmup: Uint8Array<ArrayBuffer>;
+  /** 0: it succeeded; otherwise one more than its place in `failures`. */
+  readonly failure: Uint16Array<ArrayBuffer>;
+  readonly failures: readonly { readonly kind: string; readonly message: string | null }[];
+}
+
+export class ExecutionBuffer {
+  readonly capacity: number;
+  readonly #columns: Omit<ExecutionBatch, "rowCount" | "failures">;
+  readonly #failures: { kind: string; message: string | null }[] = [];
+  readonly #failureAt = new Map<string, number>();
+  #count = 0;
+
+  /** `columns`: those of a batch that is done with. */
+  constructor(capacity: number, columns?: Omit<ExecutionBatch, "rowCount" | "failures">) {
+    this.capacity = capacity;
+    this.#columns = columns ?? {
+      operation: new Uint16Array(capacity),
+      connection: new Int32Array(capacity),
+      step: new Int32Array(capacity),
+      intendedMs: new Float64Array(capacity),
+      startMs: new Float64Array(capacity),
+      endMs: new Float64Array(capacity),
+      rows: new Float64Array(capacity),
+      isWarmup: new Uint8Array(capacity),
+      failure: new Uint16Array(capacity),
+    };
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** `false`: it is full. */
+  add(executed: Executed): boolean {
+    const at = this.#count;
+    if (at >= this.capacity) return false;
+    const columns = this.#columns;
+    columns.operation[at] = executed.operation;
+    columns.connection[at] = executed.connection;
+    columns.step[at] = executed.step;
+    columns.intendedMs[at] = executed.intendedMs;
+    columns.startMs[at] = executed.startMs;
+    columns.endMs[at] = executed.endMs;
+    columns.rows[at] = executed.rowCount;
+    columns.isWarmup[at] = executed.phase === "WARMUP" ? 1 : 0;
+    columns.failure[at] = executed.failure === undefined ? 0 : this.#numberOf(executed.failure);
+    this.#count = at + 1;
+    return true;
+  }
+
+  /** It is not to be used any more. */
+  take(): ExecutionBatch {
+    return { ...this.#columns, rowCount: this.#count, failures: this.#failures };
+  }
+
+  #numberOf({ kind, code, message }: OperationFailure): number {
+    const said = (code === "" ? message : `${code}: ${message}`).slice(0, messageCharsMax);
+    const isFull = this.#failures.length >= failuresMax;
+    const key = isFull ? kind : `${kind} ${said}`;
+    const known = this.#failureAt.get(key);
+    if (known !== undefined) return known;
+    const number = this.#failures.push({ kind, message: isFull ? null : said });
+    this.#failureAt.set(key, number);
+    return number;
+  }
+}
+
+export function buffersOf(batch: ExecutionBatch): ArrayBuffer[] {
+  const { operation, connection, step, intendedMs, startMs, endMs, rows, isWarmup, failure } =
+    batch;
+  const columns = [
+    operation,
+    connection,
+    step,
+    intendedMs,
+    startMs,
+    endMs,
+    rows,
+    isWarmup,
+    failure,
+  ];
+  return columns.map(({ buffer }) => buffer);
+}

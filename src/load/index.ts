@@ -1,0 +1,18 @@
+/** Load tests: templates, runs, what they measured. */
+
+export type { RunComparison } from "./core/compare-runs.ts";
+export { queryKinds } from "./core/operation.ts";
+export { formatHgrm } from "./core/report/format-hgrm.ts";
+export { formatHtmlReport } from "./core/report/format-html-report.ts";
+export { formatJunit } from "./core/report/format-junit.ts";
+export { type SummarizedRun, summarizeRun } from "./core/report/summarize-run.ts";
+export { isTerminal, runPhases, runStatuses } from "./core/run-state.ts";
+export type { RunUpdate } from "./core/run-update.ts";
+export { createLakeRunRecords } from "./executions/lake-run-records.ts";
+export { LocalSpawner } from "./orchestrator/local-spawner.ts";
+export { RunOrchestrator } from "./orchestrator/run-orchestrator.ts";
+export { LoadService, type RunRequest } from "./service/load-service.ts";
+export { openTarget } from "./targets/open-target.ts";
+export { TemplateStore } from "./templates/store/template-store.ts";
+export { splitSecret } from "./templates/target-url.ts";
+export { formatTemplateYaml, readTemplateText } from "./templates/template-yaml.ts";

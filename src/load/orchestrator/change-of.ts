@@ -1,0 +1,143 @@
+/** What `decideRun` and the decisions about load say, as what is written and told. Pure. */
+import type { ControlEvent } from "../core/control-events.ts";
+import type { RunAction } from "../core/decide-run.ts";
+import { plannedLoad, type TargetChange, type Targets } from "../core/load-plan.ts";
+import { drainTimeoutMs } from "../core/run-state.ts";
+import type { RunChange, RunLog, RunLook } from "../store/run-store.ts";
+
+/** Several changes as one. Later ones count where both say something. */
+export function mergeChanges(changes: readonly RunChange[]): RunChange {
+  const events = changes.flatMap((change) => change.events ?? []);
+  const logs = changes.flatMap((change) => change.logs ?? []);
+  const deadWorkers = changes.flatMap((change) => change.deadWorkers ?? []);
+  const merged: RunChange = Object.assign({}, ...changes);
+  return {
+    ...merged,
+    ...(events.length === 0 ? {} : { events }),
+    ...(logs.length === 0 ? {} : { logs }),
+    ...(deadWorkers.length === 0 ? {} : { deadWorkers }),
+  };
+}
+
+export function isEmptyChange(change: RunChange): boolean {
+  return Object.keys(change).length === 0;
+}
+
+export function changeOf(look: RunLook, action: RunAction, initiatedBy: string): RunChange {
+  const { run, nowMs } = look;
+  switch (action.kind) {
+    case "begin":
+      return {
+        phase: action.phase,
+        ...(action.phase === "WARMUP" ? { warmupStartTimeMs: nowMs } : { warmupEndTimeMs: nowMs }),
+        events: [
+          ...targetEvents(
+            run.targets,
+            Object.keys(run.targets),
+            plannedLoad(run.scenario, undefined).rampSeconds,
+            "run_target",
+          ),
+          {
+            event_type: "START",
+            event_data: { scope: "RUN", expected_workers: run.expectedWorkers },
+          },
+          phaseEvent(action.phase, null),
+        ],
+        logs: [line(`all ${run.expectedWorkers} workers are ready: ${action.phase} begins`)],
+      };
+    case "announceMeasurement":
+      return { events: [phaseEvent("MEASUREMENT", action.atMs)] };
+    case "enterMeasurement": {
+      // Who was not told before changes now, whenever it should have been.
+      const isTold = look.measurementAnnouncedMs !== null;
+      return {
+        phase: "MEASUREMENT",
+        warmupEndTimeMs: isTold ? action.atMs : nowMs,
+        ...(isTold ? {} : { events: [phaseEvent("MEASUREMENT", null)] }),
+        logs: [line("MEASUREMENT begins")],
+      };
+    }
+    case "markDead":
+      return {
+        deadWorkers: [{ workerId: action.workerId, why: action.why }],
+        logs: [
+          {
+            level: "ERROR",
+            message: `${action.workerId} is lost: ${action.why}`,
+            workerId: action.workerId,
+          },
+        ],
+      };
+    case "warn":
+      return { logs: [line(action.message, "WARNING")] };
+    case "stop":
+      return {
+        status: action.status,
+        phase: "COOLDOWN",
+        stopTimeMs: nowMs,
+        stopReason: action.reason,
+        cancellationReason: action.cancellationReason,
+        events: [
+          {
+            event_type: "STOP",
+            event_data: {
+              scope: "RUN",
+              reason: action.reason,
+              initiated_by: initiatedBy,
+              drain_timeout_seconds: drainTimeoutMs / 1000,
+            },
+          },
+        ],
+        logs: [
+          line(
+            `STOP: ${action.cancellationReason ?? action.reason}`,
+            action.status === "STOPPING" ? "INFO" : "WARNING",
+          ),
+        ],
+      };
+    case "finalize":
+      return {};
+  }
+}
+
+export function targetChangeOf(
+  { targets, changed }: TargetChange,
+  rampSeconds: number,
+  reason: string,
+): RunChange {
+  return { targets, events: targetEvents(targets, changed, rampSeconds, reason) };
+}
+
+function targetEvents(
+  targets: Targets,
+  workerIds: readonly string[],
+  rampSeconds: number,
+  reason: string,
+): readonly ControlEvent[] {
+  return workerIds.flatMap((workerId): readonly ControlEvent[] => {
+    const target = targets[workerId];
+    if (target === undefined) return [];
+    return [
+      {
+        event_type: "SET_WORKER_TARGET",
+        event_data: {
+          scope: "WORKER",
+          worker_id: workerId,
+          ...target,
+          effective_at: null,
+          ramp_seconds: rampSeconds,
+          reason,
+        },
+      },
+    ];
+  });
+}
+
+function phaseEvent(phase: "WARMUP" | "MEASUREMENT", atMs: number | null): ControlEvent {
+  const effective_at = atMs === null ? null : new Date(atMs).toISOString();
+  return { event_type: "SET_PHASE", event_data: { scope: "RUN", phase, effective_at } };
+}
+
+function line(message: string, level: RunLog["level"] = "INFO"): RunLog {
+  return { level, message };
+}

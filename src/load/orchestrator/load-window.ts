@@ -1,0 +1,57 @@
+/** What the last seconds were like, from cumulative figures: for guardrails, and for the second's own histogram. */
+import { type Figures, figuresOf, figuresSince } from "../core/figures.ts";
+import type { RunUpdateWorker } from "../core/run-update.ts";
+import type { SeriesSnapshot } from "../core/worker-snapshot.ts";
+
+interface Moment {
+  readonly atMs: number;
+  readonly phase: string;
+  /** Merged once, when they come: histograms are large. */
+  readonly figures: ReadonlyMap<string, Figures>;
+}
+
+const windowMs = 5_000;
+
+export class LoadWindow {
+  readonly #names: readonly string[];
+  readonly #moments: Moment[] = [];
+
+  /** Each an operation, a kind, or `ALL`. */
+  constructor(names: readonly string[]) {
+    this.#names = [...new Set(["ALL", ...names])];
+  }
+
+  /** Workers that are lost, too: their figures stay what they were, and nothing seems to be taken back. */
+  add(atMs: number, phase: string, workers: readonly RunUpdateWorker[]): void {
+    if (this.#moments.at(-1)?.phase !== phase) this.#moments.length = 0;
+    const series = workers.flatMap(
+      ({ snapshot }) => snapshot?.series.filter((each) => each.phase === phase) ?? [],
+    );
+    const figures = this.#names.map((of) => [of, figuresOf(series.filter(isOf(of)))] as const);
+    this.#moments.push({ atMs, phase, figures: new Map(figures) });
+    while ((this.#moments[1]?.atMs ?? atMs) <= atMs - windowMs) this.#moments.shift();
+  }
+
+  /** Since the moment before. */
+  lastInterval(): Figures {
+    return this.#since(this.#moments.at(-2), "ALL");
+  }
+
+  /** Of one of the names. */
+  figures(of: string): Figures {
+    return this.#since(this.#moments[0], of);
+  }
+
+  get seconds(): number {
+    return ((this.#moments.at(-1)?.atMs ?? 0) - (this.#moments[0]?.atMs ?? 0)) / 1000;
+  }
+
+  #since(from: Moment | undefined, of: string): Figures {
+    const now = this.#moments.at(-1)?.figures.get(of) ?? figuresOf([]);
+    return figuresSince(now, from?.figures.get(of) ?? figuresOf([]));
+  }
+}
+
+function isOf(of: string): (series: SeriesSnapshot) => boolean {
+  return ({ operation, kind }) => of === "ALL" || of === operation || of === kind;
+}

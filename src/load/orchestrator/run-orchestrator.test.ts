@@ -1,0 +1,426 @@
+/** Runs from their start to their end, in virtual time: the real store, real decisions, workers that obey. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { scenarioOf } from "../testing/scenario.ts";
+import { RunWorld } from "./testing/run-world.ts";
+
+const short = { duration_seconds: 10, warmup_seconds: 6, concurrent_connections: 12 };
+const three = scenarioOf({ workload: short, scaling: { worker_count: 3 } });
+
+test("[OR1] [OR2] a run goes through its phases, and its end is the sum of its workers", async () => {
+  const world = new RunWorld();
+  const coordinator = await world.lead();
+  const runId = await world.start(coordinator, three);
+  const seen = await world.untilEnd(runId);
+  assert.deepEqual(seen, [
+    "RUNNING PREPARING",
+    "RUNNING WARMUP",
+    "RUNNING MEASUREMENT",
+    "STOPPING COOLDOWN",
+    "COMPLETED PROCESSING",
+  ]);
+  const targets = ["SET_WORKER_TARGET", "SET_WORKER_TARGET", "SET_WORKER_TARGET"];
+  assert.deepEqual(await world.events(runId), [
+    ...targets,
+    "START",
+    "WARMUP",
+    "MEASUREMENT",
+    "STOP",
+  ]);
+  const { run } = await world.look(runId);
+  assert.equal(run.warmupEndTimeMs, (run.warmupStartTimeMs ?? 0) + 6_000);
+  const measuredMs = (run.stopTimeMs ?? 0) - (run.warmupEndTimeMs ?? 0);
+  assert.ok(measuredMs >= 10_000 && measuredMs < 11_100, `${measuredMs} ms were measured`);
+  const parent = await world.parent(runId);
+  const done = world.machine.all.reduce((sum, worker) => sum + worker.measuredOps, 0);
+  assert.ok(done > 0);
+  assert.equal(parent.total_operations, done);
+  assert.equal(parent.start_time_ms, run.startTimeMs);
+  assert.equal(world.machine.processes.size, 0);
+  const seconds = await world.store.read(({ db }) =>
+    db.selectFrom("metrics_snapshots").select("qps").where("run_id", "=", runId).execute(),
+  );
+  assert.ok(seconds.length >= 16 && seconds.some(({ qps }) => Math.abs(qps - 240) < 1));
+});
+
+test("[AM1] PROCESSING is shown while enrichment is not done, then its status", async () => {
+  const world = new RunWorld();
+  const coordinator = await world.lead();
+  world.target.capabilities = { ...world.target.capabilities, enrichment: "perQuery" };
+  const overhead = { p50: 1, p95: 2, p99: 3 };
+  world.enrichment = [{ ratio: 0.3 }, { ratio: 0.6 }, { ratio: 0.95, overhead }];
+  const recorded = { p50: 1, p90: 2, p95: 3, p99: 4, p999: 5, avg: 1, min: 1, max: 6 };
+  world.percentiles = { recordCount: 1_000, ...recorded };
+  const runId = await world.start(coordinator, three);
+  await world.untilEnd(runId);
+  const update = await world.update(runId);
+  assert.deepEqual([update.status, update.phase], ["COMPLETED", "PROCESSING"]);
+  await world.clock.advance(15_000);
+  assert.equal((await world.parent(runId)).enrichment_status, "RUNNING");
+  coordinator.crash();
+  world.enrichment = [{ ratio: 0.92, overhead }];
+  await world.lead();
+  await world.clock.advance(1_000);
+  const parent = await world.parent(runId);
+  assert.equal(parent.enrichment_status, "COMPLETED");
+  assert.equal(parent.enrichment_ratio, 0.92);
+  assert.equal(parent.app_overhead_p99_ms, 3);
+  assert.equal(parent.p99_latency_ms, 4);
+
+  const aggregate = new RunWorld();
+  aggregate.target.capabilities = { ...aggregate.target.capabilities, enrichment: "aggregate" };
+  const other = await aggregate.lead();
+  const otherId = await aggregate.start(other, three);
+  await aggregate.untilEnd(otherId);
+  const after = await aggregate.parent(otherId);
+  assert.equal(after.enrichment_status, "AGGREGATE");
+  assert.deepEqual(JSON.parse(after.figures).statements, [
+    { text: "SELECT 1", calls: 100, totalMs: 200, rows: 100 },
+  ]);
+});
+
+test("[AM2] a server that cannot be asked after a run is enrichment's failure, not the run's", async () => {
+  const world = new RunWorld();
+  world.target.capabilities = { ...world.target.capabilities, enrichment: "perQuery" };
+  world.enrichment = "it does not answer";
+  const coordinator = await world.lead();
+  const runId = await world.start(coordinator, three);
+  await world.untilEnd(runId);
+  await world.clock.advance(1_000);
+  const parent = await world.parent(runId);
+  assert.deepEqual([parent.status, parent.enrichment_status], ["COMPLETED", "FAILED"]);
+  assert.equal(parent.enrichment_error, "it does not answer");
+  const done = parent.total_operations;
+  world.enrichment = [{ ratio: 1 }];
+  await coordinator.orchestrator.retryEnrichment(runId);
+  await world.clock.advance(1_000);
+  const again = await world.parent(runId);
+  assert.deepEqual([again.enrichment_status, again.total_operations], ["COMPLETED", done]);
+});
+
+for (const [name, when] of [
+  ["before any worker was started", "spawn"],
+  ["in PREPARING", "PREPARING"],
+  ["in WARMUP", "WARMUP"],
+  ["in MEASUREMENT", "MEASUREMENT"],
+  ["in COOLDOWN", "COOLDOWN"],
+] as const) {
+  test(`[OC2] [WF1] a coordinator that dies ${name}: the next one goes on`, async () => {
+    const world = new RunWorld();
+    world.machine.startMs = 2_500;
+    world.machine.drainMs = 5_000;
+    const first = await world.lead();
+    if (when === "spawn") {
+      const request = { scenario: three, testName: "test", password: null };
+      const runId = await first.orchestrator.prepareRun(request);
+      const starting = first.orchestrator.startRun(runId);
+      first.crash();
+      await starting;
+      await resume(world, runId);
+      return;
+    }
+    const runId = await world.start(first, three);
+    await world.until(runId, ({ run }) => run.phase === when);
+    await world.clock.advance(1_500);
+    first.crash();
+    await resume(world, runId);
+  });
+}
+
+test("[OR2] a coordinator that still believes that it leads does nothing any more", async () => {
+  const world = new RunWorld();
+  world.machine.startMs = 20_000;
+  const first = await world.lead();
+  const request = { scenario: three, testName: "test", password: null };
+  const runId = await first.orchestrator.prepareRun(request);
+  const starting = first.orchestrator.startRun(runId);
+  const second = await world.lead();
+  await starting;
+  await world.untilEnd(runId);
+  assert.equal((await world.look(runId)).run.status, "COMPLETED");
+  assert.equal(world.machine.all.length, 3);
+  await assert.rejects(first.orchestrator.prepareRun(request), { code: "lease_lost" });
+  await second.orchestrator.prepareRun(request);
+});
+
+async function resume(world: RunWorld, runId: string): Promise<void> {
+  await world.clock.advance(3_000);
+  await world.lead();
+  await world.untilEnd(runId);
+  const { run, workers } = await world.look(runId);
+  assert.equal(run.status, "COMPLETED");
+  assert.equal(world.machine.all.length, 3);
+  assert.ok(workers.every(({ status }) => status === "COMPLETED"));
+  const parent = await world.parent(runId);
+  const done = world.machine.all.reduce((sum, worker) => sum + worker.measuredOps, 0);
+  assert.equal(parent.total_operations, done);
+  const seen = world.machine.all[0]?.seen.map(({ sequence_id: id }) => id) ?? [];
+  assert.deepEqual(
+    seen,
+    [...seen].sort((left, right) => left - right),
+  );
+  const stops = (await world.events(runId)).filter((event) => event === "STOP");
+  assert.equal(stops.length, 1);
+  await world.clock.advance(30_000);
+  assert.equal(world.machine.processes.size, 0);
+}
+
+test("[WF2] a worker that dies: a warning, its share to the others, its work counted", async () => {
+  const world = new RunWorld();
+  const coordinator = await world.lead();
+  const runId = await world.start(coordinator, three);
+  await world.until(runId, ({ run }) => run.phase === "MEASUREMENT");
+  await world.clock.advance(3_000);
+  const [victim, second] = world.machine.all;
+  world.machine.kill(victim?.identity.processId ?? 0);
+  const told = victim?.measuredOps ?? 0;
+  assert.ok(told > 0);
+  await world.clock.advance(3_000);
+  const update = await world.update(runId);
+  assert.deepEqual(update.warnings, ["1/3 workers unresponsive"]);
+  assert.equal(update.workers[0]?.health, "DEAD");
+  const { run } = await world.look(runId);
+  assert.deepEqual(
+    Object.entries(run.targets).map(([id, target]) => [id, target.target_connections]),
+    [
+      ["worker-1", 6],
+      ["worker-2", 6],
+    ],
+  );
+  assert.equal(second?.connections, 6);
+  await world.untilEnd(runId);
+  const parent = await world.parent(runId);
+  const done = world.machine.all.reduce((sum, worker) => sum + worker.measuredOps, 0);
+  assert.equal(parent.status, "COMPLETED");
+  assert.equal(parent.total_operations, done);
+});
+
+test("[OR3] too few workers are a worker failure; so is one that cannot be started", async () => {
+  const world = new RunWorld();
+  const coordinator = await world.lead();
+  const runId = await world.start(coordinator, three);
+  await world.until(runId, ({ run }) => run.phase === "WARMUP");
+  for (const worker of world.machine.all.slice(0, 2)) world.machine.kill(worker.identity.processId);
+  const seen = await world.untilEnd(runId);
+  assert.deepEqual(seen.slice(-2), ["CANCELLING COOLDOWN", "FAILED COOLDOWN"]);
+  const { run } = await world.look(runId);
+  assert.equal(run.cancellationReason, "Worker failure: 2 worker(s) stopped responding");
+  coordinator.spawner.isBroken = true;
+  const broken = await world.start(coordinator, three);
+  await world.untilEnd(broken, 10);
+  assert.equal((await world.look(broken)).run.status, "FAILED");
+});
+
+test("[OC3] a person stops a run; who does not drain is signalled, and the run ends on time", async () => {
+  const world = new RunWorld();
+  const coordinator = await world.lead();
+  const runId = await world.start(coordinator, three);
+  await world.until(runId, ({ run }) => run.phase === "MEASUREMENT");
+  const [stuck] = world.machine.all;
+  assert.ok(stuck !== undefined);
+  stuck.isStuck = true;
+  await coordinator.orchestrator.stopRun(runId, "api");
+  await coordinator.orchestrator.stopRun(runId, "api");
+  await world.clock.advance(2_000);
+  assert.deepEqual(
+    world.machine.all.map(({ connections }) => connections),
+    [0, 0, 0],
+  );
+  const stoppedMs = (await world.look(runId)).run.stopTimeMs ?? 0;
+  await world.untilEnd(runId);
+  coordinator.crash();
+  const { orchestrator } = await world.lead();
+  const { run } = await world.look(runId);
+  assert.equal(run.status, "CANCELLED");
+  assert.equal(run.cancellationReason, "User requested cancellation");
+  const lateMs = (run.endTimeMs ?? 0) - stoppedMs - 120_000;
+  assert.ok(lateMs >= 0 && lateMs <= 1_100, `the end was ${lateMs} ms late`);
+  assert.deepEqual(world.machine.signals, []);
+  await world.clock.advance(12_000);
+  assert.deepEqual(world.machine.signals, ["worker-0 SIGTERM"]);
+  await world.clock.advance(10_000);
+  assert.deepEqual(world.machine.signals, ["worker-0 SIGTERM", "worker-0 SIGKILL"]);
+  assert.equal(world.machine.processes.size, 0);
+  await orchestrator.stopRun(runId, "api");
+
+  const never = await orchestrator.prepareRun({ scenario: three, testName: "n", password: null });
+  await orchestrator.stopRun(never, "api");
+  assert.equal((await world.parent(never)).status, "CANCELLED");
+  await assert.rejects(orchestrator.startRun(never), { code: "conflict" });
+});
+
+test("[OR4] a guardrail takes load back first, and fails the run if that does not help", async () => {
+  const world = new RunWorld();
+  const coordinator = await world.lead();
+  const guardrails = { max_error_rate_pct: 5, grace_seconds: 5 };
+  const scenario = scenarioOf({ workload: { ...short, duration_seconds: 60 }, guardrails });
+  const runId = await world.start(coordinator, scenario);
+  await world.until(runId, ({ run }) => run.phase === "MEASUREMENT");
+  world.machine.servers.errorShare = 0.2;
+  await world.until(runId, ({ run }) => run.control?.loadShare === 0.75);
+  assert.equal((await world.look(runId)).run.targets["worker-0"]?.target_connections, 9);
+  await world.untilEnd(runId);
+  const { run } = await world.look(runId);
+  assert.equal(run.status, "FAILED");
+  assert.equal(run.cancellationReason, "Guardrail triggered: error rate 20.0 % is above 5 %");
+});
+
+test("[OR4] an objective that is missed fails the run, where that was asked for", async () => {
+  const world = new RunWorld();
+  const guardrails = { abort_on_slo: true, grace_seconds: 3 };
+  const slos = [{ of: "POINT_LOOKUP", metric: "p99", limit: 10 }] as const;
+  const scenario = { ...scenarioOf({ workload: short, guardrails }), slos };
+  const runId = await world.start(await world.lead(), scenario);
+  await world.untilEnd(runId);
+  const { run } = await world.look(runId);
+  assert.equal(run.status, "FAILED");
+  const reason = "Guardrail triggered: SLO p99 of POINT_LOOKUP is 50.0; at most 10 was promised";
+  assert.equal(run.cancellationReason, reason);
+});
+
+test("[OR5] QPS grows where arrivals wait, with workers that join in MEASUREMENT; BOUNDED ends at its limit", async () => {
+  const world = new RunWorld();
+  const coordinator = await world.lead();
+  world.machine.servers.servers = 100;
+  const workload = {
+    load_mode: "QPS",
+    target_qps: 400,
+    concurrent_connections: 8,
+    duration_seconds: 60,
+    warmup_seconds: 2,
+  } as const;
+  const auto = scenarioOf({ workload, scaling: { per_worker_capacity: 8 } });
+  const runId = await world.start(coordinator, auto);
+  await world.untilEnd(runId);
+  const { run, workers } = await world.look(runId);
+  assert.equal(run.status, "COMPLETED");
+  assert.ok(workers.length >= 3, `${workers.length} workers`);
+  const late = world.machine.all.at(-1);
+  assert.ok(late !== undefined && late.measuredOps > 0);
+  assert.ok(!late.book.snapshot().some(({ phase }) => phase === "WARMUP"));
+  const sum = Object.values(run.targets).reduce((all, target) => all + (target.target_qps ?? 0), 0);
+  assert.ok(Math.abs(sum - 400) < 1e-6);
+
+  const scaling = { mode: "BOUNDED", max_workers: 2, max_connections: 6 } as const;
+  const bounded = await world.start(coordinator, scenarioOf({ workload, scaling }));
+  await world.untilEnd(bounded);
+  const limited = (await world.look(bounded)).run;
+  assert.equal(limited.status, "COMPLETED");
+  assert.equal(limited.cancellationReason, "BOUNDS_LIMIT_REACHED");
+});
+
+test("[OR6] stages: targets change when their time comes, with the ramp that is left", async () => {
+  const world = new RunWorld();
+  const coordinator = await world.lead();
+  const stages = [
+    { duration_seconds: 5, target: 24 },
+    { duration_seconds: 5, target: 6 },
+  ];
+  const runId = await world.start(coordinator, scenarioOf({ workload: { ...short, stages } }));
+  await world.untilEnd(runId);
+  const told = world.machine.all[0]?.seen.flatMap((event) =>
+    event.event_type === "SET_WORKER_TARGET"
+      ? [[event.event_data.target_connections, Math.round(event.event_data.ramp_seconds)]]
+      : [],
+  );
+  assert.deepEqual(told?.[0], [12, 0]);
+  assert.equal(told?.[1]?.[0], 24);
+  assert.equal(told?.[2]?.[0], 6);
+  assert.ok((told?.[1]?.[1] ?? 0) >= 4 && (told?.[2]?.[1] ?? 0) >= 4);
+});
+
+test("[OR7] FIND_MAX finds a queue's servers, step by step, through the death of a coordinator", async () => {
+  const world = new RunWorld();
+  const first = await world.lead();
+  const scenario = scenarioOf({
+    workload: { load_mode: "FIND_MAX_CONCURRENCY", warmup_seconds: 0 },
+    find_max: { step_duration_seconds: 8, start_concurrency: 4, concurrency_increment: 8 },
+    scaling: { per_worker_capacity: 16 },
+  });
+  const runId = await world.start(first, scenario);
+  await world.until(runId, ({ run }) => run.findMax?.state.step === 2);
+  first.crash();
+  await world.lead();
+  await world.untilEnd(runId, 1_200);
+  const parent = await world.parent(runId);
+  assert.equal(parent.status, "COMPLETED");
+  const result = JSON.parse(parent.find_max_result ?? "{}");
+  assert.ok(
+    result.max_concurrency >= 18 && result.max_concurrency <= 22,
+    parent.find_max_result ?? "",
+  );
+  assert.equal(result.true_max, true);
+  const steps = await world.store.read(({ db }) =>
+    db
+      .selectFrom("find_max_step_history")
+      .select(["step_number", "outcome", "total_target_connections", "qps"])
+      .where("run_id", "=", runId)
+      .orderBy("step_number")
+      .execute(),
+  );
+  assert.deepEqual(
+    steps.map(({ step_number: number }) => number),
+    steps.map((_, index) => index + 1),
+  );
+  assert.equal(steps.at(-1)?.outcome, "CONFIRMED");
+  assert.ok(Math.abs((steps[0]?.qps ?? 0) - 80) < 1, `${steps[0]?.qps} operations a second`);
+  assert.ok(world.machine.all.length >= 2, "more connections than one worker drives");
+});
+
+test("[OR8] what the server says is stored, and a queue ends a step", async () => {
+  const world = new RunWorld();
+  world.target.capabilities = { ...world.target.capabilities, pollsServer: true };
+  const scenario = scenarioOf({
+    workload: { load_mode: "FIND_MAX_CONCURRENCY", warmup_seconds: 0 },
+    find_max: { step_duration_seconds: 8, start_concurrency: 4, concurrency_increment: 4 },
+  });
+  const quiet = {
+    name: "db",
+    startedClusters: null,
+    running: 4,
+    queued: 0,
+    minClusterCount: null,
+    maxClusterCount: null,
+    scalingPolicy: null,
+    raw: { waiting: 0 },
+  };
+  world.target.poll = quiet;
+  const runId = await world.start(await world.lead(), scenario);
+  await world.until(runId, ({ run }) => run.findMax?.state.step === 2);
+  world.target.poll = { ...quiet, queued: 3 };
+  await world.until(runId, ({ run }) => run.findMax?.state.step === 3);
+  const row = await world.store.read(({ db }) =>
+    db
+      .selectFrom("find_max_step_history")
+      .select(["outcome", "queue_detected"])
+      .where("step_number", "=", 2)
+      .executeTakeFirstOrThrow(),
+  );
+  assert.deepEqual([row.outcome, row.queue_detected], ["QUEUE_DETECTED", 1]);
+  assert.equal((await world.update(runId)).warehouse?.queued, 3);
+});
+
+test("[OC1] [OC4] what cannot be started is refused at Prepare, and no password is stored", async () => {
+  const world = new RunWorld();
+  const { orchestrator, crash } = await world.lead();
+  const prepare = (changes: Parameters<typeof scenarioOf>[0]) =>
+    orchestrator.prepareRun({ scenario: scenarioOf(changes), testName: "t", password: "hush" });
+  const [operation] = three.workload.operations;
+  assert.ok(operation !== undefined);
+  const nonsense = { ...operation, statements: ["SELECT nonsense"] };
+  await assert.rejects(prepare({ workload: { operations: [nonsense] } }), { code: "bad_sql" });
+  const unknown = { ...operation, statements: ["SELECT :id"] };
+  await assert.rejects(prepare({ workload: { operations: [unknown] } }), { code: "bad_request" });
+  await assert.rejects(prepare({ target: { url: "postgres://prod/db" } }), { code: "forbidden" });
+  const many = { concurrent_connections: 1_000_000 };
+  await assert.rejects(prepare({ workload: many }), { code: "bad_request" });
+  const count = await world.store.read(({ db }) =>
+    db.selectFrom("run_status").select("run_id").execute(),
+  );
+  assert.deepEqual(count, []);
+  const runId = await prepare({});
+  const { run } = await world.look(runId);
+  assert.ok(run.targetSecret !== null && !JSON.stringify(run).includes("hush"));
+  crash();
+  await assert.rejects(orchestrator.startRun(runId), { code: "not_leader" });
+});

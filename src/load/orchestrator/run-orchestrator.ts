@@ -1,0 +1,286 @@
+/**
+ * Load tests at the coordinator that leads: prepared, started, seen to, ended.
+ *
+ *   OC1  A run is prepared only if it could be started: its operations are whole, its host may be loaded, and the target accepts each
+ *        statement. What is refused leaves nothing behind.
+ *   OC2  While this coordinator leads, every run that was started and has not ended has a reconciler, whoever started it. Without the lease
+ *        none has, and everything that changes something is refused.
+ *   OC3  Stopping is idempotent. A run that was never started is cancelled at once.
+ *   OC4  Passwords are sealed before they are stored; they are in nothing that is shown or logged.
+ */
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { type Prng, randomText } from "../../kernel/prng.ts";
+import type { LeaseGrant, Store } from "../../store/index.ts";
+import { operationOf } from "../core/compile-workload.ts";
+import { allowedLoad, peakConnections, plannedLoad } from "../core/load-plan.ts";
+import { isTerminal } from "../core/run-state.ts";
+import { buildRunUpdate, type RunUpdate } from "../core/run-update.ts";
+import type { Scenario } from "../core/scenario.ts";
+import { checkTargetHost } from "../core/target-host.ts";
+import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
+import { decideShape, decideTargets, workersMax } from "../core/worker-targets.ts";
+import { runsToEnrich, writeEnrichment } from "../store/finalize-run.ts";
+import { deleteOldRuns } from "../store/run-history.ts";
+import { type RunLook, RunStore, workerIdOf } from "../store/run-store.ts";
+import { LiveMetrics } from "./live-metrics.ts";
+import type { RunRecords, TargetFactory } from "./ports.ts";
+import { readRunUpdate } from "./read-run-update.ts";
+import { RunAftermath } from "./run-aftermath.ts";
+import { RunReconciler } from "./run-reconciler.ts";
+import { sealSecret } from "./seal.ts";
+import type { WorkerSpawner } from "./worker-spawner.ts";
+
+export interface RunOrchestratorOptions {
+  readonly store: Store;
+  readonly spawner: WorkerSpawner;
+  readonly openTarget: TargetFactory;
+  readonly records: RunRecords;
+  readonly clusterToken: string;
+  /** The lease as it stands now; `undefined`: this process is not the coordinator. */
+  readonly lease: () => LeaseGrant | undefined;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+  /** How long runs are kept; `undefined`: for ever. */
+  readonly keepRunsMs?: number;
+}
+
+export interface PrepareRequest {
+  readonly scenario: Scenario;
+  readonly testName: string;
+  readonly password: string | null;
+}
+
+const checkMsMax = 30_000;
+const upkeepMs = 3_600_000;
+const deletedAtOnce = 50;
+/** Processes of runs that ended so long ago are no longer looked for. */
+const leftoverMs = 600_000;
+
+export class RunOrchestrator {
+  readonly live: LiveMetrics;
+  readonly runs: RunStore;
+  readonly #options: RunOrchestratorOptions;
+  readonly #reconcilers = new Map<string, RunReconciler>();
+  #aftermath: RunAftermath;
+  #epoch: number | undefined;
+  #changing: Promise<void> = Promise.resolve();
+  #timer: Timer | undefined;
+  #isClosed = false;
+
+  constructor(options: RunOrchestratorOptions) {
+    this.#options = options;
+    this.live = new LiveMetrics({ clock: options.clock });
+    this.runs = new RunStore(options.store);
+    this.#aftermath = this.#createAftermath();
+  }
+
+  /** To be called once, and `leaseChanged` from the lease keeper's `onChange`. */
+  open(): void {
+    this.leaseChanged();
+    this.#timer = this.#options.clock.after(upkeepMs / 60, () => this.#keepTidy());
+  }
+
+  leaseChanged(): void {
+    this.#changing = this.#changing.then(() => this.#follow());
+  }
+
+  /** Runs go on without us. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#changing;
+    await this.#leave();
+  }
+
+  /** OC1. The new run's id. */
+  async prepareRun({ scenario, testName, password }: PrepareRequest): Promise<string> {
+    const lease = this.#requireLease();
+    const { clusterToken, prng } = this.#options;
+    checkTargetHost(scenario.target);
+    const expectedWorkers = decideShape(scenario, peakConnections(scenario)).workers;
+    if (expectedWorkers > workersMax) {
+      const asked = `${peakConnections(scenario)} connections need ${expectedWorkers} workers`;
+      throw new OperatingError("bad_request", "never", `${asked}; there may be ${workersMax}`);
+    }
+    await this.#checkStatements(scenario, password);
+    const runId = randomText(prng, 20);
+    const targetSecret = password === null ? null : sealSecret(password, clusterToken, runId); // OC4
+    await this.runs.create({ runId, testName, scenario, targetSecret, expectedWorkers }, lease);
+    return runId;
+  }
+
+  async startRun(runId: string): Promise<void> {
+    const lease = this.#requireLease();
+    const { run, nowMs } = await this.#require(runId);
+    if (run.status !== "PREPARED") {
+      throw new OperatingError("conflict", "never", `the run ${runId} is ${run.status} already`);
+    }
+    const { expectedWorkers, scenario } = run;
+    const ids = Array.from({ length: expectedWorkers }, (_, group) => workerIdOf(group));
+    const isSearch = scenario.workload.load_mode === "FIND_MAX_CONCURRENCY";
+    const planned = plannedLoad(scenario, undefined);
+    const connections = isSearch ? scenario.find_max.start_concurrency : planned.connections;
+    const load = allowedLoad(scenario, { ...planned, connections });
+    const step = { step_id: null, step_number: null };
+    await this.runs.apply(
+      runId,
+      "PREPARED",
+      {
+        status: "RUNNING",
+        phase: "PREPARING",
+        startTimeMs: nowMs,
+        targets: decideTargets(ids, load, step),
+        logs: [{ level: "INFO", message: `started, with ${expectedWorkers} workers` }],
+      },
+      lease,
+    );
+    const reconciler = this.#reconcile(runId);
+    reconciler.own(0, expectedWorkers);
+    reconciler.poke();
+  }
+
+  /** OC3 */
+  async stopRun(runId: string, initiatedBy: string): Promise<void> {
+    const lease = this.#requireLease();
+    const { run, nowMs } = await this.#require(runId);
+    if (isTerminal(run.status)) return;
+    if (run.status === "PREPARED") {
+      const ended = {
+        status: "CANCELLED",
+        stopReason: "user_requested",
+        endTimeMs: nowMs,
+      } as const;
+      const cancellationReason = "User requested cancellation";
+      await this.runs.apply(runId, "PREPARED", { ...ended, cancellationReason }, lease);
+      return;
+    }
+    await this.#reconcile(runId).stopRun(initiatedBy);
+  }
+
+  async retryEnrichment(runId: string): Promise<void> {
+    const lease = this.#requireLease();
+    const { run } = await this.#require(runId);
+    if (!isTerminal(run.status)) {
+      throw new OperatingError("conflict", "never", `the run ${runId} has not ended`);
+    }
+    await writeEnrichment(this.#options.store, runId, { status: "PENDING" }, lease);
+    this.#aftermath.begin(runId);
+  }
+
+  /** The payload of the second. `undefined`: there is no such run. */
+  async update(runId: string, afterLogSequence: number): Promise<RunUpdate | undefined> {
+    const facts = await readRunUpdate(this.#options.store, this.live, runId, afterLogSequence);
+    return facts && buildRunUpdate(facts);
+  }
+
+  accept(snapshot: WorkerSnapshot): boolean {
+    return this.live.accept(snapshot);
+  }
+
+  /** OC2 */
+  async #follow(): Promise<void> {
+    const grant = this.#options.lease();
+    if (this.#isClosed || grant?.epoch === this.#epoch) return;
+    await this.#leave();
+    this.#epoch = grant?.epoch;
+    if (grant === undefined) return;
+    try {
+      for (const runId of await this.runs.runsToSee(leftoverMs)) this.#reconcile(runId).poke();
+      for (const runId of await runsToEnrich(this.#options.store)) this.#aftermath.begin(runId);
+    } catch (thrown) {
+      if (thrown instanceof AssertionError) throw thrown;
+      this.#epoch = undefined;
+      this.#options.logger.warn({}, `cannot take over load tests yet: ${messageOf(thrown)}`);
+      this.#options.clock.after(1_000, () => this.leaseChanged());
+    }
+  }
+
+  async #leave(): Promise<void> {
+    this.#epoch = undefined;
+    const left = [...this.#reconcilers.values()];
+    this.#reconcilers.clear();
+    await Promise.all(left.map((reconciler) => reconciler.close()));
+    await this.#aftermath.close();
+    this.#aftermath = this.#createAftermath();
+  }
+
+  #reconcile(runId: string): RunReconciler {
+    const known = this.#reconcilers.get(runId);
+    if (known !== undefined) return known;
+    const { spawner, openTarget, clusterToken, lease, clock, logger } = this.#options;
+    const reconciler = new RunReconciler(runId, {
+      runs: this.runs,
+      live: this.live,
+      spawner,
+      openTarget,
+      clusterToken,
+      lease,
+      clock,
+      logger,
+      onEnd: () => this.#aftermath.begin(runId),
+      onGone: () => {
+        this.#reconcilers.delete(runId);
+        spawner.forget(runId);
+      },
+    });
+    this.#reconcilers.set(runId, reconciler);
+    return reconciler;
+  }
+
+  #createAftermath(): RunAftermath {
+    const { records, openTarget, clusterToken, lease, clock, logger } = this.#options;
+    return new RunAftermath({
+      runs: this.runs,
+      records,
+      openTarget,
+      clusterToken,
+      lease,
+      clock,
+      logger,
+    });
+  }
+
+  async #checkStatements(scenario: Scenario, password: string | null): Promise<void> {
+    const { clock, openTarget } = this.#options;
+    const operations = scenario.workload.operations.map(operationOf);
+    const target = await openTarget(scenario.target, password, "capstan_load:prepare");
+    const late = new AbortController();
+    const timer = clock.after(checkMsMax, () => late.abort());
+    try {
+      const connection = await target.connect(1, late.signal);
+      try {
+        for (const operation of operations) await connection.prepare(operation);
+      } finally {
+        await connection.close();
+      }
+    } finally {
+      timer.cancel();
+      await target.close().catch(() => undefined);
+    }
+  }
+
+  async #require(runId: string): Promise<RunLook> {
+    const look = await this.runs.look(runId);
+    if (look !== undefined) return look;
+    throw new OperatingError("not_found", "never", `there is no run ${runId}`);
+  }
+
+  #requireLease(): LeaseGrant {
+    const lease = this.#options.lease();
+    if (lease !== undefined) return lease;
+    throw new OperatingError("not_leader", "backoff", "this process is not the coordinator");
+  }
+
+  #keepTidy(): void {
+    const { clock, store, keepRunsMs: ageMs, lease: leaseOf, logger } = this.#options;
+    this.#timer = clock.after(upkeepMs, () => this.#keepTidy());
+    const lease = leaseOf();
+    if (lease === undefined || ageMs === undefined) return;
+    deleteOldRuns(store, { ageMs, limit: deletedAtOnce }, lease).catch((thrown: unknown) => {
+      logger.warn({}, `old runs stay for now: ${messageOf(thrown)}`);
+    });
+  }
+}

@@ -1,0 +1,201 @@
+/** Coordinators, a machine with workers, and a target, in virtual time on one database in memory. */
+import { OperatingError } from "../../../kernel/errors.ts";
+import { silentLogger } from "../../../kernel/logger.ts";
+import { createPrng } from "../../../kernel/prng.ts";
+import { VirtualClock } from "../../../kernel/testing/virtual-clock.ts";
+import {
+  createSharedSqlite,
+  type LeaseGrant,
+  openSimStore,
+  type Store,
+} from "../../../store/index.ts";
+import type { Operation } from "../../core/operation.ts";
+import { isTerminal } from "../../core/run-state.ts";
+import type { RunUpdate } from "../../core/run-update.ts";
+import type { Scenario } from "../../core/scenario.ts";
+import type { ServerPoll, Target, TargetCapabilities } from "../../core/target.ts";
+import { StoreWorkerControl } from "../../store/store-worker-control.ts";
+import { leaseName, takeLease } from "../../store/testing/load-fixture.ts";
+import type { EnrichmentPoll, RunRecords } from "../ports.ts";
+import { RunOrchestrator } from "../run-orchestrator.ts";
+import { FakeMachine, type FakeSpawner } from "./fake-machine.ts";
+
+export interface Coordinator {
+  readonly orchestrator: RunOrchestrator;
+  readonly spawner: FakeSpawner;
+  /** As SIGKILL does: nothing of it happens any more. */
+  crash(): void;
+}
+
+export class RunWorld {
+  readonly clock = new VirtualClock();
+  readonly store: Store;
+  readonly machine: FakeMachine;
+  readonly target = new FakeTarget();
+  /** What the server tells of the run's queries, poll by poll; or why it does not. */
+  enrichment: EnrichmentPoll[] | string = [];
+  percentiles: Awaited<ReturnType<RunRecords["percentiles"]>>;
+  readonly #database: ReturnType<typeof createSharedSqlite>;
+  #epoch = 0;
+
+  constructor() {
+    this.#database = createSharedSqlite(() => this.clock.wallMs());
+    this.store = openSimStore({ database: this.#database });
+    this.machine = new FakeMachine(
+      this.clock,
+      () => new StoreWorkerControl(openSimStore({ database: this.#database }), { leaseName }),
+    );
+  }
+
+  /** A coordinator that leads from now on. */
+  async lead(): Promise<Coordinator> {
+    this.#epoch += 1;
+    const lease = await takeLease(this.store, this.#epoch, 1e9);
+    const holder: { lease: LeaseGrant | undefined } = { lease };
+    const spawner = this.machine.createSpawner();
+    const orchestrator = new RunOrchestrator({
+      store: openSimStore({ database: this.#database }),
+      spawner,
+      openTarget: async () => this.target,
+      records: {
+        percentiles: async () => this.percentiles,
+        enrich: async () => {
+          if (typeof this.enrichment !== "string") return this.enrichment.shift() ?? { ratio: 0 };
+          throw new OperatingError("target_unreachable", "backoff", this.enrichment);
+        },
+      },
+      clusterToken: "cluster-token",
+      lease: () => holder.lease,
+      clock: this.clock,
+      prng: createPrng(`world/${this.#epoch}`),
+      logger: silentLogger,
+    });
+    orchestrator.open();
+    await this.clock.advance(0);
+    return {
+      orchestrator,
+      spawner,
+      crash: () => {
+        holder.lease = undefined;
+        spawner.isBroken = true;
+      },
+    };
+  }
+
+  async start({ orchestrator }: Coordinator, scenario: Scenario): Promise<string> {
+    const runId = await orchestrator.prepareRun({ scenario, testName: "test", password: "hush" });
+    await orchestrator.startRun(runId);
+    return runId;
+  }
+
+  async look(runId: string) {
+    const look = await this.#reader().runs.look(runId);
+    if (look === undefined) throw new Error("there is no such run");
+    return look;
+  }
+
+  /** A second at a time, until it is so. What was seen on the way: each different status and phase. */
+  async until(
+    runId: string,
+    isSo: (look: Awaited<ReturnType<RunWorld["look"]>>) => boolean,
+    secondsMax = 600,
+  ): Promise<readonly string[]> {
+    const seen: string[] = [];
+    for (let second = 0; second <= secondsMax; second += 1) {
+      const look = await this.look(runId);
+      const now = `${look.run.status} ${look.run.phase}`.trim();
+      if (seen.at(-1) !== now) seen.push(now);
+      if (isSo(look)) return seen;
+      await this.clock.advance(1_000);
+    }
+    throw new Error(`it never happened; seen: ${seen.join(", ")}`);
+  }
+
+  async untilEnd(runId: string, secondsMax = 600): Promise<readonly string[]> {
+    return await this.until(runId, ({ run }) => isTerminal(run.status), secondsMax);
+  }
+
+  async parent(runId: string) {
+    return await this.store.read(({ db }) =>
+      db
+        .selectFrom("test_results")
+        .selectAll()
+        .where("test_id", "=", runId)
+        .executeTakeFirstOrThrow(),
+    );
+  }
+
+  async update(runId: string): Promise<RunUpdate> {
+    const update = await this.#reader().update(runId, 0);
+    if (update === undefined) throw new Error("there is no such run");
+    return update;
+  }
+
+  async events(runId: string): Promise<readonly string[]> {
+    const control = new StoreWorkerControl(this.store, { leaseName });
+    const events = await control.events(runId, 0);
+    return events.map((event) =>
+      event.event_type === "SET_PHASE" ? event.event_data.phase : event.event_type,
+    );
+  }
+
+  /** Anybody may read. */
+  #reader(): RunOrchestrator {
+    return new RunOrchestrator({
+      store: this.store,
+      spawner: this.machine.createSpawner(),
+      openTarget: async () => this.target,
+      records: { percentiles: async () => undefined, enrich: async () => ({ ratio: 0 }) },
+      clusterToken: "",
+      lease: () => undefined,
+      clock: this.clock,
+      prng: createPrng("reader"),
+      logger: silentLogger,
+    });
+  }
+}
+
+export class FakeTarget implements Target {
+  readonly kind = "fake";
+  capabilities: TargetCapabilities = {
+    depthMax: 1,
+    pollsServer: false,
+    enrichment: "none",
+    transactions: true,
+  };
+  poll: ServerPoll | undefined;
+  calls = 0;
+
+  async connect() {
+    return {
+      inFlight: 0,
+      prepare: async ({ statements }: Operation) => {
+        if (statements.some(({ texts }) => texts.join("").includes("nonsense"))) {
+          throw new OperatingError("bad_sql", "never", 'syntax error at or near "nonsense"');
+        }
+        return { execute: () => undefined };
+      },
+      onBroken: () => undefined,
+      close: async () => undefined,
+    };
+  }
+
+  async run(): Promise<never> {
+    throw new OperatingError("unsupported", "never", "it runs no SQL");
+  }
+
+  async pollServer(): Promise<ServerPoll> {
+    if (this.poll !== undefined) return this.poll;
+    throw new OperatingError("target_unreachable", "backoff", "it does not answer");
+  }
+
+  async statementFigures() {
+    this.calls += 100;
+    return [
+      { text: "SELECT 1", calls: this.calls, totalMs: this.calls * 2, rows: this.calls },
+      { text: "SELECT now()", calls: 7, totalMs: 1, rows: 7 },
+    ];
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,32 @@
+/**
+ * The port to where workers' processes run.
+ *
+ *   SP1  A worker outlives whoever started it. One that another process started is known again by what its heartbeat says.
+ *   SP2  `undefined` is an answer: of a process on another machine nothing is known here, and its heartbeats decide.
+ */
+export interface WorkerPlace {
+  readonly runId: string;
+  readonly workerId: string;
+}
+
+export interface SpawnRequest extends WorkerPlace {
+  readonly groupId: number;
+  readonly groupCount: number;
+}
+
+/** From a heartbeat. */
+export interface SeenProcess extends WorkerPlace {
+  readonly hostName: string;
+  readonly processId: number;
+}
+
+export interface WorkerSpawner {
+  /** Rejects when the process cannot be started at all. */
+  spawn(request: SpawnRequest): Promise<void>;
+  /** Of one that was spawned here, or was seen. */
+  isAlive(place: WorkerPlace): boolean | undefined;
+  see(process: SeenProcess): void;
+  signal(place: WorkerPlace, signal: "SIGTERM" | "SIGKILL"): void;
+  /** Nothing more is asked about this run. */
+  forget(runId: string): void;
+}

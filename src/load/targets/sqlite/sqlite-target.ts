@@ -1,0 +1,41 @@
+/**
+ * SQLite under test: a file, and a thread for each connection, since SQLite computes in the thread that asks and a load's schedule
+ * must not wait for it. A statement that computes long without giving rows cannot be stopped: its thread ends after it.
+ */
+import type { Clock } from "../../../kernel/clock.ts";
+import { messageOf, OperatingError } from "../../../kernel/errors.ts";
+import type { Target } from "../../core/target.ts";
+import { parseFileUrl } from "../parse-file-url.ts";
+import { SessionTarget } from "../session/session-target.ts";
+import { SqliteSession } from "./sqlite-session.ts";
+
+const settings = { busy_timeout: /^\d{1,7}$/, synchronous: /^(off|normal|full|extra)$/i };
+const busyMsDefault = "5000";
+
+/** Throws `bad_request` for a URL that is none. Nothing is opened yet. */
+export function createSqliteTarget(url: string, clock: Clock): Target {
+  const { path, settings: given } = parseFileUrl("sqlite", url, settings);
+  const place = `sqlite://${path}`;
+  const options = {
+    path,
+    busyMsMax: Number(given.get("busy_timeout") ?? busyMsDefault),
+    synchronous: given.get("synchronous") ?? "normal",
+  };
+  return new SessionTarget(
+    {
+      kind: "sqlite",
+      capabilities: { depthMax: 64, pollsServer: false, enrichment: "none", transactions: true },
+      place,
+      connectMsMax: 30_000,
+      open: async () => {
+        const session = new SqliteSession(options, clock);
+        await session.opened.catch(async (error: unknown) => {
+          await session.close();
+          throw new OperatingError("target_refused", "never", `${place}: ${messageOf(error)}`);
+        });
+        return session;
+      },
+    },
+    clock,
+  );
+}

@@ -1,0 +1,86 @@
+/** A scenario to change a field or two of. */
+import type { Scenario } from "../core/scenario.ts";
+
+type Changes = { readonly [Part in keyof Scenario]?: Partial<Scenario[Part]> };
+
+export function scenarioOf(changes: Changes = {}): Scenario {
+  return {
+    template_id: null,
+    template_name: "test",
+    target: {
+      kind: "postgres",
+      url: "postgres://localhost/test",
+      password_env: null,
+      allowed_hosts: [],
+      table_name: "accounts",
+      table_type: null,
+      warehouse: null,
+      load_sql: [],
+      reset_sql: [],
+      scale: 1,
+      ...changes.target,
+    },
+    workload: {
+      load_mode: "CONCURRENCY",
+      preset: "CUSTOM",
+      concurrent_connections: 10,
+      target_qps: null,
+      arrivals: "uniform",
+      duration_seconds: 30,
+      warmup_seconds: 10,
+      ramp_seconds: 0,
+      think_time_ms: 0,
+      pipeline_depth: 1,
+      operation_timeout_ms: 30_000,
+      seed: 1,
+      stages: [],
+      read_percent: 100,
+      write_percent: 0,
+      operations: [
+        {
+          name: "look",
+          kind: "POINT_LOOKUP",
+          weight: 100,
+          statements: ["SELECT 1"],
+          transaction: false,
+          parameters: {},
+        },
+      ],
+      record_one_in: 1,
+      ...changes.workload,
+    },
+    scaling: {
+      mode: "AUTO",
+      worker_count: null,
+      per_worker_capacity: null,
+      worker_group_count: null,
+      min_workers: null,
+      max_workers: null,
+      min_connections: null,
+      max_connections: null,
+      min_healthy_workers: null,
+      ...changes.scaling,
+    },
+    find_max: {
+      enabled: false,
+      start_concurrency: 5,
+      concurrency_increment: 10,
+      max_concurrency: null,
+      step_duration_seconds: 30,
+      qps_stability_pct: 5,
+      latency_stability_pct: 20,
+      max_error_rate_pct: 1,
+      ...changes.find_max,
+    },
+    guardrails: {
+      max_cpu_percent: null,
+      max_memory_percent: null,
+      max_error_rate_pct: null,
+      max_p99_latency_ms: null,
+      grace_seconds: 10,
+      abort_on_slo: false,
+      ...changes.guardrails,
+    },
+    slos: [],
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * Live figures to the coordinator, once a second, best effort: nobody waits for an answer, a post that fails is counted and forgotten, and
+ * while one is under way no other is begun. What counts is in the store; snapshots are cumulative, so that a lost one loses nothing.
+ */
+import type { Clock } from "../../kernel/clock.ts";
+import type { RunPhase, WorkerStatus } from "../core/run-state.ts";
+import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
+
+/** The body of `POST /api/runs/{run_id}/metrics/live`. */
+export interface LivePost {
+  readonly test_id: string;
+  readonly worker_id: string;
+  readonly worker_group_id: number;
+  readonly worker_group_count: number;
+  readonly phase: RunPhase;
+  readonly status: WorkerStatus;
+  readonly target_connections: number;
+  readonly metrics: WorkerSnapshot;
+}
+
+export interface LivePosterOptions {
+  readonly coordinatorUrl: string;
+  readonly runId: string;
+  readonly clusterToken: string;
+  readonly clock: Clock;
+}
+
+const timeoutMs = 2_000;
+
+export class LivePoster {
+  readonly #options: LivePosterOptions;
+  readonly #url: string;
+  #isBusy = false;
+  #sent = 0;
+  #failed = 0;
+
+  constructor(options: LivePosterOptions) {
+    this.#options = options;
+    const path = `api/runs/${encodeURIComponent(options.runId)}/metrics/live`;
+    this.#url = `${options.coordinatorUrl.replace(/\/+$/, "")}/${path}`;
+  }
+
+  get figures(): { readonly sent: number; readonly failed: number } {
+    return { sent: this.#sent, failed: this.#failed };
+  }
+
+  post(body: LivePost): void {
+    if (this.#isBusy) {
+      this.#failed += 1;
+      return;
+    }
+    this.#isBusy = true;
+    void this.#send(JSON.stringify(body)).then((isOk) => {
+      this.#isBusy = false;
+      if (isOk) this.#sent += 1;
+      else this.#failed += 1;
+    });
+  }
+
+  async #send(body: string): Promise<boolean> {
+    const { clock, clusterToken } = this.#options;
+    const timeout = new AbortController();
+    const timer = clock.after(timeoutMs, () => timeout.abort());
+    try {
+      const response = await fetch(this.#url, {
+        method: "POST",
+        headers: { authorization: `Bearer ${clusterToken}`, "content-type": "application/json" },
+        body,
+        redirect: "error",
+        signal: timeout.signal,
+      });
+      await response.arrayBuffer(); // So that the connection can be used again.
+      return response.ok;
+    } catch {
+      return false;
+    } finally {
+      timer.cancel();
+    }
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * A load worker's process: builds the objects, runs, ends. The coordinator starts it, and it outlives the coordinator: what ends it is
+ * `LoadWorker`'s to decide, or a signal.
+ */
+import { rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { OperatingError } from "../../kernel/errors.ts";
+import { realClock as clock } from "../../kernel/node/real-clock.ts";
+import { createSystemPrng } from "../../kernel/node/system-random.ts";
+import { startThreadWakeTimer } from "../../kernel/node/thread-wake-timer.ts";
+import { randomText } from "../../kernel/prng.ts";
+import { decideLakePlaces } from "../../lake/index.ts";
+import { machine, type ProcessOptions, runStopSteps, setUpProcess } from "../../process/index.ts";
+import { parseStoreUrl } from "../../store/index.ts";
+import { ExecutionRecorder } from "../executions/execution-recorder.ts";
+import { startThreadSink } from "../executions/thread-sink.ts";
+import { openSecret } from "../orchestrator/seal.ts";
+import { queryTagOf } from "../store/result-rows.ts";
+import { openTarget } from "../targets/open-target.ts";
+import { LivePoster } from "./live-poster.ts";
+import { LoadWorker, type WorkerEnd } from "./load-worker.ts";
+import { startProcessMeter } from "./process-meter.ts";
+import { startThreadControl } from "./thread-control.ts";
+
+/** As the command line gives them. */
+export interface LoadWorkerOptions extends Omit<ProcessOptions, "host"> {
+  readonly runId: string;
+  readonly workerId: string;
+  readonly workerGroupId: number;
+  readonly workerGroupCount: number;
+  readonly coordinatorUrl?: string;
+  readonly store?: string;
+  readonly lake?: string;
+}
+
+/** `src/coordinator` names it so. */
+const leaseName = "coordinator";
+const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+
+export async function runLoadWorker(options: LoadWorkerOptions): Promise<WorkerEnd> {
+  checkOptions(options);
+  const { runId, workerId, coordinatorUrl } = options;
+  const { dataDir, logger, clusterToken } = setUpProcess(
+    { ...options, host: "127.0.0.1" },
+    workerId,
+    "worker",
+  );
+  const prng = createSystemPrng();
+  const store = parseStoreUrl(options.store ?? dataDir.storePath);
+  const lake = decideLakePlaces(options, dataDir.lakeDir).tables;
+  const incarnation = `i-${randomText(prng, 16)}`;
+  const stagingDir = join(dataDir.path, "load", `${runId}.${workerId}.${incarnation}`);
+  const control = startThreadControl({ store, leaseName });
+  const wake = startThreadWakeTimer(clock);
+  const meter = startProcessMeter(clock, machine().totalBytes);
+  const poster =
+    coordinatorUrl === undefined
+      ? undefined
+      : new LivePoster({ coordinatorUrl, runId, clusterToken, clock });
+  const worker = new LoadWorker({
+    identity: {
+      runId,
+      workerId,
+      groupId: options.workerGroupId,
+      groupCount: options.workerGroupCount,
+      testId: `${runId}-${workerId}-${randomText(prng, 8)}`,
+      incarnation,
+      hostName: hostname(),
+      processId: process.pid,
+    },
+    control,
+    openTarget: async ({ scenario, targetSecret }) => {
+      const password = targetSecret === null ? null : openSecret(targetSecret, clusterToken, runId);
+      return await openTarget(scenario.target, password, clock, { tag: queryTagOf(runId) });
+    },
+    readPools: async ({ scenario: { template_id: templateId } }) =>
+      templateId === null ? new Map() : await control.readPools(templateId),
+    openRecorder: ({ scenario }, session, source) =>
+      new ExecutionRecorder({
+        sink: startThreadSink({
+          store,
+          lake,
+          stagingDir,
+          source: {
+            ...source,
+            operations: session.operations.map(({ name, kind }) => ({ name, kind })),
+          },
+        }),
+        oneIn: scenario.workload.record_one_in,
+        clock,
+        logger,
+      }),
+    live: (post) => poster?.post(post),
+    meter,
+    wake,
+    clock,
+    prng,
+    logger: logger.with({ run_id: runId, worker_id: workerId }),
+  });
+  endOnSignal(() => worker.terminate());
+  logger.info({ run_id: runId, incarnation }, "load worker started");
+  const end = await worker.run();
+  const { sent = 0, failed = 0 } = poster?.figures ?? {};
+  logger.info({ end: end.kind, status: end.status, sent, failed }, end.message);
+  await runStopSteps(
+    [
+      { name: "close store", timeoutMs: 1_000, run: () => control.close() },
+      { name: "close timer", timeoutMs: 1_000, run: () => wake.close() },
+      { name: "close meter", timeoutMs: 100, run: async () => meter.close() },
+      {
+        name: "delete staging",
+        timeoutMs: 1_000,
+        run: () => rm(stagingDir, { recursive: true, force: true }),
+      },
+    ],
+    clock,
+    logger,
+  );
+  return end;
+}
+
+/** Not `stopRequested`: that ends a process with whoever started it. */
+function endOnSignal(end: () => void): void {
+  let asked = false;
+  const ask = (exitCode: number): void => {
+    if (asked) process.exit(exitCode);
+    asked = true;
+    end();
+  };
+  process.on("SIGTERM", () => ask(143));
+  process.on("SIGINT", () => ask(130));
+  process.on("SIGHUP", () => undefined); // Its terminal is not its control.
+}
+
+function checkOptions({ runId, workerGroupId, workerGroupCount }: LoadWorkerOptions): void {
+  if (!runIdPattern.test(runId)) {
+    throw new OperatingError("bad_request", "never", "--run-id: this is no run's id");
+  }
+  if (workerGroupId >= workerGroupCount) {
+    const message = "--worker-group-id counts from 0 and is below --worker-group-count";
+    throw new OperatingError("bad_request", "never", message);
+  }
+}

@@ -1,0 +1,277 @@
+/**
+ * The specification's acceptance test, its nine points, on real processes: a cluster, two load workers, a Postgres. Then a run to its end
+ * by the command line.
+ */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, test } from "node:test";
+import { runUpdateSchema } from "../../src/api/load-schemas.ts";
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from "../../src/store/testing/embedded-postgres.ts";
+import {
+  type Cluster,
+  getJson,
+  http,
+  isAlive,
+  rowsOf,
+  runCli,
+  startCluster,
+  stopEverything,
+  waitFor,
+} from "./harness.ts";
+
+type Row = Readonly<Record<string, string | number | null>>;
+interface Update {
+  readonly status: string;
+  readonly phase: string;
+  readonly run: {
+    readonly aggregate_metrics: { readonly qps: number; readonly total_ops: number };
+  };
+  readonly workers: readonly { readonly metrics: { readonly qps: number } }[];
+  readonly logs: readonly { readonly sequence: number }[];
+}
+
+let cluster: Cluster;
+let postgres: EmbeddedPostgres;
+let databaseUrl: URL;
+
+before(async () => {
+  postgres = await startEmbeddedPostgres();
+  databaseUrl = new URL(await postgres.createDatabase());
+  databaseUrl.password = "hush-hush-4711"; // The server trusts everybody; what matters is where it shows up.
+  cluster = await startCluster({ workers: 1 });
+  await waitFor(
+    "the ready templates",
+    async () =>
+      (await getJson<{ items: readonly unknown[] }>(`${cluster.url}/api/templates`)).items.length >
+      0
+        ? true
+        : undefined,
+    20_000,
+  );
+});
+after(async () => {
+  await cluster.stop();
+  await stopEverything();
+  await postgres.stop();
+});
+
+function passed(what: string): void {
+  process.stdout.write(`[PASS] ${what}\n`);
+}
+
+async function post<T>(path: string, body: unknown = {}): Promise<T> {
+  const response = await http(`${cluster.url}${path}`, {
+    method: "POST",
+    body,
+  });
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  return JSON.parse(text) as T;
+}
+
+/** Where the target is, without its password. */
+function target(): { readonly target_url: string; readonly password: string } {
+  const bare = new URL(databaseUrl);
+  const password = decodeURIComponent(bare.password);
+  bare.password = "";
+  return { target_url: bare.href, password };
+}
+
+function readStore(sql: string, ...values: string[]): readonly Row[] {
+  const database = new DatabaseSync(join(cluster.dataDir, "store.sqlite"), { readOnly: true });
+  try {
+    return database.prepare(sql).all(...values) as unknown as readonly Row[];
+  } finally {
+    database.close();
+  }
+}
+
+const heartbeats = (id: string): readonly Row[] =>
+  readStore("SELECT * FROM worker_heartbeats WHERE run_id = ?", id);
+const eventAt = (id: string, type: string): number =>
+  Number(
+    readStore(
+      "SELECT created_at_ms AS at FROM run_control_events WHERE run_id = ? AND event_type = ? ORDER BY sequence_id",
+      id,
+      type,
+    )[0]?.at ?? 0,
+  );
+const runRow = (id: string): Row =>
+  readStore("SELECT * FROM run_status WHERE run_id = ?", id)[0] ?? {};
+
+/** Every update of a run, checked field by field. */
+function watch(id: string): { readonly updates: Update[]; readonly closed: Promise<void> } {
+  const updates: Update[] = [];
+  const socket = new WebSocket(`${cluster.url.replace("http", "ws")}/ws/test/${id}`, ["capstan"]);
+  const closed = new Promise<void>((resolve) => {
+    socket.addEventListener("close", () => resolve());
+  });
+  socket.addEventListener("message", ({ data }) => {
+    const message = JSON.parse(String(data)) as { event: string; data: unknown };
+    assert.equal(message.event, "RUN_UPDATE");
+    updates.push(runUpdateSchema.parse(message.data) as unknown as Update);
+  });
+  return { updates, closed };
+}
+
+test("[AP23] [AS1] the acceptance test: two workers, started, watched, stopped", async () => {
+  const { test_id: id, status } = await post<{ test_id: string; status: string }>("/api/runs", {
+    template_id: "select-only",
+    ...target(),
+    load_data: true,
+    settings: ["workers=2", "connections=4", "warmup=3", "duration=120"],
+  });
+  assert.equal(status, "PREPARED");
+  assert.deepEqual([runRow(id).status, runRow(id).phase], ["PREPARED", ""]);
+  passed("Run created: RUN_STATUS.STATUS = PREPARED");
+
+  await post(`/api/runs/${id}/start`);
+  const { updates, closed } = watch(id);
+  await waitFor("2 workers", () => (heartbeats(id).length === 2 ? true : undefined), 30_000);
+  passed("Workers registered: 2/2 in WORKER_HEARTBEATS");
+
+  const runningAt = await waitFor(
+    "both workers to be RUNNING",
+    () => (heartbeats(id).every((each) => each.status === "RUNNING") ? Date.now() : undefined),
+    30_000,
+  );
+  const startedMs = runningAt - eventAt(id, "START");
+  assert.ok(startedMs <= 2_000, `${startedMs} ms`);
+  passed(`START propagated: workers RUNNING in ${(startedMs / 1000).toFixed(1)}s`);
+
+  const snapshots = (): readonly Row[] =>
+    readStore(
+      "SELECT worker_id, count(*) AS n FROM worker_metrics_snapshots WHERE run_id = ? AND total_queries > 0 GROUP BY worker_id",
+      id,
+    );
+  await waitFor(
+    "snapshots of both",
+    () => (snapshots().filter(({ n }) => Number(n) >= 2).length === 2 ? true : undefined),
+    20_000,
+  );
+  passed("Metrics flowing: WORKER_METRICS_SNAPSHOTS has 2 workers");
+
+  const summed = await waitFor(
+    "an update with both workers' rates",
+    () =>
+      updates.findLast(
+        ({ workers }) => workers.filter(({ metrics }) => metrics.qps > 0).length === 2,
+      ),
+    20_000,
+  );
+  const rates = summed.workers.map(({ metrics }) => metrics.qps);
+  const { qps } = summed.run.aggregate_metrics;
+  assert.ok(Math.abs(qps - rates.reduce((sum, each) => sum + each, 0)) < 0.01, `${qps} ${rates}`);
+  passed(
+    `Aggregation correct: combined QPS = ${qps.toFixed(0)} (sum of ${rates.map((each) => each.toFixed(0)).join(" + ")})`,
+  );
+
+  await waitFor(
+    "MEASUREMENT",
+    () => (updates.some(({ phase }) => phase === "MEASUREMENT") ? true : undefined),
+    20_000,
+  );
+  const warmedMs = Number(runRow(id).warmup_end_time_ms) - Number(runRow(id).warmup_start_time_ms);
+  assert.ok(Math.abs(warmedMs - 3_000) <= 1_000, `${warmedMs} ms`);
+  passed(`Phase transition: WARMUP -> MEASUREMENT after ${(warmedMs / 1000).toFixed(1)}s`);
+
+  const pids = heartbeats(id).map(({ process_id: pid }) => Number(pid));
+  assert.ok(pids.every(isAlive));
+  await post(`/api/runs/${id}/stop`);
+  const stopAt = eventAt(id, "STOP");
+  await waitFor("workers to be gone", () => (pids.some(isAlive) ? undefined : true), 20_000);
+  const goneMs = Date.now() - stopAt;
+  assert.ok(goneMs <= 10_000, `${goneMs} ms`);
+  const [[lastMs]] = (await rowsOf(
+    cluster.url,
+    `SELECT max(start_ms)::DOUBLE FROM query_executions WHERE run_id = '${id}'`,
+  )) as [[number]];
+  assert.ok(lastMs - stopAt <= 2_000, `the last query began ${lastMs - stopAt} ms after STOP`);
+  passed(
+    `STOP propagated: workers exited in ${(goneMs / 1000).toFixed(1)}s, no query began later than ${Math.max(0, Math.round(lastMs - stopAt))} ms after it`,
+  );
+
+  await waitFor("CANCELLED", () => (runRow(id).status === "CANCELLED" ? true : undefined), 20_000);
+  passed("Final status: RUN_STATUS.STATUS = CANCELLED");
+
+  await closed;
+  assert.equal(pids.filter(isAlive).length, 0);
+  passed("Cleanup: no process is left");
+
+  const sequences = updates.flatMap(({ logs }) => logs.map(({ sequence }) => sequence));
+  assert.deepEqual(
+    sequences,
+    [...new Set(sequences)].sort((left, right) => left - right),
+  );
+  const page = JSON.stringify(await getJson(`${cluster.url}/api/tests/${id}`));
+  assert.ok(!page.includes(target().password), "a run's page has no password");
+});
+
+test("[LC1] [LC2] capstan load run: progress, a summary, reports, an exit status by its objectives", async () => {
+  const common = ["--url", cluster.url, "--target", databaseUrl.href, "--load-data"];
+  const settings = ["duration=3", "warmup=0", "connections=2", "workers=1"].flatMap((each) => [
+    "--set",
+    each,
+  ]);
+  const report = join(cluster.dataDir, "junit.xml");
+  const done = await runCli([
+    "load",
+    "run",
+    "select-only",
+    ...common,
+    ...settings,
+    "--fail-on-slo",
+    "--junit",
+    report,
+  ]);
+  assert.equal(done.code, 0, done.stderr);
+  assert.match(done.stdout, /COMPLETED/);
+  assert.match(done.stdout, /p99/);
+  const { items } = await getJson<{ items: readonly { test_id: string; status: string }[] }>(
+    `${cluster.url}/api/tests?limit=10`,
+  );
+  assert.deepEqual(
+    items.map(({ status }) => status),
+    ["COMPLETED", "CANCELLED"],
+  );
+  const [first, second] = items.map(({ test_id: id }) => id);
+  const hgrm = await http(`${cluster.url}/api/tests/${first}/report.hgrm`);
+  assert.match(await hgrm.text(), /Percentile/);
+  const compared = await runCli(["load", "compare", `${second}`, `${first}`, "--url", cluster.url]);
+  assert.match(compared.stdout, /NEUTRAL|WARNING|REGRESSION|IMPROVEMENT/);
+  assert.ok(!`${done.stdout}${done.stderr}${compared.stdout}`.includes(target().password));
+});
+
+test("[AS3] [AS4] [AP23] the demo needs nothing; PROCESSING is shown before the end; a rerun is the same run again", async () => {
+  const settings = ["duration=2", "warmup=0", "connections=2"];
+  const { test_id: id } = await post<{ test_id: string }>("/api/tests/from-template/demo", {
+    settings,
+  });
+  await post(`/api/tests/${id}/start`);
+  const { updates, closed } = watch(id);
+  await closed;
+  const seen = updates.map(({ status, phase }) => `${status} ${phase}`);
+  assert.ok(seen.includes("COMPLETED PROCESSING"), seen.join(", "));
+  const { run } = updates.at(-1) ?? assert.fail("there were updates");
+  assert.ok(run.aggregate_metrics.total_ops > 0);
+  const errors = await getJson<{ total_errors: number }>(
+    `${cluster.url}/api/tests/${id}/error-summary`,
+  );
+  const { items } = await getJson<{ items: readonly { run_id: string }[] }>(
+    `${cluster.url}/api/tests/${id}/query-executions?order=slowest&limit=5`,
+  );
+  assert.deepEqual([errors.total_errors, items.length, items[0]?.run_id], [0, 5, id]);
+  const again = await post<{ test_id: string }>(`/api/tests/${id}/rerun`);
+  const configs = await Promise.all(
+    [id, again.test_id].map((each) =>
+      getJson<{ scenario_config: unknown }>(`${cluster.url}/api/tests/${each}`),
+    ),
+  );
+  assert.deepEqual(configs[0]?.scenario_config, configs[1]?.scenario_config);
+  await post(`/api/tests/${again.test_id}/stop`);
+  assert.equal(runRow(again.test_id).status, "CANCELLED");
+});
