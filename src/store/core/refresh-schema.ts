@@ -34,6 +34,7 @@ export interface DynamicTablesTable {
   part_count: number;
   part_done_count: number;
   expected_duration_ms: number;
+  expected_response_ms: number;
   created_at_ms: number;
 }
 
@@ -185,6 +186,7 @@ export const refreshTableColumns: {
     part_count: "number",
     part_done_count: "number",
     expected_duration_ms: "number",
+    expected_response_ms: "number",
     created_at_ms: "number",
   },
   dynamic_table_sources: {

@@ -26,6 +26,7 @@ const idle: Omit<ScheduledTable, "tableId" | "label" | "sources" | "cursors"> = 
   waitReason: "",
   lastError: undefined,
   expectedDurationMs: 0,
+  expectedResponseMs: 0,
   createdAtMs: 0,
   pending: undefined,
   isClaimed: false,
@@ -130,6 +131,8 @@ test("[TS1] what it reads takes its time, too: side by side, and one after the o
   const graph = new TableGraph(tables);
   assert.equal(expectedPathMs(graph, tables[2] as ScheduledTable), 320);
   assert.equal(dueAtMs(graph, tables[2] as ScheduledTable), 8_680);
+  const crowded = { ...(tables[2] as ScheduledTable), expectedResponseMs: 3_000 };
+  assert.equal(dueAtMs(graph, crowded), 6_000, "it has to wait for workers");
 });
 
 test("[TS3] a DOWNSTREAM table has the strictest target of those who read it", () => {
@@ -167,6 +170,46 @@ test("[TS4] a due table takes all that it reads along, and nothing else", () => 
     targets: ["10 DOWNSTREAM", "11 DOWNSTREAM", "12 SCHEDULED"],
     unchanged: [],
   });
+});
+
+test("[TS18] what is due soon joins a round that has what it reads, and brings the rest of it", () => {
+  const tables = [
+    table(10, [1], downstream),
+    table(11, [10]),
+    table(12, [10], { dataTimeMs: 2_500 }), // Due at 11,500, within a quarter of its target.
+    table(13, [10], { dataTimeMs: 2_501 }),
+    table(14, [1], downstream),
+    table(15, [10, 14], { dataTimeMs: 2_000 }),
+    table(16, [14], { dataTimeMs: 2_000 }),
+    table(20, [1], { dataTimeMs: 2_000 }),
+  ];
+  const { targets } = decide(tables, 9_000);
+  assert.deepEqual(
+    targets.map(({ tableId, trigger, dueMs }) => [tableId, trigger, dueMs]),
+    [
+      [10, "DOWNSTREAM", 9_000],
+      [14, "DOWNSTREAM", 11_000],
+      [11, "SCHEDULED", 9_000],
+      [12, "SCHEDULED", 11_500],
+      [15, "SCHEDULED", 11_000],
+      [16, "SCHEDULED", 11_000],
+    ],
+  );
+});
+
+test("[TS2] [TS18] nobody joins oftener than four times in a target", () => {
+  const busy = { expectedResponseMs: 20_000 };
+  const tables = [
+    table(10, [1], downstream),
+    table(11, [10]),
+    table(12, [10], { dataTimeMs: 6_501, ...busy }),
+    table(13, [10], { dataTimeMs: 6_500, ...busy }),
+  ];
+  assert.deepEqual(brief(decide(tables, 9_000)).targets, [
+    "10 DOWNSTREAM",
+    "11 SCHEDULED",
+    "13 SCHEDULED",
+  ]);
 });
 
 test("[TS4] a request hurries what it reads: they get its priority and its due time", () => {

@@ -18,9 +18,10 @@
  *   DR6  A target that could be claimed for `targetIdleMsMax` and was not (there were no workers) is forgotten with all targets
  *        around it, and a newer one chosen: the lake does not keep old snapshots for ever.
  *   DR7  A request counts only if it was made before the moment that S is of: what its author had committed is then in S.
+ *   DR8  What will be due soon (D4) joins a round that has a dynamic table that it reads, directly or not.
  */
 import type { SnapshotId, TableId } from "../../lake/core/index.ts";
-import { dueAtMs, lateAtMs } from "./due-time.ts";
+import { dueAtMs, joinsAtMs, lateAtMs } from "./due-time.ts";
 import { TableGraph } from "./graph.ts";
 import {
   priorities,
@@ -69,12 +70,9 @@ class Round {
       const obstacle = this.#obstacle(table);
       waits.set(table.tableId, obstacle ?? this.#troubleAbove(table));
       const wish = this.#wish(table);
-      if (wish === undefined || obstacle !== undefined) continue;
-      merge(wishes, table.tableId, wish);
-      for (const { tableId } of this.#graph.upstreamOf(table.tableId)) {
-        merge(wishes, tableId, { ...wish, trigger: "DOWNSTREAM" }); // DR1
-      }
+      if (wish !== undefined && obstacle === undefined) this.#take(table, wish, wishes);
     }
+    this.#takeAlong(wishes);
     const { targets, unchanged } = this.#plan(wishes);
     return {
       abandoned: [...this.#abandoned],
@@ -87,6 +85,36 @@ class Round {
       }),
       wakeAtMs: this.#wakes.length === 0 ? undefined : Math.min(...this.#wakes),
     };
+  }
+
+  /** DR1. */
+  #take(table: ScheduledTable, wish: Wish, wishes: Map<TableId, Wish>): void {
+    merge(wishes, table.tableId, wish);
+    for (const { tableId } of this.#graph.upstreamOf(table.tableId)) {
+      merge(wishes, tableId, { ...wish, trigger: "DOWNSTREAM" });
+    }
+  }
+
+  /** DR8. Who joins brings what it reads, and others may read that. */
+  #takeAlong(wishes: Map<TableId, Wish>): void {
+    let soon = this.#graph.inOrder.filter((table) => this.#isDueSoon(table));
+    for (let joined = 1; joined > 0; ) {
+      const near = soon.filter(({ tableId }) =>
+        this.#graph.upstreamOf(tableId).some((above) => wishes.has(above.tableId)),
+      );
+      for (const table of near) {
+        const dueMs = dueAtMs(this.#graph, table) ?? this.#nowMs;
+        this.#take(table, { trigger: "SCHEDULED", priority: priorities.SCHEDULED, dueMs }, wishes);
+      }
+      joined = near.length;
+      soon = soon.filter((table) => !near.includes(table));
+    }
+  }
+
+  #isDueSoon(table: ScheduledTable): boolean {
+    if (!isRunning(table) || this.#hasTarget(table) || this.#obstacle(table) !== undefined)
+      return false;
+    return (joinsAtMs(this.#graph, table) ?? Infinity) <= this.#nowMs;
   }
 
   /** DR6. */

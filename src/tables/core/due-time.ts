@@ -2,10 +2,14 @@
  * When a refresh has to begin so that the table's lag stays within its target. Contents that a refresh publishes are as of its
  * beginning; so from one beginning to the end of the next refresh no more than the target may pass.
  *
- *   D1  Due is data time plus target, less how long the refresh is expected to take, its sources' refreshes included, less a margin.
+ *   D1  Due is data time plus target, less how long the refresh is expected to take, less a margin. That is the sum of durations along
+ *       the path of its sources; or, when more tables than workers want a refresh at the same time, how long it took of late
+ *       until its contents were there.
  *   D2  A table that cannot hold its target is refreshed back to back, yet never oftener than four times in a target: one whose
  *       refresh takes longer than its target must not keep the scheduler spinning.
  *   D3  A DOWNSTREAM table is never due by itself. Its readers' refreshes include it, and the strictest of them is its target.
+ *   D4  Tables that read the same dynamic tables are cheapest in one round: one that is due within a quarter of its target goes along
+ *       with a round that refreshes what it reads. From then on they have the same data time, and are due together.
  */
 import type { TableId } from "../../lake/core/index.ts";
 import type { TableGraph } from "./graph.ts";
@@ -14,6 +18,8 @@ import type { ScheduledTable } from "./schedule-state.ts";
 const marginShare = 0.1;
 const marginMsMax = 5_000;
 const periodMsMin = 50;
+const periodShareMin = 0.25;
+const joinShare = 0.25;
 
 type Graph = TableGraph<ScheduledTable>;
 
@@ -37,15 +43,28 @@ export function dueAtMs(graph: Graph, table: ScheduledTable): number | undefined
   if (table.targetLag.kind === "downstream") return undefined; // D3
   const lagMs = table.targetLag.ms;
   const marginMs = Math.min(marginMsMax, lagMs * marginShare);
-  const periodMs = lagMs - expectedPathMs(graph, table) - marginMs; // D1
-  const boundedMs = Math.max(periodMs, lagMs / 4, periodMsMin); // D2
-  return Math.floor((table.dataTimeMs ?? table.createdAtMs) + boundedMs);
+  const expectedMs = Math.max(expectedPathMs(graph, table), table.expectedResponseMs);
+  const periodMs = lagMs - expectedMs - marginMs; // D1
+  const boundedMs = Math.max(periodMs, lagMs * periodShareMin, periodMsMin); // D2
+  return Math.floor(dataTimeMs(table) + boundedMs);
+}
+
+/** D4: from when on it goes along with others. */
+export function joinsAtMs(graph: Graph, table: ScheduledTable): number | undefined {
+  const dueMs = dueAtMs(graph, table);
+  if (dueMs === undefined || table.targetLag.kind === "downstream") return undefined;
+  const lagMs = table.targetLag.ms;
+  return Math.max(dueMs - lagMs * joinShare, dataTimeMs(table) + lagMs * periodShareMin);
+}
+
+function dataTimeMs(table: ScheduledTable): number {
+  return table.dataTimeMs ?? table.createdAtMs;
 }
 
 /** When its lag exceeds its target, unless it is refreshed before. */
 export function lateAtMs(table: ScheduledTable): number | undefined {
   if (table.targetLag.kind === "downstream") return undefined;
-  return (table.dataTimeMs ?? table.createdAtMs) + table.targetLag.ms;
+  return dataTimeMs(table) + table.targetLag.ms;
 }
 
 /** What its lag should be: its own target, or the strictest of those who read it. `undefined`: nobody needs it. */

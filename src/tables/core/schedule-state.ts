@@ -38,6 +38,8 @@ export interface ScheduledTable extends GraphNode {
   readonly waitReason: string;
   readonly lastError: string | undefined;
   readonly expectedDurationMs: number;
+  /** From the moment that a target is of to its publication: waiting for workers and for sources is in it. */
+  readonly expectedResponseMs: number;
   readonly createdAtMs: number;
   readonly pending: ScheduledPending | undefined;
   readonly isClaimed: boolean;

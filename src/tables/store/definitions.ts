@@ -91,6 +91,7 @@ export async function createDynamicTable(
     part_count: 0,
     part_done_count: 0,
     expected_duration_ms: 0,
+    expected_response_ms: 0,
     created_at_ms: await tx.nowMs(),
   };
   await tx.insert("dynamic_tables", row);
@@ -150,6 +151,7 @@ export async function replaceDynamicTable(
     failures_in_a_row: 0,
     last_error: null,
     expected_duration_ms: 0,
+    expected_response_ms: 0,
     created_at_ms: await tx.nowMs(),
   });
   await writeSources(tx, definition);

@@ -16,7 +16,7 @@ import {
   moveCursors,
   recordVersion,
 } from "./pending-work.ts";
-import { expectedDurationMs, type HistoryEntry, recordRefresh } from "./refresh-history.ts";
+import { expectedTimes, type HistoryEntry, recordRefresh } from "./refresh-history.ts";
 import { markFailed, suspendTable } from "./suspension.ts";
 import { type DynamicTableRow, requireRow } from "./table-rows.ts";
 
@@ -85,10 +85,7 @@ export async function finishRefresh(
     last_refresh_action: reached.action,
     last_refresh_at_ms: entry.ended_at_ms,
     ...noParts,
-    expected_duration_ms:
-      reached.action === "NO_DATA"
-        ? row.expected_duration_ms
-        : await expectedDurationMs(tx, row.dynamic_table),
+    ...(reached.action === "NO_DATA" ? {} : await expectedTimes(tx, row.dynamic_table)),
   });
   await recordVersion(tx, row.table_id, target_snapshot, reached.snapshot);
   await markReady(tx);

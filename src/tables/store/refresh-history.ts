@@ -3,7 +3,7 @@
  * that is looked at every second and changes once a day must not lose the one refresh that did something.
  */
 import type { SnapshotId, TableId } from "../../lake/core/index.ts";
-import type { RefreshHistoryTable, Tx } from "../../store/index.ts";
+import type { DynamicTablesTable, RefreshHistoryTable, Tx } from "../../store/index.ts";
 import type { RefreshCost, RefreshRecord } from "../core/index.ts";
 import { snapshotOf } from "./table-rows.ts";
 
@@ -72,21 +72,32 @@ function isNoData({ state, action }: Pick<RefreshHistoryTable, "state" | "action
   return state === "SUCCEEDED" && action === "NO_DATA";
 }
 
-/** How long the next refresh should take: the 90th percentile of the last ones that did something. */
-export async function expectedDurationMs({ db }: Tx, dynamicTable: string): Promise<number> {
+/** How long the next refresh should take: the 90th percentile of the last ones that did something. What had to be tried again says nothing of the response. */
+export async function expectedTimes(
+  { db }: Tx,
+  dynamicTable: string,
+): Promise<Pick<DynamicTablesTable, "expected_duration_ms" | "expected_response_ms">> {
   const rows = await db
     .selectFrom("refresh_history")
-    .select(["started_at_ms", "ended_at_ms"])
+    .select(["started_at_ms", "ended_at_ms", "data_time_ms", "attempt"])
     .where("dynamic_table", "=", dynamicTable)
     .where("state", "=", "SUCCEEDED")
     .where("action", "in", ["FULL", "INCREMENTAL"])
     .orderBy("refresh_number", "desc")
     .limit(samplesMax)
     .execute();
-  const durations = rows
-    .map(({ started_at_ms, ended_at_ms }) => Math.max(0, ended_at_ms - started_at_ms))
-    .sort((left, right) => left - right);
-  return durations[Math.ceil(durations.length * 0.9) - 1] ?? 0;
+  const direct = rows.filter(({ attempt }) => attempt === 1);
+  return {
+    expected_duration_ms: usually(rows.map((row) => row.ended_at_ms - row.started_at_ms)),
+    expected_response_ms: usually(
+      direct.map((row) => row.ended_at_ms - (row.data_time_ms ?? row.started_at_ms)),
+    ),
+  };
+}
+
+function usually(durations: readonly number[]): number {
+  const ordered = durations.map((ms) => Math.max(0, ms)).sort((left, right) => left - right);
+  return ordered[Math.ceil(ordered.length * 0.9) - 1] ?? 0;
 }
 
 /** So many of the newest are learnt from. */

@@ -83,6 +83,7 @@ function scheduledTable(
     waitReason: row.wait_reason,
     lastError: row.last_error ?? undefined,
     expectedDurationMs: row.expected_duration_ms,
+    expectedResponseMs: row.expected_response_ms,
     createdAtMs: row.created_at_ms,
     pending: pending === undefined ? undefined : scheduledPending(pending, lastQueued),
     isClaimed,
