@@ -48,7 +48,7 @@ async function compareFull(
   await create();
   await world.refresh(shape);
   const file = quoteText(join(world.dir, "plain.parquet"));
-  const copy = `COPY (${definition}) TO ${file} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)`;
+  const copy = `COPY (${definition}) TO ${file} (FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, ROW_GROUP_SIZE 122880)`;
   await plain.run(copy);
   const refreshes: Spent[] = [];
   const copies: Spent[] = [];

@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 export async function eventually<T>(
   what: string,
   get: () => T | undefined | Promise<T | undefined>,
-  msMax = 15_000,
+  msMax = 60_000,
 ): Promise<T> {
   const giveUpAt = performance.now() + msMax;
   for (;;) {
