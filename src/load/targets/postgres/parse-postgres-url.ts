@@ -1,5 +1,5 @@
 /** `postgres://user:password@host:port/database?sslmode=…`, read as libpq reads it; what we do not know is refused. */
-import { OperatingError } from "../../../kernel/errors.ts";
+import { bracketed, TargetUrl, type UrlForm } from "../target-url.ts";
 
 const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 export type SslMode = (typeof sslModes)[number];
@@ -22,31 +22,30 @@ export interface PostgresAddress {
 
 const connectMsDefault = 10_000;
 
+const form: UrlForm = {
+  name: "a Postgres",
+  schemes: ["postgres", "postgresql"],
+  hint: "postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=disable|prefer|require|verify-full",
+};
+
 export function parsePostgresUrl(text: string): PostgresAddress {
-  const url = parseUrl(text);
-  const settings = new Map(url.searchParams);
-  const take = (name: string): string | undefined => {
-    const value = settings.get(name);
-    settings.delete(name);
-    return value;
-  };
-  const user = decodeURIComponent(url.username) || take("user") || "postgres";
+  const url = new TargetUrl(text, form);
+  const user = url.user || url.take("user") || "postgres";
   const address = {
-    host: take("host") ?? (url.hostname.replace(/^\[(.*)\]$/, "$1") || "localhost"),
-    port: parsePort(take("port") ?? (url.port || "5432")),
+    host: url.take("host") ?? (url.host || "localhost"),
+    port: parsePort(url),
     user,
-    password: decodeURIComponent(url.password) || take("password"),
-    database: decodeURIComponent(url.pathname.slice(1)) || (take("dbname") ?? user),
-    applicationName: take("application_name") ?? "capstan-load",
-    options: take("options"),
-    sslMode: parseSslMode(take("sslmode") ?? "prefer"),
-    sslRootCert: take("sslrootcert"),
-    connectMsMax: parseConnectMsMax(take("connect_timeout")),
+    password: url.password || url.take("password"),
+    database: url.path.slice(1) || (url.take("dbname") ?? user),
+    applicationName: url.take("application_name") ?? "capstan-load",
+    options: url.take("options"),
+    sslMode: url.takeOneOf("sslmode", sslModes, "prefer"),
+    sslRootCert: url.take("sslrootcert"),
+    connectMsMax: parseConnectMsMax(url),
   };
-  const [unknown] = settings.keys();
-  if (unknown !== undefined) throw refusal(`there is no setting ${unknown}`);
+  url.checkSettings();
   if (Object.values(address).some((value) => typeof value === "string" && value.includes("\0"))) {
-    throw refusal("there is a NUL in it");
+    throw url.refusal("there is a NUL in it");
   }
   return address;
 }
@@ -55,44 +54,20 @@ export function parsePostgresUrl(text: string): PostgresAddress {
 export function postgresPlace({ host, port, database }: PostgresAddress): string {
   return host.startsWith("/")
     ? `postgres:${host}/.s.PGSQL.${port}/${database}`
-    : `postgres://${host.includes(":") ? `[${host}]` : host}:${port}/${database}`;
+    : `postgres://${bracketed(host)}:${port}/${database}`;
 }
 
-function parseUrl(text: string): URL {
-  let url: URL;
-  try {
-    url = new URL(text);
-    decodeURIComponent(url.username + url.password + url.pathname);
-  } catch {
-    throw refusal("it is no URL"); // Without the cause, which has the text and the password in it.
-  }
-  if (url.protocol !== "postgres:" && url.protocol !== "postgresql:") {
-    throw refusal(`it begins with ${url.protocol}`);
-  }
-  return url;
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw refusal("its port is no port");
+function parsePort(url: TargetUrl): number {
+  const port = Number(url.take("port") ?? (url.port || 5432));
+  const isPort = Number.isInteger(port) && port >= 1 && port <= 65_535;
+  if (!isPort) throw url.refusal("its port is no port");
   return port;
 }
 
-function parseSslMode(text: string): SslMode {
-  const mode = sslModes.find((known) => known === text);
-  if (mode === undefined) throw refusal(`sslmode is one of ${sslModes.join(", ")}`);
-  return mode;
-}
-
 /** As in libpq: whole seconds, 0 for ever; for ever is an hour here, since every wait has an end. */
-function parseConnectMsMax(text: string | undefined): number {
+function parseConnectMsMax(url: TargetUrl): number {
+  const text = url.take("connect_timeout");
   if (text === undefined) return connectMsDefault;
-  if (!/^\d{1,5}$/.test(text)) throw refusal("connect_timeout is whole seconds");
+  if (!/^\d{1,5}$/.test(text)) throw url.refusal("connect_timeout is whole seconds");
   return (Number(text) || 3600) * 1000;
-}
-
-function refusal(why: string): OperatingError {
-  return new OperatingError("bad_request", "never", `not a Postgres URL: ${why}`, {
-    hint: "postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=disable|prefer|require|verify-full",
-  });
 }
