@@ -149,7 +149,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
       ? undefined
       : new LakeStatements({
           catalog,
-          dynamicTables: new DynamicTables({ store, catalog, engine }),
+          dynamicTables: new DynamicTables({ store, clock, catalog, engine }),
           objects: lake.objects,
           uploads,
           engine,

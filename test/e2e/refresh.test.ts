@@ -48,9 +48,11 @@ test("[TE1] the example of the guide works as it is written", async () => {
     "CREATE TABLE orders (id BIGINT, category VARCHAR, amount DECIMAL(10,2), at TIMESTAMP);",
     `COPY orders FROM '${file}';`,
     "CREATE DYNAMIC TABLE revenue TARGET_LAG = '1 second' AS SELECT category, sum(amount) AS revenue, count(*) AS n FROM orders GROUP BY category;",
+    "SELECT category || ' has ' || n AS said FROM revenue ORDER BY category;",
   ];
   const done = await runCli(["sql", "-c", script.join("\n"), "--url", cluster.url]);
   assert.equal(done.code, 0, done.stderr);
+  assert.match(done.stdout, /a has 2.*b has 1/s, "the first contents are waited for");
   const query = "SELECT category, revenue::DOUBLE, n FROM revenue ORDER BY category NULLS LAST";
   await untilFresh(query, [
     ["a", 3.5, 2],

@@ -41,6 +41,12 @@ export interface StatementContext {
 
 export interface DynamicTablesPort {
   answer(statement: DynamicStatement, context: StatementContext): Promise<LocalAnswer>;
+  /** Waits for the first contents of those that are dynamic and have none; throws where none will come. Whether it had to wait. */
+  awaitContents(
+    versions: readonly TableVersion[],
+    waitMsMax: number,
+    signal: AbortSignal,
+  ): Promise<boolean>;
   /** Throws where the table is dynamic. */
   refuseWrite(version: TableVersion): Promise<void>;
   /** `drop` within a transaction in which no dynamic table reads it; throws `reference_violated` with their names. */

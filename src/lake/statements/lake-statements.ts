@@ -16,7 +16,6 @@ import {
   tableRefs,
   volatilePartsOf,
 } from "../../sql/core/index.ts";
-import { bindQuery } from "./bound-query.ts";
 import { describeQuery } from "./describe.ts";
 import type { StatementContext } from "./dynamic-tables-port.ts";
 import { lakeQueryBody, lakeQueryWorkKind } from "./lake-query-executor.ts";
@@ -63,8 +62,8 @@ export class LakeStatements {
     signal: AbortSignal,
     explain?: "plan" | "analyze",
   ): Promise<SqlResult> {
-    const { catalog, engine } = this.#deps;
-    const bound = await bindQuery({ catalog, parse: (each) => engine.parse(each, signal) }, sql);
+    const scope = new StatementScope(this.#deps, text, options, signal);
+    const bound = await (explain === "plan" ? scope.bind(sql) : scope.bindFilled(sql));
     const { queryId, timeoutMs } = options;
     const asked = {
       ...(queryId === undefined ? {} : { queryId }),

@@ -18,7 +18,7 @@ export class RowStatements {
   async insert({ table, columns, byName, query }: StatementOf<"insert">): Promise<LocalAnswer> {
     const { written } = await this.#scope.write(async () => {
       const target = await this.#scope.writable(table);
-      const bound = await this.#scope.bind(query.text);
+      const bound = await this.#scope.bindFilled(query.text);
       const described = await describeQuery(this.#scope.deps.engine, bound, this.#scope.signal);
       const given = byName ? described : target.table.columns;
       const names = columns ?? given.map(({ name }) => name);
@@ -84,7 +84,7 @@ export class RowStatements {
         if (columnOf(target.table, column) === undefined) noColumn(target.table, column);
       }
       const sql = changeSql(target, parts);
-      const bound = inFront(await this.#scope.bind(sql), target);
+      const bound = inFront(await this.#scope.bindFilled(sql), target);
       await describeQuery(this.#scope.deps.engine, bound, this.#scope.signal, { rowIds: true });
       const { tableId } = target.table;
       return {

@@ -82,6 +82,19 @@ export class StatementScope {
     return await runWrite(this.deps, request, this.signal);
   }
 
+  /** For somebody who wants its rows: what it reads of dynamic tables has contents. */
+  async bindFilled(sql: string): Promise<BoundQuery> {
+    const bound = await this.bind(sql);
+    const empty = bound.tables.flatMap(({ version }) =>
+      version.files.length === 0 ? [version] : [],
+    );
+    if (empty.length === 0) return bound;
+    const waitMsMax = this.options.timeoutMs ?? timeoutMsDefault;
+    const { dynamicTables } = this.deps;
+    const hasWaited = await dynamicTables.awaitContents(empty, waitMsMax, this.signal);
+    return hasWaited ? await this.bind(sql) : bound;
+  }
+
   async bind(sql: string): Promise<BoundQuery> {
     const { catalog, engine } = this.deps;
     return await bindQuery({ catalog, parse: (text) => engine.parse(text, this.signal) }, sql);

@@ -119,7 +119,7 @@ export class TableStatements {
     let created: readonly NewColumn[] = [];
     const { written, committed } = await this.#scope.write(async () => {
       const { drops, commit } = await this.#replacing(table, orReplace);
-      const bound = await this.#scope.bind(query.text);
+      const bound = await this.#scope.bindFilled(query.text);
       const described = await describeQuery(engine, bound, this.#scope.signal);
       refuseReserved(described.map(({ name }) => name));
       created = described.map(({ name, type }) => ({

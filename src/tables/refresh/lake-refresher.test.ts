@@ -290,3 +290,26 @@ async function fillUp(lake: RefreshingLake, tiny: string): Promise<void> {
   await resume(lake, "copied");
   await lake.untilFresh("SELECT count(*) FROM copied", [[1101]]);
 }
+
+test("[TG10] who reads a new table gets its first contents; where none are coming it is said why", async (t) => {
+  const lake = await open(t);
+  await lake.rows("CREATE TABLE coming AS SELECT 7 AS n");
+  await lake.rows("CREATE DYNAMIC TABLE filled TARGET_LAG = '1 hour' AS SELECT n FROM coming");
+  const early = lake.rows("SELECT n FROM filled");
+  await lake.startWorker("w1");
+  assert.deepEqual(await early, [[7]]);
+
+  await lake.rows(
+    "CREATE DYNAMIC TABLE later TARGET_LAG = '1 hour' INITIALIZE = ON_SCHEDULE AS SELECT n FROM coming",
+  );
+  const refused = { message: "dynamic table later has no contents yet, and is INITIALIZING" };
+  await assert.rejects(lake.rows("SELECT n FROM later"), refused);
+  await assert.rejects(lake.rows("INSERT INTO coming SELECT n FROM later"), refused);
+  await lake.rows("REFRESH DYNAMIC TABLE later");
+  assert.deepEqual(await lake.rows("SELECT n FROM later"), [[7]]);
+
+  await lake.rows(
+    "CREATE DYNAMIC TABLE never TARGET_LAG = '1 hour' AS SELECT CAST(n || 'x' AS INTEGER) AS r FROM coming",
+  );
+  await assert.rejects(lake.rows("SELECT r FROM never"), /never has no contents yet: .*'7x'/);
+});

@@ -3,7 +3,9 @@
  *
  *   DS1  A definition is parsed, bound and planned before anything is written; what is wrong with it is told.
  *   DS2  Only refreshes write to a dynamic table, and a table that dynamic tables read is not dropped.
+ *   DS3  Who reads a table that is about to be filled for the first time waits for that.
  */
+import type { Clock } from "../../kernel/clock.ts";
 import { assert, OperatingError, unreachable } from "../../kernel/errors.ts";
 import {
   type BoundTable,
@@ -37,9 +39,11 @@ import { readOverview } from "../store/overview.ts";
 import { readRefreshHistory } from "../store/refresh-history.ts";
 import { resumeTable, suspendTable } from "../store/suspension.ts";
 import { historyAnswer, overviewAnswer } from "./answers.ts";
+import { awaitContents } from "./await-contents.ts";
 
 export interface DynamicTablesDeps {
   readonly store: Store;
+  readonly clock: Clock;
   readonly catalog: LakeCatalog;
   readonly engine: Pick<Engine, "openSession">;
 }
@@ -83,6 +87,16 @@ export class DynamicTables implements DynamicTablesPort {
       default:
         unreachable(statement);
     }
+  }
+
+  /** DS3. */
+  async awaitContents(
+    versions: readonly TableVersion[],
+    waitMsMax: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const tableIds = versions.map(({ table }) => table.tableId);
+    return await awaitContents(this.#deps, { tableIds, waitMsMax, signal });
   }
 
   /** DS2. */

@@ -134,7 +134,7 @@ export async function startLakeCluster(options: LakeClusterOptions = {}): Promis
     catalog,
     objects,
     uploads,
-    dynamicTables: new DynamicTables({ store, catalog, engine }),
+    dynamicTables: new DynamicTables({ store, clock: realClock, catalog, engine }),
     engine,
     manager,
     clock: realClock,
