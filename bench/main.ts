@@ -5,6 +5,7 @@
 import { parseArgs } from "node:util";
 import { benchAssign } from "./assign.ts";
 import { benchFailover } from "./failover.ts";
+import { benchLoad } from "./load.ts";
 import { benchPromql } from "./promql.ts";
 import { benchRemoteWrite } from "./remote-write.ts";
 import { type BenchOptions, Report } from "./report.ts";
@@ -13,6 +14,7 @@ import { benchTables } from "./tables.ts";
 const benches: Record<string, (options: BenchOptions, report: Report) => Promise<void>> = {
   assign: benchAssign,
   failover: benchFailover,
+  load: benchLoad,
   promql: benchPromql,
   "remote-write": benchRemoteWrite,
   tables: benchTables,
@@ -32,6 +34,11 @@ const { positionals, values } = parseArgs({
     dir: { type: "string" },
     rows: { type: "string", default: "10M" },
     groups: { type: "string", default: "1M" },
+    rounds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "5" },
+    minutes: { type: "string", default: "10" },
+    rate: { type: "string", default: "2000" },
+    cell: { type: "string" },
   },
 });
 const name = positionals[0] ?? "";
@@ -54,6 +61,11 @@ if (bench === undefined) {
       dir: values.dir,
       rows: parseAmount(values.rows),
       groups: parseAmount(values.groups),
+      rounds: Number(values.rounds),
+      seconds: Number(values.seconds),
+      minutes: Number(values.minutes),
+      rate: Number(values.rate),
+      cell: values.cell,
     },
     report,
   );

@@ -14,6 +14,13 @@ export interface BenchOptions {
   /** Of the tables that are refreshed, and of their groups. */
   readonly rows: number;
   readonly groups: number;
+  /** Of a load: pairs of runs, how long each is, how long the one is that memory is watched in, and operations a second. */
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly minutes: number;
+  readonly rate: number;
+  /** Of the comparison's cells only those that have this in their name (`select_c8_d1`). */
+  readonly cell: string | undefined;
   /** Where the data set is kept from run to run; a temporary directory unless given. */
   readonly dir: string | undefined;
 }
@@ -70,9 +77,12 @@ export class Report {
   figure(
     metric: string,
     judged: Readonly<Record<string, Judged>>,
-    others: Readonly<Record<string, number | undefined>>,
+    others: Readonly<Record<string, number | readonly number[] | undefined>>,
   ): void {
-    const plain = Object.entries(others).map(([name, value]) => [name, value && round(value)]);
+    const plain = Object.entries(others).map(([name, value]) => [
+      name,
+      typeof value === "object" ? value.map(round) : value && round(value),
+    ]);
     const withGoals = Object.entries(judged).map(([name, figure]) => {
       const met =
         "atMost" in figure ? figure.value <= figure.atMost : figure.value >= figure.atLeast;

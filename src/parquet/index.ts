@@ -2,6 +2,7 @@
 export {
   type ChunkInfo,
   ChunkReader,
+  CodedTexts,
   type ColumnSpec,
   type ColumnType,
   type ColumnValues,
@@ -9,6 +10,7 @@ export {
   columnIndex,
   constantOf,
   locateFooter,
+  NumberedTexts,
   type ParquetFooter,
   type ParquetRuntime,
   type ParquetWriterOptions,
@@ -19,6 +21,7 @@ export {
   rowsPerGroupMax,
   type TextColumn,
   trailerBytes,
+  type WrittenValues,
   writeParquet,
 } from "./core/index.ts";
 export { parquetRuntime } from "./zlib/node-runtime.ts";

@@ -91,9 +91,8 @@ async function follow(
 ): Promise<void> {
   let lastLog = 0;
   let wasProcessing = false;
-  let nextMs = clock.nowMs();
   while (!signal.aborted) {
-    const update = await load.update(runId, lastLog);
+    const update = await load.watch(runId, lastLog);
     if (socket.bufferedAmount <= bufferedBytesMax) {
       const shown: RunUpdate = wasProcessing ? update : withProcessing(update);
       wasProcessing ||= shown.phase === "PROCESSING";
@@ -101,8 +100,8 @@ async function follow(
       socket.send(JSON.stringify({ event: "RUN_UPDATE", data: shown }));
       if (isOver(update) && shown === update) return;
     }
-    nextMs = Math.max(nextMs + everyMs, clock.nowMs());
-    await sleep(clock, nextMs - clock.nowMs(), signal);
+    // All viewers at the same moments, so that they can share what is read.
+    await sleep(clock, everyMs - (clock.nowMs() % everyMs), signal);
   }
 }
 

@@ -4,16 +4,18 @@
  */
 import { assert } from "../../kernel/errors.ts";
 import {
+  CodedTexts,
   type ColumnSpec,
   type ColumnType,
-  type ColumnValues,
+  NumberedTexts,
   type ParquetRuntime,
+  type WrittenValues,
   writeParquet,
 } from "../../parquet/core/index.ts";
 import type { ColumnStatistics, LakeColumn } from "../core/index.ts";
 
 /** By the columns' names, all as long as each other. A nullable column that is not among them is NULL. */
-export type ColumnsOfRows = ReadonlyMap<string, ColumnValues>;
+export type ColumnsOfRows = ReadonlyMap<string, WrittenValues>;
 
 export interface ColumnFile {
   readonly bytes: Uint8Array;
@@ -70,23 +72,33 @@ function specOf({ name, type, columnId, nullable }: LakeColumn): ColumnSpec {
 /** A bound that is not known is always right, so of texts there is one only where all are the same. */
 function statisticsOf(
   columnId: number,
-  values: ColumnValues | undefined,
+  values: WrittenValues | undefined,
   recordCount: number,
 ): ColumnStatistics {
   const none = { columnId, sizeBytes: 0, min: undefined, max: undefined, containsNan: undefined };
   if (values === undefined) return { ...none, valueCount: 0, nullCount: recordCount };
+  if (values instanceof NumberedTexts) return { ...none, valueCount: recordCount, nullCount: 0 };
+  if (values instanceof CodedTexts) {
+    return { ...none, valueCount: recordCount, nullCount: 0, ...textBounds(values.used()) };
+  }
   if (Array.isArray(values)) {
     const texts = values as readonly (string | null)[];
-    const [first] = texts;
     const nullCount = texts.reduce((count, text) => count + (text === null ? 1 : 0), 0);
-    const isOne = typeof first === "string" && texts.every((text) => text === first);
-    const bound = isOne && !first.includes("\0") && first.length < 64 ? first : undefined;
-    return { ...none, valueCount: recordCount - nullCount, nullCount, min: bound, max: bound };
+    return { ...none, valueCount: recordCount - nullCount, nullCount, ...textBounds(texts) };
   }
   return { ...none, valueCount: recordCount, nullCount: 0, ...boundsOf(values) };
 }
 
-function boundsOf(values: ColumnValues): Pick<ColumnStatistics, "min" | "max" | "containsNan"> {
+function textBounds(texts: readonly (string | null)[]): Pick<ColumnStatistics, "min" | "max"> {
+  const [first] = texts;
+  const isOne = typeof first === "string" && texts.every((text) => text === first);
+  const bound = isOne && !first.includes("\0") && first.length < 64 ? first : undefined;
+  return { min: bound, max: bound };
+}
+
+function boundsOf(
+  values: Exclude<WrittenValues, CodedTexts | NumberedTexts>,
+): Pick<ColumnStatistics, "min" | "max" | "containsNan"> {
   let [min, max] = [Infinity, -Infinity];
   let areFinite = true;
   for (let at = 0; at < values.length; at += 1) {

@@ -1,6 +1,6 @@
 /** A batch as rows of `query_executions`. Pure. */
 import type { ColumnsOfRows } from "../../lake/index.ts";
-import type { ColumnValues } from "../../parquet/index.ts";
+import { CodedTexts, NumberedTexts, type WrittenValues } from "../../parquet/index.ts";
 import type { QueryKind } from "../core/operation.ts";
 import type { QueryExecution } from "../core/query-execution.ts";
 import type { ExecutionBatch } from "./execution-buffer.ts";
@@ -22,44 +22,58 @@ export function rowsOf(
   first: number,
 ): ColumnsOfRows {
   const { rowCount, failures } = batch;
-  const numbers = (of: (row: number) => number): Float64Array => {
-    const values = new Float64Array(rowCount);
-    for (let row = 0; row < rowCount; row += 1) values[row] = of(row);
-    return values;
-  };
-  const texts = <T extends string | null>(of: (row: number) => T): T[] => {
-    const values = new Array<T>(rowCount);
-    for (let row = 0; row < rowCount; row += 1) values[row] = of(row);
-    return values;
-  };
-  const all = (text: string): string[] => new Array<string>(rowCount).fill(text);
-  const at = (column: Float64Array, row: number): number => column[row] ?? 0;
-  const names = source.operations.map(({ name }) => name);
-  const kinds = source.operations.map(({ kind }) => kind);
-  const failed = batch.failure.subarray(0, rowCount);
-  const failureOf = (row: number) => failures[(failed[row] ?? 0) - 1];
-  const columns: Partial<Record<keyof QueryExecution, ColumnValues>> = {
-    execution_id: texts((row) => `${source.testId}/${first + row}`),
+  const { operations, originMs } = source;
+  const part = <T extends Int32Array | Float64Array | Uint8Array | Uint16Array>(column: T): T =>
+    column.subarray(0, rowCount) as T;
+  const failed = part(batch.failure);
+  const operation = part(batch.operation);
+  const all = (text: string): CodedTexts => CodedTexts.constant(text, rowCount);
+  const said = (of: "kind" | "message"): (string | null)[] =>
+    Array.from(failed, (number) => failures[number - 1]?.[of] ?? null);
+  const columns: Partial<Record<keyof QueryExecution, WrittenValues>> = {
+    execution_id: new NumberedTexts(`${source.testId}/`, first, rowCount),
     test_id: all(source.testId),
     run_id: all(source.runId),
     worker_id: all(source.workerId),
-    connection_id: batch.connection.subarray(0, rowCount),
-    operation: texts((row) => names[batch.operation[row] ?? 0] ?? ""),
-    query_kind: texts((row) => kinds[batch.operation[row] ?? 0] ?? ""),
-    step_number: batch.step.subarray(0, rowCount),
-    intended_start_ms: numbers((row) => source.originMs + at(batch.intendedMs, row)),
-    start_ms: numbers((row) => source.originMs + at(batch.startMs, row)),
-    app_elapsed_ms: numbers((row) => at(batch.endMs, row) - at(batch.intendedMs, row)),
-    service_ms: numbers((row) => at(batch.endMs, row) - at(batch.startMs, row)),
-    success: Uint8Array.from(failed, (number) => (number === 0 ? 1 : 0)),
-    rows_affected: batch.rows.subarray(0, rowCount),
-    warmup: batch.isWarmup.subarray(0, rowCount),
-    ...(failures.length === 0
-      ? {}
-      : {
-          error_kind: texts((row) => failureOf(row)?.kind ?? null),
-          error_message: texts((row) => failureOf(row)?.message ?? null),
-        }),
+    connection_id: part(batch.connection),
+    operation: new CodedTexts(
+      operations.map(({ name }) => name),
+      operation,
+    ),
+    query_kind: new CodedTexts(
+      operations.map(({ kind }) => kind),
+      operation,
+    ),
+    step_number: part(batch.step),
+    intended_start_ms: plus(part(batch.intendedMs), originMs),
+    start_ms: plus(part(batch.startMs), originMs),
+    app_elapsed_ms: minus(part(batch.endMs), batch.intendedMs),
+    service_ms: minus(part(batch.endMs), batch.startMs),
+    success: zeros(failed),
+    rows_affected: part(batch.rows),
+    warmup: part(batch.isWarmup),
+    ...(failures.length === 0 ? {} : { error_kind: said("kind"), error_message: said("message") }),
   };
   return new Map(Object.entries(columns));
+}
+
+function plus(values: Float64Array, amount: number): Float64Array {
+  const sums = new Float64Array(values.length);
+  for (let row = 0; row < sums.length; row += 1) sums[row] = (values[row] as number) + amount;
+  return sums;
+}
+
+function minus(values: Float64Array, others: Float64Array): Float64Array {
+  const rest = new Float64Array(values.length);
+  for (let row = 0; row < rest.length; row += 1) {
+    rest[row] = (values[row] as number) - (others[row] as number);
+  }
+  return rest;
+}
+
+/** 1 where there is a 0. */
+function zeros(numbers: Uint16Array): Uint8Array {
+  const flags = new Uint8Array(numbers.length);
+  for (let row = 0; row < flags.length; row += 1) flags[row] = numbers[row] === 0 ? 1 : 0;
+  return flags;
 }

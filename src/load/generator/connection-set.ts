@@ -39,6 +39,7 @@ export class Slot {
   startMs = 0;
   /** The caller's. */
   intendedMs = 0;
+  endMs = 0;
   token = 0;
   ended = 0;
 

@@ -210,13 +210,19 @@ export class LoadGenerator {
       this.#pump();
       return;
     }
-    const { thinkTimeMs, clock } = this.#options;
-    if (thinkTimeMs === 0 || slot.ended === 0) {
-      this.#begin(slot, clock.nowMs(), this.#options.workload.choose(), this.#options.book.token);
+    const { thinkTimeMs, clock, workload, book } = this.#options;
+    if (slot.ended === 0) {
+      const nowMs = clock.nowMs();
+      this.#begin(slot, nowMs, workload.choose(), book.token, nowMs);
+    } else if (thinkTimeMs === 0) {
+      // It begins when the one before has ended: a clock that is read again costs more than all that lies between.
+      const { endMs } = slot;
+      this.#begin(slot, endMs, workload.choose(), book.token, endMs);
     } else {
       clock.after(thinkTimeMs, () => {
         if (this.#state !== "running" || !slot.isUsable) return;
-        this.#begin(slot, clock.nowMs(), this.#options.workload.choose(), this.#options.book.token);
+        const nowMs = clock.nowMs();
+        this.#begin(slot, nowMs, workload.choose(), book.token, nowMs);
       });
     }
   }
@@ -238,7 +244,7 @@ export class LoadGenerator {
       const slot = this.#waiting.length > 0 ? this.#takeFree() : undefined;
       if (slot !== undefined) {
         const { intendedMs, operation, token } = this.#waiting.shift();
-        this.#begin(slot, intendedMs, operation, token);
+        this.#begin(slot, intendedMs, operation, token, clock.nowMs());
         begun += 1;
         if (begun % burstMax === 0) nowMs = clock.nowMs();
         continue;
@@ -256,17 +262,18 @@ export class LoadGenerator {
     }
   }
 
-  #begin(slot: Slot, intendedMs: number, operation: number, token: number): void {
+  #begin(slot: Slot, intendedMs: number, operation: number, token: number, nowMs: number): void {
     const values = this.#values[operation] ?? [];
     this.#options.workload.operations[operation]?.fill(values);
     slot.intendedMs = intendedMs;
     slot.token = token;
     this.#inFlight += 1;
-    slot.begin(operation, values, this.#options.clock.nowMs());
+    slot.begin(operation, values, nowMs);
   }
 
   #done(slot: Slot, failure: OperationFailure | undefined, rowCount: number): void {
     const endMs = this.#options.clock.nowMs();
+    slot.endMs = endMs;
     this.#inFlight -= 1;
     this.#note(slot, failure, rowCount, endMs);
     if (this.#state === "draining" && this.#inFlight === 0) this.#drained?.();

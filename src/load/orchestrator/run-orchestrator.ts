@@ -30,6 +30,7 @@ import { readRunUpdate } from "./read-run-update.ts";
 import { RunAftermath } from "./run-aftermath.ts";
 import { RunReconciler } from "./run-reconciler.ts";
 import { sealSecret } from "./seal.ts";
+import { SharedUpdates } from "./shared-updates.ts";
 import type { WorkerSpawner } from "./worker-spawner.ts";
 
 export interface RunOrchestratorOptions {
@@ -62,6 +63,7 @@ const leftoverMs = 600_000;
 export class RunOrchestrator {
   readonly live: LiveMetrics;
   readonly runs: RunStore;
+  readonly #shared: SharedUpdates;
   readonly #options: RunOrchestratorOptions;
   readonly #reconcilers = new Map<string, RunReconciler>();
   #aftermath: RunAftermath;
@@ -74,6 +76,7 @@ export class RunOrchestrator {
     this.#options = options;
     this.live = new LiveMetrics({ clock: options.clock });
     this.runs = new RunStore(options.store);
+    this.#shared = new SharedUpdates((runId, after) => this.update(runId, after), options.clock);
     this.#aftermath = this.#createAftermath();
   }
 
@@ -174,6 +177,11 @@ export class RunOrchestrator {
   async update(runId: string, afterLogSequence: number): Promise<RunUpdate | undefined> {
     const facts = await readRunUpdate(this.#options.store, this.live, runId, afterLogSequence);
     return facts && buildRunUpdate(facts);
+  }
+
+  /** The same, up to a quarter of a second old, for those who ask again and again. */
+  async watch(runId: string, afterLogSequence: number): Promise<RunUpdate | undefined> {
+    return await this.#shared.update(runId, afterLogSequence);
   }
 
   accept(snapshot: WorkerSnapshot): boolean {

@@ -125,6 +125,13 @@ export class LoadService {
     return update;
   }
 
+  /** The same for who asks every second: all who watch share a reading. */
+  async watch(runId: string, afterLogSequence: number): Promise<RunUpdate> {
+    const update = await this.#options.orchestrator.watch(runId, afterLogSequence);
+    if (update === undefined) throw notFound("run", runId);
+    return update;
+  }
+
   async list(filter: RunFilter) {
     const { runs, next } = await listRuns(this.#options.store, filter);
     return { items: runs.map(resultBody), next_page_token: next ?? null };

@@ -144,11 +144,15 @@ async function writeChildren(
   }
 }
 
+/** Never more than was planned: workers count nothing that begins later (LW19), whenever STOP comes. */
 function measuredSecondsOf(
-  { warmupEndTimeMs: fromMs, stopTimeMs }: RunRecord,
+  { warmupEndTimeMs: fromMs, stopTimeMs, scenario: { workload } }: RunRecord,
   endTimeMs: number,
 ): number {
-  return fromMs === null ? 0 : Math.max(0, (stopTimeMs ?? endTimeMs) - fromMs) / 1000;
+  if (fromMs === null) return 0;
+  const isSearch = workload.load_mode === "FIND_MAX_CONCURRENCY";
+  const secondsMax = isSearch ? Infinity : workload.duration_seconds;
+  return Math.min(secondsMax, Math.max(0, (stopTimeMs ?? endTimeMs) - fromMs) / 1000);
 }
 
 /** An operation's, a kind's, or all. */

@@ -196,6 +196,52 @@ test("[LW3] a phase begins at effective_at by the store's clock, to the millisec
   assert.ok(executed.every((each) => (each.phase === "WARMUP") === each.startMs < atMs));
 });
 
+test("[LW19] what begins after the planned end of MEASUREMENT is in no figure and no record, though STOP comes late", async () => {
+  const {
+    clock,
+    control,
+    executed,
+    target: queue,
+    opsOf,
+  } = launch({
+    serviceMs: 7,
+    workload: { duration_seconds: 10 },
+  });
+  control.emit(start);
+  control.emit(phase("WARMUP"));
+  await clock.advance(3_000);
+  const fromMs = clock.nowMs() + 1_500;
+  control.emit(phase("MEASUREMENT", control.iso(1_500)));
+  await clock.advance(1_500 + 10_000 + 900);
+  control.emit(stop());
+  await clock.advance(5_000);
+  const last = control.finished[0]?.snapshot;
+  const within = queue.begun.filter((ms) => ms >= fromMs && ms < fromMs + 10_000).length;
+  assert.ok(
+    queue.begun.some((ms) => ms >= fromMs + 10_000),
+    "the load goes on until it is told",
+  );
+  assert.equal(opsOf("MEASUREMENT", last), within);
+  assert.equal(executed.filter((each) => each.phase !== "WARMUP").length, within);
+});
+
+test("[LW19] who joins later ends with the others", async () => {
+  const warmupEndTimeMs = 1_000_000;
+  const { clock, control, opsOf } = launch({
+    row: { ...measuring, warmupEndTimeMs },
+    workload: { duration_seconds: 10 },
+  });
+  const leftMs = warmupEndTimeMs + 10_000 - Date.parse(control.iso(0));
+  assert.ok(leftMs > 1_000 && leftMs < 9_000, `${leftMs} ms`);
+  await clock.advance(leftMs);
+  const then = opsOf("MEASUREMENT");
+  await clock.advance(1_000);
+  const ended = opsOf("MEASUREMENT");
+  assert.ok(then > 0);
+  await clock.advance(3_000);
+  assert.equal(opsOf("MEASUREMENT"), ended);
+});
+
 test("[LW4] a SET_PHASE that never came is made up for from the run's row, within five seconds", async () => {
   const { clock, control, opsOf } = launch();
   control.emit(start);

@@ -112,6 +112,8 @@ export class LoadWorker {
   #recorder: Recorder | undefined;
   #isReady = false;
   #mayStart = false;
+  /** It registered when MEASUREMENT had begun. */
+  #isLate = false;
   #latest: WorkerSnapshot | undefined;
   #storedSequence = 0;
   #readAtMs = 0;
@@ -160,6 +162,7 @@ export class LoadWorker {
         this.#registeredMs = clock.nowMs();
         this.#storeClock = new StoreClock(sentMs, clock.nowMs(), view.nowMs);
         this.#noteView(view);
+        this.#isLate = view.phase === "MEASUREMENT";
         const target = view.targets[identity.workerId] ?? initialTarget(view.scenario, identity);
         this.#inbox = this.#newInbox(view, target, this.#storeClock);
         this.#inbox.receive([], view);
@@ -239,7 +242,9 @@ export class LoadWorker {
       wake,
       prng,
       meter,
-      onExecuted: (executed) => this.#recorder?.record(executed),
+      onExecuted: (executed) => {
+        if (executed.phase !== "COOLDOWN") this.#recorder?.record(executed); // LW19
+      },
       onTrouble: (failure) => this.#trouble(failure),
     });
     this.#session = session;
@@ -263,6 +268,7 @@ export class LoadWorker {
     session.start(phase, this.#targetNow());
     this.#setStatus("RUNNING");
     this.#log.info(`started in ${phase}`);
+    if (phase === "MEASUREMENT") this.#limitMeasurement();
     this.#measure();
   }
 
@@ -273,7 +279,21 @@ export class LoadWorker {
     } else if (next !== undefined && this.#session?.hasStarted === true) {
       this.#session.enterPhase(next);
       this.#log.info(`entered ${phase}`);
+      if (next === "MEASUREMENT") this.#limitMeasurement();
     }
+  }
+
+  /** LW19: STOP is up to a second late, and what is begun until then would be counted beyond the time that rates are of. */
+  #limitMeasurement(): void {
+    if (this.#view === undefined || this.#storeClock === undefined) return;
+    const { scenario, warmupEndTimeMs: begunMs } = this.#view;
+    const { load_mode: mode, duration_seconds: seconds } = scenario.workload;
+    if (mode === "FIND_MAX_CONCURRENCY") return;
+    const nowMs = this.#deps.clock.nowMs();
+    const fromMs = this.#isLate && begunMs !== null ? this.#storeClock.toLocalMs(begunMs) : nowMs;
+    this.#after(Math.max(0, fromMs + seconds * 1000 - nowMs), () => {
+      if (this.#end === undefined) this.#session?.enterPhase("COOLDOWN");
+    });
   }
 
   /** A snapshot a second: to the coordinator at once, to the store with the next tick. */

@@ -21,7 +21,8 @@ const spanMax = 2 ** (widthMax - 1);
 export function fitsDelta(values: Float64Array | Int32Array): boolean {
   let min = Infinity;
   let max = -Infinity;
-  for (const value of values) {
+  for (let at = 0; at < values.length; at += 1) {
+    const value = values[at] as number;
     if (value < min) min = value;
     if (value > max) max = value;
   }

@@ -13,11 +13,18 @@ export const physicalTypes: Readonly<Record<ColumnType, number>> = {
   bytes: 6,
 };
 
-export const encodings: Readonly<Record<Encoding, number>> = { plain: 0, delta: 5, split: 9 };
+export const encodings: Readonly<Record<Encoding, number>> = {
+  plain: 0,
+  delta: 5,
+  prefix: 7,
+  dictionary: 8,
+  split: 9,
+};
 /** What levels are encoded with; only nullable texts have any. */
 export const rleEncoding = 3;
 export const codecs = { none: 0, zstd: 6 } as const;
 export const dataPage = 0;
+export const dictionaryPage = 2;
 export const required = 0;
 export const optional = 1;
 /** The converted type of texts, for readers that do not know logical types. */

@@ -1,4 +1,6 @@
 /** Parquet, as far as Capstan's own files need it. Pure. */
+export { CodedTexts } from "./coded-texts.ts";
+export { NumberedTexts } from "./numbered-texts.ts";
 export {
   type ChunkInfo,
   type ColumnSpec,
@@ -21,4 +23,9 @@ export {
   readFooter,
   trailerBytes,
 } from "./read-parquet.ts";
-export { ParquetEncoder, type ParquetWriterOptions, writeParquet } from "./write-parquet.ts";
+export {
+  ParquetEncoder,
+  type ParquetWriterOptions,
+  type WrittenValues,
+  writeParquet,
+} from "./write-parquet.ts";

@@ -6,7 +6,8 @@
 /** `int64` holds integers within the safe range; `bigint64` any. */
 export type ColumnType = "int32" | "int64" | "bigint64" | "double" | "boolean" | "text" | "bytes";
 
-export type Encoding = "plain" | "delta" | "split";
+/** `dictionary` and `prefix` are only written. */
+export type Encoding = "plain" | "delta" | "split" | "dictionary" | "prefix";
 
 export interface ColumnSpec {
   readonly name: string;

@@ -8,6 +8,8 @@ import fc from "fast-check";
 import { OperatingError } from "../../kernel/errors.ts";
 import { createPrng } from "../../kernel/prng.ts";
 import { parquetRuntime as runtime } from "../zlib/node-runtime.ts";
+import { CodedTexts } from "./coded-texts.ts";
+import { NumberedTexts } from "./numbered-texts.ts";
 import type { ColumnSpec, ColumnValues, RowGroupValues } from "./parquet-types.ts";
 import { ChunkReader, chunkBytes, columnIndex, constantOf, readFooter } from "./read-parquet.ts";
 import { ParquetEncoder, writeParquet } from "./write-parquet.ts";
@@ -177,6 +179,74 @@ describe("the codec", () => {
 });
 
 describe("DuckDB", () => {
+  test("[PA10] sees texts that were given by code or by number as any others; our reader refuses them", async (t) => {
+    const words = ["never", "é", "", "often", "x".repeat(200), "nobody"];
+    const schema: ColumnSpec[] = [
+      { name: "coded", type: "text" },
+      { name: "same", type: "text" },
+      { name: "numbered", type: "text" },
+    ];
+    const prng = createPrng("coded");
+    const shapes = [
+      { count: 1, first: 0 },
+      { count: 7, first: 8 },
+      { count: 1_000, first: 95 },
+      { count: 30_000, first: 99_990 },
+      { count: 65_536, first: 1_000_000_123_456 },
+    ];
+    const groups = shapes.map(({ count, first }) => {
+      const codes = Uint16Array.from({ length: count }, () => 1 + prng.below(4));
+      return {
+        values: [
+          new CodedTexts(words, codes),
+          CodedTexts.constant("run-1", count),
+          new NumberedTexts("test-ü/", first, count),
+        ],
+        coded: Array.from(codes, (code) => words[code]),
+        numbered: Array.from({ length: count }, (_, row) => `test-ü/${first + row}`),
+      };
+    });
+    const path = join(directory, "coded.parquet");
+    const file = writeParquet(
+      schema,
+      groups.map(({ values }) => values),
+      runtime,
+    );
+    writeFileSync(path, file);
+    assert.throws(
+      () => {
+        const footer = readFooter(file);
+        const chunk = footer.rowGroups[0]?.chunks[2] ?? assert.fail("there is a chunk");
+        new ChunkReader(footer, 0, 2, chunkBytes(file, chunk), runtime);
+      },
+      { code: "unsupported" },
+    );
+    const instance = await DuckDBInstance.create(":memory:");
+    const connection = await instance.connect();
+    t.after(() => connection.closeSync());
+    const read = await connection.runAndReadAll(`SELECT * FROM '${path}'`);
+    const [coded, same, numbered] = read.getColumns();
+    assert.deepEqual(
+      coded,
+      groups.flatMap((group) => group.coded),
+    );
+    assert.ok(same?.every((text) => text === "run-1"));
+    assert.deepEqual(
+      numbered,
+      groups.flatMap((group) => group.numbered),
+    );
+    const bounds = await connection.runAndReadAll(
+      `SELECT stats_min_value, stats_max_value FROM parquet_metadata('${path}') WHERE path_in_schema = 'numbered' ORDER BY row_group_id`,
+    );
+    assert.deepEqual(
+      bounds.getRows(),
+      groups.map(({ numbered: texts }) => {
+        const sorted = texts.toSorted();
+        return [sorted[0], sorted.at(-1)];
+      }),
+    );
+  });
+
   test("[PA9, PA6] finds columns by field id, and sees NULLs; our reader refuses them", async (t) => {
     const schema: ColumnSpec[] = [
       { name: "n", type: "int32", fieldId: 7 },

@@ -4,10 +4,12 @@
  */
 import { assert, unreachable } from "../../kernel/errors.ts";
 import { ByteSink } from "./byte-sink.ts";
+import { CodedTexts } from "./coded-texts.ts";
 import { encodeDelta, fitsDelta } from "./delta.ts";
 import {
   codecs,
   dataPage,
+  dictionaryPage,
   encodings,
   magic,
   optional,
@@ -16,6 +18,7 @@ import {
   rleEncoding,
   utf8Converted,
 } from "./format-numbers.ts";
+import { NumberedTexts } from "./numbered-texts.ts";
 import {
   noStatistics,
   type PageStatistics,
@@ -51,6 +54,9 @@ export interface ParquetWriterOptions {
   readonly compressBytesMin?: number;
 }
 
+/** What a column can be written from: besides what is read, texts that need not be made one by one. */
+export type WrittenValues = ColumnValues | CodedTexts | NumberedTexts;
+
 interface WrittenChunk {
   readonly spec: ColumnSpec;
   readonly encoding: Encoding;
@@ -58,6 +64,8 @@ interface WrittenChunk {
   readonly statistics: PageStatistics;
   readonly nullCount: number;
   readonly offset: number;
+  /** Of a dictionary, which comes before the values. */
+  readonly dictionaryOffset: number | undefined;
   readonly length: number;
   readonly uncompressedLength: number;
 }
@@ -81,7 +89,7 @@ const plainShareMax = 0.8;
 /** The whole file at once. */
 export function writeParquet(
   schema: readonly ColumnSpec[],
-  rowGroups: Iterable<RowGroupValues>,
+  rowGroups: Iterable<readonly WrittenValues[]>,
   runtime: ParquetRuntime,
   options: ParquetWriterOptions = {},
 ): Uint8Array<ArrayBuffer> {
@@ -118,7 +126,7 @@ export class ParquetEncoder {
   }
 
   /** The same as pieces, some of which may be the memory of the values themselves. */
-  encode(values: RowGroupValues, pieces: Uint8Array[]): void {
+  encode(values: readonly WrittenValues[], pieces: Uint8Array[]): void {
     const rowCount = values[0]?.length ?? 0;
     assert(values.length === this.#schema.length, "a row group has the schema's columns");
     assert(rowCount <= rowsPerGroupMax, "a row group is not too long");
@@ -127,7 +135,7 @@ export class ParquetEncoder {
       this.#offset = magic.length;
     }
     const chunks = this.#schema.map((spec, index) => {
-      const column = values[index] as ColumnValues;
+      const column = values[index] as WrittenValues;
       assert(column.length === rowCount, `column ${spec.name} is as long as the others`);
       return this.#chunk(spec, column, pieces);
     });
@@ -145,16 +153,21 @@ export class ParquetEncoder {
     return sink.view();
   }
 
-  #chunk(spec: ColumnSpec, values: ColumnValues, pieces: Uint8Array[]): WrittenChunk {
+  #chunk(spec: ColumnSpec, values: WrittenValues, pieces: Uint8Array[]): WrittenChunk {
     const page = encodePage(spec, values, this.#runtime);
     const { encoding, bytes } = page;
     assert(bytes.length <= pageBytesMax, `a page of ${spec.name} is not too long`);
     const isText = spec.type === "text" || spec.type === "bytes";
     let statistics = noStatistics;
     if (this.#options.statistics !== false) {
-      statistics = isText ? textStatistics(page.texts ?? bytes) : statisticsOf(spec, values);
+      statistics = isText
+        ? textStatistics(page.texts ?? bytes)
+        : statisticsOf(spec, values as ColumnValues);
     }
-    const body = spec.codec === "none" ? bytes : this.#compressed(bytes, encoding);
+    const dictionaryOffset = page.dictionary === undefined ? undefined : this.#offset;
+    const dictionaryBytes = this.#dictionary(page, pieces);
+    const isRaw = spec.codec === "none" || dictionaryOffset !== undefined;
+    const body = isRaw ? bytes : this.#compressed(bytes, encoding);
     const header = new ByteSink(64);
     writeStruct(header, (struct) => {
       struct.i32(1, dataPage).i32(2, bytes.length).i32(3, body.length);
@@ -175,9 +188,26 @@ export class ParquetEncoder {
       statistics,
       nullCount: page.nullCount ?? 0,
       offset,
-      length,
-      uncompressedLength: header.length + bytes.length,
+      dictionaryOffset,
+      length: length + dictionaryBytes,
+      uncompressedLength: header.length + bytes.length + dictionaryBytes,
     };
+  }
+
+  /** Its length. Never compressed: what is worth a dictionary has a small one. */
+  #dictionary({ dictionary }: EncodedPage, pieces: Uint8Array[]): number {
+    if (dictionary === undefined) return 0;
+    const { bytes, count } = dictionary;
+    const header = new ByteSink(64);
+    writeStruct(header, (struct) => {
+      struct.i32(1, dictionaryPage).i32(2, bytes.length).i32(3, bytes.length);
+      struct.i32(4, this.#runtime.crc32(bytes) | 0);
+      struct.struct(7, (own) => own.i32(1, count).i32(2, encodings.plain));
+    });
+    pieces.push(header.view(), bytes);
+    const length = header.length + bytes.length;
+    this.#offset += length;
+    return length;
   }
 
   /** As it is, where compression would save less than it costs to undo. */
@@ -233,18 +263,21 @@ function writeRowGroup(group: StructWriter, { rowCount, chunks }: WrittenGroup):
   const total = chunks.reduce((sum, chunk) => sum + chunk.uncompressedLength, 0);
   const compressed = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   group.structs(1, chunks, (column, chunk) => {
-    column.i64(2, chunk.offset);
+    column.i64(2, chunk.dictionaryOffset ?? chunk.offset);
     column.struct(3, (meta) => writeColumnMeta(meta, chunk, rowCount));
   });
   group.i64(2, total).i64(3, rowCount);
-  group.i64(5, chunks[0]?.offset ?? 0).i64(6, compressed);
+  group.i64(5, chunks[0]?.dictionaryOffset ?? chunks[0]?.offset ?? 0).i64(6, compressed);
 }
 
 function writeColumnMeta(meta: StructWriter, chunk: WrittenChunk, rowCount: number): void {
   const { spec, statistics } = chunk;
-  meta.i32(1, physicalTypes[spec.type]).i32s(2, [encodings[chunk.encoding], rleEncoding]);
+  const used = [encodings[chunk.encoding], rleEncoding];
+  if (chunk.dictionaryOffset !== undefined) used.push(encodings.plain);
+  meta.i32(1, physicalTypes[spec.type]).i32s(2, used);
   meta.texts(3, [spec.name]).i32(4, codecs[chunk.codec]).i64(5, rowCount);
   meta.i64(6, chunk.uncompressedLength).i64(7, chunk.length).i64(9, chunk.offset);
+  if (chunk.dictionaryOffset !== undefined) meta.i64(11, chunk.dictionaryOffset);
   meta.struct(12, (stats) => {
     stats.i64(3, chunk.nullCount);
     if (statistics.maxBytes !== undefined) stats.binary(5, statistics.maxBytes);
@@ -255,12 +288,13 @@ function writeColumnMeta(meta: StructWriter, chunk: WrittenChunk, rowCount: numb
 interface EncodedPage {
   readonly encoding: Encoding;
   readonly bytes: Uint8Array;
-  /** Only of nullable texts: those that are there, without levels. */
+  /** Plain texts that have the bounds of all, where `bytes` are not plain texts. */
   readonly texts?: Uint8Array;
   readonly nullCount?: number;
+  readonly dictionary?: { readonly bytes: Uint8Array; readonly count: number };
 }
 
-function encodePage(spec: ColumnSpec, values: ColumnValues, runtime: ParquetRuntime): EncodedPage {
+function encodePage(spec: ColumnSpec, values: WrittenValues, runtime: ParquetRuntime): EncodedPage {
   const plain = (bytes: Uint8Array): EncodedPage => ({
     encoding: "plain",
     bytes,
@@ -285,6 +319,8 @@ function encodePage(spec: ColumnSpec, values: ColumnValues, runtime: ParquetRunt
       assert(values instanceof Uint8Array, `${spec.name} is a Uint8Array`);
       return plain(encodeBooleans(values));
     case "text":
+      if (values instanceof CodedTexts) return encodeCoded(spec, values, runtime);
+      if (values instanceof NumberedTexts) return encodeNumbered(spec, values, runtime);
       if (spec.nullable) return encodeNullable(values as readonly (string | null)[], runtime);
       return plain(encodeTexts(values as readonly string[], runtime));
     case "bytes":
@@ -292,6 +328,22 @@ function encodePage(spec: ColumnSpec, values: ColumnValues, runtime: ParquetRunt
     default:
       return unreachable(spec.type);
   }
+}
+
+function encodeCoded(spec: ColumnSpec, values: CodedTexts, runtime: ParquetRuntime): EncodedPage {
+  assert(!spec.nullable, `${spec.name} is given by texts where it may be null`);
+  const { bytes, dictionary, dictionaryLength: count } = values.encode(runtime);
+  const own = { bytes: dictionary, count };
+  return { encoding: "dictionary", bytes, texts: dictionary, dictionary: own };
+}
+
+function encodeNumbered(
+  spec: ColumnSpec,
+  values: NumberedTexts,
+  runtime: ParquetRuntime,
+): EncodedPage {
+  assert(!spec.nullable, `${spec.name} is given by texts where it may be null`);
+  return { encoding: "prefix", bytes: values.encode(runtime), texts: values.bounds(runtime) };
 }
 
 /** Levels first: one bit a value, whether it is there, as one run of the hybrid encoding, with its length before it. */
