@@ -23,13 +23,15 @@ import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 import { decideShape, decideTargets, workersMax } from "../core/worker-targets.ts";
 import { runsToEnrich, writeEnrichment } from "../store/finalize-run.ts";
 import { deleteOldRuns } from "../store/run-history.ts";
+import type { RunRecord } from "../store/run-rows.ts";
 import { type RunLook, RunStore, workerIdOf } from "../store/run-store.ts";
 import { LiveMetrics } from "./live-metrics.ts";
 import type { RunRecords, TargetFactory } from "./ports.ts";
 import { readRunUpdate } from "./read-run-update.ts";
 import { RunAftermath } from "./run-aftermath.ts";
+import { runDataSql } from "./run-data-sql.ts";
 import { RunReconciler } from "./run-reconciler.ts";
-import { sealSecret } from "./seal.ts";
+import { openSecret, sealSecret } from "./seal.ts";
 import type { WorkerSpawner } from "./worker-spawner.ts";
 
 export interface RunOrchestratorOptions {
@@ -53,6 +55,7 @@ export interface PrepareRequest {
   readonly password: string | null;
 }
 
+const never = new AbortController().signal;
 const checkMsMax = 30_000;
 const upkeepMs = 3_600_000;
 const deletedAtOnce = 50;
@@ -64,6 +67,7 @@ export class RunOrchestrator {
   readonly runs: RunStore;
   readonly #options: RunOrchestratorOptions;
   readonly #reconcilers = new Map<string, RunReconciler>();
+  readonly #resetting = new Set<string>();
   #aftermath: RunAftermath;
   #epoch: number | undefined;
   #changing: Promise<void> = Promise.resolve();
@@ -112,12 +116,12 @@ export class RunOrchestrator {
     return runId;
   }
 
-  async startRun(runId: string): Promise<void> {
+  /** A reset of data that `signal` ends leaves the run as it was. */
+  async startRun(runId: string, signal: AbortSignal = never): Promise<void> {
     const lease = this.#requireLease();
-    const { run, nowMs } = await this.#require(runId);
-    if (run.status !== "PREPARED") {
-      throw new OperatingError("conflict", "never", `the run ${runId} is ${run.status} already`);
-    }
+    const { run } = await this.#requirePrepared(runId);
+    if (run.scenario.target.reset_data) await this.#reset(run, signal);
+    const { nowMs } = await this.#requirePrepared(runId);
     const { expectedWorkers, scenario } = run;
     const ids = Array.from({ length: expectedWorkers }, (_, group) => workerIdOf(group));
     const isSearch = scenario.workload.load_mode === "FIND_MAX_CONCURRENCY";
@@ -260,6 +264,29 @@ export class RunOrchestrator {
       timer.cancel();
       await target.close().catch(() => undefined);
     }
+  }
+
+  /** RD1. One at a time: a second one would change the data under a run that has begun. */
+  async #reset(run: RunRecord, signal: AbortSignal): Promise<void> {
+    const { runId, targetSecret: sealed, scenario } = run;
+    if (this.#resetting.has(runId)) {
+      throw new OperatingError("conflict", "backoff", `the data of ${runId} are being reset`);
+    }
+    this.#resetting.add(runId);
+    try {
+      const { openTarget, clusterToken } = this.#options;
+      const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
+      await runDataSql(openTarget, scenario.target, password, "reset_sql", signal);
+    } finally {
+      this.#resetting.delete(runId);
+    }
+  }
+
+  async #requirePrepared(runId: string): Promise<RunLook> {
+    const look = await this.#require(runId);
+    const { status } = look.run;
+    if (status === "PREPARED") return look;
+    throw new OperatingError("conflict", "never", `the run ${runId} is ${status} already`);
   }
 
   async #require(runId: string): Promise<RunLook> {

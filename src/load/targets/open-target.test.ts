@@ -47,6 +47,7 @@ const base: TargetConfig = {
   warehouse: null,
   load_sql: [],
   reset_sql: [],
+  reset_data: false,
   scale: 1,
 };
 
