@@ -22,8 +22,7 @@ import { checkTargetHost } from "../core/target-host.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 import { decideShape, decideTargets, workersMax } from "../core/worker-targets.ts";
 import { runsToEnrich, writeEnrichment } from "../store/finalize-run.ts";
-import { deleteOldRuns } from "../store/run-history.ts";
-import type { RunRecord } from "../store/run-rows.ts";
+import { deleteOldRuns, findOldRuns } from "../store/run-history.ts";
 import { type RunLook, RunStore, workerIdOf } from "../store/run-store.ts";
 import { LiveMetrics } from "./live-metrics.ts";
 import type { RunRecords, TargetFactory } from "./ports.ts";
@@ -47,6 +46,8 @@ export interface RunOrchestratorOptions {
   readonly logger: Logger;
   /** How long runs are kept; `undefined`: for ever. */
   readonly keepRunsMs?: number;
+  /** How often it is looked for those that are older. */
+  readonly upkeepMs?: number;
 }
 
 export interface PrepareRequest {
@@ -57,7 +58,7 @@ export interface PrepareRequest {
 
 const never = new AbortController().signal;
 const checkMsMax = 30_000;
-const upkeepMs = 3_600_000;
+const upkeepMsDefault = 3_600_000;
 const deletedAtOnce = 50;
 /** Processes of runs that ended so long ago are no longer looked for. */
 const leftoverMs = 600_000;
@@ -72,6 +73,7 @@ export class RunOrchestrator {
   #epoch: number | undefined;
   #changing: Promise<void> = Promise.resolve();
   #timer: Timer | undefined;
+  readonly #closing = new AbortController();
   #isClosed = false;
 
   constructor(options: RunOrchestratorOptions) {
@@ -84,7 +86,8 @@ export class RunOrchestrator {
   /** To be called once, and `leaseChanged` from the lease keeper's `onChange`. */
   open(): void {
     this.leaseChanged();
-    this.#timer = this.#options.clock.after(upkeepMs / 60, () => this.#keepTidy());
+    const { clock, upkeepMs = upkeepMsDefault } = this.#options;
+    this.#timer = clock.after(upkeepMs / 60, () => void this.#keepTidy());
   }
 
   leaseChanged(): void {
@@ -95,6 +98,7 @@ export class RunOrchestrator {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
+    this.#closing.abort();
     await this.#changing;
     await this.#leave();
   }
@@ -119,9 +123,7 @@ export class RunOrchestrator {
   /** A reset of data that `signal` ends leaves the run as it was. */
   async startRun(runId: string, signal: AbortSignal = never): Promise<void> {
     const lease = this.#requireLease();
-    const { run } = await this.#requirePrepared(runId);
-    if (run.scenario.target.reset_data) await this.#reset(run, signal);
-    const { nowMs } = await this.#requirePrepared(runId);
+    const { run, nowMs } = await this.#resetIfAsked(await this.#requirePrepared(runId), signal);
     const { expectedWorkers, scenario } = run;
     const ids = Array.from({ length: expectedWorkers }, (_, group) => workerIdOf(group));
     const isSearch = scenario.workload.load_mode === "FIND_MAX_CONCURRENCY";
@@ -267,8 +269,9 @@ export class RunOrchestrator {
   }
 
   /** RD1. One at a time: a second one would change the data under a run that has begun. */
-  async #reset(run: RunRecord, signal: AbortSignal): Promise<void> {
-    const { runId, targetSecret: sealed, scenario } = run;
+  async #resetIfAsked(look: RunLook, signal: AbortSignal): Promise<RunLook> {
+    const { runId, targetSecret: sealed, scenario } = look.run;
+    if (!scenario.target.reset_data) return look;
     if (this.#resetting.has(runId)) {
       throw new OperatingError("conflict", "backoff", `the data of ${runId} are being reset`);
     }
@@ -277,6 +280,7 @@ export class RunOrchestrator {
       const { openTarget, clusterToken } = this.#options;
       const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
       await runDataSql(openTarget, scenario.target, password, "reset_sql", signal);
+      return await this.#requirePrepared(runId); // It took a while.
     } finally {
       this.#resetting.delete(runId);
     }
@@ -301,13 +305,23 @@ export class RunOrchestrator {
     throw new OperatingError("not_leader", "backoff", "this process is not the coordinator");
   }
 
-  #keepTidy(): void {
-    const { clock, store, keepRunsMs: ageMs, lease: leaseOf, logger } = this.#options;
-    this.#timer = clock.after(upkeepMs, () => this.#keepTidy());
+  /** RH4: records go first, so that a run that is still there leads to what is left of it. */
+  async #keepTidy(): Promise<void> {
+    const { clock, store, records, keepRunsMs: ageMs, lease: leaseOf, logger } = this.#options;
+    const { upkeepMs = upkeepMsDefault } = this.#options;
     const lease = leaseOf();
-    if (lease === undefined || ageMs === undefined) return;
-    deleteOldRuns(store, { ageMs, limit: deletedAtOnce }, lease).catch((thrown: unknown) => {
+    try {
+      if (lease === undefined || ageMs === undefined) return;
+      const runIds = await findOldRuns(store, { ageMs, limit: deletedAtOnce });
+      if (runIds.length === 0) return;
+      await records.remove(runIds, this.#closing.signal);
+      const count = await deleteOldRuns(store, { ageMs, runIds }, lease);
+      logger.info({ count }, "deleted old load tests");
+    } catch (thrown) {
+      if (thrown instanceof AssertionError) throw thrown;
       logger.warn({}, `old runs stay for now: ${messageOf(thrown)}`);
-    });
+    } finally {
+      if (!this.#isClosed) this.#timer = clock.after(upkeepMs, () => void this.#keepTidy());
+    }
   }
 }
