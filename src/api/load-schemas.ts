@@ -199,6 +199,10 @@ export const runRequestSchema = z.object({
     .describe("duration=30, qps=100, scaling.mode=FIXED: for this run alone."),
   password: z.string().max(10_000).optional().describe("The target's. Sealed; never shown."),
   load_data: z.boolean().optional().describe("Make the template's data first."),
+  reset_data: z
+    .boolean()
+    .optional()
+    .describe("Put the data back when the run starts; else as the template says."),
 });
 
 export const templateSummarySchema = z.object({

@@ -25,6 +25,7 @@ export function addLoadCommands(program: Command, run: RunAction): void {
       .option("--set <setting>", "duration=30, connections=16, qps=100, …", collect, [])
       .option("--name <text>", "what the run is called")
       .option("--load-data", "make the template's data first")
+      .option("--reset-data", "put the template's data back before the load begins")
       .option("--fail-on-slo", "exit with 1 when an objective was missed")
       .option("--junit <file>", "write the verdict as JUnit XML")
       .option("--json [file]", "print the summary as JSON, or write it to a file")

@@ -393,6 +393,7 @@ function metricsOwner(command: Command): Command {
       parseAge,
     )
     .option("--upkeep-every <time>", "how often the lake is tidied (1m)", parseAge)
+    .option("--keep-runs <time>", "how long load tests are kept (for ever)", parseAge)
     .option("--scrape-config <file>", "a Prometheus configuration whose targets are scraped");
 }
 

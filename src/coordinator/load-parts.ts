@@ -4,9 +4,17 @@ import type { Clock } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Prng } from "../kernel/prng.ts";
-import type { LakeStore, ObjectStore } from "../lake/index.ts";
+import {
+  emptyStaging,
+  LakeAppender,
+  type LakeStatements,
+  type LakeStore,
+  type ObjectStore,
+} from "../lake/index.ts";
 import {
   createLakeRunRecords,
+  enrichmentColumns,
+  enrichmentTable,
   LoadService,
   LocalSpawner,
   openTarget,
@@ -29,6 +37,12 @@ export interface LoadPartsConfig {
   readonly lake: string | undefined;
   readonly catalog: LakeStore;
   readonly objects: ObjectStore;
+  /** For files on their way to the lake. Nobody else's. */
+  readonly stagingDir: string;
+  readonly statements: Pick<LakeStatements, "run">;
+  /** In milliseconds; `undefined`: for ever. */
+  readonly keepRuns: number | undefined;
+  readonly upkeepEvery: number | undefined;
   readonly engine: Engine;
   readonly apiUrl: string;
   readonly clusterToken: string;
@@ -43,9 +57,25 @@ export interface LoadParts {
   stop(): Promise<void>;
 }
 
-export function createLoadParts(config: LoadPartsConfig): LoadParts {
+/** Of all records of a few old runs. */
+const deleteMsMax = 600_000;
+
+export async function createLoadParts(config: LoadPartsConfig): Promise<LoadParts> {
   const { node, store, catalog, objects, engine, clusterToken, clock, prng, logger } = config;
   const executions = { store, catalog, engine, objects };
+  await emptyStaging(config.stagingDir);
+  const appender = new LakeAppender({
+    catalog,
+    objects,
+    stagingDir: config.stagingDir,
+    table: { name: enrichmentTable, columns: enrichmentColumns },
+    author: "load tests",
+    prng: prng.fork("enrichment"),
+    clock,
+  });
+  const change = async (sql: string, signal: AbortSignal): Promise<void> => {
+    await config.statements.run(sql, { mayWrite: true, timeoutMs: deleteMsMax }, signal);
+  };
   const templates = new TemplateStore(store, prng.fork("templates"));
   const spawner = new LocalSpawner({
     command: [process.execPath, join(packageInfo().root, "bin", "capstan.js")],
@@ -66,7 +96,9 @@ export function createLoadParts(config: LoadPartsConfig): LoadParts {
     store,
     spawner,
     openTarget: open,
-    records: createLakeRunRecords(executions),
+    records: createLakeRunRecords({ ...executions, appender, change }),
+    ...(config.keepRuns === undefined ? {} : { keepRunsMs: config.keepRuns }),
+    ...(config.upkeepEvery === undefined ? {} : { upkeepMs: config.upkeepEvery }),
     clusterToken,
     lease: () => node.lease?.grant(),
     clock,

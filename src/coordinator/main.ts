@@ -83,6 +83,7 @@ export interface ControllerOptions extends ProcessOptions {
   readonly keepSnapshots?: number;
   readonly deleteAfter?: number;
   readonly upkeepEvery?: number;
+  readonly keepRuns?: number;
   readonly scrapeConfig?: string;
   readonly drainTimeout: number;
   readonly discover: string;
@@ -185,9 +186,9 @@ export async function runController(options: ControllerOptions): Promise<void> {
       }),
   });
   const loadParts =
-    store === undefined || catalog === undefined || lake === undefined
+    store === undefined || catalog === undefined || lake === undefined || statements === undefined
       ? undefined
-      : createLoadParts({
+      : await createLoadParts({
           node,
           store,
           leaseName,
@@ -196,6 +197,10 @@ export async function runController(options: ControllerOptions): Promise<void> {
           lake: options.lake,
           catalog,
           objects: lake.objects,
+          stagingDir: join(place.ownDir, "load-staging"),
+          statements,
+          keepRuns: options.keepRuns,
+          upkeepEvery: options.upkeepEvery,
           engine,
           apiUrl: place.apiUrl,
           clusterToken: setup.clusterToken,

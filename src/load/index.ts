@@ -8,6 +8,7 @@ export { formatJunit } from "./core/report/format-junit.ts";
 export { type SummarizedRun, summarizeRun } from "./core/report/summarize-run.ts";
 export { isTerminal, runPhases, runStatuses } from "./core/run-state.ts";
 export type { RunUpdate } from "./core/run-update.ts";
+export { enrichmentColumns, enrichmentTable } from "./executions/enrichment-table.ts";
 export { createLakeRunRecords } from "./executions/lake-run-records.ts";
 export { LocalSpawner } from "./orchestrator/local-spawner.ts";
 export { RunOrchestrator } from "./orchestrator/run-orchestrator.ts";

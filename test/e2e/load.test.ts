@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
-import { runUpdateSchema } from "../../src/api/load-schemas.ts";
+import type { RunUpdate } from "../../src/load/index.ts";
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
@@ -22,18 +22,9 @@ import {
   stopEverything,
   waitFor,
 } from "./harness.ts";
+import { UpdateContract } from "./run-update-contract.ts";
 
 type Row = Readonly<Record<string, string | number | null>>;
-interface Update {
-  readonly status: string;
-  readonly phase: string;
-  readonly run: {
-    readonly aggregate_metrics: { readonly qps: number; readonly total_ops: number };
-  };
-  readonly workers: readonly { readonly metrics: { readonly qps: number } }[];
-  readonly logs: readonly { readonly sequence: number }[];
-}
-
 let cluster: Cluster;
 let postgres: EmbeddedPostgres;
 let databaseUrl: URL;
@@ -103,19 +94,27 @@ const eventAt = (id: string, type: string): number =>
 const runRow = (id: string): Row =>
   readStore("SELECT * FROM run_status WHERE run_id = ?", id)[0] ?? {};
 
-/** Every update of a run, checked field by field. */
-function watch(id: string): { readonly updates: Update[]; readonly closed: Promise<void> } {
-  const updates: Update[] = [];
+/** Every update of a run, held against the contract. */
+function watch(id: string): {
+  readonly contract: UpdateContract;
+  readonly updates: readonly RunUpdate[];
+  readonly closed: Promise<void>;
+} {
+  const contract = new UpdateContract();
   const socket = new WebSocket(`${cluster.url.replace("http", "ws")}/ws/test/${id}`, ["capstan"]);
-  const closed = new Promise<void>((resolve) => {
+  const closed = new Promise<void>((resolve, reject) => {
     socket.addEventListener("close", () => resolve());
+    socket.addEventListener("message", ({ data }) => {
+      try {
+        contract.add(JSON.parse(String(data)));
+      } catch (thrown) {
+        reject(thrown as Error);
+        socket.close();
+      }
+    });
   });
-  socket.addEventListener("message", ({ data }) => {
-    const message = JSON.parse(String(data)) as { event: string; data: unknown };
-    assert.equal(message.event, "RUN_UPDATE");
-    updates.push(runUpdateSchema.parse(message.data) as unknown as Update);
-  });
-  return { updates, closed };
+  closed.catch(() => undefined); // Whoever awaits it later is told.
+  return { contract, updates: contract.updates, closed };
 }
 
 test("[AP23] [AS1] the acceptance test: two workers, started, watched, stopped", async () => {
@@ -254,6 +253,7 @@ test("[AS3] [AS4] [AP23] the demo needs nothing; PROCESSING is shown before the 
   await post(`/api/tests/${id}/start`);
   const { updates, closed } = watch(id);
   await closed;
+  assert.ok(updates.every(({ latency_aggregation_method: method }) => method === null)); // RU4
   const seen = updates.map(({ status, phase }) => `${status} ${phase}`);
   assert.ok(seen.includes("COMPLETED PROCESSING"), seen.join(", "));
   const { run } = updates.at(-1) ?? assert.fail("there were updates");
@@ -275,3 +275,107 @@ test("[AS3] [AS4] [AP23] the demo needs nothing; PROCESSING is shown before the 
   await post(`/api/tests/${again.test_id}/stop`);
   assert.equal(runRow(again.test_id).status, "CANCELLED");
 });
+
+test("[RU1] [RU2] [RU4] [RU5] every field of the specification's payload is there, and means what it says", async () => {
+  const { test_id: id } = await post<{ test_id: string }>("/api/runs", {
+    ...target(),
+    load_data: true,
+    template: searchTemplate,
+  });
+  const prepared = watch(id);
+  await waitFor("an update", () => prepared.updates[0], 10_000);
+  assert.deepEqual(
+    [prepared.updates[0]?.status, prepared.updates[0]?.phase, prepared.updates[0]?.find_max],
+    ["PREPARED", "", null],
+  );
+  await post(`/api/tests/${id}/start`);
+  await prepared.closed;
+  const { contract, updates } = prepared;
+  assert.deepEqual(contract.neverKnown(), ["warehouse.started_clusters", "cancellation_reason"]);
+
+  const phases = updates.map(({ status, phase }) => `${status} ${phase}`);
+  const order = [...new Set(phases)].filter((each) => each !== "STOPPING COOLDOWN");
+  assert.deepEqual(order, [
+    "PREPARED ",
+    "RUNNING PREPARING",
+    "RUNNING WARMUP",
+    "RUNNING MEASUREMENT",
+    "COMPLETED PROCESSING",
+    ...(order.includes("COMPLETED COOLDOWN") ? ["COMPLETED COOLDOWN"] : []),
+  ]);
+  const last = updates.at(-1) ?? assert.fail("there were updates");
+  assert.equal(last.latency_aggregation_method, "merged_histogram");
+  assert.deepEqual(
+    new Set(Object.keys(last.custom_metrics.app_ops_breakdown)),
+    new Set(["look", "change", "divide"]),
+  );
+  assert.ok(last.operations.reads > last.operations.writes && last.operations.writes > 0);
+  assert.equal(last.custom_metrics.app_ops_breakdown.divide?.errors, last.errors.count);
+  assert.ok(last.errors.count > 0);
+  const named = updates.find(({ warehouse }) => warehouse !== null);
+  assert.equal(named?.warehouse?.name, databaseUrl.pathname.slice(1));
+  const steps = updates.flatMap(({ find_max: search, connections }) =>
+    search === null ? [] : [{ ...search, connections: connections.target }],
+  );
+  assert.deepEqual([...new Set(steps.map(({ status }) => status))].at(-1), "DONE");
+  assert.ok(steps.some(({ target_workers: count, connections }) => count === connections));
+  assert.ok(steps.some(({ current_step: step }) => step >= 2));
+
+  const stored = await getJson<Record<string, unknown>>(`${cluster.url}/api/tests/${id}`);
+  assert.equal(stored.total_operations, last.ops.total);
+  const [[recorded, measured]] = (await rowsOf(
+    cluster.url,
+    `SELECT count(*)::INTEGER, count(*) FILTER (NOT warmup)::INTEGER FROM query_executions WHERE run_id = '${id}'`,
+  )) as [[number, number]];
+  assert.ok(recorded > measured, "WARMUP is recorded, and is in no final figure"); // RU2
+  assert.equal(measured, last.ops.total);
+});
+
+/** Reads, writes and failures on two workers, in two steps or three. */
+const searchTemplate = {
+  name: "payload",
+  target: {
+    url: "postgres://localhost/x",
+    load_sql: [
+      "DROP TABLE IF EXISTS payload",
+      "CREATE TABLE payload (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)",
+      "INSERT INTO payload SELECT g, 0 FROM generate_series(1, 100) g",
+    ],
+  },
+  workload: {
+    load_mode: "FIND_MAX_CONCURRENCY",
+    warmup_seconds: 2,
+    operations: [
+      {
+        name: "look",
+        kind: "POINT_LOOKUP",
+        percent: 70,
+        statements: ["SELECT n FROM payload WHERE id = :id"],
+        parameters: { id: { kind: "key", max: 100 } },
+      },
+      {
+        name: "change",
+        kind: "UPDATE",
+        percent: 20,
+        statements: ["UPDATE payload SET n = n + 1 WHERE id = :id"],
+        parameters: { id: { kind: "key", max: 100 } },
+      },
+      {
+        name: "divide",
+        kind: "RANGE_SCAN",
+        percent: 10,
+        statements: ["SELECT n / :zero FROM payload WHERE id = 1"],
+        parameters: { zero: { kind: "integer", min: 0, max: 0 } },
+      },
+    ],
+  },
+  scaling: { worker_count: 2 },
+  find_max: {
+    start_concurrency: 2,
+    concurrency_increment: 2,
+    max_concurrency: 4,
+    step_duration_seconds: 2,
+    max_error_rate_pct: 50,
+    latency_stability_pct: 1000,
+  },
+};

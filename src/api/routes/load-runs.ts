@@ -70,14 +70,14 @@ export function installLoadRuns(app: ApiApp, { load }: ApiPorts): void {
       {
         config: { access: "operate" },
         schema: {
-          summary: "Start a prepared run",
+          summary: "Start a prepared run; with reset_data the answer waits for the reset",
           tags,
           params: testParams,
           response: { 200: done },
         },
       },
-      async (request) => {
-        await requireLoad(load).start(request.params.id);
+      async (request, reply) => {
+        await requireLoad(load).start(request.params.id, disconnectSignal(reply));
         return await stateOf(requireLoad(load), request.params.id);
       },
     );
@@ -158,6 +158,7 @@ function requestOf(body: z.infer<typeof runRequestSchema>): RunRequest {
     settings: body.settings,
     password: body.password,
     loadData: body.load_data,
+    resetData: body.reset_data,
   };
 }
 

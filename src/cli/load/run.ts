@@ -29,6 +29,7 @@ export interface LoadRunOptions extends ReportFiles {
   readonly set: readonly string[];
   readonly name?: string;
   readonly loadData?: boolean;
+  readonly resetData?: boolean;
   readonly failOnSlo?: boolean;
   /** `true`: to standard output. */
   readonly json?: string | boolean;
@@ -55,7 +56,11 @@ export async function runLoad(
     silenceMsMax: prepareMsMax,
     signal: interrupted,
   });
-  await client.json(`/api/runs/${id}/start`, { method: "POST", body: {} });
+  await client.json(`/api/runs/${id}/start`, {
+    method: "POST",
+    body: {},
+    silenceMsMax: prepareMsMax, // It may reset the data first.
+  });
   terminal.err(`${id} started; ${client.url}/api/tests/${id}\n`);
   await follow(context, id, clock, interrupted);
   await writeReports(client, id, options);
@@ -91,7 +96,7 @@ async function templateOf({ client }: CommandContext, template: string) {
 }
 
 /** LC2 */
-function requestOf({ target, allowHost, set, name, loadData }: LoadRunOptions) {
+function requestOf({ target, allowHost, set, name, loadData, resetData }: LoadRunOptions) {
   const { url = undefined, password = null } = target === undefined ? {} : splitSecret(target);
   return {
     ...(url === undefined ? {} : { target_url: url }),
@@ -100,6 +105,7 @@ function requestOf({ target, allowHost, set, name, loadData }: LoadRunOptions) {
     ...(set.length === 0 ? {} : { settings: set }),
     ...(name === undefined ? {} : { test_name: name }),
     ...(loadData === undefined ? {} : { load_data: loadData }),
+    ...(resetData === undefined ? {} : { reset_data: resetData }),
   };
 }
 

@@ -38,6 +38,7 @@ export interface UpOptions {
   readonly keepSnapshots?: number;
   readonly deleteAfter?: number;
   readonly upkeepEvery?: number;
+  readonly keepRuns?: number;
   readonly scrapeConfig?: string;
   readonly splitRows?: number;
   readonly drainTimeout: number;
@@ -82,6 +83,7 @@ export function coordinatorArgs(options: UpOptions, port: number): string[] {
     ...ageFlag("--keep-snapshots", options.keepSnapshots),
     ...ageFlag("--delete-after", options.deleteAfter),
     ...ageFlag("--upkeep-every", options.upkeepEvery),
+    ...ageFlag("--keep-runs", options.keepRuns),
     ...flag("--scrape-config", options.scrapeConfig),
     ...flag("--tls-cert", options.tlsCert),
     ...flag("--tls-key", options.tlsKey),

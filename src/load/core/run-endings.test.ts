@@ -140,6 +140,9 @@ test("[TH1] [TH2] this machine may be loaded, others by name only, addresses hav
     check(url);
   }
   check("/data/db.sqlite", [], "sqlite");
+  check("snowflake://me@acc/DB", ["acc.snowflakecomputing.com"], "snowflake");
+  check("snowflake://me@acc/DB?access_url=http://127.0.0.1:9/", [], "snowflake");
+  assert.throws(() => check("snowflake://me@localhost/DB", [], "snowflake"), { code: "forbidden" });
   check("postgres://DB.example.com/x", ["db.example.com"]);
   for (const url of [
     "postgres://db.example.com/x",

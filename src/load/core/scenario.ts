@@ -40,9 +40,11 @@ export interface TargetConfig {
   /** The specification's: STANDARD, HYBRID, INTERACTIVE; `null` where the target has no kinds of table. */
   readonly table_type: string | null;
   readonly warehouse: string | null;
-  /** Statements that make the tables and fill them, with `:scale`; run by `capstan load prepare` or with `load: true`. */
+  /** Statements that make the tables and fill them; run at Prepare where a person asks for it (`load_data`). */
   readonly load_sql: readonly string[];
+  /** Statements that put the data back to what `load_sql` made; run before every start where `reset_data` says so. */
   readonly reset_sql: readonly string[];
+  readonly reset_data: boolean;
   readonly scale: number;
 }
 

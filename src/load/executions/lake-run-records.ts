@@ -1,9 +1,20 @@
 /** A run's records in the lake, as the orchestrator asks for them. */
-import { OperatingError } from "../../kernel/errors.ts";
+import type { LakeAppender } from "../../lake/index.ts";
+import { quoteText } from "../../sql/core/index.ts";
 import type { RunRecords } from "../orchestrator/ports.ts";
+import { enrichExecutions } from "./enrich-executions.ts";
+import { enrichmentTable } from "./enrichment-table.ts";
+import { executionTable } from "./execution-table.ts";
 import { type FinalFiguresDeps, finalFigures } from "./final-figures.ts";
 
-export function createLakeRunRecords(deps: FinalFiguresDeps): RunRecords {
+export interface LakeRunRecordsDeps extends FinalFiguresDeps {
+  /** To `query_enrichments`. */
+  readonly appender: Pick<LakeAppender, "append">;
+  /** A statement that changes rows, where such statements run. */
+  readonly change: (sql: string, signal: AbortSignal) => Promise<void>;
+}
+
+export function createLakeRunRecords(deps: LakeRunRecordsDeps): RunRecords {
   return {
     async percentiles(runId, signal) {
       const { latency, recorded_operations: recordCount } = await finalFigures(deps, runId, signal);
@@ -20,9 +31,14 @@ export function createLakeRunRecords(deps: FinalFiguresDeps): RunRecords {
         max: latency.max_ms,
       };
     },
-    async enrich({ scenario }) {
-      const message = `a target of kind ${scenario.target.kind} tells nothing of single queries`;
-      throw new OperatingError("unsupported", "never", message);
+    enrich: (run, target, signal) => enrichExecutions(deps, run, target, signal),
+    async remove(runIds, signal) {
+      const tables = await deps.catalog.tables();
+      for (const name of [enrichmentTable, executionTable]) {
+        if (!tables.some((each) => each.schema === "main" && each.name === name)) continue;
+        const ids = runIds.map(quoteText).join(", ");
+        await deps.change(`DELETE FROM ${name} WHERE run_id IN (${ids})`, signal);
+      }
     },
   };
 }

@@ -1,7 +1,8 @@
-/** SQL over the records of all runs, as the table `all_runs`. */
+/** SQL over the records of all runs, with what servers told of them, as the table `all_runs`. */
 import type { LakeCatalog, ObjectStore, TableVersion } from "../../lake/index.ts";
 import { tableSql, withFiles } from "../../lake/index.ts";
 import type { Engine, EngineSession } from "../../queries/index.ts";
+import { enrichedSql, enrichmentTable } from "./enrichment-table.ts";
 import { executionTable } from "./execution-table.ts";
 
 export interface ExecutionsDeps {
@@ -16,10 +17,14 @@ export async function withExecutions<T>(
   signal: AbortSignal,
   body: (session: EngineSession) => Promise<T>,
 ): Promise<T | undefined> {
-  const version = await tableVersion(catalog);
-  if (version === undefined) return undefined;
-  return await withFiles(objects, [version], signal, async (localPaths) => {
-    const sql = tableSql(version, { rowIds: false, localPaths });
+  const versions = await tableVersions(catalog);
+  const [executions, enrichments] = versions;
+  if (executions === undefined) return undefined;
+  return await withFiles(objects, versions, signal, async (localPaths) => {
+    const options = { rowIds: false, localPaths };
+    const plain = tableSql(executions, options);
+    const sql =
+      enrichments === undefined ? plain : enrichedSql(plain, tableSql(enrichments, options));
     const session = await engine.openSession([{ schema: "main", name: "all_runs", sql }], signal);
     try {
       return await body(session);
@@ -29,12 +34,13 @@ export async function withExecutions<T>(
   });
 }
 
-async function tableVersion(catalog: ExecutionsDeps["catalog"]): Promise<TableVersion | undefined> {
+/** Both of one snapshot. */
+async function tableVersions(catalog: ExecutionsDeps["catalog"]): Promise<readonly TableVersion[]> {
   const tables = await catalog.tables();
-  if (!tables.some(({ schema, name }) => schema === "main" && name === executionTable)) {
-    return undefined;
-  }
+  const has = (wanted: string): boolean =>
+    tables.some(({ schema, name }) => schema === "main" && name === wanted);
+  const names = [executionTable, enrichmentTable].filter(has);
+  if (!names.includes(executionTable)) return [];
   const moment = { kind: "current" } as const;
-  const [version] = await catalog.resolve([{ schema: "main", name: executionTable, moment }]);
-  return version;
+  return await catalog.resolve(names.map((name) => ({ schema: "main", name, moment })));
 }

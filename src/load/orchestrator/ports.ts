@@ -27,6 +27,8 @@ export interface RunRecords {
     target: Target,
     signal: AbortSignal,
   ): Promise<EnrichmentPoll>;
+  /** Of runs that are to be deleted. Idempotent. */
+  remove(runIds: readonly string[], signal: AbortSignal): Promise<void>;
 }
 
 /** The statements' figures between two moments: what was counted since. */

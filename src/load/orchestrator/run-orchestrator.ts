@@ -22,14 +22,15 @@ import { checkTargetHost } from "../core/target-host.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 import { decideShape, decideTargets, workersMax } from "../core/worker-targets.ts";
 import { runsToEnrich, writeEnrichment } from "../store/finalize-run.ts";
-import { deleteOldRuns } from "../store/run-history.ts";
+import { deleteOldRuns, findOldRuns } from "../store/run-history.ts";
 import { type RunLook, RunStore, workerIdOf } from "../store/run-store.ts";
 import { LiveMetrics } from "./live-metrics.ts";
 import type { RunRecords, TargetFactory } from "./ports.ts";
 import { readRunUpdate } from "./read-run-update.ts";
 import { RunAftermath } from "./run-aftermath.ts";
+import { runDataSql } from "./run-data-sql.ts";
 import { RunReconciler } from "./run-reconciler.ts";
-import { sealSecret } from "./seal.ts";
+import { openSecret, sealSecret } from "./seal.ts";
 import { SharedUpdates } from "./shared-updates.ts";
 import type { WorkerSpawner } from "./worker-spawner.ts";
 
@@ -46,6 +47,8 @@ export interface RunOrchestratorOptions {
   readonly logger: Logger;
   /** How long runs are kept; `undefined`: for ever. */
   readonly keepRunsMs?: number;
+  /** How often it is looked for those that are older. */
+  readonly upkeepMs?: number;
 }
 
 export interface PrepareRequest {
@@ -54,8 +57,9 @@ export interface PrepareRequest {
   readonly password: string | null;
 }
 
+const never = new AbortController().signal;
 const checkMsMax = 30_000;
-const upkeepMs = 3_600_000;
+const upkeepMsDefault = 3_600_000;
 const deletedAtOnce = 50;
 /** Processes of runs that ended so long ago are no longer looked for. */
 const leftoverMs = 600_000;
@@ -66,10 +70,12 @@ export class RunOrchestrator {
   readonly #shared: SharedUpdates;
   readonly #options: RunOrchestratorOptions;
   readonly #reconcilers = new Map<string, RunReconciler>();
+  readonly #resetting = new Set<string>();
   #aftermath: RunAftermath;
   #epoch: number | undefined;
   #changing: Promise<void> = Promise.resolve();
   #timer: Timer | undefined;
+  readonly #closing = new AbortController();
   #isClosed = false;
 
   constructor(options: RunOrchestratorOptions) {
@@ -83,7 +89,8 @@ export class RunOrchestrator {
   /** To be called once, and `leaseChanged` from the lease keeper's `onChange`. */
   open(): void {
     this.leaseChanged();
-    this.#timer = this.#options.clock.after(upkeepMs / 60, () => this.#keepTidy());
+    const { clock, upkeepMs = upkeepMsDefault } = this.#options;
+    this.#timer = clock.after(upkeepMs / 60, () => void this.#keepTidy());
   }
 
   leaseChanged(): void {
@@ -94,6 +101,7 @@ export class RunOrchestrator {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
+    this.#closing.abort();
     await this.#changing;
     await this.#leave();
   }
@@ -115,12 +123,10 @@ export class RunOrchestrator {
     return runId;
   }
 
-  async startRun(runId: string): Promise<void> {
+  /** A reset of data that `signal` ends leaves the run as it was. */
+  async startRun(runId: string, signal: AbortSignal = never): Promise<void> {
     const lease = this.#requireLease();
-    const { run, nowMs } = await this.#require(runId);
-    if (run.status !== "PREPARED") {
-      throw new OperatingError("conflict", "never", `the run ${runId} is ${run.status} already`);
-    }
+    const { run, nowMs } = await this.#resetIfAsked(await this.#requirePrepared(runId), signal);
     const { expectedWorkers, scenario } = run;
     const ids = Array.from({ length: expectedWorkers }, (_, group) => workerIdOf(group));
     const isSearch = scenario.workload.load_mode === "FIND_MAX_CONCURRENCY";
@@ -270,6 +276,31 @@ export class RunOrchestrator {
     }
   }
 
+  /** RD1. One at a time: a second one would change the data under a run that has begun. */
+  async #resetIfAsked(look: RunLook, signal: AbortSignal): Promise<RunLook> {
+    const { runId, targetSecret: sealed, scenario } = look.run;
+    if (!scenario.target.reset_data) return look;
+    if (this.#resetting.has(runId)) {
+      throw new OperatingError("conflict", "backoff", `the data of ${runId} are being reset`);
+    }
+    this.#resetting.add(runId);
+    try {
+      const { openTarget, clusterToken } = this.#options;
+      const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
+      await runDataSql(openTarget, scenario.target, password, "reset_sql", signal);
+      return await this.#requirePrepared(runId); // It took a while.
+    } finally {
+      this.#resetting.delete(runId);
+    }
+  }
+
+  async #requirePrepared(runId: string): Promise<RunLook> {
+    const look = await this.#require(runId);
+    const { status } = look.run;
+    if (status === "PREPARED") return look;
+    throw new OperatingError("conflict", "never", `the run ${runId} is ${status} already`);
+  }
+
   async #require(runId: string): Promise<RunLook> {
     const look = await this.runs.look(runId);
     if (look !== undefined) return look;
@@ -282,13 +313,23 @@ export class RunOrchestrator {
     throw new OperatingError("not_leader", "backoff", "this process is not the coordinator");
   }
 
-  #keepTidy(): void {
-    const { clock, store, keepRunsMs: ageMs, lease: leaseOf, logger } = this.#options;
-    this.#timer = clock.after(upkeepMs, () => this.#keepTidy());
+  /** RH4: records go first, so that a run that is still there leads to what is left of it. */
+  async #keepTidy(): Promise<void> {
+    const { clock, store, records, keepRunsMs: ageMs, lease: leaseOf, logger } = this.#options;
+    const { upkeepMs = upkeepMsDefault } = this.#options;
     const lease = leaseOf();
-    if (lease === undefined || ageMs === undefined) return;
-    deleteOldRuns(store, { ageMs, limit: deletedAtOnce }, lease).catch((thrown: unknown) => {
+    try {
+      if (lease === undefined || ageMs === undefined) return;
+      const runIds = await findOldRuns(store, { ageMs, limit: deletedAtOnce });
+      if (runIds.length === 0) return;
+      await records.remove(runIds, this.#closing.signal);
+      const count = await deleteOldRuns(store, { ageMs, runIds }, lease);
+      logger.info({ count }, "deleted old load tests");
+    } catch (thrown) {
+      if (thrown instanceof AssertionError) throw thrown;
       logger.warn({}, `old runs stay for now: ${messageOf(thrown)}`);
-    });
+    } finally {
+      if (!this.#isClosed) this.#timer = clock.after(upkeepMs, () => void this.#keepTidy());
+    }
   }
 }

@@ -20,6 +20,7 @@ import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 import { type FinalFiguresDeps, finalFigures } from "../executions/final-figures.ts";
 import { type ExecutionFilter, readExecutions } from "../executions/read-executions.ts";
 import type { TargetFactory } from "../orchestrator/ports.ts";
+import { runDataSql } from "../orchestrator/run-data-sql.ts";
 import type { RunOrchestrator } from "../orchestrator/run-orchestrator.ts";
 import { openSecret } from "../orchestrator/seal.ts";
 import { readFigures } from "../store/finalize-run.ts";
@@ -31,7 +32,6 @@ import type { TemplateDocument } from "../templates/document.ts";
 import { parseTemplate } from "../templates/parse-template.ts";
 import { resolveScenario } from "../templates/resolve.ts";
 import type { TemplateStore } from "../templates/store/template-store.ts";
-import { runDataSql } from "./load-data.ts";
 import { comparedRun, readReport } from "./read-report.ts";
 import { readPolls, readResults, readSecondRows, readWorkerRows, resultBody } from "./read-test.ts";
 
@@ -58,6 +58,8 @@ export interface RunRequest {
   readonly password?: string | undefined;
   /** Make the template's data first. */
   readonly loadData?: boolean | undefined;
+  /** Put them back before it starts; instead of what the template says. */
+  readonly resetData?: boolean | undefined;
 }
 
 export class LoadService {
@@ -99,9 +101,9 @@ export class LoadService {
     );
   }
 
-  async start(runId: string): Promise<void> {
+  async start(runId: string, signal: AbortSignal): Promise<void> {
     const { orchestrator, asLeader } = this.#options;
-    await asLeader(() => orchestrator.startRun(runId));
+    await asLeader(() => orchestrator.startRun(runId, signal));
   }
 
   async stop(runId: string, initiatedBy: string): Promise<void> {
@@ -255,9 +257,15 @@ export class LoadService {
     const resolved = resolveScenario(changed);
     const hosts = [...resolved.target.allowed_hosts, ...allowedHosts];
     const url = fileUrl(resolved.target, this.#options.dataDir);
-    const scenario = { ...resolved, target: { ...resolved.target, url, allowed_hosts: hosts } };
+    const reset_data = request.resetData ?? resolved.target.reset_data;
+    const target = { ...resolved.target, url, allowed_hosts: hosts, reset_data };
+    const scenario = { ...resolved, target };
+    if (reset_data && target.reset_sql.length === 0) {
+      const message = "reset_data: the template has no reset_sql for this target";
+      throw new OperatingError("bad_request", "never", message);
+    }
     const password = this.#passwordOf(scenario, request.password);
-    if (loadData === true) await runDataSql(openTarget, scenario, password, "load_sql", signal);
+    if (loadData === true) await runDataSql(openTarget, target, password, "load_sql", signal);
     const name = testName ?? scenario.template_name;
     const prepare = () =>
       asLeader(() => orchestrator.prepareRun({ scenario, testName: name, password }));
@@ -267,7 +275,7 @@ export class LoadService {
       const isLacking = thrown instanceof OperatingError && thrown.code === "bad_sql";
       if (!isLacking || loadData === true || scenario.target.load_sql.length === 0) throw thrown;
       if (url !== resolved.target.url && loadData === undefined) {
-        await runDataSql(openTarget, scenario, password, "load_sql", signal); // AS4
+        await runDataSql(openTarget, target, password, "load_sql", signal); // AS4
         return await prepare();
       }
       throw new OperatingError("bad_sql", "never", thrown.message, {

@@ -11,7 +11,7 @@ import { LiveMetrics } from "../orchestrator/live-metrics.ts";
 import { readRunUpdate } from "../orchestrator/read-run-update.ts";
 import { scenarioOf } from "../testing/scenario.ts";
 import { finalizeRun, replacePercentiles, runsToEnrich, writeEnrichment } from "./finalize-run.ts";
-import { deleteOldRuns, listRuns } from "./run-history.ts";
+import { deleteOldRuns, findOldRuns, listRuns } from "./run-history.ts";
 import { readLogs } from "./run-logs.ts";
 import { readPoll, readStep, writePoll } from "./run-series.ts";
 import { RunStore } from "./run-store.ts";
@@ -356,8 +356,12 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
         running.runs.map((run) => run.run_id),
         ["run-otherXa"],
       );
-      assert.equal(await deleteOldRuns(store, { ageMs: 3_600_000, limit: 9 }, lease), 0);
-      assert.equal(await deleteOldRuns(store, { ageMs: -1_000, limit: 9 }, lease), 3);
+      assert.deepEqual(await findOldRuns(store, { ageMs: 3_600_000, limit: 9 }), []);
+      const ageMs = -1_000;
+      assert.equal((await findOldRuns(store, { ageMs, limit: 2 })).length, 2);
+      const runIds = await findOldRuns(store, { ageMs, limit: 9 });
+      assert.equal(await deleteOldRuns(store, { ageMs, runIds: ["run-otherXa"] }, lease), 0);
+      assert.equal(await deleteOldRuns(store, { ageMs, runIds }, lease), 3);
       assert.equal((await listRuns(store, { limit: 9 })).runs.length, 1);
       assert.equal(await control.beat(identityOf("run-other_a", 0), beatOf()), "gone");
     });

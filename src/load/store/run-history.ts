@@ -68,24 +68,42 @@ export async function listRuns(store: Store, filter: RunFilter): Promise<RunPage
   return { runs, next: hasMore ? `${last.created_at_ms}_${last.test_id}` : undefined };
 }
 
-/** RH3. How many that were, `limit` at most. */
-export async function deleteOldRuns(
+/** RH3. `limit` at most. */
+export async function findOldRuns(
   store: Store,
   { ageMs, limit }: { readonly ageMs: number; readonly limit: number },
+): Promise<readonly string[]> {
+  const { rows } = await store.read(({ db }) =>
+    sql<{ run_id: string }>`
+      SELECT run_id
+        FROM run_status
+       WHERE ${isOld(ageMs)}
+       ORDER BY created_at_ms
+       LIMIT CAST(${limit} AS BIGINT)`.execute(db),
+  );
+  return rows.map(({ run_id: id }) => id);
+}
+
+/** RH3. Those of `runIds` that are still old: one may have been started since. */
+export async function deleteOldRuns(
+  store: Store,
+  { ageMs, runIds }: { readonly ageMs: number; readonly runIds: readonly string[] },
   lease: LeaseGrant,
 ): Promise<number> {
+  if (runIds.length === 0) return 0;
   return await store.catalogTransaction(async ({ db }) => {
     const gone = await sql<{ run_id: string }>`
       DELETE FROM run_status
-       WHERE run_id IN (SELECT run_id
-                          FROM run_status
-                         WHERE status IN ('PREPARED', 'COMPLETED', 'FAILED', 'CANCELLED')
-                           AND coalesce(end_time_ms, created_at_ms) <= now_ms() - CAST(${ageMs} AS BIGINT)
-                         ORDER BY created_at_ms
-                         LIMIT CAST(${limit} AS BIGINT))
+       WHERE run_id IN (${sql.join(runIds)})
+         AND ${isOld(ageMs)}
       RETURNING run_id`.execute(db);
     return gone.rows.length;
   }, lease);
+}
+
+function isOld(ageMs: number) {
+  return sql<boolean>`status IN ('PREPARED', 'COMPLETED', 'FAILED', 'CANCELLED')
+         AND coalesce(end_time_ms, created_at_ms) <= now_ms() - CAST(${ageMs} AS BIGINT)`;
 }
 
 function parseCursor(text: string | undefined) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import type { TargetConfig } from "../core/scenario.ts";
-import { checkHost, isLocalHost } from "./decide-host.ts";
+import { checkHost, isLocalHost } from "../core/target-host.ts";
 import { parseMysqlUrl } from "./mysql/parse-mysql-url.ts";
 import { openTarget, withPassword } from "./open-target.ts";
 import { parsePostgresUrl } from "./postgres/parse-postgres-url.ts";
@@ -24,7 +24,6 @@ test("[OT1] what is on this machine may be loaded, whatever it is written like",
     assert.equal(isLocalHost(host), true, host);
     checkHost(host, []);
   }
-  checkHost(undefined, []);
 });
 
 test("[OT1] what is not must be named", () => {
@@ -48,14 +47,19 @@ const base: TargetConfig = {
   warehouse: null,
   load_sql: [],
   reset_sql: [],
+  reset_data: false,
   scale: 1,
 };
 
-test("[OT2] the host judged is the one that would be connected to", async () => {
+test("[OT2] [TH2] every host that an address names is judged, and the one that would be connected to", async () => {
   const refused: readonly (readonly [TargetConfig["kind"], string])[] = [
     ["postgres", "postgres://localhost@evil.example/d"],
     ["postgres", "postgres://localhost/d?host=evil.example"],
     ["postgres", "postgres://127.0.0.1:5432@evil.example/d"],
+    ["postgres", "postgres://u@evil.example/d?host=/run/postgresql"],
+    ["postgres", "postgres://localhost,evil.example/d"],
+    ["postgres", "postgres://u:sesame@localhost/d"],
+    ["mysql", "mysql://evil.example/d?socket=/run/mysqld/mysqld.sock"],
     ["mysql", "mysql://localhost:3306@evil.example/d"],
     ["mysql", "mysql://evil.example#@localhost/d"],
     ["http", "http://localhost@evil.example/"],
@@ -74,9 +78,9 @@ test("[OT2] the host judged is the one that would be connected to", async () => 
     });
   }
   const opened: readonly (readonly [TargetConfig["kind"], string])[] = [
-    ["postgres", "postgres://u@evil.example/d?host=/run/postgresql"],
+    ["postgres", "postgres:///d?host=/run/postgresql"],
     ["postgres", "postgres://[::1]/d"],
-    ["mysql", "mysql://evil.example/d?socket=/run/mysqld/mysqld.sock"],
+    ["mysql", "mysql:///d?socket=/run/mysqld/mysqld.sock"],
     ["http", "http://2130706433/"],
     ["http", "http+unix:///run/capstan.sock"],
     ["http", "http://[::ffff:127.0.0.1]:9090/"],

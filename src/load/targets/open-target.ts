@@ -3,7 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { unreachable } from "../../kernel/errors.ts";
 import type { TargetConfig } from "../core/scenario.ts";
 import type { Target } from "../core/target.ts";
-import { checkHost } from "./decide-host.ts";
+import { checkTargetHost } from "../core/target-host.ts";
 
 export interface TargetOptions {
   /** What the target's own history calls this load by, where it can: Snowflake's QUERY_TAG. */
@@ -20,13 +20,13 @@ export async function openTarget(
   clock: Clock,
   options: TargetOptions = { tag: "capstan-load" },
 ): Promise<Target> {
-  const { kind, allowed_hosts: allowedHosts } = config;
+  const { kind } = config;
   switch (kind) {
     case "postgres": {
       const { parsePostgresUrl } = await import("./postgres/parse-postgres-url.ts");
       const { createPostgresTarget } = await import("./postgres/postgres-target.ts");
       const url = withPassword(config.url, secret);
-      checkHost(parsePostgresUrl(url).host, allowedHosts);
+      checkTargetHost(config, parsePostgresUrl(url).host);
       return createPostgresTarget(url, clock);
     }
     case "mysql": {
@@ -34,14 +34,14 @@ export async function openTarget(
       const { createMysqlTarget } = await import("./mysql/mysql-target.ts");
       const url = withPassword(config.url, secret);
       const { host, socketPath } = parseMysqlUrl(url);
-      checkHost(socketPath ?? host, allowedHosts);
+      checkTargetHost(config, socketPath ?? host);
       return createMysqlTarget(url, clock);
     }
     case "http": {
       const { parseHttpUrl } = await import("./http/parse-http-url.ts");
       const { createHttpTarget } = await import("./http/http-target.ts");
       const { host, socketPath } = parseHttpUrl(config.url, secret);
-      checkHost(socketPath ?? host, allowedHosts);
+      checkTargetHost(config, socketPath ?? host);
       return createHttpTarget(config.url, secret, clock);
     }
     case "sqlite": {
@@ -55,7 +55,7 @@ export async function openTarget(
     case "snowflake": {
       const { parseSnowflakeUrl } = await import("./snowflake/parse-snowflake-url.ts");
       const address = parseSnowflakeUrl(config.url, secret, config.warehouse);
-      checkHost(address.host, allowedHosts);
+      checkTargetHost(config, address.host);
       const { createSnowflakeTarget } = await import("./snowflake/snowflake-target.ts");
       return createSnowflakeTarget(address, options.tag, clock);
     }

@@ -31,11 +31,16 @@ export function checkTarget({ url, kind }: Pick<Target, "url" | "kind">): Templa
 
 /** Load and reset statements say which of them is wrong. */
 export function checkDataSql(target: Target): TemplateProblem[] {
-  return (["load_sql", "reset_sql"] as const).flatMap((field) =>
+  const problems = (["load_sql", "reset_sql"] as const).flatMap((field) =>
     target[field].flatMap((each, at) =>
       refusalsOf(`target.${field}[${at}]`, () => dataStatements([each], target)),
     ),
   );
+  if (target.reset_data && target.reset_sql.length === 0) {
+    const message = "there is nothing to reset with; target.reset_sql has no statement";
+    problems.push({ path: "target.reset_data", message });
+  }
+  return problems;
 }
 
 export function checkWorkload(workload: Workload, target: Target | undefined): TemplateProblem[] {

@@ -44,6 +44,7 @@ export function formatTemplateYaml(document: TemplateDocument): string {
       scale: 1,
       load_sql: [],
       reset_sql: [],
+      reset_data: false,
     }),
     workload: {
       load_mode: load.load_mode,

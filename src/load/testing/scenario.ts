@@ -17,6 +17,7 @@ export function scenarioOf(changes: Changes = {}): Scenario {
       warehouse: null,
       load_sql: [],
       reset_sql: [],
+      reset_data: false,
       scale: 1,
       ...changes.target,
     },

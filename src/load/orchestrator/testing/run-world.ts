@@ -63,6 +63,7 @@ export class RunWorld {
           if (typeof this.enrichment !== "string") return this.enrichment.shift() ?? { ratio: 0 };
           throw new OperatingError("target_unreachable", "backoff", this.enrichment);
         },
+        remove: async () => undefined,
       },
       clusterToken: "cluster-token",
       lease: () => holder.lease,
@@ -145,7 +146,11 @@ export class RunWorld {
       store: this.store,
       spawner: this.machine.createSpawner(),
       openTarget: async () => this.target,
-      records: { percentiles: async () => undefined, enrich: async () => ({ ratio: 0 }) },
+      records: {
+        percentiles: async () => undefined,
+        enrich: async () => ({ ratio: 0 }),
+        remove: async () => undefined,
+      },
       clusterToken: "",
       lease: () => undefined,
       clock: this.clock,

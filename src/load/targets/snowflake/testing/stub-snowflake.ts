@@ -18,6 +18,8 @@ export interface StubSnowflake {
   readonly queries: readonly StubQuery[];
   readonly aborted: readonly string[];
   readonly logins: readonly Readonly<Record<string, unknown>>[];
+  /** How many of its queries the history knows yet. */
+  historyMax: number;
   /** Sessions are gone: whoever uses one is told so. */
   forgetSessions(): void;
   close(): Promise<void>;
@@ -50,13 +52,15 @@ const gone: Answer = {
 };
 const password = "right";
 
-export async function startStubSnowflake(): Promise<StubSnowflake> {
+/** `nowMs`: when a query ends; each a millisecond after the one before unless given. */
+export async function startStubSnowflake(nowMs?: () => number): Promise<StubSnowflake> {
   const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
   const sessions = new Map<string, DuckDBConnection>();
   const queries: StubQuery[] = [];
   const aborted: string[] = [];
   const logins: Record<string, unknown>[] = [];
   const waiting = new Map<string, (answer: Answer) => void>();
+  const stub = { historyMax: Infinity };
   let count = 0;
 
   const login = async (body: { data: Record<string, unknown> }): Promise<Answer> => {
@@ -90,14 +94,16 @@ export async function startStubSnowflake(): Promise<StubSnowflake> {
     if (session === undefined) return gone;
     if (body.describeOnly !== true) {
       const tag = body.parameters?.QUERY_TAG ?? "";
-      queries.push({ sql: body.sqlText, tag, endMs: 1000 + queries.length });
+      queries.push({ sql: body.sqlText, tag, endMs: nowMs?.() ?? 1000 + queries.length });
     }
     if (/SYSTEM\$WAIT/i.test(body.sqlText)) {
       if (body.describeOnly === true) return rowsAnswer([{ name: "W", type: "text" }], [], 0x1000);
       return new Promise((resolve) => waiting.set(requestId, resolve));
     }
     if (/^SHOW WAREHOUSES/i.test(body.sqlText)) return warehouses();
-    if (/QUERY_HISTORY/.test(body.sqlText)) return history(queries, body);
+    if (/QUERY_HISTORY/.test(body.sqlText)) {
+      return history(queries.slice(0, stub.historyMax), body);
+    }
     return compute(session, body);
   };
 
@@ -134,7 +140,7 @@ export async function startStubSnowflake(): Promise<StubSnowflake> {
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
-  return {
+  return Object.assign(stub, {
     url: `http://127.0.0.1:${address.port}`,
     queries,
     aborted,
@@ -149,7 +155,7 @@ export async function startStubSnowflake(): Promise<StubSnowflake> {
       server.close();
       instance.closeSync();
     },
-  };
+  });
 }
 
 async function compute(session: DuckDBConnection, body: QueryBody): Promise<Answer> {
@@ -246,7 +252,7 @@ function history(queries: readonly StubQuery[], { bindings }: QueryBody): Answer
   const endMs = Number(bindings?.["2"]?.value);
   const rows = queries
     .filter((each) => each.endMs <= endMs)
-    .map((each) => historyRow(`id-${each.endMs}`, String(each.tag), each.endMs, each.sql));
+    .map((each, at) => historyRow(`id-${1000 + at}`, String(each.tag), each.endMs, each.sql));
   return rowsAnswer(columns, [...rows, ...rows, historyRow("other", "another", 1000, "x")], 0x1000);
 }
 

@@ -1,0 +1,93 @@
+/**
+ * Which of the server's queries was which execution. A server's history knows no id of ours, only texts and times; so within one statement's
+ * text queries and executions are paired in the order of their starts, each with the nearest.
+ *
+ *   ME1  An execution has a query at most once for each of its statements, and a query is one execution's only. Starts differ by
+ *        `apartMsMax` at most, since two clocks do.
+ *   ME2  An operation of several statements is found when all of them are; its times are their sums.
+ *   ME3  Of executions of one text that overlap each may have the other's query: sums and distributions are right, single rows may not be.
+ */
+import type { ExecutedQuery } from "./target.ts";
+
+export interface UnmatchedExecution {
+  readonly executionId: string;
+  readonly operation: string;
+  readonly startMs: number;
+}
+
+export interface MatchedExecution {
+  readonly executionId: string;
+  /** Of all its statements, with commas. */
+  readonly queryIds: string;
+  readonly totalElapsedMs: number;
+  readonly executionMs: number;
+  readonly compilationMs: number;
+  readonly queuedMs: number;
+  readonly clusterNumber: number | null;
+}
+
+export const apartMsMax = 1_000;
+
+/** `textsOf`: an operation's statements as they are sent. */
+export function matchExecutions(
+  executions: readonly UnmatchedExecution[],
+  queries: readonly ExecutedQuery[],
+  textsOf: ReadonlyMap<string, readonly string[]>,
+): readonly MatchedExecution[] {
+  const byText = Map.groupBy(queries, ({ text }) => plainText(text));
+  for (const group of byText.values()) group.sort((left, right) => left.startMs - right.startMs);
+  const byOperation = Map.groupBy(executions, ({ operation }) => operation);
+  return [...byOperation].flatMap(([operation, own]) => {
+    const ordered = own.toSorted((left, right) => left.startMs - right.startMs);
+    const texts = textsOf.get(operation) ?? [];
+    const found = texts.map((text) => pair(ordered, byText, plainText(text)));
+    return ordered.flatMap(({ executionId }, at) => {
+      const each = found.map((queriesOf) => queriesOf[at]);
+      const whole = each.filter((query) => query !== undefined);
+      return whole.length === 0 || whole.length < texts.length ? [] : [merged(executionId, whole)]; // ME2
+    });
+  });
+}
+
+/** For each execution its query, or nothing. What was taken is taken from `byText`. */
+function pair(
+  executions: readonly UnmatchedExecution[],
+  byText: Map<string, ExecutedQuery[]>,
+  text: string,
+): readonly (ExecutedQuery | undefined)[] {
+  const queries = byText.get(text) ?? [];
+  const pairs = new Array<ExecutedQuery | undefined>(executions.length).fill(undefined);
+  const left: ExecutedQuery[] = [];
+  let at = 0;
+  for (const query of queries) {
+    const apart = (index: number): number =>
+      Math.abs((executions[index]?.startMs ?? Infinity) - query.startMs);
+    while (at + 1 < executions.length && apart(at + 1) < apart(at)) at += 1;
+    if (apart(at) <= apartMsMax) {
+      pairs[at] = query; // ME1
+      at += 1;
+    } else {
+      left.push(query);
+    }
+  }
+  byText.set(text, left);
+  return pairs;
+}
+
+function merged(executionId: string, queries: readonly ExecutedQuery[]): MatchedExecution {
+  const sum = (of: (query: ExecutedQuery) => number): number =>
+    queries.reduce((total, query) => total + of(query), 0);
+  return {
+    executionId,
+    queryIds: queries.map(({ queryId }) => queryId).join(","),
+    totalElapsedMs: sum((query) => query.totalElapsedMs),
+    executionMs: sum((query) => query.executionMs),
+    compilationMs: sum((query) => query.compilationMs),
+    queuedMs: sum((query) => query.queuedMs),
+    clusterNumber: queries[0]?.clusterNumber ?? null,
+  };
+}
+
+function plainText(text: string): string {
+  return text.trim().replace(/;$/, "").trimEnd();
+}
