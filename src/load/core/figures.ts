@@ -39,6 +39,13 @@ export function figuresOf(series: Iterable<SeriesSnapshot>): Figures {
   return { ops, rows, reads, writes: ops - reads, errors, errorsByKind, response, service };
 }
 
+/** Of an operation, of a kind, or of `ALL`. */
+export function figuresFor(series: Iterable<SeriesSnapshot>, of: string): Figures {
+  const isOf = ({ operation, kind }: SeriesSnapshot): boolean =>
+    of === "ALL" || of === operation || of === kind;
+  return figuresOf(Array.from(series).filter(isOf));
+}
+
 /** What came between two moments of the same series. */
 export function figuresSince(now: Figures, before: Figures): Figures {
   const errorsByKind = Object.fromEntries(

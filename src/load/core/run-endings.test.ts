@@ -3,11 +3,8 @@ import { test } from "node:test";
 import { scenarioOf } from "../testing/scenario.ts";
 import { beginEnrichment, decideEnrichment } from "./decide-enrichment.ts";
 import { decideSignal } from "./decide-reap.ts";
-import { figuresOf } from "./figures.ts";
 import { beginProgress, isMeasured, isSettled, judged, measuring, stepOf } from "./find-max-run.ts";
 import { isGeneratorBound } from "./generator-bound.ts";
-import { Histogram } from "./histogram.ts";
-import { describeMiss, judgeSlos } from "./judge-slos.ts";
 import { checkTargetHost } from "./target-host.ts";
 
 test("[EN1] [EN2] enrichment: 240 s, every 10 s, enough at 90 %, or at half when nothing more comes", () => {
@@ -66,42 +63,6 @@ test("[FR1] [FR2] [FR3] [FR4] a step settles under no number, waits for all, is 
   assert.deepEqual(last.progress.result?.reason, "12 connections were allowed");
   const stored = JSON.parse(JSON.stringify(second.progress));
   assert.deepEqual(judged(scenario, stored, good, 5), judged(scenario, second.progress, good, 5));
-});
-
-test("[SL1] [SL2] objectives are judged on what was answered; nothing answered is a miss", () => {
-  const response = new Histogram();
-  for (let ms = 1; ms <= 100; ms += 1) response.record(ms * 1_000);
-  const some = { ...figuresOf([]), ops: 100, errors: 2, response };
-  const of = (name: string) => (name === "ALL" ? some : figuresOf([]));
-  const slo = (metric: "p95" | "qps_min" | "error_rate_pct", limit: number, name = "ALL") => ({
-    of: name,
-    metric,
-    limit,
-  });
-  const verdicts = judgeSlos(
-    [
-      slo("p95", 96),
-      slo("p95", 90),
-      slo("qps_min", 9.8),
-      slo("qps_min", 10),
-      slo("error_rate_pct", 1.9),
-    ],
-    of,
-    10,
-  );
-  assert.deepEqual(
-    verdicts.map(({ met }) => met),
-    [true, false, true, false, false],
-  );
-  const empty = judgeSlos([slo("p95", 9, "look"), slo("error_rate_pct", 0, "look")], of, 10);
-  assert.deepEqual(
-    empty.map(({ met }) => met),
-    [false, true],
-  );
-  assert.equal(
-    empty[0] && describeMiss(empty[0]),
-    "SLO p95 of look nothing was answered; at most 9 was promised",
-  );
 });
 
 test("[GB1] a tenth of the seconds make a run the generator's", () => {

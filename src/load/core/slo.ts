@@ -2,13 +2,12 @@
  * Whether a run keeps what it should.
  *
  *   SO1  An objective is of one operation, of a kind, or of everything together; percentiles are of merged distributions.
- *   SO2  A limit that is reached is kept; one that is passed is not.
+ *   SO2  A limit that is reached is kept; one that is passed is not. Latencies are response times; the rate is of operations that succeeded.
  *   SO3  Nothing measured: while the run goes on nothing is said; at the end the objective is missed.
  *   SO4  A run passes if every objective is kept; without objectives there is no verdict.
  */
-import { type Figures, figuresOf, toMs } from "./figures.ts";
+import { type Figures, toMs } from "./figures.ts";
 import type { SloConfig } from "./scenario.ts";
-import type { SeriesSnapshot } from "./worker-snapshot.ts";
 
 export interface SloOutcome extends SloConfig {
   readonly state: "MET" | "MISSED" | "NO_DATA";
@@ -23,17 +22,14 @@ export interface SloResult {
   readonly slos: readonly SloOutcome[];
 }
 
-/** `seconds`: how long the series have been measured. */
+/** `of`: what an objective's `of` names (`figuresFor`), measured for `seconds`. */
 export function evaluateSlos(
   slos: readonly SloConfig[],
-  series: readonly SeriesSnapshot[],
+  of: (name: string) => Figures,
   seconds: number,
   when: "live" | "final",
 ): SloResult {
-  const outcomes = slos.map((slo) => {
-    const own = series.filter(({ operation, kind }) => isOf(slo, operation, kind)); // SO1
-    return outcomeOf(slo, figuresOf(own), seconds, when);
-  });
+  const outcomes = slos.map((slo) => outcomeOf(slo, of(slo.of), seconds, when)); // SO1
   return { verdict: verdictOf(outcomes), slos: outcomes };
 }
 
@@ -47,10 +43,6 @@ function verdictOf(outcomes: readonly SloOutcome[]): SloResult["verdict"] {
 /** For `GuardrailFacts.missedSlos`. */
 export function missedSlos({ slos }: SloResult): readonly string[] {
   return slos.filter(({ state }) => state === "MISSED").map(({ text }) => text);
-}
-
-function isOf({ of }: SloConfig, operation: string, kind: string): boolean {
-  return of === "ALL" || of === operation || of === kind;
 }
 
 function outcomeOf(
@@ -94,7 +86,7 @@ function valueOfMetric(
     case "error_rate_pct":
       return (errors / ops) * 100;
     case "qps_min":
-      return seconds > 0 ? ops / seconds : null;
+      return seconds > 0 ? (ops - errors) / seconds : null;
   }
 }
 

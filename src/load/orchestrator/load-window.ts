@@ -1,7 +1,6 @@
 /** What the last seconds were like, from cumulative figures: for guardrails, and for the second's own histogram. */
-import { type Figures, figuresOf, figuresSince } from "../core/figures.ts";
+import { type Figures, figuresFor, figuresOf, figuresSince } from "../core/figures.ts";
 import type { RunUpdateWorker } from "../core/run-update.ts";
-import type { SeriesSnapshot } from "../core/worker-snapshot.ts";
 
 interface Moment {
   readonly atMs: number;
@@ -27,7 +26,7 @@ export class LoadWindow {
     const series = workers.flatMap(
       ({ snapshot }) => snapshot?.series.filter((each) => each.phase === phase) ?? [],
     );
-    const figures = this.#names.map((of) => [of, figuresOf(series.filter(isOf(of)))] as const);
+    const figures = this.#names.map((of) => [of, figuresFor(series, of)] as const);
     this.#moments.push({ atMs, phase, figures: new Map(figures) });
     while ((this.#moments[1]?.atMs ?? atMs) <= atMs - windowMs) this.#moments.shift();
   }
@@ -50,8 +49,4 @@ export class LoadWindow {
     const now = this.#moments.at(-1)?.figures.get(of) ?? figuresOf([]);
     return figuresSince(now, from?.figures.get(of) ?? figuresOf([]));
   }
-}
-
-function isOf(of: string): (series: SeriesSnapshot) => boolean {
-  return ({ operation, kind }) => of === "ALL" || of === operation || of === kind;
 }

@@ -274,7 +274,7 @@ test("[OR4] an objective that is missed fails the run, where that was asked for"
   await world.untilEnd(runId);
   const { run } = await world.look(runId);
   assert.equal(run.status, "FAILED");
-  const reason = "Guardrail triggered: SLO p99 of POINT_LOOKUP is 50.0; at most 10 was promised";
+  const reason = "Guardrail triggered: p99 of POINT_LOOKUP is 50 ms; at most 10 ms is allowed";
   assert.equal(run.cancellationReason, reason);
 });
 

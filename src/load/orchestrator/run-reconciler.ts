@@ -14,7 +14,6 @@ import type { LeaseGrant } from "../../store/index.ts";
 import { decideRun, type RunAction, stopAction } from "../core/decide-run.ts";
 import { toMs } from "../core/figures.ts";
 import type { GuardrailFacts } from "../core/guardrails.ts";
-import { describeMiss, judgeSlos } from "../core/judge-slos.ts";
 import { isTerminal } from "../core/run-state.ts";
 import {
   buildRunUpdate,
@@ -22,6 +21,7 @@ import {
   type RunUpdate,
   type RunUpdateFacts,
 } from "../core/run-update.ts";
+import { evaluateSlos, missedSlos } from "../core/slo.ts";
 import { finalizeRun, readFigures } from "../store/finalize-run.ts";
 import { queryTagOf } from "../store/result-rows.ts";
 import { readStep, writeSecond } from "../store/run-series.ts";
@@ -299,13 +299,13 @@ function guardrailFacts(
   const { ops, errors, response } = window.figures("ALL");
   const isMeasuring = run.phase === "MEASUREMENT" && window.seconds >= 1;
   const slos = isMeasuring ? run.scenario.slos : [];
-  const verdicts = judgeSlos(slos, (of) => window.figures(of), window.seconds);
+  const judged = evaluateSlos(slos, (of) => window.figures(of), window.seconds, "live");
   return {
     cpuPercent,
     memoryPercent,
     errorRatePct: ops === 0 ? null : (errors / ops) * 100,
     p99LatencyMs: toMs(response.percentileUs(0.99)),
-    missedSlos: verdicts.filter(({ met }) => !met).map(describeMiss),
+    missedSlos: missedSlos(judged),
   };
 }
 

@@ -2,14 +2,15 @@
 import { isoTime } from "../../kernel/iso-time.ts";
 import type { LoadTables, Store, Tx } from "../../store/index.ts";
 import type { ComparedRun } from "../core/compare-runs.ts";
-import { figuresOf } from "../core/figures.ts";
+import { figuresFor, figuresOf } from "../core/figures.ts";
 import type { FindMaxResult, StepOutcome } from "../core/find-max.ts";
 import { Histogram } from "../core/histogram.ts";
 import type { ReportOperation, ReportSecond, RunReport } from "../core/report/run-report.ts";
 import { isTerminal, type RunPhase } from "../core/run-state.ts";
 import { evaluateSlos } from "../core/slo.ts";
 import type { SeriesSnapshot } from "../core/worker-snapshot.ts";
-import { parsed, type RunRecord, readNow, readRun, readWorkers } from "../store/run-rows.ts";
+import { measuredSecondsOf } from "../store/finalize-run.ts";
+import { parsed, readNow, readRun, readWorkers } from "../store/run-rows.ts";
 import { readSeries } from "../store/worker-series.ts";
 
 /** `undefined`: there is no such run. */
@@ -19,7 +20,7 @@ export async function readReport(store: Store, runId: string): Promise<RunReport
     if (run === undefined) return undefined;
     const nowMs = await readNow(tx);
     const series = await readSeries(tx, runId, { phase: "MEASUREMENT" });
-    const measured = measuredSeconds(run, nowMs);
+    const measured = measuredSecondsOf(run, run.endTimeMs ?? nowMs);
     const figures = figuresOf(series);
     const parent = await tx.db
       .selectFrom("test_results")
@@ -53,7 +54,7 @@ export async function readReport(store: Store, runId: string): Promise<RunReport
       },
       operations: operationsOf(series),
       seconds: await readSeconds(tx, runId),
-      slo: evaluateSlos(run.scenario.slos, series, measured, when),
+      slo: evaluateSlos(run.scenario.slos, (of) => figuresFor(series, of), measured, when),
       find_max:
         run.findMax === null
           ? null
@@ -84,12 +85,6 @@ export function comparedRun(report: RunReport): ComparedRun {
     generator_bound: report.generator_bound,
     percentiles_valid: report.percentiles_valid,
   };
-}
-
-function measuredSeconds(run: RunRecord, nowMs: number): number {
-  const { warmupEndTimeMs: fromMs } = run;
-  const toMs = run.stopTimeMs ?? run.endTimeMs ?? nowMs;
-  return fromMs === null ? 0 : Math.max(0, toMs - fromMs) / 1000;
 }
 
 function operationsOf(series: readonly SeriesSnapshot[]): readonly ReportOperation[] {

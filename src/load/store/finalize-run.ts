@@ -8,11 +8,11 @@
  */
 import { sql } from "kysely";
 import type { LeaseGrant, Store, Tx } from "../../store/index.ts";
-import { type Figures, figuresOf, slowestWorker, toMs } from "../core/figures.ts";
+import { figuresFor, figuresOf, slowestWorker, toMs } from "../core/figures.ts";
 import { type FindMaxResult, resultSoFar } from "../core/find-max.ts";
 import { isGeneratorBound } from "../core/generator-bound.ts";
-import { judgeSlos } from "../core/judge-slos.ts";
 import type { EnrichmentStatus, RunStatus } from "../core/run-state.ts";
+import { evaluateSlos, type SloOutcome } from "../core/slo.ts";
 import { figureColumns } from "./result-rows.ts";
 import { type RunRecord, readNow, readRun, readWorkers } from "./run-rows.ts";
 import { applyChange, type RunChange, type RunLog } from "./run-store.ts";
@@ -61,7 +61,8 @@ async function writeParent(
   const last = new Map(health.map((each) => [each.workerId, each.health]));
   const dropped = [...last.values()].reduce((sum, each) => sum + each.dropped, 0);
   const unsent = [...last.values()].reduce((sum, each) => sum + each.unsent, 0);
-  const slos = judgeSlos(run.scenario.slos, (of) => figuresFor(series, of), measuredSeconds);
+  const of = (name: string) => figuresFor(series, name);
+  const { slos } = evaluateSlos(run.scenario.slos, of, measuredSeconds, "final");
   const result = findMaxResultOf(run);
   const byWorker = Map.groupBy(series, ({ workerId }) => workerId);
   const before = await readFigures(tx, run.runId);
@@ -88,7 +89,7 @@ async function writeParent(
         workers: workers.map(({ workerId, status }) => ({ worker_id: workerId, status })),
       }),
       find_max_result: result === null ? null : JSON.stringify(result),
-      slo_result: slos.length === 0 ? null : JSON.stringify(slos),
+      slo_result: slos.length === 0 ? null : JSON.stringify(slos.map(withMet)),
       enrichment_status: "PENDING",
     })
     .where("test_id", "=", run.runId)
@@ -145,7 +146,7 @@ async function writeChildren(
 }
 
 /** Never more than was planned: workers count nothing that begins later (LW19), whenever STOP comes. */
-function measuredSecondsOf(
+export function measuredSecondsOf(
   { warmupEndTimeMs: fromMs, stopTimeMs, scenario: { workload } }: RunRecord,
   endTimeMs: number,
 ): number {
@@ -155,11 +156,9 @@ function measuredSecondsOf(
   return Math.min(secondsMax, Math.max(0, (stopTimeMs ?? endTimeMs) - fromMs) / 1000);
 }
 
-/** An operation's, a kind's, or all. */
-export function figuresFor(series: readonly StoredSeries[], of: string): Figures {
-  return figuresOf(
-    series.filter(({ operation, kind }) => of === "ALL" || of === operation || of === kind),
-  );
+/** For who only wants to know that. */
+function withMet(outcome: SloOutcome): SloOutcome & { readonly met: boolean } {
+  return { ...outcome, met: outcome.state === "MET" };
 }
 
 function operationFigures(series: readonly StoredSeries[]): Record<string, unknown> {

@@ -1,5 +1,6 @@
 /** A run's report, simulated: warm-up, a stall, a few errors. */
 import { createPrng } from "../../kernel/prng.ts";
+import { figuresFor } from "../core/figures.ts";
 import { Histogram, mergeHistograms } from "../core/histogram.ts";
 import type { ReportSecond, RunReport } from "../core/report/run-report.ts";
 import type { SloConfig } from "../core/scenario.ts";
@@ -77,7 +78,7 @@ export function reportOf(changes: Partial<RunReport> = {}, length = 70): RunRepo
       { operation: "pay", query_kind: "UPDATE", ops, errors, response },
     ],
     seconds,
-    slo: evaluateSlos(slos, series, measured.length, "final"),
+    slo: evaluateSlos(slos, (of) => figuresFor(series, of), measured.length, "final"),
     find_max: null,
     generator_bound: false,
     percentiles_valid: true,
