@@ -21,6 +21,9 @@ export const timeLabels: uPlot.Axis.Values = [
   ],
 ];
 
+/** Of an axis with labels of one line. */
+export const axisHeight = 32;
+
 /** In the colours of the scheme that is shown. */
 export function axisStyle(
   host: HTMLElement,
