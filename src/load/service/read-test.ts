@@ -38,7 +38,7 @@ export async function readResults(store: Store, runId: string): Promise<readonly
   );
 }
 
-/** The run's seconds after `afterMs`, in order. */
+/** The run's seconds after `afterMs`, in order. Counts and percentiles are of the phase so far, `interval_…` of the second alone. */
 export async function readSecondRows(
   store: Store,
   runId: string,
@@ -54,19 +54,16 @@ export async function readSecondRows(
       .limit(limit)
       .execute(),
   );
-  return rows.map(({ interval_response: text, ...row }) => ({ ...row, ...intervalOf(text) }));
-}
-
-/** Of this second alone; the others are of the phase so far. */
-function intervalOf(text: string) {
-  const response = text === "" ? undefined : Histogram.decode(text);
-  const at = (share: number): number | null =>
-    response === undefined ? null : toMs(response.percentileUs(share));
-  return {
-    interval_p50_latency_ms: at(0.5),
-    interval_p95_latency_ms: at(0.95),
-    interval_p99_latency_ms: at(0.99),
-  };
+  return rows.map(({ interval_response: text, ...row }) => {
+    const response = text === "" ? undefined : Histogram.decode(text);
+    return {
+      ...row,
+      interval_ops: response?.count ?? 0,
+      interval_p50_ms: toMs(response?.percentileUs(0.5)),
+      interval_p95_ms: toMs(response?.percentileUs(0.95)),
+      interval_p99_ms: toMs(response?.percentileUs(0.99)),
+    };
+  });
 }
 
 /** Steps of a search for the maximum, in order. */
