@@ -66,6 +66,19 @@ export async function readSecondRows(
   });
 }
 
+/** Steps of a search for the maximum, in order. */
+export async function readStepRows(store: Store, runId: string) {
+  const rows = await store.read(({ db }) =>
+    db
+      .selectFrom("find_max_step_history")
+      .selectAll()
+      .where("run_id", "=", runId)
+      .orderBy("step_number")
+      .execute(),
+  );
+  return rows.map((row) => ({ ...row, queue_detected: row.queue_detected === 1 }));
+}
+
 /** Workers' seconds after `afterMs`, in order. */
 export async function readWorkerRows(
   store: Store,
