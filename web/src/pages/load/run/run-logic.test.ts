@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HeatMap, RunSecond, Scenario, WorkerSecond } from "../../../api/load-results.ts";
+import type { RunPhase } from "../../../api/load-types.ts";
 import { settingsOf, valueText } from "./config-paths.ts";
 import { barsOf, cellAt, extentOf, heatColour } from "./heat-grid.ts";
 import { formatElapsed, pollSeriesOf, seriesOf, workerHistories } from "./run-series.ts";
 
-function second(at: number, phase: string, changes: Partial<RunSecond> = {}): RunSecond {
+function second(at: number, phase: RunPhase, changes: Partial<RunSecond> = {}): RunSecond {
   return {
     timestamp_ms: 1_000_000 + at * 1000,
-    elapsed_seconds: at,
     phase,
     qps: 100,
     error_count: 0,
     active_connections: 4,
+    target_connections: 4,
     interval_p50_ms: 1,
     interval_p95_ms: 2,
     interval_p99_ms: 3,
@@ -58,6 +59,10 @@ test("[WEB62] a worker's peaks; what was never told is not known", () => {
     worker_id: id,
     timestamp_ms: 1,
     qps,
+    p95_latency_ms: null,
+    memory_percent: null,
+    active_connections: 1,
+    error_count: 0,
     cpu_percent: delay === undefined ? null : qps / 10,
     custom_metrics: delay === undefined ? {} : { health: { event_loop_delay_ms_p99: delay } },
   });

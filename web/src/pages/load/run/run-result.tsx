@@ -15,6 +15,7 @@ import {
 } from "../../../api/load-results.ts";
 import { Empty } from "../../../components/empty.tsx";
 import { formatCount, formatDuration, formatMoment, plural } from "../../../format.ts";
+import { useRefusedToken } from "../use-refused-token.ts";
 import { ConfigurationCard } from "./configuration-card.tsx";
 import { ErrorsCard } from "./errors-card.tsx";
 import { ExecutionsCard } from "./executions-card.tsx";
@@ -50,6 +51,7 @@ export function RunResult({ runId }: { readonly runId: string }) {
     retry: false,
   });
   const error = test.error ?? summary.error;
+  useRefusedToken(error);
   if (test.data === undefined || summary.data === undefined) {
     return error === null ? <Loading /> : <Unreadable error={error} runId={runId} />;
   }
