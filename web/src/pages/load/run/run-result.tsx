@@ -27,6 +27,7 @@ import { RunActions } from "./run-actions.tsx";
 import { RunCharts } from "./run-charts.tsx";
 import { RunFigures } from "./run-figures.tsx";
 import { RunLog } from "./run-log.tsx";
+import { loadStartMs } from "./run-series.ts";
 import { RunStatusSign } from "./run-sign.tsx";
 import { RunWorkers } from "./run-workers.tsx";
 import { ServerCard } from "./server-card.tsx";
@@ -144,7 +145,10 @@ function Parts({ run, summary, version }: PartsProps) {
         (final.data === undefined ? (
           <Waiting error={final.error} what="Records of operations" />
         ) : (
-          <LatencyCharts final={final.data} />
+          <LatencyCharts
+            final={final.data}
+            loadStartMs={metrics.data && loadStartMs(metrics.data.items)}
+          />
         ))}
       <OperationsTable summary={summary} final={final.data} />
       {summary.failed_operations > 0 && (
