@@ -60,6 +60,13 @@ async function run(name: string, settings: readonly string[]): Promise<string> {
   return id;
 }
 
+/** Stops the run whose page is open. */
+async function stop(page: Page): Promise<void> {
+  const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+  await api(`/api/tests/${id}/stop`, {});
+  await ended(id);
+}
+
 function digits(text: string | null): number {
   return Number((text ?? "").replaceAll(/[^\d.]/g, ""));
 }
@@ -90,19 +97,21 @@ test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are 
   await using opened = await openPage(browser, `${cluster.url}/load`);
   const { page } = opened;
   await page.getByText("Nothing has been run yet").waitFor();
-  await page.getByRole("button", { name: "Run the demo" }).waitFor();
   await page.getByText("capstan load run demo --set duration=10").waitFor();
+  await page.getByRole("button", { name: "Run the demo" }).click();
+  await page.waitForURL("**/load/runs/*", { timeout: 30_000 });
+  await stop(page);
 
   const short = ["duration=4", "warmup=1"];
   const first = await run("Before the change", short);
   const second = await begin("After the change", [...short, "concurrent_connections=2"]);
-  await page.reload();
+  await page.goto(`${cluster.url}/load`);
   const running = page.locator(`[data-run="${second}"]`);
   await running.getByText("Watch it live").waitFor();
   await running.getByText("Completed").waitFor({ timeout: 60_000 }); // By itself, without a reload.
   await ended(second);
   const names = page.locator(".run-name");
-  assert.deepEqual(await names.allInnerTexts(), ["After the change", "Before the change"]);
+  assert.deepEqual(await names.allInnerTexts(), ["After the change", "Before the change", "Demo"]);
 
   await page.getByLabel("Search runs").fill("before THE");
   await running.waitFor({ state: "detached" });
@@ -175,6 +184,10 @@ test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are 
   assert.ok(await isDrawn(page, /Latency of each run by percentile/));
   await page.getByRole("link", { name: "Make it the base" }).click();
   await page.waitForURL(`**/load/compare?ids=${second},${first}`);
+  await page.getByRole("link", { name: "After the change" }).click();
+  await page.getByRole("button", { name: "Rerun" }).click();
+  await page.waitForURL((url) => !url.pathname.endsWith(second) && /runs/.test(url.pathname));
+  await stop(page);
   assert.deepEqual(opened.complaints, []);
 });
 
