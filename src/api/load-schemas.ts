@@ -205,13 +205,22 @@ export const runRequestSchema = z.object({
     .describe("Put the data back when the run starts; else as the template says."),
 });
 
-export const templateSummarySchema = z.object({
+const templateSummarySchema = z.object({
   template_id: text,
   template_name: text,
   description: text,
   is_built_in: z.boolean(),
   created_at_ms: count,
   updated_at_ms: count,
+});
+
+export const listedTemplateSchema = templateSummarySchema.extend({
+  target_kind: text,
+  load_mode: text,
+  concurrent_connections: count,
+  target_qps: count.nullable(),
+  duration_seconds: count,
+  operations: z.array(text),
 });
 
 export const templateSchema = templateSummarySchema.extend({

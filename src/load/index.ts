@@ -14,6 +14,7 @@ export { LocalSpawner } from "./orchestrator/local-spawner.ts";
 export { RunOrchestrator } from "./orchestrator/run-orchestrator.ts";
 export { LoadService, type RunRequest } from "./service/load-service.ts";
 export { openTarget } from "./targets/open-target.ts";
+export { readTemplate } from "./templates/parse-template.ts";
 export { TemplateStore } from "./templates/store/template-store.ts";
 export { splitSecret } from "./templates/target-url.ts";
 export { formatTemplateYaml, readTemplateText } from "./templates/template-yaml.ts";

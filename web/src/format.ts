@@ -38,6 +38,28 @@ export function formatDuration(ms: Known): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** Three digits that count: databases answer in fractions of a millisecond, and some take minutes. */
+export function formatLatency(ms: Known): string {
+  if (!isKnown(ms)) return unknown;
+  if (ms >= 60_000) return formatDuration(ms);
+  return ms >= 1_000 ? `${digits(ms / 1_000)} s` : `${digits(ms)} ms`;
+}
+
+/** Operations a second. */
+export function formatRate(perSecond: Known): string {
+  if (!isKnown(perSecond)) return unknown;
+  return perSecond >= 100 ? integer.format(perSecond) : digits(perSecond);
+}
+
+/** A share in percent, as small as it is: one error of a million is not none. */
+export function formatShare(percent: Known): string {
+  return isKnown(percent) ? `${percent >= 100 ? percent.toFixed(0) : digits(percent)} %` : unknown;
+}
+
+function digits(value: number): string {
+  return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
+}
+
 /** Whole seconds: a fraction would only flicker. */
 export function formatUptime(ms: Known): string {
   return isKnown(ms) && ms < 60_000 ? `${Math.floor(ms / 1_000)} s` : formatDuration(ms);
@@ -48,6 +70,17 @@ export function formatAgo(ms: Known): string {
   if (ms < 10_000) return `${(Math.max(0, ms) / 1_000).toFixed(1)} s ago`;
   if (ms < 60_000) return `${Math.round(ms / 1_000)} s ago`;
   return `${formatDuration(ms)} ago`;
+}
+
+/** One unit is enough for a list that is in order. */
+export function formatAge(ms: Known): string {
+  if (!isKnown(ms)) return unknown;
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  if (seconds < 60) return `${seconds} s ago`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
+  return seconds < 172_800
+    ? `${Math.floor(seconds / 3_600)} h ago`
+    : `${Math.floor(seconds / 86_400)} d ago`;
 }
 
 export function formatClock(atMs: number): string {

@@ -1,9 +1,14 @@
 /** Templates of load tests: those that come with the product, and people's own. */
 import { z } from "zod";
 import { OperatingError } from "../../kernel/errors.ts";
-import { formatTemplateYaml, type LoadService, readTemplateText } from "../../load/index.ts";
+import {
+  formatTemplateYaml,
+  type LoadService,
+  readTemplate,
+  readTemplateText,
+} from "../../load/index.ts";
 import type { ApiApp } from "../api-app.ts";
-import { templateSchema, templateSummarySchema } from "../load-schemas.ts";
+import { listedTemplateSchema, templateSchema } from "../load-schemas.ts";
 import type { ApiPorts } from "../ports.ts";
 
 const tags = ["load tests"];
@@ -12,6 +17,8 @@ const bodyBytesMax = 32 * 1024 ** 2;
 const document = z
   .record(z.string(), z.unknown())
   .describe("A template; each problem of it is told with its path.");
+
+const problem = z.object({ path: z.string(), message: z.string() });
 
 type Template = NonNullable<Awaited<ReturnType<LoadService["templates"]["get"]>>>;
 
@@ -23,10 +30,15 @@ export async function installLoadTemplates(app: ApiApp, { load }: ApiPorts): Pro
       schema: {
         summary: "Templates of load tests, the product's own first",
         tags,
-        response: { 200: z.object({ items: z.array(templateSummarySchema) }) },
+        response: { 200: z.object({ items: z.array(listedTemplateSchema) }) },
       },
     },
-    async () => ({ items: [...(await requireLoad(load).templates.list())] }),
+    async () => ({
+      items: (await requireLoad(load).templates.list()).map(({ operations, ...template }) => ({
+        ...template,
+        operations: [...operations],
+      })),
+    }),
   );
   app.post(
     "/api/templates",
@@ -41,6 +53,27 @@ export async function installLoadTemplates(app: ApiApp, { load }: ApiPorts): Pro
       },
     },
     async (request) => bodyOf(await requireLoad(load).templates.create(request.body)),
+  );
+  app.post(
+    "/api/templates/validate",
+    {
+      config: { access: "read" },
+      bodyLimit: bodyBytesMax,
+      schema: {
+        summary: "What is wrong with a template, each with its path; nothing is saved",
+        tags,
+        querystring: z.object({
+          template_id: z.string().max(100).optional().describe("The one whose pools it may use."),
+        }),
+        body: document,
+        response: { 200: z.object({ problems: z.array(problem) }) },
+      },
+    },
+    async ({ body, query: { template_id: id } }) => {
+      const pools = id === undefined ? [] : (await find(load, id)).pools.map(({ pool }) => pool);
+      const read = readTemplate(body, pools);
+      return { problems: read.kind === "template" ? [] : [...read.problems] };
+    },
   );
   app.get(
     "/api/templates/:id",

@@ -143,6 +143,19 @@ function installSeries(app: ApiApp, { load }: ApiPorts): void {
       await requireLoad(load).workerMetrics(params.id, defined({ afterMs, limit, workerId })),
   );
   app.get(
+    "/api/tests/:id/find-max-steps",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Steps of a search for the maximum, in order",
+        tags,
+        params: testParams,
+        response: { 200: items },
+      },
+    },
+    async ({ params }) => await requireLoad(load).findMaxSteps(params.id),
+  );
+  app.get(
     "/api/tests/:id/logs",
     {
       config: { access: "read" },

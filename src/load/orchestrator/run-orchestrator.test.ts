@@ -1,6 +1,7 @@
 /** Runs from their start to their end, in virtual time: the real store, real decisions, workers that obey. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readSecondRows } from "../service/read-test.ts";
 import { scenarioOf } from "../testing/scenario.ts";
 import { RunWorld } from "./testing/run-world.ts";
 
@@ -37,10 +38,11 @@ test("[OR1] [OR2] a run goes through its phases, and its end is the sum of its w
   assert.equal(parent.total_operations, done);
   assert.equal(parent.start_time_ms, run.startTimeMs);
   assert.equal(world.machine.processes.size, 0);
-  const seconds = await world.store.read(({ db }) =>
-    db.selectFrom("metrics_snapshots").select("qps").where("run_id", "=", runId).execute(),
-  );
+  const seconds = await readSecondRows(world.store, runId, { afterMs: 0, limit: 100 });
   assert.ok(seconds.length >= 16 && seconds.some(({ qps }) => Math.abs(qps - 240) < 1));
+  const alone = seconds.filter(({ phase }) => phase === "MEASUREMENT").slice(2, -1);
+  assert.ok(alone.every(({ interval_ops: ops }) => Math.abs(ops - 240) < 30));
+  assert.ok(alone.every(({ interval_p50_ms: p50, p50_latency_ms: all }) => p50 === all));
 });
 
 test("[AM1] PROCESSING is shown while enrichment is not done, then its status", async () => {

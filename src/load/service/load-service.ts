@@ -33,7 +33,14 @@ import { parseTemplate } from "../templates/parse-template.ts";
 import { resolveScenario } from "../templates/resolve.ts";
 import type { TemplateStore } from "../templates/store/template-store.ts";
 import { comparedRun, readReport } from "./read-report.ts";
-import { readPolls, readResults, readSecondRows, readWorkerRows, resultBody } from "./read-test.ts";
+import {
+  readPolls,
+  readResults,
+  readSecondRows,
+  readStepRows,
+  readWorkerRows,
+  resultBody,
+} from "./read-test.ts";
 
 export interface LoadServiceOptions {
   readonly store: Store;
@@ -177,6 +184,11 @@ export class LoadService {
   ) {
     await this.#run(runId);
     return { items: await readWorkerRows(this.#options.store, runId, page) };
+  }
+
+  async findMaxSteps(runId: string) {
+    await this.#run(runId);
+    return { items: await readStepRows(this.#options.store, runId) };
   }
 
   async logs(runId: string, page: { readonly after: number; readonly limit: number }) {

@@ -1,5 +1,7 @@
 /** A run's page, from the store alone: a few short reads. */
 import type { LoadTables, Store } from "../../store/index.ts";
+import { toMs } from "../core/figures.ts";
+import { Histogram } from "../core/histogram.ts";
 import type { EnrichmentStatus } from "../core/run-state.ts";
 import { parsed } from "../store/run-rows.ts";
 
@@ -36,7 +38,7 @@ export async function readResults(store: Store, runId: string): Promise<readonly
   );
 }
 
-/** The run's seconds after `afterMs`, in order. */
+/** The run's seconds after `afterMs`, in order. Counts and percentiles are of the phase so far, `interval_…` of the second alone. */
 export async function readSecondRows(
   store: Store,
   runId: string,
@@ -52,7 +54,29 @@ export async function readSecondRows(
       .limit(limit)
       .execute(),
   );
-  return rows.map(({ interval_response: _, ...row }) => row);
+  return rows.map(({ interval_response: text, ...row }) => {
+    const response = text === "" ? undefined : Histogram.decode(text);
+    return {
+      ...row,
+      interval_ops: response?.count ?? 0,
+      interval_p50_ms: toMs(response?.percentileUs(0.5)),
+      interval_p95_ms: toMs(response?.percentileUs(0.95)),
+      interval_p99_ms: toMs(response?.percentileUs(0.99)),
+    };
+  });
+}
+
+/** Steps of a search for the maximum, in order. */
+export async function readStepRows(store: Store, runId: string) {
+  const rows = await store.read(({ db }) =>
+    db
+      .selectFrom("find_max_step_history")
+      .selectAll()
+      .where("run_id", "=", runId)
+      .orderBy("step_number")
+      .execute(),
+  );
+  return rows.map((row) => ({ ...row, queue_detected: row.queue_detected === 1 }));
 }
 
 /** Workers' seconds after `afterMs`, in order. */

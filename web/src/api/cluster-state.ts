@@ -6,7 +6,7 @@
  *      while no snapshot has arrived.
  *   3  Lists that grow with time are bounded.
  */
-import type { LinkStatus } from "./subscription.ts";
+import type { LinkStatus } from "./link.ts";
 import type { LiveFrame, WatchEvent, Worker, WorkerRow } from "./types.ts";
 import { type Condition, conditionOf } from "./worker-condition.ts";
 

@@ -1,121 +1,32 @@
-/**
- * Keeps one server-sent stream open for as long as somebody wants it.
- *
- *   1  At most one connection at a time; `stop` ends it for good.
- *   2  A stream that ends, fails or stays silent for `silenceMsMax` is dialled again, with a backoff
- *      that grows to `backoffMsMax` and starts anew once the server has said something.
- *   3  A refused token is no fault to retry: `onUnauthenticated` is told, and the subscription rests
- *      until `wake`.
- */
-import { ApiError, request } from "./http.ts";
+/** A server-sent stream, kept open by a link. */
+import { request } from "./http.ts";
+import { type Dialled, Link, type LinkOptions } from "./link.ts";
 import { type SseEvent, SseParser } from "./sse.ts";
 
-export type LinkStatus =
-  | { readonly kind: "connecting" }
-  | { readonly kind: "open" }
-  /** This process does not offer the stream; it is asked again, slowly. */
-  | { readonly kind: "absent" }
-  | { readonly kind: "lost"; readonly message: string; readonly attempt: number };
-
-export interface SubscriptionOptions {
+export interface SubscriptionOptions extends Omit<LinkOptions, "dial"> {
   /** Asked before every dial, so that it can name the last revision seen. */
   readonly path: () => string;
-  readonly silenceMsMax: number;
   readonly onEvent: (event: SseEvent) => void;
-  readonly onStatus: (status: LinkStatus) => void;
-  readonly onUnauthenticated: () => void;
 }
 
-const backoffMsMin = 300;
-const backoffMsMax = 8_000;
-const absentMs = 30_000;
-
-export class Subscription {
-  readonly #options: SubscriptionOptions;
-  #stopped = new AbortController();
-  #attempt = 0;
-  #wake: (() => void) | undefined;
-
+export class Subscription extends Link {
   constructor(options: SubscriptionOptions) {
-    this.#options = options;
+    super({ ...options, dial: (dialled) => readStream(options, dialled) });
   }
+}
 
-  /** Runs until `stop`; never rejects. */
-  async run(): Promise<void> {
-    const { signal } = this.#stopped;
-    this.#options.onStatus({ kind: "connecting" });
-    while (!signal.aborted) {
-      const restMs = await this.#connect(signal);
-      if (!signal.aborted) await this.#rest(restMs);
-    }
-  }
-
-  /** Dials now instead of when the backoff ends. */
-  wake(): void {
-    this.#wake?.();
-  }
-
-  stop(): void {
-    this.#stopped.abort();
-    this.wake();
-  }
-
-  /** Resolves when the connection is over, with how long to wait before the next one. */
-  async #connect(stopped: AbortSignal): Promise<number> {
-    const silence = new AbortController();
-    const signal = AbortSignal.any([stopped, silence.signal]);
-    let timer = setTimeout(() => silence.abort(), this.#options.silenceMsMax);
-    try {
-      const response = await request(this.#options.path(), {
-        signal,
-        headers: { accept: "text/event-stream" },
-      });
-      this.#options.onStatus({ kind: "open" });
-      const parser = new SseParser();
-      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-      for (;;) {
-        const chunk = await reader?.read();
-        if (chunk === undefined || chunk.done) throw new Error("The stream ended.");
-        clearTimeout(timer);
-        timer = setTimeout(() => silence.abort(), this.#options.silenceMsMax);
-        this.#attempt = 0;
-        for (const event of parser.push(chunk.value)) this.#options.onEvent(event);
-      }
-    } catch (error) {
-      return this.#failed(error, stopped, silence.signal.aborted);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  #failed(error: unknown, stopped: AbortSignal, silent: boolean): number {
-    if (stopped.aborted) return 0;
-    if (error instanceof ApiError && error.status === 401) {
-      this.#options.onUnauthenticated();
-      return Number.POSITIVE_INFINITY;
-    }
-    if (error instanceof ApiError && (error.status === 404 || error.status === 501)) {
-      this.#options.onStatus({ kind: "absent" });
-      return absentMs;
-    }
-    this.#attempt += 1;
-    const message = silent
-      ? "The coordinator went silent."
-      : error instanceof ApiError
-        ? error.message
-        : "The connection to the coordinator was lost.";
-    this.#options.onStatus({ kind: "lost", message, attempt: this.#attempt });
-    const capMs = Math.min(backoffMsMax, backoffMsMin * 2 ** (this.#attempt - 1));
-    return capMs * (0.5 + Math.random() / 2);
-  }
-
-  #rest(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = Number.isFinite(delayMs) ? setTimeout(resolve, delayMs) : undefined;
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+async function readStream(
+  { path, onEvent }: SubscriptionOptions,
+  { signal, opened, heard }: Dialled,
+): Promise<never> {
+  const response = await request(path(), { signal, headers: { accept: "text/event-stream" } });
+  opened();
+  const parser = new SseParser();
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const chunk = await reader?.read();
+    if (chunk === undefined || chunk.done) throw new Error("The stream ended.");
+    heard();
+    for (const event of parser.push(chunk.value)) onEvent(event);
   }
 }

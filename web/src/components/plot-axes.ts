@@ -21,6 +21,9 @@ export const timeLabels: uPlot.Axis.Values = [
   ],
 ];
 
+/** Of an axis with labels of one line. */
+export const axisHeight = 32;
+
 /** In the colours of the scheme that is shown. */
 export function axisStyle(
   host: HTMLElement,
@@ -33,4 +36,36 @@ export function axisStyle(
     ticks: { ...grid, size: 5 },
     font: `12px ${style.fontFamily}`,
   };
+}
+
+/** Told apart in both schemes, and by most who do not see all colours. */
+const palette = [
+  "#2497aa",
+  "#d9822b",
+  "#6c5fc7",
+  "#3fa672",
+  "#d64545",
+  "#b98d12",
+  "#c2529c",
+  "#5b8def",
+  "#7a8b3a",
+  "#8a6d5c",
+] as const;
+
+export function seriesColour(index: number): string {
+  return palette[index % palette.length] ?? palette[0];
+}
+
+const shortUnits = ["", "k", "M", "G", "T", "P"];
+
+/** As few characters as say it: 1.2k. */
+export function axisValue(value: number): string {
+  let size = Math.abs(value);
+  let unit = 0;
+  while (size >= 1_000 && unit < shortUnits.length - 1) {
+    size /= 1_000;
+    unit += 1;
+  }
+  if (size !== 0 && size < 1e-3) return value.toExponential(1);
+  return `${value < 0 ? "-" : ""}${Number(size.toPrecision(4))}${shortUnits[unit]}`;
 }

@@ -2,7 +2,13 @@
  * The dashboard's pages. A new one is a line here and a folder beside: navigation, shortcuts and routes
  * follow, and its code is loaded when somebody goes there.
  */
-import { IconChartLine, IconLayoutDashboard, IconServer2, IconSitemap } from "@tabler/icons-react";
+import {
+  IconChartLine,
+  IconGauge,
+  IconLayoutDashboard,
+  IconServer2,
+  IconSitemap,
+} from "@tabler/icons-react";
 import type { ComponentType } from "react";
 
 export interface Page {
@@ -39,6 +45,14 @@ export const pages: readonly Page[] = [
     keys: "g t",
     icon: IconSitemap,
     load: () => import("./tables/tables-page.tsx"),
+  },
+  {
+    title: "Load tests",
+    href: "/load",
+    path: "/load/*",
+    keys: "g l",
+    icon: IconGauge,
+    load: () => import("./load/load-page.tsx"),
   },
   {
     title: "Workers",

@@ -161,6 +161,8 @@ test("[RR4] the summary is JSON with every figure", () => {
   assert.ok(summary.p50_latency_ms > 4 && summary.p50_latency_ms < summary.p99_latency_ms);
   assert.ok(Math.abs(summary.error_rate_pct - (18 / summary.total_operations) * 100) < 1e-9);
   assert.equal(summary.configuration.workload.concurrent_connections, 16);
+  assert.deepEqual([summary.find_max, summary.find_max_steps], [null, []]);
+  assert.equal(summarizeRun(nastyReport()).find_max_steps[0]?.outcome, "PLATEAU");
 });
 
 test("[RR5] the percentile distribution is as HdrHistogram prints it", () => {

@@ -58,6 +58,7 @@ export function summarizeRun(report: RunReport) {
     })),
     slos: report.slo.slos,
     find_max: report.find_max?.result ?? null,
+    find_max_steps: report.find_max?.steps ?? [],
     generator_bound: report.generator_bound,
     percentiles_valid: report.percentiles_valid,
     warnings: report.warnings,

@@ -11,7 +11,8 @@ import { sql } from "kysely";
 import { assert, OperatingError } from "../../../kernel/errors.ts";
 import { type Prng, randomText } from "../../../kernel/prng.ts";
 import type { Store, Tx } from "../../../store/index.ts";
-import type { PoolValue, TemplateDocument } from "../document.ts";
+import type { LoadMode } from "../../core/scenario.ts";
+import type { PoolValue, TargetKind, TemplateDocument } from "../document.ts";
 import { parseTemplate } from "../parse-template.ts";
 import { readyTemplates } from "../ready/index.ts";
 import { copyPools, type PoolSize, poolSizes, readPool, writePool } from "./value-pools.ts";
@@ -23,6 +24,16 @@ export interface TemplateSummary {
   readonly is_built_in: boolean;
   readonly created_at_ms: number;
   readonly updated_at_ms: number;
+}
+
+/** As lists show it: what it loads, and how. */
+export interface ListedTemplate extends TemplateSummary {
+  readonly target_kind: TargetKind;
+  readonly load_mode: LoadMode;
+  readonly concurrent_connections: number;
+  readonly target_qps: number | null;
+  readonly duration_seconds: number;
+  readonly operations: readonly string[];
 }
 
 export interface Template extends TemplateSummary {
@@ -43,17 +54,21 @@ export class TemplateStore {
   }
 
   /** The product's own first, then by name. */
-  async list(): Promise<readonly TemplateSummary[]> {
+  async list(): Promise<readonly ListedTemplate[]> {
     const rows = await this.#store.read(({ db }) =>
       db
         .selectFrom("test_templates")
         .select(["template_id", "template_name", "description", "is_built_in"])
-        .select(["created_at_ms", "updated_at_ms"])
+        .select(["created_at_ms", "updated_at_ms", "config"])
         .orderBy("is_built_in", "desc")
         .orderBy("template_name")
         .execute(),
     );
-    return rows.map((row) => ({ ...row, is_built_in: row.is_built_in === 1 }));
+    return rows.map(({ config, ...row }) => ({
+      ...row,
+      is_built_in: row.is_built_in === 1,
+      ...listedOf(JSON.parse(config) as TemplateDocument),
+    }));
   }
 
   /** `undefined`: there is none. */
@@ -207,6 +222,17 @@ async function writePools(
 function columnsOf(document: TemplateDocument) {
   const { template_name, description } = document;
   return { template_name, description, config: JSON.stringify({ ...document, pools: {} }) };
+}
+
+function listedOf({ target, workload }: TemplateDocument) {
+  return {
+    target_kind: target.kind,
+    load_mode: workload.load_mode,
+    concurrent_connections: workload.concurrent_connections,
+    target_qps: workload.target_qps,
+    duration_seconds: workload.duration_seconds,
+    operations: workload.operations.map(({ name }) => name),
+  };
 }
 
 async function readRow(db: Db, templateId: string) {

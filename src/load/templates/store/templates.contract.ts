@@ -23,6 +23,11 @@ export function testTemplates(fixture: StoreFixture): void {
       const { templates } = await open(t);
       const made = await templates.create(mine);
       assert.deepEqual(await templates.get(made.template_id), made);
+      const [listed] = await templates.list();
+      assert.deepEqual(
+        [listed?.target_kind, listed?.load_mode, listed?.operations.length],
+        ["postgres", "CONCURRENCY", made.document.workload.operations.length],
+      );
       assert.equal(made.document.workload.preset, "CUSTOM");
       assert.equal(resolveScenario(made.document).template_id, made.template_id);
       const change = { ...made.document, template_name: "renamed", description: "why" };

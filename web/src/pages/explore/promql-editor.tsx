@@ -6,14 +6,15 @@ import {
   historyKeymap,
   insertNewlineAndIndent,
 } from "@codemirror/commands";
-import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
 import { EditorState, Prec } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
-import { tags } from "@lezer/highlight";
 import { PromQLExtension } from "@prometheus-io/codemirror-promql";
 import { useEffect, useRef } from "react";
 import { request } from "../../api/http.ts";
+import "../../components/code-editor.css";
+import { codeColours } from "../../components/code-colours.ts";
 
 interface PromqlEditorProps {
   readonly value: string;
@@ -23,19 +24,6 @@ interface PromqlEditorProps {
   /** What the API said of the query, e.g. `1:5: parse error: …`. */
   readonly error: string | undefined;
 }
-
-const colours = HighlightStyle.define([
-  { tag: tags.keyword, class: "ql-keyword" },
-  {
-    tag: [tags.function(tags.variableName), tags.modifier, tags.operatorKeyword],
-    class: "ql-function",
-  },
-  { tag: [tags.number, tags.integer, tags.float], class: "ql-number" },
-  { tag: tags.string, class: "ql-string" },
-  { tag: [tags.labelName, tags.propertyName], class: "ql-label" },
-  { tag: tags.comment, class: "ql-comment" },
-  { tag: tags.invalid, class: "ql-invalid" },
-]);
 
 /** Grafana's and Prometheus's own editors run on Enter; a new line is Shift-Enter. */
 function runKeys(run: (view: EditorView) => boolean) {
@@ -89,7 +77,7 @@ export function PromqlEditor({ value, label, onChange, onRun, error }: PromqlEdi
           bracketMatching(),
           closeBrackets(),
           autocompletion({ icons: false }),
-          syntaxHighlighting(colours),
+          syntaxHighlighting(codeColours),
           promql.asExtension(),
           // Above the keys that run: Enter takes the completion that is offered.
           Prec.highest(keymap.of([...completionKeymap])),

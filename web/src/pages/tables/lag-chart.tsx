@@ -1,16 +1,15 @@
 /** Lag over time against the target. What is above the target is drawn in another colour. */
-import { SegmentedControl, useComputedColorScheme } from "@mantine/core";
+import { SegmentedControl } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState } from "react";
-import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
+import { useMemo, useState } from "react";
+import type uPlot from "uplot";
 import { request } from "../../api/http.ts";
 import type { DynamicTable, LagSeries } from "../../api/table-types.ts";
 import { Card } from "../../components/card.tsx";
+import { Plot } from "../../components/plot.tsx";
 import { axisStyle, timeLabels } from "../../components/plot-axes.ts";
 import { formatLag } from "./table-condition.ts";
 
-const height = 200;
 const windows = [
   { label: "5 min", value: "300000" },
   { label: "1 h", value: "3600000" },
@@ -63,43 +62,21 @@ export function LagCard({ table, version }: LagCardProps) {
 }
 
 function LagPlot({ series }: { readonly series: LagSeries }) {
-  const host = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot>(undefined);
-  const scheme = useComputedColorScheme();
   const targetMs = series.effective_target_lag_ms ?? undefined;
   const data = useMemo(() => columnsOf(series), [series]);
-  const latest = useRef(data);
-  latest.current = data;
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: made anew for another target or other colours; data goes in below.
-  useEffect(() => {
-    if (host.current === null) return undefined;
-    const made = new uPlot(optionsOf(host.current, targetMs), latest.current, host.current);
-    plot.current = made;
-    const resized = new ResizeObserver(([entry]) => {
-      if (entry !== undefined) made.setSize({ width: entry.contentRect.width, height });
-    });
-    resized.observe(host.current);
-    return () => {
-      resized.disconnect();
-      made.destroy();
-    };
-  }, [targetMs, scheme]);
-
-  useEffect(() => {
-    plot.current?.setData(data, false);
-    plot.current?.setScale("x", { min: series.from_ms / 1000, max: series.now_ms / 1000 });
-  }, [data, series]);
-
   const highest = Math.max(...series.points.map(({ lag_ms }) => lag_ms));
   const target = targetMs === undefined ? "no target" : `a target of ${formatLag(targetMs)}`;
   return (
     <>
-      <div
-        ref={host}
+      <Plot
         className="lag-plot"
-        role="img"
-        aria-label={`Lag: at most ${formatLag(highest)}, with ${target}`}
+        label={`Lag: at most ${formatLag(highest)}, with ${target}`}
+        height={200}
+        data={data}
+        options={(host) => optionsOf(host, targetMs)}
+        version={String(targetMs)}
+        min={series.from_ms / 1000}
+        max={series.now_ms / 1000}
       />
       <div className="lag-legend dim">
         <span>
@@ -135,7 +112,10 @@ function columnsOf({
   ];
 }
 
-function optionsOf(host: HTMLElement, targetMs: number | undefined): uPlot.Options {
+function optionsOf(
+  host: HTMLElement,
+  targetMs: number | undefined,
+): Omit<uPlot.Options, "width" | "height"> {
   const style = getComputedStyle(host);
   const colour = (name: string): string => style.getPropertyValue(name);
   const axis = axisStyle(host);
@@ -156,8 +136,6 @@ function optionsOf(host: HTMLElement, targetMs: number | undefined): uPlot.Optio
     return gradient;
   };
   return {
-    width: host.clientWidth,
-    height,
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
     scales: {

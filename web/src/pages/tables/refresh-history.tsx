@@ -12,7 +12,7 @@ import { request } from "../../api/http.ts";
 import type { ListPage, Refresh } from "../../api/table-types.ts";
 import { Card } from "../../components/card.tsx";
 import { type Sign, StateSign } from "../../components/state-sign.tsx";
-import { formatCount, formatDuration, formatMoment, unknown } from "../../format.ts";
+import { formatAge, formatCount, formatDuration, formatMoment, unknown } from "../../format.ts";
 
 interface RefreshHistoryProps {
   readonly name: string;
@@ -95,7 +95,7 @@ function Line({ refresh, nowMs, longestMs }: LineProps) {
     <>
       <tr data-refresh={refresh.number}>
         <td className="nowrap" title={formatMoment(refresh.ended_at_ms)}>
-          {ageOf(nowMs - refresh.ended_at_ms)}
+          {formatAge(nowMs - refresh.ended_at_ms)}
         </td>
         <td className="nowrap" title={refresh.reason}>
           <StateSign sign={signOf(refresh)} />
@@ -155,16 +155,6 @@ function signOf({ state, action }: Refresh): Sign {
   if (action === "NO_DATA") return { word: "No change", tone: "dim", icon: IconMinus };
   if (action === "INCREMENTAL") return { word: "Incremental", tone: "good", icon: IconArrowsDiff };
   return { word: "Full", tone: "accent", icon: IconRefreshDot };
-}
-
-/** One unit is enough for a list that is in order. */
-function ageOf(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000));
-  if (seconds < 60) return `${seconds} s ago`;
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
-  return seconds < 172_800
-    ? `${Math.floor(seconds / 3_600)} h ago`
-    : `${Math.floor(seconds / 86_400)} d ago`;
 }
 
 function durationOf({ action, started_at_ms, ended_at_ms }: Refresh): number {

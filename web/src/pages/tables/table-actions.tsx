@@ -1,5 +1,5 @@
 /** What can be done to a dynamic table. Suspending and dropping ask first: others may read it. */
-import { ActionIcon, Button, Group, Menu, Modal, Text } from "@mantine/core";
+import { ActionIcon, Button, Group, Menu } from "@mantine/core";
 import {
   IconDots,
   IconPlayerPause,
@@ -11,6 +11,7 @@ import { useState } from "react";
 import { useNavigate } from "react-router";
 import type { DynamicTable } from "../../api/table-types.ts";
 import { useTableAction } from "../../components/actions.ts";
+import { ConfirmDialog, type Question } from "../../components/confirm-dialog.tsx";
 
 type Asked = "suspend" | "drop";
 
@@ -76,49 +77,26 @@ export function TableActions({ table }: { readonly table: DynamicTable }) {
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <Confirm
-        asked={asked}
-        table={table}
+      <ConfirmDialog
+        question={asked && questionOf(asked, table)}
         isPending={mutation.isPending}
-        onConfirm={confirm}
+        onConfirm={() => {
+          if (asked !== undefined) confirm(asked);
+        }}
         onClose={() => setAsked(undefined)}
       />
     </Group>
   );
 }
 
-interface ConfirmProps {
-  readonly asked: Asked | undefined;
-  readonly table: DynamicTable;
-  readonly isPending: boolean;
-  readonly onConfirm: (action: Asked) => void;
-  readonly onClose: () => void;
-}
-
-function Confirm({ asked, table, isPending, onConfirm, onClose }: ConfirmProps) {
-  // The text stays while the dialog fades out.
-  const [shown, setShown] = useState(asked);
-  if (asked !== undefined && asked !== shown) setShown(asked);
-  if (shown === undefined) return null;
-  const verb = shown === "drop" ? "Drop" : "Suspend";
-  return (
-    <Modal opened={asked !== undefined} onClose={onClose} title={`${verb} ${table.name}`} size="sm">
-      <Text size="sm">{consequence(shown, table)}</Text>
-      <Group justify="flex-end" mt="lg" gap="xs">
-        <Button variant="default" onClick={onClose}>
-          Keep it as it is
-        </Button>
-        <Button
-          data-autofocus
-          loading={isPending}
-          onClick={() => onConfirm(shown)}
-          {...(shown === "drop" && { color: "red.8" })}
-        >
-          {verb}
-        </Button>
-      </Group>
-    </Modal>
-  );
+function questionOf(action: Asked, table: DynamicTable): Question {
+  const verb = action === "drop" ? "Drop" : "Suspend";
+  return {
+    title: `${verb} ${table.name}`,
+    consequence: consequence(action, table),
+    verb,
+    destroys: action === "drop",
+  };
 }
 
 function consequence(action: Asked, { readers }: DynamicTable): string {

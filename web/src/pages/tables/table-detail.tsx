@@ -2,12 +2,12 @@
 import { Anchor, Title } from "@mantine/core";
 import { IconArrowLeft, IconTableOff } from "@tabler/icons-react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
 import { Link } from "react-router";
 import { request } from "../../api/http.ts";
 import type { DynamicTable, DynamicTableDetail, LakeTable } from "../../api/table-types.ts";
 import { Card } from "../../components/card.tsx";
 import { Empty } from "../../components/empty.tsx";
+import { Figure } from "../../components/figure.tsx";
 import { formatAgo, formatBytes, formatCount, formatDuration, unknown } from "../../format.ts";
 import { LagCard } from "./lag-chart.tsx";
 import { tablePath } from "./links.ts";
@@ -163,26 +163,6 @@ function PlainFigures({ table }: { readonly table: LakeTable | undefined }) {
         snapshot {formatCount(table?.changed_snapshot)}
       </Figure>
     </dl>
-  );
-}
-
-interface FigureProps {
-  readonly name: string;
-  readonly note: string;
-  readonly children: ReactNode;
-}
-
-function Figure({ name, note, children }: FigureProps) {
-  return (
-    <div className="figure-cell">
-      <dt>{name}</dt>
-      <dd>
-        <span className="figure-value">{children}</span>
-        <span className="figure-note" title={note}>
-          {note}
-        </span>
-      </dd>
-    </div>
   );
 }
 

@@ -1,5 +1,6 @@
 /** Which tables are shown, and in which order. Pure. */
 import type { DynamicTable, LakeTable } from "../../api/table-types.ts";
+import { compareNames, compareValues, type SortValue } from "../../components/sort-order.ts";
 import {
   conditionOf,
   conditions,
@@ -27,9 +28,7 @@ export interface TablesView {
   readonly descending: boolean;
 }
 
-type Value = string | number | null | undefined;
-
-const sortValue: Readonly<Record<SortKey, (listed: ListedTable, nowMs: number) => Value>> = {
+const sortValue: Readonly<Record<SortKey, (listed: ListedTable, nowMs: number) => SortValue>> = {
   name: ({ name }) => name,
   state: ({ dynamic }) => (dynamic === undefined ? conditions.length : severityOf(dynamic)),
   lag: ({ dynamic }, nowMs) => dynamic && (lagRatioOf(dynamic, nowMs) ?? lagOf(dynamic, nowMs)),
@@ -82,26 +81,15 @@ export function listTables(
   view: TablesView,
   nowMs: number,
 ): readonly ListedTable[] {
+  const value = sortValue[view.sort];
   return listed
     .filter((each) => matches(each, view))
-    .toSorted((a, b) => order(a, b, view, nowMs) || collator.compare(a.name, b.name));
+    .toSorted(
+      (a, b) =>
+        compareValues(value(a, nowMs), value(b, nowMs), view.descending) ||
+        compareNames(a.name, b.name),
+    );
 }
-
-/** What is not known comes last, in either direction. */
-function order(a: ListedTable, b: ListedTable, view: TablesView, nowMs: number): number {
-  const left = sortValue[view.sort](a, nowMs) ?? undefined;
-  const right = sortValue[view.sort](b, nowMs) ?? undefined;
-  if (left === undefined || right === undefined) {
-    return Number(left === undefined) - Number(right === undefined);
-  }
-  const ascending =
-    typeof left === "number" && typeof right === "number"
-      ? left - right
-      : collator.compare(String(left), String(right));
-  return view.descending ? -ascending : ascending;
-}
-
-const collator = new Intl.Collator("en", { numeric: true });
 
 /** Dynamic tables, and the plain ones that they read: what nobody reads has no place in a graph. */
 export function graphTables(listed: readonly ListedTable[]): readonly ListedTable[] {

@@ -1,6 +1,6 @@
 /** One line a table. Narrow windows show fewer columns; a table's own page has all of them. */
-import { IconChevronDown, IconChevronUp } from "@tabler/icons-react";
 import { Link } from "react-router";
+import { type Heading, SortHeading } from "../../components/sort-heading.tsx";
 import { formatAgo, formatBytes, formatCount, unknown } from "../../format.ts";
 import { LagBar } from "./lag-bar.tsx";
 import { tablePath } from "./links.ts";
@@ -15,13 +15,7 @@ interface TablesListProps {
   readonly onView: (change: Partial<TablesView>) => void;
 }
 
-interface Heading {
-  readonly title: string;
-  readonly sort: SortKey;
-  readonly className?: string;
-}
-
-const headings: readonly Heading[] = [
+const headings: readonly Heading<SortKey>[] = [
   { title: "Name", sort: "name" },
   { title: "State", sort: "state" },
   { title: "Lag", sort: "lag" },
@@ -38,7 +32,7 @@ export function TablesList({ listed, nowMs, view, onView }: TablesListProps) {
         <thead>
           <tr>
             {headings.map((heading) => (
-              <HeadingCell key={heading.title} heading={heading} view={view} onView={onView} />
+              <SortHeading key={heading.title} heading={heading} view={view} onView={onView} />
             ))}
           </tr>
         </thead>
@@ -49,27 +43,6 @@ export function TablesList({ listed, nowMs, view, onView }: TablesListProps) {
         </tbody>
       </table>
     </div>
-  );
-}
-
-type HeadingCellProps = Pick<TablesListProps, "view" | "onView"> & { readonly heading: Heading };
-
-function HeadingCell({ heading, view, onView }: HeadingCellProps) {
-  const { title, sort, className = "" } = heading;
-  const sorted = view.sort === sort;
-  const Chevron = sorted && view.descending ? IconChevronDown : IconChevronUp;
-  const direction = sorted ? (view.descending ? "descending" : "ascending") : "none";
-  return (
-    <th className={className} aria-sort={direction}>
-      <button
-        type="button"
-        className="sort"
-        onClick={() => onView({ sort, descending: sorted && !view.descending })}
-      >
-        {title}
-        <Chevron size={13} />
-      </button>
-    </th>
   );
 }
 

@@ -1,8 +1,7 @@
 /** Nothing happens to a worker before somebody has read what it means. */
-import { Button, Group, Modal, Text } from "@mantine/core";
-import { useState } from "react";
 import type { Worker } from "../../api/types.ts";
 import { useWorkerAction, type WorkerAction } from "../../components/actions.ts";
+import { ConfirmDialog, type Question } from "../../components/confirm-dialog.tsx";
 import { factNumber, plural } from "../../format.ts";
 
 export interface PendingAction {
@@ -23,36 +22,28 @@ interface ConfirmActionProps {
 
 export function ConfirmAction({ pending, onClose }: ConfirmActionProps) {
   const mutation = useWorkerAction();
-  // The text stays while the dialog fades out.
-  const [shown, setShown] = useState(pending);
-  if (pending !== undefined && pending !== shown) setShown(pending);
-  if (shown === undefined) return null;
-  const { action, worker } = shown;
-  const confirm = (): void =>
+  const confirm = (): void => {
+    if (pending === undefined) return;
+    const { action, worker } = pending;
     mutation.mutate({ action, workerId: worker.worker_id }, { onSettled: onClose });
+  };
   return (
-    <Modal
-      opened={pending !== undefined}
+    <ConfirmDialog
+      question={pending && questionOf(pending)}
+      isPending={mutation.isPending}
+      onConfirm={confirm}
       onClose={onClose}
-      title={`${verbs[action]} ${worker.worker_id}`}
-      size="sm"
-    >
-      <Text size="sm">{consequence(action, worker)}</Text>
-      <Group justify="flex-end" mt="lg" gap="xs">
-        <Button variant="default" onClick={onClose}>
-          Keep it as it is
-        </Button>
-        <Button
-          data-autofocus
-          loading={mutation.isPending}
-          onClick={confirm}
-          {...(action === "drop" && { color: "red.8" })}
-        >
-          {action === "undrain" ? "Take work again" : verbs[action]}
-        </Button>
-      </Group>
-    </Modal>
+    />
   );
+}
+
+function questionOf({ action, worker }: PendingAction): Question {
+  return {
+    title: `${verbs[action]} ${worker.worker_id}`,
+    consequence: consequence(action, worker),
+    verb: action === "undrain" ? "Take work again" : verbs[action],
+    destroys: action === "drop",
+  };
 }
 
 function consequence(action: WorkerAction, worker: Worker): string {

@@ -1,10 +1,10 @@
 /** One line a worker. Narrow windows show fewer columns; the drawer has all of them. */
 import { VisuallyHidden } from "@mantine/core";
-import { IconChevronDown, IconChevronUp } from "@tabler/icons-react";
 import { Link, useSearchParams } from "react-router";
 import type { Worker } from "../../api/types.ts";
 import { addressOf, conditionOf } from "../../api/worker-condition.ts";
 import { Meter } from "../../components/meter.tsx";
+import { type Heading, SortHeading } from "../../components/sort-heading.tsx";
 import { ConditionSign } from "../../components/state-sign.tsx";
 import { factNumber, formatAgo, formatBytes, formatCount, formatDuration } from "../../format.ts";
 import { AdmissionText } from "./admission-text.tsx";
@@ -19,13 +19,7 @@ interface WorkersTableProps {
   readonly onAction: (action: PendingAction) => void;
 }
 
-interface Heading {
-  readonly title: string;
-  readonly sort?: SortKey;
-  readonly className?: string;
-}
-
-const headings: readonly Heading[] = [
+const headings: readonly Heading<SortKey>[] = [
   { title: "Name", sort: "name" },
   { title: "State", sort: "state" },
   { title: "Admission", sort: "admission", className: "from-sm" },
@@ -47,7 +41,7 @@ export function WorkersTable({ workers, view, onView, onAction }: WorkersTablePr
         <thead>
           <tr>
             {headings.map((heading) => (
-              <HeadingCell key={heading.title} heading={heading} view={view} onView={onView} />
+              <SortHeading key={heading.title} heading={heading} view={view} onView={onView} />
             ))}
             <th>
               <VisuallyHidden>Actions</VisuallyHidden>
@@ -61,28 +55,6 @@ export function WorkersTable({ workers, view, onView, onAction }: WorkersTablePr
         </tbody>
       </table>
     </div>
-  );
-}
-
-type HeadingCellProps = Pick<WorkersTableProps, "view" | "onView"> & { readonly heading: Heading };
-
-function HeadingCell({ heading, view, onView }: HeadingCellProps) {
-  const { title, sort, className = "" } = heading;
-  if (sort === undefined) return <th className={className}>{title}</th>;
-  const sorted = view.sort === sort;
-  const Chevron = sorted && view.descending ? IconChevronDown : IconChevronUp;
-  const direction = sorted ? (view.descending ? "descending" : "ascending") : "none";
-  return (
-    <th className={className} aria-sort={direction}>
-      <button
-        type="button"
-        className="sort"
-        onClick={() => onView({ sort, descending: sorted && !view.descending })}
-      >
-        {title}
-        <Chevron size={13} aria-hidden="true" />
-      </button>
-    </th>
   );
 }
 

@@ -1,0 +1,49 @@
+/** Nothing that cannot be taken back happens before somebody has read what it means. */
+import { Button, Group, Modal, Text } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+
+export interface Question {
+  readonly title: string;
+  /** What it means. */
+  readonly consequence: ReactNode;
+  readonly verb: string;
+  /** Something is lost by it. */
+  readonly destroys?: boolean;
+  readonly keep?: string;
+}
+
+interface ConfirmDialogProps {
+  /** `undefined`: nothing is asked. */
+  readonly question: Question | undefined;
+  readonly isPending: boolean;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+export function ConfirmDialog({ question, isPending, onConfirm, onClose }: ConfirmDialogProps) {
+  // The text stays while the dialog fades out.
+  const [last, setLast] = useState(question);
+  if (question !== undefined && question.title !== last?.title) setLast(question);
+  const shown = question ?? last;
+  if (shown === undefined) return null;
+  return (
+    <Modal opened={question !== undefined} onClose={onClose} title={shown.title} size="sm">
+      <Text size="sm" component="div">
+        {shown.consequence}
+      </Text>
+      <Group justify="flex-end" mt="lg" gap="xs">
+        <Button variant="default" onClick={onClose}>
+          {shown.keep ?? "Keep it as it is"}
+        </Button>
+        <Button
+          data-autofocus
+          loading={isPending}
+          onClick={onConfirm}
+          {...(shown.destroys === true && { color: "red.8" })}
+        >
+          {shown.verb}
+        </Button>
+      </Group>
+    </Modal>
+  );
+}

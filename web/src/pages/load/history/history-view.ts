@@ -1,0 +1,126 @@
+/** Which runs are listed: what the address says of it, and what the API is asked for. Pure. */
+import { isTerminal, type LoadMode, type RunStatus } from "../../../api/load-types.ts";
+
+export type StatusGroup = "all" | "running" | "completed" | "failed" | "cancelled" | "prepared";
+export type Since = "all" | "hour" | "day" | "week" | "month";
+
+export interface HistoryView {
+  readonly text: string;
+  readonly status: StatusGroup;
+  /** Ids and kinds; empty: any. */
+  readonly template: string;
+  readonly mode: LoadMode | "";
+  readonly kind: string;
+  readonly since: Since;
+}
+
+export const statusesOf: Readonly<Record<StatusGroup, readonly RunStatus[]>> = {
+  all: [],
+  running: ["RUNNING", "STOPPING", "CANCELLING"],
+  completed: ["COMPLETED"],
+  failed: ["FAILED"],
+  cancelled: ["CANCELLED"],
+  prepared: ["PREPARED"],
+};
+
+export const modeNames: Readonly<Record<LoadMode, string>> = {
+  CONCURRENCY: "Connections",
+  QPS: "Rate",
+  FIND_MAX_CONCURRENCY: "Find maximum",
+};
+
+export const targetKinds: readonly string[] = [
+  "postgres",
+  "mysql",
+  "sqlite",
+  "duckdb",
+  "snowflake",
+  "http",
+];
+
+const hourMs = 3_600_000;
+const sinceMs: Readonly<Record<Exclude<Since, "all">, number>> = {
+  hour: hourMs,
+  day: 24 * hourMs,
+  week: 7 * 24 * hourMs,
+  month: 30 * 24 * hourMs,
+};
+
+export const everything: HistoryView = {
+  text: "",
+  status: "all",
+  template: "",
+  mode: "",
+  kind: "",
+  since: "all",
+};
+
+export function isFiltered(view: HistoryView): boolean {
+  return Object.keys(searchOf(view)).length > 0;
+}
+
+/** Addresses are typed by people too: nonsense is left out. */
+export function viewOf(search: URLSearchParams): HistoryView {
+  const known = <T extends string>(name: string, values: object, usual: T): T => {
+    const value = search.get(name);
+    return value !== null && Object.hasOwn(values, value) ? (value as T) : usual;
+  };
+  const kind = search.get("kind") ?? "";
+  return {
+    text: search.get("q") ?? "",
+    status: known<StatusGroup>("status", statusesOf, "all"),
+    template: search.get("template") ?? "",
+    mode: known<LoadMode | "">("mode", modeNames, ""),
+    kind: targetKinds.includes(kind) ? kind : "",
+    since: known<Since>("since", sinceMs, "all"),
+  };
+}
+
+/** What differs from all runs. */
+export function searchOf(view: HistoryView): Readonly<Record<string, string>> {
+  return {
+    ...(view.text.trim() !== "" && { q: view.text }),
+    ...(view.status !== "all" && { status: view.status }),
+    ...(view.template !== "" && { template: view.template }),
+    ...(view.mode !== "" && { mode: view.mode }),
+    ...(view.kind !== "" && { kind: view.kind }),
+    ...(view.since !== "all" && { since: view.since }),
+  };
+}
+
+/** The request for a page; `nowMs` is only for those that ask for a time. */
+export function requestOf(
+  view: HistoryView,
+  page: { readonly limit: number; readonly after: string },
+  nowMs: number,
+): string {
+  const query = new URLSearchParams({ limit: String(page.limit) });
+  if (page.after !== "") query.set("page_token", page.after);
+  if (view.text.trim() !== "") query.set("search", view.text.trim().slice(0, 200));
+  if (view.status !== "all") query.set("status", statusesOf[view.status].join(","));
+  if (view.template !== "") query.set("template_id", view.template);
+  if (view.mode !== "") query.set("load_mode", view.mode);
+  if (view.kind !== "") query.set("target_kind", view.kind);
+  if (view.since !== "all") query.set("from_ms", String(nowMs - sinceMs[view.since]));
+  return `/api/tests?${query}`;
+}
+
+export const comparedMax = 10;
+
+/** A run that measured something can be compared. */
+export function isComparable(run: {
+  readonly status: RunStatus;
+  readonly total_operations: number;
+}): boolean {
+  return isTerminal(run.status) && run.total_operations > 0;
+}
+
+/** The oldest is what the others are compared with. */
+export function comparePath(
+  runs: readonly { readonly test_id: string; readonly created_at_ms: number }[],
+): string {
+  const ids = runs
+    .toSorted((a, b) => a.created_at_ms - b.created_at_ms)
+    .map(({ test_id: id }) => encodeURIComponent(id));
+  return `/load/compare?ids=${ids.join(",")}`;
+}

@@ -1,0 +1,8 @@
+/** Addresses within Load tests. */
+export function templateHref(templateId: string): string {
+  return `/load/templates/${encodeURIComponent(templateId)}`;
+}
+
+export function runHref(runId: string): string {
+  return `/load/runs/${encodeURIComponent(runId)}`;
+}

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LogLine, RunSecond, RunUpdate } from "../../../api/load-types.ts";
+import { columnsOf, lastStoredMs } from "./chart-seconds.ts";
+import { generatorWarnings } from "./generator-warning.ts";
+import { type LiveRun, logLinesMax, stepLiveRun, unknownRun } from "./live-run.ts";
+
+const line = (sequence: number): LogLine => ({
+  sequence,
+  level: "INFO",
+  message: `line ${sequence}`,
+  worker_id: null,
+  timestamp: "2026-01-01T00:00:00.000Z",
+});
+
+const row = (atMs: number, p95: number): RunSecond => ({
+  timestamp_ms: atMs,
+  phase: "MEASUREMENT",
+  qps: 90,
+  active_connections: 4,
+  target_connections: 4,
+  interval_p50_ms: 1,
+  interval_p95_ms: p95,
+  interval_p99_ms: 9,
+});
+
+function updated(state: LiveRun, atMs: number, logs: readonly LogLine[] = []): LiveRun {
+  const update = {
+    status: "RUNNING",
+    phase: "MEASUREMENT",
+    timestamp: new Date(atMs).toISOString(),
+    run: { aggregate_metrics: { qps: 100, target_qps: 120 }, figures_phase: "MEASUREMENT" },
+    timing: { elapsed_display_seconds: 1, phase_elapsed_seconds: 1, phase_duration_seconds: 9 },
+    logs,
+  } as unknown as RunUpdate;
+  return stepLiveRun(state, { kind: "update", update, nowMs: 5, isOpenEnded: false });
+}
+
+test("[WEB51] log lines are there once and in order, whatever is sent again, and bounded", () => {
+  const sequences = ({ logs }: LiveRun): readonly number[] => logs.map((each) => each.sequence);
+  const first = updated(unknownRun, 1_000, [line(1), line(2)]);
+  const again = updated(first, 2_000, [line(1), line(2), line(3)]);
+  assert.deepEqual(sequences(again), [1, 2, 3]);
+  const earlier = stepLiveRun(updated(unknownRun, 0, [line(7)]), {
+    kind: "logs",
+    lines: [line(5), line(6), line(7)],
+  });
+  assert.deepEqual(sequences(earlier), [5, 6, 7]);
+  const many = Array.from({ length: logLinesMax + 10 }, (_, at) => line(at + 1));
+  const full = stepLiveRun(first, { kind: "logs", lines: many });
+  assert.deepEqual([full.logs.length, full.logs.at(-1)?.sequence], [logLinesMax, logLinesMax + 10]);
+});
+
+test("[WEB51] a second is there once; what the store says of it counts, whichever came first", () => {
+  const live = updated(updated(unknownRun, 1_200), 2_200);
+  const stored = stepLiveRun(live, { kind: "seconds", rows: [row(1_900, 5), row(2_900, 6)] });
+  const after = updated(stored, 2_400);
+  assert.deepEqual(
+    after.seconds.map(({ atMs, qps, p95Ms, targetQps }) => [atMs, qps, p95Ms, targetQps]),
+    [
+      [1_900, 90, 5, 120],
+      [2_900, 90, 6, 120],
+    ],
+  );
+  assert.equal(lastStoredMs(updated(after, 3_200).seconds), 2_900);
+});
+
+test("[WEB51] missing seconds are a gap in the line; without a value there is no point", () => {
+  const rows = [row(1_000, 5), row(2_000, 6), row(9_000, 7)];
+  const { seconds } = updated(stepLiveRun(unknownRun, { kind: "seconds", rows }), 10_500);
+  assert.deepEqual(columnsOf(seconds, [({ p95Ms }) => p95Ms]), [
+    [1, 2, 5.5, 9],
+    [5, 6, null, 7],
+  ]);
+  assert.deepEqual(columnsOf(seconds, [({ qps }) => qps])[0], [1, 2, 5.5, 9, 10.5]);
+});
+
+test("[WEB51] what makes figures doubtful is said", () => {
+  const warned = (resources: object): readonly string[] =>
+    generatorWarnings({ custom_metrics: { resources } as RunUpdate["custom_metrics"] });
+  assert.deepEqual(warned({}), []);
+  assert.deepEqual(warned({ cpu_percent_peak: 90, schedule_lag_ms_peak: 4, dropped: 0 }), []);
+  assert.match(warned({ cpu_percent_peak: 99 })[0] ?? "", /99 % busy/);
+  assert.match(warned({ schedule_lag_ms_peak: 12, cpu_percent_peak: 99 }).join(), /12 ms late/);
+  assert.match(warned({ dropped: 1 })[0] ?? "", /^1 arrival was dropped/);
+});

@@ -1,0 +1,76 @@
+/**
+ * What the page knows of one run, and how each message changes it. Pure.
+ *
+ *   1  An update is the whole state: it replaces the one before. What grows with time (seconds, log lines) is gathered, in bounds.
+ *   2  A log line is there once, by its sequence, in order, whatever was sent again after a lost connection.
+ */
+import type { LinkStatus } from "../../../api/link.ts";
+import type { LogLine, RunSecond, RunUpdate } from "../../../api/load-types.ts";
+import { type ChartSecond, liveSecond, mergeSeconds, storedSecond } from "./chart-seconds.ts";
+import { idleTimers, stepTimers, type Timers } from "./phase-timers.ts";
+
+export interface LiveRun {
+  readonly update: RunUpdate | undefined;
+  /** By this browser's clock. */
+  readonly receivedAtMs: number;
+  readonly timers: Timers;
+  readonly seconds: readonly ChartSecond[];
+  readonly logs: readonly LogLine[];
+  readonly link: LinkStatus;
+}
+
+export type LiveEvent =
+  | {
+      readonly kind: "update";
+      readonly update: RunUpdate;
+      readonly nowMs: number;
+      readonly isOpenEnded: boolean;
+    }
+  | { readonly kind: "seconds"; readonly rows: readonly RunSecond[] }
+  | { readonly kind: "logs"; readonly lines: readonly LogLine[] }
+  | { readonly kind: "link"; readonly status: LinkStatus };
+
+export const logLinesMax = 2_000;
+
+export const unknownRun: LiveRun = {
+  update: undefined,
+  receivedAtMs: 0,
+  timers: idleTimers,
+  seconds: [],
+  logs: [],
+  link: { kind: "connecting" },
+};
+
+export function stepLiveRun(state: LiveRun, event: LiveEvent): LiveRun {
+  switch (event.kind) {
+    case "update": {
+      const { update, nowMs, isOpenEnded } = event;
+      const isMeasured = update.phase === "WARMUP" || update.phase === "MEASUREMENT";
+      return {
+        ...state,
+        update, // 1
+        receivedAtMs: nowMs,
+        timers: stepTimers(state.timers, update, nowMs, isOpenEnded),
+        seconds: isMeasured ? mergeSeconds(state.seconds, [liveSecond(update)]) : state.seconds,
+        logs: mergeLogs(state.logs, update.logs),
+      };
+    }
+    case "seconds":
+      return { ...state, seconds: mergeSeconds(state.seconds, event.rows.map(storedSecond)) };
+    case "logs":
+      return { ...state, logs: mergeLogs(state.logs, event.lines) };
+    case "link":
+      return { ...state, link: event.status };
+  }
+}
+
+/** 2 */
+function mergeLogs(before: readonly LogLine[], added: readonly LogLine[]): readonly LogLine[] {
+  const last = before.at(-1)?.sequence ?? 0;
+  if (added.length === 0) return before;
+  if (added.every(({ sequence }, at) => sequence > (added[at - 1]?.sequence ?? last))) {
+    return [...before, ...added].slice(-logLinesMax);
+  }
+  const bySequence = new Map([...before, ...added].map((line) => [line.sequence, line]));
+  return [...bySequence.values()].sort((a, b) => a.sequence - b.sequence).slice(-logLinesMax);
+}

@@ -1,0 +1,94 @@
+/**
+ * How a run stands with its objectives while it goes on. The verdict at the end is the coordinator's; this is what can be said now
+ * from what is sent each second. Pure.
+ *
+ *   1  Only what is certain is called met or missed. A percentile of several operations together lies between the smallest and the
+ *      largest of theirs: when both are on one side of the limit, so is it.
+ *   2  What cannot be told from what is sent is open until the end.
+ */
+import type { OperationUpdate, RunUpdate, SloConfig } from "../../../api/load-types.ts";
+
+export type SloState = "met" | "missed" | "open";
+
+export interface SloStatus {
+  readonly slo: SloConfig;
+  readonly state: SloState;
+  /** In the limit's unit, where it is one number. */
+  readonly value: number | undefined;
+}
+
+type Measured = Pick<RunUpdate, "run" | "timing" | "custom_metrics">;
+
+export function sloStatuses(slos: readonly SloConfig[], update: Measured): readonly SloStatus[] {
+  return slos.map((slo) => {
+    const values = valuesOf(slo, update);
+    const [value, ...others] = values;
+    if (value === undefined || values.some((each) => each === null)) {
+      return { slo, state: "open", value: undefined };
+    }
+    const kept = values.map((each) => isKept(slo, each ?? 0));
+    const state = kept.every(Boolean) ? "met" : kept.some(Boolean) ? "open" : "missed";
+    return { slo, state, value: others.length === 0 ? (value ?? undefined) : undefined };
+  });
+}
+
+/** Of an operation: the objectives that are about it, its kind, or everything. */
+export function slosOfOperation(
+  statuses: readonly SloStatus[],
+  { operation, query_kind: kind }: Pick<OperationUpdate, "operation" | "query_kind">,
+): readonly SloStatus[] {
+  return statuses.filter(({ slo: { of } }) => of === operation || of === kind);
+}
+
+/** `p95 ≤ 20 ms` */
+export function formatSlo({ of, metric, limit }: SloConfig): string {
+  const what = metric === "error_rate_pct" ? "errors" : metric === "qps_min" ? "rate" : metric;
+  const sign = metric === "qps_min" ? "≥" : "≤";
+  return `${of === "ALL" ? "" : `${of} `}${what} ${sign} ${limit}${sloUnit(metric)}`;
+}
+
+export function sloUnit(metric: SloConfig["metric"]): string {
+  if (metric === "qps_min") return "/s";
+  return metric === "error_rate_pct" ? " %" : " ms";
+}
+
+/** One value, or those that bound it; `null` where something is not known. Empty: nothing was measured. */
+function valuesOf(slo: SloConfig, update: Measured): readonly (number | null)[] {
+  const { aggregate_metrics: all, figures_phase: phase } = update.run;
+  if (phase !== "MEASUREMENT" || all.total_ops === 0) return [];
+  const seconds = update.timing.phase_elapsed_seconds;
+  const isAll = slo.of === "ALL";
+  const own = Object.values(update.custom_metrics.app_ops_breakdown).filter(
+    ({ operation, query_kind: kind, ops }) => ops > 0 && (slo.of === operation || slo.of === kind),
+  );
+  const [ops, errors] = isAll
+    ? [all.total_ops, all.total_errors]
+    : [sum(own.map((each) => each.ops)), sum(own.map((each) => each.errors))];
+  if (ops === 0) return [];
+  switch (slo.metric) {
+    case "error_rate_pct":
+      return [(errors / ops) * 100];
+    case "qps_min":
+      return [seconds > 0 ? ops / seconds : null];
+    case "p50":
+      return isAll ? [all.p50_latency_ms] : own.map((each) => each.p50_latency_ms);
+    case "p95":
+      return isAll ? [all.p95_latency_ms] : own.map((each) => each.p95_latency_ms);
+    case "p99":
+      return isAll ? [all.p99_latency_ms] : own.map((each) => each.p99_latency_ms);
+    case "p999":
+      return [isAll ? all.p999_latency_ms : null];
+    case "max":
+      return [isAll ? all.max_latency_ms : null];
+    case "avg":
+      return [isAll ? all.avg_latency_ms : null];
+  }
+}
+
+function isKept({ metric, limit }: SloConfig, value: number): boolean {
+  return metric === "qps_min" ? value >= limit : value <= limit;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

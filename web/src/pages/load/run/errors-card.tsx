@@ -1,0 +1,70 @@
+/** What failed: by kind, by operation, and in the target's own words. */
+import { useQuery } from "@tanstack/react-query";
+import { type ErrorSummary, readJson, testPath } from "../../../api/load-results.ts";
+import { Card } from "../../../components/card.tsx";
+import { formatCount, formatShare, plural } from "../../../format.ts";
+
+export function ErrorsCard({ runId, total }: { readonly runId: string; readonly total: number }) {
+  const { data, error } = useQuery({
+    queryKey: ["load-errors", runId],
+    queryFn: ({ signal }) => readJson<ErrorSummary>(testPath(runId, "/error-summary"), signal),
+    retry: false,
+  });
+  if (data === undefined) {
+    return (
+      <Card title="Errors">
+        <p className="dim card-body">{error?.message ?? "…"}</p>
+      </Card>
+    );
+  }
+  const kinds = Object.entries(data.errors_by_kind).sort(([, a], [, b]) => b - a);
+  return (
+    <Card title="Errors" aside={<span className="dim">{plural(data.total_errors, "error")}</span>}>
+      <div className="table-scroll">
+        <table className="table run-table" aria-label="Errors">
+          <thead>
+            <tr>
+              <th>Kind</th>
+              <th className="num">Count</th>
+              <th className="num">Of all</th>
+              <th>What the target said</th>
+            </tr>
+          </thead>
+          <tbody>
+            {kinds.map(([kind, count]) => (
+              <tr key={kind} data-kind={kind}>
+                <td className="run-strong nowrap">{kind}</td>
+                <td className="num">{formatCount(count)}</td>
+                <td className="num">{formatShare((count / Math.max(1, total)) * 100)}</td>
+                <td>
+                  <Messages summary={data} kind={kind} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p className="dim run-note">
+        By operation:{" "}
+        {data.by_operation
+          .map(({ operation, error_count: count }) => `${operation} ${formatCount(count)}`)
+          .join(", ")}
+      </p>
+    </Card>
+  );
+}
+
+function Messages({ summary, kind }: { readonly summary: ErrorSummary; readonly kind: string }) {
+  const messages = summary.messages.filter(({ error_kind: own }) => own === kind);
+  if (messages.length === 0) return <span className="dim">no message was recorded</span>;
+  return (
+    <ul className="error-messages">
+      {messages.map(({ error_message: message, count }) => (
+        <li key={message ?? ""}>
+          <span className="mono">{message ?? "without a message"}</span>{" "}
+          <span className="dim">× {formatCount(count)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,47 @@
+/** The state of a run, and whether it kept its objectives: a sign and a word each. */
+import {
+  IconBan,
+  IconCircleCheck,
+  IconCircleDashed,
+  IconCircleX,
+  IconLoader2,
+  IconPlayerStop,
+  IconTargetArrow,
+} from "@tabler/icons-react";
+import { isUnderWay, type TestResult } from "../../../api/load-results.ts";
+import type { RunStatus } from "../../../api/load-types.ts";
+import { type Sign, StateSign } from "../../../components/state-sign.tsx";
+import { unknown } from "../../../format.ts";
+
+const statuses: Readonly<Record<RunStatus, Sign>> = {
+  PREPARED: { word: "Not started", tone: "dim", icon: IconCircleDashed },
+  RUNNING: { word: "Running", tone: "accent", icon: IconLoader2 },
+  STOPPING: { word: "Stopping", tone: "accent", icon: IconPlayerStop },
+  CANCELLING: { word: "Cancelling", tone: "warn", icon: IconPlayerStop },
+  COMPLETED: { word: "Completed", tone: "good", icon: IconCircleCheck },
+  FAILED: { word: "Failed", tone: "bad", icon: IconCircleX },
+  CANCELLED: { word: "Cancelled", tone: "warn", icon: IconBan },
+};
+
+export function RunStatusSign({ status }: { readonly status: RunStatus }) {
+  return <StateSign sign={statuses[status]} spinning={status === "RUNNING"} />;
+}
+
+/** Of a run that measured something and has ended; without objectives there is no verdict. */
+export function ObjectivesSign({
+  run,
+}: {
+  readonly run: Pick<TestResult, "status" | "slo_result" | "total_operations">;
+}) {
+  const objectives = run.slo_result ?? [];
+  const hasFigures = !isUnderWay(run.status) && run.total_operations > 0;
+  if (!hasFigures || objectives.length === 0) {
+    return <span className="dim">{unknown}</span>;
+  }
+  const missed = objectives.filter(({ met }) => !met).length;
+  if (missed === 0) {
+    return <StateSign sign={{ word: "Met", tone: "good", icon: IconTargetArrow }} />;
+  }
+  const word = objectives.length === 1 ? "Missed" : `${missed} of ${objectives.length} missed`;
+  return <StateSign sign={{ word, tone: "bad", icon: IconCircleX }} />;
+}

@@ -1,0 +1,179 @@
+/** What the target told of itself: while the run lasted, and of its queries afterwards. */
+import { Button } from "@mantine/core";
+import {
+  IconCircleCheck,
+  IconCircleMinus,
+  IconCircleX,
+  IconClock,
+  IconLoader2,
+  IconRefresh,
+} from "@tabler/icons-react";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { request } from "../../../api/http.ts";
+import {
+  type EnrichmentState,
+  type EnrichmentStatus,
+  type RunMetrics,
+  readJson,
+  testPath,
+} from "../../../api/load-results.ts";
+import { Card } from "../../../components/card.tsx";
+import { LineChart } from "../../../components/line-chart.tsx";
+import { axisValue } from "../../../components/plot-axes.ts";
+import { type Sign, StateSign } from "../../../components/state-sign.tsx";
+import { useToasts } from "../../../components/toasts.tsx";
+import { formatCount, formatLatency, formatPercent } from "../../../format.ts";
+import { formatElapsed, pollSeriesOf } from "./run-series.ts";
+
+interface ServerCardProps {
+  readonly runId: string;
+  readonly kind: string;
+  readonly metrics: RunMetrics | undefined;
+}
+
+export function ServerCard({ runId, kind, metrics }: ServerCardProps) {
+  return (
+    <Card title="The server">
+      {metrics !== undefined && metrics.warehouse.length > 0 && <Polls metrics={metrics} />}
+      <Enrichment runId={runId} kind={kind} />
+    </Card>
+  );
+}
+
+function Polls({ metrics }: { readonly metrics: RunMetrics }) {
+  const series = useMemo(() => pollSeriesOf(metrics.warehouse, metrics.items), [metrics]);
+  const lines = useMemo(
+    () => [
+      { name: "running", values: series.running },
+      { name: "waiting", values: series.queued },
+    ],
+    [series],
+  );
+  const name = metrics.warehouse[0]?.warehouse_name ?? "";
+  return (
+    <div className="card-body">
+      <LineChart
+        label={`Sessions of ${name} that ran and waited, over time`}
+        x={series.x}
+        lines={lines}
+        formatX={formatElapsed}
+        formatY={axisValue}
+        height={160}
+      />
+    </div>
+  );
+}
+
+const signs: Readonly<Record<EnrichmentStatus, Sign>> = {
+  PENDING: { word: "Enrichment to come", tone: "accent", icon: IconClock },
+  RUNNING: { word: "Enriching", tone: "accent", icon: IconLoader2 },
+  COMPLETED: { word: "Enriched", tone: "good", icon: IconCircleCheck },
+  AGGREGATE: { word: "Enriched by statement", tone: "good", icon: IconCircleCheck },
+  SKIPPED: { word: "No enrichment", tone: "dim", icon: IconCircleMinus },
+  FAILED: { word: "Enrichment failed", tone: "bad", icon: IconCircleX },
+};
+
+function Enrichment({ runId, kind }: { readonly runId: string; readonly kind: string }) {
+  const toasts = useToasts();
+  const queries = useQueryClient();
+  const { data, error } = useQuery({
+    queryKey: ["load-enrichment", runId],
+    queryFn: ({ signal }) =>
+      readJson<EnrichmentState>(testPath(runId, "/enrichment-status"), signal),
+    refetchInterval: ({ state }) => (isPending(state.data) ? 2_000 : false),
+    retry: false,
+  });
+  const retrying = useMutation({
+    mutationFn: () => request(testPath(runId, "/retry-enrichment"), { method: "POST" }),
+    onSuccess: () => toasts.succeeded("The server", "It is asked again about the run's queries."),
+    onError: (thrown) => toasts.failed("Could not ask the server again", thrown),
+    onSettled: () => queries.invalidateQueries({ queryKey: ["load-enrichment", runId] }),
+  });
+  if (data === undefined) return <p className="dim card-body">{error?.message ?? "…"}</p>;
+  const { enrichment_status: status } = data;
+  return (
+    <>
+      <div className="card-body enrichment">
+        <span className="enrichment-state">
+          {status === null ? (
+            <span className="dim">It is asked about the queries when the run has ended.</span>
+          ) : (
+            <StateSign sign={signs[status]} spinning={status === "RUNNING"} />
+          )}
+          <span className="dim">{sentenceOf(data, kind)}</span>
+        </span>
+        {(status === "FAILED" || status === "COMPLETED") && (
+          <Button
+            variant="default"
+            leftSection={<IconRefresh size={14} />}
+            loading={retrying.isPending}
+            onClick={() => retrying.mutate()}
+          >
+            {status === "FAILED" ? "Retry" : "Ask again"}
+          </Button>
+        )}
+      </div>
+      {data.statements.length > 0 && <Statements statements={data.statements} />}
+    </>
+  );
+}
+
+function isPending(state: EnrichmentState | undefined): boolean {
+  return state?.enrichment_status === "PENDING" || state?.enrichment_status === "RUNNING";
+}
+
+function sentenceOf(state: EnrichmentState, kind: string): string {
+  switch (state.enrichment_status) {
+    case "SKIPPED":
+      return `${kind} has no history of queries; latency is what was measured here.`;
+    case "FAILED":
+      return state.enrichment_error ?? "";
+    case "COMPLETED":
+      return [
+        `${formatPercent(state.enrichment_ratio)} of the queries were found in its history.`,
+        ...(state.app_overhead_p50_ms === null
+          ? []
+          : [
+              `What is not its own time: p50 ${formatLatency(state.app_overhead_p50_ms)}, p95 ${formatLatency(state.app_overhead_p95_ms)}.`,
+            ]),
+      ].join(" ");
+    case "AGGREGATE":
+      return "Its own figures of statements, over the run.";
+    default:
+      return "";
+  }
+}
+
+const statementsMax = 50;
+
+/** Those first that the server spent most time on. */
+function Statements({ statements }: Pick<EnrichmentState, "statements">) {
+  const slowest = statements.toSorted((a, b) => b.totalMs - a.totalMs);
+  return (
+    <div className="table-scroll">
+      <table className="table run-table" aria-label="Statements">
+        <thead>
+          <tr>
+            <th>Statement</th>
+            <th className="num">Calls</th>
+            <th className="num from-sm">In all</th>
+            <th className="num">On average</th>
+            <th className="num from-sm">Rows</th>
+          </tr>
+        </thead>
+        <tbody>
+          {slowest.slice(0, statementsMax).map(({ text, calls, totalMs, rows }) => (
+            <tr key={text}>
+              <td className="mono run-statement">{text}</td>
+              <td className="num">{formatCount(calls)}</td>
+              <td className="num from-sm">{formatLatency(totalMs)}</td>
+              <td className="num">{formatLatency(calls > 0 ? totalMs / calls : null)}</td>
+              <td className="num from-sm">{formatCount(rows)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

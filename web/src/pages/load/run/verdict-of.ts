@@ -1,0 +1,65 @@
+/** What there is to say of a run first of all. Pure. */
+import { isUnderWay, type RunSummary, type TestDetail } from "../../../api/load-results.ts";
+import { plural } from "../../../format.ts";
+
+export interface Verdict {
+  readonly kind: "pass" | "fail" | "stopped" | "none";
+  readonly title: string;
+  readonly sentence: string;
+}
+
+type Ended = Pick<
+  TestDetail,
+  "status" | "stop_reason" | "cancellation_reason" | "total_operations"
+>;
+
+export function verdictOf(
+  run: Ended,
+  { verdict, slos }: Pick<RunSummary, "verdict" | "slos">,
+): Verdict {
+  const reason = run.cancellation_reason ?? reasons[run.stop_reason ?? ""] ?? "";
+  if (run.status === "PREPARED") {
+    return { kind: "none", title: "Not started", sentence: "It is prepared, and was not started." };
+  }
+  if (isUnderWay(run.status)) {
+    return { kind: "none", title: "Under way", sentence: "Its figures are not final." };
+  }
+  if (run.status === "FAILED") {
+    const sentence = reason === "" ? "The run failed; its log says more." : reason;
+    return { kind: "fail", title: "The run failed", sentence };
+  }
+  if (run.status === "CANCELLED") {
+    const measured =
+      run.total_operations === 0
+        ? "Nothing had been measured by then."
+        : "Figures are of what was measured until then.";
+    const title = "Stopped before its end";
+    return { kind: "stopped", title, sentence: [reason, measured].filter(Boolean).join(". ") };
+  }
+  if (run.total_operations === 0) {
+    const sentence = "Not one operation was answered while it measured; its log says more.";
+    return { kind: "fail", title: "Nothing was measured", sentence };
+  }
+  if (verdict === "PASSED") {
+    const kept =
+      slos.length === 1 ? "Its objective is met." : `All ${slos.length} objectives are met.`;
+    return { kind: "pass", title: "Passed", sentence: kept };
+  }
+  if (verdict === "FAILED") {
+    const missed = slos.filter(({ state }) => state === "MISSED").length;
+    const sentence = `${missed} of ${plural(slos.length, "objective")} ${missed === 1 ? "is" : "are"} missed.`;
+    return { kind: "fail", title: "Failed", sentence };
+  }
+  return {
+    kind: "none",
+    title: "No verdict",
+    sentence: "Its template has no objectives: give it some (slos: p95 < 20 ms) to get one.",
+  };
+}
+
+/** Where the run itself says no more. */
+const reasons: Readonly<Record<string, string>> = {
+  user_requested: "Somebody stopped it",
+  guardrail: "A guardrail stopped it",
+  worker_failure: "Too few of its workers were left",
+};

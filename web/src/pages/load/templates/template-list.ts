@@ -1,0 +1,34 @@
+/** What is listed of templates, and how it is read. Pure. */
+import type { ListedTemplate, LoadMode } from "../../../api/load-types.ts";
+import { formatCount, formatUptime, plural } from "../../../format.ts";
+
+export const modeWords: Readonly<Record<LoadMode, string>> = {
+  CONCURRENCY: "Connections",
+  QPS: "Rate",
+  FIND_MAX_CONCURRENCY: "Find the maximum",
+};
+
+/** Every word is found somewhere in it. */
+export function matchesTemplate(template: ListedTemplate, text: string): boolean {
+  const { template_name, description, target_kind, load_mode, operations } = template;
+  const own = [template_name, description, target_kind, load_mode, modeWords[load_mode]];
+  const all = [...own, ...operations].join("\n").toLowerCase();
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => all.includes(word));
+}
+
+/** `8 connections for 60 s` */
+export function loadText(template: ListedTemplate): string {
+  const { load_mode: mode, target_qps: qps, concurrent_connections: connections } = template;
+  const duration = formatUptime(template.duration_seconds * 1_000);
+  switch (mode) {
+    case "CONCURRENCY":
+      return `${plural(connections, "connection")} for ${duration}`;
+    case "QPS":
+      return `${formatCount(qps)} a second for ${duration}`;
+    case "FIND_MAX_CONCURRENCY":
+      return "the most connections that help";
+  }
+}

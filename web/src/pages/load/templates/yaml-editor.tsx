@@ -1,0 +1,111 @@
+/** YAML with colours, and marks under what is wrong. */
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { StreamLanguage, syntaxHighlighting } from "@codemirror/language";
+import { setDiagnostics } from "@codemirror/lint";
+import { EditorState } from "@codemirror/state";
+import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { useEffect, useRef } from "react";
+import "../../../components/code-editor.css";
+import { codeColours } from "../../../components/code-colours.ts";
+import type { TextProblem } from "./template-text.ts";
+
+interface YamlEditorProps {
+  readonly value: string;
+  readonly label: string;
+  readonly isReadOnly: boolean;
+  readonly problems: readonly TextProblem[];
+  readonly onChange: (value: string) => void;
+  /** Where to go to; another object goes there again. */
+  readonly goTo: { readonly at: number } | undefined;
+}
+
+const yaml = StreamLanguage.define<null>({
+  startState: () => null,
+  token: (stream) => {
+    if (stream.eatSpace()) return null;
+    if (stream.match(/^#.*/)) return "comment";
+    if (stream.match(/^[\w$.-]+(?=\s*:(\s|$))/)) return "propertyName";
+    if (stream.match(/^"(?:[^"\\]|\\.)*"?|^'(?:[^']|'')*'?/)) return "string";
+    if (stream.match(/^-?\d[\d_]*(?:\.\d+)?(?=[\s,\]}]|$)/)) return "number";
+    if (stream.match(/^(?:true|false|null)\b/)) return "keyword";
+    if (stream.match(/^[-?:,[\]{}|>](?=\s|$)/)) return null;
+    if (stream.match(/^[^\s#,[\]{}]+/)) return null;
+    stream.next();
+    return null;
+  },
+});
+
+/** Tab indents, so Escape is how the keyboard leaves. */
+function leave(view: EditorView): boolean {
+  view.contentDOM.blur();
+  return true;
+}
+
+export function YamlEditor(props: YamlEditorProps) {
+  const { value, label, isReadOnly, problems, onChange, goTo } = props;
+  const host = useRef<HTMLDivElement>(null);
+  const editor = useRef<EditorView>(undefined);
+  const latest = useRef(onChange);
+  latest.current = onChange;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: made once; what changes goes in below.
+  useEffect(() => {
+    if (host.current === null) return undefined;
+    const view = new EditorView({
+      parent: host.current,
+      state: EditorState.create({
+        doc: value,
+        extensions: [
+          history(),
+          lineNumbers(),
+          yaml,
+          syntaxHighlighting(codeColours),
+          keymap.of([
+            { key: "Escape", run: leave },
+            indentWithTab,
+            ...defaultKeymap,
+            ...historyKeymap,
+          ]),
+          EditorState.tabSize.of(2),
+          EditorState.readOnly.of(isReadOnly),
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ "aria-label": label, "data-main-field": "" }),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) latest.current(update.state.doc.toString());
+          }),
+        ],
+      }),
+    });
+    editor.current = view;
+    return () => view.destroy();
+  }, [isReadOnly]);
+
+  useEffect(() => {
+    const view = editor.current;
+    if (view === undefined || view.state.doc.toString() === value) return;
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
+  }, [value]);
+
+  useEffect(() => {
+    const view = editor.current;
+    if (view === undefined) return;
+    const end = view.state.doc.length;
+    const marks = problems.map(({ from, to, message }) => ({
+      from: Math.min(from, end),
+      to: Math.min(Math.max(to, from), end),
+      severity: "error" as const,
+      message,
+    }));
+    view.dispatch(setDiagnostics(view.state, marks));
+  }, [problems]);
+
+  useEffect(() => {
+    const view = editor.current;
+    if (view === undefined || goTo === undefined) return;
+    const anchor = Math.min(goTo.at, view.state.doc.length);
+    view.dispatch({ selection: { anchor }, scrollIntoView: true });
+    view.focus();
+  }, [goTo]);
+
+  return <div ref={host} className="ql-editor yaml-editor" />;
+}

@@ -1,0 +1,11 @@
+/** Where a question is refused for its token, the page asks for one. */
+import { useEffect } from "react";
+import { useCluster } from "../../api/cluster.ts";
+import { ApiError } from "../../api/http.ts";
+
+export function useRefusedToken(error: Error | null): void {
+  const cluster = useCluster();
+  useEffect(() => {
+    if (error instanceof ApiError && error.status === 401) cluster.promptForToken("refused");
+  }, [error, cluster]);
+}
