@@ -175,6 +175,9 @@ test("[TF4] -1 is null, and a preset is saved as its operations", () => {
     ],
   );
   assert.equal(scenario.workload.write_percent, 100);
+  assert.equal(scenario.target.reset_data, true, "its keys are free again in the next run");
+  const keeping = { url: base.target, reset_data: false };
+  assert.equal(parseScenario({ ...base, target: keeping, workload }).target.reset_data, false);
 });
 
 const secret = "hunter2-do-not-show";

@@ -59,12 +59,15 @@ export function readTemplate(input: unknown, pools: readonly string[] = []): Rea
   const load = workload && normalWorkload(workload, findMax?.enabled, problems);
   const isOwnTable = load?.isOwnTable ?? false;
   const kind = target && (target.kind ?? kindOfUrl(target.url) ?? "postgres");
+  const resetSql = target?.reset_sql ?? (isOwnTable ? presetResetSql : []);
   const place = target &&
     kind && {
       ...target,
       kind,
       load_sql: target.load_sql ?? (isOwnTable ? presetLoadSql : []),
-      reset_sql: target.reset_sql ?? (isOwnTable ? presetResetSql : []),
+      reset_sql: resetSql,
+      // What a run inserted would stand in the way of the next one's keys.
+      reset_data: target.reset_data ?? (isOwnTable && resetSql.length > 0),
     };
   if (place) problems.push(...checkTarget(place), ...checkDataSql(place));
   if (load) problems.push(...checkWorkload(load.workload, place));

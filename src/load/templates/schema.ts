@@ -62,7 +62,7 @@ export const targetSchema = z.preprocess(
       warehouse: text(200).nullable().default(null),
       load_sql: statements.optional(),
       reset_sql: statements.optional(),
-      reset_data: flag().default(false),
+      reset_data: flag().optional(),
       scale: whole(1, 100_000).default(1),
     },
     "a URL, or a mapping with url",

@@ -16,6 +16,7 @@ const target = {
     { postgres: "VACUUM ANALYZE {table}", default: "" },
   ],
   reset_sql: [`DELETE FROM {table} WHERE ycsb_key > ${records} * :scale`],
+  reset_data: true,
 };
 
 const zipfian = { kind: "key", distribution: "zipfian", max: `${records} * :scale` };
