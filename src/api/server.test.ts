@@ -499,6 +499,7 @@ test("[AP20] OpenAPI describes every route of the API", async () => {
       "/api/tests/{id}/error-summary",
       "/api/tests/{id}/final-figures",
       "/api/tests/{id}/find-max-steps",
+      "/api/tests/{id}/views",
       "/api/tests/{id}/logs",
       "/api/tests/{id}/metrics",
       "/api/tests/{id}/query-executions",

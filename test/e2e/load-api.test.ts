@@ -10,7 +10,15 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from "../../src/store/testing/embedded-postgres.ts";
-import { type Cluster, http, runCli, startCluster, stopEverything, waitFor } from "./harness.ts";
+import {
+  type Cluster,
+  http,
+  runCli,
+  startCluster,
+  startProcess,
+  stopEverything,
+  waitFor,
+} from "./harness.ts";
 import { proxyHost, TcpProxy } from "./tcp-proxy.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -226,13 +234,14 @@ async function refused(
   assert.equal(typeof answer.body.code, "string", answer.text);
 }
 
-test("[LH2] [OC1] bad input is told with its place, at Prepare, and leaves nothing behind", async () => {
+test("[LH2] [OC1] [AS2] bad input is told with its place, at Prepare, and leaves nothing behind", async () => {
   const runCount = items(await good("GET", "/api/tests?limit=100")).length;
   const operation = { name: "a", percent: 90, statements: ["SELECT 1"] };
   const withSql = (...statements: readonly string[]) =>
     templateOf(postgresUrl, {
       workload: { operations: [{ ...operation, percent: 100, statements }] },
     });
+  const ofEnv = (password_env: string) => templateOf(postgresUrl, { target: { password_env } });
   const closed = "postgres://me@127.0.0.1:1/x";
   const prepared: readonly (readonly [Json, number, RegExp])[] = [
     [{}, 400, /template_id or template/],
@@ -255,6 +264,8 @@ test("[LH2] [OC1] bad input is told with its place, at Prepare, and leaves nothi
     [{ template: templateOf("postgres://db.example.com/x") }, 403, /allowed_hosts/],
     [{ template: templateOf(`postgres://me:${secret}@localhost/x`) }, 400, /has a secret in it/],
     [{ template_id: "demo", target_url: `postgres://me:${secret}@localhost/x` }, 400, /secret/],
+    [{ template: ofEnv("CAPSTAN_CLUSTER_TOKEN") }, 403, /Capstan's own/],
+    [{ template: ofEnv("NOBODY_HAS_THIS") }, 400, /no environment variable NOBODY_HAS_THIS/],
     [{ template: templateOf(closed) }, 502, /127\.0\.0\.1:1/],
     [{ template_id: "demo", settings: ["duration=abc"] }, 400, /duration_seconds/],
     [{ template_id: "demo", settings: ["durasion=3"] }, 400, /did you mean duration/],
@@ -309,7 +320,7 @@ const failingOperations = [
   { name: "twice", kind: "INSERT", percent: 20, statements: ["INSERT INTO items VALUES (7)"] },
 ];
 
-test("[LH3] [LC1] what a run leaves: lists, series, logs, records, errors, reports, on every route and command", async () => {
+test("[LH3] [RV1] [LC1] what a run leaves: lists, series, logs, records, errors, reports, on every route and command", async () => {
   const template = {
     ...templateOf(postgresUrl, { target: failing, workload: { operations: failingOperations } }),
     slos: ["p95 < 1000 ms"],
@@ -365,6 +376,13 @@ test("[LH3] [LC1] what a run leaves: lists, series, logs, records, errors, repor
   assert.doesNotMatch(JSON.stringify(errors), /\(7\)/, "no value of a row");
   const { body: figures } = await good("GET", `/api/tests/${id}/final-figures`);
   assert.deepEqual([figures.total_operations, figures.coverage], [total, 1]);
+  const { body: views } = await good("GET", `/api/tests/${id}/views`);
+  const minutes = views.metrics_by_minute as readonly Json[];
+  assert.equal(
+    minutes.reduce((sum, each) => sum + Number(each.operations), 0),
+    total,
+  );
+  assert.deepEqual(views.cluster_breakdown, [], "Postgres has no clusters");
   const { body: enriched } = await good("GET", `/api/tests/${id}/enrichment-status`);
   assert.ok(["AGGREGATE", "SKIPPED", "FAILED"].includes(String(enriched.enrichment_status)));
   await good("POST", `/api/tests/${id}/retry-enrichment`);
@@ -489,4 +507,24 @@ test("[OC4] [AS1] a password is in no answer, no log, no file that the product w
   );
   const having = files.filter((file) => readFileSync(file).includes(secret));
   assert.deepEqual(having, []);
+});
+
+test("[LC3] Ctrl-C stops the run, and the command ends when the run has", async () => {
+  const settings = ["--set", "duration=120", "--set", "warmup=0", "--set", "connections=1"];
+  const command = startProcess(["load", "run", "demo", ...settings, "--url", cluster.url]);
+  const id = await waitFor(
+    "its run",
+    () => /^(\w+) started;/m.exec(command.output)?.[1],
+    30_000,
+    () => command.output,
+  );
+  await waitFor("load", () => (/RUNNING/.test(command.output) ? true : undefined), 30_000);
+  command.kill("SIGINT");
+  const { code } = await command.exited;
+  assert.equal(code, 130, command.output);
+  assert.match(command.output, /stopping…/);
+  const { body } = await good("GET", `/api/tests/${id}`);
+  assert.deepEqual([body.status, body.stop_reason], ["CANCELLED", "user_requested"]);
+  const { live } = body as { live?: RunUpdate };
+  assert.equal(live?.cancellation_reason, "User requested cancellation");
 });

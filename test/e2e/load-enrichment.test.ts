@@ -10,7 +10,7 @@ interface Status {
   readonly app_overhead_p95_ms: number | null;
 }
 
-test("[EX1] [EX2] [AM1] single queries get their server's figures, also when the coordinator dies meanwhile", async () => {
+test("[EX1] [EX2] [RV1] [AM1] single queries get their server's figures, also when the coordinator dies meanwhile", async () => {
   const stub = await startStubSnowflake(() => Date.now());
   stub.historyMax = 0; // As Snowflake's, it lags.
   const cluster = await startCluster({ workers: 1 });
@@ -77,6 +77,13 @@ test("[EX1] [EX2] [AM1] single queries get their server's figures, also when the
       );
     }
     assert.equal(new Set(told.map((each) => each.sf_query_id)).size, told.length);
+
+    const views = await getJson<Record<string, readonly Record<string, number>[]>>(
+      `${cluster.url}/api/tests/${id}/views`,
+    );
+    assert.equal(views.cluster_breakdown?.[0]?.cluster_number, 1);
+    assert.equal(views.cluster_breakdown?.[0]?.avg_execution_ms, 3);
+    assert.equal(views.warehouse_timeseries?.[0]?.active_clusters, 1);
 
     await post(`/api/tests/${id}/retry-enrichment`);
     await waitFor(

@@ -231,6 +231,21 @@ function installSeries(app: ApiApp, { load }: ApiPorts): void {
     }),
   );
   app.get(
+    "/api/tests/:id/views",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "The run by minute and by the server's cluster, from the records",
+        tags,
+        params: testParams,
+        response: { 200: loose },
+      },
+    },
+    async ({ params }, reply) => ({
+      ...(await requireLoad(load).views(params.id, disconnectSignal(reply))),
+    }),
+  );
+  app.get(
     "/api/tests/:id/enrichment-status",
     {
       config: { access: "read" },

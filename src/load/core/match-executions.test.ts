@@ -55,6 +55,8 @@ test("[ME1] each has the nearest query of its text, once, also where the history
     paired.every(({ executionId, queryIds }) => executionId.slice(1) === queryIds.slice(1)),
   );
   assert.equal(paired.length, 100);
+  const late = dense.map((_, index) => query(`q${index}`, "SELECT ?", 500 + index));
+  assert.equal(matchExecutions(dense, late, texts).length, 100, "coarse times leave no gaps");
 });
 
 test("[ME2] of several statements all must be found; their times are added", () => {

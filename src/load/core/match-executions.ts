@@ -1,6 +1,6 @@
 /**
  * Which of the server's queries was which execution. A server's history knows no id of ours, only texts and times; so within one statement's
- * text queries and executions are paired in the order of their starts, each with the nearest.
+ * text queries and executions are paired in the order of their starts, each with the nearest, and what is left with what is left.
  *
  *   ME1  An execution has a query at most once for each of its statements, and a query is one execution's only. Starts differ by
  *        `apartMsMax` at most, since two clocks do.
@@ -57,21 +57,40 @@ function pair(
 ): readonly (ExecutedQuery | undefined)[] {
   const queries = byText.get(text) ?? [];
   const pairs = new Array<ExecutedQuery | undefined>(executions.length).fill(undefined);
-  const left: ExecutedQuery[] = [];
+  const apart = (index: number, { startMs }: ExecutedQuery): number =>
+    Math.abs((executions[index]?.startMs ?? Infinity) - startMs);
+  const others: ExecutedQuery[] = [];
   let at = 0;
   for (const query of queries) {
-    const apart = (index: number): number =>
-      Math.abs((executions[index]?.startMs ?? Infinity) - query.startMs);
-    while (at + 1 < executions.length && apart(at + 1) < apart(at)) at += 1;
-    if (apart(at) <= apartMsMax) {
+    while (at + 1 < executions.length && apart(at + 1, query) < apart(at, query)) at += 1;
+    if (apart(at, query) <= apartMsMax) {
       pairs[at] = query; // ME1
       at += 1;
     } else {
-      left.push(query);
+      others.push(query);
     }
   }
-  byText.set(text, left);
+  byText.set(text, pairRest(executions, pairs, others));
   return pairs;
+}
+
+/** Where times are coarse or late the nearest leaves gaps: what is left is paired in order. What is left then is given back. */
+function pairRest(
+  executions: readonly UnmatchedExecution[],
+  pairs: (ExecutedQuery | undefined)[],
+  queries: readonly ExecutedQuery[],
+): ExecutedQuery[] {
+  const left: ExecutedQuery[] = [];
+  let at = 0;
+  const isPast = (index: number, startMs: number): boolean =>
+    pairs[index] !== undefined || (executions[index]?.startMs ?? 0) < startMs - apartMsMax;
+  for (const query of queries) {
+    while (at < executions.length && isPast(at, query.startMs)) at += 1;
+    const startMs = executions[at]?.startMs ?? Infinity;
+    if (startMs - query.startMs <= apartMsMax) pairs[at] = query;
+    else left.push(query);
+  }
+  return left;
 }
 
 function merged(executionId: string, queries: readonly ExecutedQuery[]): MatchedExecution {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { scenarioOf } from "../testing/scenario.ts";
-import type { ScalingConfig } from "./scenario.ts";
+import type { ScalingConfig, Scenario } from "./scenario.ts";
 import { decideShape, decideTargets, initialTarget, shareOut } from "./worker-targets.ts";
 
 const shape = (scaling: Partial<ScalingConfig>, connections: number) =>
@@ -49,6 +49,19 @@ test("[WT2] the modes", () => {
   assert.deepEqual(shape(bounded, 100), capped(2, 20, true));
   assert.deepEqual(shape(bounded, 15), capped(2, 15));
   assert.deepEqual(shape({ ...bounded, min_workers: 2 }, 5), capped(2, 5));
+});
+
+test("[WT5] without a capacity the kind of target says how many connections a worker has", () => {
+  const workers = (kind: Scenario["target"]["kind"], scaling: Partial<ScalingConfig> = {}) =>
+    decideShape(scenarioOf({ target: { kind }, scaling }), 128).workers;
+  const kinds = ["postgres", "mysql", "http", "snowflake", "sqlite", "duckdb"] as const;
+  assert.deepEqual(
+    kinds.map((kind) => workers(kind)),
+    [2, 4, 4, 4, 8, 1],
+  );
+  assert.equal(workers("sqlite", { per_worker_capacity: 128 }), 1);
+  const bounded = { mode: "BOUNDED", max_connections: 32 } as const;
+  assert.equal(workers("postgres", bounded), 4);
 });
 
 test("[WT3] rather fewer workers than too few connections each", () => {

@@ -6,8 +6,9 @@
  *        needs at `per_worker_capacity`; BOUNDED stays within what it was given, and says when that is less than asked for.
  *   WT3  Nobody has fewer connections than `min_connections`: rather fewer workers.
  *   WT4  Who is gone gets nothing; the others share.
+ *   WT5  Where a template says no `per_worker_capacity`, it is the kind of target's.
  */
-import type { Scenario } from "./scenario.ts";
+import type { Scenario, TargetConfig } from "./scenario.ts";
 import type { WorkerTarget } from "./worker-control.ts";
 
 export interface RunShape {
@@ -17,20 +18,34 @@ export interface RunShape {
   readonly isCapped: boolean;
 }
 
-/** Connections that one process drives well; where a template does not say and nothing was calibrated. */
-export const capacityDefault = 64;
+/**
+ * WT5. Connections that one process drives well, where a template does not say: about 0.7 of a thread, with what an operation costs its client
+ * and how long it usually takes to be answered. SQLite: each connection has a thread of its own, so that cores are what is short.
+ * DuckDB: one process has the file, so that there is never a second worker.
+ */
+const capacityOf: Readonly<Record<TargetConfig["kind"], number>> = {
+  postgres: 64,
+  mysql: 32,
+  http: 32,
+  snowflake: 32,
+  sqlite: 16,
+  duckdb: Infinity,
+};
 /** Beyond this a run is a typing error, or wants another tool. */
 export const workersMax = 100;
 
 /** For a load of so many connections. */
-export function decideShape({ scaling, workload }: Scenario, connections: number): RunShape {
+export function decideShape(
+  { scaling, workload, target }: Scenario,
+  connections: number,
+): RunShape {
   const minConnections = scaling.min_connections ?? 1;
   if (scaling.mode === "FIXED") {
     const workers = scaling.min_workers ?? 1;
     return { workers, connections: workers * minConnections, isCapped: false };
   }
   const isBounded = scaling.mode === "BOUNDED";
-  const capacity = Math.max(1, scaling.per_worker_capacity ?? capacityDefault);
+  const capacity = Math.max(1, scaling.per_worker_capacity ?? capacityOf[target.kind]);
   const perWorkerMax = isBounded
     ? Math.min(scaling.max_connections ?? Infinity, capacity)
     : capacity;

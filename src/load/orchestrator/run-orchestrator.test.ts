@@ -167,7 +167,7 @@ async function resume(world: RunWorld, runId: string): Promise<void> {
   assert.equal(world.machine.processes.size, 0);
 }
 
-test("[WF2] a worker that dies: a warning, its share to the others, its work counted", async () => {
+test("[WF2] [WT4] a worker that dies: a warning, its share to the others, its work counted", async () => {
   const world = new RunWorld();
   const coordinator = await world.lead();
   const runId = await world.start(coordinator, three);

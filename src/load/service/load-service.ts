@@ -19,6 +19,7 @@ import type { Scenario } from "../core/scenario.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 import { type FinalFiguresDeps, finalFigures } from "../executions/final-figures.ts";
 import { type ExecutionFilter, readExecutions } from "../executions/read-executions.ts";
+import { readRunViews } from "../executions/run-views.ts";
 import type { TargetFactory } from "../orchestrator/ports.ts";
 import { runDataSql } from "../orchestrator/run-data-sql.ts";
 import type { RunOrchestrator } from "../orchestrator/run-orchestrator.ts";
@@ -206,6 +207,11 @@ export class LoadService {
   async finalFigures(runId: string, signal: AbortSignal) {
     await this.#run(runId);
     return await finalFigures(this.#options.executions, runId, signal);
+  }
+
+  async views(runId: string, signal: AbortSignal) {
+    await this.#run(runId);
+    return await readRunViews(this.#options.executions, runId, signal);
   }
 
   async errorSummary(runId: string, signal: AbortSignal) {

@@ -74,7 +74,7 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       assert.deepEqual(await runs.runsToSee(0), ["r1"]);
     });
 
-    test("[RN2] [RN3] a decision is one transaction; events and logs are numbered without gaps", async (t) => {
+    test("[RN2] [RN3] [CT1] a decision is one transaction; events and logs are numbered without gaps", async (t) => {
       const { runs, lease, prepare, control, store } = await open(t);
       await prepare("r1");
       const atMs = Date.UTC(2026, 0, 2);
@@ -124,7 +124,7 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       );
     });
 
-    test("[SW1] [SW2] [SW3] a newer process takes a worker's name over; one that was given up stops", async (t) => {
+    test("[SW1] [SW2] [SW3] [CT2] a newer process takes a worker's name over; one that was given up stops", async (t) => {
       const { runs, lease, prepare, control } = await open(t);
       await prepare("r1");
       const [old, young] = [identityOf("r1", 0), identityOf("r1", 0, "two")];
@@ -203,7 +203,7 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       );
     });
 
-    test("[FI1] [FI2] [FI3] [FI4] final figures are of measurement, merged, with those of who died", async (t) => {
+    test("[FI1] [FI2] [FI3] [FI4] [CT3] final figures are of measurement, merged, with those of who died", async (t) => {
       const { store, runs, lease, prepare, control } = await open(t);
       await prepare("r1", {
         ...scenarioOf(),
