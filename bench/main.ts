@@ -35,7 +35,7 @@ const { positionals, values } = parseArgs({
     rows: { type: "string", default: "10M" },
     groups: { type: "string", default: "1M" },
     rounds: { type: "string", default: "5" },
-    seconds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "4" },
     minutes: { type: "string", default: "10" },
     rate: { type: "string", default: "2000" },
     cell: { type: "string" },

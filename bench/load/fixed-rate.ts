@@ -7,7 +7,7 @@ import { LoadCluster, scale } from "./load-cluster.ts";
 import { type LatencyFigures, pgbenchLatency, pgbenchVersion } from "./pgbench.ts";
 
 const connections = 8;
-const warmupSeconds = 3;
+const warmupSeconds = 6;
 
 export async function benchFixedRate(
   { rounds, seconds, rate }: BenchOptions,

@@ -47,4 +47,7 @@ test("[LW16] posts go to the run's address with the cluster's token; failures ar
   server.closeAllConnections();
   poster.post(body as unknown as LivePost);
   await posted(1, 3);
+  const lost = new LivePoster({ ...options, coordinatorUrl: "nowhere" });
+  lost.post(body as unknown as LivePost);
+  await eventually("a failure", () => (lost.figures.failed === 1 ? true : undefined));
 });
