@@ -278,7 +278,8 @@ test("[WEB57] what is not there, or does not answer, is said, and how old the fi
   await page.getByText("There is no such page").waitFor();
   await page.goto(`${own.url}/load/runs/${id}`);
   await page.getByRole("link", { name: "Templates", exact: true }).click();
-  await page.getByLabel("Filter templates").waitFor(); // From here on the page has its code.
+  const prepare = page.getByRole("button", { name: "Prepare Demo", exact: true });
+  await prepare.waitFor(); // From here on the page has its code, and the list.
   await page.goBack();
   await page.getByRole("status", { name: "State" }).getByText("Prepared").waitFor();
   await own[Symbol.asyncDispose]();
@@ -288,9 +289,9 @@ test("[WEB57] what is not there, or does not answer, is said, and how old the fi
   await page.getByRole("button", { name: "Start" }).click();
   await page.getByText("Could not start the run").waitFor();
   await page.getByRole("link", { name: "Templates", exact: true }).click();
-  await page.getByRole("link", { name: "Demo", exact: true }).waitFor();
+  await prepare.waitFor();
   await page.locator(".banner").getByText("What is shown may be out of date.").waitFor();
-  await page.getByRole("button", { name: "Prepare Demo" }).click();
+  await prepare.click();
   await page.getByRole("dialog").getByText("The coordinator does not answer.").waitFor();
   await picture(page, "prepare-lost");
 });
