@@ -1,16 +1,13 @@
 /** What the API tells of runs that are or were: their list, one run's figures, comparisons. Names are the API's. */
 import { request } from "./http.ts";
-
-export type TestStatus =
-  | "PREPARED"
-  | "RUNNING"
-  | "STOPPING"
-  | "CANCELLING"
-  | "COMPLETED"
-  | "FAILED"
-  | "CANCELLED";
-
-export type LoadMode = "CONCURRENCY" | "QPS" | "FIND_MAX_CONCURRENCY";
+import { changeRun } from "./load.ts";
+import type {
+  RunSecond as LiveSecond,
+  WorkerSecond as LiveWorkerSecond,
+  LoadMode,
+  RunStatus,
+  RunWorker,
+} from "./load-types.ts";
 
 export type EnrichmentStatus =
   | "PENDING"
@@ -27,7 +24,7 @@ export interface TestResult {
   readonly template_id: string | null;
   readonly template_name: string;
   readonly worker_id: string | null;
-  readonly status: TestStatus;
+  readonly status: RunStatus;
   readonly target_kind: string;
   readonly table_name: string;
   readonly load_mode: LoadMode;
@@ -51,14 +48,6 @@ export interface TestResult {
 export interface TestPage {
   readonly items: readonly TestResult[];
   readonly next_page_token: string | null;
-}
-
-interface TestWorker {
-  readonly worker_id: string;
-  readonly status: string;
-  readonly host_name: string;
-  readonly last_error: string | null;
-  readonly metrics: { readonly target_connections: number };
 }
 
 export interface Scenario {
@@ -86,7 +75,7 @@ export interface TestDetail extends TestResult {
   readonly enrichment_status: EnrichmentStatus | null;
   readonly scenario_config: Scenario;
   readonly children: readonly TestResult[];
-  readonly live: { readonly workers: readonly TestWorker[] };
+  readonly live: { readonly workers: readonly RunWorker[] };
 }
 
 export interface Objective {
@@ -193,16 +182,9 @@ export interface ErrorSummary {
   }[];
 }
 
-export interface RunSecond {
-  readonly timestamp_ms: number;
-  readonly elapsed_seconds: number;
-  readonly phase: string;
-  readonly qps: number;
+export interface RunSecond extends LiveSecond {
+  /** Of the phase so far. */
   readonly error_count: number;
-  readonly active_connections: number;
-  readonly interval_p50_ms: number | null;
-  readonly interval_p95_ms: number | null;
-  readonly interval_p99_ms: number | null;
 }
 
 export interface ServerPoll {
@@ -218,22 +200,11 @@ export interface RunMetrics {
   readonly warehouse: readonly ServerPoll[];
 }
 
-export interface WorkerSecond {
+export interface WorkerSecond extends LiveWorkerSecond {
   readonly worker_id: string;
-  readonly timestamp_ms: number;
-  readonly qps: number;
-  readonly cpu_percent: number | null;
   readonly custom_metrics: {
     readonly health?: { readonly event_loop_delay_ms_p99: number };
   };
-}
-
-export interface RunLogLine {
-  readonly sequence: number;
-  readonly level: string;
-  readonly message: string;
-  readonly worker_id: string | null;
-  readonly timestamp: string;
 }
 
 export interface QueryExecution {
@@ -293,15 +264,9 @@ export interface RunComparison {
   }[];
 }
 
-export const endedStatuses: readonly TestStatus[] = ["COMPLETED", "FAILED", "CANCELLED"];
-
 /** Something happens to it by itself. */
-export function isUnderWay(status: TestStatus): boolean {
+export function isUnderWay(status: RunStatus): boolean {
   return status === "RUNNING" || status === "STOPPING" || status === "CANCELLING";
-}
-
-export function runPath(runId: string): string {
-  return `/load/runs/${encodeURIComponent(runId)}`;
 }
 
 export function testPath(runId: string, part = ""): string {
@@ -330,11 +295,10 @@ export async function readMetrics(runId: string, signal: AbortSignal): Promise<R
   return { items, warehouse };
 }
 
-/** Prepares a run and starts it; its id. */
-export async function startRun(prepare: string, body: object = {}): Promise<string> {
-  const headers = { "content-type": "application/json" };
-  const prepared = await request(prepare, { method: "POST", headers, body: JSON.stringify(body) });
+/** Prepares a run of the past again and starts it; the new one's id. */
+export async function rerun(runId: string): Promise<string> {
+  const prepared = await request(testPath(runId, "/rerun"), { method: "POST" });
   const { test_id: id } = (await prepared.json()) as { readonly test_id: string };
-  await request(testPath(id, "/start"), { method: "POST", headers, body: "{}" });
+  await changeRun(id, "start");
   return id;
 }

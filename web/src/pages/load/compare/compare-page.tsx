@@ -9,16 +9,17 @@ import {
   type RunComparison,
   readJson,
   readMetrics,
-  runPath,
   type TestDetail,
   testPath,
 } from "../../../api/load-results.ts";
 import { Empty } from "../../../components/empty.tsx";
 import { seriesColour } from "../../../components/plot-axes.ts";
 import { formatLatency, formatMoment, formatRate, unknown } from "../../../format.ts";
+import { runHref } from "../links.ts";
 import "../run/run.css";
 import { seriesOf } from "../run/run-series.ts";
 import { RunStatusSign } from "../run/run-sign.tsx";
+import { useRefusedToken } from "../use-refused-token.ts";
 import "./compare.css";
 import { CompareCharts, type ComparedSeries } from "./compare-charts.tsx";
 import { idsOf, letterOf, withBase } from "./compare-view.ts";
@@ -61,6 +62,7 @@ function Comparison({ ids }: { readonly ids: readonly string[] }) {
       retry: false,
     })),
   });
+  useRefusedToken(compared.error);
   if (compared.error !== null) return <Unreadable error={compared.error} />;
   if (compared.data === undefined) {
     return (
@@ -118,7 +120,7 @@ function Runs({ ids, tests }: RunsProps) {
                   {letterOf(index)}
                 </td>
                 <td>
-                  <Anchor component={Link} to={runPath(id)} size="sm" className="run-strong">
+                  <Anchor component={Link} to={runHref(id)} size="sm" className="run-strong">
                     {run?.test_name ?? id}
                   </Anchor>
                   <div className="dim run-small">

@@ -3,17 +3,22 @@ import { Anchor, Button } from "@mantine/core";
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { Link, useNavigate } from "react-router";
-import { runPath, startRun } from "../../../api/load-results.ts";
+import { changeRun, prepareRun } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
 import { Command } from "../../../components/command.tsx";
 import { useToasts } from "../../../components/toasts.tsx";
+import { runHref } from "../links.ts";
 
 export function FirstRun() {
   const toasts = useToasts();
   const navigate = useNavigate();
   const starting = useMutation({
-    mutationFn: () => startRun("/api/tests/from-template/demo"),
-    onSuccess: (id) => navigate(runPath(id)),
+    mutationFn: async () => {
+      const id = await prepareRun("demo", {});
+      await changeRun(id, "start");
+      return id;
+    },
+    onSuccess: (id) => navigate(runHref(id)),
     onError: (error) => toasts.failed("Could not start the demo", error),
   });
   return (

@@ -6,9 +6,11 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { useEffect, useState } from "react";
 import { Link, useSearchParams } from "react-router";
 import { ApiError } from "../../../api/http.ts";
+import { listTemplates } from "../../../api/load.ts";
 import { isUnderWay, readJson, type TestPage, type TestResult } from "../../../api/load-results.ts";
 import { Empty } from "../../../components/empty.tsx";
 import { plural } from "../../../format.ts";
+import { useRefusedToken } from "../use-refused-token.ts";
 import { FirstRun } from "./first-run.tsx";
 import "./history.css";
 import {
@@ -34,6 +36,7 @@ export function HistoryPage() {
   const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useRuns(view);
   const [chosen, setChosen] = useState<ReadonlyMap<string, TestResult>>(new Map());
   const nowMs = useNow();
+  useRefusedToken(error);
   const runs = data?.pages.flatMap(({ items }) => items);
   const choose = (runId: string, isChosen: boolean): void => {
     const run = runs?.find(({ test_id: id }) => id === runId);
@@ -151,18 +154,14 @@ const kindChoices = [
 ];
 
 function Filters({ view, onView }: FiltersProps) {
-  const { data: templates } = useQuery({
-    queryKey: ["load-template-names"],
-    queryFn: ({ signal }) =>
-      readJson<{ items: readonly { template_id: string; template_name: string }[] }>(
-        "/api/templates",
-        signal,
-      ),
+  const { data: templates = [] } = useQuery({
+    queryKey: ["load-templates"],
+    queryFn: ({ signal }) => listTemplates(signal),
     retry: false,
   });
   const templateChoices = [
     { value: "", label: "Any template" },
-    ...(templates?.items ?? []).map(({ template_id: value, template_name: label }) => ({
+    ...templates.map(({ template_id: value, template_name: label }) => ({
       value,
       label,
     })),

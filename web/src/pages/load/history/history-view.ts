@@ -1,5 +1,5 @@
 /** Which runs are listed: what the address says of it, and what the API is asked for. Pure. */
-import { endedStatuses, type LoadMode, type TestStatus } from "../../../api/load-results.ts";
+import { isTerminal, type LoadMode, type RunStatus } from "../../../api/load-types.ts";
 
 export type StatusGroup = "all" | "running" | "completed" | "failed" | "cancelled" | "prepared";
 export type Since = "all" | "hour" | "day" | "week" | "month";
@@ -14,7 +14,7 @@ export interface HistoryView {
   readonly since: Since;
 }
 
-export const statusesOf: Readonly<Record<StatusGroup, readonly TestStatus[]>> = {
+export const statusesOf: Readonly<Record<StatusGroup, readonly RunStatus[]>> = {
   all: [],
   running: ["RUNNING", "STOPPING", "CANCELLING"],
   completed: ["COMPLETED"],
@@ -109,10 +109,10 @@ export const comparedMax = 10;
 
 /** A run that measured something can be compared. */
 export function isComparable(run: {
-  readonly status: TestStatus;
+  readonly status: RunStatus;
   readonly total_operations: number;
 }): boolean {
-  return endedStatuses.includes(run.status) && run.total_operations > 0;
+  return isTerminal(run.status) && run.total_operations > 0;
 }
 
 /** The oldest is what the others are compared with. */

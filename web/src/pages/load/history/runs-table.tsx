@@ -1,7 +1,7 @@
 /** One line a run. Narrow windows show fewer columns; a run's own page has everything. */
 import { Checkbox, VisuallyHidden } from "@mantine/core";
 import { Link } from "react-router";
-import { isUnderWay, runPath, type TestResult } from "../../../api/load-results.ts";
+import { isUnderWay, type TestResult } from "../../../api/load-results.ts";
 import {
   formatAge,
   formatCount,
@@ -12,6 +12,7 @@ import {
   formatShare,
   unknown,
 } from "../../../format.ts";
+import { runHref } from "../links.ts";
 import { ObjectivesSign, RunStatusSign } from "../run/run-sign.tsx";
 import { comparedMax, isComparable, modeNames } from "./history-view.ts";
 
@@ -83,7 +84,7 @@ function Line({ run, nowMs, isChosen, isFull, onChoose }: LineProps) {
         />
       </td>
       <td className="run-name-cell">
-        <Link to={runPath(id)} className="run-name">
+        <Link to={runHref(id)} className="run-name">
           {run.test_name}
         </Link>
         <div className="dim run-what">{whatOf(run)}</div>

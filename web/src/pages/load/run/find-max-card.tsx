@@ -58,7 +58,7 @@ export function FindMaxCard({ summary }: { readonly summary: RunSummary }) {
                 <td className="num">{formatLatency(step.p95_latency_ms)}</td>
                 <td className="num from-sm">{formatShare(step.error_rate_pct)}</td>
                 <td>
-                  {step.outcome?.toLowerCase() ?? ""}
+                  {step.outcome?.toLowerCase().replaceAll("_", " ") ?? ""}
                   {step.reason !== "" && <div className="dim run-small">{step.reason}</div>}
                 </td>
               </tr>

@@ -1,6 +1,14 @@
 /** Records by when they began and how long they took: as bars of latency, and as colours of a heat map. Pure. */
 import type { HeatCell, HeatMap } from "../../../api/load-results.ts";
 
+/** On the time of the run's other charts, which begins with the load: records are without warm-up. */
+export function sinceLoad(map: HeatMap, loadStartMs: number | undefined): HeatMap {
+  if (map.start_ms === null || loadStartMs === undefined) return map;
+  const shift = Math.max(0, (map.start_ms - loadStartMs) / 1000);
+  const cells = map.cells.map((cell) => ({ ...cell, at_seconds: cell.at_seconds + shift }));
+  return { ...map, cells };
+}
+
 export interface Bar {
   readonly lowMs: number;
   readonly highMs: number;
@@ -30,6 +38,7 @@ function placeOf({ low_ms: lowMs }: HeatCell): number {
 }
 
 export interface HeatExtent {
+  readonly startSeconds: number;
   readonly endSeconds: number;
   readonly lowMs: number;
   readonly highMs: number;
@@ -39,8 +48,9 @@ export interface HeatExtent {
 /** `undefined`: there is nothing to draw. */
 export function extentOf({ cells, bucket_seconds: width }: HeatMap): HeatExtent | undefined {
   if (cells.length === 0) return undefined;
-  const extent = { endSeconds: 0, lowMs: Infinity, highMs: 0, countMax: 0 };
+  const extent = { startSeconds: Infinity, endSeconds: 0, lowMs: Infinity, highMs: 0, countMax: 0 };
   for (const cell of cells) {
+    extent.startSeconds = Math.min(extent.startSeconds, cell.at_seconds);
     extent.endSeconds = Math.max(extent.endSeconds, cell.at_seconds + width);
     extent.lowMs = Math.min(extent.lowMs, cell.low_ms);
     extent.highMs = Math.max(extent.highMs, cell.high_ms);

@@ -8,11 +8,25 @@ import { logarithmicRange } from "../../../components/line-chart.tsx";
 import { Plot } from "../../../components/plot.tsx";
 import { axisHeight, axisStyle, axisValue } from "../../../components/plot-axes.ts";
 import { formatCount, formatLatency, plural } from "../../../format.ts";
-import { type Bar, barsOf, cellAt, extentOf, heatColour, rampColour } from "./heat-grid.ts";
+import {
+  type Bar,
+  barsOf,
+  cellAt,
+  extentOf,
+  heatColour,
+  rampColour,
+  sinceLoad,
+} from "./heat-grid.ts";
 import { formatElapsed } from "./run-series.ts";
 
-export function LatencyCharts({ final }: { readonly final: FinalFigures }) {
-  const { heat_map: map, latency } = final;
+interface LatencyChartsProps {
+  readonly final: FinalFigures;
+  readonly loadStartMs: number | undefined;
+}
+
+export function LatencyCharts({ final, loadStartMs }: LatencyChartsProps) {
+  const { heat_map: recorded, latency } = final;
+  const map = useMemo(() => sinceLoad(recorded, loadStartMs), [recorded, loadStartMs]);
   const bars = useMemo(() => barsOf(map), [map]);
   if (bars.length === 0 || latency === null) {
     return (
@@ -150,7 +164,7 @@ function HeatMapChart({ map }: { readonly map: HeatMap }) {
   const [told, setTold] = useState("");
   const extent = useMemo(() => extentOf(map), [map]);
   if (extent === undefined) return null;
-  const { endSeconds, lowMs, highMs, countMax } = extent;
+  const { startSeconds, endSeconds, lowMs, highMs, countMax } = extent;
   const ramp = [0, 0.25, 0.5, 0.75, 1].map((share) => rampColour(share, scheme)).join(", ");
   return (
     <>
@@ -159,10 +173,10 @@ function HeatMapChart({ map }: { readonly map: HeatMap }) {
         label={`Heat map: operations by time and latency, from ${formatLatency(lowMs)} to ${formatLatency(highMs)}`}
         height={height}
         data={[
-          [0, endSeconds],
+          [startSeconds, endSeconds],
           [lowMs, highMs],
         ]}
-        version={`${map.start_ms} ${countMax}`}
+        version={`${startSeconds} ${countMax}`}
         options={(host) => heatOptions(host, map, scheme, setTold)}
       />
       <p className="chart-key">

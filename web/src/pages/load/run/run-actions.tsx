@@ -6,17 +6,17 @@ import { type MouseEvent, useState } from "react";
 import { Link, useNavigate } from "react-router";
 import { request, storedToken } from "../../../api/http.ts";
 import {
-  endedStatuses,
   readJson,
-  runPath,
-  startRun,
+  rerun,
   type TestDetail,
   type TestPage,
   testPath,
 } from "../../../api/load-results.ts";
+import { isTerminal } from "../../../api/load-types.ts";
 import { useToasts } from "../../../components/toasts.tsx";
 import { formatLatency, formatMoment, formatRate } from "../../../format.ts";
 import { comparePath, isComparable } from "../history/history-view.ts";
+import { runHref } from "../links.ts";
 import { RunStatusSign } from "./run-sign.tsx";
 
 const reports = [
@@ -31,8 +31,8 @@ export function RunActions({ run }: { readonly run: TestDetail }) {
   const navigate = useNavigate();
   const [isComparing, setComparing] = useState(false);
   const rerunning = useMutation({
-    mutationFn: () => startRun(testPath(run.test_id, "/rerun")),
-    onSuccess: (id) => navigate(runPath(id)),
+    mutationFn: () => rerun(run.test_id),
+    onSuccess: (id) => navigate(runHref(id)),
     onError: (error) => toasts.failed("Could not run it again", error),
   });
   return (
@@ -40,7 +40,7 @@ export function RunActions({ run }: { readonly run: TestDetail }) {
       <Button
         leftSection={<IconRepeat size={14} />}
         loading={rerunning.isPending}
-        disabled={!endedStatuses.includes(run.status)}
+        disabled={!isTerminal(run.status)}
         onClick={() => rerunning.mutate()}
       >
         Rerun

@@ -2,7 +2,8 @@
 import { Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { type RunLogLine, readJson, type TestStatus, testPath } from "../../../api/load-results.ts";
+import { readJson, testPath } from "../../../api/load-results.ts";
+import type { LogLine, RunStatus } from "../../../api/load-types.ts";
 import { Card } from "../../../components/card.tsx";
 import { formatClock, formatCount } from "../../../format.ts";
 
@@ -10,7 +11,7 @@ const linesMax = 2_000;
 
 interface RunLogProps {
   readonly runId: string;
-  readonly status: TestStatus;
+  readonly status: RunStatus;
 }
 
 export function RunLog({ runId, status }: RunLogProps) {
@@ -18,7 +19,7 @@ export function RunLog({ runId, status }: RunLogProps) {
   const { data, error } = useQuery({
     queryKey: ["load-logs", runId, status],
     queryFn: ({ signal }) =>
-      readJson<{ readonly items: readonly RunLogLine[] }>(
+      readJson<{ readonly items: readonly LogLine[] }>(
         testPath(runId, `/logs?limit=${linesMax}`),
         signal,
       ),

@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HeatMap, RunSecond, Scenario, WorkerSecond } from "../../../api/load-results.ts";
+import type { RunPhase } from "../../../api/load-types.ts";
 import { settingsOf, valueText } from "./config-paths.ts";
-import { barsOf, cellAt, extentOf, heatColour } from "./heat-grid.ts";
+import { barsOf, cellAt, extentOf, heatColour, sinceLoad } from "./heat-grid.ts";
 import { formatElapsed, pollSeriesOf, seriesOf, workerHistories } from "./run-series.ts";
 
-function second(at: number, phase: string, changes: Partial<RunSecond> = {}): RunSecond {
+function second(at: number, phase: RunPhase, changes: Partial<RunSecond> = {}): RunSecond {
   return {
     timestamp_ms: 1_000_000 + at * 1000,
-    elapsed_seconds: at,
     phase,
     qps: 100,
     error_count: 0,
     active_connections: 4,
+    target_connections: 4,
     interval_p50_ms: 1,
     interval_p95_ms: 2,
     interval_p99_ms: 3,
@@ -43,7 +44,12 @@ test("[WEB62] time begins with the load; errors are of the second; warm-up is to
     running: 2,
     queued: null,
   };
-  assert.deepEqual(pollSeriesOf([poll], seconds), { x: [-2], running: [2], queued: [null] });
+  const later = { ...poll, timestamp_ms: 1_008_000 };
+  assert.deepEqual(pollSeriesOf([poll, later], seconds), {
+    x: [3],
+    running: [2],
+    queued: [null],
+  });
   assert.deepEqual([0, 2.25, 59, 90, 3_723].map(formatElapsed), [
     "0 s",
     "2.3 s",
@@ -58,6 +64,10 @@ test("[WEB62] a worker's peaks; what was never told is not known", () => {
     worker_id: id,
     timestamp_ms: 1,
     qps,
+    p95_latency_ms: null,
+    memory_percent: null,
+    active_connections: 1,
+    error_count: 0,
     cpu_percent: delay === undefined ? null : qps / 10,
     custom_metrics: delay === undefined ? {} : { health: { event_loop_delay_ms_p99: delay } },
   });
@@ -82,11 +92,23 @@ test("[WEB63] the heat map gives bars over the whole run, gaps included, and cel
     [15, 0, 0, 1],
   );
   assert.equal(barsOf(map)[3]?.highMs, 2);
-  assert.deepEqual(extentOf(map), { endSeconds: 4, lowMs: 1, highMs: 2, countMax: 10 });
+  assert.deepEqual(extentOf(map), {
+    startSeconds: 0,
+    endSeconds: 4,
+    lowMs: 1,
+    highMs: 2,
+    countMax: 10,
+  });
   assert.equal(cellAt(map, 3.9, 1.1)?.count, 5);
   assert.equal(cellAt(map, 3.9, 1.3), undefined);
   assert.deepEqual(barsOf({ ...map, cells: [] }), []);
   assert.equal(extentOf({ ...map, cells: [] }), undefined);
+  const later = sinceLoad({ ...map, start_ms: 1_005_000 }, 1_000_000);
+  assert.deepEqual(
+    later.cells.map(({ at_seconds: at }) => at),
+    [5, 7, 7],
+  );
+  assert.equal(sinceLoad(map, undefined), map);
 });
 
 /** As the eye weighs colours. */

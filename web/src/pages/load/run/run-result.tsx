@@ -15,6 +15,7 @@ import {
 } from "../../../api/load-results.ts";
 import { Empty } from "../../../components/empty.tsx";
 import { formatCount, formatDuration, formatMoment, plural } from "../../../format.ts";
+import { useRefusedToken } from "../use-refused-token.ts";
 import { ConfigurationCard } from "./configuration-card.tsx";
 import { ErrorsCard } from "./errors-card.tsx";
 import { ExecutionsCard } from "./executions-card.tsx";
@@ -26,6 +27,7 @@ import { RunActions } from "./run-actions.tsx";
 import { RunCharts } from "./run-charts.tsx";
 import { RunFigures } from "./run-figures.tsx";
 import { RunLog } from "./run-log.tsx";
+import { loadStartMs } from "./run-series.ts";
 import { RunStatusSign } from "./run-sign.tsx";
 import { RunWorkers } from "./run-workers.tsx";
 import { ServerCard } from "./server-card.tsx";
@@ -50,6 +52,7 @@ export function RunResult({ runId }: { readonly runId: string }) {
     retry: false,
   });
   const error = test.error ?? summary.error;
+  useRefusedToken(error);
   if (test.data === undefined || summary.data === undefined) {
     return error === null ? <Loading /> : <Unreadable error={error} runId={runId} />;
   }
@@ -142,7 +145,10 @@ function Parts({ run, summary, version }: PartsProps) {
         (final.data === undefined ? (
           <Waiting error={final.error} what="Records of operations" />
         ) : (
-          <LatencyCharts final={final.data} />
+          <LatencyCharts
+            final={final.data}
+            loadStartMs={metrics.data && loadStartMs(metrics.data.items)}
+          />
         ))}
       <OperationsTable summary={summary} final={final.data} />
       {summary.failed_operations > 0 && (

@@ -54,10 +54,11 @@ export function pollSeriesOf(
   seconds: readonly RunSecond[],
 ): PollSeries {
   const startMs = loadStartMs(seconds) ?? polls[0]?.timestamp_ms ?? 0;
+  const loaded = polls.filter(({ timestamp_ms: atMs }) => atMs >= startMs);
   return {
-    x: polls.map(({ timestamp_ms: atMs }) => (atMs - startMs) / 1000),
-    running: polls.map(({ running }) => running),
-    queued: polls.map(({ queued }) => queued),
+    x: loaded.map(({ timestamp_ms: atMs }) => (atMs - startMs) / 1000),
+    running: loaded.map(({ running }) => running),
+    queued: loaded.map(({ queued }) => queued),
   };
 }
 

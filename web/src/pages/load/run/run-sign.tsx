@@ -8,11 +8,12 @@ import {
   IconPlayerStop,
   IconTargetArrow,
 } from "@tabler/icons-react";
-import { isUnderWay, type TestResult, type TestStatus } from "../../../api/load-results.ts";
+import { isUnderWay, type TestResult } from "../../../api/load-results.ts";
+import type { RunStatus } from "../../../api/load-types.ts";
 import { type Sign, StateSign } from "../../../components/state-sign.tsx";
 import { unknown } from "../../../format.ts";
 
-const statuses: Readonly<Record<TestStatus, Sign>> = {
+const statuses: Readonly<Record<RunStatus, Sign>> = {
   PREPARED: { word: "Not started", tone: "dim", icon: IconCircleDashed },
   RUNNING: { word: "Running", tone: "accent", icon: IconLoader2 },
   STOPPING: { word: "Stopping", tone: "accent", icon: IconPlayerStop },
@@ -22,7 +23,7 @@ const statuses: Readonly<Record<TestStatus, Sign>> = {
   CANCELLED: { word: "Cancelled", tone: "warn", icon: IconBan },
 };
 
-export function RunStatusSign({ status }: { readonly status: TestStatus }) {
+export function RunStatusSign({ status }: { readonly status: RunStatus }) {
   return <StateSign sign={statuses[status]} spinning={status === "RUNNING"} />;
 }
 

@@ -66,12 +66,12 @@ function Polls({ metrics }: { readonly metrics: RunMetrics }) {
 }
 
 const signs: Readonly<Record<EnrichmentStatus, Sign>> = {
-  PENDING: { word: "To be asked", tone: "accent", icon: IconClock },
-  RUNNING: { word: "Being asked", tone: "accent", icon: IconLoader2 },
-  COMPLETED: { word: "Told", tone: "good", icon: IconCircleCheck },
-  AGGREGATE: { word: "Told of statements", tone: "good", icon: IconCircleCheck },
-  SKIPPED: { word: "Tells nothing", tone: "dim", icon: IconCircleMinus },
-  FAILED: { word: "Could not be asked", tone: "bad", icon: IconCircleX },
+  PENDING: { word: "Enrichment to come", tone: "accent", icon: IconClock },
+  RUNNING: { word: "Enriching", tone: "accent", icon: IconLoader2 },
+  COMPLETED: { word: "Enriched", tone: "good", icon: IconCircleCheck },
+  AGGREGATE: { word: "Enriched by statement", tone: "good", icon: IconCircleCheck },
+  SKIPPED: { word: "No enrichment", tone: "dim", icon: IconCircleMinus },
+  FAILED: { word: "Enrichment failed", tone: "bad", icon: IconCircleX },
 };
 
 function Enrichment({ runId, kind }: { readonly runId: string; readonly kind: string }) {
@@ -145,7 +145,11 @@ function sentenceOf(state: EnrichmentState, kind: string): string {
   }
 }
 
+const statementsMax = 50;
+
+/** Those first that the server spent most time on. */
 function Statements({ statements }: Pick<EnrichmentState, "statements">) {
+  const slowest = statements.toSorted((a, b) => b.totalMs - a.totalMs);
   return (
     <div className="table-scroll">
       <table className="table run-table" aria-label="Statements">
@@ -153,15 +157,17 @@ function Statements({ statements }: Pick<EnrichmentState, "statements">) {
           <tr>
             <th>Statement</th>
             <th className="num">Calls</th>
+            <th className="num from-sm">In all</th>
             <th className="num">On average</th>
             <th className="num from-sm">Rows</th>
           </tr>
         </thead>
         <tbody>
-          {statements.slice(0, 50).map(({ text, calls, totalMs, rows }) => (
+          {slowest.slice(0, statementsMax).map(({ text, calls, totalMs, rows }) => (
             <tr key={text}>
               <td className="mono run-statement">{text}</td>
               <td className="num">{formatCount(calls)}</td>
+              <td className="num from-sm">{formatLatency(totalMs)}</td>
               <td className="num">{formatLatency(calls > 0 ? totalMs / calls : null)}</td>
               <td className="num from-sm">{formatCount(rows)}</td>
             </tr>
