@@ -30,6 +30,12 @@ export default defineConfig({
     // The coordinator checks Host and Origin, so both must name it.
     proxy: {
       "/api": { target: coordinator, changeOrigin: true, headers: { origin: coordinator } },
+      "/ws": {
+        target: coordinator,
+        ws: true,
+        changeOrigin: true,
+        headers: { origin: coordinator },
+      },
     },
   },
 });

@@ -126,6 +126,8 @@ export interface RunUpdate {
     readonly resources: Partial<Resources>;
   };
   readonly cancellation_reason: string | null;
+  /** What the target is asked about the queries after the end. */
+  readonly enrichment_status: string | null;
   readonly warnings: readonly string[];
   readonly logs: readonly LogLine[];
 }

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { LogLine, RunSecond, RunUpdate } from "../../../api/load-types.ts";
+import type { FindMaxStep, LogLine, RunSecond, RunUpdate } from "../../../api/load-types.ts";
 import { columnsOf, lastStoredMs } from "./chart-seconds.ts";
-import { generatorWarnings } from "./generator-warning.ts";
+import { filterLogs } from "./filter-logs.ts";
+import {
+  type GeneratorWatch,
+  generatorWarnings,
+  stepGenerator,
+  unwatched,
+} from "./generator-warning.ts";
 import { type LiveRun, logLinesMax, stepLiveRun, unknownRun } from "./live-run.ts";
+import { stepColumns } from "./step-columns.ts";
 
 const line = (sequence: number): LogLine => ({
   sequence,
@@ -31,6 +38,7 @@ function updated(state: LiveRun, atMs: number, logs: readonly LogLine[] = []): L
     timestamp: new Date(atMs).toISOString(),
     run: { aggregate_metrics: { qps: 100, target_qps: 120 }, figures_phase: "MEASUREMENT" },
     timing: { elapsed_display_seconds: 1, phase_elapsed_seconds: 1, phase_duration_seconds: 9 },
+    custom_metrics: { resources: {} },
     logs,
   } as unknown as RunUpdate;
   return stepLiveRun(state, { kind: "update", update, nowMs: 5, isOpenEnded: false });
@@ -75,12 +83,39 @@ test("[WEB51] missing seconds are a gap in the line; without a value there is no
   assert.deepEqual(columnsOf(seconds, [({ qps }) => qps])[0], [1, 2, 5.5, 9, 10.5]);
 });
 
-test("[WEB51] what makes figures doubtful is said", () => {
-  const warned = (resources: object): readonly string[] =>
-    generatorWarnings({ custom_metrics: { resources } as RunUpdate["custom_metrics"] });
-  assert.deepEqual(warned({}), []);
-  assert.deepEqual(warned({ cpu_percent_peak: 90, schedule_lag_ms_peak: 4, dropped: 0 }), []);
-  assert.match(warned({ cpu_percent_peak: 99 })[0] ?? "", /99 % busy/);
-  assert.match(warned({ schedule_lag_ms_peak: 12, cpu_percent_peak: 99 }).join(), /12 ms late/);
-  assert.match(warned({ dropped: 1 })[0] ?? "", /^1 arrival was dropped/);
+test("[WEB51] a tenth of the seconds bound by the generator, and every dropped arrival, is said", () => {
+  const watched = (...seconds: readonly object[]): readonly string[] =>
+    generatorWarnings(
+      seconds.reduce<GeneratorWatch>(
+        (watch, resources) =>
+          stepGenerator(watch, { custom_metrics: { resources } as RunUpdate["custom_metrics"] }),
+        unwatched,
+      ),
+    );
+  const calm = { cpu_percent_peak: 90, schedule_lag_ms_peak: 4, dropped: 0 };
+  assert.deepEqual(watched({}, calm), []);
+  assert.match(watched(calm, { cpu_percent_peak: 99 }, calm)[0] ?? "", /1 of 3.* 99 % busy/);
+  assert.match(watched({ schedule_lag_ms_peak: 12, cpu_percent_peak: 99 }).join(), /12 ms late/);
+  assert.deepEqual(
+    watched({ cpu_percent_peak: 99 }, ...Array.from({ length: 10 }, () => calm)),
+    [],
+  );
+  assert.match(watched({ dropped: 1 })[0] ?? "", /^1 arrival was dropped/);
+});
+
+test("[WEB51] the log is filtered by level; steps are a line by connections", () => {
+  const levels = ["INFO", "WARNING", "ERROR"].map((level, at) => ({ ...line(at), level }));
+  assert.equal(filterLogs(levels, "all").length, 3);
+  assert.deepEqual(filterLogs(levels, "trouble"), levels.slice(1));
+  assert.deepEqual(filterLogs(levels, "errors"), levels.slice(2));
+  const step = (number: number, connections: number, qps: number): FindMaxStep =>
+    ({
+      step_number: number,
+      total_target_connections: connections,
+      qps,
+    }) as FindMaxStep;
+  assert.deepEqual(stepColumns([step(3, 15, 7), step(2, 25, 9), step(1, 15, 5)]), {
+    connections: [15, 25],
+    qps: [7, 9],
+  });
 });

@@ -5,8 +5,9 @@
  *   2  A log line is there once, by its sequence, in order, whatever was sent again after a lost connection.
  */
 import type { LinkStatus } from "../../../api/link.ts";
-import type { LogLine, RunSecond, RunUpdate } from "../../../api/load-types.ts";
+import type { LogLine, RunPhase, RunSecond, RunUpdate } from "../../../api/load-types.ts";
 import { type ChartSecond, liveSecond, mergeSeconds, storedSecond } from "./chart-seconds.ts";
+import { type GeneratorWatch, stepGenerator, unwatched } from "./generator-warning.ts";
 import { idleTimers, stepTimers, type Timers } from "./phase-timers.ts";
 
 export interface LiveRun {
@@ -16,6 +17,7 @@ export interface LiveRun {
   readonly timers: Timers;
   readonly seconds: readonly ChartSecond[];
   readonly logs: readonly LogLine[];
+  readonly generator: GeneratorWatch;
   readonly link: LinkStatus;
 }
 
@@ -38,6 +40,7 @@ export const unknownRun: LiveRun = {
   timers: idleTimers,
   seconds: [],
   logs: [],
+  generator: unwatched,
   link: { kind: "connecting" },
 };
 
@@ -45,23 +48,33 @@ export function stepLiveRun(state: LiveRun, event: LiveEvent): LiveRun {
   switch (event.kind) {
     case "update": {
       const { update, nowMs, isOpenEnded } = event;
-      const isMeasured = update.phase === "WARMUP" || update.phase === "MEASUREMENT";
       return {
         ...state,
         update, // 1
         receivedAtMs: nowMs,
         timers: stepTimers(state.timers, update, nowMs, isOpenEnded),
-        seconds: isMeasured ? mergeSeconds(state.seconds, [liveSecond(update)]) : state.seconds,
+        seconds: isMeasured(update.phase)
+          ? mergeSeconds(state.seconds, [liveSecond(update)])
+          : state.seconds,
         logs: mergeLogs(state.logs, update.logs),
+        generator:
+          update.phase === "MEASUREMENT" ? stepGenerator(state.generator, update) : state.generator,
       };
     }
-    case "seconds":
-      return { ...state, seconds: mergeSeconds(state.seconds, event.rows.map(storedSecond)) };
+    case "seconds": {
+      const rows = event.rows.filter(({ phase }) => isMeasured(phase));
+      return { ...state, seconds: mergeSeconds(state.seconds, rows.map(storedSecond)) };
+    }
     case "logs":
       return { ...state, logs: mergeLogs(state.logs, event.lines) };
     case "link":
       return { ...state, link: event.status };
   }
+}
+
+/** Before and after there is no load to draw. */
+export function isMeasured(phase: RunPhase): boolean {
+  return phase === "WARMUP" || phase === "MEASUREMENT";
 }
 
 /** 2 */

@@ -1,5 +1,5 @@
 /** One template: its text, what is wrong with it, and the settings that are changed most. */
-import { Anchor, Badge, Button, Group, Skeleton, Title } from "@mantine/core";
+import { Anchor, Button, Group, Skeleton, Title } from "@mantine/core";
 import {
   IconArrowLeft,
   IconCircleCheck,
@@ -8,6 +8,7 @@ import {
   IconDownload,
   IconFileOff,
   IconLoader2,
+  IconPencil,
   IconPlayerPlay,
 } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -152,9 +153,9 @@ function EditorHead({ template, draft }: EditorHeadProps) {
           {template.template_name}
         </Title>
         {isChanged && (
-          <Badge variant="light" color="yellow" radius="sm">
-            Not saved
-          </Badge>
+          <span className="state dim">
+            <IconPencil size={15} className="tone-warn" /> Not saved
+          </span>
         )}
         <Group gap="xs" className="load-actions">
           <Button
@@ -210,8 +211,8 @@ function Conflict({ onReload }: { readonly onReload: () => void }) {
       <div>
         <strong>Somebody else saved this template since you opened it</strong>
         <p>
-          Yours was not saved, so nothing is lost. Take what you need of your text, load theirs, and
-          make your change on that; or copy the template and keep both.
+          Yours was not saved, and is still here. Keep what you need of it, load theirs, and make
+          your change on that.
         </p>
       </div>
       <Button variant="default" onClick={onReload}>

@@ -29,4 +29,5 @@ test("[WEB54] its load is one line", () => {
   assert.equal(loadText(template), "1,500 a second for 1 min 30 s");
   const closed = { ...template, load_mode: "CONCURRENCY" as const, duration_seconds: 30 };
   assert.equal(loadText(closed), "8 connections for 30 s");
+  assert.equal(loadText({ ...closed, duration_seconds: 60 }), "8 connections for 1 min");
 });

@@ -22,7 +22,7 @@ export function matchesTemplate(template: ListedTemplate, text: string): boolean
 /** `8 connections for 60 s` */
 export function loadText(template: ListedTemplate): string {
   const { load_mode: mode, target_qps: qps, concurrent_connections: connections } = template;
-  const duration = formatUptime(template.duration_seconds * 1_000);
+  const duration = formatUptime(template.duration_seconds * 1_000).replace(/ 0 (s|min)$/, "");
   switch (mode) {
     case "CONCURRENCY":
       return `${plural(connections, "connection")} for ${duration}`;

@@ -165,7 +165,7 @@ function TemplatesTable({ label, templates, onDelete, onPrepare }: TemplatesTabl
               </td>
               <td className="from-sm">{template.target_kind}</td>
               <td className="from-md nowrap">{modeWords[template.load_mode]}</td>
-              <td className="from-sm">{loadText(template)}</td>
+              <td className="from-sm nowrap">{loadText(template)}</td>
               <td className="from-lg num" title={template.operations.join(", ")}>
                 {template.operations.length}
               </td>

@@ -19,18 +19,23 @@ interface YamlEditorProps {
   readonly goTo: { readonly at: number } | undefined;
 }
 
-const yaml = StreamLanguage.define<null>({
-  startState: () => null,
-  token: (stream) => {
+/** Enough to find one's way: a plain value is one piece, however much SQL is in it. */
+const yaml = StreamLanguage.define<{ depth: number }>({
+  startState: () => ({ depth: 0 }),
+  token: (stream, state) => {
     if (stream.eatSpace()) return null;
     if (stream.match(/^#.*/)) return "comment";
     if (stream.match(/^[\w$.-]+(?=\s*:(\s|$))/)) return "propertyName";
     if (stream.match(/^"(?:[^"\\]|\\.)*"?|^'(?:[^']|'')*'?/)) return "string";
-    if (stream.match(/^-?\d[\d_]*(?:\.\d+)?(?=[\s,\]}]|$)/)) return "number";
-    if (stream.match(/^(?:true|false|null)\b/)) return "keyword";
-    if (stream.match(/^[-?:,[\]{}|>](?=\s|$)/)) return null;
-    if (stream.match(/^[^\s#,[\]{}]+/)) return null;
-    stream.next();
+    if (stream.match(/^(?:-?\d[\d_]*(?:\.\d+)?)(?=\s*(?:[,\]}#]|$))/)) return "number";
+    if (stream.match(/^(?:true|false|null)(?=\s*(?:[,\]}#]|$))/)) return "keyword";
+    const mark = stream.match(/^(?:[-:](?=\s|$)|[[\]{},])/) as RegExpMatchArray | null;
+    if (mark !== null) {
+      if ("[{".includes(mark[0])) state.depth += 1;
+      else if ("]}".includes(mark[0])) state.depth = Math.max(0, state.depth - 1);
+      return null;
+    }
+    if (!stream.match(state.depth > 0 ? /^[^,\]}#]+/ : /^(?:[^\s]|\s+(?![\s#]))+/)) stream.next();
     return null;
   },
 });

@@ -1,0 +1,140 @@
+/** The search for the most connections that help: the step of now, and those before it. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { readSteps } from "../../../api/load.ts";
+import type { FindMaxStep, FindMaxUpdate, RunUpdate } from "../../../api/load-types.ts";
+import { Card } from "../../../components/card.tsx";
+import { Figure } from "../../../components/figure.tsx";
+import { LineChart } from "../../../components/line-chart.tsx";
+import { axisValue } from "../../../components/plot-axes.ts";
+import { formatCount, formatLatency, formatRate, formatShare, unknown } from "../../../format.ts";
+import { stepColumns } from "./step-columns.ts";
+
+interface FindMaxPanelProps {
+  readonly runId: string;
+  readonly update: RunUpdate;
+}
+
+const words: Readonly<Record<string, string>> = {
+  STEPPING: "going up",
+  DESCEND: "going down: the start was too high",
+  BACKOFF: "going back",
+  MIDPOINT: "between the last two",
+  CONFIRM: "confirming",
+  DONE: "found",
+};
+
+export function FindMaxPanel({ runId, update: { find_max: now } }: FindMaxPanelProps) {
+  const { data: steps = [] } = useQuery({
+    queryKey: ["load-steps", runId, now?.current_step, now?.status],
+    queryFn: ({ signal }) => readSteps(runId, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: 3_000, // A step is in the history a moment after the next one has begun.
+    retry: false,
+  });
+  return (
+    <Card
+      title="Search for the maximum"
+      aside={<span className="dim">{words[now?.status ?? ""] ?? now?.status.toLowerCase()}</span>}
+    >
+      {now === null ? (
+        <p className="dim card-body panel-none">The first step begins after the warm-up.</p>
+      ) : (
+        <StepNow now={now} />
+      )}
+      {steps.length > 0 && (
+        <div className="live-steps">
+          <div className="card-body">
+            <StepChart steps={steps} />
+          </div>
+          <StepTable steps={steps} />
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function StepNow({ now }: { readonly now: FindMaxUpdate }) {
+  return (
+    <dl className="figures-strip step-now">
+      <Figure name="Step" note={now.queue_detected ? "the server has a queue" : "no queue seen"}>
+        {formatCount(now.current_step)}
+      </Figure>
+      <Figure name="Connections" note="of this step">
+        {formatCount(now.target_workers)}
+      </Figure>
+      <Figure name="Per second" note={`${formatChange(now.qps_vs_prior_pct)} on the step before`}>
+        {formatRate(now.qps)}
+      </Figure>
+      <Figure
+        name="p95"
+        note={`${formatChange(now.p95_vs_baseline_pct)} on ${formatLatency(now.baseline_p95_ms)} at first`}
+      >
+        {formatLatency(now.current_p95_ms)}
+      </Figure>
+      <Figure name="Errors" note="of this step">
+        {formatShare(now.error_rate === null ? null : now.error_rate * 100)}
+      </Figure>
+    </dl>
+  );
+}
+
+function StepChart({ steps }: { readonly steps: readonly FindMaxStep[] }) {
+  const { x, lines } = useMemo(() => {
+    const { connections, qps } = stepColumns(steps);
+    return { x: connections, lines: [{ name: "a second, by connections", values: qps }] };
+  }, [steps]);
+  return (
+    <LineChart
+      label="Operations a second by connections"
+      x={x}
+      lines={lines}
+      formatX={axisValue}
+      formatY={axisValue}
+      height={180}
+    />
+  );
+}
+
+function StepTable({ steps }: { readonly steps: readonly FindMaxStep[] }) {
+  return (
+    <div className="table-scroll">
+      <table className="table live-table" aria-label="Steps">
+        <thead>
+          <tr>
+            <th className="num">Step</th>
+            <th className="num">Connections</th>
+            <th className="num">Per second</th>
+            <th className="num">p95</th>
+            <th className="num from-sm">Errors</th>
+            <th>Outcome</th>
+          </tr>
+        </thead>
+        <tbody>
+          {steps.toReversed().map((step) => (
+            <tr key={step.step_number}>
+              <td className="num">{step.step_number}</td>
+              <td className="num">{formatCount(step.total_target_connections)}</td>
+              <td className="num">{formatRate(step.qps)}</td>
+              <td className="num">{formatLatency(step.p95_latency_ms)}</td>
+              <td className="num from-sm">
+                {formatShare(step.error_rate === null ? null : step.error_rate * 100)}
+              </td>
+              <td>
+                {step.outcome?.toLowerCase().replaceAll("_", " ") ?? unknown}
+                {step.stop_reason !== null && step.stop_reason !== "" && (
+                  <div className="dim live-small">{step.stop_reason}</div>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function formatChange(percent: number | null): string {
+  if (percent === null) return unknown;
+  return `${percent >= 0 ? "+" : "−"}${Math.abs(percent).toFixed(1)} %`;
+}

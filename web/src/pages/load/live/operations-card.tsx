@@ -1,0 +1,111 @@
+/** Each operation's figures, and how the run stands with its objectives. */
+import { IconCircleCheck, IconCircleDashed, IconCircleX } from "@tabler/icons-react";
+import type { OperationUpdate, RunUpdate, Scenario } from "../../../api/load-types.ts";
+import { Card } from "../../../components/card.tsx";
+import { type Sign, StateSign } from "../../../components/state-sign.tsx";
+import { formatCount, formatLatency, formatRate, formatShare } from "../../../format.ts";
+import {
+  formatSlo,
+  type SloState,
+  type SloStatus,
+  sloStatuses,
+  slosOfOperation,
+  sloUnit,
+} from "./slo-status.ts";
+
+interface OperationsCardProps {
+  readonly update: RunUpdate;
+  readonly scenario: Scenario;
+}
+
+const signs: Readonly<Record<SloState, Sign>> = {
+  met: { word: "Met", tone: "good", icon: IconCircleCheck },
+  missed: { word: "Missed", tone: "bad", icon: IconCircleX },
+  open: { word: "Open", tone: "dim", icon: IconCircleDashed },
+};
+
+export function OperationsCard({ update, scenario }: OperationsCardProps) {
+  const statuses = sloStatuses(scenario.slos, update);
+  const measured = update.custom_metrics.app_ops_breakdown;
+  const rows = scenario.workload.operations.map(
+    ({ name, kind }): OperationUpdate => measured[name] ?? nothing(name, kind),
+  );
+  const hasOwn = rows.some((row) => slosOfOperation(statuses, row).length > 0);
+  const overall = statuses.filter(({ slo }) => slo.of === "ALL");
+  return (
+    <Card title="Operations" aside={<Objectives statuses={overall} />}>
+      <div className="table-scroll">
+        <table className="table live-table" aria-label="Operations">
+          <thead>
+            <tr>
+              <th>Operation</th>
+              <th className="from-sm">Kind</th>
+              <th className="num">Count</th>
+              <th className="num">Errors</th>
+              <th className="num">p50</th>
+              <th className="num">p95</th>
+              <th className="num from-sm">p99</th>
+              {hasOwn && <th>Objectives</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.operation}>
+                <td>{row.operation}</td>
+                <td className="from-sm dim">{row.query_kind.toLowerCase().replace("_", " ")}</td>
+                <td className="num">{formatCount(row.ops)}</td>
+                <td className={row.errors > 0 ? "num tone-bad" : "num"}>
+                  {row.errors === 0 ? "0" : `${formatCount(row.errors)} (${share(row)})`}
+                </td>
+                <td className="num">{formatLatency(row.p50_latency_ms)}</td>
+                <td className="num">{formatLatency(row.p95_latency_ms)}</td>
+                <td className="num from-sm">{formatLatency(row.p99_latency_ms)}</td>
+                {hasOwn && (
+                  <td>
+                    <Objectives statuses={slosOfOperation(statuses, row)} />
+                  </td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  );
+}
+
+function Objectives({ statuses }: { readonly statuses: readonly SloStatus[] }) {
+  if (statuses.length === 0) return null;
+  return (
+    <ul className="live-objectives" aria-label="Objectives">
+      {statuses.map(({ slo, state, value }) => (
+        <li key={formatSlo(slo)} title={titleOf(state, value, sloUnit(slo.metric))}>
+          <StateSign sign={{ ...signs[state], word: formatSlo(slo) }} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function titleOf(state: SloState, value: number | undefined, unit: string): string {
+  const now = value === undefined ? "" : ` Now ${formatRate(value)}${unit}.`;
+  return state === "open"
+    ? `It cannot be told yet; the verdict is at the end.${now}`
+    : `${signs[state].word} so far.${now}`;
+}
+
+function share({ ops, errors }: OperationUpdate): string {
+  return formatShare(ops === 0 ? 0 : (errors / ops) * 100);
+}
+
+function nothing(operation: string, kind: string): OperationUpdate {
+  return {
+    operation,
+    query_kind: kind,
+    ops: 0,
+    errors: 0,
+    p50_latency_ms: null,
+    p95_latency_ms: null,
+    p99_latency_ms: null,
+  };
+}

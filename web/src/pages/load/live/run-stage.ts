@@ -1,0 +1,43 @@
+/** Where a run is, as people say it. Pure. */
+import { isTerminal, type RunUpdate } from "../../../api/load-types.ts";
+
+export type RunStage =
+  | "prepared"
+  | "starting"
+  | "warming"
+  | "measuring"
+  | "stopping"
+  | "cancelling"
+  | "processing"
+  | "ended";
+
+/** What is stored of a run that completed stays PROCESSING; whether something is still done about it enrichment says. */
+export function stageOf(run: Pick<RunUpdate, "status" | "phase" | "enrichment_status">): RunStage {
+  const { status, phase, enrichment_status: enrichment } = run;
+  if (isTerminal(status)) {
+    return enrichment === "PENDING" || enrichment === "RUNNING" ? "processing" : "ended";
+  }
+  if (status === "PREPARED") return "prepared";
+  if (status === "STOPPING") return "stopping";
+  if (status === "CANCELLING") return "cancelling";
+  if (phase === "WARMUP") return "warming";
+  if (phase === "MEASUREMENT") return "measuring";
+  return phase === "" || phase === "PREPARING" ? "starting" : "stopping";
+}
+
+/** The stages that every run goes through, in order. */
+export const stages = [
+  { stage: "starting", word: "Starting" },
+  { stage: "warming", word: "Warm-up" },
+  { stage: "measuring", word: "Measurement" },
+  { stage: "stopping", word: "Stopping" },
+  { stage: "processing", word: "Processing" },
+] as const;
+
+/** Its place among them; -1 before the first. */
+export function stageIndex(stage: RunStage): number {
+  if (stage === "prepared") return -1;
+  if (stage === "ended") return stages.length;
+  const shown = stage === "cancelling" ? "stopping" : stage;
+  return stages.findIndex((each) => each.stage === shown);
+}

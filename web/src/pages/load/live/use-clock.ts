@@ -1,0 +1,11 @@
+/** A moment that is renewed every so often, by the clock that only goes forward. */
+import { useEffect, useState } from "react";
+
+export function useClock(everyMs: number): number {
+  const [nowMs, setNowMs] = useState(() => performance.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNowMs(performance.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return nowMs;
+}
