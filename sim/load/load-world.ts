@@ -283,7 +283,9 @@ class SimSpawner implements WorkerSpawner {
   }
 
   see({ hostName, processId, ...place }: SeenProcess): void {
-    if (hostName === this.#hostName && processId > 0) this.#known.set(keyOf(place), processId);
+    if (processId <= 0) return;
+    if (hostName === this.#hostName) this.#known.set(keyOf(place), processId);
+    else this.#known.delete(keyOf(place));
   }
 
   signal(place: WorkerPlace, signal: "SIGTERM" | "SIGKILL"): void {

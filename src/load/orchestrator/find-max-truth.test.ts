@@ -27,17 +27,21 @@ async function searchAll(): Promise<readonly Searched[]> {
   return all;
 }
 
-test("[FM6] what a target of known capacity can use is found within a tenth, for a hundred of them", slow, async (t) => {
-  const all = await searchAll();
-  assert.equal(all.length, seedCount);
-  let worst = 0;
-  for (const { seed, drawn, result } of all) {
-    const { max_concurrency: found, true_max: isTrue, steps } = result;
-    const said = `seed ${seed}: ${found} of ${drawn.servers} in ${steps} steps, ${JSON.stringify(drawn)}`;
-    // One connection more or less is the finest answer that there is.
-    assert.ok(Math.abs(found - drawn.servers) <= Math.max(1, 0.1 * drawn.servers), said);
-    assert.ok(isTrue, said);
-    worst = Math.max(worst, Math.abs(found / drawn.servers - 1));
-  }
-  t.diagnostic(`the worst is ${(worst * 100).toFixed(1)} % off`);
-});
+test(
+  "[FM6] what a target of known capacity can use is found within a tenth, for a hundred of them",
+  slow,
+  async (t) => {
+    const all = await searchAll();
+    assert.equal(all.length, seedCount);
+    let worst = 0;
+    for (const { seed, drawn, result } of all) {
+      const { max_concurrency: found, true_max: isTrue, steps } = result;
+      const said = `seed ${seed}: ${found} of ${drawn.servers} in ${steps} steps, ${JSON.stringify(drawn)}`;
+      // One connection more or less is the finest answer that there is.
+      assert.ok(Math.abs(found - drawn.servers) <= Math.max(1, 0.1 * drawn.servers), said);
+      assert.ok(isTrue, said);
+      worst = Math.max(worst, Math.abs(found / drawn.servers - 1));
+    }
+    t.diagnostic(`the worst is ${(worst * 100).toFixed(1)} % off`);
+  },
+);
