@@ -2,6 +2,7 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { invariants } from "./checks/verdict.ts";
+import { loadFaultKinds } from "./load/plan-load.ts";
 import { faultKinds, planOf } from "./plan.ts";
 import { findPlant, plants } from "./plants/plants.ts";
 import { type RunResult, runPlan } from "./run-plan.ts";
@@ -16,6 +17,7 @@ const help = `Usage: npm run sim -- [options]
   --start S             the first of them (default 1)
   --jobs J              on so many threads (default: one for each core)
   --tables              only seeds whose worlds have dynamic tables
+  --load                only seeds whose worlds have load tests
   --check-determinism   run each seed twice and compare the traces
   --plant NAME          with a named bug; \`--plant list\` shows them
   --seed N              run one seed, in this thread
@@ -33,6 +35,7 @@ const { values } = parseArgs({
     shrink: { type: "boolean", default: false },
     plant: { type: "string" },
     tables: { type: "boolean", default: false },
+    load: { type: "boolean", default: false },
     "check-determinism": { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -73,7 +76,7 @@ function sayTotals({ counters, virtualMs, events, faults, faultsMin, virtualMsMi
   );
   say(`events         ${events}`);
   say(`faults         ${faults}, at least ${faultsMin} a seed`);
-  for (const kind of [...faultKinds, ...tableFaultKinds])
+  for (const kind of [...faultKinds, ...tableFaultKinds, ...loadFaultKinds])
     say(`  ${kind.padEnd(28)} ${counters.get(`fault: ${kind}`)}`);
   say("queries");
   for (const [name, count] of Object.entries(counters.all())) {
@@ -111,7 +114,7 @@ async function runMany(plant: string | undefined): Promise<number> {
     start: parseCount("start", values.start, 0),
     count: parseCount("seeds", values.seeds, 1),
     jobs: parseCount("jobs", values.jobs, 1),
-    onlyTables: values.tables,
+    ...(values.tables ? { only: "tables" } : values.load ? { only: "load" } : {}),
     checkDeterminism: values["check-determinism"],
     onFailed: (result) => sayViolation(result, plant),
     ...(plant === undefined ? {} : { plant }),

@@ -5,6 +5,13 @@
  * Targets are numbers, taken modulo how many there are, so that every list is valid for every topology.
  */
 import { createPrng, type Prng } from "../src/kernel/prng.ts";
+import {
+  drawLoadSettings,
+  drawLoadSteps,
+  type LoadAction,
+  type LoadFault,
+  type LoadSettings,
+} from "./load/plan-load.ts";
 import { drawExpression } from "./promql/expressions.ts";
 import {
   drawTableSteps,
@@ -127,13 +134,15 @@ export type Fault =
       readonly extraMs: number;
       readonly forMs: number;
     }
-  | TableFault;
+  | TableFault
+  | LoadFault;
 
 export type FaultKind = Fault["kind"];
 
 export type Action =
   | Fault
   | TableAction
+  | LoadAction
   | {
       readonly kind: "query";
       readonly controller: number;
@@ -158,14 +167,16 @@ export interface Plan {
   readonly settings: Settings;
   /** `undefined`: this world has no lake and no dynamic tables. */
   readonly tables?: TablesSettings;
+  /** `undefined`: nobody runs load tests in this world. */
+  readonly load?: LoadSettings;
   /** Faults end here; what follows is healing. */
   readonly durationMs: number;
   /** In order of time. */
   readonly steps: readonly Step[];
 }
 
-/** Those of every world. Worlds with tables have others besides, `tableFaultKinds`. */
-export const faultKinds: readonly Exclude<FaultKind, TableFault["kind"]>[] = [
+/** Those of every world. Worlds with tables or load tests have others besides: `tableFaultKinds`, `loadFaultKinds`. */
+export const faultKinds: readonly Exclude<FaultKind, TableFault["kind"] | LoadFault["kind"]>[] = [
   "crash",
   "pause",
   "partition",
@@ -203,6 +214,21 @@ export function planOf(seed: number): Plan {
   const faults = drawFaults(prng.fork("faults"));
   const queries = drawQueries(prng.fork("queries"));
   const plan = { seed, topology, settings, durationMs: faultPhaseMs };
+  if (hasLoad(seed)) {
+    const load = drawLoadSettings(prng.fork("load"));
+    const steps = drawLoadSteps(prng.fork("load steps"), faultPhaseMs);
+    return {
+      ...plan,
+      topology: { ...topology, workers: 2, queryApis: 0 },
+      load,
+      // Few queries, and half of the other faults: runs have their own.
+      steps: inOrder([
+        ...faults.filter((_, index) => index % 2 === 0),
+        ...steps,
+        ...queries.filter((_, index) => index % 16 === 0),
+      ]),
+    };
+  }
   if (!hasTables(seed)) return { ...plan, steps: inOrder([...faults, ...queries]) };
   const tables = drawTablesSettings(prng.fork("tables"));
   const steps = drawTableSteps(prng.fork("table steps"), faultPhaseMs);
@@ -217,9 +243,17 @@ export function planOf(seed: number): Plan {
   };
 }
 
+/** What some worlds have and others do not. */
+export type WorldKind = "tables" | "load";
+
 /** One world in ten: they take longer than others. */
 export function hasTables(seed: number): boolean {
   return seed % 10 === 0;
+}
+
+/** One in twenty: they take longer still. */
+export function hasLoad(seed: number): boolean {
+  return seed % 20 === 15;
 }
 
 function inOrder(steps: readonly Step[]): readonly Step[] {

@@ -7,6 +7,7 @@ import type { Counts } from "./checks/counters.ts";
 import { type Finding, findLeftovers, findUnconverged } from "./checks/end-check.ts";
 import type { Violation } from "./checks/verdict.ts";
 import { drive, turn } from "./engine/drive.ts";
+import type { LoadWorld } from "./load/load-world.ts";
 import type { Plan, PlannedPromql } from "./plan.ts";
 import { productionSeams, type Seams } from "./seams.ts";
 import type { TableService } from "./tables/table-clients.ts";
@@ -54,6 +55,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     const leftoverMs = probeMs + artifactTtlMs + artifactTtlAfterAckMs + 1_000;
     await advanceUntilClean(world, leftoverMs, findLeftovers);
     if (world.tables !== undefined) await endTables(world, world.tables);
+    if (world.load !== undefined) await endLoad(world, world.load);
     await turn();
   } finally {
     process.off("unhandledRejection", escaped);
@@ -82,6 +84,24 @@ async function endTables(world: World, tables: TablesWorld): Promise<void> {
   const { orphanMs, snapshotMsMax, graceMs, upkeepMs } = tables.settings;
   const quietMs = Math.max(orphanMs, snapshotMsMax + graceMs) + 4 * upkeepMs;
   await advanceUntilClean(world, quietMs, () => tables.findLeftover(), upkeepMs);
+}
+
+/** The longest run, its start and its draining; most end at once. */
+const runMsMax = 480_000;
+
+/** Every run ends; what is shown of each is what it was. */
+async function endLoad(world: World, load: LoadWorld): Promise<void> {
+  await advanceUntilClean(world, runMsMax, () => load.findOpen());
+  const coordinator = world.leader?.load;
+  if (world.verdict.violation !== undefined || coordinator === undefined) return;
+  let isDone = false;
+  coordinator.life.receive(() => {
+    void load.compareShown(coordinator).then(() => {
+      isDone = true;
+    });
+  });
+  const finding: Finding = { invariant: "I33", detail: "nobody says what became of runs" };
+  await advanceUntilClean(world, 20_000, () => (isDone ? undefined : finding));
 }
 
 /** Has the leader do something, and waits for it. */

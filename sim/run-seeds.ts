@@ -1,7 +1,7 @@
 /** Runs many seeds on several threads and adds up what happened. */
 import { Worker } from "node:worker_threads";
 import { Counters } from "./checks/counters.ts";
-import { hasTables } from "./plan.ts";
+import { hasLoad, hasTables, type WorldKind } from "./plan.ts";
 import { findPlant } from "./plants/plants.ts";
 import type { RunResult } from "./run-plan.ts";
 import type { SeedAnswer, SeedRequest } from "./seed-thread.ts";
@@ -10,8 +10,8 @@ export interface SeedsOptions {
   readonly start: number;
   readonly count: number;
   readonly jobs: number;
-  /** Only seeds whose worlds have tables. */
-  readonly onlyTables?: boolean;
+  /** Only seeds whose worlds have them. */
+  readonly only?: WorldKind;
   readonly plant?: string;
   /** Each seed is run twice and the traces compared. */
   readonly checkDeterminism?: boolean;
@@ -65,7 +65,7 @@ export async function runSeeds(options: SeedsOptions): Promise<Totals> {
     }
   };
   const requests: SeedRequest[] = [];
-  const all = seedsFrom(start, count, options.onlyTables === true);
+  const all = seedsFrom(start, count, options.only);
   for (let first = 0; first < count; first += batch) {
     const seeds = all.slice(first, first + batch);
     requests.push({ seeds, plant, checkDeterminism, untilViolation: false });
@@ -79,11 +79,10 @@ export async function runSeeds(options: SeedsOptions): Promise<Totals> {
   return { ...sums, violations, failed, counters, undetermined };
 }
 
-function seedsFrom(start: number, count: number, onlyTables: boolean): readonly number[] {
+function seedsFrom(start: number, count: number, only: WorldKind | undefined): readonly number[] {
+  const has = only === "tables" ? hasTables : only === "load" ? hasLoad : () => true;
   const seeds: number[] = [];
-  for (let seed = start; seeds.length < count; seed += 1) {
-    if (!onlyTables || hasTables(seed)) seeds.push(seed);
-  }
+  for (let seed = start; seeds.length < count; seed += 1) if (has(seed)) seeds.push(seed);
   return seeds;
 }
 
@@ -95,7 +94,7 @@ export async function catchPlants(
 ): Promise<ReadonlyMap<string, RunResult | undefined>> {
   const requests = names.map((plant): SeedRequest => {
     // A bug of tables shows only where there are some.
-    const seeds = seedsFrom(1, seedsMax, findPlant(plant)?.onlyTables === true);
+    const seeds = seedsFrom(1, seedsMax, findPlant(plant)?.only);
     return { seeds, plant, checkDeterminism: false, untilViolation: true };
   });
   const caught = new Map<string, RunResult | undefined>();

@@ -11,6 +11,7 @@ import { type Store, watch } from "../src/store/index.ts";
 import { RefreshScheduler, StoreRefreshClaims } from "../src/tables/index.ts";
 import { WorkBoard } from "../src/workcoord/core/index.ts";
 import type { WorkerParts } from "../src/worker/worker-node.ts";
+import { type LoadSeams, productionLoadSeams } from "./load/load-seams.ts";
 import { SimLake } from "./promql/sim-lake.ts";
 import type { PlacedRow } from "./tables/lake-files.ts";
 import { ObjectLink } from "./tables/sim-objects.ts";
@@ -27,6 +28,7 @@ export interface Seams {
   readonly watch: typeof watch;
   readonly tablesParts: TablesPartClasses;
   readonly ObjectLink: typeof ObjectLink;
+  readonly load: LoadSeams;
   /** Rows of files that are compacted. */
   merge(rows: readonly PlacedRow[]): readonly PlacedRow[];
   /** Below the connection and its faults. */
@@ -45,6 +47,7 @@ export const productionSeams: Seams = {
   watch,
   tablesParts: { StoreRefreshClaims, RefreshScheduler, UpkeepLoop },
   ObjectLink,
+  load: productionLoadSeams,
   merge: (rows) => rows,
   store: (store) => store,
   accept: (accept) => accept,

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { test } from "node:test";
+import { loadFaultKinds } from "./load/plan-load.ts";
 import { faultKinds, type Plan, planOf } from "./plan.ts";
 import { plants } from "./plants/plants.ts";
 import { runPlan } from "./run-plan.ts";
@@ -41,6 +42,18 @@ const coverage: readonly string[] = [
   "leaf artifact lost before its fetch",
   "lease granted",
   "link reset by a storm",
+  "load: coordinator killed in COOLDOWN",
+  "load: coordinator killed in MEASUREMENT",
+  "load: coordinator killed in PREPARING",
+  "load: coordinator killed in WARMUP",
+  "load: exact counts",
+  "load: run CANCELLED, user_requested",
+  "load: run COMPLETED, duration_elapsed",
+  "load: run COMPLETED, find_max_done",
+  "load: run FAILED, worker_failure",
+  "load: worker DEAD",
+  "load: worker ended, lease_lapsed",
+  "load: worker ended, store_lost",
   "outcome: bad_sql",
   "outcome: cancelled",
   "outcome: controller died",
@@ -127,7 +140,7 @@ test(
     assert.equal(totals.seeds, seedCount);
     assert(totals.virtualMsMin >= 600_000, "each seed covers ten minutes");
     assert(totals.faultsMin >= 20, "each seed has twenty faults");
-    const kinds = [...faultKinds, ...tableFaultKinds];
+    const kinds = [...faultKinds, ...tableFaultKinds, ...loadFaultKinds];
     const never = [...kinds.map((kind) => `fault: ${kind}`), ...coverage].filter(
       (name) => totals.counters.get(name) === 0,
     );

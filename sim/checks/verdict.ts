@@ -33,6 +33,13 @@ export const invariants = {
   I24: "what nobody refers to goes in the end",
   I25: "the lake's catalog agrees with itself",
   I26: "a write that succeeded is there, one that failed is not",
+  I27: "runs and load workers go from status to status, and phase to phase, as they may",
+  I28: "events, log lines and steps of a run are numbered without gap, START and STOP told once",
+  I29: "what load workers are told sums to the run's load",
+  I30: "no load worker outlives its run, its place or every coordinator for long",
+  I31: "live and final counts of a run are what was done and said",
+  I32: "a load worker is given up only when it is gone or silent, and what it said counts",
+  I33: "once faults heal, every run ends",
 } as const;
 
 export type Invariant = keyof typeof invariants;

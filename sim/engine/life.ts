@@ -84,14 +84,11 @@ export class Life implements Clock {
     const wholeMs = Math.max(1, Math.trunc(delayMs));
     let event: TimelineEvent;
     const arm = (afterMs: number): void => {
-      const frozenMs = this.#frozenMs;
-      const due = (): void => {
-        const missedMs = this.#frozenMs - frozenMs;
-        if (missedMs > 0)
-          arm(missedMs); // P4
-        else fire();
-      };
+      const frozenMs = this.#frozenUpToNowMs();
       event = this.#timeline.after(afterMs, () => {
+        // What was frozen of its time is still to come. P4
+        const missedMs = this.#frozenUpToNowMs() - frozenMs;
+        const due = missedMs > 0 ? (): void => arm(missedMs) : fire;
         if (this.#state === "up") this.#run(due);
         else if (this.#state === "paused") {
           // A timer that is cancelled while it waits in the backlog must still not fire.
@@ -162,6 +159,11 @@ export class Life implements Clock {
     this.#state = "down";
     this.#backlog = [];
     for (const ending of this.#endings) ending();
+  }
+
+  #frozenUpToNowMs(): number {
+    const sinceMs = this.#frozenSinceMs;
+    return this.#frozenMs + (sinceMs === undefined ? 0 : this.#timeline.nowMs - sinceMs);
   }
 
   #defer(input: boolean, run: () => void): void {

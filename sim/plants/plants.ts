@@ -7,6 +7,7 @@ import {
   type ControllerNodeOptions,
 } from "../../src/coordinator/controller-node.ts";
 import type { Invariant } from "../checks/verdict.ts";
+import type { WorldKind } from "../plan.ts";
 import { productionSeams, type Seams } from "../seams.ts";
 import {
   ForgettingBoard,
@@ -23,6 +24,17 @@ import {
   StammeringFlow,
   UnstableLake,
 } from "./broken-promql.ts";
+import {
+  DeafOrchestrator,
+  forgetTheDead,
+  giveUpEarly,
+  goBack,
+  loseShares,
+  NoddingControl,
+  StubbornWorker,
+  skipSequences,
+  storeEndingWith,
+} from "./broken-runs.ts";
 import {
   AdmissionDeafPool,
   acceptAnyEpoch,
@@ -62,8 +74,8 @@ export interface Plant {
   /** The invariants that it is expected to violate. */
   readonly violates: readonly Invariant[];
   readonly seams: Seams;
-  /** It needs a world that has tables. */
-  readonly onlyTables: boolean;
+  /** It needs a world that has them. */
+  readonly only: WorldKind | undefined;
 }
 
 function plant(
@@ -72,7 +84,7 @@ function plant(
   violates: readonly Invariant[],
   seams: Partial<Seams>,
 ): Plant {
-  return { name, what, violates, seams: { ...productionSeams, ...seams }, onlyTables: false };
+  return { name, what, violates, seams: { ...productionSeams, ...seams }, only: undefined };
 }
 
 function tablesPlant(
@@ -81,7 +93,20 @@ function tablesPlant(
   violates: readonly Invariant[],
   seams: Partial<Seams>,
 ): Plant {
-  return { ...plant(name, what, violates, seams), onlyTables: true };
+  return { ...plant(name, what, violates, seams), only: "tables" };
+}
+
+function loadPlant(
+  name: string,
+  what: string,
+  violates: readonly Invariant[],
+  seams: Partial<Seams>,
+): Plant {
+  return { ...plant(name, what, violates, seams), only: "load" };
+}
+
+function withLoad(load: Partial<Seams["load"]>): Partial<Seams> {
+  return { load: { ...productionSeams.load, ...load } };
 }
 
 function withParts(parts: Partial<Seams["tablesParts"]>): Partial<Seams> {
@@ -251,6 +276,39 @@ export const plants: readonly Plant[] = [
   tablesPlant("merge-garbled", "compaction writes one row in the place of another", ["I20"], {
     merge: (rows) => rows.map((row, index) => ({ ...row, value: (rows[index | 1] ?? row).value })),
   }),
+  loadPlant("sequence-skipped", "numbers of events are taken and not used", ["I28"], {
+    store: storeEndingWith(skipSequences),
+  }),
+  loadPlant("phase-goes-back", "a run that warms up is prepared again", ["I27"], {
+    store: storeEndingWith(goBack),
+  }),
+  loadPlant("share-lost", "a worker that is lost takes its share along", ["I29"], {
+    store: storeEndingWith(loseShares),
+  }),
+  loadPlant("dead-not-counted", "who died is not in the final count", ["I31", "I32"], {
+    store: storeEndingWith(forgetTheDead),
+  }),
+  loadPlant("given-up-early", "twenty seconds of silence are a death", ["I32"], {
+    store: storeEndingWith(giveUpEarly),
+  }),
+  loadPlant(
+    "snapshot-not-stored",
+    "what a worker says is acknowledged and not kept",
+    ["I32"],
+    withLoad({ StoreWorkerControl: NoddingControl }),
+  ),
+  loadPlant(
+    "run-left-alone",
+    "who takes over does not see to runs of others",
+    ["I33", "I30", "I29"],
+    withLoad({ RunOrchestrator: DeafOrchestrator }),
+  ),
+  loadPlant(
+    "worker-never-ends",
+    "a load worker hears neither STOP nor signals, and does not watch itself",
+    ["I30"],
+    withLoad({ LoadWorker: StubbornWorker }),
+  ),
 ];
 
 export function findPlant(name: string): Plant | undefined {

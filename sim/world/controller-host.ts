@@ -15,6 +15,7 @@ import type { Store, WatchCondition } from "../../src/store/index.ts";
 import { auditedBoard, type BoardCheck } from "../checks/board-check.ts";
 import type { Subscriber } from "../checks/watch-check.ts";
 import type { Life } from "../engine/life.ts";
+import type { LoadCoordinator, LoadWorld } from "../load/load-world.ts";
 import type { Settings } from "../plan.ts";
 import type { Seams } from "../seams.ts";
 import type { TableService } from "../tables/table-clients.ts";
@@ -39,6 +40,7 @@ export interface ControllerHostOptions {
   readonly shuttingDown: (life: Life, msMax: number) => void;
   readonly openStore: (life: Life) => Store;
   readonly tables: TablesWorld | undefined;
+  readonly load: LoadWorld | undefined;
   readonly newBoardCheck: (name: string) => BoardCheck;
   /** What its subscriber wants to see of the workers table. */
   readonly watches: "all" | "active" | "nothing";
@@ -57,6 +59,8 @@ const fetchTimeoutMs = 5_000;
 const stopMsMax = 4_200;
 /** For what it does about tables. */
 const tablesStopMsMax = 2_000;
+/** For what it does about load tests. */
+const loadStopMsMax = 3_000;
 
 export class ControllerHost {
   readonly name: string;
@@ -67,6 +71,8 @@ export class ControllerHost {
   /** For those who use the lake. */
   tableService: TableService | undefined;
   #tables: TablesProcess | undefined;
+  /** Its share of load tests. */
+  load: LoadCoordinator | undefined;
   /** Where fetched artifacts are; it does not outlive its process. */
   disk = new SimDisk();
   boardCheck: BoardCheck;
@@ -135,11 +141,16 @@ export class ControllerHost {
       role === "coordinator" && this.tableService !== undefined
         ? this.#options.tables?.coordinator(this.tableService, node, logger(life))
         : undefined;
+    this.load =
+      role === "coordinator"
+        ? this.#options.load?.coordinator(life, node, store, logger(life))
+        : undefined;
     network.attach(life, undefined, (request) => this.#serve(node, request as RegisterRequest));
     life.receive(() => {
       node.lease?.onChange((grant) => this.#options.leadershipChanged(life, grant?.epoch ?? 0));
       node.start();
       this.#tables?.start();
+      this.load?.start();
       if (this.#options.watches !== "nothing") this.subscriber = this.#subscribe(life, store);
     });
   }
@@ -150,9 +161,12 @@ export class ControllerHost {
     if (life === undefined || node === undefined || this.isStopping) return;
     this.isStopping = true;
     const tables = this.#tables;
+    const { load } = this;
     const tablesMs = tables === undefined ? 0 : tablesStopMsMax;
-    this.#options.shuttingDown(life, drainMs + stopMsMax + tablesMs);
+    const loadMs = load === undefined ? 0 : loadStopMsMax;
+    this.#options.shuttingDown(life, drainMs + stopMsMax + tablesMs + loadMs);
     const stop = async (): Promise<void> => {
+      await load?.stop();
       await tables?.stop();
       await node.stop({ drainMs });
       this.#options.exit(life);

@@ -3,8 +3,10 @@ import type { ControllerNode } from "../../src/coordinator/controller-node.ts";
 import { OperatingError } from "../../src/kernel/errors.ts";
 import type { WorkerId } from "../../src/kernel/ids.ts";
 import type { Prng } from "../../src/kernel/prng.ts";
+import type { LoadAction, LoadFault } from "../load/plan-load.ts";
 import type { Action, Fault } from "../plan.ts";
 import type { TableAction, TableFault } from "../tables/plan-tables.ts";
+import { LoadFaults } from "./load-faults.ts";
 import { TableFaults } from "./table-faults.ts";
 import { type Host, storeHost, type World } from "./world.ts";
 
@@ -12,6 +14,7 @@ export class Faults {
   readonly #world: World;
   readonly #prng: Prng;
   readonly #tables: TableFaults;
+  readonly #load: LoadFaults;
   /** How to undo what still lasts. */
   readonly #lasting = new Set<() => void>();
   #count = 0;
@@ -20,6 +23,7 @@ export class Faults {
     this.#world = world;
     this.#prng = world.prng.fork("faults");
     this.#tables = new TableFaults(world, (forMs, undo) => this.#lastFor(forMs, undo));
+    this.#load = new LoadFaults(world, (forMs, undo) => this.#lastFor(forMs, undo));
   }
 
   /** Faults that had an effect. */
@@ -37,6 +41,10 @@ export class Faults {
       this.#tables.act(action);
       return;
     }
+    if (action.kind === "load_start" || action.kind === "load_stop") {
+      this.#load.act(action satisfies LoadAction);
+      return;
+    }
     if (world.trace.printing) world.trace.say(`fault: ${JSON.stringify(action)}`);
     if (!this.#inflict(action)) return;
     this.#count += 1;
@@ -52,6 +60,7 @@ export class Faults {
     world.traps.disarm();
     world.conditions.calm();
     world.tables?.heal();
+    world.load?.heal();
     for (const { disk } of world.workers) disk.damageNext(0, "lost");
     world.trace.note("heal", "world");
     for (const host of world.hosts) {
@@ -170,6 +179,7 @@ export class Faults {
         return true;
       }
       default:
+        if (isLoadFault(fault)) return this.#load.inflict(fault);
         return this.#tables.inflict(fault satisfies TableFault);
     }
   }
@@ -324,6 +334,10 @@ export class Faults {
     const right = pick(hosts, a + 1 + (b % (hosts.length - 1)));
     return [left, right];
   }
+}
+
+function isLoadFault(fault: TableFault | LoadFault): fault is LoadFault {
+  return fault.kind.startsWith("load_");
 }
 
 function isTableAction(action: Action): action is TableAction {

@@ -25,6 +25,7 @@ import { Subscriber } from "../checks/watch-check.ts";
 import { Life } from "../engine/life.ts";
 import { Timeline } from "../engine/timeline.ts";
 import { Trace } from "../engine/trace.ts";
+import { LoadWorld } from "../load/load-world.ts";
 import type { Plan } from "../plan.ts";
 import { dataSetOf } from "../promql/data-set.ts";
 import { leafTasks } from "../promql/leaf-tasks.ts";
@@ -66,6 +67,8 @@ export class World {
   readonly traps: Traps;
   /** `undefined`: this world has none. */
   readonly tables: TablesWorld | undefined;
+  /** The same. */
+  readonly load: LoadWorld | undefined;
   readonly clients: Clients;
   readonly workers: readonly WorkerHost[];
   readonly controllers: readonly ControllerHost[];
@@ -121,6 +124,7 @@ export class World {
     this.lake = new seams.Lake(dataSetOf(this.prng.fork("metrics")), nowMs);
     this.traps = this.#buildTraps();
     this.tables = this.#buildTables();
+    this.load = this.#buildLoad();
     this.clients = new Clients({
       verdict: this.verdict,
       counters: this.counters,
@@ -170,12 +174,14 @@ export class World {
   start(): void {
     for (const host of this.hosts) this.timeline.after(this.prng.next() * 500, () => host.boot());
     this.tables?.start(() => this.leader?.tableService);
+    this.load?.start();
     this.#sweep();
   }
 
   /** Ends everything. A world that was violated may be in any state, so it leaves nothing to be used again. */
   close(): void {
     for (const { life } of this.hosts) life?.end();
+    for (const { life } of this.load?.processes ?? []) life.end();
     if (this.verdict.violation === undefined) returnDatabase(this.#database);
     else this.#database.shared.connection.close();
   }
@@ -186,6 +192,7 @@ export class World {
     if (life === undefined || life.isDown) return;
     this.trace.note(dark ? "dark" : "killed", host.name);
     this.#end(life, dark);
+    if (dark) this.load?.hostDown(host.name);
     this.restartIn(host, restartMs);
   }
 
@@ -275,11 +282,13 @@ export class World {
       number,
       this.timeline,
       this.prng.fork(`life ${name} ${number}`),
-      (life, thrown) => {
-        const text = thrown instanceof Error ? thrown.stack : messageOf(thrown);
-        this.verdict.fail("I14", `${life.name} threw ${text}`);
-      },
+      (life, thrown) => this.#failed(life, thrown),
     );
+  }
+
+  #failed(life: Life, thrown: unknown): void {
+    const text = thrown instanceof Error ? thrown.stack : messageOf(thrown);
+    this.verdict.fail("I14", `${life.name} threw ${text}`);
   }
 
   #end(life: Life, dark: boolean): void {
@@ -340,6 +349,7 @@ export class World {
         transactionEnded: (isCatalog) => {
           this.audit.ended(isCatalog);
           this.tables?.transactionEnded(isCatalog);
+          this.load?.transactionEnded();
         },
         commitFaultMet: (of, fault, resolved) => {
           this.counters.add(`store: ${fault}, ${resolved ? "resolved" : "given up"}`);
@@ -406,6 +416,7 @@ export class World {
           shuttingDown: (life, msMax) => this.#checkShutdown(life, msMax),
           openStore: (life) => this.#openStore(life),
           tables: this.tables,
+          load: this.load,
           newBoardCheck: (of) => new BoardCheck(of, this.verdict, this.counters),
           watches: index === 0 ? "all" : index === 1 ? "active" : "nothing",
           newSubscriber: (of, onlyActive) =>
@@ -481,6 +492,42 @@ export class World {
       kill: (life, dark, restartMs) => {
         const host = this.hosts.find((candidate) => candidate.life === life);
         if (host !== undefined) this.crash(host, dark, restartMs);
+      },
+    });
+  }
+
+  #buildLoad(): LoadWorld | undefined {
+    const { load: settings } = this.plan;
+    if (settings === undefined) return undefined;
+    const { timeline, trace, verdict, counters } = this;
+    return new LoadWorld({
+      settings,
+      database: this.#database.shared,
+      timeline,
+      trace,
+      verdict,
+      counters,
+      prng: this.prng.fork("load"),
+      seams: this.#seams.load,
+      logger: (life) => this.#logger(life),
+      begin: (name) => this.#begin(name),
+      openStore: (life) => this.#openStore(life),
+      failed: (life, thrown) => this.#failed(life, thrown),
+      isTroubled: () => {
+        const life = this.leader?.life;
+        return life === undefined || this.membership.isStoreTroubled(life, this.nowMs);
+      },
+      leaderFaults: {
+        kill: (dark, restartMs) => {
+          const { leader } = this;
+          if (leader !== undefined) this.crash(leader, dark, restartMs);
+        },
+        loseCommits: (isAfter) => {
+          const name = this.leader?.name;
+          if (name === undefined) return;
+          const fault = isAfter ? "lost_after" : "lost_before";
+          for (let commit = 0; commit < 3; commit += 1) this.storeFaults.arm(name, fault);
+        },
       },
     });
   }

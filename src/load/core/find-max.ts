@@ -6,7 +6,8 @@
  *   FM1  Stable is a step whose errors are few, whose p95 is near the baseline's, for which the server says nothing of queueing, and whose
  *        throughput grew with its connections: since a step with two thirds of them by at least 90 % of
  *        what so many more connections promise, or within noise of it.
- *   FM2  Throughput is the median of the step's seconds: a target that stands still for a moment is no slower for it.
+ *   FM2  Throughput is the mean of the step's seconds, without those in which the target stood still (less than half of the median): a stall
+ *        makes it no slower. Not the median itself: connections that move in step end 8 or 9 times in a second, and it is one of the two.
  *   FM3  `true_max` is said only of an answer that a further step confirmed. What ended without (a bound, a stop) says why.
  *   FM4  A start that is beyond the maximum already is found out: the steps go down by halves, and the baseline with them.
  *   FM5  It ends: after the bound of steps at the latest, with the best that was seen.
@@ -90,6 +91,14 @@ export function beginFindMax({ start_concurrency: connections }: FindMaxConfig):
     ceiling: undefined,
     ceilingReason: "",
   };
+}
+
+/** FM2. */
+export function stepRate(seconds: readonly number[]): number {
+  const sorted = [...seconds].sort((left, right) => left - right);
+  const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  const moving = sorted.filter((rate) => rate >= median / 2);
+  return moving.length === 0 ? 0 : moving.reduce((sum, rate) => sum + rate, 0) / moving.length;
 }
 
 /** What the step that ended was, and what is next. */

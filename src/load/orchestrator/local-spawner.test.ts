@@ -73,6 +73,8 @@ test("[LO1] [LO2] [LO4] [SP1] [SP2] a worker outlives the SIGKILL of who started
   assert.equal(next.isAlive(place), true);
   next.signal(place, "SIGTERM");
   await eventually("it is gone", () => next.isAlive(place) === false || undefined);
+  next.see({ ...place, hostName: "elsewhere", processId: 4711 });
+  assert.equal(next.isAlive(place), undefined); // The worker is another one.
 });
 
 test("[LO1] [LO3] a child's end is known, what cannot be started is said, and logs are bounded", async (t) => {

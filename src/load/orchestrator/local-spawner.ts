@@ -111,8 +111,12 @@ export class LocalSpawner implements WorkerSpawner {
 
   see({ hostName, processId, ...place }: SeenProcess): void {
     const { runId } = place;
-    if (hostName !== hostname() || processId <= 0) return; // SP2
+    if (processId <= 0) return;
     const key = keyOf(place);
+    if (hostName !== hostname()) {
+      this.#known.delete(key); // SP2: one that we started under this name is not the worker any more.
+      return;
+    }
     if (this.#known.get(key)?.processId === processId) return;
     // A process that we started under this name and another is there now: the newer registered.
     this.#known.set(key, { runId, processId, exit: undefined, logPath: undefined });

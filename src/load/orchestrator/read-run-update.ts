@@ -11,9 +11,15 @@ import {
 } from "../core/run-update.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 import { readLogs } from "../store/run-logs.ts";
-import { type RunRecord, readNow, readRun, readWorkers } from "../store/run-rows.ts";
+import {
+  type RunRecord,
+  readNow,
+  readRun,
+  readWorkers,
+  type WorkerRecord,
+} from "../store/run-rows.ts";
 import { readPoll } from "../store/run-series.ts";
-import { readSnapshots } from "../store/worker-series.ts";
+import { readSnapshots, readSuperseded } from "../store/worker-series.ts";
 import type { LiveMetrics } from "./live-metrics.ts";
 
 const logLinesMax = 200;
@@ -28,7 +34,10 @@ export async function readRunUpdate(
   const read = await store.read(async (tx) => {
     const run = await readRun(tx, runId);
     if (run === undefined) return undefined;
-    const workers = await readWorkers(tx, runId);
+    const registered = await readWorkers(tx, runId);
+    // They count like those that are lost: when the run has ended.
+    const superseded = isTerminal(run.status) ? await readSuperseded(tx, runId) : [];
+    const workers = [...registered, ...superseded.map(supersededWorker)];
     const cached = isTerminal(run.status) ? new Map() : live.fresh(runId);
     const needsStore = workers.some(({ workerId }) => !cached.has(workerId));
     const parent = await tx.db
@@ -86,6 +95,20 @@ export async function readRunUpdate(
     enrichmentStatus: read.enrichmentStatus,
     warnings: warningsOf(run, workers),
     logs: read.logs,
+  };
+}
+
+function supersededWorker(worker: {
+  readonly workerId: string;
+  readonly groupId: number;
+}): Omit<WorkerRecord, "testId" | "processId" | "targetConnections" | "activeConnections"> {
+  return {
+    ...worker,
+    hostName: "",
+    status: "DEAD",
+    phase: "",
+    lastHeartbeatMs: 0,
+    lastError: "another process has taken its place",
   };
 }
 

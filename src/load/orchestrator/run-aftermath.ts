@@ -3,10 +3,10 @@
  *
  *   AM1  PENDING from the end of the run; then RUNNING and COMPLETED or FAILED where the server tells of each query, AGGREGATE where it tells of
  *        statements, SKIPPED where it tells nothing. A coordinator that takes over begins with what is not done.
- *   AM2  Nothing here changes the run's status or its counts, and no failure here is the run's.
+ *   AM2  Nothing here changes the run's status or its counts, and no failure here is the run's. What the control store refuses is tried again.
  */
 import { type Clock, sleep } from "../../kernel/clock.ts";
-import { AssertionError, messageOf } from "../../kernel/errors.ts";
+import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { LeaseGrant } from "../../store/index.ts";
 import { beginEnrichment, decideEnrichment } from "../core/decide-enrichment.ts";
@@ -68,6 +68,7 @@ export class RunAftermath {
     } catch (thrown) {
       if (thrown instanceof AssertionError) throw thrown;
       logger.warn({ run_id: runId }, `what comes after a run: ${messageOf(thrown)}`);
+      if (isOurs(thrown)) return; // It stays owed, and is begun again.
       if (!signal.aborted) await this.#write(runId, failed(thrown)).catch(() => undefined); // AM2
     }
   }
@@ -142,6 +143,12 @@ export class RunAftermath {
     const lease = this.#parts.lease();
     if (lease !== undefined) await writeEnrichment(this.#parts.runs.store, runId, result, lease);
   }
+}
+
+/** The control store's trouble is not the target's. */
+function isOurs(thrown: unknown): boolean {
+  if (!(thrown instanceof OperatingError)) return false;
+  return ["store_unavailable", "store_busy", "commit_unknown", "lease_lost"].includes(thrown.code);
 }
 
 function failed(thrown: unknown): EnrichmentResult {

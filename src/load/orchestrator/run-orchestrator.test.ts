@@ -129,6 +129,42 @@ for (const [name, when] of [
   });
 }
 
+test("[OC2] a start, and an end, that were written and nobody knows of it are seen to all the same", async () => {
+  const world = new RunWorld();
+  const { orchestrator } = await world.lead();
+  const request = { scenario: three, testName: "test", password: null };
+  const runId = await orchestrator.prepareRun(request);
+  world.answersLost = 1;
+  await assert.rejects(orchestrator.startRun(runId), { code: "commit_unknown" });
+  await world.until(runId, ({ run }) => run.phase === "COOLDOWN");
+  world.answersLost = 5;
+  await world.untilEnd(runId);
+  await world.clock.advance(20_000);
+  assert.equal(world.machine.all.length, 3);
+  const parent = await world.parent(runId);
+  assert.deepEqual([parent.status, parent.enrichment_status], ["COMPLETED", "SKIPPED"]);
+});
+
+test("[SW1] [SW4] a second process of one name: both count, and one that comes after the end changes nothing", async () => {
+  const world = new RunWorld();
+  const coordinator = await world.lead();
+  const runId = await world.start(coordinator, three);
+  await world.until(runId, ({ run }) => run.phase === "MEASUREMENT");
+  await world.clock.advance(4_000);
+  const again = { runId, workerId: "worker-1", groupId: 1, groupCount: 3 };
+  world.machine.start(again);
+  await world.untilEnd(runId);
+  const { total_operations: total } = await world.parent(runId);
+  const done = world.machine.all.reduce((sum, worker) => sum + worker.measuredOps, 0);
+  assert.ok(total > 0 && total <= done && total >= done * 0.9, `${total} of ${done}`);
+  const shown = async () => (await world.update(runId)).run.aggregate_metrics.total_ops;
+  assert.equal(await shown(), total);
+  world.machine.start(again);
+  await world.clock.advance(5_000);
+  assert.equal(await shown(), total);
+  assert.ok((await world.look(runId)).workers.every(({ status }) => status === "COMPLETED"));
+});
+
 test("[OR2] a coordinator that still believes that it leads does nothing any more", async () => {
   const world = new RunWorld();
   world.machine.startMs = 20_000;

@@ -3,8 +3,9 @@
  *
  *   OC1  A run is prepared only if it could be started: its operations are whole, its host may be loaded, and the target accepts each
  *        statement. What is refused leaves nothing behind.
- *   OC2  While this coordinator leads, every run that was started and has not ended has a reconciler, whoever started it. Without the lease
- *        none has, and everything that changes something is refused.
+ *   OC2  While this coordinator leads, every run that was started and has not ended has a reconciler, whoever started it; so has what is owed
+ *        after an end. It looks for them when it begins to lead, and every ten seconds: who wrote may not know that it was written. Without
+ *        the lease none has, and everything that changes something is refused.
  *   OC3  Stopping is idempotent. A run that was never started is cancelled at once.
  *   OC4  Passwords are sealed before they are stored; they are in nothing that is shown or logged.
  */
@@ -60,6 +61,7 @@ export interface PrepareRequest {
 const never = new AbortController().signal;
 const checkMsMax = 30_000;
 const upkeepMsDefault = 3_600_000;
+const seeToMs = 10_000;
 const deletedAtOnce = 50;
 /** Processes of runs that ended so long ago are no longer looked for. */
 const leftoverMs = 600_000;
@@ -75,6 +77,7 @@ export class RunOrchestrator {
   #epoch: number | undefined;
   #changing: Promise<void> = Promise.resolve();
   #timer: Timer | undefined;
+  #seeing: Timer | undefined;
   readonly #closing = new AbortController();
   #isClosed = false;
 
@@ -91,6 +94,7 @@ export class RunOrchestrator {
     this.leaseChanged();
     const { clock, upkeepMs = upkeepMsDefault } = this.#options;
     this.#timer = clock.after(upkeepMs / 60, () => void this.#keepTidy());
+    this.#seeAgain();
   }
 
   leaseChanged(): void {
@@ -101,6 +105,7 @@ export class RunOrchestrator {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
+    this.#seeing?.cancel();
     this.#closing.abort();
     await this.#changing;
     await this.#leave();
@@ -202,14 +207,36 @@ export class RunOrchestrator {
     this.#epoch = grant?.epoch;
     if (grant === undefined) return;
     try {
-      for (const runId of await this.runs.runsToSee(leftoverMs)) this.#reconcile(runId).poke();
-      for (const runId of await runsToEnrich(this.#options.store)) this.#aftermath.begin(runId);
+      await this.#seeTo(leftoverMs);
     } catch (thrown) {
       if (thrown instanceof AssertionError) throw thrown;
       this.#epoch = undefined;
       this.#options.logger.warn({}, `cannot take over load tests yet: ${messageOf(thrown)}`);
       this.#options.clock.after(1_000, () => this.leaseChanged());
     }
+  }
+
+  async #seeTo(endedMs: number): Promise<void> {
+    for (const runId of await this.runs.runsToSee(endedMs)) {
+      if (!this.#reconcilers.has(runId)) this.#reconcile(runId).poke();
+    }
+    for (const runId of await runsToEnrich(this.#options.store)) this.#aftermath.begin(runId);
+  }
+
+  #seeAgain(): void {
+    const { clock, logger } = this.#options;
+    this.#seeing = clock.after(seeToMs, () => {
+      this.#changing = this.#changing.then(async () => {
+        if (this.#epoch === undefined || this.#isClosed) return;
+        try {
+          await this.#seeTo(0);
+        } catch (thrown) {
+          if (thrown instanceof AssertionError) throw thrown;
+          logger.warn({}, `cannot look for load tests: ${messageOf(thrown)}`);
+        }
+      });
+      this.#seeAgain();
+    });
   }
 
   async #leave(): Promise<void> {

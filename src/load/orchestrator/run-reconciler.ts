@@ -88,7 +88,10 @@ export class RunReconciler {
     await this.#serial(async () => {
       const lease = this.#parts.lease();
       const look = await this.#parts.runs.look(this.runId);
-      if (look?.run.status !== "RUNNING" || lease === undefined) return;
+      if (look?.run.status !== "RUNNING") return;
+      if (lease === undefined) {
+        throw new OperatingError("not_leader", "backoff", "this process is not the coordinator");
+      }
       const change = changeOf(look, stopAction("user_requested", ""), initiatedBy);
       await this.#parts.runs.apply(this.runId, "RUNNING", change, lease);
     });

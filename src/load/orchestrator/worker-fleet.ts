@@ -4,7 +4,8 @@
  *   WF1  A worker that is expected, has no heartbeat and no process that is known here is started: at once if this coordinator asked for it,
  *        after a while if another may have.
  *        What is started was written down before, under the lease: who only believes that it leads starts nothing.
- *   WF2  A process is looked at before the heartbeats are read: one that said that it is done and then ended is not taken for lost.
+ *   WF2  A process is looked at before the heartbeats are read: one that said that it is done and then ended is not taken for lost. Nor is a
+ *        worker whose name another process had, here, that has ended.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import { AssertionError, messageOf } from "../../kernel/errors.ts";
@@ -31,6 +32,8 @@ export class WorkerFleet {
   readonly #notStarted = new Map<string, string>();
   readonly #signalled = new Set<string>();
   readonly #owned = new Set<string>();
+  /** By worker: the process that its heartbeat told of last. */
+  readonly #seen = new Map<string, string>();
   #expected = 0;
 
   constructor(options: WorkerFleetOptions) {
@@ -60,12 +63,12 @@ export class WorkerFleet {
     for (const { workerId, hostName, processId } of workers) {
       this.#options.spawner.see({ runId: run.runId, workerId, hostName, processId });
     }
-    const registered = workers.map(({ workerId, status, lastHeartbeatMs }) => ({
-      workerId,
-      status,
-      lastHeartbeatMs,
-      isGone: gone.has(workerId),
-    }));
+    const registered = workers.map(({ workerId, status, lastHeartbeatMs, hostName, processId }) => {
+      // Who has registered since was not looked at: another process of this name may have ended.
+      const isNew = this.#seen.get(workerId) !== `${hostName}/${processId}`;
+      this.#seen.set(workerId, `${hostName}/${processId}`);
+      return { workerId, status, lastHeartbeatMs, isGone: gone.has(workerId) && !isNew };
+    });
     const known = new Set(workers.map(({ workerId }) => workerId));
     const missing: RunWorkerFacts[] = [];
     for (let group = 0; group < run.expectedWorkers; group += 1) {

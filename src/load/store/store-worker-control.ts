@@ -4,12 +4,13 @@
  *   SW1  A worker that registers under a name that another process had takes the name over. What that one measured keeps counting,
  *        under a name of its own.
  *   SW2  A worker that was given up (DEAD) is superseded: others have its share already.
+ *   SW4  What comes after the run's end changes none of its figures, and no name is taken over then.
  *   SW3  A heartbeat is one statement on one row: many workers do not stand in each other's way.
  */
 import { sql } from "kysely";
 import type { Store, Tx } from "../../store/index.ts";
 import type { ControlEvent, SequencedEvent } from "../core/control-events.ts";
-import type { WorkerStatus } from "../core/run-state.ts";
+import { isTerminal, type RunStatus, type WorkerStatus } from "../core/run-state.ts";
 import type {
   LogLine,
   RunView,
@@ -36,7 +37,7 @@ export class StoreWorkerControl implements WorkerControl {
   async register(worker: WorkerIdentity): Promise<RunView | undefined> {
     return await this.#store.transaction(async (tx) => {
       const view = await this.#view(tx, worker.runId);
-      if (view === undefined) return undefined;
+      if (view === undefined || isTerminal(view.status)) return view; // SW4
       await supersede(tx, worker);
       await insertHeartbeat(tx, worker, view);
       await insertChild(tx, worker);
@@ -86,7 +87,7 @@ export class StoreWorkerControl implements WorkerControl {
   ): Promise<"ok" | "superseded"> {
     return await this.#store.transaction(async (tx) => {
       if (!(await isCurrent(tx, worker))) return "superseded";
-      await writeWorkerSnapshot(tx, snapshot);
+      if (!(await hasEnded(tx, worker))) await writeWorkerSnapshot(tx, snapshot);
       return "ok";
     });
   }
@@ -98,8 +99,10 @@ export class StoreWorkerControl implements WorkerControl {
   ): Promise<void> {
     await this.#store.transaction(async (tx) => {
       if (!(await isCurrent(tx, worker))) return;
-      await writeWorkerSnapshot(tx, snapshot);
-      await updateChild(tx, worker, snapshot.series, status);
+      if (!(await hasEnded(tx, worker))) {
+        await writeWorkerSnapshot(tx, snapshot);
+        await updateChild(tx, worker, snapshot.series, status);
+      }
       await tx.db
         .updateTable("worker_heartbeats")
         .set({ status, active_connections: 0, last_heartbeat_ms: sql<number>`now_ms()` })
@@ -170,6 +173,16 @@ async function isCurrent({ db }: Tx, worker: WorkerIdentity): Promise<boolean> {
     .where("status", "<>", "DEAD")
     .executeTakeFirst();
   return row !== undefined;
+}
+
+/** SW4 */
+async function hasEnded({ db }: Tx, { runId }: WorkerIdentity): Promise<boolean> {
+  const run = await db
+    .selectFrom("run_status")
+    .select("status")
+    .where("run_id", "=", runId)
+    .executeTakeFirst();
+  return run === undefined || isTerminal(run.status as RunStatus);
 }
 
 /** SW1 */

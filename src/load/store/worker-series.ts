@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { LoadTables, Tx } from "../../store/index.ts";
 import { figuresOf, toMs } from "../core/figures.ts";
+import { stepRate } from "../core/find-max.ts";
 import type { QueryKind } from "../core/operation.ts";
 import type { RunPhase, WorkerStatus } from "../core/run-state.ts";
 import type { GeneratorHealth, SeriesSnapshot, WorkerSnapshot } from "../core/worker-snapshot.ts";
@@ -186,6 +187,25 @@ export async function readSnapshots(
   );
 }
 
+/** Processes whose name another took over (SW1): they have figures, and no heartbeat. */
+export async function readSuperseded(
+  { db }: Tx,
+  runId: string,
+): Promise<readonly { readonly workerId: string; readonly groupId: number }[]> {
+  const rows = await db
+    .selectFrom("worker_metrics_snapshots")
+    .select(["worker_id", "worker_group_id"])
+    .distinct()
+    .where("run_id", "=", runId)
+    .where("worker_id", "like", "%~%")
+    .orderBy("worker_id")
+    .execute();
+  return rows.map(({ worker_id, worker_group_id }) => ({
+    workerId: worker_id,
+    groupId: worker_group_id,
+  }));
+}
+
 /** One for each second and worker of MEASUREMENT. */
 export async function readHealth(
   { db }: Tx,
@@ -205,7 +225,7 @@ export async function readHealth(
   }));
 }
 
-/** Throughput of a step: each worker's median second, summed. Seconds of different workers need not be aligned for it. */
+/** FM2: of each worker, summed. Seconds of different workers need not be aligned for it. */
 export async function readStepQps({ db }: Tx, runId: string, step: number): Promise<number> {
   const rows = await db
     .selectFrom("worker_metrics_snapshots")
@@ -219,14 +239,6 @@ export async function readStepQps({ db }: Tx, runId: string, step: number): Prom
   const byWorker = Map.groupBy(rows, ({ worker_id: id }) => id);
   let qps = 0;
   // A worker's first second may have part of the second before in it.
-  for (const own of byWorker.values()) qps += median(own.map((row) => row.qps).slice(1));
+  for (const own of byWorker.values()) qps += stepRate(own.map((row) => row.qps).slice(1));
   return qps;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((left, right) => left - right);
-  const middle = sorted.length / 2;
-  if (sorted.length === 0) return 0;
-  if (sorted.length % 2 === 1) return sorted[Math.floor(middle)] ?? 0;
-  return ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }

@@ -7,6 +7,8 @@ export interface QueueTargetOptions {
   readonly clock: Clock;
   readonly servers: number;
   readonly serviceMs: number;
+  /** What an operation's time is multiplied with; 1 unless given. */
+  readonly jitter?: () => number;
   /** From the clock's zero: the first `lengthMs` of each period nothing begins. */
   readonly stall?: { readonly everyMs: number; readonly lengthMs: number; readonly fromMs: number };
   readonly depthMax?: number;
@@ -36,7 +38,8 @@ export class QueueTarget implements Target {
   admit(atMs: number): number {
     const server = this.#freeAtMs.indexOf(Math.min(...this.#freeAtMs));
     const beginMs = this.#afterStall(Math.max(atMs, this.#freeAtMs[server] ?? 0));
-    const endMs = beginMs + this.#options.serviceMs;
+    const { serviceMs, jitter } = this.#options;
+    const endMs = beginMs + serviceMs * (jitter?.() ?? 1);
     this.#freeAtMs[server] = endMs;
     return endMs;
   }

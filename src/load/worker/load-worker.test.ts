@@ -279,6 +279,18 @@ test("[LW4] START and STOP that never came are made up for as well", async () =>
   assert.deepEqual([end()?.kind, end()?.status], ["stopped", "COMPLETED"]);
 });
 
+test("[LW7] whose last figures could not be stored has not completed", async () => {
+  const { clock, control, end } = launch({ row: measuring, serviceMs: 3_000 });
+  await clock.advance(5_000);
+  control.emit(stop());
+  await clock.advance(1_500);
+  assert.equal(control.beats.at(-1)?.status, "DRAINING");
+  control.isAway = true;
+  await clock.advance(80_000);
+  assert.deepEqual([end()?.kind, end()?.status], ["store_lost", "FAILED"]);
+  assert.equal(control.finished.length, 0);
+});
+
 test("[LW5] targets are absolute, of one's own scope, with their ramp, moment and step", async () => {
   const { clock, control } = launch({ row: measuring });
   const active = () => control.beats.at(-1)?.activeConnections;

@@ -90,6 +90,7 @@ const prepareMsMax = 30_000;
 const preparePauseMs = 1_000;
 const recordsMsMax = 8_000;
 const hardRecordsMsMax = 2_000;
+const unstored = "the last figures could not be stored";
 
 export class LoadWorker {
   readonly #deps: LoadWorkerDeps;
@@ -455,11 +456,14 @@ export class LoadWorker {
     const status =
       ending.kind === "stopped" || ending.kind === "run_ended" ? "COMPLETED" : "FAILED";
     this.#status = status;
-    if (!isMute && ticking !== undefined) await this.#finish(status);
+    if (!isMute && ticking !== undefined && !(await this.#finish(status))) {
+      return { kind: "store_lost", status: "FAILED", message: unstored };
+    }
     return { kind: ending.kind, status, message: ending.message };
   }
 
-  async #finish(status: "COMPLETED" | "FAILED"): Promise<void> {
+  /** `false`: nobody has its last figures. */
+  async #finish(status: "COMPLETED" | "FAILED"): Promise<boolean> {
     const { control, identity, clock, logger } = this.#deps;
     const snapshot = this.#takeSnapshot() ?? this.#emptySnapshot(status);
     for (let failures = 0; ; failures += 1) {
@@ -468,12 +472,12 @@ export class LoadWorker {
         await this.#log.flush(control);
         if (status === "FAILED") await control.beat(identity, this.#beat());
         await control.finish(identity, snapshot, status);
-        return;
+        return true;
       } catch (thrown) {
         if (isLasting(thrown)) throw thrown;
         if (clock.nowMs() - this.#contactMs >= storeLossMsMax) {
-          logger.error({ error: messageOf(thrown) }, "the last figures could not be stored");
-          return;
+          logger.error({ error: messageOf(thrown) }, unstored);
+          return false;
         }
         await sleep(clock, pauseOf(failures, this.#deps.prng));
       }

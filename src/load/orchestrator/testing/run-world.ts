@@ -34,6 +34,8 @@ export class RunWorld {
   readonly target = new FakeTarget();
   /** What the server tells of the run's queries, poll by poll; or why it does not. */
   enrichment: EnrichmentPoll[] | string = [];
+  /** Of the coordinators' next commits so many are done, and nobody learns of it. */
+  answersLost = 0;
   percentiles: Awaited<ReturnType<RunRecords["percentiles"]>>;
   readonly #database: ReturnType<typeof createSharedSqlite>;
   #epoch = 0;
@@ -54,7 +56,7 @@ export class RunWorld {
     const holder: { lease: LeaseGrant | undefined } = { lease };
     const spawner = this.machine.createSpawner();
     const orchestrator = new RunOrchestrator({
-      store: openSimStore({ database: this.#database }),
+      store: this.#openStore(),
       spawner,
       openTarget: async () => this.target,
       records: {
@@ -138,6 +140,23 @@ export class RunWorld {
     return events.map((event) =>
       event.event_type === "SET_PHASE" ? event.event_data.phase : event.event_type,
     );
+  }
+
+  #openStore(): Store {
+    const store = openSimStore({ database: this.#database });
+    return {
+      dialect: store.dialect,
+      read: (body) => store.read(body),
+      transaction: (body) => store.transaction(body),
+      catalogTransaction: async (body, lease) => {
+        const answer = await store.catalogTransaction(body, lease);
+        if (this.answersLost === 0) return answer;
+        this.answersLost -= 1;
+        throw new OperatingError("commit_unknown", "backoff", "the connection was lost");
+      },
+      onPoke: (listener) => store.onPoke(listener),
+      close: () => store.close(),
+    };
   }
 
   /** Anybody may read. */

@@ -1,0 +1,52 @@
+/** What is under test: servers that all processes of a run share, and each process's connections to them. */
+import { OperatingError } from "../../src/kernel/errors.ts";
+import { QueueTarget } from "../../src/load/testing/queue-target.ts";
+import type { Life } from "../engine/life.ts";
+import type { Timeline } from "../engine/timeline.ts";
+
+export interface SimServers {
+  readonly queue: QueueTarget;
+  /** It refuses connections. */
+  isDown: boolean;
+}
+
+export function createServers(timeline: Timeline, servers: number, serviceMs: number): SimServers {
+  const clock = {
+    nowMs: () => timeline.nowMs,
+    wallMs: () => timeline.nowMs,
+    after: (delayMs: number, fire: () => void) => {
+      const event = timeline.after(delayMs, fire);
+      return {
+        cancel: () => {
+          event.fire = undefined;
+        },
+      };
+    },
+  };
+  return { queue: new QueueTarget({ clock, servers, serviceMs }), isDown: false };
+}
+
+export class SimTarget extends QueueTarget {
+  readonly #servers: SimServers;
+
+  constructor(servers: SimServers, life: Life, timeline: Timeline) {
+    const clock = {
+      nowMs: () => timeline.nowMs,
+      wallMs: () => life.wallMs(),
+      after: (delayMs: number, fire: () => void) => life.after(delayMs, fire),
+    };
+    super({ clock, servers: 1, serviceMs: 0 });
+    this.#servers = servers;
+  }
+
+  override admit(atMs: number): number {
+    return this.#servers.queue.admit(atMs);
+  }
+
+  override async connect(depth: number, signal: AbortSignal) {
+    if (this.#servers.isDown) {
+      throw new OperatingError("target_refused", "backoff", "it takes no connections");
+    }
+    return await super.connect(depth, signal);
+  }
+}

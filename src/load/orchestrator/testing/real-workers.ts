@@ -1,0 +1,71 @@
+/** Load workers, the real ones, in virtual time: what a machine with their processes is to the orchestrator. */
+import type { Clock } from "../../../kernel/clock.ts";
+import { silentLogger } from "../../../kernel/logger.ts";
+import type { Prng } from "../../../kernel/prng.ts";
+import { clockWakeTimer } from "../../../kernel/wake-timer.ts";
+import type { Target } from "../../core/target.ts";
+import type { WorkerControl } from "../../core/worker-control.ts";
+import { LoadWorker, type WorkerEnd } from "../../worker/load-worker.ts";
+import type { SpawnRequest, WorkerPlace, WorkerSpawner } from "../worker-spawner.ts";
+
+export interface RealWorkersOptions {
+  readonly clock: Clock;
+  readonly control: WorkerControl;
+  readonly target: Target;
+  readonly prng: Prng;
+}
+
+export class RealWorkers implements WorkerSpawner {
+  readonly ends: WorkerEnd[] = [];
+  readonly #options: RealWorkersOptions;
+  readonly #running = new Map<string, LoadWorker>();
+
+  constructor(options: RealWorkersOptions) {
+    this.#options = options;
+  }
+
+  async spawn({ runId, workerId, groupId, groupCount }: SpawnRequest): Promise<void> {
+    const { clock, control, target, prng } = this.#options;
+    const worker = new LoadWorker({
+      identity: {
+        runId,
+        workerId,
+        groupId,
+        groupCount,
+        testId: `${runId}-${workerId}`,
+        incarnation: `i-${workerId}`,
+        hostName: "here",
+        processId: groupId + 1,
+      },
+      control,
+      openTarget: async () => target,
+      readPools: async () => new Map(),
+      openRecorder: () => ({ record: () => undefined, finish: async () => undefined }),
+      live: () => undefined,
+      meter: { take: () => idle },
+      wake: clockWakeTimer(clock),
+      clock,
+      prng: prng.fork(workerId),
+      logger: silentLogger,
+    });
+    this.#running.set(workerId, worker);
+    void worker.run().then((end) => {
+      this.ends.push(end);
+      this.#running.delete(workerId);
+    });
+  }
+
+  isAlive({ workerId }: WorkerPlace): boolean | undefined {
+    return this.#running.has(workerId) ? true : undefined;
+  }
+
+  see(): void {}
+
+  signal({ workerId }: WorkerPlace): void {
+    this.#running.get(workerId)?.terminate();
+  }
+
+  forget(): void {}
+}
+
+const idle = { event_loop_delay_ms_p99: 0, cpu_percent: 5, memory_percent: 1, rss_bytes: 1 };
