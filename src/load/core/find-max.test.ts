@@ -9,6 +9,7 @@ import {
   resultSoFar,
   type StepOutcome,
   type StepStats,
+  stepRate,
 } from "./find-max.ts";
 import type { FindMaxConfig } from "./scenario.ts";
 
@@ -84,6 +85,12 @@ test("[FM1] whatever the capacity and the start, with noise, it is found within 
     );
     assert.ok(result.true_max, `seed ${seed}`);
   }
+});
+
+test("[FM2] a step's rate is the mean of its seconds, and seconds of a stall are none of them", () => {
+  assert.equal(stepRate([168, 189, 168, 189, 168]), (3 * 168 + 2 * 189) / 5);
+  assert.equal(stepRate([100, 100, 0, 10, 100]), 100);
+  assert.equal(stepRate([]), 0);
 });
 
 test("[FM4] a start beyond the maximum is found out", () => {
