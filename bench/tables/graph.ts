@@ -11,7 +11,7 @@ import { TablesCluster } from "./cluster-sql.ts";
 const sources = 4;
 const levels = 5;
 const tablesPerLevel = 20;
-const targetMs = 5_000;
+const targetMs = 10_000;
 const lookMs = 500;
 const changeMsMax = 800;
 
