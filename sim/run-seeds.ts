@@ -86,16 +86,23 @@ function seedsFrom(start: number, count: number, only: WorldKind | undefined): r
   return seeds;
 }
 
-/** For each planted bug the first seed that catches it; `undefined`: none of `seedsMax` does. */
+/** For each planted bug a seed that catches it, `likely` ones first; `undefined`: none of `seedsMax` does. */
 export async function catchPlants(
   names: readonly string[],
   seedsMax: number,
   jobs: number,
+  likely: ReadonlyMap<string, number> = new Map(),
 ): Promise<ReadonlyMap<string, RunResult | undefined>> {
   const requests = names.map((plant): SeedRequest => {
     // A bug of tables shows only where there are some.
     const seeds = seedsFrom(1, seedsMax, findPlant(plant)?.only);
-    return { seeds, plant, checkDeterminism: false, untilViolation: true };
+    const first = likely.get(plant);
+    return {
+      seeds: first === undefined ? seeds : [first, ...seeds],
+      plant,
+      checkDeterminism: false,
+      untilViolation: true,
+    };
   });
   const caught = new Map<string, RunResult | undefined>();
   await runRequests(requests, jobs, ({ request, results }) => {

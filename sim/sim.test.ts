@@ -15,11 +15,31 @@ import { tableFaultKinds } from "./tables/plan-tables.ts";
 
 const jobs = availableParallelism();
 /** `npm run sim -- --seeds 1000` does more; here the whole suite has to end within minutes. */
-const seedCount = 300;
+const seedCount = 200;
 /** What a planted bug may take to show. The rarest, an unfenced write, shows in one seed of forty. */
 const plantSeedsMax = 400;
 /** Longer than other tests may take: these two use all cores, which a busy machine shares. */
 const slow = { timeout: 480_000 };
+
+/** Where planted bugs show that do not show at once. One that no longer shows there is looked for, which takes longer. */
+const likely = new Map([
+  ["orphan-kept", 3],
+  ["lease-not-fenced", 96],
+  ["lease-overstayed", 5],
+  ["lease-outlived", 10],
+  ["stale-lease-welcomed", 5],
+  ["silence-tolerated", 6],
+  ["never-reregisters", 44],
+  ["poison-forgiven", 4],
+  ["publish-not-guarded", 110],
+  ["snapshots-mixed", 20],
+  ["write-swept", 40],
+  ["pins-ignored", 20],
+  ["share-lost", 75],
+  ["dead-not-counted", 35],
+  ["snapshot-not-stored", 35],
+  ["worker-never-ends", 95],
+]);
 
 /** What has to have happened somewhere in these seeds, besides every kind of fault. */
 const coverage: readonly string[] = [
@@ -151,7 +171,7 @@ test(
 
 test("each planted bug is caught, by the invariant that it breaks", slow, async (t) => {
   const names = plants.map(({ name }) => name);
-  const caught = await catchPlants(names, plantSeedsMax, jobs);
+  const caught = await catchPlants(names, plantSeedsMax, jobs, likely);
   for (const { name, violates } of plants) {
     await t.test(name, (t) => {
       const result = caught.get(name);
@@ -164,7 +184,7 @@ test("each planted bug is caught, by the invariant that it breaks", slow, async 
 });
 
 test("a seed is the same run whenever it is run", async () => {
-  const totals = await runSeeds({ start: 5_000, count: 20, jobs, checkDeterminism: true });
+  const totals = await runSeeds({ start: 5_000, count: 10, jobs, checkDeterminism: true });
   assert.deepEqual(totals.undetermined, []);
   const [once, again, other] = [planOf(1), planOf(1), planOf(2)];
   assert.deepEqual(once, again);

@@ -22,10 +22,16 @@ if (files.length === 0) {
   process.stderr.write("capstan: no test file matches\n");
   process.exit(1);
 }
+// Hundreds of processes load the same modules.
+const env = {
+  NODE_COMPILE_CACHE: join(root, "node_modules", ".cache", "compiled"),
+  ...process.env,
+  NODE_NO_WARNINGS: "1",
+};
 const done = spawnSync(
   process.execPath,
   ["--test", "--test-concurrency=2", "--test-timeout=240000", ...options, ...files],
-  { cwd: root, stdio: "inherit", env: { ...process.env, NODE_NO_WARNINGS: "1" } },
+  { cwd: root, stdio: "inherit", env },
 );
 process.exit(done.status ?? 1);
 

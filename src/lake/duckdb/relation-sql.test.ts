@@ -138,6 +138,34 @@ test("[LF20] DuckDB knows how many rows there are, and a large file that is read
   assert.equal((await lake.rows(query())).length, 1);
 });
 
+test("[LF23] a large file of the table's present columns is read by name, with its statistics; others by field id", async () => {
+  const isNamed = (table: TestTable): boolean =>
+    current(table, false).includes("hive_partitioning = false) AS f");
+  const rows = "SELECT i, i % 7, 'n' || i FROM range(200000) r(i)";
+  const table = await tableOf({ id: "BIGINT", k: "INTEGER", name: "VARCHAR" }, rows);
+  const sums = (): string =>
+    `SELECT count(*), sum(id)::BIGINT, max(k)::BIGINT FROM (${current(table, false)})`;
+  assert.ok(isNamed(table));
+  assert.deepEqual(await lake.rows(sums()), [["200000", "19999900000", "6"]]);
+  await remove(table, "id < 100000");
+  assert.ok(isNamed(table));
+  assert.deepEqual(await lake.rows(sums()), [["100000", "14999950000", "6"]]);
+  const [id, k, name] = table.now.table.columns;
+  assert.ok(id && k && name);
+  // What was `k` is `id` now, and the other way round: only field ids know.
+  table.alter([{ ...id, name: "k" }, { ...k, name: "id" }, name]);
+  assert.ok(!isNamed(table));
+  assert.deepEqual(await lake.rows(sums()), [["100000", "299999", "199999"]]);
+
+  const odd = await tableOf({ file_index: "BIGINT" }, "FROM range(200000)");
+  assert.ok(!isNamed(odd));
+  assert.deepEqual(await lake.rows(`SELECT max(file_index) FROM (${current(odd, false)})`), [
+    ["199999"],
+  ]);
+  const wide = await tableOf({ sum: "HUGEINT" }, "FROM range(200000)");
+  assert.ok(!isNamed(wide), "it is a DECIMAL in the file");
+});
+
 test("[LF18] a table without rows has its columns and their types", async () => {
   const table = await tableOf({
     'a"b': "DECIMAL(10,2)",

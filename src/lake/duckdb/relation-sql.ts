@@ -27,9 +27,9 @@ export interface RelationOptions {
 
 /** RS1 */
 export function tableSql(version: TableVersion, { rowIds, localPaths }: RelationOptions): string {
-  const { columns } = version.table;
+  const { columns, schemaSnapshot } = version.table;
   const leading = rowIds ? (["_row_id", "_file_id", "_position"] as const) : [];
-  return scanSql(version.files.map(liveRows), { columns, leading, localPaths });
+  return scanSql(version.files.map(liveRows), { columns, leading, localPaths, schemaSnapshot });
 }
 
 /** Rows that were there at `from`, and are not, or not the same, at `to`. */

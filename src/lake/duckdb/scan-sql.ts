@@ -9,13 +9,15 @@
  *        DuckDB reads only the columns and row groups that a query needs.
  *   SC4  Every `read_parquet` says how many rows it has. Given a schema, DuckDB 1.5.6 does not look into files when it plans: it takes
  *        them for empty, and a join then builds its hash table of the side with ten million rows.
+ *   SC6  A large file that is read alone, and has the table's columns as they are now, is read by name: DuckDB then knows its statistics, and
+ *        joins with a dense key by looking into an array (a third less time for ten million rows with a million).
  *   SC5  A large file that is read alone is read by all threads. For the same reason DuckDB gives a single file one thread,
  *        several files all of them: so it is named twice, and the second is left out by its number, unopened.
  */
 
 import { assert } from "../../kernel/errors.ts";
 import { quoteName, quoteText } from "../../sql/core/index.ts";
-import type { ChangedFile, DataFile, DeleteFile, LakeColumn } from "../core/index.ts";
+import type { ChangedFile, DataFile, DeleteFile, LakeColumn, SnapshotId } from "../core/index.ts";
 import { typeText } from "./column-type.ts";
 import { deletedPositionColumn, rowIdColumn, rowSnapshotColumn } from "./internal-columns.ts";
 import { pathList, perFile } from "./sql-text.ts";
@@ -34,6 +36,8 @@ export interface ScanShape {
   readonly leading: readonly LeadingColumn[];
   /** From the lake's paths to local ones. */
   readonly localPaths: ReadonlyMap<string, string>;
+  /** The snapshot that last changed `columns`: files since then have just these. */
+  readonly schemaSnapshot?: SnapshotId;
 }
 
 /** Files that are read alike. */
@@ -71,7 +75,8 @@ function armKey({ file, rows, rowsAfter }: ChangedFile, leading: readonly Leadin
 
 function armSql(arm: Arm, shape: ScanShape): string {
   const [{ file: sample, rowsAfter }] = arm;
-  const isTwice = arm.length === 1 && sample.recordCount > rowGroupRows;
+  if (hasNames(arm, shape)) return namedSql(arm, shape);
+  const isTwice = isLargeAlone(arm);
   const filters = [
     ...(isTwice ? ["f.file_index = 0"] : []), // SC5
     ...(sample.rowsUpTo === undefined ? [] : [`f.row_snapshot <= ${sample.rowsUpTo}`]),
@@ -97,6 +102,36 @@ function armSql(arm: Arm, shape: ScanShape): string {
     `FROM ${readParquet(read, fields, shape)} AS f`,
     ...positionsJoin(arm, shape),
     ...(filters.length === 0 ? [] : [`WHERE ${filters.join(" AND ")}`]),
+  ].join("\n");
+}
+
+function isLargeAlone(arm: Arm): boolean {
+  return arm.length === 1 && arm[0].file.recordCount > rowGroupRows;
+}
+
+/** Types that a file gives back as they went in. */
+const plainType =
+  /^(BOOLEAN|U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|VARCHAR|DATE|TIMESTAMP|DECIMAL\(\d+, ?\d+\))$/;
+const virtualName = /^(file_index|file_row_number|filename)$/i;
+
+/** SC6 */
+function hasNames(arm: Arm, { columns, leading, schemaSnapshot }: ScanShape): boolean {
+  const [{ file, rowsAfter }] = arm;
+  if (!isLargeAlone(arm) || leading.length > 0 || schemaSnapshot === undefined) return false;
+  if (file.beginSnapshot < schemaSnapshot || file.rowsUpTo !== undefined) return false;
+  const isPlain = ({ name, type }: LakeColumn): boolean =>
+    plainType.test(type) && !virtualName.test(name);
+  return rowsAfter === undefined && columns.every(isPlain);
+}
+
+function namedSql(arm: Arm, shape: ScanShape): string {
+  const [{ file }] = arm;
+  const names = shape.columns.map(({ name }) => `f.${quoteName(name)} AS ${quoteName(name)}`);
+  const localPath = localPathOf(file.path, shape);
+  return [
+    `SELECT ${names.join(", ")}`,
+    `FROM read_parquet(${pathList([localPath])}, hive_partitioning = false) AS f`,
+    ...positionsJoin(arm, shape),
   ].join("\n");
 }
 
@@ -197,11 +232,7 @@ function readParquet(
   fields: readonly string[],
   { localPaths }: Pick<ScanShape, "localPaths">,
 ): string {
-  const local = files.map(({ path }) => {
-    const localPath = localPaths.get(path);
-    assert(localPath !== undefined, `no local path of ${path}`);
-    return localPath;
-  });
+  const local = files.map(({ path }) => localPathOf(path, { localPaths }));
   const rowCount = files.reduce((sum, file) => sum + file.rowCount, 0);
   const options = [
     "hive_partitioning = false",
@@ -209,6 +240,12 @@ function readParquet(
     `schema = MAP {${fields.join(", ")}}`,
   ];
   return `read_parquet(${[pathList(local), ...options].join(", ")})`;
+}
+
+function localPathOf(path: string, { localPaths }: Pick<ScanShape, "localPaths">): string {
+  const localPath = localPaths.get(path);
+  assert(localPath !== undefined, `no local path of ${path}`);
+  return localPath;
 }
 
 /** SC1. Defaults are texts, since all values of a MAP have one type: DuckDB casts each back to its column's. */

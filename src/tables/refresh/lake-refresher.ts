@@ -197,7 +197,7 @@ class Refresh {
   ): Promise<Written> {
     const { stored, sources } = task;
     const texts = new RefreshTexts(stored, sources, localPaths);
-    const relations = plan.kind === "full" ? texts.relations() : [];
+    const relations = isPlain(plan, stored) ? texts.relations() : [];
     const { action, reason } = this.#choose(plan, task);
     if (plan.kind === "full" || action === "FULL") {
       return await this.#inSession(relations, (session) =>
@@ -269,9 +269,9 @@ class Refresh {
       checkColumns(stored, await tool.describe(`SELECT * FROM (${definition}\n)`));
     }
     const select =
-      plan.kind === "incremental"
-        ? selectOf(storedColumns(plan, stored), initialSql(plan, texts))
-        : definition;
+      plan.kind === "full" || isPlain(plan, stored)
+        ? definition
+        : selectOf(storedColumns(plan, stored), initialSql(plan, texts));
     const { table } = stored;
     const added = await this.#writer(session).writeRows(
       { select, table, rowIds: "fresh" },
@@ -410,6 +410,11 @@ function isEngineTrouble(thrown: unknown): boolean {
 /** A table that is always computed whole has no columns that tell what a change affects. */
 function hasNoHidden(plan: IncrementalPlan, { table }: TableVersion): boolean {
   return table.columns.length === plan.columns.length && plan.hiddenColumns.length > 0;
+}
+
+/** Its rows are those of the definition's own text, and nothing else is stored. */
+function isPlain(plan: DefinitionPlan, stored: TableVersion): boolean {
+  return plan.kind === "full" || hasNoHidden(plan, stored);
 }
 
 function storedColumns(plan: IncrementalPlan, stored: TableVersion): IncrementalPlan["columns"] {
