@@ -1,5 +1,5 @@
 /**
- * `npm test`: every test of the project, two files at a time. Arguments narrow it down: paths or globs
+ * `npm test`: every test of the project, three files at a time: many of them wait for processes. Arguments narrow it down: paths or globs
  * of test files, and options of node's test runner (`npm test -- --test-name-pattern=ST3 src/store`).
  * The slow files go first, so that the others fill the time beside them.
  */
@@ -30,7 +30,7 @@ const env = {
 };
 const done = spawnSync(
   process.execPath,
-  ["--test", "--test-concurrency=2", "--test-timeout=240000", ...options, ...files],
+  ["--test", "--test-concurrency=3", "--test-timeout=240000", ...options, ...files],
   { cwd: root, stdio: "inherit", env },
 );
 process.exit(done.status ?? 1);
