@@ -15,7 +15,13 @@ const args = process.argv.slice(2);
 const options = args.filter((arg) => arg.startsWith("-"));
 const chosen = args.filter((arg) => !arg.startsWith("-")).map(toGlob);
 const everything = ["{src,sim,bench,tools,test,web/src}/**/*.test.ts"];
-const slowFirst = ["sim/sim.test.ts", "test/e2e/", "test/browser/", "src/store/"];
+const slowFirst = [
+  "sim/sim.test.ts",
+  "src/tables/incremental/property.test.ts",
+  "test/e2e/",
+  "test/browser/",
+  "src/store/",
+];
 
 const unknown = options.find((option) => !namePattern.test(option));
 if (unknown !== undefined) refuse(`there is no option ${unknown}; --test-name-pattern=TEXT is one`);
