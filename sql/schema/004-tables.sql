@@ -42,7 +42,6 @@ CREATE TABLE dynamic_tables (
   part_count            INTEGER NOT NULL CHECK (part_count >= 0),
   part_done_count       INTEGER NOT NULL CHECK (part_done_count BETWEEN 0 AND part_count),
   expected_duration_ms  BIGINT  NOT NULL CHECK (expected_duration_ms >= 0),
-  expected_response_ms  BIGINT  NOT NULL CHECK (expected_response_ms >= 0),
   created_at_ms         BIGINT  NOT NULL,
   UNIQUE (schema_name, name)
 );

@@ -34,8 +34,8 @@ export interface DynamicTablesTable {
   part_count: number;
   part_done_count: number;
   expected_duration_ms: number;
-  expected_response_ms: number;
   created_at_ms: number;
+  expected_response_ms: number;
 }
 
 export interface DynamicTableSourcesTable {
@@ -186,8 +186,8 @@ export const refreshTableColumns: {
     part_count: "number",
     part_done_count: "number",
     expected_duration_ms: "number",
-    expected_response_ms: "number",
     created_at_ms: "number",
+    expected_response_ms: "number",
   },
   dynamic_table_sources: {
     table_id: "number",

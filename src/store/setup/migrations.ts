@@ -1,6 +1,6 @@
 /**
  * The schema's migrations: `sql/schema/NNN-name.sql`, numbered from 001 without gaps. The highest number is
- * the version that this software needs. A released file never changes; the next change is the next file.
+ * the version that this software needs. A file that has landed never changes (ST56); the next change is the next file.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
