@@ -476,18 +476,19 @@ export class World {
     );
   }
 
+  /** What every world within this one stands on. */
+  #partsOf(name: string) {
+    const { timeline, trace, verdict, counters } = this;
+    const prng = this.prng.fork(name);
+    return { database: this.#database.shared, timeline, trace, verdict, counters, prng };
+  }
+
   #buildTables(): TablesWorld | undefined {
     const { tables: settings } = this.plan;
     if (settings === undefined) return undefined;
-    const { timeline, trace, verdict, counters } = this;
     return new TablesWorld({
       settings,
-      database: this.#database.shared,
-      timeline,
-      trace,
-      verdict,
-      counters,
-      prng: this.prng.fork("tables"),
+      ...this.#partsOf("tables"),
       seams: this.#seams,
       kill: (life, dark, restartMs) => {
         const host = this.hosts.find((candidate) => candidate.life === life);
@@ -499,15 +500,9 @@ export class World {
   #buildLoad(): LoadWorld | undefined {
     const { load: settings } = this.plan;
     if (settings === undefined) return undefined;
-    const { timeline, trace, verdict, counters } = this;
     return new LoadWorld({
       settings,
-      database: this.#database.shared,
-      timeline,
-      trace,
-      verdict,
-      counters,
-      prng: this.prng.fork("load"),
+      ...this.#partsOf("load"),
       seams: this.#seams.load,
       logger: (life) => this.#logger(life),
       begin: (name) => this.#begin(name),

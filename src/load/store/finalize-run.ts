@@ -12,7 +12,7 @@ import { figuresFor, figuresOf, slowestWorker, toMs } from "../core/figures.ts";
 import { type FindMaxResult, resultSoFar } from "../core/find-max.ts";
 import { isGeneratorBound } from "../core/generator-bound.ts";
 import type { EnrichmentStatus, RunStatus } from "../core/run-state.ts";
-import { evaluateSlos, type SloOutcome } from "../core/slo.ts";
+import { evaluateSlos } from "../core/slo.ts";
 import { figureColumns } from "./result-rows.ts";
 import { type RunRecord, readNow, readRun, readWorkers } from "./run-rows.ts";
 import { applyChange, type RunChange, type RunLog } from "./run-store.ts";
@@ -89,7 +89,7 @@ async function writeParent(
         workers: workers.map(({ workerId, status }) => ({ worker_id: workerId, status })),
       }),
       find_max_result: result === null ? null : JSON.stringify(result),
-      slo_result: slos.length === 0 ? null : JSON.stringify(slos.map(withMet)),
+      slo_result: slos.length === 0 ? null : JSON.stringify(slos),
       enrichment_status: "PENDING",
     })
     .where("test_id", "=", run.runId)
@@ -154,11 +154,6 @@ export function measuredSecondsOf(
   const isSearch = workload.load_mode === "FIND_MAX_CONCURRENCY";
   const secondsMax = isSearch ? Infinity : workload.duration_seconds;
   return Math.min(secondsMax, Math.max(0, (stopTimeMs ?? endTimeMs) - fromMs) / 1000);
-}
-
-/** For who only wants to know that. */
-function withMet(outcome: SloOutcome): SloOutcome & { readonly met: boolean } {
-  return { ...outcome, met: outcome.state === "MET" };
 }
 
 function operationFigures(series: readonly StoredSeries[]): Record<string, unknown> {

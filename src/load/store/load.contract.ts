@@ -259,7 +259,7 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       assert.equal(parent?.qps, 202 / 20);
       assert.equal(parent?.p99_latency_ms, (all.percentileUs(0.99) ?? 0) / 1000);
       assert.equal(parent?.latency_aggregation_method, "merged_histogram");
-      assert.equal(JSON.parse(parent?.slo_result ?? "")[0].met, false);
+      assert.equal(JSON.parse(parent?.slo_result ?? "")[0].state, "MISSED");
       assert.equal((await runs.look("r1"))?.run.phase, "PROCESSING");
       const children = await store.read(({ db }) =>
         db

@@ -42,7 +42,7 @@ export interface TestResult {
   readonly percentiles_valid: boolean;
   readonly generator_bound: boolean;
   readonly cancellation_reason: string | null;
-  readonly slo_result: readonly { readonly met: boolean }[] | null;
+  readonly slo_result: readonly Objective[] | null;
 }
 
 export interface TestPage {

@@ -38,7 +38,7 @@ export function ObjectivesSign({
   if (!hasFigures || objectives.length === 0) {
     return <span className="dim">{unknown}</span>;
   }
-  const missed = objectives.filter(({ met }) => !met).length;
+  const missed = objectives.filter(({ state }) => state === "MISSED").length;
   if (missed === 0) {
     return <StateSign sign={{ word: "Met", tone: "good", icon: IconTargetArrow }} />;
   }
