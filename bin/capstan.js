@@ -25,10 +25,15 @@ async function run() {
   // DuckDB's calls wait in libuv's pool; with its four threads a few queries would hold up every file.
   process.env.UV_THREADPOOL_SIZE ??= String(Math.max(16, availableParallelism() + 8));
   keepCompiledCode();
-  const source = join(root, "src", "cli", "main.ts");
-  const compiled = join(root, "dist", "src", "cli", "main.js");
-  const { main } = await import(pathToFileURL(existsSync(source) ? source : compiled).href);
+  const { main } = await import(pathToFileURL(program()).href);
   process.exit(await main(process.argv.slice(2)));
+}
+
+/** The sources in a clone, what was built of them in a package; tests build it in a clone, too, and say where. */
+function program() {
+  const source = join(root, "src", "cli", "main.ts");
+  const built = join(root, "dist", "program", "main.mjs");
+  return process.env.CAPSTAN_PROGRAM ?? (existsSync(source) ? source : built);
 }
 
 /**

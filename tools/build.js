@@ -1,14 +1,15 @@
-/** `npm pack`'s first step: compiles src/ to dist/src and the dashboard to dist/web. */
+/** `npm pack`'s first step: builds the program to dist/program and the dashboard to dist/web. */
 import { spawnSync } from "node:child_process";
 import { cpSync, rmSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildProgram } from "./build-program.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bin = join(root, "node_modules", ".bin");
 
 rmSync(join(root, "dist"), { recursive: true, force: true });
-run("tsc", "-p", "tsconfig.build.json");
+await buildProgram(join(root, "dist", "program"));
 run("vite", "build", "web", "--logLevel", "warn");
 cpSync(join(root, "web", "dist"), join(root, "dist", "web"), { recursive: true });
 

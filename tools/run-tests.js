@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
+import { ensureProgram } from "./build-program.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const namePattern = /^--test-name-pattern=(.+)$/;
@@ -33,6 +34,8 @@ if (files.length === 0) refuse("no test file matches");
 // Hundreds of processes load the same modules.
 process.env.NODE_COMPILE_CACHE ??= join(root, "node_modules", ".cache", "compiled");
 process.env.NODE_NO_WARNINGS = "1";
+process.env.CAPSTAN_PROGRAM ??= await ensureProgram();
+process.env.CAPSTAN_WARM_UP ??= "off";
 process.chdir(root);
 
 const tests = run({

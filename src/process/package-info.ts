@@ -1,7 +1,6 @@
-/** Where this program lies and what it is called, in a clone (`src/`) and in a package (`dist/src/`). */
+/** Where this program lies and what it is called, in a clone (`src/`) and in a package (`dist/program/`). */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { assert } from "../kernel/errors.ts";
 
 export interface PackageInfo {
@@ -19,8 +18,7 @@ export function packageInfo(): PackageInfo {
 }
 
 function find(): PackageInfo {
-  const here = fileURLToPath(import.meta.url);
-  let root = dirname(here);
+  let root = import.meta.dirname;
   while (!existsSync(join(root, "package.json"))) {
     assert(dirname(root) !== root, "the program lies inside its package");
     root = dirname(root);
@@ -28,5 +26,5 @@ function find(): PackageInfo {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     version: string;
   };
-  return { root, version, clone: here.endsWith(".ts") };
+  return { root, version, clone: existsSync(join(root, "src")) };
 }

@@ -102,7 +102,7 @@ test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are 
   await page.waitForURL("**/load/runs/*", { timeout: 30_000 });
   await stop(page);
 
-  const short = ["duration=4", "warmup=1"];
+  const short = ["duration=4", "warmup=1", "think_time_ms=5"];
   const first = await run("Before the change", short);
   const second = await begin("After the change", [...short, "concurrent_connections=2"]);
   await page.goto(`${cluster.url}/load`);

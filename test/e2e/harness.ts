@@ -419,10 +419,10 @@ function spawnCapstan(
   return child;
 }
 
-/** Nothing of the caller's own Capstan leaks in. */
+/** Nothing of the caller's own Capstan leaks in, besides what `npm test` says of it. */
 function cleanEnv(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(CAPSTAN_|OTEL_|NODE_TEST)/.test(name),
+    ([name]) => !/^(CAPSTAN_(?!PROGRAM$|WARM_UP$)|OTEL_|NODE_TEST)/.test(name),
   );
   return { ...Object.fromEntries(inherited), ...env };
 }

@@ -89,6 +89,7 @@ function templateOf(
       concurrent_connections: 2,
       warmup_seconds: 0,
       duration_seconds: 2,
+      think_time_ms: 5,
       operations: [
         {
           name: "count",
@@ -464,7 +465,7 @@ test("[LH4] a target that drops connections: counted by kind, the run goes on, o
   const proxy = await TcpProxy.start(Number(proxied.port));
   try {
     const start = async (seconds: number, guardrails: Json): Promise<string> => {
-      const workload = { duration_seconds: seconds };
+      const workload = { duration_seconds: seconds, think_time_ms: 0 };
       const id = await prepare(templateOf(proxied.href, { workload, guardrails }), {
         password: secret,
       });

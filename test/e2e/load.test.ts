@@ -345,6 +345,7 @@ const searchTemplate = {
   workload: {
     load_mode: "FIND_MAX_CONCURRENCY",
     warmup_seconds: 2,
+    think_time_ms: 5,
     operations: [
       {
         name: "look",

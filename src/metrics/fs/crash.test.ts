@@ -69,13 +69,12 @@ test("[MH16] killed while it appends, seals and compacts: nothing acknowledged i
   t.after(() => rmSync(root, { recursive: true, force: true }));
   const prng = createPrng("crash");
   let next = 0;
-  for (let round = 0; round < 4; round += 1) {
+  const isCompacted = (): boolean => readCatalog(root).visible.some(({ level }) => level > 0);
+  // On a busy machine a few rounds may end before anything is compacted.
+  for (let round = 0; round < 4 || (!isCompacted() && round < 20); round += 1) {
     const acked = await runAndKill(root, next, prng.below(300));
     next = await check(root, acked);
   }
   assert.ok(next > 20, `${next} appends are enough to mean something`);
-  assert.ok(
-    readCatalog(root).visible.some(({ level }) => level > 0),
-    "something was compacted",
-  );
+  assert.ok(isCompacted(), "something was compacted");
 });

@@ -8,6 +8,8 @@ export interface StoreFixture {
   readonly isShared: boolean;
   /** A new, empty place for a store. */
   createPlace(): Promise<StorePlace>;
+  /** A new place with today's schema, if there is a quicker way than to set it up. */
+  createStore?(): Promise<StorePlace>;
 }
 
 export interface OpenOptions {
@@ -29,8 +31,7 @@ export async function openFresh(
   test: TestContext,
   options: OpenOptions = {},
 ): Promise<{ readonly store: Store; readonly place: StorePlace }> {
-  const place = await fixture.createPlace();
-  await place.setup(options);
+  const place = await createStore(fixture, options);
   return { place, store: await openOn(place, test, options) };
 }
 
@@ -43,4 +44,13 @@ export async function openOn(
   const store = await place.open(options);
   test.after(() => store.close());
   return store;
+}
+
+async function createStore(fixture: StoreFixture, options: OpenOptions): Promise<StorePlace> {
+  if (fixture.createStore !== undefined && options.schemaDir === undefined) {
+    return await fixture.createStore();
+  }
+  const place = await fixture.createPlace();
+  await place.setup(options);
+  return place;
 }
