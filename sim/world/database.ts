@@ -15,6 +15,7 @@ const knownTables = [
   "dynamic_table_versions",
   "dynamic_tables",
   "find_max_step_history",
+  "load_processes",
   "maintenance_claims",
   "metric_catalog",
   "metric_segments",

@@ -332,6 +332,13 @@ const controllers = [
 ] as const;
 
 /** What a coordinator, a query-api and a worker have in common. */
+function warmUp(): Option {
+  return new Option("--warm-up <when>", "compile what PromQL needs before the first query: on, off")
+    .choices(["on", "off"])
+    .default("on")
+    .env("CAPSTAN_WARM_UP");
+}
+
 function cluster(command: Command, drainSeconds: number): Command {
   return dataDir(command)
     .option("--host <host>", "the address to bind", "127.0.0.1")
@@ -346,6 +353,7 @@ function cluster(command: Command, drainSeconds: number): Command {
       parseSeconds,
       drainSeconds,
     )
+    .addOption(warmUp())
     .addOption(logLevel())
     .optionsGroup("Security:")
     .option(

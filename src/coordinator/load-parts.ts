@@ -1,5 +1,4 @@
 /** The coordinator's share of load tests: while it leads it sees to runs, started by whomever. A query-api only reads. */
-import { join } from "node:path";
 import type { Clock } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -13,15 +12,16 @@ import {
 } from "../lake/index.ts";
 import {
   createLakeRunRecords,
+  createLocalSpawner,
   enrichmentColumns,
   enrichmentTable,
+  HostSpawner,
   LoadService,
-  LocalSpawner,
   openTarget,
+  ProcessStore,
   RunOrchestrator,
   TemplateStore,
 } from "../load/index.ts";
-import { packageInfo } from "../process/index.ts";
 import type { Engine } from "../queries/index.ts";
 import type { Store } from "../store/index.ts";
 import type { ControllerNode } from "./controller-node.ts";
@@ -77,15 +77,14 @@ export async function createLoadParts(config: LoadPartsConfig): Promise<LoadPart
     await config.statements.run(sql, { mayWrite: true, timeoutMs: deleteMsMax }, signal);
   };
   const templates = new TemplateStore(store, prng.fork("templates"));
-  const spawner = new LocalSpawner({
-    command: [process.execPath, join(packageInfo().root, "bin", "capstan.js")],
-    storeUrl: config.storeUrl,
-    dataDir: config.dataDir,
+  const lease = () => node.lease?.grant();
+  const spawner = new HostSpawner({
+    here: createLocalSpawner({ ...config, coordinatorUrl: config.apiUrl }),
+    processes: new ProcessStore(store),
+    lease,
     coordinatorUrl: config.apiUrl,
-    clusterToken,
     clock,
     logger,
-    ...(config.lake === undefined ? {} : { env: { CAPSTAN_LAKE: config.lake } }),
   });
   const open = (
     target: Parameters<typeof openTarget>[0],
@@ -100,7 +99,7 @@ export async function createLoadParts(config: LoadPartsConfig): Promise<LoadPart
     ...(config.keepRuns === undefined ? {} : { keepRunsMs: config.keepRuns }),
     ...(config.upkeepEvery === undefined ? {} : { upkeepMs: config.upkeepEvery }),
     clusterToken,
-    lease: () => node.lease?.grant(),
+    lease,
     clock,
     prng: prng.fork("runs"),
     logger,

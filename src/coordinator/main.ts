@@ -168,6 +168,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
     clusterToken: setup.clusterToken,
     tls: setup.clusterTls,
     observer: observePromql(createPromqlMetrics(metrics), tracing),
+    warmUp: options.warmUp !== "off",
     startHead: (ownStore, catalog) =>
       startOwnHead({
         node,

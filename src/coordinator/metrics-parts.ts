@@ -19,6 +19,7 @@ export interface MetricsPartsConfig {
   readonly clusterToken: string;
   readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
   readonly observer: PromqlObserver;
+  readonly warmUp: boolean;
   /** Starts the head, in a process that leads. */
   readonly startHead: (store: Store, catalog: SegmentCatalog) => Promise<OwnedMetrics>;
 }
@@ -59,7 +60,7 @@ export function createMetricsParts(config: MetricsPartsConfig): MetricsParts {
     prng,
     logger,
     observer,
-    warmUp: true,
+    warmUp: config.warmUp,
     computeUnits: () => computeUnits(node),
   });
   let unfollow: () => void = () => undefined;

@@ -23,6 +23,7 @@ import {
   openLakeFiles,
   showLakeLocation,
 } from "../lake/index.ts";
+import { createLocalSpawner, ProcessHost, ProcessStore } from "../load/index.ts";
 import {
   createDownloadMetrics,
   createPromqlWorkerMetrics,
@@ -89,7 +90,7 @@ export interface WorkerOptions extends ProcessOptions {
   /** Of tables, and of metrics unless `metricsDir` says otherwise or it is no directory. */
   readonly lake?: string;
   readonly metricsDir?: string;
-  /** Where refreshes are claimed; the data directory's when absent and there. Without one this worker refreshes no tables. */
+  /** Where refreshes are claimed, and load workers asked for; the data directory's when absent and there. Without one this worker does neither. */
   readonly store?: string;
   /** Full refreshes that read so many rows are split among workers. */
   readonly splitRows?: number;
@@ -172,7 +173,7 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       clusterToken,
       cacheBytes: columnBytes,
       columnFiles,
-      warmUp: true,
+      warmUp: options.warmUp !== "off",
       clock,
       observer: createPromqlWorkerMetrics(metrics, () => columnFiles.usedBytes()),
       ...tls,
@@ -307,8 +308,27 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       prng: prng.fork("polls"),
       logger,
     });
+  const loadProcesses =
+    store &&
+    new ProcessHost({
+      name: workerId,
+      hostName: hostname(),
+      processes: new ProcessStore(store),
+      spawner: createLocalSpawner({
+        storeUrl: options.store ?? dataDir.storePath,
+        dataDir: dataDir.path,
+        lake: options.lake,
+        clusterToken,
+        clock,
+        logger,
+      }),
+      clock,
+      prng: prng.fork("load"),
+      logger,
+    });
   node.start();
   refreshes?.start();
+  loadProcesses?.start();
   logger.info(
     {
       worker_id: workerId,
@@ -336,6 +356,11 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
         name: "stop refreshes",
         timeoutMs: 5_000,
         run: async () => await refreshes?.stop(),
+      },
+      {
+        name: "stop load processes",
+        timeoutMs: 2_000,
+        run: async () => await loadProcesses?.stop(),
       },
       {
         name: "drain",

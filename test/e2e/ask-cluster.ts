@@ -46,7 +46,7 @@ export class AskCluster {
   static async start(
     options: Omit<ClusterOptions, "workers"> & { readonly proxied: boolean },
   ): Promise<AskCluster> {
-    const starting = startCluster({ ...options, workers: 1 });
+    const starting = startCluster({ env: { CAPSTAN_WARM_UP: "on" }, ...options, workers: 1 });
     const [grpc, data, metrics] = await Promise.all(
       Array.from({ length: 3 }, () => chooseFreePort("127.0.0.1")),
     );

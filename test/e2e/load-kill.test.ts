@@ -117,6 +117,41 @@ test("[LX2] a coordinator that is killed: its workers go on, and its successor g
   assert.equal(await runs.recorded(id), runs.measured(id), "every operation has its record");
 });
 
+test("[LX5] [PH4] load workers that Capstan's worker started outlive it, and are its successor's to see to", async () => {
+  const id = await runs.start([...settingsOf(3, 120), "placement=WORKERS"]);
+  const processes = (): readonly string[] =>
+    runs
+      .read("SELECT * FROM load_processes WHERE run_id = ? ORDER BY worker_id", id)
+      .map(({ worker_id: name, started_by: starter, state }) => `${name} ${starter} ${state}`);
+  await runs.untilMeasured(id, 3);
+  const started = [0, 1, 2].map((group) => `worker-${group} worker-1 STARTED`);
+  assert.deepEqual(processes(), started);
+  const starter = cluster.pid("worker-1");
+  process.kill(starter, "SIGKILL");
+  await waitFor("another worker-1", () => (cluster.pid("worker-1") === starter ? undefined : true));
+  await cluster.waitForWorkers("ACTIVE", ["worker-1"]);
+  assert.ok([0, 1, 2].every((group) => isAlive(pidOf(id, `worker-${group}`))));
+  process.kill(pidOf(id, "worker-2"), "SIGKILL");
+  await waitFor(
+    "its end to be told",
+    () => (processes().includes("worker-2 worker-1 ENDED") ? true : undefined),
+    10_000,
+    () => processes().join(),
+  );
+  const dead = await waitFor("worker-2 to be given up", () =>
+    runs
+      .workers(id)
+      .find(({ worker_id: name, status }) => name === "worker-2" && status === "DEAD"),
+  );
+  assert.equal(dead.last_error, "its process ended");
+  await runs.post(`/api/runs/${id}/stop`);
+  assert.equal((await runs.untilEnded(id)).status, "CANCELLED");
+  await runs.checkEnded(id);
+  await waitFor("the others' ends to be told", () =>
+    processes().every((text) => text.endsWith(" ENDED")) ? true : undefined,
+  );
+});
+
 test("[LX3] killed at any moment, workers and coordinators leave runs that end and add up", async (t) => {
   const prng = createPrng(`${seed}/load-kill`);
   const counts = new Map<string, number>();

@@ -29,6 +29,7 @@ export interface UpOptions {
   readonly clusterKey?: string;
   readonly clusterCa?: string;
   readonly tokensFile?: string;
+  readonly warmUp?: string;
   readonly memoryLimit?: number;
   /** Of each worker. */
   readonly diskLimit?: number;
@@ -65,6 +66,7 @@ function commonArgs(options: UpOptions): string[] {
     ...["--data-dir", options.dataDir, "--host", options.host],
     ...["--log-level", options.logLevel, "--log-format", "json"],
     ...["--drain-timeout", String(options.drainTimeout)],
+    ...flag("--warm-up", options.warmUp),
     ...flag("--tokens-file", options.tokensFile),
     ...flag("--cluster-cert", options.clusterCert),
     ...flag("--cluster-key", options.clusterKey),

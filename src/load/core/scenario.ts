@@ -7,6 +7,8 @@ import type { QueryKind } from "./operation.ts";
 
 export type LoadMode = "CONCURRENCY" | "QPS" | "FIND_MAX_CONCURRENCY";
 export type ScalingMode = "AUTO" | "BOUNDED" | "FIXED";
+/** Where load workers run: `AUTO` is HO1's rule. */
+export type Placement = "AUTO" | "COORDINATOR" | "WORKERS";
 
 /** READ_ONLY and the like are what people choose from; saved they are `CUSTOM`, with the operations that they stand for. */
 export type WorkloadPreset =
@@ -124,6 +126,7 @@ export interface ScalingConfig {
   readonly max_connections: number | null;
   /** `null`: more than half. */
   readonly min_healthy_workers: number | null;
+  readonly placement: Placement;
 }
 
 export interface FindMaxConfig {

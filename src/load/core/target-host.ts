@@ -46,6 +46,12 @@ export function checkHost(host: string, allowedHosts: readonly string[]): void {
   );
 }
 
+/** Whether it is this machine's alone: elsewhere its address would mean another one, or none. */
+export function isLocalTarget({ kind, url }: TargetConfig): boolean {
+  if (kind === "sqlite" || kind === "duckdb") return true;
+  return !URL.canParse(url) || hostsOf(kind, new URL(url)).every(isLocalHost);
+}
+
 export function isLocalHost(host: string): boolean {
   if (host.startsWith("/")) return true; // The directory of a Unix socket.
   const canonical = canonicalHost(host);

@@ -33,7 +33,8 @@ export interface LocalSpawnerOptions {
   /** As `parseStoreUrl` understands it. */
   readonly storeUrl: string;
   readonly dataDir: string;
-  readonly coordinatorUrl: string;
+  /** Unless the request has it. */
+  readonly coordinatorUrl?: string;
   readonly clusterToken: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -141,15 +142,17 @@ export class LocalSpawner implements WorkerSpawner {
     this.#timer?.cancel();
   }
 
-  #argsOf({ runId, workerId, groupId, groupCount }: SpawnRequest): readonly string[] {
-    const { storeUrl, dataDir, coordinatorUrl } = this.#options;
+  #argsOf({ runId, workerId, groupId, groupCount, ...request }: SpawnRequest): readonly string[] {
+    const { storeUrl, dataDir } = this.#options;
+    const coordinatorUrl = request.coordinatorUrl ?? this.#options.coordinatorUrl;
     const isFile = !storeUrl.includes("://");
     return [
       "load-worker",
       ...["--run-id", runId, "--worker-id", workerId],
       ...["--worker-group-id", `${groupId}`, "--worker-group-count", `${groupCount}`],
       ...(isFile ? ["--store", storeUrl] : []), // LO2
-      ...["--data-dir", dataDir, "--coordinator-url", coordinatorUrl],
+      ...["--data-dir", dataDir],
+      ...(coordinatorUrl === undefined ? [] : ["--coordinator-url", coordinatorUrl]),
     ];
   }
 

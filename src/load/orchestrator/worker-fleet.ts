@@ -10,6 +10,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { AssertionError, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import { placementOf } from "../core/decide-host.ts";
 import { decideSignal } from "../core/decide-reap.ts";
 import type { RunWorkerFacts } from "../core/decide-run.ts";
 import { type RunLook, workerIdOf } from "../store/run-store.ts";
@@ -90,13 +91,14 @@ export class WorkerFleet {
     const { run } = look;
     const { spawner, logger } = this.#options;
     const groupCount = run.scenario.scaling.worker_group_count ?? run.expectedWorkers;
+    const placement = placementOf(run.scenario);
     const missing = this.#missing(look);
     if (missing.length > 0) await announce(missing.map(workerIdOf));
     for (const groupId of missing) {
       const workerId = workerIdOf(groupId);
       this.#spawned.add(workerId);
       try {
-        await spawner.spawn({ runId: run.runId, workerId, groupId, groupCount });
+        await spawner.spawn({ runId: run.runId, workerId, groupId, groupCount, placement });
       } catch (thrown) {
         if (thrown instanceof AssertionError) throw thrown;
         logger.error({ run_id: run.runId, worker_id: workerId }, messageOf(thrown));

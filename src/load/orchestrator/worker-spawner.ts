@@ -4,6 +4,8 @@
  *   SP1  A worker outlives whoever started it. One that another process started is known again by what its heartbeat says.
  *   SP2  `undefined` is an answer: of a process on another machine nothing is known here, and its heartbeats decide.
  */
+import type { Placement } from "../core/scenario.ts";
+
 export interface WorkerPlace {
   readonly runId: string;
   readonly workerId: string;
@@ -12,6 +14,10 @@ export interface WorkerPlace {
 export interface SpawnRequest extends WorkerPlace {
   readonly groupId: number;
   readonly groupCount: number;
+  /** AUTO unless given. */
+  readonly placement?: Placement;
+  /** Where live figures go, if the spawner does not know it. */
+  readonly coordinatorUrl?: string;
 }
 
 /** From a heartbeat. */

@@ -178,6 +178,7 @@ export const scalingSchema = fields({
   min_connections: someConnections,
   max_connections: someConnections,
   min_healthy_workers: someWorkers,
+  placement: oneOf("AUTO", "COORDINATOR", "WORKERS").default("AUTO"),
 });
 
 export const findMaxSchema = fields({

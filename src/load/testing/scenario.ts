@@ -54,6 +54,7 @@ export function scenarioOf(changes: Changes = {}): Scenario {
       mode: "AUTO",
       worker_count: null,
       per_worker_capacity: null,
+      placement: "AUTO",
       worker_group_count: null,
       min_workers: null,
       max_workers: null,

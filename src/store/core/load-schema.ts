@@ -1,4 +1,4 @@
-/** The tables of load tests: `sql/schema/005-load.sql` is their definition, with what they mean. A `?` marks what may be NULL. */
+/** The tables of load tests: `sql/schema/005-load.sql` and `007-load-processes.sql` are their definition, with what they mean. A `?` marks what may be NULL. */
 import { type ColumnTypesOf, columnTypesOf, type TablesOf } from "./table-cells.ts";
 
 const loadCells = {
@@ -72,6 +72,19 @@ const loadCells = {
     started_at_ms: "number",
     last_heartbeat_ms: "number",
     last_error: "text?",
+  },
+  load_processes: {
+    run_id: "text",
+    worker_id: "text",
+    worker_group_id: "number",
+    worker_group_count: "number",
+    started_by: "text",
+    coordinator_url: "text",
+    state: "text",
+    process_id: "number?",
+    reason: "text?",
+    signal_wanted: "text?",
+    changed_at_ms: "number",
   },
   worker_metrics_snapshots: {
     run_id: "text",

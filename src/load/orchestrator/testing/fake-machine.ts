@@ -21,6 +21,7 @@ export interface FakeServers {
 
 export class FakeMachine {
   readonly clock: Clock;
+  readonly hostName: string;
   readonly servers: FakeServers = { servers: 20, serviceMs: 50, errorShare: 0 };
   readonly processes = new Map<number, FakeWorker>();
   /** Every process that there ever was. */
@@ -30,8 +31,9 @@ export class FakeMachine {
   drainMs = 300;
   readonly #control: () => WorkerControl;
 
-  constructor(clock: Clock, control: () => WorkerControl) {
+  constructor(clock: Clock, control: () => WorkerControl, hostName = "here") {
     this.clock = clock;
+    this.hostName = hostName;
     this.#control = control;
   }
 
@@ -52,7 +54,7 @@ export class FakeMachine {
       groupCount: request.groupCount,
       testId: `${request.runId}-${processId}`,
       incarnation: `i${processId}`,
-      hostName: "here",
+      hostName: this.hostName,
       processId,
     });
     this.processes.set(processId, worker);
@@ -88,7 +90,9 @@ export class FakeSpawner implements WorkerSpawner {
   }
 
   see(process: SeenProcess): void {
-    if (process.processId > 0) this.#known.set(keyOf(process), process.processId);
+    if (process.processId <= 0) return;
+    if (process.hostName !== this.#machine.hostName) this.#known.delete(keyOf(process));
+    else this.#known.set(keyOf(process), process.processId);
   }
 
   signal(place: WorkerPlace, signal: "SIGTERM" | "SIGKILL"): void {
@@ -100,6 +104,8 @@ export class FakeSpawner implements WorkerSpawner {
   forget(runId: string): void {
     for (const key of this.#known.keys()) if (key.startsWith(`${runId}/`)) this.#known.delete(key);
   }
+
+  close(): void {}
 }
 
 function keyOf({ runId, workerId }: WorkerPlace): string {

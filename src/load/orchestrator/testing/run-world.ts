@@ -9,13 +9,17 @@ import {
   openSimStore,
   type Store,
 } from "../../../store/index.ts";
+import { workerRow } from "../../../store/testing/worker-row.ts";
 import type { Operation } from "../../core/operation.ts";
 import { isTerminal } from "../../core/run-state.ts";
 import type { RunUpdate } from "../../core/run-update.ts";
 import type { Scenario } from "../../core/scenario.ts";
 import type { ServerPoll, Target, TargetCapabilities } from "../../core/target.ts";
+import { ProcessHost } from "../../host/process-host.ts";
+import { ProcessStore } from "../../store/process-store.ts";
 import { StoreWorkerControl } from "../../store/store-worker-control.ts";
 import { leaseName, takeLease } from "../../store/testing/load-fixture.ts";
+import { HostSpawner } from "../host-spawner.ts";
 import type { EnrichmentPoll, RunRecords } from "../ports.ts";
 import { RunOrchestrator } from "../run-orchestrator.ts";
 import { FakeMachine, type FakeSpawner } from "./fake-machine.ts";
@@ -25,6 +29,12 @@ export interface Coordinator {
   readonly spawner: FakeSpawner;
   /** As SIGKILL does: nothing of it happens any more. */
   crash(): void;
+}
+
+export interface Host {
+  readonly machine: FakeMachine;
+  /** Its process that looks after load workers, as after a restart. */
+  startAnew(): ProcessHost;
 }
 
 export class RunWorld {
@@ -43,11 +53,11 @@ export class RunWorld {
   constructor() {
     this.#database = createSharedSqlite(() => this.clock.wallMs());
     this.store = openSimStore({ database: this.#database });
-    this.machine = new FakeMachine(
-      this.clock,
-      () => new StoreWorkerControl(openSimStore({ database: this.#database }), { leaseName }),
-    );
+    this.machine = new FakeMachine(this.clock, this.#control);
   }
+
+  readonly #control = (): StoreWorkerControl =>
+    new StoreWorkerControl(openSimStore({ database: this.#database }), { leaseName });
 
   /** A coordinator that leads from now on. */
   async lead(): Promise<Coordinator> {
@@ -55,9 +65,17 @@ export class RunWorld {
     const lease = await takeLease(this.store, this.#epoch, 1e9);
     const holder: { lease: LeaseGrant | undefined } = { lease };
     const spawner = this.machine.createSpawner();
+    const store = this.#openStore();
     const orchestrator = new RunOrchestrator({
-      store: this.#openStore(),
-      spawner,
+      store,
+      spawner: new HostSpawner({
+        here: spawner,
+        processes: new ProcessStore(store),
+        lease: () => holder.lease,
+        coordinatorUrl: "http://coordinator",
+        clock: this.clock,
+        logger: silentLogger,
+      }),
       openTarget: async () => this.target,
       records: {
         percentiles: async () => this.percentiles,
@@ -83,6 +101,29 @@ export class RunWorld {
         spawner.isBroken = true;
       },
     };
+  }
+
+  /** One of Capstan's workers, on another machine. It does nothing until it is started. */
+  async addHost(name: string, { hostName = `${name}.example`, capacity = 4 } = {}): Promise<Host> {
+    await this.store.catalogTransaction((tx) =>
+      tx.insert("workers", workerRow(name, { host_name: hostName, capacity })),
+    );
+    const machine = new FakeMachine(this.clock, this.#control, hostName);
+    const host = (): ProcessHost =>
+      new ProcessHost({
+        name,
+        hostName,
+        processes: new ProcessStore(openSimStore({ database: this.#database })),
+        spawner: machine.createSpawner(),
+        clock: this.clock,
+        prng: createPrng(name),
+        logger: silentLogger,
+      });
+    return { machine, startAnew: host };
+  }
+
+  async processes(runId: string) {
+    return await new ProcessStore(this.store).ofRuns([runId]);
   }
 
   async start({ orchestrator }: Coordinator, scenario: Scenario): Promise<string> {

@@ -1,0 +1,150 @@
+/**
+ * A Capstan worker's share of load tests: it starts the processes that the store says it shall, on its machine, and says what became of
+ * them.
+ *
+ *   PH1  A process is taken (STARTING) before it is started: one that is another's by then is not started.
+ *   PH2  One that was taken before this worker began anew may run already. Its heartbeat tells; without one for `comingMs` it is started again.
+ *   PH3  A signal that is wanted is sent once. A process that is not wanted any more before it was started is not started.
+ *   PH4  Load workers outlive this worker, and are known again by their process ids, as `LocalSpawner` knows them (LO4).
+ */
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { AssertionError, messageOf } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { Prng } from "../../kernel/prng.ts";
+import type { LocalSpawner } from "../orchestrator/local-spawner.ts";
+import type { LoadProcess, ProcessStore } from "../store/process-store.ts";
+
+export interface ProcessHostOptions {
+  /** The Capstan worker's. */
+  readonly name: string;
+  /** This machine's, as heartbeats of load workers have it. */
+  readonly hostName: string;
+  readonly processes: ProcessStore;
+  readonly spawner: Pick<LocalSpawner, "spawn" | "isAlive" | "see" | "signal" | "forget" | "close">;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+}
+
+const lookMs = 700;
+const comingMs = 15_000;
+
+export class ProcessHost {
+  readonly #options: ProcessHostOptions;
+  readonly #signalled = new Set<string>();
+  /** By run and worker: those that were started, or found to run. */
+  readonly #mine = new Map<string, string>();
+  #timer: Timer | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(options: ProcessHostOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#lookLater();
+  }
+
+  /** Leaves load workers alone. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    await this.#looking;
+    this.#options.spawner.close();
+  }
+
+  #lookLater(): void {
+    if (this.#isStopped) return;
+    const { clock, prng } = this.#options;
+    this.#timer = clock.after(lookMs + prng.below(lookMs / 2), () => {
+      this.#looking = this.look()
+        .catch((thrown: unknown) => {
+          if (thrown instanceof AssertionError) throw thrown;
+          this.#options.logger.warn({}, `cannot see to load workers: ${messageOf(thrown)}`);
+        })
+        .then(() => this.#lookLater());
+    });
+  }
+
+  /** All that is to be done now. */
+  async look(): Promise<void> {
+    const { name, processes, spawner } = this.#options;
+    const found = await processes.startedBy(name);
+    const runs = new Set(found.map(({ runId }) => runId));
+    for (const [key, runId] of this.#mine) {
+      if (runs.has(runId)) continue;
+      this.#mine.delete(key);
+      spawner.forget(runId);
+    }
+    for (const process of found) {
+      if (this.#isStopped) return;
+      if (process.state === "WANTED") await this.#take(process);
+      else if (process.state === "STARTING") await this.#findOrStart(process);
+      else await this.#watch(process);
+    }
+  }
+
+  async #take(process: LoadProcess): Promise<void> {
+    const { processes } = this.#options;
+    if (process.signalWanted !== null) {
+      await processes.advance(process, { state: "FAILED", reason: "it was not wanted any more" }); // PH3
+      return;
+    }
+    if (!(await processes.advance(process, { state: "STARTING" }))) return; // PH1
+    await this.#start({ ...process, state: "STARTING" });
+  }
+
+  async #start(process: LoadProcess): Promise<void> {
+    const { processes, spawner, logger } = this.#options;
+    const { runId, workerId } = process;
+    try {
+      await spawner.spawn(process);
+    } catch (thrown) {
+      if (thrown instanceof AssertionError) throw thrown;
+      logger.error({ run_id: runId, worker_id: workerId }, messageOf(thrown));
+      await processes.advance(process, { state: "FAILED", reason: messageOf(thrown) });
+      return;
+    }
+    this.#mine.set(keyOf(process), runId);
+    await processes.advance(process, { state: "STARTED" });
+  }
+
+  /** PH2 */
+  async #findOrStart(process: LoadProcess): Promise<void> {
+    const { processes, spawner, hostName } = this.#options;
+    if (this.#mine.has(keyOf(process))) {
+      await processes.advance(process, { state: "STARTED" }); // The answer was lost.
+      return;
+    }
+    const seen = await processes.heartbeatOf(process);
+    if (seen !== undefined && seen.hostName === hostName) {
+      spawner.see({ ...process, ...seen });
+      this.#mine.set(keyOf(process), process.runId);
+      await processes.advance(process, { state: "STARTED", processId: seen.processId });
+    } else if (process.ageMs >= comingMs) {
+      await this.#start(process);
+    }
+  }
+
+  async #watch(process: LoadProcess): Promise<void> {
+    const { processes, spawner, logger } = this.#options;
+    const { runId, workerId, signalWanted } = process;
+    const seen = spawner.isAlive(process) === undefined && (await processes.heartbeatOf(process));
+    if (seen) spawner.see({ ...process, ...seen }); // PH4
+    if (spawner.isAlive(process) !== true) {
+      await processes.advance(process, { state: "ENDED" });
+      return;
+    }
+    this.#mine.set(keyOf(process), runId);
+    const key = `${keyOf(process)}/${signalWanted}`;
+    if (signalWanted === null || this.#signalled.has(key)) return;
+    this.#signalled.add(key);
+    logger.warn({ run_id: runId, worker_id: workerId }, `it should be gone: ${signalWanted}`);
+    spawner.signal(process, signalWanted);
+  }
+}
+
+function keyOf({ runId, workerId }: LoadProcess): string {
+  return `${runId}/${workerId}`;
+}

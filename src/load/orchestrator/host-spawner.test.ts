@@ -1,0 +1,194 @@
+/** Load workers on other machines, in virtual time: rows, Capstan's workers that read them, and a coordinator that watches. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ProcessStore } from "../store/process-store.ts";
+import { scenarioOf } from "../testing/scenario.ts";
+import { RunWorld } from "./testing/run-world.ts";
+
+const target = { url: "postgres://db.example/x", allowed_hosts: ["db.example"] };
+const workload = { duration_seconds: 20, warmup_seconds: 3, concurrent_connections: 12 };
+const four = scenarioOf({ target, workload, scaling: { worker_count: 4 } });
+
+async function statesOf(world: RunWorld, runId: string): Promise<readonly string[]> {
+  return (await world.processes(runId)).map(
+    ({ workerId, startedBy, state }) => `${workerId} ${startedBy} ${state}`,
+  );
+}
+
+async function setState(
+  { store }: RunWorld,
+  name: string,
+  state: "ACTIVE" | "UNREACHABLE",
+): Promise<void> {
+  await store.catalogTransaction((tx) => tx.update("workers", name, { state }));
+}
+
+test("[HS1] [HO1] [PH1] a run is loaded from the machines of Capstan's workers, and adds up", async () => {
+  const world = new RunWorld();
+  const hosts = await Promise.all(["a", "b"].map((name) => world.addHost(name)));
+  for (const { startAnew } of hosts) startAnew().start();
+  const coordinator = await world.lead();
+  const runId = await world.start(coordinator, four);
+  await world.until(runId, ({ run }) => run.phase === "MEASUREMENT");
+  assert.equal(world.machine.all.length, 0, "nobody is here");
+  assert.deepEqual(
+    hosts.map(({ machine }) => machine.all.length),
+    [2, 2],
+  );
+  const { workers } = await world.look(runId);
+  assert.deepEqual(
+    new Set(workers.map(({ hostName }) => hostName)),
+    new Set(["a.example", "b.example"]),
+  );
+  await world.untilEnd(runId);
+  await world.clock.advance(5_000);
+  const done = hosts.flatMap(({ machine }) => machine.all.map(({ measuredOps }) => measuredOps));
+  assert.equal((await world.parent(runId)).status, "COMPLETED");
+  assert.equal(
+    (await world.parent(runId)).total_operations,
+    done.reduce((sum, ops) => sum + ops, 0),
+  );
+  assert.ok((await statesOf(world, runId)).every((text) => text.endsWith(" ENDED")));
+});
+
+test("[HO1] what is this machine's is loaded from here, whoever is elsewhere", async () => {
+  const world = new RunWorld();
+  const { machine, startAnew } = await world.addHost("a");
+  startAnew().start();
+  const runId = await world.start(await world.lead(), scenarioOf({ workload }));
+  await world.untilEnd(runId);
+  assert.equal(machine.all.length, 0);
+  assert.ok(world.machine.all.length > 0);
+  assert.deepEqual(await world.processes(runId), []);
+});
+
+test("[HS2] what nobody takes is given to another, and fails with the reason when nobody is left", async () => {
+  const world = new RunWorld();
+  await world.addHost("a", { capacity: 100 });
+  const b = await world.addHost("b");
+  const coordinator = await world.lead();
+  const two = scenarioOf({ target, workload, scaling: { worker_count: 2 } });
+  b.startAnew().start();
+  const runId = await world.start(coordinator, two);
+  await world.clock.advance(3_000);
+  assert.deepEqual(await statesOf(world, runId), ["worker-0 a WANTED", "worker-1 a WANTED"]);
+  await world.until(runId, ({ run }) => run.phase === "MEASUREMENT", 60);
+  assert.deepEqual(await statesOf(world, runId), ["worker-0 b STARTED", "worker-1 b STARTED"]);
+  await world.untilEnd(runId);
+
+  await setState(world, "b", "UNREACHABLE");
+  const lost = await world.start(coordinator, two);
+  await world.untilEnd(lost, 120);
+  assert.equal((await world.parent(lost)).status, "FAILED");
+  const [process] = await world.processes(lost);
+  assert.equal(process?.state, "FAILED");
+  assert.match(process?.reason ?? "", /none of a started it; do these workers know the store/);
+});
+
+test("[HO2] a template that wants Capstan's workers, where there are none, fails", async () => {
+  const world = new RunWorld();
+  const coordinator = await world.lead();
+  const runId = await world.start(
+    coordinator,
+    scenarioOf({ target, workload, scaling: { placement: "WORKERS" } }),
+  );
+  await world.untilEnd(runId, 120);
+  assert.equal((await world.parent(runId)).status, "FAILED");
+  assert.equal(world.machine.all.length, 0);
+});
+
+test("[HS3] [PH4] a Capstan worker that is gone, and comes back, costs no load worker", async () => {
+  const world = new RunWorld();
+  const a = await world.addHost("a");
+  const before = a.startAnew();
+  before.start();
+  const runId = await world.start(await world.lead(), four);
+  await world.until(runId, ({ run }) => run.phase === "MEASUREMENT");
+  await before.stop();
+  await setState(world, "a", "UNREACHABLE");
+  await world.clock.advance(5_000);
+  await setState(world, "a", "ACTIVE");
+  a.startAnew().start();
+  await world.untilEnd(runId);
+  assert.equal((await world.parent(runId)).status, "COMPLETED");
+  assert.equal(a.machine.all.length, 4, "nobody was started twice");
+  await world.clock.advance(5_000);
+  assert.ok((await statesOf(world, runId)).every((text) => text.endsWith(" ENDED")));
+});
+
+test("[HS1] a successor of the coordinator knows what is elsewhere, and starts nobody again", async () => {
+  const world = new RunWorld();
+  const a = await world.addHost("a");
+  a.startAnew().start();
+  const first = await world.lead();
+  const runId = await world.start(first, four);
+  await world.clock.advance(1_000);
+  first.crash();
+  await world.lead();
+  await world.untilEnd(runId);
+  assert.equal((await world.parent(runId)).status, "COMPLETED");
+  assert.equal(a.machine.all.length, 4);
+  assert.equal(world.machine.all.length, 0);
+});
+
+test("[HS1] a load worker that is killed elsewhere is known to be gone before its heartbeats are missed", async () => {
+  const world = new RunWorld();
+  const a = await world.addHost("a");
+  a.startAnew().start();
+  const runId = await world.start(await world.lead(), four);
+  await world.until(runId, ({ run }) => run.phase === "MEASUREMENT");
+  const [victim] = a.machine.processes.keys();
+  a.machine.kill(victim ?? 0);
+  await world.until(runId, ({ workers }) => workers.some(({ status }) => status === "DEAD"), 5);
+  await world.untilEnd(runId);
+  assert.equal((await world.parent(runId)).status, "COMPLETED");
+});
+
+test("[PH2] what was taken before a restart is found by its heartbeat, or started again", async () => {
+  const world = new RunWorld();
+  const a = await world.addHost("a");
+  const runId = await world.start(await world.lead(), four);
+  await world.clock.advance(100);
+  const store = new ProcessStore(world.store);
+  const wanted = await world.processes(runId);
+  for (const process of wanted) await store.advance(process, { state: "STARTING" });
+  const [first] = wanted;
+  a.machine.start(first ?? assert.fail());
+  await world.clock.advance(1_000);
+  a.startAnew().start();
+  await world.clock.advance(3_000);
+  assert.deepEqual(
+    (await statesOf(world, runId)).map((text) => text.split(" ").at(-1)),
+    ["STARTED", "STARTING", "STARTING", "STARTING"],
+  );
+  assert.equal(a.machine.all.length, 1);
+  await world.until(runId, ({ run }) => run.phase === "MEASUREMENT", 60);
+  assert.equal(a.machine.all.length, 4);
+  await world.untilEnd(runId);
+});
+
+test("[PH3] who should be gone gets its signals elsewhere, once each", async () => {
+  const world = new RunWorld();
+  const a = await world.addHost("a");
+  a.machine.drainMs = 1e9;
+  a.startAnew().start();
+  const one = scenarioOf({ target, workload, scaling: { worker_count: 1 } });
+  const runId = await world.start(await world.lead(), one);
+  await world.untilEnd(runId, 300);
+  await world.clock.advance(120_000);
+  assert.deepEqual(a.machine.signals, ["worker-0 SIGTERM", "worker-0 SIGKILL"]);
+  assert.deepEqual(await statesOf(world, runId), ["worker-0 a ENDED"]);
+});
+
+test("[PS1] a Capstan worker changes only what is still its own", async () => {
+  const world = new RunWorld();
+  await world.addHost("a");
+  const runId = await world.start(await world.lead(), four);
+  await world.clock.advance(100);
+  const store = new ProcessStore(world.store);
+  const [process = assert.fail()] = await world.processes(runId);
+  assert.equal(await store.advance({ ...process, startedBy: "b" }, { state: "STARTED" }), false);
+  assert.equal(await store.advance({ ...process, state: "ENDED" }, { state: "STARTED" }), false);
+  assert.equal(await store.advance(process, { state: "STARTING" }), true);
+  assert.equal(await store.advance(process, { state: "STARTING" }), false);
+});
