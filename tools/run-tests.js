@@ -1,5 +1,5 @@
 /**
- * `npm test`: every test of the project, three files at a time. Arguments narrow it down: paths or globs of test files, and
+ * `npm test`: every test of the project, four files at a time. Arguments narrow it down: paths or globs of test files, and
  * `--test-name-pattern=TEXT` (`npm test -- --test-name-pattern=ST3 src/store`). The slow files go first, since they mostly wait for
  * processes, and leave the cores to the others. The last line is a summary.
  */
@@ -41,7 +41,7 @@ process.chdir(root);
 const tests = run({
   files,
   cwd: root,
-  concurrency: 3,
+  concurrency: 4,
   timeout: 240_000,
   testNamePatterns: options.map((option) => namePattern.exec(option)?.[1] ?? ""),
 });

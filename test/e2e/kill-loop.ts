@@ -71,10 +71,14 @@ async function underKills(
   // A writer that found something wrong ends the killing.
   const failed = working.then(() => undefined);
   const prng = createPrng(`${seed}-kills`);
+  const killed = new Set<number>();
   try {
     for (let kill = 0; kill < kills; kill += 1) {
-      await Promise.race([untilNextKill(cluster, writers, kill, prng), failed]);
-      await Promise.race([killOne(cluster, prng), failed]);
+      // Every third time another is killed in the same moment.
+      if (kill % 3 !== 2) {
+        await Promise.race([untilNextKill(cluster, writers, kill, prng), failed]);
+      }
+      await Promise.race([killOne(cluster, prng, killed), failed]);
     }
     const isDone = (): true | undefined =>
       verbs.every((verb) => doneBy(writers, verb) > 0) ? true : undefined;
@@ -115,13 +119,18 @@ function doneBy(writers: readonly ModelledWriter[], wanted?: string): number {
 }
 
 /** One that runs; those that wait for their next start are left to it. */
-async function killOne(cluster: Cluster, prng: Prng): Promise<void> {
+async function killOne(cluster: Cluster, prng: Prng, killed: Set<number>): Promise<void> {
   await waitFor("a process to kill", () => {
-    const running = victims.filter((name) => isAlive(pidOf(cluster, name)));
+    const running = victims.filter((name) => {
+      const pid = pidOf(cluster, name);
+      return isAlive(pid) && !killed.has(pid);
+    });
     const victim = running[prng.below(running.length)];
     if (victim === undefined) return undefined;
     try {
-      process.kill(pidOf(cluster, victim), "SIGKILL");
+      const pid = pidOf(cluster, victim);
+      process.kill(pid, "SIGKILL");
+      killed.add(pid);
       return true;
     } catch {
       return undefined; // It ended this very moment.

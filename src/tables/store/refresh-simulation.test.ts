@@ -16,7 +16,7 @@ import { resumeTable, suspendTable } from "./suspension.ts";
 import { RefreshWorld } from "./testing/refresh-world.ts";
 import { items, orders, tableId } from "./testing/tables-fixture.ts";
 
-const seeds = Number(process.env.CAPSTAN_TABLES_SEEDS ?? 8);
+const seeds = Number(process.env.CAPSTAN_TABLES_SEEDS ?? 5);
 const settings = { leaseMs: 2_000, backoff: { minMs: 100, maxMs: 1_000 }, lossesMax: 1_000 };
 const plain = [orders, items] as const;
 
