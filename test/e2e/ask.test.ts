@@ -6,6 +6,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { encodeRequest1 } from "../../src/metrics/core/ingest/testing/encode-write.ts";
 import { compressSnappy } from "../../src/metrics/core/ingest/wire/snappy.ts";
 import { batchOf, columnsOf } from "../../src/metrics/testing/sample-batches.ts";
@@ -179,8 +180,11 @@ test("[QP8] [QU13] No connection leaks under cancel/failure storms", linuxOnly, 
   );
   assert.deepEqual(strangeWrites(rowsBefore, store.dump()), []);
   store.close();
-  const answer = await streamed(url, stormQuery, day);
-  assert.deepEqual(workersOf(answer), bothWorkers);
+  // A worker that was just busy may get less of the first queries.
+  const answer = await waitFor("an answer of both workers", async () => {
+    const next = await streamed(url, stormQuery, day);
+    return isDeepStrictEqual(workersOf(next), bothWorkers) ? next : undefined;
+  });
   assert.ok(worksOf(answer).every(({ attempts }) => attempts === 1));
   assert.equal(await promql(url, stormQuery, day), answerBefore);
   artifactsAfterStorm = readyArtifacts();
