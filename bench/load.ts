@@ -14,7 +14,7 @@ import { benchMemory } from "./load/memory.ts";
 import { pgbenchVersion } from "./load/pgbench.ts";
 import { benchClient } from "./load/postgres-client.ts";
 import { benchRates } from "./load/rates.ts";
-import type { BenchOptions, Report } from "./report.ts";
+import { type BenchOptions, checkPart, type Report } from "./report.ts";
 
 const parts: readonly {
   readonly name: string;
@@ -29,6 +29,10 @@ const parts: readonly {
 ];
 
 export async function benchLoad(options: BenchOptions, report: Report): Promise<void> {
+  checkPart(
+    options,
+    parts.map(({ name }) => name),
+  );
   report.say(`load: beside ${pgbenchVersion() ?? "nothing: pgbench is not on the PATH"}`);
   for (const { name, run, isLong } of parts) {
     if (options.only === undefined ? isLong === true : options.only !== name) {

@@ -38,6 +38,7 @@ const { positionals, values } = parseArgs({
     seconds: { type: "string", default: "4" },
     minutes: { type: "string", default: "10" },
     rate: { type: "string", default: "2000" },
+    "target-seconds": { type: "string", default: "10" },
     cell: { type: "string" },
   },
 });
@@ -65,6 +66,7 @@ if (bench === undefined) {
       seconds: Number(values.seconds),
       minutes: Number(values.minutes),
       rate: Number(values.rate),
+      targetMs: Number(values["target-seconds"]) * 1000,
       cell: values.cell,
     },
     report,

@@ -19,10 +19,19 @@ export interface BenchOptions {
   readonly seconds: number;
   readonly minutes: number;
   readonly rate: number;
+  /** The target lag of a graph of tables. */
+  readonly targetMs: number;
   /** Of the comparison's cells only those that have this in their name (`select_c8_d1`). */
   readonly cell: string | undefined;
   /** Where the data set is kept from run to run; a temporary directory unless given. */
   readonly dir: string | undefined;
+}
+
+/** A part that is not there would measure nothing, and say that all is well. */
+export function checkPart({ only }: BenchOptions, names: readonly string[]): void {
+  if (only === undefined || names.includes(only)) return;
+  process.stderr.write(`capstan: there is no part ${only}; there are ${names.join(", ")}\n`);
+  process.exit(2);
 }
 
 /** A figure that has a goal, or none. */

@@ -9,7 +9,7 @@
  *   split        a refresh on two workers beside one
  *   graph        a hundred tables in five levels while their sources change
  */
-import type { BenchOptions, Report } from "./report.ts";
+import { type BenchOptions, checkPart, type Report } from "./report.ts";
 import { benchAuto } from "./tables/auto.ts";
 import { benchClaims } from "./tables/claims.ts";
 import { benchFull } from "./tables/full.ts";
@@ -32,6 +32,10 @@ const parts: readonly [
 ];
 
 export async function benchTables(options: BenchOptions, report: Report): Promise<void> {
+  checkPart(
+    options,
+    parts.map(([name]) => name),
+  );
   for (const [name, run] of parts) {
     if (options.only !== undefined && options.only !== name) continue;
     report.say(`tables: ${name}`);

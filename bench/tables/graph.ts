@@ -11,14 +11,16 @@ import { TablesCluster } from "./cluster-sql.ts";
 const sources = 4;
 const levels = 5;
 const tablesPerLevel = 20;
-const targetMs = 10_000;
 const lookMs = 500;
 const changeMsMax = 800;
 
-export async function benchGraph({ busySeconds }: BenchOptions, report: Report): Promise<void> {
+export async function benchGraph(
+  { busySeconds, targetMs }: BenchOptions,
+  report: Report,
+): Promise<void> {
   const cluster = await TablesCluster.start({ workers: 2 });
   try {
-    await createGraph(cluster);
+    await createGraph(cluster, targetMs);
     await waitFor(
       "every table to be filled",
       async () => {
@@ -49,7 +51,7 @@ export async function benchGraph({ busySeconds }: BenchOptions, report: Report):
   }
 }
 
-async function createGraph(cluster: TablesCluster): Promise<void> {
+async function createGraph(cluster: TablesCluster, targetMs: number): Promise<void> {
   for (let source = 0; source < sources; source += 1) {
     await cluster.sql(`CREATE TABLE s${source} (k BIGINT, v BIGINT)`);
     await cluster.sql(`INSERT INTO s${source} SELECT range % 50, range FROM range(5000)`);

@@ -81,6 +81,10 @@ export async function createLoadParts(config: LoadPartsConfig): Promise<LoadPart
   const spawner = new HostSpawner({
     here: createLocalSpawner({ ...config, coordinatorUrl: config.apiUrl }),
     processes: new ProcessStore(store),
+    isAble: (name) =>
+      node.pool
+        .views()
+        .some(({ workerId, live }) => workerId === name && live?.facts.starts_load === "yes"),
     lease,
     coordinatorUrl: config.apiUrl,
     clock,

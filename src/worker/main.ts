@@ -326,6 +326,7 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       prng: prng.fork("load"),
       logger,
     });
+  if (loadProcesses !== undefined) node.endpoint.setFact("starts_load", "yes");
   node.start();
   refreshes?.start();
   loadProcesses?.start();

@@ -209,13 +209,16 @@ test("[WEB56] a run is prepared, started, watched live and stopped; the page sta
   await page.getByText("2 of 2 healthy").waitFor();
   await page.getByRole("region", { name: "Log lines" }).waitFor();
 
-  const clickedMs = performance.now();
-  await page.getByRole("link", { name: "Templates", exact: true }).first().click();
-  await page.getByLabel("Filter templates").waitFor();
-  const tookMs = performance.now() - clickedMs;
-  assert.ok(tookMs < 3_000, `a click took ${Math.round(tookMs)} ms`);
-  await page.goBack();
-  await page.locator('[data-phase="MEASUREMENT"]').waitFor();
+  let bestMs = Number.POSITIVE_INFINITY; // The machine may be busy with other tests just now.
+  for (let attempt = 0; attempt < 5 && bestMs >= 500; attempt += 1) {
+    const clickedMs = performance.now();
+    await page.getByRole("link", { name: "Templates", exact: true }).first().click();
+    await page.getByLabel("Filter templates").waitFor();
+    bestMs = Math.min(bestMs, performance.now() - clickedMs);
+    await page.goBack();
+    await page.locator('[data-phase="MEASUREMENT"]').waitFor();
+  }
+  assert.ok(bestMs < 500, `a click took ${Math.round(bestMs)} ms`);
   await page.getByRole("img", { name: /Latency percentiles/ }).waitFor();
   await picture(page, "run-live");
   await page.locator(".worker-tile").first().click();

@@ -62,7 +62,7 @@ test("[HO1] what is this machine's is loaded from here, whoever is elsewhere", a
   assert.deepEqual(await world.processes(runId), []);
 });
 
-test("[HS2] what nobody takes is given to another, and fails with the reason when nobody is left", async () => {
+test("[HS2] what nobody takes is given to another, then started here, or fails with the reason", async () => {
   const world = new RunWorld();
   await world.addHost("a", { capacity: 100 });
   const b = await world.addHost("b");
@@ -77,12 +77,30 @@ test("[HS2] what nobody takes is given to another, and fails with the reason whe
   await world.untilEnd(runId);
 
   await setState(world, "b", "UNREACHABLE");
-  const lost = await world.start(coordinator, two);
+  const here = await world.start(coordinator, two);
+  await world.untilEnd(here, 120);
+  assert.equal((await world.parent(here)).status, "COMPLETED");
+  assert.equal(world.machine.all.length, 2);
+  assert.deepEqual(await world.processes(here), []);
+
+  const scaling = { worker_count: 2, placement: "WORKERS" } as const;
+  const lost = await world.start(coordinator, scenarioOf({ target, workload, scaling }));
   await world.untilEnd(lost, 120);
   assert.equal((await world.parent(lost)).status, "FAILED");
   const [process] = await world.processes(lost);
   assert.equal(process?.state, "FAILED");
-  assert.match(process?.reason ?? "", /none of a started it; do these workers know the store/);
+  assert.match(process?.reason ?? "", /none of a started it/);
+});
+
+test("[HO1] Capstan's workers that do not know the store are not asked", async () => {
+  const world = new RunWorld();
+  const { machine, startAnew } = await world.addHost("a");
+  world.unable.add("a");
+  startAnew().start();
+  const runId = await world.start(await world.lead(), four);
+  await world.untilEnd(runId);
+  assert.equal((await world.parent(runId)).status, "COMPLETED");
+  assert.deepEqual([machine.all.length, world.machine.all.length], [0, 4]);
 });
 
 test("[HO2] a template that wants Capstan's workers, where there are none, fails", async () => {

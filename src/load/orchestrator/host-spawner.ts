@@ -2,14 +2,16 @@
  * Load workers wherever they belong: here, or with one of Capstan's workers, who reads of it in the store (`src/load/host`).
  *
  *   HS1  What is here is `LocalSpawner`'s alone. Of what is elsewhere this knows what the rows said a second ago.
- *   HS2  A process that nobody took is given to another Capstan worker, and to nobody after all of them: then it has failed, with the reason.
+ *   HS2  A process that nobody took is given to another Capstan worker. After all of them it is started here, or, if the template wants Capstan's
+ *        workers, has failed, with the reason.
  *   HS3  Of a process whose Capstan worker is out of touch nothing is known: its heartbeats decide.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { LeaseGrant } from "../../store/index.ts";
-import { decideHost } from "../core/decide-host.ts";
+import { decideHost, type LoadHost } from "../core/decide-host.ts";
+import type { Placement } from "../core/scenario.ts";
 import type { ProcessStore, WatchedProcess } from "../store/process-store.ts";
 import type { LocalSpawner } from "./local-spawner.ts";
 import type { SeenProcess, SpawnRequest, WorkerPlace, WorkerSpawner } from "./worker-spawner.ts";
@@ -17,6 +19,8 @@ import type { SeenProcess, SpawnRequest, WorkerPlace, WorkerSpawner } from "./wo
 export interface HostSpawnerOptions {
   readonly here: Pick<LocalSpawner, "spawn" | "isAlive" | "see" | "signal" | "forget" | "close">;
   readonly processes: ProcessStore;
+  /** Whether a Capstan worker that is in touch can start load workers: it knows the store. */
+  readonly isAble: (name: string) => boolean;
   readonly lease: () => LeaseGrant | undefined;
   /** As other machines reach it. */
   readonly coordinatorUrl: string;
@@ -33,6 +37,8 @@ interface WatchedRun {
   processes: Map<string, WatchedProcess> | undefined;
   /** Workers that did not take it, by load worker. */
   readonly tried: Map<string, Set<string>>;
+  /** What the run's template wants, as far as this process was told. */
+  placement: Placement;
 }
 
 export class HostSpawner implements WorkerSpawner {
@@ -48,10 +54,9 @@ export class HostSpawner implements WorkerSpawner {
   async spawn(request: SpawnRequest): Promise<void> {
     const { here, processes, coordinatorUrl, logger } = this.#options;
     const { runId, workerId, placement = "AUTO" } = request;
+    this.#runOf(runId).placement = placement;
     const choice =
-      placement === "COORDINATOR"
-        ? "here"
-        : decideHost(placement, await processes.readHosts(runId));
+      placement === "COORDINATOR" ? "here" : decideHost(placement, await this.#hostsFor(runId));
     if (choice === "here") {
       await here.spawn(request);
       return;
@@ -60,7 +65,7 @@ export class HostSpawner implements WorkerSpawner {
       throw new OperatingError(
         "worker_unreachable",
         "backoff",
-        `cannot start ${workerId}: there is no Capstan worker that takes work, and scaling.placement is ${placement}`,
+        `cannot start ${workerId}: there is no Capstan worker that takes work and knows the store, and scaling.placement is ${placement}`,
       );
     }
     await processes.want({ ...request, startedBy: choice.name, coordinatorUrl }, this.#lease());
@@ -116,7 +121,7 @@ export class HostSpawner implements WorkerSpawner {
   #runOf(runId: string): WatchedRun {
     const known = this.#runs.get(runId);
     if (known !== undefined) return known;
-    const run: WatchedRun = { processes: undefined, tried: new Map() };
+    const run: WatchedRun = { processes: undefined, tried: new Map(), placement: "AUTO" };
     this.#runs.set(runId, run);
     this.#lookLater(0);
     return run;
@@ -142,14 +147,15 @@ export class HostSpawner implements WorkerSpawner {
     );
     if (open.length === 0) return;
     await this.#read(open.map(([runId]) => runId));
-    for (const [runId, run] of open) await this.#giveAgain(runId, run);
+    for (const [, run] of open) await this.#giveAgain(run);
     this.#lookLater();
   }
 
   async #read(runIds: readonly string[]): Promise<void> {
     const found = await this.#options.processes.ofRuns(runIds);
     for (const runId of runIds) {
-      const run = this.#runOf(runId);
+      const run = this.#runs.get(runId);
+      if (run === undefined) continue; // Forgotten meanwhile.
       const before = run.processes;
       run.processes = new Map();
       for (const process of found.filter((each) => each.runId === runId)) {
@@ -167,29 +173,41 @@ export class HostSpawner implements WorkerSpawner {
   }
 
   /** HS2 */
-  async #giveAgain(runId: string, { processes = new Map(), tried }: WatchedRun): Promise<void> {
-    const { processes: store, logger } = this.#options;
-    for (const process of processes.values()) {
+  async #giveAgain(run: WatchedRun): Promise<void> {
+    for (const process of run.processes?.values() ?? []) {
       if (process.state !== "WANTED" || process.ageMs < takeMsMax) continue;
-      const { workerId, startedBy } = process;
-      const before = tried.get(workerId) ?? new Set();
-      tried.set(workerId, before.add(startedBy));
-      const next = decideHost("WORKERS", await store.readHosts(runId), before);
-      if (typeof next === "object") {
-        await store.giveToAnother(process, next.name, this.#lease());
-        logger.warn(
-          { run_id: runId, worker_id: workerId },
-          `${startedBy} has not started it in ${takeMsMax / 1000} s: it is ${next.name}'s now`,
-        );
-      } else {
-        const names = [...before].join(", ");
-        await store.giveUp(
-          process,
-          `none of ${names} started it; do these workers know the store (--store)?`,
-          this.#lease(),
-        );
-      }
+      const tried = run.tried.get(process.workerId) ?? new Set();
+      run.tried.set(process.workerId, tried.add(process.startedBy));
+      await this.#giveOnce(process, run, tried);
     }
+  }
+
+  async #giveOnce(
+    process: WatchedProcess,
+    { placement, processes }: WatchedRun,
+    tried: ReadonlySet<string>,
+  ): Promise<void> {
+    const { here, processes: store, logger } = this.#options;
+    const { runId, workerId, startedBy } = process;
+    const fields = { run_id: runId, worker_id: workerId };
+    const late = `${startedBy} has not started it in ${takeMsMax / 1000} s`;
+    const next = decideHost(placement, await this.#hostsFor(runId), tried);
+    if (next === "here") {
+      if (!(await store.withdraw(process, this.#lease()))) return;
+      processes?.delete(workerId);
+      logger.warn(fields, `${late}: it is started here`);
+      await here.spawn(process);
+    } else if (next === undefined) {
+      await store.giveUp(process, `none of ${[...tried].join(", ")} started it`, this.#lease());
+    } else {
+      await store.giveToAnother(process, next.name, this.#lease());
+      logger.warn(fields, `${late}: it is ${next.name}'s now`);
+    }
+  }
+
+  async #hostsFor(runId: string): Promise<readonly LoadHost[]> {
+    const { processes, isAble } = this.#options;
+    return (await processes.readHosts(runId)).filter(({ name }) => isAble(name));
   }
 
   #lease(): LeaseGrant {

@@ -101,6 +101,19 @@ export class ProcessStore {
     return await this.#changeWanted(process, { state: "FAILED", reason }, lease);
   }
 
+  /** `false`: somebody has taken it by now. */
+  async withdraw({ runId, workerId }: LoadProcess, lease: LeaseGrant): Promise<boolean> {
+    return await this.#store.catalogTransaction(async ({ db }) => {
+      const { numDeletedRows } = await db
+        .deleteFrom("load_processes")
+        .where("run_id", "=", runId)
+        .where("worker_id", "=", workerId)
+        .where("state", "=", "WANTED")
+        .executeTakeFirstOrThrow();
+      return numDeletedRows === 1n;
+    }, lease);
+  }
+
   async wantSignal(
     { runId, workerId }: Pick<LoadProcess, "runId" | "workerId">,
     signal: ProcessSignal,

@@ -44,6 +44,8 @@ export class RunWorld {
   readonly target = new FakeTarget();
   /** What the server tells of the run's queries, poll by poll; or why it does not. */
   enrichment: EnrichmentPoll[] | string = [];
+  /** Capstan's workers that do not know the store, and say so. */
+  readonly unable = new Set<string>();
   /** Of the coordinators' next commits so many are done, and nobody learns of it. */
   answersLost = 0;
   percentiles: Awaited<ReturnType<RunRecords["percentiles"]>>;
@@ -71,6 +73,7 @@ export class RunWorld {
       spawner: new HostSpawner({
         here: spawner,
         processes: new ProcessStore(store),
+        isAble: (name) => !this.unable.has(name),
         lease: () => holder.lease,
         coordinatorUrl: "http://coordinator",
         clock: this.clock,
