@@ -8,7 +8,6 @@ CREATE TABLE load_processes (
   started_by          TEXT    NOT NULL CHECK (length(started_by) > 0),
   coordinator_url     TEXT    NOT NULL,
   state               TEXT    NOT NULL CHECK (state IN ('WANTED', 'STARTING', 'STARTED', 'ENDED', 'FAILED')),
-  process_id          BIGINT,
   reason              TEXT,
   signal_wanted       TEXT    CHECK (signal_wanted IN ('SIGTERM', 'SIGKILL')),
   changed_at_ms       BIGINT  NOT NULL,

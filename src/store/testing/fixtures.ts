@@ -66,7 +66,7 @@ export function postgresFixture(): StoreFixture & { server(): EmbeddedPostgres }
     dialect: "postgres",
     isShared: true,
     createPlace: async () => place(await postgres.createDatabase()),
-    // A copy takes half the time of a setup, and there are hundreds.
+    // A copy takes two thirds of the time of a setup, and there are hundreds.
     createStore: async () => {
       original ??= createOriginal();
       return place(await postgres.createDatabase(await original));
