@@ -1,6 +1,6 @@
 /**
  * The program in a few files, its packages included. Loading 1,800 modules one by one is most of what a process costs at its
- * start: so it halves the start of an installed Capstan, and of the hundreds of processes that the end-to-end tests start.
+ * start: so it halves that, for whoever installs Capstan, and for the hundreds of processes that the end-to-end tests start.
  */
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
