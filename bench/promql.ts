@@ -21,10 +21,12 @@ import { join } from "node:path";
 import { CapstanSystem } from "./promql/capstan-system.ts";
 import { compareQuery } from "./promql/compare-query.ts";
 import { type DataSet, writeDataSet } from "./promql/data-set.ts";
+import { measureChecksums } from "./promql/measure-checksums.ts";
+import { measureAfter, measureIdle } from "./promql/measure-memory.ts";
 import { findPrometheus } from "./promql/prometheus.ts";
 import { PrometheusSystem } from "./promql/prometheus-system.ts";
 import { benchQueries } from "./promql/queries.ts";
-import { diskBytes, residentBytes, type System } from "./promql/system.ts";
+import { diskBytes, type System } from "./promql/system.ts";
 import type { BenchOptions, Report } from "./report.ts";
 
 export async function benchPromql(options: BenchOptions, report: Report): Promise<void> {
@@ -40,18 +42,22 @@ export async function benchPromql(options: BenchOptions, report: Report): Promis
     ...(binaries === undefined ? [] : [new PrometheusSystem(binaries, join(dir, "prometheus"))]),
   ];
   try {
+    mkdirSync(dir, { recursive: true });
+    if (options.only === undefined) await measureIdle(dir, binaries, options, report);
     const dataSet = await prepare(dir, systems, options, report);
     for (const query of benchQueries) {
       if (options.only !== undefined && !query.name.includes(options.only)) continue;
       await compareQuery(query, dataSet.endMs, systems, options, report);
     }
+    if (options.only === undefined) await measureAfter(dataSet.endMs, systems, report);
+    if (options.only === undefined || options.only === "checksums") {
+      await systems[0]?.stop();
+      await measureChecksums(join(dir, "capstan"), report);
+    }
     for (const system of systems) {
       const { name } = system;
       await system.start();
       report.value(`${name}_disk`, "bytes", diskBytes(system.samplesDir));
-      const memory = system.pids().map(residentBytes);
-      report.value(`${name}_resident`, "bytes", sum(memory.map(({ nowBytes }) => nowBytes)));
-      report.value(`${name}_resident_peak`, "bytes", sum(memory.map(({ peakBytes }) => peakBytes)));
     }
   } finally {
     for (const system of systems) await system.stop();
@@ -66,7 +72,6 @@ async function prepare(
   { samples }: BenchOptions,
   report: Report,
 ): Promise<DataSet> {
-  mkdirSync(dir, { recursive: true });
   const notes = join(dir, "data-set.json");
   if (existsSync(notes)) return JSON.parse(readFileSync(notes, "utf8")) as DataSet;
   const dataSet = await writeDataSet(join(dir, "samples.om"), samples, Date.now());
@@ -81,8 +86,4 @@ async function prepare(
   rmSync(dataSet.file);
   writeFileSync(notes, JSON.stringify(dataSet));
   return dataSet;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

@@ -11,6 +11,8 @@ export interface BenchOptions {
   readonly coldTrials: number;
   /** Between a start and the cold query. */
   readonly settleMs: number;
+  /** Between a start and the look at an idle system's memory. */
+  readonly idleMs: number;
   /** Of the tables that are refreshed, and of their groups. */
   readonly rows: number;
   readonly groups: number;

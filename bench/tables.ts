@@ -7,10 +7,12 @@
  *   claims       claims a second, beside other queues on the same Postgres
  *   lag          from a commit in a source to the dynamic table that shows it
  *   split        a refresh on two workers beside one
+ *   checksums    a table's first open with its files verified, beside one without
  *   graph        a hundred tables in five levels while their sources change
  */
 import { type BenchOptions, checkPart, type Report } from "./report.ts";
 import { benchAuto } from "./tables/auto.ts";
+import { benchChecksums } from "./tables/checksums.ts";
 import { benchClaims } from "./tables/claims.ts";
 import { benchFull } from "./tables/full.ts";
 import { benchGraph } from "./tables/graph.ts";
@@ -28,6 +30,7 @@ const parts: readonly [
   ["claims", benchClaims],
   ["lag", benchLag],
   ["split", benchSplit],
+  ["checksums", benchChecksums],
   ["graph", benchGraph],
 ];
 

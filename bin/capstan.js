@@ -24,16 +24,24 @@ if (Number(process.versions.node.split(".")[0]) < majorMin) {
 async function run() {
   // DuckDB's calls wait in libuv's pool; with its four threads a few queries would hold up every file.
   process.env.UV_THREADPOOL_SIZE ??= String(Math.max(16, availableParallelism() + 8));
+  // For the processes that this one starts: buffers of 128 KiB and more (a decoded column is one) go back to the system when they
+  // are freed. By itself glibc keeps more and more of them.
+  process.env.MALLOC_MMAP_THRESHOLD_ ??= String(128 * 1024);
   keepCompiledCode();
-  const { main } = await import(pathToFileURL(program()).href);
+  const { main } = await import(pathToFileURL(await program()).href);
   process.exit(await main(process.argv.slice(2)));
 }
 
-/** The sources in a clone, what was built of them in a package; tests build it in a clone, too, and say where. */
-function program() {
+/**
+ * What was built of the sources: in a package always, in a clone where it is as new as they are (`npm start` builds it). A
+ * process of it starts in half the time and takes little more than half the memory. Otherwise the sources.
+ */
+async function program() {
+  if (process.env.CAPSTAN_PROGRAM !== undefined) return process.env.CAPSTAN_PROGRAM;
   const source = join(root, "src", "cli", "main.ts");
-  const built = join(root, "dist", "program", "main.mjs");
-  return process.env.CAPSTAN_PROGRAM ?? (existsSync(source) ? source : built);
+  if (!existsSync(source)) return join(root, "dist", "program", "main.mjs");
+  const built = (await import("../tools/built-program.js")).builtProgram();
+  return existsSync(built) ? built : source;
 }
 
 /**

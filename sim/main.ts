@@ -2,9 +2,10 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { invariants } from "./checks/verdict.ts";
+import { runDiskSeed } from "./disk/run-disk-seed.ts";
 import { loadFaultKinds } from "./load/plan-load.ts";
-import { faultKinds, planOf } from "./plan.ts";
-import { findPlant, plants } from "./plants/plants.ts";
+import { type DiskSuite, faultKinds, planOf } from "./plan.ts";
+import { findPlant, type Plant, plants } from "./plants/plants.ts";
 import { type RunResult, runPlan } from "./run-plan.ts";
 import { runSeeds, type Totals } from "./run-seeds.ts";
 import { productionSeams } from "./seams.ts";
@@ -18,6 +19,8 @@ const help = `Usage: npm run sim -- [options]
   --jobs J              on so many threads (default: one for each core)
   --tables              only seeds whose worlds have dynamic tables
   --load                only seeds whose worlds have load tests
+  --log                 the metrics' log, segments and compaction on a disk that fails
+  --disk                the lake's files on a disk that fails
   --check-determinism   run each seed twice and compare the traces
   --plant NAME          with a named bug; \`--plant list\` shows them
   --seed N              run one seed, in this thread
@@ -36,10 +39,14 @@ const { values } = parseArgs({
     plant: { type: "string" },
     tables: { type: "boolean", default: false },
     load: { type: "boolean", default: false },
+    log: { type: "boolean", default: false },
+    disk: { type: "boolean", default: false },
     "check-determinism": { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
+
+const suite: DiskSuite | undefined = values.log ? "log" : values.disk ? "disk" : undefined;
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -62,7 +69,8 @@ function parseCount(name: string, text: string, min: number): number {
 function sayViolation({ seed, violation }: RunResult, plant: string | undefined): void {
   if (violation === undefined) return;
   const { invariant, detail, atMs } = violation;
-  const replay = `npm run sim -- --seed ${seed}${plant === undefined ? "" : ` --plant ${plant}`} --trace`;
+  const which = suite === undefined || plant !== undefined ? "" : ` --${suite}`;
+  const replay = `npm run sim --${which} --seed ${seed}${plant === undefined ? "" : ` --plant ${plant}`} --trace`;
   say(
     `seed ${seed}: ${invariant} (${invariants[invariant]}) violated at ${(atMs / 1_000).toFixed(3)} s`,
   );
@@ -76,11 +84,13 @@ function sayTotals({ counters, virtualMs, events, faults, faultsMin, virtualMsMi
   );
   say(`events         ${events}`);
   say(`faults         ${faults}, at least ${faultsMin} a seed`);
-  for (const kind of [...faultKinds, ...tableFaultKinds, ...loadFaultKinds])
-    say(`  ${kind.padEnd(28)} ${counters.get(`fault: ${kind}`)}`);
-  say("queries");
-  for (const [name, count] of Object.entries(counters.all())) {
-    if (name.startsWith("outcome: ")) say(`  ${name.slice(9).padEnd(28)} ${count}`);
+  if (suite === undefined) {
+    for (const kind of [...faultKinds, ...tableFaultKinds, ...loadFaultKinds])
+      say(`  ${kind.padEnd(28)} ${counters.get(`fault: ${kind}`)}`);
+    say("queries");
+    for (const [name, count] of Object.entries(counters.all())) {
+      if (name.startsWith("outcome: ")) say(`  ${name.slice(9).padEnd(28)} ${count}`);
+    }
   }
   say("coverage");
   for (const [name, count] of Object.entries(counters.all())) {
@@ -90,7 +100,10 @@ function sayTotals({ counters, virtualMs, events, faults, faultsMin, virtualMsMi
 }
 
 async function runOne(seed: number, plant: string | undefined): Promise<number> {
-  const seams = plant === undefined ? productionSeams : findPlant(plant)?.seams;
+  const found = plant === undefined ? undefined : findPlant(plant);
+  const which = found?.disk?.suite ?? suite;
+  if (which !== undefined) return runOneOfDisk(which, seed, found);
+  const seams = found?.seams;
   const plan = planOf(seed);
   const { workers, coordinators, queryApis } = plan.topology;
   say(`seed ${seed}: ${workers} workers, ${coordinators} coordinators, ${queryApis} query-apis`);
@@ -109,11 +122,28 @@ async function runOne(seed: number, plant: string | undefined): Promise<number> 
   return violations;
 }
 
+async function runOneOfDisk(
+  which: DiskSuite,
+  seed: number,
+  found: Plant | undefined,
+): Promise<number> {
+  const result = await runDiskSeed(which, seed, {
+    ...(found?.disk === undefined ? {} : { seams: found.disk.seams }),
+    ...(values.trace ? { print: say } : {}),
+  });
+  sayViolation(result, found?.name);
+  say(`${result.faultCount} faults, ${result.eventCount} events, trace ${result.traceHash}`);
+  const violations = result.violation === undefined ? 0 : 1;
+  say(`sim: 1 seeds, ${violations} violations`);
+  return violations;
+}
+
 async function runMany(plant: string | undefined): Promise<number> {
   const totals = await runSeeds({
     start: parseCount("start", values.start, 0),
     count: parseCount("seeds", values.seeds, 1),
     jobs: parseCount("jobs", values.jobs, 1),
+    ...(suite === undefined ? {} : { suite }),
     ...(values.tables ? { only: "tables" } : values.load ? { only: "load" } : {}),
     checkDeterminism: values["check-determinism"],
     onFailed: (result) => sayViolation(result, plant),

@@ -246,6 +246,9 @@ export function planOf(seed: number): Plan {
 /** What some worlds have and others do not. */
 export type WorldKind = "tables" | "load";
 
+/** Worlds of another kind: one machine and its disk. */
+export type DiskSuite = "log" | "disk";
+
 /** One world in ten: they take longer than others. */
 export function hasTables(seed: number): boolean {
   return seed % 10 === 0;

@@ -75,9 +75,17 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
 /** Longer than any target lag and the pauses of what failed before. */
 const freshMs = 120_000;
 
+/** What a person suspended may read what failures stopped, and the other way around. */
+const stoppedLevels = 3;
+
 /** Every table gets fresh; then, with nothing going on, everything goes that nobody needs. */
 async function endTables(world: World, tables: TablesWorld): Promise<void> {
   const healedMs = world.nowMs;
+  for (let level = 0; level < stoppedLevels; level += 1) {
+    await operate(world, (service) => tables.clients.resumeHeld(service));
+    await operate(world, (service) => tables.clients.changeAll(service));
+    await advanceUntilClean(world, freshMs, () => tables.findStopped());
+  }
   await operate(world, (service) => tables.clients.reviveAll(service));
   await advanceUntilClean(world, freshMs, () => tables.findStale(healedMs));
   await operate(world, (service) => tables.clients.suspendAll(service));

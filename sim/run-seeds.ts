@@ -1,7 +1,7 @@
 /** Runs many seeds on several threads and adds up what happened. */
 import { Worker } from "node:worker_threads";
 import { Counters } from "./checks/counters.ts";
-import { hasLoad, hasTables, type WorldKind } from "./plan.ts";
+import { type DiskSuite, hasLoad, hasTables, type WorldKind } from "./plan.ts";
 import { findPlant } from "./plants/plants.ts";
 import type { RunResult } from "./run-plan.ts";
 import type { SeedAnswer, SeedRequest } from "./seed-thread.ts";
@@ -12,6 +12,8 @@ export interface SeedsOptions {
   readonly jobs: number;
   /** Only seeds whose worlds have them. */
   readonly only?: WorldKind;
+  /** Otherwise fleets. */
+  readonly suite?: DiskSuite;
   readonly plant?: string;
   /** Each seed is run twice and the traces compared. */
   readonly checkDeterminism?: boolean;
@@ -68,7 +70,7 @@ export async function runSeeds(options: SeedsOptions): Promise<Totals> {
   const all = seedsFrom(start, count, options.only);
   for (let first = 0; first < count; first += batch) {
     const seeds = all.slice(first, first + batch);
-    requests.push({ seeds, plant, checkDeterminism, untilViolation: false });
+    requests.push({ seeds, suite: options.suite, plant, checkDeterminism, untilViolation: false });
   }
   await runRequests(requests, jobs, (answer) => {
     undetermined.push(...answer.undetermined);
@@ -99,6 +101,7 @@ export async function catchPlants(
     const first = likely.get(plant);
     return {
       seeds: first === undefined ? seeds : [first, ...seeds],
+      suite: undefined,
       plant,
       checkDeterminism: false,
       untilViolation: true,

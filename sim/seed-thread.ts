@@ -1,13 +1,17 @@
 /** A thread that runs seeds as it is told to, until it is told nothing. */
 import { parentPort } from "node:worker_threads";
 import { assert } from "../src/kernel/errors.ts";
-import { planOf } from "./plan.ts";
+import { diskSeams } from "./disk/disk-seams.ts";
+import { runDiskSeed } from "./disk/run-disk-seed.ts";
+import { type DiskSuite, planOf } from "./plan.ts";
 import { findPlant } from "./plants/plants.ts";
 import { type RunResult, runPlan } from "./run-plan.ts";
 import { productionSeams } from "./seams.ts";
 
 export interface SeedRequest {
   readonly seeds: readonly number[];
+  /** `undefined`: fleets. */
+  readonly suite: DiskSuite | undefined;
   /** `undefined`: production as it is. */
   readonly plant: string | undefined;
   readonly checkDeterminism: boolean;
@@ -22,18 +26,32 @@ export interface SeedAnswer {
   readonly undetermined: readonly number[];
 }
 
+type Runner = (seed: number) => Promise<RunResult>;
+
+/** A planted bug decides for itself where it shows. */
+function runnerOf(plant: string | undefined, suite: DiskSuite | undefined): Runner {
+  const found = plant === undefined ? undefined : findPlant(plant);
+  assert(plant === undefined || found !== undefined, "the plant was looked up before");
+  const which = found?.disk?.suite ?? suite;
+  if (which !== undefined) {
+    const seams = found?.disk?.seams ?? diskSeams;
+    return (seed) => runDiskSeed(which, seed, { seams });
+  }
+  const seams = found?.seams ?? productionSeams;
+  return (seed) => runPlan(planOf(seed), { seams });
+}
+
 async function answer(request: SeedRequest): Promise<SeedAnswer> {
   const { plant, checkDeterminism, untilViolation } = request;
-  const seams = plant === undefined ? productionSeams : findPlant(plant)?.seams;
-  assert(seams !== undefined, "the plant was looked up before");
+  const run = runnerOf(plant, request.suite);
   const results: RunResult[] = [];
   const undetermined: number[] = [];
   for (const seed of request.seeds) {
-    const result = await runPlan(planOf(seed), { seams });
+    const result = await run(seed);
     results.push(result);
     if (untilViolation && result.violation !== undefined) break;
     if (!checkDeterminism) continue;
-    const again = await runPlan(planOf(seed), { seams });
+    const again = await run(seed);
     if (again.traceHash !== result.traceHash) undetermined.push(seed);
   }
   return { request, results, undetermined };

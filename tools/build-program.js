@@ -2,13 +2,13 @@
  * The program in a few files, its packages included. Loading 1,800 modules one by one is most of what a process costs at its
  * start: so it halves that, for whoever installs Capstan, and for the hundreds of processes that the end-to-end tests start.
  */
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { builtProgram, programCache } from "./built-program.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const inputs = ["src", "package-lock.json", "tools/build-program.js"];
 /** Packages with native parts, or so large that few processes load them. */
 const external = [/^@duckdb\/node-bindings/, /^@aws-sdk\//, /^snowflake-sdk$/, /^pg-native$/];
 const siblingCall = /siblingModule\(import\.meta\.url, "\.\/([a-z-]+)"\)/g;
@@ -34,18 +34,27 @@ export async function buildProgram(directory) {
 
 /** The path of a program that is as new as its sources. */
 export async function ensureProgram() {
-  const cache = join(root, "node_modules", ".cache", "capstan");
-  const directory = join(cache, "program");
-  const main = join(directory, "main.mjs");
-  const builtMs = statSync(main, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  if (inputs.some((input) => isNewer(join(root, input), builtMs))) {
-    const staged = join(cache, `program-${process.pid}`);
-    mkdirSync(cache, { recursive: true });
-    await buildProgram(staged);
-    rmSync(directory, { recursive: true, force: true });
-    renameSync(staged, directory);
+  const main = builtProgram();
+  if (existsSync(main)) return main;
+  const staged = join(programCache, `staged-${process.pid}`);
+  mkdirSync(programCache, { recursive: true });
+  await buildProgram(staged);
+  try {
+    renameSync(staged, dirname(main));
+  } catch (error) {
+    rmSync(staged, { recursive: true, force: true });
+    if (!existsSync(main)) throw error; // Otherwise somebody else was faster.
   }
+  removeOldPrograms();
   return main;
+}
+
+/** Keeps the newest three: an older one may still run, and loads some of its files late. */
+function removeOldPrograms() {
+  const paths = readdirSync(programCache).map((name) => join(programCache, name));
+  const builtMs = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const oldestLast = paths.sort((a, b) => builtMs(b) - builtMs(a));
+  for (const path of oldestLast.slice(3)) rmSync(path, { recursive: true, force: true });
 }
 
 /** A module that `siblingModule` names becomes a file of its own; since all files are in one directory, it is a sibling again. */
@@ -60,9 +69,3 @@ const threadsBesideMain = {
     });
   },
 };
-
-function isNewer(path, timeMs) {
-  const found = statSync(path);
-  if (found.mtimeMs > timeMs) return true;
-  return found.isDirectory() && readdirSync(path).some((name) => isNewer(join(path, name), timeMs));
-}

@@ -1,13 +1,14 @@
 /**
  * `npm test`: every test of the project, four files at a time. Arguments narrow it down: paths or globs of test files, and
  * `--test-name-pattern=TEXT` (`npm test -- --test-name-pattern=ST3 src/store`). The slow files go first, since they mostly wait for
- * processes, and leave the cores to the others. The last line is a summary.
+ * processes, and leave the cores to the others. Files that only compute share a few processes: to start one for each takes longer
+ * than their tests. The last line is a summary.
  */
-import { globSync, statSync } from "node:fs";
+import { globSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { ensureProgram } from "./build-program.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -18,18 +19,22 @@ const chosen = args.filter((arg) => !arg.startsWith("-")).map(toGlob);
 const everything = ["{src,sim,bench,tools,test,web/src}/**/*.test.ts"];
 const slowFirst = [
   "sim/sim.test.ts",
-  "src/tables/incremental/property.test.ts",
   "test/e2e/",
   "test/browser/",
+  "src/tables/incremental/property.test.ts",
   "src/store/",
 ];
+/** Folders whose tests start nothing and change nothing of their process. */
+const onlyComputes = /^(src\/(.*\/core|promql|sql)|web\/src)\//;
+const groupCount = 4;
 
 const unknown = options.find((option) => !namePattern.test(option));
 if (unknown !== undefined) refuse(`there is no option ${unknown}; --test-name-pattern=TEXT is one`);
-const files = globSync(chosen.length > 0 ? chosen : everything, { cwd: root })
-  .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
-  .map((file) => join(root, file));
-if (files.length === 0) refuse("no test file matches");
+const found = globSync(chosen.length > 0 ? chosen : everything, { cwd: root }).sort(
+  (a, b) => rank(a) - rank(b) || (a < b ? -1 : 1),
+);
+if (found.length === 0) refuse("no test file matches");
+const files = chosen.length > 0 ? found.map((file) => join(root, file)) : grouped(found);
 
 // Hundreds of processes load the same modules.
 process.env.NODE_COMPILE_CACHE ??= join(root, "node_modules", ".cache", "compiled");
@@ -42,7 +47,7 @@ const tests = run({
   files,
   cwd: root,
   concurrency: 4,
-  timeout: 240_000,
+  timeout: 480_000,
   testNamePatterns: options.map((option) => namePattern.exec(option)?.[1] ?? ""),
 });
 tests.on("test:summary", ({ file, counts, success }) => {
@@ -58,6 +63,26 @@ tests.compose(spec).pipe(process.stdout);
 function rank(file) {
   const index = slowFirst.findIndex((prefix) => file.startsWith(prefix));
   return index === -1 ? slowFirst.length : index;
+}
+
+/** Every file, with those that only compute behind as many files as there are groups. */
+function grouped(all) {
+  const dir = join(root, "node_modules", ".cache", "test-groups");
+  mkdirSync(dir, { recursive: true });
+  const computing = all.filter((file) => onlyComputes.test(file));
+  const groups = Array.from({ length: groupCount }, (_, group) => {
+    const members = computing.filter((_, index) => index % groupCount === group);
+    const path = join(dir, `group-${group + 1}.test.mjs`);
+    const lines = members.map(
+      (file) => `import ${JSON.stringify(pathToFileURL(join(root, file)))};`,
+    );
+    writeFileSync(path, `${lines.join("\n")}\n`);
+    return path;
+  });
+  return [
+    ...all.filter((file) => !onlyComputes.test(file)).map((file) => join(root, file)),
+    ...groups,
+  ];
 }
 
 function toGlob(path) {

@@ -7,6 +7,7 @@ import { missingOptionals, platformOf } from "./complete-lock.js";
 import {
   checkCalls,
   checkImports,
+  checkRuleIds,
   checkRules,
   checkWords,
   readSources,
@@ -30,6 +31,10 @@ test("no unfinished work, no export *", () => {
 
 test("every rule of a SPEC.md is cited by a test or marked as having none", () => {
   assert.deepEqual(checkRules(readSpecs(root), sources), []);
+});
+
+test("no two rules of any SPEC.md have the same id", () => {
+  assert.deepEqual(checkRuleIds(readSpecs(root)), []);
 });
 
 test("the lock file records no download addresses", () => {
@@ -103,4 +108,13 @@ test("the rule check finds an uncited rule", () => {
   };
   const cites = { path: "src/x/a.test.ts", text: 'test("[XX3] it holds", f)' };
   assert.deepEqual(checkRules([spec], [cites]), ["src/x/SPEC.md:1: no test cites XX1"]);
+});
+
+test("finds an id that two rules have, in one SPEC.md or in two", () => {
+  const one = { path: "src/x/SPEC.md", text: "- **XX1** a.\n- **XX2** b.\n- **XX1** c.\n" };
+  const other = { path: "src/y/SPEC.md", text: "Before.\n- **XX2** d.\n- **YY1** e.\n" };
+  assert.deepEqual(checkRuleIds([one, other]), [
+    "src/x/SPEC.md:3: XX1 is a rule already, at src/x/SPEC.md:1",
+    "src/y/SPEC.md:2: XX2 is a rule already, at src/x/SPEC.md:2",
+  ]);
 });

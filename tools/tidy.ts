@@ -86,11 +86,33 @@ export function checkRules(specs: readonly SourceFile[], files: readonly SourceF
       ),
     ),
   );
+  return rulesOf(specs).flatMap(({ rule, place, line }) =>
+    line.includes("(no test)") || cited.has(rule) ? [] : [`${place}: no test cites ${rule}`],
+  );
+}
+
+/** A test cites a rule by its id alone: an id that two rules have proves neither. */
+export function checkRuleIds(specs: readonly SourceFile[]): string[] {
+  const places = new Map<string, string>();
+  return rulesOf(specs).flatMap(({ rule, place }) => {
+    const first = places.get(rule);
+    if (first === undefined) places.set(rule, place);
+    return first === undefined ? [] : [`${place}: ${rule} is a rule already, at ${first}`];
+  });
+}
+
+interface SpecRule {
+  readonly rule: string;
+  readonly line: string;
+  /** `file:line` */
+  readonly place: string;
+}
+
+function rulesOf(specs: readonly SourceFile[]): SpecRule[] {
   return specs.flatMap(({ path, text }) =>
     text.split("\n").flatMap((line, index) => {
       const rule = /^[-|\s]*\*\*([A-Z]{2}\d+)\*\*/.exec(line)?.[1];
-      if (rule === undefined || line.includes("(no test)") || cited.has(rule)) return [];
-      return [`${path}:${index + 1}: no test cites ${rule}`];
+      return rule === undefined ? [] : [{ rule, line, place: `${path}:${index + 1}` }];
     }),
   );
 }

@@ -24,8 +24,8 @@ export class CapstanSystem implements System {
     return this.#running().url;
   }
 
-  pids(): readonly number[] {
-    return Object.values(this.#running().pids());
+  rootPids(): readonly number[] {
+    return [this.#running().pid("up")];
   }
 
   async start(): Promise<void> {

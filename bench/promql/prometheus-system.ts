@@ -28,7 +28,7 @@ export class PrometheusSystem implements System {
     return this.#server.url;
   }
 
-  pids(): readonly number[] {
+  rootPids(): readonly number[] {
     return this.#server === undefined ? [] : [this.#server.pid];
   }
 

@@ -8,7 +8,8 @@ export interface System {
   readonly samplesDir: string;
   /** While it runs. */
   url(): string;
-  pids(): readonly number[];
+  /** Those that were started; their children belong to them. */
+  rootPids(): readonly number[];
   /** Resolves when it answers; nothing if it runs already. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -23,15 +24,51 @@ export function diskBytes(dir: string): number {
   return bytes;
 }
 
-/** Now, and the most there ever was. Zero where the system does not say. */
-export function residentBytes(pid: number): { nowBytes: number; peakBytes: number } {
-  const kilobytes = (field: string): number => {
-    try {
-      const status = readFileSync(`/proc/${pid}/status`, "utf8");
-      return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0);
-    } catch {
-      return 0;
-    }
-  };
-  return { nowBytes: kilobytes("VmRSS") * 1024, peakBytes: kilobytes("VmHWM") * 1024 };
+export interface Memory {
+  /** What each process has to itself, and its part of what it shares with others (PSS). */
+  readonly proportionalBytes: number;
+  /** Of it: heaps, buffers, native memory. The rest is program code. */
+  readonly anonymousBytes: number;
+}
+
+/**
+ * Of each process of these trees, children of children included. Empty where the system does not
+ * say.
+ */
+export function memoryOfTrees(pids: readonly number[]): readonly Memory[] {
+  return pids.flatMap((pid) => [...memoryOf(pid), ...memoryOfTrees(childrenOf(pid))]);
+}
+
+export function totalBytes(memory: readonly Memory[]): number {
+  return memory.reduce((sum, { proportionalBytes }) => sum + proportionalBytes, 0);
+}
+
+function memoryOf(pid: number): readonly Memory[] {
+  const rollup = readProc(`${pid}/smaps_rollup`);
+  if (rollup === undefined) return [];
+  const bytes = (field: string): number =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(rollup)?.[1] ?? 0) * 1024;
+  return [{ proportionalBytes: bytes("Pss"), anonymousBytes: bytes("Pss_Anon") }];
+}
+
+function childrenOf(pid: number): readonly number[] {
+  const threads = listProc(`${pid}/task`);
+  const texts = threads.map((thread) => readProc(`${pid}/task/${thread}/children`) ?? "");
+  return texts.flatMap((text) => text.split(" ").filter((each) => each !== "")).map(Number);
+}
+
+function readProc(path: string): string | undefined {
+  try {
+    return readFileSync(join("/proc", path), "utf8");
+  } catch {
+    return undefined; // It has ended, or this is no Linux.
+  }
+}
+
+function listProc(path: string): readonly string[] {
+  try {
+    return readdirSync(join("/proc", path));
+  } catch {
+    return [];
+  }
 }

@@ -141,9 +141,14 @@ export class LakeWorld {
     const { snapshot } = await catalog.current();
     await store.catalogTransaction(async (tx) => {
       const tables = await readScheduledTables(tx);
+      const changes = {
+        mayHaveChanged: () => true,
+        hasChanged: () => true,
+        isThere: () => true,
+      };
       // Late enough for the request to count.
       const timeMs = (await tx.nowMs()) + 1;
-      const decision = decideRefreshes({ tables, snapshot, mayHaveChanged: () => true }, timeMs);
+      const decision = decideRefreshes({ tables, snapshot, ...changes }, timeMs);
       await applyDecision(tx, decision, { snapshot, timeMs, historyRows, pins: catalog });
     });
   }

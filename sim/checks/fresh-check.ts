@@ -1,6 +1,30 @@
-/** I22: once faults heal, every dynamic table runs, nothing is owed to anybody, and all are of a time after the healing. */
+/**
+ * I22: once faults heal, every dynamic table runs, nothing is owed to anybody, and all are of a
+ * time after the healing.
+ * I40: before that, and without anybody's help, those run again that failures had stopped, once
+ * their sources have changed.
+ */
 import type { Finding } from "./end-check.ts";
-import type { TablesState } from "./tables-state.ts";
+import { isRunning, type TablesState } from "./tables-state.ts";
+
+/**
+ * `undefined`: nothing is stopped for its failures, but for what reads a table that a person
+ * suspended.
+ */
+export function findStopped(state: TablesState): Finding | undefined {
+  const byId = new Map(state.tables.values().map((row) => [row.table_id, row]));
+  const isBlocked = (tableId: number): boolean =>
+    (state.sources.get(tableId) ?? []).some((source) => {
+      const above = byId.get(source);
+      return above !== undefined && (!isRunning(above) || isBlocked(source));
+    });
+  for (const row of state.tables.values()) {
+    if (isRunning(row) || row.failing_since_ms === null || isBlocked(row.table_id)) continue;
+    const detail = `${row.dynamic_table} stays ${row.status}: ${row.status_reason}`;
+    return { invariant: "I40", detail };
+  }
+  return undefined;
+}
 
 /** `undefined`: so it is. */
 export function findStale(state: TablesState, sinceMs: number): Finding | undefined {

@@ -8,6 +8,9 @@ export interface TableRow {
   readonly definition: string;
   readonly status: "INITIALIZING" | "ACTIVE" | "SUSPENDED" | "FAILED";
   readonly status_reason: string;
+  readonly suspended_by: string | null;
+  /** `null`: its last refresh did not fail, or a person suspended it. */
+  readonly failing_since_ms: number | null;
   readonly target_lag_ms: number | null;
   readonly data_snapshot: number | null;
   readonly data_time_ms: number | null;
@@ -80,8 +83,8 @@ export class TablesReader {
     const [found] = this.select<{ fence: number; snapshot: number }>(`
       SELECT (SELECT fence FROM refresh_fence) AS fence, (SELECT max(snapshot_id) FROM ducklake_snapshot) AS snapshot`);
     const tables = this.select<TableRow>(`
-      SELECT dynamic_table, table_id, definition, status, status_reason, target_lag_ms, data_snapshot, data_time_ms,
-             published_snapshot FROM dynamic_tables ORDER BY table_id`);
+      SELECT dynamic_table, table_id, definition, status, status_reason, suspended_by, failing_since_ms, target_lag_ms,
+             data_snapshot, data_time_ms, published_snapshot FROM dynamic_tables ORDER BY table_id`);
     const sources = this.select<{ table_id: number; source: number }>(
       "SELECT table_id, source_table_id AS source FROM dynamic_table_sources ORDER BY 1, 2",
     );

@@ -40,6 +40,13 @@ export const invariants = {
   I31: "live and final counts of a run are what was done and said",
   I32: "a load worker is given up only when it is gone or silent, and what it said counts",
   I33: "once faults heal, every run ends",
+  I34: "what was acknowledged is there after a crash",
+  I35: "nothing is there that nobody sent, and no write in part",
+  I36: "what a commit refers to is on the disk",
+  I37: "whatever a crash leaves can be opened",
+  I38: "once the disk is well, writes are taken again",
+  I39: "what the disk cannot take is refused with a code",
+  I40: "once faults heal and its sources change, a table that failures stopped runs again",
 } as const;
 
 export type Invariant = keyof typeof invariants;

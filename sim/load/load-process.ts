@@ -6,6 +6,7 @@ import { clockWakeTimer } from "../../src/kernel/wake-timer.ts";
 import type { SequencedEvent } from "../../src/load/core/control-events.ts";
 import type { WorkerControl, WorkerIdentity } from "../../src/load/core/worker-control.ts";
 import type { WorkerSnapshot } from "../../src/load/core/worker-snapshot.ts";
+import { idle } from "../../src/load/orchestrator/testing/real-workers.ts";
 import type { SpawnRequest } from "../../src/load/orchestrator/worker-spawner.ts";
 import type { LoadWorker, WorkerEnd } from "../../src/load/worker/load-worker.ts";
 import type { Store } from "../../src/store/index.ts";
@@ -42,8 +43,9 @@ export class LoadProcess {
   readonly workerId: string;
   readonly incarnation: string;
   readonly life: Life;
-  /** Operations of MEASUREMENT that ended. */
+  /** Operations of MEASUREMENT that ended, and for which no stop can turn up. */
   executed = 0;
+  #recorded = 0;
   end: WorkerEnd | undefined;
   target: SimTarget | undefined;
   /** Events that it does not see: how many more never, and none before that time. */
@@ -84,6 +86,11 @@ export class LoadProcess {
     });
   }
 
+  /** Operations of MEASUREMENT that may have ended: the worker waits for a stop before it records them. */
+  get executedMax(): number {
+    return this.executed + Math.max(0, (this.target?.begun ?? 0) - this.#recorded);
+  }
+
   terminate(): void {
     this.life.receive(() => {
       if (this.#worker === undefined) this.#options.exited(this, undefined);
@@ -104,6 +111,7 @@ export class LoadProcess {
       readPools: async () => new Map(),
       openRecorder: () => ({
         record: ({ phase }) => {
+          this.#recorded += 1;
           if (phase === "MEASUREMENT") this.executed += 1;
         },
         finish: async () => undefined,
@@ -154,5 +162,3 @@ export class LoadProcess {
     return events.slice(lost);
   }
 }
-
-const idle = { event_loop_delay_ms_p99: 0, cpu_percent: 5, memory_percent: 1, rss_bytes: 1 };

@@ -28,6 +28,8 @@ export function createServers(timeline: Timeline, servers: number, serviceMs: nu
 
 export class SimTarget extends QueueTarget {
   readonly #servers: SimServers;
+  /** Operations that came to it, and those that could not. */
+  begun = 0;
 
   constructor(servers: SimServers, life: Life, timeline: Timeline) {
     const clock = {
@@ -40,11 +42,13 @@ export class SimTarget extends QueueTarget {
   }
 
   override admit(atMs: number): number {
+    this.begun += 1;
     return this.#servers.queue.admit(atMs);
   }
 
   override async connect(depth: number, signal: AbortSignal) {
     if (this.#servers.isDown) {
+      this.begun += 1; // One that was due fails with it.
       throw new OperatingError("target_refused", "backoff", "it takes no connections");
     }
     return await super.connect(depth, signal);

@@ -150,6 +150,22 @@ function scattering(store: Store): Store {
   }))(store);
 }
 
+/** Does not see that what a failed refresh read has changed. */
+export class IncurableScheduler extends RefreshScheduler {
+  constructor(options: RefreshSchedulerOptions) {
+    const { lake } = options;
+    super({
+      ...options,
+      lake: {
+        current: () => lake.current(),
+        mayHaveChanged: (ranges, to) => lake.mayHaveChanged(ranges, to),
+        hasChanged: async (ranges) => ranges.map(() => false),
+        isThere: (path) => lake.isThere(path),
+      },
+    });
+  }
+}
+
 /** Takes what is being written for forgotten. */
 export class ImpatientUpkeep extends UpkeepLoop {
   constructor(options: UpkeepLoopOptions) {
@@ -173,6 +189,7 @@ export class GreedyUpkeep extends UpkeepLoop {
       expire: (...call) => upkeep.expire(...call),
       forget: (...call) => upkeep.forget(...call),
       forgetTokens: () => upkeep.forgetTokens(),
+      isHeld: () => upkeep.isHeld(),
       orphanFacts: async () => ({ ...(await upkeep.orphanFacts()), referenced: new Set() }),
     };
     super({ ...options, upkeep: greedy as LakeUpkeep });

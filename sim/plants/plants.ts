@@ -7,7 +7,8 @@ import {
   type ControllerNodeOptions,
 } from "../../src/coordinator/controller-node.ts";
 import type { Invariant } from "../checks/verdict.ts";
-import type { WorldKind } from "../plan.ts";
+import { type DiskSeams, diskSeams } from "../disk/disk-seams.ts";
+import type { DiskSuite, WorldKind } from "../plan.ts";
 import { productionSeams, type Seams } from "../seams.ts";
 import {
   ForgettingBoard,
@@ -15,6 +16,17 @@ import {
   LoyalManager,
   TwiceCommittingBoard,
 } from "./broken-boards.ts";
+import {
+  commitLater,
+  ForgivingLog,
+  HastyLog,
+  listAtOnce,
+  putLater,
+  replayUnsafely,
+  syncAfterRename,
+  syncAgain,
+  syncOnly,
+} from "./broken-disks.ts";
 import { BrokenFetcher, TrustingFetcher } from "./broken-fetchers.ts";
 import {
   DoublingFlow,
@@ -63,6 +75,7 @@ import {
   GreedyUpkeep,
   HastyClaims,
   ImpatientUpkeep,
+  IncurableScheduler,
   PinDeafUpkeep,
   ScatteringScheduler,
 } from "./broken-tables.ts";
@@ -76,6 +89,8 @@ export interface Plant {
   readonly seams: Seams;
   /** It needs a world that has them. */
   readonly only: WorldKind | undefined;
+  /** It is of a disk suite, and of no fleet. */
+  readonly disk?: { readonly suite: DiskSuite; readonly seams: DiskSeams };
 }
 
 function plant(
@@ -103,6 +118,17 @@ function loadPlant(
   seams: Partial<Seams>,
 ): Plant {
   return { ...plant(name, what, violates, seams), only: "load" };
+}
+
+function diskPlant(
+  suite: DiskSuite,
+  name: string,
+  what: string,
+  violates: readonly Invariant[],
+  seams: Partial<DiskSeams>,
+): Plant {
+  const disk = { suite, seams: { ...diskSeams, ...seams } };
+  return { ...plant(name, what, violates, {}), disk };
 }
 
 function withLoad(load: Partial<Seams["load"]>): Partial<Seams> {
@@ -253,6 +279,12 @@ export const plants: readonly Plant[] = [
     withParts({ RefreshScheduler: ScatteringScheduler }),
   ),
   tablesPlant(
+    "never-cured",
+    "a table that failed is not tried again when its sources change",
+    ["I40"],
+    withParts({ RefreshScheduler: IncurableScheduler }),
+  ),
+  tablesPlant(
     "write-swept",
     "files that are being written are taken for orphans",
     ["I23"],
@@ -309,6 +341,69 @@ export const plants: readonly Plant[] = [
     ["I30"],
     withLoad({ LoadWorker: StubbornWorker }),
   ),
+  diskPlant("log", "log-not-synced", "the log's datasync is left out", ["I34", "I36", "I37"], {
+    files: syncOnly((path) => !path.endsWith(".wal")),
+  }),
+  diskPlant("log", "log-name-not-synced", "the log's directory is not synced", ["I36", "I37"], {
+    files: syncOnly((path) => !path.endsWith("/wal")),
+  }),
+  diskPlant(
+    "log",
+    "listed-before-named",
+    "a log file is listed before its name is synced",
+    ["I36"],
+    {
+      files: listAtOnce,
+    },
+  ),
+  diskPlant("log", "segments-not-synced", "the files of segments are not synced", ["I36"], {
+    files: syncOnly((path) => !path.endsWith(".parquet")),
+  }),
+  diskPlant("log", "segment-names-not-synced", "the lake's directory is not synced", ["I36"], {
+    files: syncOnly((path) => !path.endsWith("/segments")),
+  }),
+  diskPlant("log", "parents-not-synced", "directories on the way are not synced", ["I34", "I36"], {
+    files: syncOnly((path) => !/^\/(data(\/lake|\/controllers(\/c)?)?)?$/.test(path)),
+  }),
+  diskPlant(
+    "log",
+    "replay-not-synced",
+    "what a start replays is not synced",
+    ["I34", "I36", "I37"],
+    {
+      files: replayUnsafely,
+    },
+  ),
+  diskPlant(
+    "log",
+    "failure-not-sticky",
+    "after a failed sync the log goes on",
+    ["I34", "I36", "I37", "I38"],
+    {
+      openLog: (options) => new ForgivingLog(options),
+    },
+  ),
+  diskPlant("log", "failed-sync-repeated", "a failed sync is tried again", ["I34", "I36", "I37"], {
+    files: syncAgain,
+  }),
+  diskPlant("log", "acknowledged-before-sync", "appends do not wait for the disk", ["I34"], {
+    openLog: (options) => new HastyLog(options),
+  }),
+  diskPlant("log", "log-deleted-early", "the log goes before its segments are committed", ["I34"], {
+    publish: commitLater(),
+  }),
+  diskPlant("disk", "lake-file-not-synced", "a file is put without a sync", ["I36"], {
+    files: syncOnly((path) => !path.endsWith(".parquet")),
+  }),
+  diskPlant("disk", "lake-name-not-synced", "a file's directory is not synced", ["I36"], {
+    files: syncOnly((path) => !path.includes("/main")),
+  }),
+  diskPlant("disk", "renamed-before-sync", "a file is synced after its rename", ["I36"], {
+    files: syncAfterRename,
+  }),
+  diskPlant("disk", "committed-before-data", "a commit names files that are not put yet", ["I36"], {
+    objects: putLater,
+  }),
 ];
 
 export function findPlant(name: string): Plant | undefined {

@@ -22,6 +22,7 @@ import {
 import type { ApiWorkManager, LocalArtifact, QueryHandle } from "../../src/queries/core/index.ts";
 import { cutGrid } from "../../src/queries/core/promql/decide-cut.ts";
 import type { EvalFlow } from "../../src/queries/core/promql/eval-flow.ts";
+import { placeShards } from "../../src/queries/core/promql/place-shards.ts";
 import { type PlannedWork, planWorks } from "../../src/queries/core/promql/plan-works.ts";
 import { SampleDensities, scopeLeaf } from "../../src/queries/core/promql/scope-leaf.ts";
 import { decodeLeafResult } from "../../src/queries/promql/leaf-artifact.ts";
@@ -78,7 +79,8 @@ export class PromqlRun {
       head,
       shardCount: asked.shardCount,
       samplesMax: defaultEngineOptions.samplesMax,
-      workers: manager.workers(),
+      labelBytesMax: defaultEngineOptions.labelBytesMax,
+      place: (base, shardCount) => placeShards(base, shardCount, manager.workers()),
     });
     this.works = works.map(({ spec }) => spec);
     this.#planned = new Map(works.map((work) => [workKeyText(work.spec), work]));

@@ -11,7 +11,7 @@ export interface TablesSettings {
   readonly leaseMs: number;
   readonly heartbeatMs: number;
   readonly slots: number;
-  readonly failuresMax: number;
+  readonly suspendAfterMs: number;
   readonly lossesMax: number;
   /** Of the lake's upkeep. */
   readonly upkeepMs: number;
@@ -105,7 +105,7 @@ export function drawTablesSettings(prng: Prng): TablesSettings {
     leaseMs: prng.next() < 0.5 ? 6_000 : 12_000,
     heartbeatMs: 2_000,
     slots: 1 + prng.below(2),
-    failuresMax: prng.next() < 0.5 ? 3 : 1_000,
+    suspendAfterMs: prng.next() < 0.5 ? 3_000 : 3_600_000,
     lossesMax: prng.next() < 0.3 ? 4 : 1_000,
     upkeepMs: 20_000,
     snapshotMsMax: prng.next() < 0.5 ? 30_000 : 90_000,

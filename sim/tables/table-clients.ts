@@ -72,15 +72,36 @@ export class TableClients {
     this.#perform(service.life, "table_plain", done, create);
   }
 
-  /** What an operator does when all is well again: everything runs, and is refreshed. */
-  async reviveAll({ store }: TableService): Promise<void> {
-    const tables = await store.read(readDynamicTables);
+  /** What a person suspended a person resumes. */
+  async resumeHeld({ store }: TableService): Promise<void> {
+    const tables = await store.read(({ db }) =>
+      db
+        .selectFrom("dynamic_tables")
+        .select("table_id")
+        .where("status", "=", "SUSPENDED")
+        .where("failing_since_ms", "is", null)
+        .where("suspended_by", "is", null)
+        .execute(),
+    );
     // What reads a suspended table is not resumed before that is; a replaced table may come after its readers.
     for (const _ of tables) {
-      for (const { tableId } of tables) {
+      for (const { table_id } of tables) {
+        const tableId = table_id as TableId;
         await store.catalogTransaction((tx) => resumeTable(tx, tableId)).catch(ignoreRefusal);
       }
     }
+  }
+
+  /** A row more in every plain table. */
+  async changeAll(service: TableService): Promise<void> {
+    for (let table = 0; table < this.#plainCount; table += 1) {
+      await this.#write(service, { kind: "table_insert", controller: 0, table, rows: 1 });
+    }
+  }
+
+  /** What an operator does when all is well again: everything is refreshed. */
+  async reviveAll({ store }: TableService): Promise<void> {
+    const tables = await store.read(readDynamicTables);
     for (const { tableId } of tables) {
       await store.catalogTransaction((tx) => requestRefresh(tx, tableId)).catch(ignoreRefusal);
     }

@@ -56,6 +56,9 @@ interface OpenQuery {
 /** A deadline is kept to within this, by a process that runs. */
 const deadlineSlackMs = 1_000;
 
+/** Between two tries of a query that must succeed. */
+const againMs = 500;
+
 export class Clients {
   readonly #options: ClientsOptions;
   readonly #verdict: Verdict;
@@ -252,12 +255,27 @@ export class Clients {
       return;
     }
     this.#counters.add(`outcome: ${thrown.code}`);
+    if (question.mustSucceed && this.#askAgain(query, thrown)) return;
     this.#verdict.require(!question.mustSucceed, "I13", () => {
       return `${queryId}, asked after everything healed, failed: ${thrown.code} ${thrown.message}`;
     });
     this.#verdict.require(this.#isExplained(query, thrown), "I8", () => {
       return `${queryId} failed without cause: ${thrown.code} ${thrown.message}`;
     });
+  }
+
+  /**
+   * A full controller refuses, and says that trying again helps: so the question is asked again, as
+   * a person would, and must be answered in what is left of its time. What is under way (upkeep,
+   * statements that change tables) ends by itself.
+   */
+  #askAgain(query: OpenQuery, thrown: OperatingError): boolean {
+    const { question, host, life } = query;
+    const deadlineMs = question.deadlineMs - againMs;
+    if (thrown.code !== "overloaded" || thrown.retry !== "backoff" || deadlineMs <= 0) return false;
+    if (!this.#isExplained(query, thrown)) return false;
+    life.after(againMs, () => this.ask(host, { ...question, deadlineMs }));
+    return true;
   }
 
   #isExplained(query: OpenQuery, { code, message }: OperatingError): boolean {

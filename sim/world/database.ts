@@ -10,6 +10,7 @@ const knownTables = [
   "catalog_changes",
   "catalog_revision",
   "coordinator_leases",
+  "dynamic_table_columns",
   "dynamic_table_sources",
   "dynamic_table_statuses",
   "dynamic_table_versions",
@@ -29,11 +30,13 @@ const knownTables = [
   "refresh_subtasks",
   "run_control_events",
   "run_status",
+  "run_value_pools",
   "schema_version",
   "template_value_pools",
   "test_logs",
   "test_results",
   "test_templates",
+  "upkeep_holds",
   "warehouse_poll_snapshots",
   "worker_heartbeats",
   "worker_metrics_snapshots",
@@ -115,12 +118,14 @@ export function returnDatabase(database: WorldDatabase): void {
     DELETE FROM metric_segments;
     DELETE FROM metrics_head;
     DELETE FROM maintenance_claims;
+    DELETE FROM upkeep_holds;
     DELETE FROM refresh_history;
     DELETE FROM refresh_subtasks;
     DELETE FROM refresh_claims;
     DELETE FROM queued_refreshes;
     DELETE FROM pending_refreshes;
     DELETE FROM dynamic_table_versions;
+    DELETE FROM dynamic_table_columns;
     DELETE FROM dynamic_table_sources;
     DELETE FROM dynamic_tables;
     UPDATE refresh_fence SET fence = 0;

@@ -6,12 +6,14 @@ import type {
   SpoolSlot,
   SpoolUsage,
 } from "../../src/queries/core/index.ts";
+import type { WorkKey } from "../../src/workcoord/core/index.ts";
 import type { Life } from "../engine/life.ts";
 import type { SimDisk } from "./disk.ts";
 
 type Standing = "slot" | "wanted" | "expired" | "acked";
 
 interface Entry {
+  readonly key: WorkKey;
   readonly name: string;
   readonly path: string;
   sizeBytes: number;
@@ -44,11 +46,11 @@ export class SimSpool implements ArtifactSpool {
     return this.#entries.size;
   }
 
-  reserve(): SpoolSlot {
+  reserve(key: WorkKey): SpoolSlot {
     this.#names += 1;
     const name = `${this.#life.name}-${this.#life.number}-${this.#names}`;
     const path = `spool/${name}`;
-    this.#entries.set(name, { name, path, sizeBytes: 0, standing: "slot" });
+    this.#entries.set(name, { name, path, key, sizeBytes: 0, standing: "slot" });
     return { name, path, bytesMax: this.#budgetBytes };
   }
 
@@ -78,7 +80,7 @@ export class SimSpool implements ArtifactSpool {
   stat(name: string): SpooledFile | undefined {
     const entry = this.#entries.get(name);
     if (entry === undefined || entry.standing === "slot") return undefined;
-    return { path: entry.path, sizeBytes: entry.sizeBytes };
+    return { path: entry.path, sizeBytes: entry.sizeBytes, key: entry.key };
   }
 
   usage(): SpoolUsage {

@@ -68,6 +68,7 @@ export class StoreFaults {
 export interface StoreProbe {
   transactionBegins(lease: LeaseGrant | undefined): void;
   transactionEnded(isCatalog: boolean): void;
+  readAnswered(life: Life): void;
   commitFaultMet(life: Life, fault: CommitFault, resolved: boolean): void;
   /** A call is going to fail, or not to run before `untilMs`; and, later, it fails. */
   callDelayed(life: Life, untilMs: number): void;
@@ -173,8 +174,12 @@ export class StoreLink implements Store {
             (result) => {
               if (!isRead) probe.transactionEnded(isCatalog);
               const isLost = fault === "lost_after" || this.#back.blocks > 0;
-              if (!isLost) reply(() => resolve(result));
-              else if (isRead) unavailable("the answer did not arrive");
+              if (!isLost) {
+                reply(() => {
+                  if (isRead) probe.readAnswered(life);
+                  resolve(result);
+                });
+              } else if (isRead) unavailable("the answer did not arrive");
               else this.#answerLost(result, resolve, reject);
             },
             (thrown: unknown) => {

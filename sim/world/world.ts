@@ -119,7 +119,7 @@ export class World {
       heartbeatMs,
       (leader, workerId) => this.#roundTripMsMax(leader.name, workerId),
     );
-    this.leadership = new LeadershipCheck(this.verdict);
+    this.leadership = new LeadershipCheck(this.verdict, plan.settings.leaseMs);
     this.audit.onRows = () => this.membership.rowsChanged();
     this.lake = new seams.Lake(dataSetOf(this.prng.fork("metrics")), nowMs);
     this.traps = this.#buildTraps();
@@ -351,6 +351,7 @@ export class World {
           this.tables?.transactionEnded(isCatalog);
           this.load?.transactionEnded();
         },
+        readAnswered: (of) => this.leadership.readAnswered(of, this.nowMs),
         commitFaultMet: (of, fault, resolved) => {
           this.counters.add(`store: ${fault}, ${resolved ? "resolved" : "given up"}`);
           this.membership.storeTrouble(of, this.nowMs);

@@ -6,8 +6,13 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { assert, OperatingError } from "../kernel/errors.ts";
 import { sameSecret } from "../kernel/node/secrets.ts";
-import type { RequestGuard } from "../process/index.ts";
-import { bearerToken, type TokenBook } from "../process/index.ts";
+import {
+  bearerToken,
+  guardedRequestOf,
+  hasOneHost,
+  type RequestGuard,
+  type TokenBook,
+} from "../process/index.ts";
 
 /** `public`: everyone who passes the guard. `cluster`: whoever shows the cluster's token. */
 export type Access = "public" | "read" | "operate" | "cluster";
@@ -43,11 +48,17 @@ export function installAccess(app: FastifyInstance, config: AccessConfig): void 
 }
 
 function refuseForeign(request: FastifyRequest, guard: RequestGuard): void {
-  const { host, origin, "sec-fetch-site": site, "sec-fetch-mode": mode } = request.headers;
-  // Following a link to the dashboard from another site is fine: what it shows stays in that window.
-  const followsLink = mode === "navigate" && request.method === "GET" && origin === undefined;
-  const secFetchSite = followsLink ? undefined : text(site);
-  const refusal = guard.refuse({ host, origin: text(origin), secFetchSite });
+  if (!hasOneHost(request.raw)) {
+    throw new OperatingError("bad_request", "never", "a request has one Host header");
+  }
+  const asked = guardedRequestOf(request.raw);
+  // Following a link to a page of the dashboard from another site is fine: it stays in that window,
+  // and is marked, so that it computes nothing by itself. Everything that has a route may compute.
+  const isPage = request.is404 && request.method === "GET" && !request.url.startsWith("/api/");
+  const followsLink = isPage && request.headers["sec-fetch-mode"] === "navigate";
+  const refusal = guard.refuse(
+    followsLink && asked.origin === undefined ? { ...asked, secFetchSite: undefined } : asked,
+  );
   if (refusal === undefined) return;
   throw new OperatingError("forbidden", "never", refusal.message, { hint: refusal.hint });
 }

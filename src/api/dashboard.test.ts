@@ -25,8 +25,14 @@ after(async () => {
 async function get(
   path: string,
   accept = "text/html",
+  more: Readonly<Record<string, string>> = {},
 ): Promise<{ status: number; text: string; cache: string }> {
-  const request = httpRequest({ port: api.port, host: "127.0.0.1", path, headers: { accept } });
+  const request = httpRequest({
+    port: api.port,
+    host: "127.0.0.1",
+    path,
+    headers: { accept, ...more },
+  });
   request.end();
   const [response] = await once(request, "response");
   let text = "";
@@ -50,6 +56,22 @@ test("[AP19] before it is built the page says so; as soon as it is, it is served
   const asset = await get("/assets/main-1a2b.js", "*/*");
   assert.equal(asset.text, "code");
   assert.match(asset.cache, /max-age=31536000, immutable/);
+});
+
+test("[AP12] a page that another site's link led to is marked, and is never the browser's unmarked copy", async () => {
+  const mark = '<meta name="capstan-arrival" content="elsewhere" />';
+  const ask = async (site: string) =>
+    await get("/explore?q=up", "text/html", {
+      ...{ "sec-fetch-site": site, "sec-fetch-mode": "navigate" },
+      ...{ "if-none-match": "*", "if-modified-since": new Date().toUTCString() },
+    });
+  for (const site of ["cross-site", "same-site"]) {
+    const want = { status: 200, text: `${mark}<title>page</title>`, cache: "no-store" };
+    assert.deepEqual(await ask(site), want, site);
+  }
+  for (const site of ["none", "same-origin"]) {
+    assert.doesNotMatch((await ask(site)).text, /capstan-arrival/, site);
+  }
 });
 
 test("[AP19] what is not there is a 404 in our shape, for the API and for files", async () => {

@@ -13,6 +13,8 @@ import {
 
 const load: RefreshLoad = {
   pendingRefreshCount: 7,
+  pendingPartCount: 4,
+  blockedCounts: {},
   refreshBacklogSeconds: 1.5,
   refreshDurationP95Seconds: undefined,
 };
@@ -92,6 +94,7 @@ test("[AP31] what is no count is our bug", () => {
 test("[AP32] KEDA's body has one number for each metric, null where there is none", () => {
   assert.deepEqual(renderRefreshLoad(load), {
     pending_refresh_count: 7,
+    pending_refresh_parts: 4,
     refresh_backlog_seconds: 1.5,
     refresh_duration_p95: null,
   });

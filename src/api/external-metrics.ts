@@ -10,8 +10,12 @@
 import { assert } from "../kernel/errors.ts";
 
 export interface RefreshLoad {
-  /** Rows of `pending_refreshes`. */
+  /** Refreshes that are claimed or can be, and parts that wait. */
   readonly pendingRefreshCount: number;
+  /** Parts of refreshes that are not done. */
+  readonly pendingPartCount: number;
+  /** Refreshes that no worker could begin now, by what they wait for. */
+  readonly blockedCounts: Readonly<Record<string, number>>;
   /** The age of the oldest of them; 0 where there is none. */
   readonly refreshBacklogSeconds: number;
   /** `undefined`: nothing has been refreshed lately. */
@@ -69,6 +73,7 @@ export interface ApiStatus {
 /** For KEDA: `valueLocation` names a field. */
 export interface RefreshLoadBody {
   readonly pending_refresh_count: number;
+  readonly pending_refresh_parts: number;
   readonly refresh_backlog_seconds: number;
   readonly refresh_duration_p95: number | null;
 }
@@ -77,6 +82,7 @@ const externalMetricsGroup = "external.metrics.k8s.io";
 export const externalMetricsVersion = `${externalMetricsGroup}/v1beta1` as const;
 export const externalMetricNames: readonly ExternalMetricName[] = [
   "pending_refresh_count",
+  "pending_refresh_parts",
   "refresh_backlog_seconds",
   "refresh_duration_p95",
 ];
@@ -132,6 +138,7 @@ export function renderUnknownMetric(name: string): ApiStatus {
 export function renderRefreshLoad(load: RefreshLoad): RefreshLoadBody {
   return {
     pending_refresh_count: load.pendingRefreshCount,
+    pending_refresh_parts: load.pendingPartCount,
     refresh_backlog_seconds: load.refreshBacklogSeconds,
     refresh_duration_p95: load.refreshDurationP95Seconds ?? null,
   };

@@ -9,6 +9,7 @@ export type {
 } from "./ports.ts";
 export type {
   LiveBody,
+  PartBody,
   QueryRecordBody,
   ReadyBody,
   StatusBody,

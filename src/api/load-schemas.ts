@@ -55,6 +55,13 @@ export const runUpdateSchema = z.strictObject({
       errors_by_kind: counts,
       slowest_worker: loose.nullable(),
       target_qps: count.nullable(),
+      min_latency_ms: ms,
+      unserved: z.int().nullable(),
+      percentiles_valid: z.boolean(),
+      at_least: z.array(text),
+      availability_pct: ms,
+      longest_silence_ms: ms,
+      resent_requests: z.int().nullable(),
     }),
     figures_phase: phase,
   }),
@@ -134,6 +141,14 @@ export const runUpdateSchema = z.strictObject({
       timestamp: z.iso.datetime(),
     }),
   ),
+  verdict: z
+    .strictObject({
+      verdict: z.enum(["PASSED", "FAILED"]).nullable(),
+      reasons: z.array(text),
+      has_broken_limits: z.boolean(),
+      allowances: z.array(text),
+    })
+    .nullable(),
 });
 
 const name = z.string().min(1).max(200);
@@ -150,6 +165,9 @@ const seriesSchema = z.strictObject({
   errors: z.record(z.string().max(100), z.int().min(0)),
   response: encoded,
   service: encoded,
+  failed: encoded.nullable(),
+  unserved: z.int().min(0),
+  censored: encoded,
 });
 
 export const livePostSchema = z.strictObject({
@@ -176,7 +194,11 @@ export const livePostSchema = z.strictObject({
     qps: finite,
     health: z.strictObject({
       event_loop_delay_ms_p99: finite,
+      event_loop_delay_ms_mean: finite,
       schedule_lag_ms_p99: finite,
+      schedule_lag_ms_p95: finite,
+      latency_ms_p50: finite.nullable(),
+      latency_ms_p95: finite.nullable(),
       cpu_percent: finite,
       memory_percent: finite,
       rss_bytes: finite,
@@ -184,7 +206,17 @@ export const livePostSchema = z.strictObject({
       dropped: z.int().min(0),
       unsent: z.int().min(0),
     }),
+    answering: z.strictObject({
+      measured_ms: finite.min(0),
+      silences: encoded,
+      outages: encoded.default(""),
+      connection_ms: finite.min(0).default(0),
+      stalls: z.record(z.string().max(100), encoded).default({}),
+      resent: z.int().min(0).default(0),
+    }),
+    error_examples: z.record(z.string().max(100), z.string().max(500)),
     series: z.array(seriesSchema).max(10_000),
+    step_response: encoded.nullable(),
   }),
 });
 
@@ -247,6 +279,10 @@ export const testResultSchema = z.looseObject({
   duration_seconds: count.nullable(),
   total_operations: z.int(),
   failed_operations: z.int(),
+  unserved: z.int().nullable(),
+  availability_pct: ms,
+  longest_silence_ms: ms,
+  verdict: z.enum(["PASSED", "FAILED"]).nullable(),
   qps: count.nullable(),
   p50_latency_ms: ms,
   p95_latency_ms: ms,

@@ -37,7 +37,10 @@ export interface ApiPorts {
   readonly ingest: () => Promise<IngestService>;
   ready(): ReadyBody;
   status(): Promise<StatusBody>;
-  metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
+  /** In the format that an `Accept` header asks for. */
+  metrics(
+    accept: string | undefined,
+  ): Promise<{ readonly contentType: string; readonly text: string }>;
   /**
    * A SNAPSHOT, then events, until `signal` aborts. Throws `bad_request` for what cannot be watched
    * and `unsupported` where this process has no store.
@@ -86,6 +89,8 @@ export interface UploadsPort {
 }
 
 /** `undefined`: there is no table of that name. */
+export type TableVerb = "refresh" | "refreshed" | "suspend" | "resume" | "drop";
+
 export interface TablesPort {
   list(): Promise<{ readonly snapshot: number; readonly items: readonly TableBody[] }>;
   listDynamic(): Promise<{ readonly nowMs: number; readonly items: readonly DynamicTableBody[] }>;
@@ -96,13 +101,18 @@ export interface TablesPort {
     page: { readonly limit: number; readonly before: number | undefined },
   ): Promise<readonly RefreshBody[] | undefined>;
   lag(name: string, windowMs: number): Promise<LagBody | undefined>;
-  /** `false`: there is no such dynamic table. */
-  change(name: string, verb: "refresh" | "suspend" | "resume" | "drop"): Promise<boolean>;
+  /** `false`: there is no such dynamic table. `refreshed`: the answer waits for the refresh. */
+  change(
+    name: string,
+    verb: TableVerb,
+    options: { readonly queryId: QueryId; readonly timeoutMs: number | undefined },
+    signal: AbortSignal,
+  ): Promise<boolean>;
   preview(
     name: string,
-    limit: number,
+    options: { readonly limit: number; readonly queryId: QueryId },
     signal: AbortSignal,
-  ): Promise<{ readonly queryId: QueryId; readonly stream: AsyncIterable<Uint8Array> } | undefined>;
+  ): Promise<{ readonly stream: AsyncIterable<Uint8Array> } | undefined>;
 }
 
 export interface QueriesPort {
@@ -110,6 +120,7 @@ export interface QueriesPort {
   sql(
     sql: string,
     options: {
+      readonly queryId: QueryId;
       readonly timeoutMs: number | undefined;
       readonly traceparent: string | undefined;
       /** Whether the statement may change something. */
@@ -118,7 +129,7 @@ export interface QueriesPort {
       readonly uploadId: string | undefined;
     },
     signal: AbortSignal,
-  ): Promise<{ readonly queryId: QueryId; readonly stream: AsyncIterable<Uint8Array> }>;
+  ): Promise<{ readonly stream: AsyncIterable<Uint8Array> }>;
   /** Running ones first, then ended ones, newest first. */
   list(): readonly QueryRecordBody[];
   /** `false`: no such query is running here. */

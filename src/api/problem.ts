@@ -1,5 +1,6 @@
 /** Errors as the API tells them: `{code, message, hint?}`, with the status that fits the code. */
 import { type ErrorCode, OperatingError } from "../kernel/errors.ts";
+import { withoutPaths } from "../queries/index.ts";
 
 /** Codes that only HTTP itself can cause, beside those of the kernel. */
 export type HttpCode =
@@ -22,6 +23,7 @@ const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
   artifact_lost: 502,
   bad_promql: 422,
   bad_request: 400,
+  bad_settings: 400,
   bad_sql: 400,
   cancelled: 409,
   commit_unknown: 503,
@@ -30,6 +32,7 @@ const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
   disk_full: 507,
   forbidden: 403,
   head_moved: 503,
+  leader_unreachable: 503,
   lease_lost: 503,
   not_found: 404,
   not_leader: 503,
@@ -42,7 +45,9 @@ const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
   schema_newer: 503,
   schema_older: 503,
   shutting_down: 503,
+  statement_too_large: 422,
   store_busy: 503,
+  data_corrupt: 500,
   store_corrupt: 500,
   store_unavailable: 503,
   target_refused: 502,
@@ -56,12 +61,19 @@ const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
 };
 
 /**
+ * What these say is of this server's own files, and where those are is no caller's business. The
+ * command line, which opens them itself, shows the paths.
+ */
+const ofOwnFiles = /^(store_|schema_|disk_full$|data_dir_)/;
+
+/**
  * What to tell the caller about anything that was thrown. An error that is not an `OperatingError` is our
  * own: its text stays in the log, under `requestId`.
  */
 export function problemOf(thrown: unknown, requestId: string): Problem {
   if (thrown instanceof OperatingError) {
-    const { code, message, hint } = thrown;
+    const { code, hint } = thrown;
+    const message = ofOwnFiles.test(code) ? withoutPaths(thrown.message) : thrown.message;
     return { status: statusOf[code] ?? 500, code, message, hint };
   }
   return (

@@ -9,10 +9,23 @@ export const errorSchema = z
   })
   .describe("Every error has this shape.");
 
+export const partSchema = z.object({
+  name: z.string(),
+  state: z.enum(["ok", "degraded", "failed"]),
+  reason: z.string().optional().describe("Absent while it is ok."),
+  since_ms: z.number().describe("When the state began."),
+  vital: z.boolean().describe("Whether nothing can be served here once it failed."),
+});
+
+const partsSchema = z
+  .array(partSchema)
+  .describe("How the parts of the answering process are, by name.");
+
 export const readySchema = z.object({
   ready: z.boolean(),
   role: z.enum(["leader", "standby", "query_api"]),
   reason: z.string().optional(),
+  parts: partsSchema,
 });
 
 export const statusSchema = z.object({
@@ -33,6 +46,13 @@ export const statusSchema = z.object({
       oldest_age_ms: z.number(),
     })
     .describe("Of the answering process."),
+  stored_files: z
+    .object({ damaged: z.int(), unverified: z.int() })
+    .nullable()
+    .describe(
+      "Files of tables, and segments: as the scrub last found them. Null where this process has not looked yet, or does not.",
+    ),
+  parts: partsSchema,
   started_at_ms: z.number(),
   uptime_ms: z.number(),
 });
@@ -109,19 +129,26 @@ export const queriesPageSchema = z.object({
   next_page_token: z.string().nullable(),
 });
 
+/** Of a statement. */
+export const timeoutMsMax = 3_600_000;
+
 export const sqlRequestSchema = z.object({
   sql: z.string().min(1).max(131_072).describe("One statement in DuckDB's dialect."),
   timeout_ms: z
     .int()
     .min(1)
-    .max(3_600_000)
+    .max(timeoutMsMax)
     .optional()
     .describe("Until the first row; 60,000 unless given."),
   upload_id: z.string().max(64).optional().describe("The file of a COPY: see /api/v1/uploads."),
 });
 
 export const queueSchema = z.object({
-  queue_depth: z.int().describe("Works that no worker has accepted yet."),
+  queue_depth: z
+    .int()
+    .describe(
+      "Everything that waits: queries, works that no worker has accepted, works in workers' queues.",
+    ),
   oldest_age_seconds: z.number(),
 });
 
@@ -137,6 +164,7 @@ export const watchQuerySchema = z.object({
 
 export type StatusBody = z.infer<typeof statusSchema>;
 export type ReadyBody = z.infer<typeof readySchema>;
+export type PartBody = z.infer<typeof partSchema>;
 export type WorkerBody = z.infer<typeof workerSchema>;
 export type LiveBody = z.infer<typeof liveSchema>;
 export type RegistrationBody = z.infer<typeof registrationSchema>;

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { fastify } from "fastify";
-import { AssertionError } from "../kernel/errors.ts";
-import type { QueryId } from "../kernel/ids.ts";
-import { RequestGuard } from "../process/index.ts";
+import { AssertionError, OperatingError } from "../kernel/errors.ts";
+import { RequestGuard, usualLimits } from "../process/index.ts";
 import { installAccess } from "./access.ts";
 import { type Api, type ApiConfig, startApi } from "./server.ts";
 import {
@@ -86,6 +85,7 @@ test("[AP1] health, readiness, metrics and the queue answer", async () => {
   assert.deepEqual(JSON.parse((await call(plain.api, "/readyz")).text), {
     ready: true,
     role: "leader",
+    parts: [],
   });
   const metrics = await call(plain.api, "/metrics");
   assert.equal(metrics.text, "capstan_up 1\n");
@@ -102,7 +102,23 @@ test("[AP1] a process that is not ready says why, with 503", async () => {
   cluster.leading = false;
   const { status, text } = await call(api, "/readyz");
   assert.equal(status, 503);
-  assert.deepEqual(JSON.parse(text), { ready: false, role: "standby", reason: "no lease yet" });
+  const body = { ready: false, role: "standby", reason: "no lease yet", parts: [] };
+  assert.deepEqual(JSON.parse(text), body);
+});
+
+test("[AP1] parts that are not well are named, whether ready or not", async () => {
+  const { api, cluster } = await start(apiConfig());
+  const part = { name: "disk", state: "degraded", reason: "full", since_ms: 7, vital: false };
+  cluster.parts = [part as (typeof cluster.parts)[number]];
+  for (const [leading, want] of [
+    [true, 200],
+    [false, 503],
+  ] as const) {
+    cluster.leading = leading;
+    const { status, text } = await call(api, "/readyz");
+    assert.equal(status, want);
+    assert.deepEqual(JSON.parse(text).parts, [part]);
+  }
 });
 
 test("[AP3] a bad request names the field", async () => {
@@ -217,10 +233,18 @@ test("[AP2] our own bug is a 500 with an id that is in the log, and nothing else
   assert.equal(line?.fields.error, "secret internals at /home/me");
 });
 
+test("[AP41] Prometheus's names of health and readiness answer as they do there", async () => {
+  assert.equal((await call(plain.api, "/-/healthy")).status, 200);
+  assert.equal((await call(plain.api, "/-/healthy", { method: "HEAD" })).status, 200);
+  assert.equal((await call(plain.api, "/-/ready")).status, 200);
+});
+
 test("[AP6] read sees, operate changes, nobody else gets in", async () => {
   const paths: { path: string; call?: Call; access: "public" | "read" | "operate" }[] = [
     { path: "/healthz", access: "public" },
     { path: "/readyz", access: "public" },
+    { path: "/-/healthy", access: "public" },
+    { path: "/-/ready", access: "public" },
     { path: "/openapi.json", access: "public" },
     { path: "/", access: "public" },
     { path: "/metrics", access: "read" },
@@ -336,10 +360,136 @@ test("[AP10] [AP11] [AP12] a page elsewhere reads nothing and drives nothing", a
   assert.equal(await rawCall(plain.api, "/api/v1/status", { host, origin: `http://${host}` }), 200);
 });
 
+test("[AP10] a target that is a whole address names the same server as Host", async () => {
+  const host = `127.0.0.1:${plain.api.port}`;
+  for (const [target, status] of [
+    ["http://evil.example/api/v1/status", 400],
+    ["https://evil.example", 400],
+    [`http://evil.example@${host}/api/v1/status`, 400],
+    [`http://${host}/api/v1/status`, 200],
+  ] as const) {
+    const request = httpRequest({ host: "127.0.0.1", port: plain.api.port, path: target });
+    request.setHeader("host", host);
+    request.end();
+    const [response] = await once(request, "response");
+    response.resume();
+    assert.equal(response.statusCode, status, target);
+  }
+});
+
 test("[AP12] a link to the dashboard from another site may be followed", async () => {
   const host = `127.0.0.1:${plain.api.port}`;
   const headers = { host, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
   assert.equal(await rawCall(plain.api, "/", headers), 200);
+});
+
+test("[AP12] a link from another site, or from another port of this machine, runs nothing", async () => {
+  const host = `127.0.0.1:${plain.api.port}`;
+  const before = plain.cluster.calls.length;
+  const { paths } = JSON.parse((await call(plain.api, "/openapi.json")).text) as {
+    paths: Record<string, Record<string, unknown>>;
+  };
+  const gets = Object.keys(paths).filter((path) => paths[path]?.get !== undefined);
+  assert.ok(gets.length > 30, `${gets.length} routes`);
+  for (const site of ["cross-site", "same-site"]) {
+    for (const path of [...gets, "/metrics", "/api/v1/query?query=up"]) {
+      const headers = { host, "sec-fetch-site": site, "sec-fetch-mode": "navigate" };
+      const status = await rawCall(plain.api, path.replaceAll(/\{[^}]*\}/g, "x"), headers);
+      assert.equal(status, 403, path);
+    }
+  }
+  assert.equal(plain.cluster.calls.length, before);
+  const typed = { host, "sec-fetch-site": "none", "sec-fetch-mode": "navigate" };
+  assert.equal(await rawCall(plain.api, "/api/v1/status", typed), 200);
+});
+
+test("[AP39] idle sockets, half heads and slow bodies keep nobody out; where all are busy, health is answered", async (t) => {
+  const limits = { ...usualLimits, connections: 64, connections_per_client: 40 };
+  const { api } = await start({ ...apiConfig(), limits });
+  const host = `Host: 127.0.0.1:${api.port}\r\n`;
+  const sockets: Socket[] = [];
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  const open = async (count: number, text: string): Promise<void> => {
+    for (let n = 0; n < count; n += 1) {
+      const socket = connect(api.port, "127.0.0.1");
+      socket.on("error", () => undefined);
+      socket.resume();
+      await once(socket, "connect");
+      socket.write(text);
+      sockets.push(socket);
+    }
+  };
+  await open(200, "");
+  await open(200, `GET /healthz HTTP/1.1\r\n${host}`);
+  const slow = "content-type: application/json\r\ncontent-length: 60000\r\n\r\n{";
+  assert.equal((await call(api, "/api/v1/status")).status, 200);
+  await open(200, `POST /api/v1/sql HTTP/1.1\r\n${host}${slow}`);
+  // Whoever had just sent nothing yet made room for another: until all have a request under way.
+  let status = 200;
+  for (let turn = 0; turn < 100 && status === 200; turn += 1) {
+    await open(5, `POST /api/v1/sql HTTP/1.1\r\n${host}${slow}`);
+    // They are read after they are accepted.
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    status = await rawCall(api, "/api/v1/status", { connection: "close" });
+  }
+  assert.equal(status, 429);
+  for (const path of ["/healthz", "/readyz?x=1"]) {
+    assert.equal(await rawCall(api, path, { connection: "close" }), 200, path);
+  }
+  // Bodies that arrive by drops make room soon.
+  for (let turn = 0; turn < 100 && status === 429; turn += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    status = await rawCall(api, "/api/v1/status", { connection: "close" });
+  }
+  assert.equal(status, 200);
+});
+
+test("[AP39] requests that are sent at once wait for each other, and are dropped with their connection", async () => {
+  let asked = 0;
+  const held: (() => void)[] = [];
+  const metrics = async () => {
+    asked += 1;
+    await new Promise<void>((resolve) => held.push(resolve));
+    return { contentType: "text/plain", text: "" };
+  };
+  const api = await startApi(apiConfig(), { ...new FakeCluster().ports(), metrics });
+  open.push(api);
+  const sockets = Array.from({ length: 10 }, () => connect(api.port, "127.0.0.1"));
+  for (const socket of sockets) {
+    socket.write(`GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:${api.port}\r\n\r\n`.repeat(50));
+  }
+  while (asked < 10) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal((await call(api, "/healthz")).status, 200);
+  assert.equal(asked, 10);
+  for (const socket of sockets) socket.destroy();
+  // Once the other side has seen it; then the answers of the first find nobody.
+  await Promise.all(sockets.map(async (socket) => socket.closed || (await once(socket, "close"))));
+  assert.equal((await call(api, "/healthz")).status, 200);
+  for (const answer of held) answer();
+  assert.equal((await call(api, "/healthz")).status, 200);
+  assert.equal(asked, 10);
+});
+
+test("[AP10] two Host headers are refused, whichever of them is ours", async () => {
+  const ours = `127.0.0.1:${plain.api.port}`;
+  for (const hosts of [
+    [ours, "evil.example"],
+    ["evil.example", ours],
+    [ours, ours],
+    [`${ours}, evil.example`],
+    [],
+  ]) {
+    for (const path of ["/api/v1/status", "/healthz", "/"]) {
+      const lines = hosts.map((host) => `Host: ${host}\r\n`).join("");
+      const socket = connect(plain.api.port, "127.0.0.1");
+      socket.end(`GET ${path} HTTP/1.1\r\n${lines}Connection: close\r\n\r\n`);
+      const pieces: Buffer[] = [];
+      for await (const piece of socket) pieces.push(piece as Buffer);
+      assert.match(String(Buffer.concat(pieces)), /^HTTP\/1\.1 40[03] /, `${hosts} ${path}`);
+    }
+  }
 });
 
 test("[AP10] an allowed origin gets in", async () => {
@@ -378,18 +528,49 @@ test("[AP17] lists come in pages that miss nothing", async () => {
 
 test("[AP16] rows stream, with the query's id in a header", async () => {
   const { api, cluster } = await start(apiConfig());
-  cluster.sql = async (sql) => ({
-    queryId: "q-1" as QueryId,
+  cluster.sql = async (sql, { queryId }) => ({
     stream: (async function* () {
-      yield Buffer.from('{"query_id":"q-1","columns":[]}\n');
+      yield Buffer.from(`{"query_id":"${queryId}","columns":[]}\n`);
       yield Buffer.from(`["${sql}"]\n`);
     })(),
   });
   const answered = await call(api, "/api/v1/sql", { method: "POST", body: { sql: "SELECT 1" } });
   assert.equal(answered.status, 200);
-  assert.equal(answered.headers.get("x-capstan-query-id"), "q-1");
+  const queryId = answered.headers.get("x-capstan-query-id");
   assert.equal(answered.headers.get("content-type"), "application/x-ndjson");
-  assert.equal(answered.text, '{"query_id":"q-1","columns":[]}\n["SELECT 1"]\n');
+  assert.equal(answered.text, `{"query_id":"${queryId}","columns":[]}\n["SELECT 1"]\n`);
+});
+
+test("[AP47] no path of this server's own files is in an answer", async () => {
+  const { api, cluster } = await start(apiConfig());
+  for (const code of ["store_busy", "store_unavailable", "store_corrupt", "disk_full"] as const) {
+    cluster.sql = () => {
+      throw new OperatingError(code, "never", "the store /srv/capstan/store.sqlite is away");
+    };
+    const { text } = await call(api, "/api/v1/sql", { method: "POST", body: { sql: "SELECT 1" } });
+    assert.equal(problem(text).message, "the store store.sqlite is away", code);
+  }
+});
+
+test("[OB14] a query that fails before its first byte has its id in the answer and in the log", async () => {
+  const { api, cluster } = await start(apiConfig());
+  const asked: unknown[] = [];
+  cluster.sql = (_sql, { queryId }) => {
+    asked.push(queryId);
+    throw new OperatingError("store_unavailable", "backoff", "the store does not answer");
+  };
+  const failed = await call(api, "/api/v1/sql", { method: "POST", body: { sql: "SELECT 1" } });
+  assert.equal(failed.status, 503);
+  const queryId = failed.headers.get("x-capstan-query-id");
+  assert.deepEqual(asked, [queryId]);
+  for (const message of ["request failed", "answered"]) {
+    let found: (typeof cluster.lines)[number] | undefined;
+    while (found === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 5)); // It is logged after it was sent.
+      found = cluster.lines.find((line) => line.message === message);
+    }
+    assert.equal(found.fields.query_id, queryId, message);
+  }
 });
 
 test("[AP16] an error before the first byte has its status", async () => {
@@ -411,7 +592,6 @@ test("[AP16] a client that leaves cancels its query, before the first row and af
       started.resolve();
       if (!rowsFirst) await new Promise(() => undefined);
       return {
-        queryId: "q-2" as QueryId,
         stream: (async function* () {
           yield Buffer.from("[1]\n");
           await new Promise(() => undefined);
@@ -438,7 +618,6 @@ test("[AP16] a reader that pauses stops the rows, and memory stays bounded", asy
   let produced = 0;
   const row = Buffer.alloc(64 * 1024, 32);
   cluster.sql = async () => ({
-    queryId: "q-3" as QueryId,
     stream: (async function* () {
       while (produced < 2_000) {
         produced += 1;
@@ -516,6 +695,7 @@ test("[AP20] OpenAPI describes every route of the API", async () => {
       "/api/tests/from-template/{id}",
       "/api/v1/alertmanagers",
       "/api/v1/alerts",
+      "/api/v1/attention",
       "/api/v1/dynamic-tables",
       "/api/v1/dynamic-tables/{name}",
       "/api/v1/dynamic-tables/{name}/history",

@@ -4,17 +4,22 @@
  */
 import type { AddressInfo, Socket } from "node:net";
 import swagger from "@fastify/swagger";
-import { type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import websocket from "@fastify/websocket";
+import { type FastifyReply, fastify } from "fastify";
 import {
   serializerCompiler,
   validatorCompiler,
   type ZodTypeProvider,
 } from "fastify-type-provider-zod";
 import { messageOf, OperatingError } from "../kernel/errors.ts";
+import { ConnectionGate } from "../kernel/node/connection-gate.ts";
 import { type Prng, randomText } from "../kernel/prng.ts";
-import { hostPort, listenError } from "../process/index.ts";
+import { hostPort, type Limits, listenError, usualLimits } from "../process/index.ts";
 import { type AccessConfig, installAccess } from "./access.ts";
 import type { ApiApp } from "./api-app.ts";
+import { Attention } from "./attention.ts";
+import { installCompression } from "./http/compress.ts";
+import { queryFields } from "./http/name-query.ts";
 import { defaultSseTiming, type SseTiming } from "./http/sse-channel.ts";
 import { Streams } from "./http/streams.ts";
 import { openApiOptions } from "./openapi.ts";
@@ -45,8 +50,8 @@ export interface ApiConfig {
   readonly version: string;
   readonly dashboardDirs: readonly string[];
   readonly tls?: { readonly cert: string; readonly key: string };
+  readonly limits?: Limits;
   readonly bodyBytesMax?: number;
-  readonly streamsMax?: number;
   readonly sseTiming?: SseTiming;
 }
 
@@ -61,8 +66,13 @@ export interface Api {
   force(): void;
 }
 
-/** Well above what people, dashboards and workers need; a flood is cut off at the socket. */
-const connectionsMax = 4_096;
+/** To receive the head of a request, and to receive all of it; an answer may take longer. */
+const headMsMax = 10_000;
+const requestMsMax = 30_000;
+const timeoutsLookMs = 1_000;
+
+/** What is answered however many connections there are. */
+const healthPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/-/healthy", "/-/ready"]);
 
 /** A label's name may be long, and is three times as long with its escapes; Node bounds the whole address. */
 const paramLengthMax = 16 * 1024;
@@ -70,12 +80,12 @@ const paramLengthMax = 16 * 1024;
 export async function startApi(config: ApiConfig, ports: ApiPorts): Promise<Api> {
   const streams = new Streams(
     ports.clock,
-    config.streamsMax ?? 256,
+    config.limits ?? usualLimits,
     config.sseTiming ?? defaultSseTiming,
   );
-  const state = { draining: false };
+  const state: ApiState = { draining: false, gate: undefined };
   const app = await buildApp(config, ports, streams, state);
-  app.server.maxConnections = connectionsMax;
+  state.gate = openGate(app, config, ports);
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (thrown) {
@@ -94,16 +104,57 @@ export async function startApi(config: ApiConfig, ports: ApiPorts): Promise<Api>
   };
 }
 
+interface ApiState {
+  draining: boolean;
+  gate: ConnectionGate | undefined;
+}
+
+function openGate(
+  app: ApiApp,
+  { limits = usualLimits, sseTiming = defaultSseTiming }: ApiConfig,
+  ports: ApiPorts,
+) {
+  const connectionLimits = {
+    total: limits.connections,
+    perClient: limits.connections_per_client,
+    forHealth: limits.connections_for_health,
+    bodyBytes: limits.request_bytes,
+    requestsWaiting: limits.requests_per_connection,
+    stallMs: sseTiming.stallMsMax,
+  };
+  const { logger, clock } = ports;
+  return new ConnectionGate(app.server, connectionLimits, logger, clock, isHealth);
+}
+
+function isHealth({ url = "" }: { readonly url?: string | undefined }): boolean {
+  return healthPaths.has(url.replace(/\?.*$/, ""));
+}
+
+/** AP39 */
+function refuseBeyond(app: ApiApp, state: ApiState, { limits = usualLimits }: ApiConfig): void {
+  app.addHook("onRequest", async (request, reply) => {
+    if (state.gate?.isRestricted(request.raw) !== true) return;
+    reply.header("connection", "close");
+    if (isHealth(request)) return;
+    const { connections: all, connections_per_client: perClient } = limits;
+    const message = `all connections are busy; the limit connections_per_client is ${perClient}, connections ${all}`;
+    throw new OperatingError("overloaded", "backoff", message, {
+      hint: "Close some, or start the coordinator with --limit connections_per_client=N.",
+    });
+  });
+}
+
 async function buildApp(
   config: ApiConfig,
   ports: ApiPorts,
   streams: Streams,
-  state: { readonly draining: boolean },
+  state: ApiState,
 ): Promise<ApiApp> {
+  const timeouts = { headersTimeout: headMsMax, connectionsCheckingInterval: timeoutsLookMs };
   const app = fastify({
     logger: false, // Lines go through the Logger port, where secrets are removed.
     bodyLimit: config.bodyBytesMax ?? 64 * 1024,
-    requestTimeout: 30_000, // To receive a request; an answer may take longer.
+    requestTimeout: requestMsMax,
     keepAliveTimeout: 65_000, // Longer than the 60 s of common proxies, so that they close first.
     forceCloseConnections: "idle",
     return503OnClosing: false, // Our own refusal has the shape of all others.
@@ -114,16 +165,28 @@ async function buildApp(
     frameworkErrors: (thrown, request, reply) => {
       void answer(reply, problemOf(thrown, request.id));
     },
-    ...(config.tls === undefined ? {} : { https: config.tls }),
+    ...(config.tls === undefined
+      ? { http: timeouts }
+      : { https: { ...config.tls, ...timeouts, handshakeTimeout: headMsMax } }),
   }).withTypeProvider<ZodTypeProvider>() as unknown as ApiApp;
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   // A web page can send text/plain anywhere without asking; JSON it cannot.
   app.removeContentTypeParser("text/plain");
 
+  // Before every hook that refuses: it marks upgrades, and closes the connection of one that was
+  // refused.
+  await app.register(websocket, {
+    options: {
+      maxPayload: 1024, // No client has anything to say on a WebSocket.
+      handleProtocols: (offered: Set<string>) => (offered.has("capstan") ? "capstan" : false),
+    },
+  });
   const table = new RouteTable();
   app.addHook("onRoute", (route) => table.add(route.method, route.url));
   installSecurityHeaders(app);
+  installCompression(app);
+  refuseBeyond(app, state, config);
   installAccess(app, config.access);
   installRequestLog(app, ports);
   app.addHook("onRequest", async (request) => {
@@ -133,7 +196,7 @@ async function buildApp(
 
   app.setErrorHandler((thrown, request, reply) => {
     const problem = problemOf(thrown, request.id);
-    if (problem.status >= 500) logProblem(ports, request, problem, thrown);
+    if (problem.status >= 500) logProblem(ports, reply, problem, thrown);
     if (problem.code === "unauthenticated") reply.header("www-authenticate", "Bearer");
     if (problem.code === "overloaded") reply.header("retry-after", "1");
     return answer(reply, problem);
@@ -141,22 +204,26 @@ async function buildApp(
 
   await app.register(swagger, openApiOptions(config.version));
   installHealth(app, ports);
-  installCluster(app, ports);
-  installQueries(app, ports);
+  const { prng } = config;
+  const attention = new Attention(ports);
+  installCluster(app, ports, attention);
+  installQueries(app, ports, prng);
   await installUploads(app, ports);
   installRefreshLoad(app, ports);
-  installTables(app, ports);
-  installStreams(app, ports, streams);
+  installTables(app, ports, prng);
+  installStreams(app, ports, streams, attention);
   await installLoadTemplates(app, ports);
   installLoadRuns(app, ports);
   installLoadTests(app, ports);
   await installLoadStream(app, ports, streams);
-  const { version, prng } = config;
-  const { stallMsMax } = config.sseTiming ?? defaultSseTiming;
-  await installPrometheus(app, ports, { version, prng, streams, stallMsMax });
-  app.get("/openapi.json", { config: { access: "public" }, schema: { hide: true } }, async () =>
-    app.swagger(),
-  );
+  const { version } = config;
+  const { matchers_per_request: matchersMax } = config.limits ?? usualLimits;
+  await installPrometheus(app, ports, { version, prng, streams, matchersMax });
+  let description: string | undefined; // It never changes once all routes are there.
+  app.get("/openapi.json", { config: { access: "public" }, schema: { hide: true } }, (_, reply) => {
+    description ??= JSON.stringify(app.swagger());
+    return reply.type("application/json; charset=utf-8").serializer(String).send(description);
+  });
   const dashboard = await installDashboard(app, { dirs: config.dashboardDirs });
 
   app.setNotFoundHandler((request, reply) => {
@@ -180,17 +247,14 @@ function answer(reply: FastifyReply, problem: Problem): FastifyReply {
     .send(bodyOf(problem));
 }
 
-function logProblem(
-  ports: ApiPorts,
-  request: FastifyRequest,
-  problem: Problem,
-  thrown: unknown,
-): void {
+function logProblem(ports: ApiPorts, reply: FastifyReply, problem: Problem, thrown: unknown): void {
+  const { request } = reply;
   const ours = problem.code === "internal";
   const fields = {
     request_id: request.id,
     method: request.method,
     route: request.routeOptions.url,
+    ...queryFields(reply),
     code: problem.code,
     error: messageOf(thrown),
     stack: ours && thrown instanceof Error ? thrown.stack : undefined,
@@ -205,6 +269,7 @@ function installRequestLog(app: ApiApp, ports: ApiPorts): void {
     const { access, quiet } = request.routeOptions.config;
     const fields = {
       request_id: request.id,
+      ...queryFields(reply),
       method: request.method,
       route: request.routeOptions.url ?? "unknown",
       status: reply.statusCode,

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { after, test } from "node:test";
 import { OperatingError } from "../kernel/errors.ts";
+import { usualLimits } from "../process/index.ts";
 import type { WatchMessage, WatchRequest } from "./ports.ts";
 import { type Api, type ApiConfig, startApi } from "./server.ts";
 import { apiConfig, FakeCluster } from "./testing/fake-ports.ts";
@@ -161,12 +163,30 @@ test("[AP15] a client that takes nothing is dropped, and its source is not read 
 });
 
 test("[AP15] there is a bound on open streams", async () => {
-  const { api } = await start({ ...apiConfig(), streamsMax: 2 });
+  const { api } = await start({ ...apiConfig(), limits: { ...usualLimits, event_streams: 2 } });
   const streams = [await subscribe(api, "/api/v1/live"), await subscribe(api, "/api/v1/live")];
   const third = await subscribe(api, "/api/v1/live");
   assert.equal(third.statusCode, 429);
   assert.equal(third.headers["retry-after"], "1");
   for (const stream of streams) stream.destroy();
+  for (let tries = 0; tries < 50; tries += 1) {
+    const next = await subscribe(api, "/api/v1/live");
+    if (next.statusCode === 200) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.fail("closed streams still count");
+});
+
+test("[AP15] one client does not take all streams", async () => {
+  const limits = { ...usualLimits, event_streams_per_client: 2 };
+  const { api } = await start({ ...apiConfig(), limits });
+  await subscribe(api, "/api/v1/live");
+  const second = await subscribe(api, "/api/v1/live");
+  const third = await subscribe(api, "/api/v1/live");
+  assert.equal(third.statusCode, 429);
+  third.setEncoding("utf8");
+  assert.match((await third.toArray()).join(""), /the limit event_streams_per_client is 2/);
+  second.destroy();
   for (let tries = 0; tries < 50; tries += 1) {
     const next = await subscribe(api, "/api/v1/live");
     if (next.statusCode === 200) return;
@@ -189,7 +209,7 @@ test("[AP22] the live feed shows status, workers and queries, once a second", as
     subscribe(api, "/api/v1/live").then((response) => read(response, two)),
   ]);
   const frame = JSON.parse(/data: (.*)\n/.exec(first)?.[1] ?? "");
-  assert.deepEqual(Object.keys(frame), ["status", "workers", "queries"]);
+  assert.deepEqual(Object.keys(frame), ["status", "workers", "queries", "attention"]);
   assert.equal(frame.workers.length, 2);
   assert.ok(second.includes("event: live"));
   assert.ok(made <= 4, `${made} frames were made for two viewers and two ticks`);
@@ -211,7 +231,10 @@ test("[AP22] a frame that cannot be made is left out, and the next one is made",
 });
 
 test("[AP15] watches that ended, or were refused, leave no listener behind", async () => {
-  const { api, cluster } = await start({ ...apiConfig(), streamsMax: 1 });
+  const { api, cluster } = await start({
+    ...apiConfig(),
+    limits: { ...usualLimits, event_streams: 1 },
+  });
   let listeners = 0;
   let subscribed = 0;
   cluster.watch = async function* (_request, signal) {
@@ -248,7 +271,7 @@ test("[AP15] watches that ended, or were refused, leave no listener behind", asy
   }
 });
 
-test("[AP24] a WebSocket is refused and let in as any request is", async () => {
+test("[AP44] a WebSocket is refused and let in as any request is", async () => {
   const { api } = await start(apiConfig([{ role: "read", token: "sesame-1" }]));
   const shake = async (headers: Record<string, string>): Promise<number | undefined> => {
     const request = httpRequest(`${api.url}/ws/test/some`, {
@@ -261,9 +284,13 @@ test("[AP24] a WebSocket is refused and let in as any request is", async () => {
       },
     });
     request.end();
+    request.on("error", () => undefined);
     const answered = Promise.race([once(request, "response"), once(request, "upgrade")]);
-    const [response] = (await answered) as [IncomingMessage];
-    response.destroy();
+    const [response, socket] = (await answered) as [IncomingMessage, Socket | undefined];
+    const { socket: refused } = response.on("error", () => undefined).resume();
+    // By the server.
+    if (response.statusCode !== 101 && !refused.destroyed) await once(refused, "close");
+    socket?.destroy(); // An upgraded connection is not the response's any more.
     return response.statusCode;
   };
   const known = { "sec-websocket-protocol": "capstan, bearer.sesame-1" };
@@ -273,4 +300,77 @@ test("[AP24] a WebSocket is refused and let in as any request is", async () => {
   assert.equal(await shake({ ...known, host: "elsewhere.example" }), 403);
   assert.equal(await shake(known), 101);
   assert.equal(await shake({ authorization: "Bearer sesame-1" }), 101);
+});
+
+/** All messages of a WebSocket, until it closes or `enough` says so. */
+async function messages(
+  api: Api,
+  path: string,
+  enough: (all: readonly string[]) => boolean = () => false,
+): Promise<{ readonly all: readonly string[]; readonly code: number }> {
+  const socket = new WebSocket(`${api.url.replace("http", "ws")}${path}`, ["capstan"]);
+  const all: string[] = [];
+  const closed = Promise.withResolvers<number>();
+  socket.addEventListener("message", ({ data }) => {
+    all.push(String(data));
+    if (enough(all)) socket.close(1000);
+  });
+  socket.addEventListener("close", ({ code }) => closed.resolve(code));
+  return { code: await closed.promise, all };
+}
+
+test("[AP15] a WebSocket carries the same events, one a message, and resumes by its revision", async () => {
+  const { api, cluster } = await start(apiConfig());
+  const asked: WatchRequest[] = [];
+  cluster.watch = async function* (request) {
+    asked.push(request);
+    yield { type: "SNAPSHOT", revision: 4, data: [] };
+    yield event(5);
+  };
+  const { all, code } = await messages(api, "/api/v1/watch?table=workers&revision=3");
+  assert.deepEqual(all, [
+    ": capstan\n\n",
+    'event: SNAPSHOT\nid: 4\ndata: {"type":"SNAPSHOT","revision":4,"data":[]}\n\n',
+    'event: UPDATE\nid: 5\ndata: {"type":"EVENT","op":"UPDATE","key":"worker-1","revision":5,"data":{"worker_id":"worker-1","state":"ACTIVE"}}\n\n',
+  ]);
+  assert.equal(code, 1001);
+  assert.deepEqual(asked, [{ table: "workers", select: undefined, fromRevision: 3 }]);
+  const live = await messages(api, "/api/v1/live", (seen) => seen.length === 3);
+  assert.match(live.all[2] ?? "", /^event: live\ndata: \{"status"/);
+});
+
+test("[AP15] a WebSocket that cannot be served gets one error event with its status", async () => {
+  const { api, cluster } = await start(apiConfig());
+  cluster.watch = () => {
+    throw new OperatingError("unsupported", "never", "there is no control store");
+  };
+  const { all, code } = await messages(api, "/api/v1/watch?table=workers");
+  assert.deepEqual(all, [
+    'event: error\ndata: {"code":"unsupported","message":"there is no control store","status":501}\n\n',
+  ]);
+  assert.equal(code, 1008);
+});
+
+test("[AP15] WebSockets count as streams, and their sources end with their clients", async () => {
+  const { api, cluster } = await start({
+    ...apiConfig(),
+    limits: { ...usualLimits, event_streams: 1 },
+  });
+  const ended = Promise.withResolvers<void>();
+  cluster.watch = async function* (_request, signal) {
+    yield { type: "SNAPSHOT", revision: 1, data: [] };
+    await once(signal, "abort");
+    ended.resolve();
+  };
+  const refusals: number[] = [];
+  await messages(api, "/api/v1/watch?table=workers", (seen) => {
+    if (seen.length < 2) return false;
+    void subscribe(api, "/api/v1/live").then((refused) => {
+      refusals.push(refused.statusCode ?? 0);
+      refused.resume();
+    });
+    return true;
+  });
+  await ended.promise;
+  assert.deepEqual(refusals, [429]);
 });

@@ -31,3 +31,10 @@ export function lake(command: Command): Command {
     "where tables are: a directory, or s3://bucket/prefix?region=…&endpoint=… (in the data directory)";
   return command.addOption(new Option("--lake <place>", text).env("CAPSTAN_LAKE"));
 }
+
+export function metricsDir(command: Command): Command {
+  return command.option(
+    "--metrics-dir <dir>",
+    "where metrics are (where tables are, unless that is S3: then in the data directory)",
+  );
+}

@@ -20,7 +20,11 @@ export class Failure extends Error {
 export function failureOf(thrown: unknown): Failure | undefined {
   if (thrown instanceof Failure) return thrown;
   if (!(thrown instanceof OperatingError)) return undefined;
-  const notAuthorised = thrown.code === "unauthenticated" || thrown.code === "forbidden";
-  const exitCode = notAuthorised ? exitCodes.notAuthorised : exitCodes.failure;
-  return new Failure(thrown.code, thrown.message, exitCode, thrown.hint);
+  return new Failure(thrown.code, thrown.message, exitCodeOf(thrown.code), thrown.hint);
+}
+
+function exitCodeOf(code: string): ExitCode {
+  if (code === "unauthenticated" || code === "forbidden") return exitCodes.notAuthorised;
+  // `usage` is what a child of `up` said of its command line.
+  return code === "bad_settings" || code === "usage" ? exitCodes.usage : exitCodes.failure;
 }

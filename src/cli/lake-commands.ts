@@ -1,6 +1,6 @@
 /** Commands of the lake. They need no coordinator: what they look at is the store and the files. */
 import type { Command } from "commander";
-import { dataDir, example, lake as lakeOption, withStore } from "./command-parts.ts";
+import { dataDir, example, lake as lakeOption, metricsDir, withStore } from "./command-parts.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { RunAction } from "./program.ts";
 
@@ -10,9 +10,9 @@ export function addLakeCommands(program: Command, run: RunAction): void {
     .summary("check the lake's tables and files")
     .description("The lake: tables as Parquet files, with their catalog in the control store.");
   const check = lake.command("check").summary("compare the catalog with its rules and the files");
-  lakeOption(withStore(dataDir(check)))
+  metricsDir(lakeOption(withStore(dataDir(check))))
     .description(
-      "Checks the catalog's tables against the rules of their format, and reads every file that they name: its size, rows, statistics, row ids and deletes. Nothing is changed, and Capstan may be running meanwhile. Prints what is wrong, a line each; the exit status is 1 if anything is.",
+      "Checks the catalog's tables against the rules of their format, and reads every file that they name: its checksum, size, rows, statistics, row ids and deletes; and the files of metrics, by their checksums. Nothing is changed, and Capstan may be running meanwhile. Prints what is wrong, a line each; the exit status is 1 if anything is.",
     )
     .option("--json", "print JSON")
     .addHelpText(

@@ -17,7 +17,7 @@ export function addLoadCommands(program: Command, run: RunAction): void {
   ] as const) {
     connected(load.command(name).summary(summary))
       .description(
-        "Prepares and starts a run of a template at a running Capstan, shows its progress, and prints a summary. Ctrl-C stops the run.",
+        "Prepares and starts a run of a template at a running Capstan, shows its progress, and prints a summary. Ctrl-C or SIGTERM stops the run. Exits with 1 when the run did not complete, or broke a limit of its template's `verdict` (nothing succeeded, too many errors, arrivals unserved, the target away).",
       )
       .argument("<template>", "a template's id or name, or a YAML file")
       .option("--target <url>", "instead of the template's: postgres://…, mysql://…, sqlite:…")
@@ -27,6 +27,7 @@ export function addLoadCommands(program: Command, run: RunAction): void {
       .option("--load-data", "make the template's data first")
       .option("--reset-data", "put the template's data back before the load begins")
       .option("--fail-on-slo", "exit with 1 when an objective was missed")
+      .option("--fail-on-regression <base>", "compare with that run, exit with 1 when it is worse")
       .option("--junit <file>", "write the verdict as JUnit XML")
       .option("--json [file]", "print the summary as JSON, or write it to a file")
       .option("--html <file>", "write the report")
@@ -46,12 +47,14 @@ export function addLoadCommands(program: Command, run: RunAction): void {
           ]);
           const mode = name === "find-max" ? ["mode=FIND_MAX_CONCURRENCY"] : [];
           const asked = { ...options, set: [...mode, ...options.set] };
+          const terminated = new AbortController();
+          process.once("SIGTERM", () => terminated.abort());
           const isKept = await runLoad(
             commandContext(options),
             template,
             asked,
             realClock,
-            interrupted,
+            AbortSignal.any([interrupted, terminated.signal]),
           );
           if (!isKept) run.exitWith(exitCodes.failure);
         });
@@ -92,11 +95,12 @@ export function addLoadCommands(program: Command, run: RunAction): void {
       });
     });
   client(load.command("compare").summary("compare runs with the first of them"))
+    .description("Prints a verdict and every figure. Exits with 1 when one is a REGRESSION.")
     .argument("<ids...>", "two runs or more")
     .action(async (ids: readonly string[], options) => {
       await run.ask(async () => {
         const { context, commands } = await loaded(options);
-        await commands.compareTests(context, ids);
+        if (!(await commands.compareTests(context, ids))) run.exitWith(exitCodes.failure);
       });
     });
 }

@@ -9,6 +9,22 @@ import { createProgram, type RunAction, usageFailure } from "./program.ts";
 import { formatFailure, formatFailureJson } from "./report-failure.ts";
 
 export async function main(argv: readonly string[]): Promise<number> {
+  const code = await runMain(argv);
+  await flushed();
+  return code;
+}
+
+/** A slow reader's pipe takes a few hundred lines; what is beyond it would be lost at the exit. */
+async function flushed(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) {
+    if (stream.writableLength === 0 || stream.destroyed) continue;
+    await new Promise<void>((resolve) => {
+      stream.write("", () => resolve());
+    });
+  }
+}
+
+async function runMain(argv: readonly string[]): Promise<number> {
   const interrupted = new AbortController();
   const json = argv.includes("--json");
   let exitCode: ExitCode = exitCodes.ok;

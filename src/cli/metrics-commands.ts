@@ -1,7 +1,7 @@
 /** Commands of metrics: ask with PromQL, import files. */
 import type { Command } from "commander";
 import { Option } from "commander";
-import { client, example } from "./command-parts.ts";
+import { client, dataDir, example, lake } from "./command-parts.ts";
 import { parseSeconds } from "./option-values.ts";
 import type { RunAction } from "./program.ts";
 
@@ -38,7 +38,10 @@ export function addMetricsCommands(program: Command, run: RunAction): void {
       });
     });
 
-  const metrics = program.command("metrics").summary("bring samples in").description("Metrics.");
+  const metrics = program
+    .command("metrics")
+    .summary("bring samples in, repair their log")
+    .description("Metrics.");
   client(metrics.command("import").summary("import samples from a file"))
     .description(
       "Imports samples with timestamps from a file in the OpenMetrics or the Prometheus text format, all of them or none.",
@@ -60,6 +63,21 @@ export function addMetricsCommands(program: Command, run: RunAction): void {
           import("../kernel/node/real-clock.ts"),
         ]);
         await runMetricsImport(commandContext(options), file, options, realClock, interrupted);
+      });
+    });
+
+  const repair = metrics.command("repair").summary("make a damaged log usable again");
+  lake(dataDir(repair))
+    .description(
+      "Reads the log of the newest samples, those that are not in segments yet. Where it is damaged or files are missing, what is good stays, the damaged files are kept aside, and the report says what is lost. A log that is whole is left as it is. No coordinator may have the log open; one that found it damaged opens it by itself afterwards.",
+    )
+    .option("--metrics-dir <path>", "of the coordinator, if it was given one")
+    .option("--json", "print JSON")
+    .addHelpText("after", example("capstan metrics repair", "capstan metrics repair --json"))
+    .action(async (options) => {
+      await run.ask(async () => {
+        const { runMetricsRepair } = await import("./commands/metrics-repair.ts");
+        await runMetricsRepair(options);
       });
     });
 }

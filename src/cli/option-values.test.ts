@@ -17,6 +17,7 @@ const good = [
   [parseSeconds, "0.5", 0.5],
   [parseAge, "90s", 90_000],
   [parseAge, "7d", 604_800_000],
+  [parseAge, "864000000s", 864_000_000_000],
   [parseSize, "2GB", 2 * 1024 ** 3],
 ] as const;
 

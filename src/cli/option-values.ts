@@ -1,5 +1,7 @@
 /** Texts of the command line as values; what is wrong is said by commander, with the option's name. */
 import { InvalidArgumentError } from "commander";
+import { messageOf } from "../kernel/errors.ts";
+import { parseLimits } from "../process/limits.ts";
 import { parseBytes } from "../process/memory-share.ts";
 
 export function parseCount(text: string): number {
@@ -31,7 +33,7 @@ const unitMs: Readonly<Record<string, number>> = {
 
 /** In milliseconds. */
 export function parseAge(text: string): number {
-  const [, count = "", unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const [, count = "", unit = ""] = /^(\d{1,10})([smhd])$/.exec(text) ?? [];
   const ageMs = Number(count) * (unitMs[unit] ?? Number.NaN);
   if (ageMs > 0) return ageMs;
   throw new InvalidArgumentError("It must be a time like 90s, 10m, 2h or 7d.");
@@ -44,6 +46,16 @@ export function parseSize(text: string): number {
 }
 
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
+/** Each is checked as it comes. */
+export function collectLimits(text: string, before: readonly string[] = []): readonly string[] {
+  try {
+    parseLimits([text]);
+  } catch (thrown) {
+    throw new InvalidArgumentError(messageOf(thrown));
+  }
   return [...before, text];
 }
 

@@ -3,7 +3,9 @@
  * is asked for, so that `capstan --help` costs nothing.
  */
 import { Command, type CommanderError, Option } from "commander";
-import { client, dataDir, example, lake, withStore } from "./command-parts.ts";
+import { limitRules } from "../process/limits.ts";
+import { addBackupCommands } from "./backup-commands.ts";
+import { client, dataDir, example, lake, metricsDir, withStore } from "./command-parts.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { Failure } from "./failure.ts";
 import { addLakeCommands } from "./lake-commands.ts";
@@ -12,6 +14,7 @@ import { addMetricsCommands } from "./metrics-commands.ts";
 import {
   collect,
   collectApiUrls,
+  collectLimits,
   parseAge,
   parseApiUrl,
   parseCount,
@@ -47,6 +50,7 @@ export function createProgram(version: string, run: RunAction, quiet: boolean): 
   addDemo(program, run);
   addMetricsCommands(program, run);
   addLakeCommands(program, run);
+  addBackupCommands(program, run);
   addLoadCommands(program, run);
   addServerCommands(program, run);
   return program;
@@ -197,7 +201,7 @@ function addServerCommands(program: Command, run: RunAction): void {
     .option("--workers <n>", "how many workers", parseCount, 2)
     .option("--no-dashboard", "do not build the dashboard, if this is a clone");
   metricsOwner(diskLimit(up));
-  splitRows(apiServer(up))
+  refreshing(apiServer(up))
     .option("--verbose", "show every log line of the children, not only warnings")
     .option("--json", "print what happens as JSON lines")
     .addHelpText(
@@ -244,7 +248,7 @@ function addServerCommands(program: Command, run: RunAction): void {
     .option("--name <name>", "the worker's name (the machine's)")
     .option("--slots <n>", "how many works run at once (the machine's cores)", parseCount)
     .option("--compute-threads <n>", "threads for PromQL (the machine's cores)", parseCount)
-    .option("--column-cache <size>", "memory for decoded metrics (half of the limit)", parseSize)
+    .option("--column-cache <size>", "memory for decoded metrics (160MB)", parseSize)
     .option("--advertise-host <host>", "where coordinators reach it, if not at --host")
     .option("--grpc-port <port>", "port of the control session (0: any)", parsePort, 0)
     .option("--data-port <port>", "port of the artifacts (0: any)", parsePort, 0)
@@ -254,7 +258,7 @@ function addServerCommands(program: Command, run: RunAction): void {
       parsePort,
       0,
     );
-  splitRows(metricsDir(lake(diskLimit(worker))));
+  targetFiles(refreshing(metricsDir(lake(diskLimit(worker)))));
   withStore(logFormat(cluster(worker, 30)))
     .addHelpText(
       "after",
@@ -283,7 +287,7 @@ function addServerCommands(program: Command, run: RunAction): void {
     .option("--coordinator-url <url>", "where live figures go", parseApiUrl)
     .option("--cluster-token-file <file>", "the cluster's token (CAPSTAN_CLUSTER_TOKEN)")
     .addOption(logLevel());
-  logFormat(lake(withStore(dataDir(loadWorker)))).action(async (options) => {
+  logFormat(targetFiles(lake(withStore(dataDir(loadWorker))))).action(async (options) => {
     await run.serve(async () => {
       const { runLoadWorker } = await import("../load/worker/main.ts");
       const { status } = await runLoadWorker(options);
@@ -344,7 +348,7 @@ function cluster(command: Command, drainSeconds: number): Command {
     .option("--host <host>", "the address to bind", "127.0.0.1")
     .option(
       "--memory-limit <size>",
-      "memory for queries, as 4GB (a fair share of the machine)",
+      "memory of the process and its children, as 4GB (a fair share of the machine)",
       parseSize,
     )
     .option(
@@ -388,28 +392,61 @@ function apiServer(command: Command): Command {
       "pages of this origin may call the API (may be repeated)",
       collect,
     )
+    .option(
+      "--limit <name=value>",
+      "another value of a limit, as connections=4096 (may be repeated; see below)",
+      collectLimits,
+    )
+    .addHelpText("after", () => limitsHelp())
     .optionsGroup("Output:");
+}
+
+/** The same table as in docs/limits.md. */
+function limitsHelp(): string {
+  const lines = Object.entries(limitRules).map(
+    ([name, { usual, text }]) => `  ${name.padEnd(24)}${text} (${usual})`,
+  );
+  return `\nLimits (--limit name=value):\n${lines.join("\n")}\n`;
 }
 
 /** Of whoever takes samples in. */
 function metricsOwner(command: Command): Command {
-  return metricsDir(lake(command))
+  return targetFiles(metricsDir(lake(command)))
     .option("--keep-snapshots <time>", "how long tables can be read as they were (7d)", parseAge)
     .option(
       "--delete-after <time>",
       "how long files stay that no snapshot needs: longer than any query runs (2h)",
       parseAge,
     )
-    .option("--upkeep-every <time>", "how often the lake is tidied (1m)", parseAge)
+    .option("--upkeep-every <time>", "how often tables and metrics are tidied (1m)", parseAge)
+    .option("--keep-metrics <time>", "how long metrics are kept (15d)", parseAge)
+    .option(
+      "--scrub-every <time>",
+      "in how long every file of tables and metrics is read and compared with its checksum (7d)",
+      parseAge,
+    )
     .option("--keep-runs <time>", "how long load tests are kept (for ever)", parseAge)
-    .option("--scrape-config <file>", "a Prometheus configuration whose targets are scraped");
+    .option("--scrape-config <file>", "a Prometheus configuration whose targets are scraped")
+    .option(
+      "--allow-password-env <name>",
+      "a variable, besides LOAD_TARGET_…, that load tests may send to their targets as password_env (may be repeated)",
+      collect,
+    );
 }
 
-function metricsDir(command: Command): Command {
-  return command.option(
-    "--metrics-dir <dir>",
-    "where metrics are (where tables are, unless that is S3: then in the data directory)",
-  );
+/** Of whoever opens the targets of load tests. */
+function targetFiles(command: Command): Command {
+  return command
+    .option(
+      "--allow-target-file <path>",
+      "a DuckDB or SQLite file that load tests may open, besides those in targets/ of the data directory, or a Unix socket (or its directory) that they may connect to (may be repeated)",
+      collect,
+    )
+    .option(
+      "--load-memory-limit <size>",
+      "memory of a load worker, with DuckDB or SQLite in it (half of the machine's, shared by the workers of a run)",
+      parseSize,
+    );
 }
 
 function diskLimit(command: Command): Command {
@@ -417,12 +454,18 @@ function diskLimit(command: Command): Command {
   return command.option("--disk-limit <size>", text, parseSize);
 }
 
-function splitRows(command: Command): Command {
-  return command.option(
-    "--split-rows <n>",
-    "full refreshes that read so many rows are split among workers (5000000)",
-    parseCount,
-  );
+function refreshing(command: Command): Command {
+  return command
+    .option(
+      "--split-rows <n>",
+      "full refreshes that read so many rows are split among workers (5000000)",
+      parseCount,
+    )
+    .option(
+      "--suspend-after <time>",
+      "a dynamic table whose refreshes fail for so long is suspended (10m)",
+      parseAge,
+    );
 }
 
 function logLevel(): Option {

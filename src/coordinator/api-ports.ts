@@ -1,17 +1,18 @@
 /** What the HTTP surface asks of this process, answered from the node and its store. */
-import type { ApiPorts, ReadyBody, StatusBody, WorkerBody, WorkersPort } from "../api/index.ts";
+import type { ApiPorts, StatusBody, WorkerBody, WorkersPort } from "../api/index.ts";
 import { readLease, readSchemaVersion } from "../store/index.ts";
 import { readBacklog } from "../tables/index.ts";
-import type { ControllerNode } from "./controller-node.ts";
 import { type PortsConfig, roleOf } from "./ports-config.ts";
 import { createPromqlPort } from "./promql-port.ts";
 import { createQueriesPort } from "./queries-port.ts";
+import { decideReadiness, partBody } from "./readiness.ts";
 import { createTablesPort } from "./tables-port.ts";
+import { waitingWork } from "./waiting-work.ts";
 import { watchCatalog } from "./watch-catalog.ts";
 import { createWorkersPort } from "./workers-port.ts";
 
 export function createApiPorts(config: PortsConfig): ApiPorts {
-  const { node, store, metrics, clock, logger } = config;
+  const { store, metrics, clock, logger } = config;
   const workers = createWorkersPort(config);
   const queries = createQueriesPort(config);
   return {
@@ -25,22 +26,15 @@ export function createApiPorts(config: PortsConfig): ApiPorts {
     load: config.load,
     promql: createPromqlPort(config.metricsParts.promql, config),
     ingest: () => config.metricsParts.ingest(),
-    ready: () => readiness(node),
+    ready: () => decideReadiness(roleOf(config.node), config.health),
     status: createStatus(config, workers),
-    metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+    metrics: (accept) => metrics.exposition(accept),
     watch: (request, signal) => watchCatalog(config, request, signal),
   };
 }
 
-/** Ready means that queries are answered here: a load balancer sends them to the leader and to replicas. */
-function readiness(node: ControllerNode): ReadyBody {
-  const role = roleOf(node);
-  if (role !== "standby") return { ready: true, role };
-  return { ready: false, role, reason: "this coordinator does not hold the lease" };
-}
-
 function createStatus(
-  { node, store, clock, version, leaseName }: PortsConfig,
+  { node, store, metricsParts, health, condition, clock, version, leaseName }: PortsConfig,
   workers: WorkersPort,
 ): () => Promise<StatusBody> {
   const startedAtMs = clock.wallMs();
@@ -48,6 +42,7 @@ function createStatus(
   let schemaVersion: number | undefined;
   return async () => {
     const counts = node.manager.counts();
+    const waiting = waitingWork(node, metricsParts.promql.waiting());
     if (store !== undefined) schemaVersion ??= await readSchemaVersion(store);
     const lease = store === undefined ? undefined : await readLease(store, leaseName);
     return {
@@ -62,11 +57,13 @@ function createStatus(
       workers: await countWorkers(workers),
       queries: {
         running: counts.running,
-        queued: counts.queued,
+        queued: waiting.depth,
         completed_total: counts.completedTotal,
         failed_total: counts.failedTotal,
-        oldest_age_ms: Math.round(node.manager.queue().oldestAgeMs),
+        oldest_age_ms: Math.round(waiting.oldestAgeMs),
       },
+      stored_files: condition.counts() ?? null,
+      parts: health.parts().map(partBody),
       started_at_ms: startedAtMs,
       uptime_ms: Math.round(clock.nowMs() - startMs),
     };

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Dialer, staticDiscovery, WorkerEndpoint } from "../cluster/index.ts";
 import { OperatingError } from "../kernel/errors.ts";
+import { HealthBoard } from "../kernel/health.ts";
 import type { ControllerId, Incarnation, QueryId, WorkerId } from "../kernel/ids.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { createPrng } from "../kernel/prng.ts";
@@ -35,6 +36,8 @@ class Fixture {
   readonly said: (readonly [from: string, frame: Frame])[] = [];
   /** Stores that do not answer at the moment. */
   readonly hanging = new Set<string>();
+  /** Stores that can be read and not written. */
+  readonly full = new Set<string>();
   readonly endpoint = new WorkerEndpoint({
     clock: this.clock,
     logger: silentLogger,
@@ -55,12 +58,15 @@ class Fixture {
     const store = openSimStore({ database: this.database });
     const unlessHanging = <T>(call: () => Promise<T>): Promise<T> =>
       this.hanging.has(name) ? new Promise(() => undefined) : call();
+    const unlessFull = <T>(call: () => Promise<T>): Promise<T> =>
+      this.full.has(name)
+        ? Promise.reject(new OperatingError("disk_full", "backoff", "no space left"))
+        : unlessHanging(call);
     return {
       dialect: store.dialect,
       read: (body) => unlessHanging(() => store.read(body)),
-      transaction: (body) => unlessHanging(() => store.transaction(body)),
-      catalogTransaction: (body, lease) =>
-        unlessHanging(() => store.catalogTransaction(body, lease)),
+      transaction: (body) => unlessFull(() => store.transaction(body)),
+      catalogTransaction: (body, lease) => unlessFull(() => store.catalogTransaction(body, lease)),
       onPoke: (listener) => store.onPoke(listener),
       close: () => store.close(),
     };
@@ -111,8 +117,11 @@ class Fixture {
   }
 
   /** A coordinator that leads, with the worker registered and connected. */
-  async leader(name: string): Promise<ControllerNode> {
-    const node = this.node(name);
+  async leader(
+    name: string,
+    options: Partial<ControllerNodeOptions> = {},
+  ): Promise<ControllerNode> {
+    const node = this.node(name, options);
     node.start();
     await this.clock.advance(100);
     await node.registerWorker(registration);
@@ -201,6 +210,67 @@ test("[C4] without the store queries go on for a while, and then it has stepped 
   await fixture.clock.advance(10_000);
   assert.deepEqual(node.pool.views(), []);
   assert.match(await ended, /^not_leader: .*lost its lease.*try again/);
+});
+
+test("[C5] a store whose disk is full costs writes and nothing else, and says so", async () => {
+  const fixture = new Fixture();
+  const health = new HealthBoard({ clock: fixture.clock });
+  const node = await fixture.leader("one", { health });
+  const store = (): unknown => health.parts().find(({ name }) => name === "store")?.state;
+  const ended = ask(node, "q");
+  fixture.full.add("one");
+  await fixture.clock.advance(120_000);
+  assert.deepEqual([node.leading(), store()], [false, "degraded"]);
+  assert.equal(node.pool.view(registration.workerId)?.state, "live");
+  assert.equal(node.manager.counts().running, 1);
+  await assert.rejects(node.registerWorker(registration), { code: "not_leader" });
+  fixture.full.clear();
+  await fixture.clock.advance(2_000);
+  assert.deepEqual([node.leading(), store()], [true, "ok"]);
+  assert.deepEqual(fixture.hellos(), ["one with 1"]); // Nobody was dialled anew.
+  node.manager.cancel("q" as QueryId, "the test is over");
+  await ended;
+});
+
+test("[C5] one that starts where nobody can write leads as far as reading goes, and takes over once there is room", async () => {
+  const fixture = new Fixture();
+  const before = await fixture.leader("one");
+  fixture.hanging.add("one"); // It is killed.
+  before.pool.close();
+  await fixture.clock.advance(60_000);
+  const node = fixture.node("one, again", { lease: { holder: "one", apiUrl: "http://one" } });
+  fixture.full.add("one, again");
+  const stranger = fixture.node("two");
+  fixture.full.add("two");
+  node.start();
+  stranger.start();
+  await fixture.clock.advance(30_000);
+  assert.deepEqual([node.leading(), node.lease?.standsAsOurs()], [false, true]);
+  assert.equal(node.pool.view(registration.workerId)?.state, "live");
+  assert.deepEqual(stranger.pool.views(), []);
+  await assert.rejects(node.registerWorker(registration), { code: "not_leader" });
+  fixture.full.delete("one, again");
+  await fixture.clock.advance(5_000);
+  assert.equal(node.leading(), true);
+  assert.equal(node.pool.view(registration.workerId)?.state, "live");
+  const said = fixture.hellos().filter((hello) => hello.startsWith("one, again"));
+  assert.deepEqual(said, ["one, again with 1", "one, again with 2"]);
+});
+
+test("[C5] one that started where nobody could write steps down once somebody else leads", async () => {
+  const fixture = new Fixture();
+  const before = await fixture.leader("one");
+  fixture.hanging.add("one");
+  before.pool.close();
+  await fixture.clock.advance(60_000);
+  const node = fixture.node("one, again", { lease: { holder: "one", apiUrl: "http://one" } });
+  fixture.full.add("one, again");
+  node.start();
+  await fixture.clock.advance(10_000);
+  assert.equal(node.pool.view(registration.workerId)?.state, "live");
+  await fixture.leader("two");
+  await fixture.clock.advance(10_000);
+  assert.deepEqual([node.lease?.standsAsOurs(), node.pool.views()], [false, []]);
 });
 
 test("[C3, C4] one that a newer coordinator has replaced loses its sessions to it", async () => {

@@ -14,6 +14,10 @@
  *   C4  A lease that is lost, or only in doubt because the store does not answer, does not end queries at
  *       once: their sessions need no store. They go on for `stepDownMs` unless a newer coordinator's hello
  *       ends them; after that this process has stepped down: no sessions, and its queries cancelled.
+ *   C5  As long as the store says that the lease is still in our name, and only cannot be written
+ *       (its disk is full), nobody else commands: the process does not step down, and goes on
+ *       answering reads. So does one that was started like that, with the lease of its last life:
+ *       it dials the workers under that epoch.
  */
 import {
   type ControllerRole,
@@ -33,6 +37,7 @@ import {
 } from "../cluster/index.ts";
 import { type Clock, sleep, type Timer } from "../kernel/clock.ts";
 import { assert, OperatingError } from "../kernel/errors.ts";
+import type { Health } from "../kernel/health.ts";
 import type { ControllerId, LeaseEpoch, WorkerId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Prng } from "../kernel/prng.ts";
@@ -84,6 +89,7 @@ export interface ControllerNodeOptions {
   readonly timing?: SessionTiming;
   readonly queryObserver?: ApiQueryObserver;
   readonly sessionObserver?: SessionObserver;
+  readonly health?: Health;
   /** C4. Default 10 s. */
   readonly stepDownMs?: number;
   readonly parts?: Partial<ControllerParts>;
@@ -91,6 +97,8 @@ export interface ControllerNodeOptions {
 
 /** How long each step of a stop may take once queries have drained. */
 const stopStepMsMax = 2_000;
+/** How often a lease that cannot be renewed is looked at. */
+const standsMs = 1_000;
 const noLease = 0 as LeaseEpoch;
 
 export class ControllerNode {
@@ -152,12 +160,14 @@ export class ControllerNode {
       prng: prng.fork("lease"),
       logger,
       name: "coordinator",
+      ...(options.health === undefined ? {} : { health: options.health.part("store") }),
       ...options.lease,
     });
     this.lease = lease;
     this.membership = new parts.Membership({
       store,
       lease: () => lease.grant(),
+      standsAsOurs: () => lease.grant() === undefined && lease.standsAsOurs(),
       pool: this.pool,
       discovery: this.#discovery,
       clock,
@@ -176,7 +186,13 @@ export class ControllerNode {
       this.#discovery.start((targets) => this.pool.setTargets(targets));
       return;
     }
-    this.#unsubscribe = this.lease.onChange((grant) => this.#leaseChanged(grant));
+    const unsubscribe = [
+      this.lease.onChange((grant) => this.#leaseChanged(grant)),
+      this.lease.onStanding((epoch) => this.#leaseStands(epoch)),
+    ];
+    this.#unsubscribe = () => {
+      for (const each of unsubscribe) each();
+    };
     this.membership?.start();
     this.lease.start();
   }
@@ -234,7 +250,19 @@ export class ControllerNode {
     this.membership?.leaseChanged();
   }
 
+  /** C5 */
+  #leaseStands(epoch: LeaseEpoch): void {
+    this.#leaseEpoch = epoch;
+    this.#stepDown?.cancel();
+    this.#stepDown = this.#options.clock.after(standsMs, () => this.#steppedDown());
+    this.membership?.leaseChanged();
+  }
+
   #steppedDown(): void {
+    if (this.lease?.standsAsOurs() === true) {
+      this.#stepDown = this.#options.clock.after(standsMs, () => this.#steppedDown()); // C5
+      return;
+    }
     this.#options.logger.warn({}, "the lease is lost: stepping down");
     this.pool.setTargets([]);
     for (const query of this.manager.list()) {

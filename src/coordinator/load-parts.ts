@@ -11,8 +11,10 @@ import {
   type ObjectStore,
 } from "../lake/index.ts";
 import {
+  checkAllowedEnvs,
   createLakeRunRecords,
   createLocalSpawner,
+  createTargetFiles,
   enrichmentColumns,
   enrichmentTable,
   HostSpawner,
@@ -20,9 +22,15 @@ import {
   openTarget,
   ProcessStore,
   RunOrchestrator,
+  type StartTargetProcess,
+  type TargetAnswer,
+  type TargetOpen,
+  type TargetRequest,
   TemplateStore,
+  targetScriptBytes,
 } from "../load/index.ts";
-import type { Engine } from "../queries/index.ts";
+import { decideLoadWorkerBytes, machine } from "../process/index.ts";
+import { BoundedProcess, type BoundedProcessOptions, type Engine } from "../queries/index.ts";
 import type { Store } from "../store/index.ts";
 import type { ControllerNode } from "./controller-node.ts";
 import { asLeader } from "./not-leader.ts";
@@ -33,8 +41,16 @@ export interface LoadPartsConfig {
   readonly leaseName: string;
   readonly storeUrl: string;
   readonly dataDir: string;
-  /** As it was given. */
+  /**
+   * Databases beyond the data directory that load tests may open, and variables that they may send.
+   */
+  readonly allowedFiles: readonly string[];
+  readonly passwordEnvs: readonly string[];
+  /** As they were given. */
+  readonly loadMemoryLimit: number | undefined;
   readonly lake: string | undefined;
+  /** Of this process: what statements at Prepare have, as others' SQL has. */
+  readonly memory: Pick<BoundedProcessOptions, "engineBytesMax" | "treeBytesMax">;
   readonly catalog: LakeStore;
   readonly objects: ObjectStore;
   /** For files on their way to the lake. Nobody else's. */
@@ -62,6 +78,9 @@ const deleteMsMax = 600_000;
 
 export async function createLoadParts(config: LoadPartsConfig): Promise<LoadParts> {
   const { node, store, catalog, objects, engine, clusterToken, clock, prng, logger } = config;
+  const places = { dataDir: config.dataDir, allowed: config.allowedFiles };
+  const files = createTargetFiles(places);
+  checkAllowedEnvs(config.passwordEnvs);
   const executions = { store, catalog, engine, objects };
   await emptyStaging(config.stagingDir);
   const appender = new LakeAppender({
@@ -94,7 +113,17 @@ export async function createLoadParts(config: LoadPartsConfig): Promise<LoadPart
     target: Parameters<typeof openTarget>[0],
     password: string | null,
     queryTag: string,
-  ) => openTarget(target, password, clock, { tag: queryTag });
+  ) =>
+    openTarget(target, password, clock, {
+      tag: queryTag,
+      files,
+      workerBytes: config.loadMemoryLimit ?? decideLoadWorkerBytes(machine().totalBytes, 1),
+      bounded: {
+        start: targetProcessStarter(config),
+        files: places,
+        processBytes: config.memory.engineBytesMax,
+      },
+    });
   const orchestrator = new RunOrchestrator({
     store,
     spawner,
@@ -103,6 +132,7 @@ export async function createLoadParts(config: LoadPartsConfig): Promise<LoadPart
     ...(config.keepRuns === undefined ? {} : { keepRunsMs: config.keepRuns }),
     ...(config.upkeepEvery === undefined ? {} : { upkeepMs: config.upkeepEvery }),
     clusterToken,
+    threadCpuMs,
     lease,
     clock,
     prng: prng.fork("runs"),
@@ -115,7 +145,8 @@ export async function createLoadParts(config: LoadPartsConfig): Promise<LoadPart
     openTarget: open,
     executions,
     clusterToken,
-    dataDir: config.dataDir,
+    files,
+    passwordEnvs: config.passwordEnvs,
     asLeader: (change) => asLeader(config, change),
     env: process.env,
   });
@@ -143,4 +174,27 @@ export async function createLoadParts(config: LoadPartsConfig): Promise<LoadPart
       spawner.close();
     },
   };
+}
+
+/** A person's load_sql, reset_sql and statements are tried under the bounds of their SQL on workers. */
+function targetProcessStarter({ memory, clock, logger }: LoadPartsConfig): StartTargetProcess {
+  return (module, open) =>
+    new BoundedProcess<TargetOpen, TargetRequest, TargetAnswer>(
+      {
+        ...memory,
+        module,
+        threads: 2,
+        connections: 4,
+        scriptBytes: targetScriptBytes,
+        clock,
+        logger,
+      },
+      open,
+    );
+}
+
+/** In milliseconds. */
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
 }

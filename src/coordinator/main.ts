@@ -6,11 +6,13 @@ import { join } from "node:path";
 import { type ApiConfig, startApi } from "../api/index.ts";
 import { createGrpcDialer } from "../cluster/index.ts";
 import { assert, OperatingError } from "../kernel/errors.ts";
+import { type Health, HealthBoard } from "../kernel/health.ts";
 import { parseControllerId } from "../kernel/ids.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
 import { createSystemPrng } from "../kernel/node/system-random.ts";
 import { type Prng, randomText } from "../kernel/prng.ts";
 import {
+  claimLake,
   decideLakePlaces,
   LakeStatements,
   LakeStore,
@@ -19,11 +21,16 @@ import {
   openUploads,
   showLakeLocation,
 } from "../lake/index.ts";
+import { createLoadRelations } from "../load/index.ts";
+import { readScrapeConfig } from "../metrics/index.ts";
 import {
   createApiQueryMetrics,
+  createEngineMetrics,
   createPromqlMetrics,
+  createQueueMetrics,
   createSessionMetrics,
   Metrics,
+  showHealth,
   startTracing,
 } from "../observe/index.ts";
 import {
@@ -32,18 +39,23 @@ import {
   chooseFreePort,
   decideMemoryBytes,
   hostPort,
-  killSelf,
+  isSupervised,
   lockDir,
   machine,
+  makeOverflowDir,
   type ProcessOptions,
   type ProcessSetup,
   packageInfo,
+  parseLimits,
+  planMemory,
   RequestGuard,
   readSecretFile,
   runStopSteps,
   setUpProcess,
   stopRequested,
   tellSupervisor,
+  warnOfSmallLimit,
+  watchDirectories,
 } from "../process/index.ts";
 import {
   type ArtifactFetcher,
@@ -56,6 +68,7 @@ import { openStore, parseStoreUrl, type Store } from "../store/index.ts";
 import { DynamicTables } from "../tables/index.ts";
 import { createApiPorts } from "./api-ports.ts";
 import { ControllerNode } from "./controller-node.ts";
+import { DataCondition } from "./data-condition.ts";
 import { parseDiscovery } from "./discover.ts";
 import { readHolderId } from "./holder-id.ts";
 import { createLoadParts } from "./load-parts.ts";
@@ -63,6 +76,8 @@ import { createMetricsParts } from "./metrics-parts.ts";
 import { startOwnHead } from "./own-head.ts";
 import { observePromql } from "./promql-port.ts";
 import { createTablesParts } from "./tables-parts.ts";
+import { waitingWork } from "./waiting-work.ts";
+import { watchedPlaces } from "./watched-places.ts";
 
 /** As the command line gives them. */
 export interface ControllerOptions extends ProcessOptions {
@@ -83,8 +98,15 @@ export interface ControllerOptions extends ProcessOptions {
   readonly keepSnapshots?: number;
   readonly deleteAfter?: number;
   readonly upkeepEvery?: number;
+  readonly scrubEvery?: number;
+  readonly keepMetrics?: number;
   readonly keepRuns?: number;
   readonly scrapeConfig?: string;
+  /** `name=value` */
+  readonly limit?: readonly string[];
+  readonly allowTargetFile?: readonly string[];
+  readonly loadMemoryLimit?: number;
+  readonly allowPasswordEnv?: readonly string[];
   readonly drainTimeout: number;
   readonly discover: string;
 }
@@ -98,6 +120,14 @@ export async function runController(options: ControllerOptions): Promise<void> {
   const { role, name } = options;
   const setup = setUpProcess(options, name, "controller");
   const { logger, tokens } = setup;
+  const limits = parseLimits(options.limit ?? []);
+  const scrape = readScrapeConfig(options.scrapeConfig);
+  if (!isSupervised()) {
+    // Not a log line: it is shown at every level, and by a standby. `capstan up` shows it by itself.
+    for (const notice of scrape?.ignored ?? []) {
+      process.stderr.write(`Scrape configuration, ${notice}.\n`);
+    }
+  }
   checkBind(options.host, tokens.size > 0 ? "tokens" : "nothing", "the API");
   const { version } = packageInfo();
   const prng = createSystemPrng();
@@ -116,25 +146,48 @@ export async function runController(options: ControllerOptions): Promise<void> {
     env: process.env,
   });
   const metrics = new Metrics({ process: role, version });
+  const health = new HealthBoard({ clock, logger });
+  const overflow = makeOverflowDir(place.ownDir);
+  const overflowDirs = overflow === undefined ? [] : [overflow.path];
+  showHealth(metrics, health);
+  const condition = new DataCondition(health.part("stored_data"));
+  if (role === "coordinator") condition.show(metrics);
+  const memoryBytes = options.memoryLimit ?? decideMemoryBytes("coordinator", machine());
+  const memory = planMemory(memoryBytes, 0);
+  warnOfSmallLimit(memoryBytes, memory.limitBytesMin, logger);
+  const directories = await watchDirectories({
+    places: watchedPlaces(options, setup.dataDir, { tables, metricsDir }),
+    health,
+    clock,
+  });
   const engine = await startEngine({
-    memoryLimitBytes: options.memoryLimit ?? decideMemoryBytes("coordinator", machine()),
+    memoryLimitBytes: memory.engineBytes,
+    treeLimitBytes: memoryBytes,
     threads: 2, // It reads results; the workers compute them.
     spoolDir: place.fetchedDir,
-    readableDirs: [tables.kind === "directory" ? tables.root : copiesDir],
+    readableDirs: [tables.kind === "directory" ? tables.root : copiesDir, ...overflowDirs],
     tempDir: join(place.ownDir, "temp"),
     connections: 4,
     clock,
     logger,
+    observer: createEngineMetrics(metrics, memoryBytes),
   });
   const fetcher = await createHttpArtifactFetcher({
     token: setup.clusterToken,
     dir: place.fetchedDir,
+    ...(overflow && { overflowDir: overflow.path }),
     clock,
     logger,
-    checksum: (path) => engine.checksum(path),
     ...clusterTlsOf(setup),
   });
-  const node = createNode(options, setup, place, { store, fetcher, metrics, prng });
+  const node = createNode(options, setup, place, {
+    store,
+    fetcher,
+    metrics,
+    prng,
+    health,
+    condition,
+  });
   const uploads =
     store === undefined
       ? undefined
@@ -142,15 +195,24 @@ export async function runController(options: ControllerOptions): Promise<void> {
           dir: join(place.ownDir, "uploads"),
           clock,
           prng: prng.fork("uploads"),
+          uploadsMax: limits.uploads,
+          bytesMax: limits.upload_bytes,
+          idleMsMax: limits.upload_idle_seconds * 1_000,
         });
   const catalog = store && new LakeStore({ store, prng: prng.fork("lake") });
-  if (role === "coordinator") await catalog?.declareDataPath(showLakeLocation(tables));
+  if (role === "coordinator" && store !== undefined && lake !== undefined) {
+    const place = showLakeLocation(tables);
+    const { objects } = lake;
+    await claimLake({ store, objects, place, metricsDir, prng: prng.fork("lake-id") });
+    await catalog?.declareDataPath(place);
+  }
   const statements =
     store === undefined || uploads === undefined || catalog === undefined || lake === undefined
       ? undefined
       : new LakeStatements({
           catalog,
           dynamicTables: new DynamicTables({ store, clock, catalog, engine }),
+          relations: createLoadRelations(store),
           objects: lake.objects,
           uploads,
           engine,
@@ -167,13 +229,19 @@ export async function runController(options: ControllerOptions): Promise<void> {
     logger,
     clusterToken: setup.clusterToken,
     tls: setup.clusterTls,
+    health,
     observer: observePromql(createPromqlMetrics(metrics), tracing),
     warmUp: options.warmUp !== "off",
-    startHead: (ownStore, catalog) =>
+    limits,
+    memory: { limitBytes: memoryBytes, ...memory },
+    leaseName,
+    startHead: (ownStore, catalog, grant, health) =>
       startOwnHead({
         node,
         store: ownStore,
         catalog,
+        grant,
+        directories,
         holder: name,
         metrics,
         clock,
@@ -181,8 +249,13 @@ export async function runController(options: ControllerOptions): Promise<void> {
         logger,
         host: options.host,
         lakeDir: metricsDir,
+        condition,
+        scrub: scrubOf(options),
         clusterToken: setup.clusterToken,
-        scrapeConfig: options.scrapeConfig,
+        health,
+        keepMetrics: options.keepMetrics,
+        scrape,
+        limits,
         ...clusterTlsOf(setup),
       }),
   });
@@ -195,6 +268,10 @@ export async function runController(options: ControllerOptions): Promise<void> {
           leaseName,
           storeUrl: options.store ?? setup.dataDir.storePath,
           dataDir: setup.dataDir.path,
+          allowedFiles: options.allowTargetFile ?? [],
+          loadMemoryLimit: options.loadMemoryLimit,
+          memory: { engineBytesMax: memory.engineBytes, treeBytesMax: memoryBytes },
+          passwordEnvs: options.allowPasswordEnv ?? [],
           lake: options.lake,
           catalog,
           objects: lake.objects,
@@ -209,8 +286,9 @@ export async function runController(options: ControllerOptions): Promise<void> {
           prng: prng.fork("load"),
           logger,
         });
+  createQueueMetrics(metrics, () => waitingWork(node, metricsParts.promql.waiting()));
   const api = await startApi(
-    apiConfig(options, setup, place, prng.fork("requests")),
+    { ...apiConfig(options, setup, place, prng.fork("requests")), limits },
     createApiPorts({
       node,
       store,
@@ -221,6 +299,8 @@ export async function runController(options: ControllerOptions): Promise<void> {
       metricsParts,
       load: loadParts?.service,
       tracing,
+      health,
+      condition,
       clock,
       prng: prng.fork("queries"),
       logger,
@@ -236,7 +316,9 @@ export async function runController(options: ControllerOptions): Promise<void> {
           store,
           catalog,
           objects: lake.objects,
+          condition,
           upkeep: upkeepOf(options),
+          scrub: scrubOf(options),
           clock,
           metrics,
           prng: prng.fork("tables"),
@@ -250,10 +332,10 @@ export async function runController(options: ControllerOptions): Promise<void> {
   logger.info({ url: api.url, role, version, ...shown }, "listening");
   await tellSupervisor({ kind: "ready", url: api.url });
 
-  const reason = await Promise.race([stopping, engine.failure, metricsParts.failure]);
+  const reason = await Promise.race([stopping, metricsParts.failure]);
   const failed = reason instanceof OperatingError;
   logger.info({ reason: failed ? reason.message : reason }, "stopping");
-  // Without an engine or a supervisor there is nobody to finish for.
+  // Without its threads or a supervisor there is nobody to finish for.
   const drainMs = failed || reason === "supervisor gone" ? 0 : options.drainTimeout * 1000;
   await runStopSteps(
     [
@@ -267,10 +349,12 @@ export async function runController(options: ControllerOptions): Promise<void> {
       { name: "close promql", timeoutMs: 3_000, run: () => metricsParts.close() },
       { name: "close uploads", timeoutMs: 1_000, run: async () => await uploads?.close() },
       { name: "close fetcher", timeoutMs: 1_000, run: () => fetcher.close() },
+      { name: "delete overflow", timeoutMs: 500, run: async () => overflow?.remove() },
       { name: "close engine", timeoutMs: 2_000, run: () => engine.close() },
       { name: "close lake", timeoutMs: 500, run: async () => lake?.close() },
       { name: "close copies", timeoutMs: 500, run: async () => await copies?.close() },
       { name: "close store", timeoutMs: 2_000, run: async () => await store?.close() },
+      { name: "stop watching", timeoutMs: 500, run: async () => directories.close() },
       { name: "send spans", timeoutMs: 2_000, run: () => tracing.close() },
     ],
     clock,
@@ -278,7 +362,6 @@ export async function runController(options: ControllerOptions): Promise<void> {
   );
   place.lock.release();
   logger.info({}, "stopped");
-  if (engine.stuck) killSelf(logger);
   if (failed) throw reason;
 }
 
@@ -321,17 +404,19 @@ async function openOwnStore(
 }
 
 interface NodeParts {
+  readonly condition: DataCondition;
   readonly store: Store | undefined;
   readonly fetcher: ArtifactFetcher;
   readonly metrics: Metrics;
   readonly prng: Prng;
+  readonly health: Health;
 }
 
 function createNode(
   options: ControllerOptions,
   setup: ProcessSetup,
   { ownDir, apiUrl }: Place,
-  { store, fetcher, metrics, prng }: NodeParts,
+  { store, fetcher, metrics, prng, health, condition }: NodeParts,
 ): ControllerNode {
   const { role, name } = options;
   const { logger, clusterToken } = setup;
@@ -345,8 +430,12 @@ function createNode(
     prng,
     logger,
     fetcher,
+    health,
     dialer: createGrpcDialer({ token: clusterToken, clock, logger, ...clusterTlsOf(setup) }),
-    queryObserver: createApiQueryMetrics(metrics, () => node.manager.queue()),
+    queryObserver: {
+      ...createApiQueryMetrics(metrics),
+      dataCorrupt: (message) => condition.corrupt(message),
+    },
     sessionObserver: createSessionMetrics(metrics),
     ...(store === undefined ? {} : { store }),
     ...(discovery === undefined ? {} : { discovery }),
@@ -406,6 +495,13 @@ function readApiTls({
 }
 
 /** What is not given is as `UpkeepLoop` has it. */
+function scrubOf({ scrubEvery, upkeepEvery }: ControllerOptions) {
+  return {
+    ...(scrubEvery === undefined ? {} : { periodMs: scrubEvery }),
+    ...(upkeepEvery === undefined ? {} : { everyMs: upkeepEvery }),
+  };
+}
+
 function upkeepOf({ keepSnapshots, deleteAfter, upkeepEvery }: ControllerOptions) {
   return {
     limits: {

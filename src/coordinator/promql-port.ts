@@ -1,4 +1,5 @@
 /** PromQL of this process, for the HTTP surface. A standby has no workers: it says whom to ask instead. */
+import type { HealthBoard } from "../kernel/health.ts";
 import type { QueryId } from "../kernel/ids.ts";
 import type { QuerySpan, Tracing } from "../observe/index.ts";
 import type { PromqlObserver, PromqlService } from "../queries/index.ts";
@@ -13,14 +14,15 @@ export function createPromqlPort(
     readonly node: ControllerNode;
     readonly store: Store | undefined;
     readonly leaseName: string;
+    readonly health?: HealthBoard;
   },
 ): PromqlService {
-  const { node, store, leaseName } = config;
+  const { node, store, leaseName, health } = config;
   // A leader in doubt about its lease still has sessions, and they need no lease.
   const check = async (): Promise<void> => {
     const standsBy = roleOf(node) === "standby";
     if (!standsBy || node.pool.views().some(({ live }) => live !== undefined)) return;
-    throw await notLeader(store, leaseName);
+    throw await notLeader(store, leaseName, health);
   };
   return {
     async query(request, signal) {
@@ -31,9 +33,9 @@ export function createPromqlPort(
       await check();
       return await service.stream(request, signal);
     },
-    async explain(request) {
+    async explain(request, signal) {
       await check();
-      return await service.explain(request);
+      return await service.explain(request, signal);
     },
     async series(request, signal) {
       await check();
@@ -47,8 +49,8 @@ export function createPromqlPort(
       await check();
       return await service.labelValues(name, request, signal);
     },
-    format: (query) => service.format(query),
-    parse: (query) => service.parse(query),
+    format: (query, signal) => service.format(query, signal),
+    parse: (query, signal) => service.parse(query, signal),
   };
 }
 

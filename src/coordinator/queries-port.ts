@@ -1,25 +1,23 @@
 /** Queries of this process, each with its span. */
 import type { QueriesPort } from "../api/index.ts";
-import { assert, messageOf, OperatingError } from "../kernel/errors.ts";
-import { parseQueryId, type QueryId } from "../kernel/ids.ts";
-import { type Prng, randomText } from "../kernel/prng.ts";
+import { messageOf, OperatingError } from "../kernel/errors.ts";
 import type { QuerySpan } from "../observe/index.ts";
 import { runSql } from "../queries/index.ts";
 import { notLeader } from "./not-leader.ts";
 import { type PortsConfig, roleOf } from "./ports-config.ts";
 import { queryBody } from "./query-bodies.ts";
+import { waitingWork } from "./waiting-work.ts";
 
 export function createQueriesPort(config: PortsConfig): QueriesPort {
-  const { node, engine, statements, tracing, clock, prng, store, leaseName } = config;
+  const { node, engine, statements, tracing, clock, prng, store, leaseName, health } = config;
   const { manager } = node;
   return {
-    async sql(sql, { timeoutMs, traceparent, mayWrite, uploadId }, signal) {
+    async sql(sql, { queryId, timeoutMs, traceparent, mayWrite, uploadId }, signal) {
       // A standby has no sessions. A leader in doubt about its lease still has, and they need no lease.
       const standsBy = roleOf(node) === "standby";
       if (standsBy && !node.pool.views().some(({ live }) => live !== undefined)) {
-        throw await notLeader(store, leaseName);
+        throw await notLeader(store, leaseName, health);
       }
-      const queryId = newQueryId(prng);
       const span = tracing.startQuery(queryId, "sql", traceparent);
       try {
         const options = timeoutMs === undefined ? { queryId } : { queryId, timeoutMs };
@@ -27,7 +25,7 @@ export function createQueriesPort(config: PortsConfig): QueriesPort {
           statements === undefined
             ? await runSql({ manager, engine, clock, prng }, sql, options, signal)
             : await statements.run(sql, { ...options, mayWrite, uploadId }, signal);
-        return { queryId, stream: spanned(result.stream, span, () => manager.get(queryId)?.error) };
+        return { stream: spanned(result.stream, span, () => manager.get(queryId)?.error) };
       } catch (thrown) {
         const code = thrown instanceof OperatingError ? thrown.code : "internal";
         span.end({ code, message: messageOf(thrown) });
@@ -36,14 +34,8 @@ export function createQueriesPort(config: PortsConfig): QueriesPort {
     },
     list: () => manager.list().map(queryBody),
     cancel: (queryId) => manager.cancel(queryId, "cancelled by request"),
-    queue: () => manager.queue(),
+    queue: () => waitingWork(node, config.metricsParts.promql.waiting()),
   };
-}
-
-function newQueryId(prng: Prng): QueryId {
-  const queryId = parseQueryId(`q-${randomText(prng, 20)}`);
-  assert(queryId !== undefined, "a query's id has the form of one");
-  return queryId;
 }
 
 /** The span ends with the stream, whoever ends it. */

@@ -1,11 +1,14 @@
-/** Capstan's own metrics, scraped into itself: this process's, and those of every worker that it has a session with. */
+/**
+ * Capstan's own metrics, scraped into itself: this process's, and those of every worker that it has
+ * a session with. As OpenMetrics, because only that has exemplars.
+ */
 import { get } from "node:http";
 import type { Clock, Timer } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { WorkerId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { Ingest } from "../metrics/index.ts";
-import type { Metrics } from "../observe/index.ts";
+import type { Ingest, ScrapedText } from "../metrics/index.ts";
+import { type Metrics, openMetricsContentType } from "../observe/index.ts";
 import type { ControllerNode } from "./controller-node.ts";
 
 export interface SelfScrapeOptions {
@@ -29,12 +32,12 @@ export function scrapeSelf(
   { node, metrics, clock, logger, clusterToken }: SelfScrapeOptions,
 ): () => void {
   const known = new Set<WorkerId>();
-  const add = (instance: string, read: () => Promise<string>): void => {
+  const add = (instance: string, read: () => Promise<ScrapedText>): void => {
     ingest.addSelfTarget({ job, instance, intervalMs, read }).catch((thrown: unknown) => {
       logger.warn({ instance }, `not scraped: ${messageOf(thrown)}`);
     });
   };
-  add(node.role, () => metrics.text());
+  add(node.role, () => metrics.exposition(openMetricsContentType));
   let timer: Timer | undefined;
   const look = (): void => {
     for (const { workerId, live } of node.pool.views()) {
@@ -53,16 +56,16 @@ async function readWorker(
   { pool }: ControllerNode,
   workerId: WorkerId,
   clusterToken: string,
-): Promise<string> {
+): Promise<ScrapedText> {
   const view = pool.views().find((each) => each.workerId === workerId);
   const url = view?.live?.facts.metrics_url;
   if (url === undefined) throw new Error("there is no session with it");
   return await readText(new URL(url), clusterToken);
 }
 
-function readText(url: URL, token: string): Promise<string> {
+function readText(url: URL, token: string): Promise<ScrapedText> {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${token}` };
+    const headers = { accept: openMetricsContentType, authorization: `Bearer ${token}` };
     const sent = get(url, { headers, timeout: silenceMsMax }, (response) => {
       const chunks: Uint8Array[] = [];
       let length = 0;
@@ -73,8 +76,10 @@ function readText(url: URL, token: string): Promise<string> {
       });
       response.on("error", reject);
       response.on("end", () => {
-        if (response.statusCode === 200) resolve(Buffer.concat(chunks).toString());
-        else reject(new Error(`it answered ${response.statusCode}`));
+        const { statusCode, headers: answered } = response;
+        const contentType = answered["content-type"] ?? "";
+        if (statusCode === 200) resolve({ contentType, text: Buffer.concat(chunks).toString() });
+        else reject(new Error(`it answered ${statusCode}`));
       });
     });
     sent.on("timeout", () => sent.destroy(new Error("it does not answer")));

@@ -6,7 +6,9 @@ import type { Clock, Timer } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Prng } from "../kernel/prng.ts";
+import type { ScrubLimits } from "../kernel/scrub.ts";
 import {
+  LakeScrub,
   type LakeStore,
   LakeUpkeep,
   type ObjectStore,
@@ -19,11 +21,13 @@ import {
   type ClaimSettings,
   lakeSourceChanges,
   type RefreshBacklog,
+  RefreshDurations,
   RefreshScheduler,
   readBacklog,
   StoreRefreshClaims,
 } from "../tables/index.ts";
 import type { ControllerNode } from "./controller-node.ts";
+import type { DataCondition } from "./data-condition.ts";
 
 export interface TablesPartsConfig {
   readonly node: ControllerNode;
@@ -36,6 +40,9 @@ export interface TablesPartsConfig {
   readonly prng: Prng;
   readonly logger: Logger;
   readonly claims?: Partial<ClaimSettings>;
+  /** Absent: nobody verifies files. */
+  readonly condition?: DataCondition;
+  readonly scrub?: Partial<ScrubLimits>;
   readonly upkeep?: Pick<UpkeepLoopOptions, "everyMs" | "limits" | "readArtifact">;
   readonly parts?: Partial<TablesPartClasses>;
 }
@@ -55,6 +62,24 @@ export interface TablesParts {
   stop(): Promise<void>;
 }
 
+function createScrub(
+  { store, objects, logger, scrub }: TablesPartsConfig,
+  condition: DataCondition,
+): LakeScrub {
+  const created = new LakeScrub({
+    store,
+    objects,
+    logger,
+    ...(scrub === undefined ? {} : { limits: scrub }),
+    onCondition: ({ damaged, unverified }) => {
+      const names = damaged.map(({ table }) => table);
+      condition.found("tables", { damaged: names, unverified });
+    },
+  });
+  condition.onCorrupt((message) => created.suspect(message));
+  return created;
+}
+
 export function createTablesParts(config: TablesPartsConfig): TablesParts {
   const { node, store, catalog, objects, clock, metrics, prng, logger } = config;
   const classes: TablesPartClasses = {
@@ -71,15 +96,17 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
   const scheduler = new classes.RefreshScheduler({
     store,
     claims,
-    lake: lakeSourceChanges(catalog),
+    lake: lakeSourceChanges(catalog, objects),
     pins: catalog,
     lease: () => node.lease?.grant(),
     clock,
     prng: prng.fork("scheduler"),
     logger,
   });
+  const scrub = config.condition && createScrub(config, config.condition);
   const upkeep = new classes.UpkeepLoop({
     ...config.upkeep,
+    ...(scrub === undefined ? {} : { scrub }),
     upkeep: new LakeUpkeep({ store }),
     catalog,
     objects,
@@ -90,12 +117,23 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
     logger,
   });
   let backlog: RefreshBacklog | undefined;
+  let durations = new RefreshDurations();
   let looking: Timer | undefined;
+  const observe = metrics && createRefreshMetrics(metrics, () => backlog);
+  const lookOnce = async (): Promise<void> => {
+    if (!node.leading()) {
+      backlog = undefined;
+      durations = new RefreshDurations(); // Whoever leads meanwhile counts them.
+      return;
+    }
+    backlog = await store.read(readBacklog).catch(() => undefined);
+    const told = await store.read((tx) => durations.next(tx)).catch(() => []);
+    for (const seconds of told) observe?.(seconds);
+  };
   const look = async (): Promise<void> => {
-    backlog = node.leading() ? await store.read(readBacklog).catch(() => undefined) : undefined;
+    await lookOnce();
     looking = clock.after(lookMs, () => void look());
   };
-  if (metrics !== undefined) createRefreshMetrics(metrics, () => backlog);
   const expire = (workerId: string, why: string): void => {
     const lease = node.lease?.grant();
     if (lease === undefined) return; // Whoever leads sees to it.

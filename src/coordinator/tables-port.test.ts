@@ -10,14 +10,20 @@ import {
   readToken,
 } from "../api/testing/fake-ports.ts";
 import { startLakeCluster } from "../lake/statements/testing/lake-cluster.ts";
+import { eventually } from "../store/testing/eventually.ts";
 import { createTablesPort } from "./tables-port.ts";
 
 const lake = await startLakeCluster();
 const fake = new FakeCluster();
+/** Statements that have not answered yet. */
+const underWay = new Set<string>();
 const queries: QueriesPort = {
   ...fake.ports().queries,
-  sql: async (sql, { mayWrite }, signal) =>
-    await lake.statements.run(sql, { mayWrite, timeoutMs: 20_000, uploadId: undefined }, signal),
+  sql: async (sql, { mayWrite, timeoutMs = 20_000 }, signal) => {
+    const run = lake.statements.run(sql, { mayWrite, timeoutMs, uploadId: undefined }, signal);
+    underWay.add(sql);
+    return await run.finally(() => underWay.delete(sql));
+  },
 };
 fake.tables = createTablesPort(lake.store, queries);
 const api = await startApi(apiConfig(bothTokens), fake.ports());
@@ -183,6 +189,28 @@ test("[AP36] rows of a table come as of /api/v1/sql, at most so many, to whoever
   assert.match(lines[0] ?? "", /"columns":\[\{"name":"id","type":"BIGINT"\}/);
   assert.equal(lines.length, 3);
   assert.match(response.headers.get("x-capstan-query-id") ?? "", /^q-/);
+});
+
+test("[AP37] a refresh that is waited for ends with its time, and with the client that asked", async () => {
+  const path = "dynamic-tables/revenue/refresh?wait=true";
+  const late = await ask(`${path}&timeout_ms=200`, "POST");
+  assert.deepEqual([late.status, late.body.code], [504, "deadline_exceeded"]);
+  assert.match(late.body.message, /within 200 ms/);
+  for (const timeout of ["0", "3600001", "soon"]) {
+    assert.equal((await ask(`${path}&timeout_ms=${timeout}`, "POST")).status, 400);
+  }
+  const leave = new AbortController();
+  const asked = fetch(`${api.url}/api/v1/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${operateToken}` },
+    signal: leave.signal,
+  });
+  asked.catch(() => undefined);
+  await eventually("the statement to wait", async () => (underWay.size > 0 ? true : undefined));
+  leave.abort();
+  const startMs = performance.now();
+  await eventually("the statement to end", async () => (underWay.size === 0 ? true : undefined));
+  assert.ok(performance.now() - startMs < 10_000, "long before its own time is over");
 });
 
 test("[AP37] suspending, resuming, refreshing and dropping are the statements', with their refusals", async () => {

@@ -19,6 +19,7 @@ interface TableWords {
 
 const statementOf = {
   refresh: (table: string) => `REFRESH DYNAMIC TABLE ${table}`,
+  refreshed: (table: string) => `REFRESH DYNAMIC TABLE ${table} WAIT`,
   suspend: (table: string) => `ALTER DYNAMIC TABLE ${table} SUSPEND`,
   resume: (table: string) => `ALTER DYNAMIC TABLE ${table} RESUME`,
   drop: (table: string) => `DROP DYNAMIC TABLE ${table}`,
@@ -57,16 +58,22 @@ export function createTablesPort(store: Store, queries: QueriesPort): TablesPort
       const window = { fromMs: nowMs - windowMs, toMs: nowMs };
       return lagBody(found.overview, lagOverTime(records.toReversed(), window), window);
     },
-    async change(name, verb) {
+    async change(name, verb, options, signal) {
       const found = (await read()).dynamicTables.find(({ body }) => body.name === name);
       if (found === undefined) return false;
-      await run(queries, statementOf[verb](wordsOf(found.overview)));
+      const statement = statementOf[verb](wordsOf(found.overview));
+      const { stream } = await queries.sql(
+        statement,
+        { ...asked, ...options, mayWrite: true },
+        signal,
+      );
+      for await (const _bytes of stream); // The statement is done when its answer is over.
       return true;
     },
-    async preview(name, limit, signal) {
+    async preview(name, { limit, queryId }, signal) {
       const found = (await read()).words.get(name);
       if (found === undefined) return undefined;
-      const options = { ...asked, mayWrite: false };
+      const options = { ...asked, queryId, mayWrite: false };
       const statement = `SELECT * FROM ${wordsOf(found)} LIMIT ${limit}`;
       return await queries.sql(statement, options, signal);
     },
@@ -79,13 +86,6 @@ async function readView(tx: Tx): Promise<TablesView> {
 }
 
 const asked = { timeoutMs: undefined, traceparent: undefined, uploadId: undefined };
-
-/** The statement is done when its answer is over. */
-async function run(queries: QueriesPort, statement: string): Promise<void> {
-  const { signal } = new AbortController();
-  const { stream } = await queries.sql(statement, { ...asked, mayWrite: true }, signal);
-  for await (const _bytes of stream);
-}
 
 function wordsOf({ schema, name }: TableWords): string {
   return `${quoteName(schema)}.${quoteName(name)}`;

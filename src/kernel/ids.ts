@@ -23,6 +23,9 @@ export type LeaseEpoch = Brand<number, "LeaseEpoch">;
 /** Position in the change log, in commit order. */
 export type Revision = Brand<number, "Revision">;
 
+/** Over HTTP: the query that a request is part of, or that an answer is of. */
+export const queryIdHeader = "x-capstan-query-id";
+
 const namePattern = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const tokenPattern = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/;
 

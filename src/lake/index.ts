@@ -31,6 +31,7 @@ export type {
   UpkeepDecision,
   UpkeepLimits,
 } from "./core/index.ts";
+export { isLakePath } from "./core/lake-paths.ts";
 export { LakeWriter } from "./duckdb/lake-writer.ts";
 export { withFiles } from "./duckdb/local-files.ts";
 export { roughChangeSql, tableSql } from "./duckdb/relation-sql.ts";
@@ -58,8 +59,17 @@ export {
   lakeWriteWorkKind,
 } from "./statements/lake-write-executor.ts";
 export { done, type LocalAnswer } from "./statements/local-answer.ts";
+export {
+  type OpenedRelation,
+  type ReadableRelation,
+  type ReadableRelations,
+  rowsFile,
+} from "./statements/readable-relations.ts";
 export { openUploads, type Uploads } from "./statements/uploads.ts";
+export { readChecksummedFiles } from "./store/file-checksums.ts";
+export { claimLake, lakeIdFile, lostStoreHint } from "./store/lake-identity.ts";
 export { LakeStore, type LakeStoreOptions } from "./store/lake-store.ts";
 export { type LakeOverview, type LakeTableOverview, readLakeOverview } from "./store/overview.ts";
 export { type Expired, LakeUpkeep } from "./store/upkeep.ts";
+export { LakeScrub } from "./upkeep/lake-scrub.ts";
 export { UpkeepLoop, type UpkeepLoopOptions } from "./upkeep/upkeep-loop.ts";

@@ -2,7 +2,7 @@
 
 export type { CompactionLimits, RetentionLimits } from "./core/decide-upkeep.ts";
 export { type Fingerprint, fingerprint, shardOf } from "./core/fingerprint.ts";
-export type { HeadLimits, SliceRequest } from "./core/head/head.ts";
+export { earliestOf, type HeadLimits, type SliceRequest } from "./core/head/head.ts";
 export type {
   AppendOutcome,
   Exemplar,
@@ -16,6 +16,7 @@ export type {
   MetricMetadata,
   RemoteWriteResult,
   SampleBatch,
+  ScrapedText,
   SegmentInfo,
   SelfTargetOptions,
   TargetStatus,
@@ -23,7 +24,11 @@ export type {
 export { joinPieces } from "./core/sample-pieces.ts";
 export { type HeadServer, type HeadServerOptions, parseHeadSnapshot } from "./fs/head-server.ts";
 export type { DbSliceRequest, MetricsDb, MetricsDbOptions } from "./fs/metrics-db.ts";
+export { findLogDamage } from "./fs/read-log.ts";
+export { readScrapeConfig, type ScrapeConfigFile } from "./fs/read-scrape-config.ts";
+export { type LogRepair, repairLog, requireLog, type TimeSpan } from "./fs/repair-log.ts";
 export { SegmentWriter } from "./fs/segment-writer.ts";
+export type { LogLease } from "./fs/take-log.ts";
 export type { SyncPolicy } from "./fs/wal.ts";
 export { type IngestOptions, startIngest } from "./ingest/start-ingest.ts";
 export { type CollectRequest, iterateSeries } from "./segments/collect-series.ts";
@@ -35,10 +40,13 @@ export {
   type SegmentReader,
 } from "./segments/segment-reader.ts";
 export { SeriesInterner } from "./segments/series-interner.ts";
+export { checkSegments, type SegmentsReport } from "./store/check-segments.ts";
 export { Maintenance, type MaintenanceOptions, type UpkeepDone } from "./store/maintenance.ts";
 export type { ClaimRequest, MaintenanceClaim } from "./store/maintenance-claims.ts";
 export {
   type HeadOwner,
   type Publication,
   SegmentCatalog,
+  visibleSegments,
 } from "./store/segment-catalog.ts";
+export { SegmentScrubber, segmentFilesOf } from "./store/segment-scrub.ts";

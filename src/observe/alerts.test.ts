@@ -7,7 +7,11 @@ import { parse } from "yaml";
 import { parseExpr, selectorsOf } from "../promql/core/index.ts";
 import { createRefreshMetrics, createSessionMetrics } from "./index.ts";
 import { Metrics } from "./metrics.ts";
-import { createApiQueryMetrics, createWorkerQueryMetrics } from "./query-metrics.ts";
+import {
+  createApiQueryMetrics,
+  createQueueMetrics,
+  createWorkerQueryMetrics,
+} from "./query-metrics.ts";
 
 interface RuleFile {
   readonly groups: readonly {
@@ -23,11 +27,14 @@ interface RuleFile {
 const file = join(import.meta.dirname, "../../deploy/alerts.yaml");
 const { groups } = parse(readFileSync(file, "utf8")) as RuleFile;
 const metrics = new Metrics({ process: "test", version: "0" });
-createApiQueryMetrics(metrics, () => ({ depth: 0, oldestAgeMs: 0 }));
+createApiQueryMetrics(metrics);
+createQueueMetrics(metrics, () => ({ depth: 0, oldestAgeMs: 0 }));
 createWorkerQueryMetrics(metrics);
 createSessionMetrics(metrics);
-createRefreshMetrics(metrics, () => ({
+const observeRefresh = createRefreshMetrics(metrics, () => ({
   pendingRefreshCount: 1,
+  pendingPartCount: 6,
+  blockedCounts: { source_stopped: 2 },
   claimedCount: 0,
   refreshBacklogSeconds: 1,
   lateCount: 1,
@@ -36,7 +43,25 @@ createRefreshMetrics(metrics, () => ({
   lags: [{ dynamicTable: "revenue", lagSeconds: 61.5, targetLagSeconds: 60 }],
   refreshDurationP95Seconds: undefined,
 }));
+observeRefresh(0.2);
 const text = await metrics.text();
+
+test("[OB13] what autoscalers ask for has the names of its specification, and durations are a histogram", () => {
+  for (const line of [
+    'pending_refresh_count{process="test"} 1',
+    'capstan_pending_refresh_count{process="test"} 1',
+    'pending_refresh_parts{process="test"} 6',
+    'refresh_backlog_seconds{process="test"} 1',
+    'refresh_duration_p95{process="test"} Nan',
+    'capstan_blocked_refresh_count{reason="source_stopped",process="test"} 2',
+    "# TYPE refresh_duration_seconds histogram",
+    'refresh_duration_seconds_bucket{le="0.25",process="test"} 1',
+    'refresh_duration_seconds_bucket{le="0.1",process="test"} 0',
+    'capstan_refresh_duration_seconds_count{process="test"} 1',
+  ]) {
+    assert.ok(text.split("\n").includes(line), line);
+  }
+});
 
 test("[OB8] there are rules for the control stream, for query latency and for dynamic tables", () => {
   assert.deepEqual(

@@ -21,7 +21,13 @@ test("[OB7] a worker says once a second how it is, in values that change only wh
     clock,
     { setFact: (key, value) => void facts.set(key, value) },
     {
-      counts: () => ({ queued: 3, executing: 1, completedTotal: 7, failedTotal: 2 }),
+      counts: () => ({
+        queued: 3,
+        oldestQueuedMs: 1_234.5,
+        executing: 1,
+        completedTotal: 7,
+        failedTotal: 2,
+      }),
       spool: () => ({ usedBytes: 1000, freeBytes: 20_000_000 }),
     },
   );
@@ -35,6 +41,7 @@ test("[OB7] a worker says once a second how it is, in values that change only wh
       "failed_work_total",
       "memory_bytes",
       "queue_depth",
+      "queue_oldest_ms",
       "running_work",
       "spool_bytes",
       "spool_free_bytes",
@@ -42,6 +49,7 @@ test("[OB7] a worker says once a second how it is, in values that change only wh
     ],
   );
   assert.equal(facts.get("queue_depth"), "3");
+  assert.equal(facts.get("queue_oldest_ms"), "1235");
   assert.equal(facts.get("spool_free_bytes"), String(16 * 1024 * 1024));
   nowMs = 9_999;
   tick?.();

@@ -5,6 +5,7 @@
 import { availableParallelism } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Clock, Timer } from "../kernel/clock.ts";
+import { ownTreeMemory } from "../kernel/node/process-memory.ts";
 
 export interface FactsSink {
   setFact(key: string, value: string): void;
@@ -12,6 +13,7 @@ export interface FactsSink {
 
 export interface WorkCounts {
   readonly queued: number;
+  readonly oldestQueuedMs: number;
   readonly executing: number;
   readonly completedTotal: number;
   readonly failedTotal: number;
@@ -23,6 +25,7 @@ export interface FactsSources {
 }
 
 const intervalMs = 1_000;
+const memoryEvery = 5;
 
 export class FactsReporter {
   readonly #clock: Clock;
@@ -33,6 +36,8 @@ export class FactsReporter {
   #cpu = process.cpuUsage();
   #cpuAtMs: number;
   #timer: Timer | undefined;
+  #memory = process.memoryUsage.rss();
+  #reportCount = 0;
 
   constructor(clock: Clock, sink: FactsSink, sources: FactsSources) {
     this.#clock = clock;
@@ -64,9 +69,10 @@ export class FactsReporter {
     this.#loop.reset();
     return {
       cpu_ratio: this.#cpuRatio().toFixed(2),
-      memory_bytes: String(roundTo(process.memoryUsage.rss(), 1024 * 1024)),
+      memory_bytes: String(roundTo(this.#memoryBytes(), 1024 * 1024)),
       event_loop_delay_ms: Math.max(0, loopDelayMs - 20).toFixed(0),
       queue_depth: String(counts.queued),
+      queue_oldest_ms: String(Math.round(counts.oldestQueuedMs)),
       running_work: String(counts.executing),
       completed_work_total: String(counts.completedTotal),
       failed_work_total: String(counts.failedTotal),
@@ -74,6 +80,20 @@ export class FactsReporter {
       spool_free_bytes: String(roundTo(freeBytes, 16 * 1024 * 1024)),
       uptime_ms: String(roundTo(this.#clock.nowMs() - this.#startMs, 10_000)),
     };
+  }
+
+  /**
+   * Of all that descends from this process too, where that is known: as it was lately. Asked
+   * less often: it costs some milliseconds.
+   */
+  #memoryBytes(): number {
+    if (this.#reportCount % memoryEvery === 0) {
+      void ownTreeMemory.bytes().then((bytes) => {
+        this.#memory = bytes ?? process.memoryUsage.rss();
+      });
+    }
+    this.#reportCount += 1;
+    return this.#memory;
   }
 
   /** The share of the machine that this process used since the last report: 1 is every core. */

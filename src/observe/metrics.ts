@@ -4,6 +4,15 @@
  * person must see which one it is and an operator bounds their number.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry, Summary } from "prom-client";
+import { realClock } from "../kernel/node/real-clock.ts";
+import { ExemplarBook } from "./exemplar-book.ts";
+import {
+  formatOpenMetrics,
+  type MetricFamily,
+  openMetricsContentType,
+  prefersOpenMetrics,
+} from "./open-metrics.ts";
+import { SharedReading } from "./shared-reading.ts";
 
 /** From a local round trip to a long query. */
 const latencyBuckets = [
@@ -16,24 +25,50 @@ export interface MetricsConfig {
   readonly version: string;
 }
 
-export class Metrics {
-  readonly #registry = new Registry();
+/** A histogram whose observations are of works. A `work_id` is an exemplar, never a label. */
+export interface WorkHistogram<L extends string> {
+  observe(
+    labels: Readonly<Record<L, string>>,
+    value: number,
+    work: { readonly queryId: string; readonly workId: string },
+  ): void;
+}
 
-  constructor({ process, version }: MetricsConfig) {
-    this.#registry.setDefaultLabels({ process });
-    collectDefaultMetrics({ register: this.#registry, prefix: "capstan_" });
-    this.gauge("build_info", "Constant 1, with the version as a label.", ["version"]).set(
-      { version },
-      1,
-    );
+interface Readable {
+  get(): Promise<MetricFamily>;
+}
+
+/** What prom-client keeps for each set of labels, and its types leave out. */
+interface SummaryWindows {
+  readonly hashMap: Readonly<Record<string, { readonly td: { size(): number } }>>;
+}
+
+/**
+ * A quantile of nothing is NaN, as in Prometheus's own clients; prom-client says 0. What counts are
+ * the observations of the window: a quantile of zeros is 0.
+ */
+class HonestSummary<L extends string> extends Summary<L> {
+  override async get(): ReturnType<Summary<L>["get"]> {
+    const family = await super.get();
+    // prom-client gives the same number of values for each set of labels, in the order of its map.
+    const windows = Object.values((this as unknown as SummaryWindows).hashMap);
+    const valuesEach = family.values.length / windows.length;
+    for (const [index, sample] of family.values.entries()) {
+      const isEmpty = windows[Math.floor(index / valuesEach)]?.td.size() === 0;
+      if ("quantile" in sample.labels && isEmpty) sample.value = Number.NaN;
+    }
+    return family;
   }
+}
 
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
+/** Names get a prefix, but for those that a specification gives (`Metrics.bare`). */
+class MetricFactory {
+  readonly #registry: Registry;
+  readonly #prefix: string;
 
-  async text(): Promise<string> {
-    return await this.#registry.metrics();
+  constructor(registry: Registry, prefix: string) {
+    this.#registry = registry;
+    this.#prefix = prefix;
   }
 
   counter<L extends string = never>(
@@ -41,7 +76,12 @@ export class Metrics {
     help: string,
     labelNames: readonly L[] = [],
   ): Counter<L> {
-    return new Counter({ name: `capstan_${name}`, help, labelNames, registers: [this.#registry] });
+    return new Counter({
+      name: `${this.#prefix}${name}`,
+      help,
+      labelNames,
+      registers: [this.#registry],
+    });
   }
 
   /** With `read`, the value is asked for whenever somebody looks. */
@@ -49,18 +89,18 @@ export class Metrics {
     name: string,
     help: string,
     labelNames: readonly L[] = [],
-    read?: () => number,
+    read?: () => number | Promise<number>,
   ): Gauge<L> {
     const collect =
       read === undefined
         ? {}
         : {
-            collect(this: Gauge<L>) {
-              this.set(read());
+            async collect(this: Gauge<L>) {
+              this.set(await read());
             },
           };
     return new Gauge({
-      name: `capstan_${name}`,
+      name: `${this.#prefix}${name}`,
       help,
       labelNames,
       registers: [this.#registry],
@@ -76,7 +116,7 @@ export class Metrics {
     read: () => readonly { readonly labels: Readonly<Record<L, string>>; readonly value: number }[],
   ): void {
     new Gauge({
-      name: `capstan_${name}`,
+      name: `${this.#prefix}${name}`,
       help,
       labelNames,
       registers: [this.#registry],
@@ -94,7 +134,7 @@ export class Metrics {
     labelNames: readonly L[] = [],
   ): Histogram<L> {
     return new Histogram({
-      name: `capstan_${name}`,
+      name: `${this.#prefix}${name}`,
       help,
       labelNames,
       buckets: latencyBuckets,
@@ -108,8 +148,8 @@ export class Metrics {
     help: string,
     labelNames: readonly L[] = [],
   ): Summary<L> {
-    return new Summary({
-      name: `capstan_${name}`,
+    return new HonestSummary({
+      name: `${this.#prefix}${name}`,
       help,
       labelNames,
       percentiles: [0.5, 0.95, 0.99],
@@ -118,5 +158,73 @@ export class Metrics {
       pruneAgedBuckets: false,
       registers: [this.#registry],
     });
+  }
+}
+
+export class Metrics extends MetricFactory {
+  /** Metrics under exactly the names that are given. */
+  readonly bare: MetricFactory;
+  readonly #all: Registry;
+  readonly #process: string;
+  /** By the names of their histograms. */
+  readonly #exemplars = new Map<string, ExemplarBook>();
+  readonly #plain = new SharedReading(async () => ({
+    contentType: this.#all.contentType,
+    text: await this.text(),
+  }));
+  readonly #openMetrics = new SharedReading(async () => await this.#readOpenMetrics());
+
+  constructor({ process, version }: MetricsConfig) {
+    const registry = new Registry();
+    super(registry, "capstan_");
+    this.#all = registry;
+    this.bare = new MetricFactory(registry, "");
+    this.#process = process;
+    this.#all.setDefaultLabels({ process });
+    collectDefaultMetrics({ register: this.#all, prefix: "capstan_" });
+    this.gauge("build_info", "Constant 1, with the version as a label.", ["version"]).set(
+      { version },
+      1,
+    );
+  }
+
+  async text(): Promise<string> {
+    return await this.#all.metrics();
+  }
+
+  /** In the format that an `Accept` header asks for. OB15: one reading serves all who wait for it. */
+  async exposition(accept: string | undefined): Promise<{ contentType: string; text: string }> {
+    return await (prefersOpenMetrics(accept) ? this.#openMetrics : this.#plain).get();
+  }
+
+  async #readOpenMetrics(): Promise<{ contentType: string; text: string }> {
+    const families = await Promise.all(
+      this.#all.getMetricsAsArray().map((metric) => (metric as unknown as Readable).get()),
+    );
+    const told = families.map(
+      (family) => this.#exemplars.get(family.name)?.addTo(family) ?? family,
+    );
+    const text = formatOpenMetrics(told, { process: this.#process });
+    return { contentType: openMetricsContentType, text };
+  }
+
+  /**
+   * Of seconds, each observation with the work that it is of: OpenMetrics shows the last of each
+   * bucket.
+   */
+  workHistogram<L extends string = never>(
+    name: string,
+    help: string,
+    labelNames: readonly L[] = [],
+  ): WorkHistogram<L> {
+    const histogram = this.histogram(name, help, labelNames);
+    const book = new ExemplarBook(latencyBuckets, () => realClock.wallMs());
+    this.#exemplars.set(`capstan_${name}`, book);
+    return {
+      observe(labels, value, { queryId, workId }) {
+        histogram.observe(labels, value);
+        book.note(labels, value, { query_id: queryId, work_id: workId });
+      },
+    };
   }
 }

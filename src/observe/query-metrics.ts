@@ -1,16 +1,13 @@
 /** The scheduling, execution, artifact and end-user metrics of interactive-queries.md. */
 import type { DownloadObserver } from "../lake/index.ts";
-import type { ApiQueryObserver, WorkerQueryObserver } from "../queries/index.ts";
+import type { ApiQueryObserver, QueueState, WorkerQueryObserver } from "../queries/index.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** Of a process that assigns work. `queue` is read at every scrape: an age grows while nothing happens. */
-export function createApiQueryMetrics(
-  metrics: Metrics,
-  queue: () => { readonly depth: number; readonly oldestAgeMs: number },
-): ApiQueryObserver {
+/** Of a process that assigns work. Read at every scrape: an age grows while nothing happens. */
+export function createQueueMetrics(metrics: Metrics, queue: () => QueueState): void {
   metrics.gauge(
     "work_queue_depth",
-    "Works that no worker has accepted yet.",
+    "Everything that waits: queries at the gate, works that no worker has accepted, works in workers' queues.",
     [],
     () => queue().depth,
   );
@@ -20,6 +17,10 @@ export function createApiQueryMetrics(
     [],
     () => queue().oldestAgeMs / 1000,
   );
+}
+
+/** Of a process that assigns work. */
+export function createApiQueryMetrics(metrics: Metrics): ApiQueryObserver {
   const affinity = { hits: 0, assigned: 0 };
   metrics.gauge(
     "work_affinity_hit_ratio",
@@ -32,7 +33,7 @@ export function createApiQueryMetrics(
     "Assignments sent, by whether affinity's first choice was taken.",
     ["affinity"],
   );
-  const assignment = metrics.histogram(
+  const assignment = metrics.workHistogram(
     "work_assignment_latency_seconds",
     "From submission, or from the loss that moved the work, to acceptance.",
   );
@@ -61,11 +62,11 @@ export function createApiQueryMetrics(
     "kind",
     "code",
   ]);
-  const readyToFetch = metrics.histogram(
+  const readyToFetch = metrics.workHistogram(
     "artifact_ready_to_fetch_seconds",
     "From WorkReady to the start of the fetch.",
   );
-  const fetch = metrics.histogram(
+  const fetch = metrics.workHistogram(
     "artifact_fetch_seconds",
     "Fetches, until their bytes were verified.",
   );
@@ -88,9 +89,9 @@ export function createApiQueryMetrics(
       if (affinityHit) affinity.hits += 1;
       assigned.inc({ affinity: affinityHit ? "hit" : "miss" });
     },
-    workAccepted(_workerId, latencyMs) {
+    workAccepted(_workerId, latencyMs, work) {
       accepted.inc();
-      assignment.observe(latencyMs / 1000);
+      assignment.observe({}, latencyMs / 1000, work);
     },
     workRejected: (_workerId, reason) => rejected.inc({ reason }),
     workReassigned: (reason) => reassigned.inc({ reason: labelOf(reason) }),
@@ -102,9 +103,9 @@ export function createApiQueryMetrics(
       if (outcome === "failed") errors.inc({ kind, code: labelOf(code ?? "unknown") });
     },
     firstResult: (kind, latencyMs) => first.observe({ kind }, latencyMs / 1000),
-    artifactFetched(readyToFetchMs, fetchMs, sizeBytes) {
-      readyToFetch.observe(readyToFetchMs / 1000);
-      fetch.observe(fetchMs / 1000);
+    artifactFetched(readyToFetchMs, fetchMs, sizeBytes, work) {
+      readyToFetch.observe({}, readyToFetchMs / 1000, work);
+      fetch.observe({}, fetchMs / 1000, work);
       fetchedBytes.inc(sizeBytes);
     },
     artifactFetchFailed: (code) => fetchFailures.inc({ code: labelOf(code) }),
@@ -116,11 +117,11 @@ export function createApiQueryMetrics(
 export function createWorkerQueryMetrics(metrics: Metrics): WorkerQueryObserver {
   const queued = metrics.gauge("worker_queue_depth", "Accepted work that waits for a slot.");
   const executing = metrics.gauge("worker_running_work", "Work in a slot.");
-  const runtime = metrics.histogram("work_runtime_seconds", "Executions, from slot to end.", [
+  const runtime = metrics.workHistogram("work_runtime_seconds", "Executions, from slot to end.", [
     "kind",
     "outcome",
   ]);
-  const cancel = metrics.histogram(
+  const cancel = metrics.workHistogram(
     "work_cancel_latency_seconds",
     "From a cancellation's arrival to the executor having stopped.",
     ["kind"],
@@ -144,9 +145,9 @@ export function createWorkerQueryMetrics(metrics: Metrics): WorkerQueryObserver 
       queued.set(waiting);
       executing.set(running);
     },
-    executionEnded: (kind, outcome, runtimeMs) =>
-      runtime.observe({ kind, outcome }, runtimeMs / 1000),
-    executionCancelled: (kind, latencyMs) => cancel.observe({ kind }, latencyMs / 1000),
+    executionEnded: (kind, outcome, runtimeMs, _code, work) =>
+      runtime.observe({ kind, outcome }, runtimeMs / 1000, work),
+    executionCancelled: (kind, latencyMs, work) => cancel.observe({ kind }, latencyMs / 1000, work),
     artifactCleaned(reason) {
       cleaned.inc({ reason });
       if (reason === "ttl") ttl.inc();

@@ -3,6 +3,9 @@ import type { Metrics } from "./metrics.ts";
 
 export interface RefreshGauges {
   readonly pendingRefreshCount: number;
+  readonly pendingPartCount: number;
+  /** By reason. */
+  readonly blockedCounts: Readonly<Record<string, number>>;
   readonly claimedCount: number;
   readonly refreshBacklogSeconds: number;
   readonly lateCount: number;
@@ -17,28 +20,59 @@ export interface RefreshGauges {
   readonly refreshDurationP95Seconds: number | undefined;
 }
 
-/** `read` gives what is known now; `undefined`: nothing, and the gauges have no values. */
+/**
+ * `read` gives what is known now; `undefined`: nothing, and the gauges have no values. What
+ * autoscalers ask for has its bare name, too. The result is to be told how long each refresh took,
+ * in seconds.
+ */
 export function createRefreshMetrics(
   metrics: Metrics,
   read: () => RefreshGauges | undefined,
-): void {
-  const gauge = (name: string, help: string, of: (gauges: RefreshGauges) => number | undefined) =>
-    metrics.gauge(name, help, [], () => {
-      const gauges = read();
-      return gauges === undefined ? Number.NaN : (of(gauges) ?? Number.NaN);
-    });
-  gauge(
+): (durationSeconds: number) => void {
+  type Of = (gauges: RefreshGauges) => number | undefined;
+  const shown = (of: Of) => (): number => {
+    const gauges = read();
+    return gauges === undefined ? Number.NaN : (of(gauges) ?? Number.NaN);
+  };
+  const gauge = (name: string, help: string, of: Of): void => {
+    metrics.gauge(name, help, [], shown(of));
+  };
+  const scalingGauge = (name: string, help: string, of: Of): void => {
+    gauge(name, help, of);
+    metrics.bare.gauge(name, `${help} As capstan_${name}.`, [], shown(of));
+  };
+  scalingGauge(
     "pending_refresh_count",
-    "Refreshes that wait, claimed ones too. Aggregate with max.",
+    "Refreshes that are claimed or can be claimed now, and parts of refreshes that wait. Aggregate with max.",
     (g) => g.pendingRefreshCount,
   );
+  scalingGauge(
+    "pending_refresh_parts",
+    "Parts of refreshes that are not done: a worker for each is of use. Aggregate with max.",
+    (g) => g.pendingPartCount,
+  );
+  metrics.gauges(
+    "blocked_refresh_count",
+    "Refreshes that no worker could begin now, by what they wait for.",
+    ["reason"],
+    () =>
+      Object.entries(read()?.blockedCounts ?? {}).map(([reason, value]) => ({
+        labels: { reason },
+        value,
+      })),
+  );
+  const duration = "How long refreshes took that did something, from claim to publication.";
+  const durations = [
+    metrics.histogram("refresh_duration_seconds", duration),
+    metrics.bare.histogram("refresh_duration_seconds", `${duration} As capstan_…`),
+  ];
   gauge("refresh_claims", "Refreshes that workers have claimed.", (g) => g.claimedCount);
-  gauge(
+  scalingGauge(
     "refresh_backlog_seconds",
     "How long the oldest refresh that could begin has waited.",
     (g) => g.refreshBacklogSeconds,
   );
-  gauge(
+  scalingGauge(
     "refresh_duration_p95",
     "Seconds, of the last refreshes that did something.",
     (g) => g.refreshDurationP95Seconds,
@@ -76,4 +110,7 @@ export function createRefreshMetrics(
     "How old they may be; of the same tables.",
     (lag) => lag.targetLagSeconds,
   );
+  return (seconds) => {
+    for (const histogram of durations) histogram.observe(seconds);
+  };
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -90,6 +91,8 @@ test("[PR3] one process at a time; a killed one holds nothing", async () => {
   const waiting = lockDir(path, "lock", realClock, 10_000);
   other.kill("SIGKILL");
   const lock = await waiting;
+  // It takes no room.
+  assert.deepEqual([statSync(file).size, existsSync(`${file}-journal`)], [0, false]);
   lock.release();
   lock.release();
   tryLockFile(file)?.release();

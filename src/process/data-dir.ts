@@ -8,6 +8,7 @@
  *   workers/NAME/     a worker's lock, its spool (one directory for each incarnation), and its copies of a remote lake
  *   controllers/NAME/ the same for a coordinator or a query-api
  *   lake/             metrics (segments, and the log of what is not in one yet), and the tables' files
+ *   targets/          databases that load tests may open; nothing of Capstan's own
  *   logs/             what the children of `capstan up` logged, as JSON lines
  */
 import {

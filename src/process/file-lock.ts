@@ -4,6 +4,7 @@
  *
  *   FL1  At most one process holds the lock of a path at a time.
  *   FL2  A holder that was killed holds nothing.
+ *   FL3  It takes no room: a process can start on a full disk.
  */
 import { DatabaseSync } from "node:sqlite";
 import { OperatingError } from "../kernel/errors.ts";
@@ -25,7 +26,8 @@ export function tryLockFile(path: string): FileLock | undefined {
     });
   }
   try {
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    // A journal in memory: a file of it beside the lock could not be made on a full disk.
+    database.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
   } catch (thrown) {
     database.close();
     if (isBusy(thrown)) return undefined;

@@ -1,11 +1,12 @@
 /** What every process of ours needs: a data directory, an end, and rules for who may reach it. */
 export { checkBind, hostPort, isLoopback, listenError } from "./bind.ts";
 export { type DataDir, lockDir, openDataDir } from "./data-dir.ts";
+export { tryLockFile } from "./file-lock.ts";
 export { chooseFreePort } from "./free-port.ts";
+export { gzipAnswer, gzipSettings, takesGzip } from "./gzip.ts";
 export {
   type ChildMessage,
   isSupervised,
-  killSelf,
   launchedEnv,
   runStopSteps,
   type StopReason,
@@ -13,7 +14,15 @@ export {
   supervisedEnv,
   tellSupervisor,
 } from "./lifecycle.ts";
-export { decideMemoryBytes, machine } from "./memory-share.ts";
+export { type Limits, parseLimits, usualLimits } from "./limits.ts";
+export {
+  decideLoadWorkerBytes,
+  decideMemoryBytes,
+  machine,
+  planMemory,
+  warnOfSmallLimit,
+} from "./memory-share.ts";
+export { makeOverflowDir, type OverflowDir } from "./overflow-dir.ts";
 export { packageInfo } from "./package-info.ts";
 export {
   type ClusterTls,
@@ -21,10 +30,11 @@ export {
   type ProcessSetup,
   setUpProcess,
 } from "./process-setup.ts";
-export { RequestGuard } from "./request-guard.ts";
+export { guardedRequestOf, hasOneHost, RequestGuard } from "./request-guard.ts";
 export {
   bearerToken,
   readSecretFile,
   readTokens,
   TokenBook,
 } from "./tokens.ts";
+export { type DirectoryWatch, type WatchedPlace, watchDirectories } from "./watch-directories.ts";

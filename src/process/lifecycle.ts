@@ -113,15 +113,6 @@ async function withTimeout(step: StopStep, clock: Clock): Promise<string> {
   });
 }
 
-/**
- * For a process that has stopped and yet could not end: an ordinary exit waits for native threads, and one of
- * them computes something that nobody can interrupt.
- */
-export function killSelf(logger: Logger): void {
-  logger.warn({}, "a statement cannot be interrupted; the process is killed");
-  process.kill(process.pid, "SIGKILL");
-}
-
 /** An error nobody expected ends the process, with its stack in the log; a supervisor starts it again. */
 export function dieOnBug(logger: Logger): void {
   process.on("uncaughtException", (thrown: unknown) => {

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { OperatingError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { trimWhenIdle } from "../kernel/node/trim-when-idle.ts";
 import { createPinoLogger, type LogLevel, Scrubber } from "../observe/index.ts";
 import { type DataDir, openDataDir } from "./data-dir.ts";
 import { dieOnBug } from "./lifecycle.ts";
@@ -59,6 +60,7 @@ export function setUpProcess(
   const level = options.logLevel;
   const logger = createPinoLogger({ process: processName, level, format, colour, scrubber });
   dieOnBug(logger);
+  trimWhenIdle();
   return { dataDir, logger, tokens, clusterToken, clusterTls: readClusterTls(options) };
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import type { IncomingMessage } from "node:http";
 import { test } from "node:test";
-import { RequestGuard } from "./request-guard.ts";
+import { hasOneHost, RequestGuard } from "./request-guard.ts";
 
 const local = new RequestGuard({ bindHost: "127.0.0.1", hosts: [], origins: [] });
 const fleet = new RequestGuard({
@@ -115,3 +116,16 @@ for (const { name, guard, host, origin, site, let: letIn } of cases) {
     assert.equal(refusal === undefined, letIn, JSON.stringify(refusal));
   });
 }
+
+test("[AP10] [PR8] there is one Host, and a target that is a whole address names the same", () => {
+  const isOne = (host: readonly string[], url: string): boolean =>
+    hasOneHost({ url, headersDistinct: { host } } as unknown as IncomingMessage);
+  assert.equal(isOne(["127.0.0.1:1"], "/metrics"), true);
+  assert.equal(isOne(["127.0.0.1:1"], "/metrics?x=http://evil.example/"), true);
+  assert.equal(isOne(["LocalHost:1"], "http://localhost:1/metrics"), true);
+  for (const url of ["http://evil.example/metrics", "HTTP://a@127.0.0.1:1/", "http:///x"]) {
+    assert.equal(isOne(["127.0.0.1:1"], url), false, url);
+  }
+  assert.equal(isOne(["127.0.0.1:1", "127.0.0.1:1"], "/"), false);
+  assert.equal(isOne([], "/"), false);
+});

@@ -6,9 +6,12 @@
  *   RG1  The Host header names this server: a loopback name, the host it is bound or advertised as, or one
  *        that was allowed. Bound elsewhere than loopback it may be any IP address: those cannot be rebound.
  *   RG2  A request with an Origin comes from this server's own pages, or from an origin that was allowed.
+ *   RG4  A request has one Host: of two, a proxy before us may have looked at the other. A target that
+ *        is a whole address (`GET http://name/path`) names the same one.
  *   RG3  A request that the browser marks as coming from another site is refused, Origin or not: images,
  *        scripts and the like carry none.
  */
+import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { isLoopback } from "./bind.ts";
 
@@ -24,6 +27,29 @@ export interface GuardedRequest {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly secFetchSite: string | undefined;
+}
+
+/** As it stands in a request's head. */
+export function guardedRequestOf(request: IncomingMessage): GuardedRequest {
+  const { origin, "sec-fetch-site": site } = request.headers;
+  const { host: hosts = [] } = request.headersDistinct;
+  return {
+    host: hosts.length === 1 ? hosts[0] : undefined,
+    origin: textOf(origin),
+    secFetchSite: textOf(site),
+  };
+}
+
+/** RG4 */
+export function hasOneHost(request: IncomingMessage): boolean {
+  const { host: hosts = [] } = request.headersDistinct;
+  const named = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(request.url ?? "")?.[1];
+  const [host] = hosts;
+  return hosts.length === 1 && (named === undefined || named.toLowerCase() === host?.toLowerCase());
+}
+
+function textOf(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === "string" || header === undefined ? header : header.join(",");
 }
 
 export type Refusal = { readonly message: string; readonly hint: string };

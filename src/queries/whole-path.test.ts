@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { OperatingError } from "../kernel/errors.ts";
 import { type Incarnation, parseWorkerId, type WorkerId } from "../kernel/ids.ts";
-import { silentLogger } from "../kernel/logger.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
 import { createPrng } from "../kernel/prng.ts";
+import { type RecordedLine, recordingLogger } from "../kernel/testing/recording-logger.ts";
 import type { Artifact } from "../workcoord/core/index.ts";
 import {
   ApiWorkManager,
@@ -28,6 +28,8 @@ import { LoopbackPool } from "./testing/loopback-pool.ts";
 import { never, textOf } from "./testing/test-engine.ts";
 
 const token = "cluster-secret";
+const lines: RecordedLine[] = [];
+const logger = recordingLogger(lines);
 
 interface TestWorker {
   readonly workerId: WorkerId;
@@ -45,28 +47,29 @@ async function startWorker(name: string, dir: string, pool: LoopbackPool): Promi
     incarnation: "i-1" as Incarnation,
     capacityBytes: 100_000_000,
     clock: realClock,
-    logger: silentLogger,
+    logger,
   });
   const engine = await startEngine({
-    memoryLimitBytes: 256 * 1024 * 1024,
+    memoryLimitBytes: 512 * 1024 ** 2,
+    treeLimitBytes: 1024 ** 3,
     threads: 2,
     spoolDir: spool.writeDir,
     connections: 2,
     clock: realClock,
-    logger: silentLogger,
+    logger,
   });
   const server = await startArtifactServer({
     host: "127.0.0.1",
     port: 0,
     token,
     spool,
-    logger: silentLogger,
+    logger,
   });
   const manager = new WorkerWorkManager({
     executor: createSqlExecutor(engine),
     spool,
     clock: realClock,
-    logger: silentLogger,
+    logger,
     dataUrl: () => server.url,
   });
   manager.attach(pool.reporterOf(workerId));
@@ -86,31 +89,31 @@ let mischief: ((workerId: WorkerId, artifact: Artifact) => void) | undefined;
 
 before(async () => {
   engine = await startEngine({
-    memoryLimitBytes: 256 * 1024 * 1024,
+    memoryLimitBytes: 512 * 1024 ** 2,
+    treeLimitBytes: 1024 ** 3,
     threads: 2,
     spoolDir: fetchedDir,
     tempDir: join(dir, "temp"),
     connections: 2,
     clock: realClock,
-    logger: silentLogger,
+    logger,
   });
   fetcher = await createHttpArtifactFetcher({
     token,
     dir: fetchedDir,
     clock: realClock,
-    logger: silentLogger,
-    checksum: (path) => engine.checksum(path),
+    logger,
   });
   manager = new ApiWorkManager({
     pool,
     clock: realClock,
-    logger: silentLogger,
+    logger,
     fetcher: {
-      fetch: (workerId, artifact, signal) => {
+      fetch: (workerId, artifact, signal, key) => {
         const once = mischief;
         mischief = undefined;
         once?.(workerId, artifact);
-        return fetcher.fetch(workerId, artifact, signal);
+        return fetcher.fetch(workerId, artifact, signal, key);
       },
     },
   });
@@ -254,6 +257,19 @@ test("[QU60] a hundred statements at once, none lost", async () => {
   assert.deepEqual(readdirSync(fetchedDir), []);
   const { running, queued } = manager.counts();
   assert.deepEqual([running, queued], [0, 0]);
+});
+
+test("[OB14] every line that all of this logged names its query", () => {
+  const kinds = ["query ended", "execution ended", "artifact deleted", "artifact not fetched"];
+  for (const kind of kinds)
+    assert.ok(
+      lines.some(({ message }) => message.startsWith(kind)),
+      kind,
+    );
+  assert.deepEqual(
+    lines.filter(({ fields }) => !/^q-/.test(String(fields.query_id))),
+    [],
+  );
 });
 
 async function until<T>(find: () => T | undefined): Promise<T> {

@@ -34,18 +34,18 @@ export type {
 export {
   type RefreshBacklog,
   readBacklog,
-  readNowMs,
   readOverview,
   type TableOverview,
 } from "./store/overview.ts";
 export {
   type HistoryRequest,
   historyRowsDefault,
+  RefreshDurations,
   type RefreshHistoryRecord,
+  readNowMs,
   readRefreshHistory,
 } from "./store/refresh-history.ts";
 export { RefreshScheduler, type RefreshSchedulerOptions } from "./store/scheduler.ts";
 export { lakeSourceChanges, type SourceChanges } from "./store/source-changes.ts";
 export { StoreRefreshClaims } from "./store/store-refresh-claims.ts";
 export { StoreSubtaskClaims } from "./store/store-subtask-claims.ts";
-export { countWorkers } from "./store/subtask-rows.ts";

@@ -4,6 +4,7 @@ import { availableParallelism, hostname } from "node:os";
 import { join } from "node:path";
 import { startControlServer } from "../cluster/index.ts";
 import { assert, OperatingError } from "../kernel/errors.ts";
+import { HealthBoard } from "../kernel/health.ts";
 import { parseIncarnation, parseWorkerId, type WorkerId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
@@ -26,25 +27,30 @@ import {
 import { createLocalSpawner, ProcessHost, ProcessStore } from "../load/index.ts";
 import {
   createDownloadMetrics,
+  createEngineMetrics,
   createPromqlWorkerMetrics,
   createWorkerQueryMetrics,
   FactsReporter,
   Metrics,
+  showHealth,
   startTracing,
 } from "../observe/index.ts";
 import {
   decideMemoryBytes,
   hostPort,
-  killSelf,
   lockDir,
   machine,
+  makeOverflowDir,
   type ProcessOptions,
   packageInfo,
+  planMemory,
   runStopSteps,
   type StopReason,
   setUpProcess,
   stopRequested,
   tellSupervisor,
+  warnOfSmallLimit,
+  watchDirectories,
 } from "../process/index.ts";
 import {
   createPromqlExecutor,
@@ -54,6 +60,7 @@ import {
   dispatchByKind,
   openColumnFiles,
   openFsArtifactSpool,
+  promqlBytesOf,
   promqlWorkKind,
   sqlWorkKind,
   startArtifactServer,
@@ -61,7 +68,6 @@ import {
 } from "../queries/index.ts";
 import { openStore, parseStoreUrl, type Store } from "../store/index.ts";
 import {
-  countWorkers,
   createLakeRefresher,
   createPartRunner,
   RefreshLoop,
@@ -72,6 +78,7 @@ import {
 import { startMonitor } from "./monitor-server.ts";
 import { registerOnce } from "./register-client.ts";
 import { Registration } from "./registration.ts";
+import { tellHealth } from "./tell-health.ts";
 import { WorkerNode } from "./worker-node.ts";
 
 /** As the command line gives them. */
@@ -83,7 +90,7 @@ export interface WorkerOptions extends ProcessOptions {
   readonly dataPort: number;
   readonly metricsPort: number;
   readonly slots?: number;
-  /** For DuckDB and decoded columns together. */
+  /** Of this process and all that descend from it. */
   readonly memoryLimit?: number;
   readonly columnCache?: number;
   readonly computeThreads?: number;
@@ -94,13 +101,20 @@ export interface WorkerOptions extends ProcessOptions {
   readonly store?: string;
   /** Full refreshes that read so many rows are split among workers. */
   readonly splitRows?: number;
+  readonly allowTargetFile?: readonly string[];
+  readonly loadMemoryLimit?: number;
+  /** A dynamic table whose refreshes fail for so many milliseconds is suspended. */
+  readonly suspendAfter?: number;
   readonly diskLimit?: number;
   readonly drainTimeout: number;
 }
 
 const clock = realClock;
 const diskBytesDefault = 10 * 1024 ** 3;
-const engineBytesMin = 128 * 1024 ** 2;
+/**
+ * What a day of 5,000 series takes; more is on the disk, decoded, and in the system's cache of it.
+ */
+const columnBytesDefault = 160 * 1024 ** 2;
 
 /** Resolves with the reason when it was told to stop and has stopped; throws when the cluster will not have it. */
 export async function runWorker(options: WorkerOptions): Promise<StopReason> {
@@ -126,6 +140,13 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   const artifactFloorBytes = Math.floor(capacityBytes / 2);
   const budget = new DiskBudget({ capacityBytes, artifactFloorBytes, ...defaultDiskRatios });
   const metrics = new Metrics({ process: "worker", version });
+  const health = new HealthBoard({ clock, logger });
+  showHealth(metrics, health);
+  const directories = await watchDirectories({
+    places: [{ part: "data_dir", name: "the worker's directory", path: ownDir }],
+    health,
+    clock,
+  });
   const columnFiles = await openColumnFiles(join(ownDir, "columns"), budget, logger);
   // Before the spool: what is in it already is counted before anything new is let in.
   const cacheDir = join(ownDir, "downloads");
@@ -137,8 +158,11 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
     clock,
     logger,
   });
+  const overflow = makeOverflowDir(ownDir);
+  const overflowDirs = overflow === undefined ? [] : [join(overflow.path, "writing")];
   const spool = await openFsArtifactSpool({
     baseDir: join(ownDir, "spool"),
+    ...(overflow && { overflowDir: overflow.path }),
     incarnation,
     capacityBytes,
     budget,
@@ -150,7 +174,9 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
     logger,
   });
   const memoryBytes = options.memoryLimit ?? decideMemoryBytes("worker", machine());
-  const columnBytes = options.columnCache ?? Math.floor(memoryBytes / 2);
+  const columnBytes = options.columnCache ?? Math.min(columnBytesDefault, memoryBytes / 4);
+  const memory = planMemory(memoryBytes, columnBytes);
+  warnOfSmallLimit(memoryBytes, memory.limitBytesMin, logger);
   const computeThreads = options.computeThreads ?? availableParallelism();
   const { tables, metricsDir } = decideLakePlaces(options, dataDir.lakeDir);
   const lake = await openLakeFiles(tables, { clock, cache });
@@ -159,22 +185,30 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   await emptyStaging(stagingDir);
   const [engine, promql] = await Promise.all([
     startEngine({
-      memoryLimitBytes: Math.max(engineBytesMin, memoryBytes - columnBytes),
+      memoryLimitBytes: memory.engineBytes,
+      treeLimitBytes: memoryBytes,
       threads: availableParallelism(),
       spoolDir: spool.writeDir,
-      readableDirs: [tables.kind === "directory" ? tables.root : cacheDir, stagingDir],
+      readableDirs: [
+        tables.kind === "directory" ? tables.root : cacheDir,
+        stagingDir,
+        ...overflowDirs,
+      ],
       connections: slots,
       clock,
       logger,
+      observer: createEngineMetrics(metrics, memoryBytes),
     }),
     createPromqlExecutor({
       threads: computeThreads,
       lakeDir: metricsDir,
       clusterToken,
       cacheBytes: columnBytes,
+      memoryBytesMax: promqlBytesOf({ limitBytes: memoryBytes, ...memory }),
       columnFiles,
       warmUp: options.warmUp !== "off",
       clock,
+      logger,
       observer: createPromqlWorkerMetrics(metrics, () => columnFiles.usedBytes()),
       ...tls,
     }),
@@ -252,14 +286,22 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
     ...tls,
   });
   const monitor = await startMonitor({
+    logger,
     host,
     port: options.metricsPort,
     hosts: [advertisedHost],
     metrics,
-    ready: () =>
-      node.registered
-        ? { ready: true }
-        : { ready: false, reason: "not registered with a coordinator" },
+    ready: () => {
+      const parts = health.parts();
+      const blocker = health.blocker();
+      const reason =
+        blocker !== undefined
+          ? `${blocker.name}: ${blocker.reason}`
+          : node.registered
+            ? undefined
+            : "not registered with a coordinator";
+      return reason === undefined ? { ready: true, parts } : { ready: false, reason, parts };
+    },
     mayRead: (token) => sameSecret(clusterToken, token) || tokens.roleOf(token) !== undefined,
   });
   const facts = new FactsReporter(clock, node.endpoint, {
@@ -267,14 +309,20 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
     spool: () => spool.usage(),
   });
   facts.start();
+  const stopTelling = tellHealth(health, node);
   node.endpoint.setFact("compute_threads", String(computeThreads));
   node.endpoint.setFact("metrics_url", `http://${hostPort(advertisedHost, monitor.port)}/metrics`);
   const store = await openClaimStore(options, dataDir.storePath, logger, prng.fork("store"));
   const catalog = store && new LakeStore({ store, prng: prng.fork("catalog") });
   const claims =
-    store && new StoreRefreshClaims(store, { prng: prng.fork("claims"), pins: catalog });
+    store &&
+    new StoreRefreshClaims(store, {
+      prng: prng.fork("claims"),
+      pins: catalog,
+      ...(options.suspendAfter === undefined ? {} : { suspendAfterMs: options.suspendAfter }),
+    });
   await claims?.expireWorker(workerId, "the worker started anew");
-  const ability = await readAbility(engine);
+  const ability = readAbility();
   const refreshParts = catalog && {
     catalog,
     engine,
@@ -299,7 +347,6 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
         clock,
         split: {
           ability,
-          workerCount: () => store.read(countWorkers),
           ...(options.splitRows === undefined ? {} : { rowsMin: options.splitRows }),
         },
       }),
@@ -317,6 +364,8 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       spawner: createLocalSpawner({
         storeUrl: options.store ?? dataDir.storePath,
         dataDir: dataDir.path,
+        allowedFiles: options.allowTargetFile ?? [],
+        loadMemoryLimit: options.loadMemoryLimit,
         lake: options.lake,
         clusterToken,
         clock,
@@ -344,7 +393,6 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   await tellSupervisor({ kind: "ready", url: `http://${hostPort(host, monitor.port)}` });
 
   asked.then(ended.resolve, ended.reject);
-  engine.failure.then(ended.resolve, ended.reject);
   promql.failure.then(ended.resolve, ended.reject);
   const reason = await ended.promise;
   const failed = reason instanceof OperatingError;
@@ -378,16 +426,18 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       { name: "close downloads", timeoutMs: 2_000, run: () => cache.close() },
       { name: "close lake", timeoutMs: 500, run: async () => lake.close() },
       { name: "delete spool", timeoutMs: 2_000, run: () => spool.close() },
+      { name: "delete overflow", timeoutMs: 500, run: async () => overflow?.remove() },
       { name: "delete columns", timeoutMs: 2_000, run: () => columnFiles.close() },
+      { name: "stop watching", timeoutMs: 500, run: async () => directories.close() },
       { name: "send spans", timeoutMs: 2_000, run: () => tracing.close() },
     ],
     clock,
     logger,
   );
   facts.stop();
+  stopTelling();
   lock.release();
   logger.info({}, "stopped");
-  if (engine.stuck) killSelf(logger);
   if (failed) throw reason;
   return reason;
 }

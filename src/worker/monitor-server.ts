@@ -1,9 +1,24 @@
-/** `/healthz`, `/readyz` and `/metrics` of a worker, which has no other HTTP surface for people. */
+/**
+ * `/healthz`, `/readyz` and `/metrics` of a worker, which has no other HTTP surface for people. The
+ * first two also under Prometheus's names, as at the coordinator: `/-/healthy`, `/-/ready`.
+ */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { PartHealth } from "../kernel/health.ts";
+import { type Logger, silentLogger } from "../kernel/logger.ts";
+import { ConnectionGate } from "../kernel/node/connection-gate.ts";
 import type { Metrics } from "../observe/index.ts";
-import { bearerToken, isLoopback, listenError, RequestGuard } from "../process/index.ts";
+import {
+  bearerToken,
+  guardedRequestOf,
+  gzipAnswer,
+  hasOneHost,
+  isLoopback,
+  listenError,
+  RequestGuard,
+  takesGzip,
+} from "../process/index.ts";
 
 export interface MonitorConfig {
   readonly host: string;
@@ -11,7 +26,12 @@ export interface MonitorConfig {
   /** Names that it is reached by, besides the loopback ones. */
   readonly hosts: readonly string[];
   readonly metrics: Metrics;
-  ready(): { readonly ready: boolean; readonly reason?: string };
+  readonly logger?: Logger;
+  ready(): {
+    readonly ready: boolean;
+    readonly reason?: string;
+    readonly parts: readonly PartHealth[];
+  };
   /** Whether whoever shows this token may read the metrics. Asked only beyond this machine. */
   mayRead(token: string): boolean;
 }
@@ -21,13 +41,25 @@ export interface Monitor {
   close(): Promise<void>;
 }
 
+const connectionLimits = {
+  total: 64,
+  perClient: 48,
+  forHealth: 8,
+  bodyBytes: 1024 ** 2,
+  requestsWaiting: 8,
+};
+
 export async function startMonitor(config: MonitorConfig): Promise<Monitor> {
   const guard = new RequestGuard({ bindHost: config.host, hosts: config.hosts, origins: [] });
   const server = createServer((request, response) => {
-    answer(request, response, guard, config).catch(() => send(response, 500, { code: "internal" }));
+    if (gate.isRestricted(request)) response.setHeader("connection", "close");
+    answer(request, response, guard, config, gate).catch(() =>
+      send(response, 500, { code: "internal" }),
+    );
   });
   server.requestTimeout = 10_000;
-  server.maxConnections = 64;
+  const { logger = silentLogger } = config;
+  const gate = new ConnectionGate(server, connectionLimits, logger, undefined, isHealth);
   server.listen(config.port, config.host);
   try {
     await once(server, "listening");
@@ -44,34 +76,63 @@ export async function startMonitor(config: MonitorConfig): Promise<Monitor> {
   };
 }
 
+const healthPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/-/healthy", "/-/ready"]);
+
+function isHealth({ url }: IncomingMessage): boolean {
+  return healthPaths.has(url ?? "");
+}
+
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   guard: RequestGuard,
   config: MonitorConfig,
+  gate: ConnectionGate,
 ): Promise<void> {
-  const { host, origin, authorization, "sec-fetch-site": site } = request.headers;
-  const secFetchSite = typeof site === "string" ? site : undefined;
-  const refusal = guard.refuse({ host, origin, secFetchSite });
+  const { authorization } = request.headers;
+  if (!hasOneHost(request)) {
+    return send(response, 400, { code: "bad_request", message: "a request has one Host header" });
+  }
+  const refusal = guard.refuse(guardedRequestOf(request));
   if (refusal !== undefined) return send(response, 403, { code: "forbidden", ...refusal });
   const path = (request.url ?? "").replace(/\?.*$/, "");
-  if (request.method !== "GET") {
+  if (request.method !== "GET" && !(request.method === "HEAD" && healthPaths.has(path))) {
     return send(response, 405, { code: "method_not_allowed", message: `${path} takes GET` });
   }
   if (path === "/healthz") return send(response, 200, { ok: true });
   if (path === "/readyz") {
-    const state = config.ready();
-    return send(response, state.ready ? 200 : 503, state);
+    const { parts, ...state } = config.ready();
+    const shown = parts.map(({ sinceMs, ...part }) => ({ ...part, since_ms: sinceMs }));
+    return send(response, state.ready ? 200 : 503, { ...state, parts: shown });
+  }
+  if (path === "/-/healthy") return sendText(response, 200, "Capstan is healthy.\n");
+  if (path === "/-/ready") {
+    const { ready } = config.ready();
+    return sendText(response, ready ? 200 : 503, `Capstan is ${ready ? "" : "not "}ready.\n`);
   }
   if (path !== "/metrics") {
     return send(response, 404, { code: "not_found", message: `there is nothing at ${path}` });
+  }
+  if (gate.isRestricted(request)) {
+    return send(response, 503, { code: "overloaded", message: "all connections are busy" });
   }
   const token = bearerToken(authorization);
   if (!isLoopback(config.host) && (token === undefined || !config.mayRead(token))) {
     return send(response, 401, { code: "unauthenticated", message: "a token is needed" });
   }
-  const text = await config.metrics.text();
-  response.writeHead(200, { "content-type": config.metrics.contentType });
+  const { contentType, text } = await config.metrics.exposition(request.headers.accept);
+  const bytes = Buffer.from(text);
+  const small = takesGzip(request) ? await gzipAnswer(bytes) : undefined;
+  response.writeHead(200, {
+    "content-type": contentType,
+    vary: "accept-encoding",
+    ...(small === undefined ? {} : { "content-encoding": "gzip" }),
+  });
+  response.end(small ?? bytes);
+}
+
+function sendText(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { "content-type": "text/plain; charset=utf-8" });
   response.end(text);
 }
 

@@ -97,13 +97,41 @@ test("[PR7] a wrong token ends the worker at once, a taken name after a while, a
   assert.deepEqual(outcomes, ["worker_name_taken", "unauthenticated"]);
 });
 
+test("[PR8] a worker's monitor has Prometheus's paths, and compresses its metrics for whoever takes it", async (t) => {
+  const monitor = await startMonitor({
+    host: "127.0.0.1",
+    port: 0,
+    hosts: [],
+    metrics: new Metrics({ process: "worker", version: "1" }),
+    ready: () => ({ ready: false, reason: "not yet", parts: [] }),
+    mayRead: () => false,
+  });
+  t.after(() => monitor.close());
+  const ask = (path: string, method = "GET", encoding = "gzip"): Promise<Response> =>
+    fetch(`http://127.0.0.1:${monitor.port}${path}`, {
+      method,
+      headers: { "accept-encoding": encoding },
+    });
+  const healthy = await ask("/-/healthy");
+  assert.deepEqual([healthy.status, await healthy.text()], [200, "Capstan is healthy.\n"]);
+  const ready = await ask("/-/ready");
+  assert.deepEqual([ready.status, await ready.text()], [503, "Capstan is not ready.\n"]);
+  assert.equal((await ask("/-/healthy", "HEAD")).status, 200);
+  const small = await ask("/metrics");
+  assert.equal(small.headers.get("content-encoding"), "gzip");
+  assert.match(await small.text(), /capstan_build_info/);
+  const plain = await ask("/metrics", "GET", "identity");
+  assert.equal(plain.headers.get("content-encoding"), null);
+  assert.match(await plain.text(), /capstan_build_info/);
+});
+
 test("[PR8] a worker's monitor answers this machine, and asks others for a token", async () => {
   const metrics = new Metrics({ process: "worker", version: "1" });
   const base = {
     port: 0,
     hosts: [],
     metrics,
-    ready: () => ({ ready: false, reason: "not yet" }),
+    ready: () => ({ ready: false, reason: "not yet", parts: [] }),
     mayRead: (token: string) => token === "good",
   };
   const local = await startMonitor({ ...base, host: "127.0.0.1" });

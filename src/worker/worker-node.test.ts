@@ -187,6 +187,25 @@ test("[N2] an operator ends an operator's drain, not that of a process which goe
   assert.deepEqual(admissions(), [closed, open, closed]);
 });
 
+test("[N4] while a vital part has failed it takes no work, and an operator cannot change that", () => {
+  const fixture = new Fixture();
+  const say = fixture.coordinator();
+  const taken = (): readonly boolean[] =>
+    fixture.heard.flatMap((frame) =>
+      frame.kind === "admission" ? [frame.admission.accepting] : [],
+    );
+  fixture.node.setBlocked(true);
+  say({ kind: "setDraining", draining: false });
+  assert.deepEqual(taken(), [false]);
+  say(assignment);
+  assert.equal(fixture.kinds().at(-1), "workRejected");
+  fixture.node.setBlocked(false);
+  assert.deepEqual(taken(), [false, true]);
+  say({ kind: "setDraining", draining: true });
+  fixture.node.setBlocked(false);
+  assert.deepEqual(taken(), [false, true, false]);
+});
+
 test("[N3] stopping aborts what runs and does not wait for a registration that hangs", async () => {
   const fixture = new Fixture({ register: () => new Promise(() => undefined) });
   fixture.node.start();

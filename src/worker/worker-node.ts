@@ -8,6 +8,7 @@
  *   N2  A drain refuses new work at once, finishes what was accepted, and ends within its timeout.
  *   N3  Stopping is bounded: whatever still runs is aborted, sessions end, nothing is registered any more, and a
  *       registration under way is waited for two seconds at most.
+ *   N4  While a vital part of it has failed it takes no new work, whatever operators ask for.
  */
 import { type SessionTiming, WorkerEndpoint } from "../cluster/index.ts";
 import { type Clock, sleep } from "../kernel/clock.ts";
@@ -65,6 +66,8 @@ export class WorkerNode {
   #registering: Promise<void> | undefined;
   #registered = false;
   #ownDrain = false;
+  #askedDrain = false;
+  #isBlocked = false;
 
   constructor(options: WorkerNodeOptions) {
     this.#options = options;
@@ -88,7 +91,10 @@ export class WorkerNode {
       dataUrl,
       softwareVersion,
       handler: this.manager,
-      onSetDraining: (draining) => this.#setDraining(draining),
+      onSetDraining: (draining) => {
+        this.#askedDrain = draining;
+        this.#admit();
+      },
       onDropped: () => options.onDropped?.(),
       ...(options.timing === undefined ? {} : { timing: options.timing }),
     });
@@ -114,7 +120,7 @@ export class WorkerNode {
   /** N2. `true`: everything that was accepted has ended, and its artifacts were fetched. Call `stop` next. */
   async drain(timeoutMs: number): Promise<boolean> {
     this.#ownDrain = true;
-    this.manager.setDraining(true);
+    this.#admit();
     const timeout = new AbortController();
     const idle = this.manager.whenIdle().then(() => true);
     const late = sleep(this.#options.clock, timeoutMs, timeout.signal).then(() => false);
@@ -135,9 +141,15 @@ export class WorkerNode {
     timeout.abort();
   }
 
+  /** N4 */
+  setBlocked(isBlocked: boolean): void {
+    this.#isBlocked = isBlocked;
+    this.#admit();
+  }
+
   /** An operator may end a drain that an operator began, but not the one of a process that is going away. */
-  #setDraining(draining: boolean): void {
-    if (!this.#ownDrain) this.manager.setDraining(draining);
+  #admit(): void {
+    this.manager.setDraining(this.#ownDrain || this.#askedDrain || this.#isBlocked);
   }
 
   async #keepRegistered(register: () => Promise<void>): Promise<void> {

@@ -24,7 +24,7 @@ export async function openPage(
   // A browser without a language of its own says "en-US@posix", which is none.
   const locale = "en-US";
   const context = await browser.newContext({ viewport: { width, height }, colorScheme, locale });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("console", (message) => {
@@ -44,7 +44,7 @@ export async function assertFits(page: Page): Promise<void> {
 export async function eventually<T>(
   get: () => Promise<T>,
   want: T,
-  timeoutMs: number = 5_000,
+  timeoutMs: number = 60_000,
 ): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
@@ -55,7 +55,10 @@ export async function eventually<T>(
   }
 }
 
-/** A refused request is also a line in the console; those are what such a test is about. */
+/**
+ * A refused request or WebSocket is also a line in the console; those are what such a test is
+ * about.
+ */
 export function withoutRefusals(complaints: readonly string[]): readonly string[] {
-  return complaints.filter((text) => !text.startsWith("Failed to load resource"));
+  return complaints.filter((text) => !/^(Failed to load resource|WebSocket connection)/.test(text));
 }

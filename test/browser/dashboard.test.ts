@@ -33,7 +33,7 @@ test("[WEB22] the overview shows two workers, and a statement is answered by one
   await page.getByText("2 of 2 workers taking work.").waitFor();
   await page.getByLabel("SQL statement").fill("SELECT 6 * 7 AS answer, 'ok' AS word");
   await page.keyboard.press("Control+Enter");
-  await page.getByRole("cell", { name: "42" }).waitFor();
+  await page.getByRole("cell", { name: "42", exact: true }).waitFor();
   await page.getByText(/1 row in .* on worker-[12]/).waitFor();
   const recent = page.getByRole("region", { name: "Recent queries" }).getByRole("row");
   await recent.filter({ hasText: "6 * 7" }).getByText("Done").waitFor();
@@ -164,3 +164,33 @@ async function promqlSeries(query: string): Promise<readonly unknown[]> {
   const body = (await response.json()) as { data?: { result: readonly unknown[] } };
   return body.data?.result ?? [];
 }
+
+test("[WEB23] with seven tabs of streams open, the eighth loads, follows changes and runs a query", async () => {
+  await using opened = await openPage(browser, `${cluster.url}/tables`);
+  const pages = await Promise.all(
+    Array.from({ length: 6 }, async () => await opened.page.context().newPage()),
+  );
+  for (const page of pages) await page.goto(`${cluster.url}/tables`);
+  const eighth = await opened.page.context().newPage();
+  await eighth.goto(`${cluster.url}/workers`);
+  await reaches(eighth, "worker-2", "active");
+  const change = async (verb: string): Promise<void> => {
+    const address = `${cluster.url}/api/v1/workers/worker-2/${verb}`;
+    assert.equal((await fetch(address, { method: "POST" })).status, 200);
+  };
+  await change("drain");
+  try {
+    await reaches(eighth, "worker-2", "draining");
+  } finally {
+    await change("undrain");
+  }
+  await reaches(eighth, "worker-2", "active");
+  await eighth.getByRole("link", { name: "Overview" }).click();
+  await eighth.getByLabel("SQL statement").fill("SELECT 6 * 7 AS answer");
+  await eighth.keyboard.press("Control+Enter");
+  await eighth.getByRole("cell", { name: "42", exact: true }).waitFor();
+  for (const page of [opened.page, ...pages]) {
+    assert.equal(await page.locator(".banner").count(), 0, "a tab has lost its streams");
+  }
+  assert.deepEqual(opened.complaints, []);
+});

@@ -55,7 +55,7 @@ async function type(page: Page, text: string): Promise<void> {
 test("[WEB32] an expression is completed, run and charted; its address shows the same again", async () => {
   await using scene = await open("/explore");
   const { page } = scene;
-  await page.getByText("Nothing asked yet").waitFor();
+  await page.getByText("Enter a query").waitFor();
   await type(page, "http_req");
   await page.locator(".cm-tooltip-autocomplete").getByText("http_requests_total").waitFor();
   await setTimeout(200); // What is offered can be taken a moment later, lest it be taken by mistake.
@@ -94,6 +94,44 @@ test("[WEB33] an error is marked where it is, and shown", async () => {
   await page.getByRole("alert").getByText('unexpected identifier "b"').waitFor();
   await page.locator(".cm-lintRange-error").first().waitFor();
   assert.deepEqual(withoutRefusals(scene.complaints), []);
+});
+
+test("[WEB33] the mark of an error that only the server finds stays", async () => {
+  await using scene = await open("/explore");
+  const { page, api } = scene;
+  api.query = (_form, response) =>
+    failQuery(response, 400, 'invalid parameter "query": 1:5: parse error: no such thing as "b"');
+  await type(page, "a + b");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  const mark = page.locator(".cm-lintRange-error");
+  await mark.getByText("b").waitFor();
+  await setTimeout(1_500); // The editor's own linter comes 0.75 s after the last key.
+  assert.equal(await mark.count(), 1);
+});
+
+/** Now a frame, now a turn of the page's loop, now nothing between two keys. */
+function typeQuickly(text: string): string {
+  return `(async () => {
+    for (const [index, key] of [...${JSON.stringify(text)}].entries()) {
+      document.execCommand("insertText", false, key);
+      if (index % 3 === 1) await new Promise((resolve) => requestAnimationFrame(resolve));
+      if (index % 3 === 2) await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+  })()`;
+}
+
+test("[WEB32] keys that come faster than the page is drawn are all there", async () => {
+  await using scene = await open("/explore");
+  const { page } = scene;
+  const text = "sum by (job) (rate(requests_total[5m])) / 60 + 1 - 1 * 2 ".repeat(4);
+  await page.getByLabel("PromQL expression 1").click();
+  await page.evaluate(typeQuickly(text));
+  await eventually(
+    async () => await page.getByLabel("PromQL expression 1").textContent(),
+    text,
+    60_000,
+  );
 });
 
 test("[WEB33] a running query is cancelled, and the server sees it", async () => {
@@ -166,4 +204,24 @@ test("[WEB19] Explore fits a narrow window, in the dark too", async () => {
   await page.getByText("Explain", { exact: true }).click();
   await page.getByText("Merge and evaluate").first().waitFor();
   await assertFits(page);
+});
+
+test("[WEB34] the pointer and the arrow keys show the time and each value, with its unit", async () => {
+  await using scene = await open("/explore?q=process_resident_memory_bytes", { width: 390 });
+  const { page } = scene;
+  await page.locator(".chart canvas").waitFor();
+  const readout = page.getByRole("status", { name: "At this time" });
+  assert.equal(await readout.count(), 0);
+  await page.locator(".chart .u-over").hover({ position: { x: 60, y: 100 } });
+  await readout.getByText(/\d{1,2} \w{3} \d{4}, \d\d:\d\d:\d\d/).waitFor();
+  assert.equal(await readout.getByText(/^[\d.]+ B$/).count(), 3);
+  await assertFits(page);
+  const before = await readout.textContent();
+  await page.locator(".chart").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await eventually(async () => (await readout.textContent()) !== before, true);
+  await page.keyboard.press("Escape");
+  await readout.waitFor({ state: "detached" });
+  assert.deepEqual(scene.complaints, []);
 });

@@ -96,7 +96,7 @@ async function isDrawn(page: Page, label: RegExp): Promise<boolean> {
 test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are found, opened and compared", async () => {
   await using opened = await openPage(browser, `${cluster.url}/load`);
   const { page } = opened;
-  await page.getByText("Nothing has been run yet").waitFor();
+  await page.getByText("No runs yet").waitFor();
   await page.getByText("capstan load run demo --set duration=10").waitFor();
   await page.getByRole("button", { name: "Run the demo" }).click();
   await page.waitForURL("**/load/runs/*", { timeout: 30_000 });

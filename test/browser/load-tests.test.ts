@@ -66,7 +66,7 @@ test("[WEB54] [AP38] templates: found, copied, imported, checked, saved, exporte
   const { page } = opened;
   await page.getByRole("link", { name: "Templates", exact: true }).click();
   const ready = page.getByRole("table", { name: "Ready templates" });
-  await ready.getByRole("link", { name: "Demo" }).waitFor({ timeout: 20_000 });
+  await ready.getByRole("link", { name: "Demo" }).waitFor();
   await picture(page, "templates");
   await page.getByLabel("Filter templates").fill("ycsb zipf-nothing");
   await page.getByText("No template matches").waitFor();
@@ -188,7 +188,7 @@ test("[WEB56] a run is prepared, started, watched live and stopped; the page sta
   await state.getByText("Prepared").waitFor();
   await picture(page, "run-prepared");
   await page.getByRole("button", { name: "Start" }).click();
-  await state.getByText("Starting").waitFor({ timeout: 20_000 });
+  await state.getByText("Starting").waitFor();
   await page.locator('[data-phase="MEASUREMENT"]').waitFor({ timeout: 60_000 });
 
   // Both clocks only go forward; the rate is there.
@@ -292,7 +292,7 @@ test("[WEB57] what is not there, or does not answer, is said, and how old the fi
   await page.getByRole("status", { name: "State" }).getByText("Prepared").waitFor();
   await own[Symbol.asyncDispose]();
   const note = page.getByRole("alert").filter({ hasText: "Not connected" });
-  await note.getByText(/What is shown is of .* ago/).waitFor({ timeout: 15_000 });
+  await note.getByText(/What is shown is of .* ago/).waitFor();
   await picture(page, "run-lost");
   await page.getByRole("button", { name: "Start" }).click();
   await page.getByText("Could not start the run").waitFor();

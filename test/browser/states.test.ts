@@ -63,6 +63,26 @@ test("[WEB10] an empty cluster says what to do, and nothing breaks the content s
   assert.deepEqual(scene.complaints, []);
 });
 
+test("[WEB5] what needs attention is listed live with links, and the cluster is not called healthy", async () => {
+  await using scene = await open("/", twoWorkers, { width: 390 });
+  const { api, page } = scene;
+  await page.getByText("Healthy").waitFor();
+  const reason = "Binder Error: the table orders does not exist any more";
+  const table = { kind: "dynamic_table", id: "sales.daily", name: "sales.daily" } as const;
+  api.attention = [{ ...table, severity: "failed", state: "failed", reason, since_ms: 1 }];
+  await page.getByText("1 dynamic table; queries are answered.").waitFor();
+  assert.equal(await page.getByText("Healthy").count(), 0);
+  const list = page.getByRole("region", { name: "Needs attention" });
+  await list.getByText(reason).waitFor();
+  const link = list.getByRole("link", { name: "sales.daily" });
+  assert.equal(await link.getAttribute("href"), "/tables/sales.daily");
+  await assertFits(page);
+  api.attention = [];
+  await page.getByText("Healthy").waitFor();
+  assert.equal(await list.count(), 0);
+  assert.deepEqual(scene.complaints, []);
+});
+
 test("[WEB11] a wrong token is asked for again, a right one opens the page and stays in the tab", async () => {
   await using scene = await open("/workers", (api) => {
     twoWorkers(api);
@@ -104,6 +124,30 @@ test("[WEB12] a lost connection is said, data is marked stale, and the page resu
   assert.deepEqual(withoutRefusals(scene.complaints), []);
 });
 
+test("[WEB23] where WebSockets are refused, eight tabs follow changes and run queries, and none holds a connection", async () => {
+  await using scene = await open("/tables", (api) => {
+    twoWorkers(api);
+    api.webSockets = false;
+  });
+  const { api, page } = scene;
+  const others = await Promise.all(
+    Array.from({ length: 7 }, async () => await page.context().newPage()),
+  );
+  const [eighth] = others;
+  assert.ok(eighth !== undefined);
+  for (const other of others) await other.goto(new URL("/workers", page.url()).href);
+  for (const other of others) await other.getByRole("link", { name: "worker-2" }).waitFor();
+  api.setWorker(fakeWorker(3));
+  for (const other of others) await other.getByRole("link", { name: "worker-3" }).waitFor();
+  await eighth.getByRole("link", { name: "Overview" }).click();
+  await eighth.getByLabel("SQL statement").fill("SELECT 6 * 7 AS answer");
+  await eighth.keyboard.press("Control+Enter");
+  await eighth.getByRole("cell", { name: "42", exact: true }).waitFor();
+  await eventually(async () => api.streamCount, 0);
+  assert.equal(await eighth.locator(".banner").count(), 0);
+  assert.deepEqual(withoutRefusals(scene.complaints), []);
+});
+
 test("[WEB13] a refused statement shows its message and hint; the next one clears them", async () => {
   await using scene = await open("/", (api) => {
     twoWorkers(api);
@@ -123,7 +167,7 @@ test("[WEB13] a refused statement shows its message and hint; the next one clear
   await alert.getByText("Try FROM.").waitFor();
   await page.getByLabel("SQL statement").fill("SELECT 42 AS answer");
   await page.keyboard.press("Control+Enter");
-  await page.getByRole("cell", { name: "42" }).waitFor();
+  await page.getByRole("cell", { name: "42", exact: true }).waitFor();
   assert.equal(await alert.count(), 0);
 });
 

@@ -33,13 +33,13 @@ test("[WEB45, WEB44] on a real cluster: from nothing to a table that is kept fre
   assert.equal(await page.getByRole("button", { name: /^Copy: / }).count(), 3);
   await page.getByRole("button", { name: "Run all three" }).click();
   const node = page.locator('.node[data-table="revenue"]');
-  await node.and(page.locator('[data-condition="fresh"]')).waitFor({ timeout: 30_000 });
+  await node.and(page.locator('[data-condition="fresh"]')).waitFor();
   await node.click();
-  await page.getByRole("cell", { name: "books" }).waitFor({ timeout: 20_000 });
+  await page.getByRole("cell", { name: "books" }).waitFor();
   await page.getByRole("cell", { name: "19.70" }).waitFor();
   await sql("INSERT INTO orders (id, category, amount) VALUES (4, 'games', 5)");
   await page.getByRole("button", { name: "Refresh now" }).click();
-  await page.getByRole("cell", { name: "games" }).waitFor({ timeout: 20_000 });
+  await page.getByRole("cell", { name: "games" }).waitFor();
   const refreshes = page.getByRole("table", { name: "Refreshes" });
   await refreshes.getByText("manual").first().waitFor();
   await refreshes.getByText("Full").first().waitFor();

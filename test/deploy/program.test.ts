@@ -152,7 +152,7 @@ const monitor = await startMonitor({
   port: 0,
   hosts: [],
   metrics: new Metrics({ process: "worker", version: "0.0.0-test" }),
-  ready: () => ({ ready: true }),
+  ready: () => ({ ready: true, parts: [] }),
   mayRead: () => true,
 });
 after(async () => {
@@ -180,7 +180,21 @@ test("probes and monitors ask for paths that are answered, without a token where
 
 test("what KEDA asks is answered to the read token, with a number where it looks for one", async () => {
   const triggers = listAt(bodyOf("ScaledObject"), "spec", "triggers");
-  assert.ok(triggers.length > 0);
+  const asked = new Set(
+    triggers.map(({ metadata }) => {
+      const { hostname } = new URL(textAt(metadata, "url"));
+      return `${hostname.split(".")[0]} ${textAt(metadata, "valueLocation")}`;
+    }),
+  );
+  for (const expected of [
+    "capstan-coordinator queue_depth",
+    "capstan-coordinator oldest_age_seconds",
+    "capstan-query-api queue_depth",
+    "capstan-query-api oldest_age_seconds",
+    "capstan-coordinator pending_refresh_count",
+  ]) {
+    assert.ok(asked.has(expected), `no trigger asks ${expected}`);
+  }
   for (const { metadata } of triggers) {
     const { pathname } = new URL(textAt(metadata, "url"));
     const headers = { authorization: `Bearer ${readToken}` };

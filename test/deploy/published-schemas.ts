@@ -8,7 +8,6 @@
  */
 import { ScaledObject, TriggerAuthentication } from "@kubernetes-models/keda/keda.sh/v1alpha1";
 import { PodMonitor } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1";
-import { APIService } from "kubernetes-models/apiregistration.k8s.io/v1";
 import { Deployment, StatefulSet } from "kubernetes-models/apps/v1";
 import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2";
 import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1";
@@ -22,7 +21,6 @@ interface Model {
 }
 
 const models: readonly Model[] = [
-  APIService,
   ConfigMap,
   Deployment,
   HorizontalPodAutoscaler,

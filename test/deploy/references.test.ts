@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { test } from "node:test";
+import { decideSplit, splitLimitsDefault } from "../../src/tables/refresh/decide-split.ts";
 import {
   at,
   kubernetesDir,
@@ -120,9 +121,6 @@ test("a named port of a Service, probe, policy or monitor is one of the containe
       }
     }
   }
-  const api = nodeAt(ofKind("APIService")[0]?.body, "spec", "service");
-  const [port] = listAt(named("Service", textAt(api, "name"))?.body, "spec", "ports");
-  assert.equal(port?.port, api.port);
 });
 
 test("every mount has a volume, every volume a mount, and every claim exists", () => {
@@ -169,10 +167,52 @@ test("the HorizontalPodAutoscaler has the numbers of the spec, KEDA's scales to 
           target: { type: "AverageValue", averageValue: "5" },
         },
       },
+      {
+        type: "External",
+        external: {
+          metric: { name: "pending_refresh_parts" },
+          target: { type: "AverageValue", averageValue: "1" },
+        },
+      },
     ],
   });
   const scaled = nodeAt(ofKind("ScaledObject")[0]?.body, "spec");
   assert.deepEqual([scaled.minReplicaCount, scaled.maxReplicaCount], [0, 20]);
+});
+
+test("[TP10] a split refresh asks for more workers than are there, up to one for each part", () => {
+  const buckets = { kind: "buckets", columns: ["k"] } as const;
+  const large = decideSplit(buckets, 1e9, splitLimitsDefault);
+  assert.ok(large.kind === "split");
+  // Both autoscalers divide a number of the whole cluster by its target, and take the largest.
+  const targets = new Map([
+    ...listAt(ofKind("HorizontalPodAutoscaler")[0]?.body, "spec", "metrics").map(
+      (metric): [string, number] => [
+        `hpa ${textAt(metric, "external", "metric", "name")}`,
+        Number(textAt(metric, "external", "target", "averageValue")),
+      ],
+    ),
+    ...listAt(ofKind("ScaledObject")[0]?.body, "spec", "triggers").map(
+      (trigger): [string, number] => [
+        `keda ${textAt(trigger, "metadata", "valueLocation")}`,
+        Number(textAt(trigger, "metadata", "targetValue")),
+      ],
+    ),
+  ]);
+  for (const scaler of ["hpa", "keda"]) {
+    for (let workers = 1; workers <= 20; workers += 1) {
+      const taken = Math.min(workers, large.parts);
+      const load = {
+        pending_refresh_count: 1 + large.parts - taken,
+        pending_refresh_parts: large.parts,
+      };
+      const asked = Object.entries(load).map(([name, value]) =>
+        Math.ceil(value / (targets.get(`${scaler} ${name}`) ?? Number.NaN)),
+      );
+      const wanted = Math.max(...asked);
+      assert.ok(wanted > workers || wanted === large.parts, `${scaler} at ${workers} workers`);
+    }
+  }
 });
 
 /** npm has no schema of a kustomization: these are the fields that are used here. */
@@ -186,7 +226,7 @@ const kustomizationFields = [
   "replicas",
 ];
 /** In no kustomization, on purpose: a template, and what waits for its routes. */
-const unlisted = ["overlays/hpa/api-service.yaml", "secret.example.yaml"];
+const unlisted = ["secret.example.yaml"];
 
 test("every kustomization names files that exist, and every manifest is named once", () => {
   const listed: string[] = [];
@@ -217,17 +257,17 @@ test("every kustomization names files that exist, and every manifest is named on
 test("what names its namespace names the one of the base, which is in the addresses too", () => {
   const namespace = textAt(readDocuments("base/kustomization.yaml")[0], "namespace");
   assert.equal(ofKind("Namespace")[0]?.name, namespace);
-  for (const { file, name, kind, body } of manifests) {
+  for (const { file, name, body } of manifests) {
     const own = at(body, "metadata", "namespace");
     if (own !== undefined) assert.equal(own, namespace, name);
     // The base's are given theirs by kustomize, which knows nothing of what is outside.
-    else assert.ok(file.startsWith("base/") || kind === "APIService", `${file} ${name}`);
+    else assert.ok(file.startsWith("base/"), `${file} ${name}`);
     for (const node of nodesWithin(body)) {
       const host = /^http:\/\/[^.]+\.([^.]+)\.svc\./.exec(textAt(node, "url"))?.[1];
       if (host !== undefined) assert.equal(host, namespace);
     }
   }
-  assert.equal(at(ofKind("APIService")[0]?.body, "spec", "service", "namespace"), namespace);
+  assert.deepEqual(ofKind("APIService"), [], "the API server's certificate is not checked");
 });
 
 function selectedBy(selector: Node): string[] {

@@ -73,6 +73,8 @@ test("[AP29, AP30] the external metrics' discovery, errors and quantities fit th
   for (const pending of [0, 7, 0.25, 123_456_789]) {
     const load = {
       pendingRefreshCount: pending,
+      pendingPartCount: 0,
+      blockedCounts: {},
       refreshBacklogSeconds: 0,
       refreshDurationP95Seconds: undefined,
     };

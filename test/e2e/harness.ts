@@ -12,13 +12,19 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const root = join(import.meta.dirname, "..", "..");
-const launcher = join(root, "bin", "capstan.js");
+export const launcher = join(root, "bin", "capstan.js");
+
+/** What a machine with other things to do may take for anything. */
+const patienceMs = 60_000;
 
 /** What this file started and has not seen the end of. */
 const running = new Set<ChildProcess>();
 
+let isStopping = false;
+
 /** For an `after` hook: a test that failed half-way leaves nothing behind. */
 export async function stopEverything(): Promise<void> {
+  isStopping = true;
   await Promise.all(
     [...running].map(async (child) => {
       child.kill("SIGCONT");
@@ -114,13 +120,17 @@ export class Cluster {
   async waitForEvent(
     matches: (event: UpEvent) => boolean,
     what: string,
-    waitMsMax = 20_000,
+    waitMsMax = patienceMs,
   ): Promise<UpEvent> {
     return await waitFor(what, () => this.events.find(matches), waitMsMax);
   }
 
   /** Resolves when every one of the cluster's workers is in the state. */
-  async waitForWorkers(state: string, names: readonly string[], waitMsMax = 20_000): Promise<void> {
+  async waitForWorkers(
+    state: string,
+    names: readonly string[],
+    waitMsMax = patienceMs,
+  ): Promise<void> {
     await waitFor(
       `${names.join(", ")} to be ${state}`,
       async () => {
@@ -179,10 +189,14 @@ export class CapstanProcess {
   output = "";
   readonly #process: ChildProcess;
   readonly #exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  #endAsked = false;
 
   constructor(process: ChildProcess) {
     this.#process = process;
-    this.#exited = once(process, "exit").then(([code, signal]) => ({ code, signal }));
+    this.#exited = once(process, "exit").then(([code, signal]) => {
+      if (!this.#endAsked && !isStopping) reportEnd(process, { code, signal }, this.output);
+      return { code, signal };
+    });
     for (const stream of [process.stdout, process.stderr]) {
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.output = `${this.output}${text}`.slice(-1_000_000);
@@ -200,6 +214,7 @@ export class CapstanProcess {
   }
 
   kill(signal: NodeJS.Signals): void {
+    this.#endAsked = true;
     this.#process.kill(signal);
   }
 
@@ -208,17 +223,29 @@ export class CapstanProcess {
     return await waitFor(
       "the process to listen",
       () => /"url":"(http[^"]+)"/.exec(this.output)?.[1],
-      20_000,
+      patienceMs,
       () => this.output,
     );
   }
 
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     if (this.#process.exitCode === null && this.#process.signalCode === null) {
+      this.#endAsked = true;
       this.#process.kill(signal);
     }
     return (await this.#exited).code;
   }
+}
+
+/** Whatever test fails because of it says only what it missed. */
+function reportEnd(
+  { pid, spawnargs }: ChildProcess,
+  { code, signal }: { code: number | null; signal: NodeJS.Signals | null },
+  output: string,
+): void {
+  const lines = output.trimEnd().split("\n").slice(-20).join("\n");
+  const what = `${spawnargs.slice(2, 4).join(" ")} (process ${pid})`;
+  process.stderr.write(`${what} ended by itself: code ${code}, signal ${signal}\n${lines}\n`);
 }
 
 export function startProcess(
@@ -365,19 +392,23 @@ export async function rowsOf(url: string, text: string, options?: HttpOptions): 
   return rows;
 }
 
-/** Asks until there is an answer, every 20 ms. */
+/**
+ * Asks until there is an answer, every 20 ms. `waitMsMax` counts where it is more than a busy
+ * machine gets anyway.
+ */
 export async function waitFor<T>(
   what: string,
   ask: () => T | undefined | Promise<T | undefined>,
-  waitMsMax = 20_000,
+  waitMsMax = patienceMs,
   explain: () => string = () => "",
 ): Promise<T> {
-  const deadlineMs = performance.now() + waitMsMax;
+  const waitMs = Math.max(waitMsMax, patienceMs);
+  const deadlineMs = performance.now() + waitMs;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
     if (performance.now() > deadlineMs) {
-      throw new Error(`waited ${waitMsMax} ms for ${what} ${explain()}`);
+      throw new Error(`waited ${waitMs} ms for ${what} ${explain()}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

@@ -1,11 +1,14 @@
 /** Load tests over the real HTTP server and the command line: every route, and everything that people get wrong. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { canBoundMemory } from "../../src/kernel/node/bounded-command.ts";
+import { treePssBytes } from "../../src/kernel/node/process-memory.ts";
 import { realClock } from "../../src/kernel/node/real-clock.ts";
-import { openTarget, type RunUpdate } from "../../src/load/index.ts";
+import { createTargetFiles, openTarget, type RunUpdate } from "../../src/load/index.ts";
 import { scenarioOf } from "../../src/load/testing/scenario.ts";
+import { machine } from "../../src/process/index.ts";
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
@@ -29,6 +32,7 @@ interface Answer {
 }
 
 const secret = "hush-hush-4711";
+const loadMemoryBytes = 768 * 1024 ** 2;
 /** Everything that anybody was told. */
 let told = "";
 let cluster: Cluster;
@@ -41,8 +45,11 @@ before(async () => {
   const bare = new URL(await postgres.createDatabase());
   bare.password = "";
   postgresUrl = bare.href;
-  cluster = await startCluster({ workers: 1 });
-  sqliteUrl = `sqlite://${join(cluster.dataDir, "api.db")}`;
+  cluster = await startCluster({
+    workers: 1,
+    args: ["--load-memory-limit", String(loadMemoryBytes)],
+  });
+  sqliteUrl = `sqlite://${join(cluster.dataDir, "targets", "api.db")}`;
   await waitFor("the ready templates", async () => {
     const { body } = await ask("GET", "/api/templates");
     return (body.items as readonly unknown[]).length > 0 ? true : undefined;
@@ -131,7 +138,8 @@ async function run(template: unknown, more: Json = {}): Promise<Json> {
 /** What the target's own data are. */
 async function query(url: string, sql: string): Promise<readonly (readonly unknown[])[]> {
   const kind = url.startsWith("sqlite") ? "sqlite" : "postgres";
-  const target = await openTarget({ ...scenarioOf().target, kind, url }, null, realClock);
+  const options = { tag: "test", files: createTargetFiles({ dataDir: cluster.dataDir }) };
+  const target = await openTarget({ ...scenarioOf().target, kind, url }, null, realClock, options);
   try {
     return await target.run(sql, [], new AbortController().signal);
   } finally {
@@ -185,6 +193,65 @@ for (const kind of ["sqlite", "postgres"] as const) {
     assert.deepEqual(await count(), [3, 2], "the run's own word counts");
     const nothing = await ask("POST", "/api/runs", { template: templateOf(url), reset_data: true });
     assert.match(nothing.text, /no reset_sql/);
+  });
+}
+
+/** Of everything that the cluster started. */
+function clusterBytes(): number {
+  return treePssBytes(cluster.pid("up")) ?? 0;
+}
+
+const greedyKinds = {
+  duckdb: {
+    value: "SELECT len(range(4000000000))",
+    list: "SELECT length(repeat(repeat('x', 1000000), 20000))",
+  },
+  sqlite: {
+    value: "SELECT length(randomblob(900000000))",
+    list: "SELECT length(group_concat(hex(zeroblob(4000000)))) FROM (SELECT 1 UNION ALL SELECT 2), items",
+  },
+} as const;
+for (const kind of ["duckdb", "sqlite"] as const) {
+  test(`[BT1] [WP5] ${kind}: statements of a load test do not take the machine's memory, at Prepare or under load`, {
+    skip: !canBoundMemory,
+  }, async () => {
+    const url = `${kind}://${join(cluster.dataDir, "targets", `greedy.${kind}`)}`;
+    const { value, list } = greedyKinds[kind];
+    const before = clusterBytes();
+    let most = before;
+    const looking = setInterval(() => {
+      most = Math.max(most, clusterBytes());
+    }, 100);
+    try {
+      const target = { load_sql: [...loadSql, value, list] };
+      const refused = await ask("POST", "/api/runs", {
+        template: templateOf(url, { target }),
+        load_data: true,
+      });
+      assert.equal(refused.status, 422, refused.text);
+      assert.equal(refused.body.code, "statement_too_large");
+      assert.match(refused.text, /target\.load_sql\[6\]/);
+      assert.equal((await ask("GET", "/readyz")).status, 200);
+      const statements = { kind: "RANGE_SCAN", percent: 50 };
+      const operations = [
+        { ...statements, name: "greedy", statements: [value] },
+        { ...statements, name: "count", statements: ["SELECT count(*) FROM items"] },
+      ];
+      const over = await run(
+        templateOf(url, { target: { load_sql: loadSql }, workload: { operations } }),
+        {
+          load_data: true,
+        },
+      );
+      const { errors_by_kind: errors } = over.figures as { errors_by_kind: Json };
+      assert.deepEqual(Object.keys(errors), ["resources"], JSON.stringify(errors));
+      assert.ok(Number(over.total_operations) > Number(over.failed_operations), "the others go on");
+      // A coordinator has a tenth of the machine; nothing is exceeded by half.
+      const bytesMax = 1.5 * Math.max(machine().totalBytes / 10, loadMemoryBytes);
+      assert.ok(most - before < bytesMax, `${Math.round((most - before) / 1024 ** 2)} MiB`);
+    } finally {
+      clearInterval(looking);
+    }
   });
 }
 
@@ -266,7 +333,8 @@ test("[LH2] [OC1] [AS2] bad input is told with its place, at Prepare, and leaves
     [{ template: templateOf(`postgres://me:${secret}@localhost/x`) }, 400, /has a secret in it/],
     [{ template_id: "demo", target_url: `postgres://me:${secret}@localhost/x` }, 400, /secret/],
     [{ template: ofEnv("CAPSTAN_CLUSTER_TOKEN") }, 403, /Capstan's own/],
-    [{ template: ofEnv("NOBODY_HAS_THIS") }, 400, /no environment variable NOBODY_HAS_THIS/],
+    [{ template: ofEnv("PATH") }, 403, /LOAD_TARGET_/],
+    [{ template: ofEnv("LOAD_TARGET_NONE") }, 400, /no environment variable LOAD_TARGET_NONE/],
     [{ template: templateOf(closed) }, 502, /127\.0\.0\.1:1/],
     [{ template_id: "demo", settings: ["duration=abc"] }, 400, /duration_seconds/],
     [{ template_id: "demo", settings: ["durasion=3"] }, 400, /did you mean duration/],
@@ -324,6 +392,7 @@ const failingOperations = [
 test("[LH3] [RV1] [LC1] what a run leaves: lists, series, logs, records, errors, reports, on every route and command", async () => {
   const template = {
     ...templateOf(postgresUrl, { target: failing, workload: { operations: failingOperations } }),
+    verdict: { max_error_rate_pct: 50 },
     slos: ["p95 < 1000 ms"],
   };
   const more = { load_data: true, password: secret, test_name: "Whole 100% run" };
@@ -418,18 +487,25 @@ async function commands(id: string, other: string): Promise<void> {
     [["templates", "--json"], 0, /"template_id":"demo"/],
     [["list", "--search", "whole 100%"], 0, new RegExp(id)],
     [["list", "--json"], 0, new RegExp(`"test_id":"${id}"`)],
-    [["report", id, ...reports], 0, /COMPLETED/],
+    [["report", id, ...reports], 0, /COMPLETED.*own limit: error rate at most 50 %/s],
     [["report", id, "--json"], 0, /"verdict":"PASSED"/],
     [["report", "nobody"], 1, /there is no run nobody/],
-    [["compare", id, other], 0, /NEUTRAL|WARNING|REGRESSION|IMPROVEMENT/],
+    [["compare", id, other], 0, /NEUTRAL|WARNING|INCONCLUSIVE|IMPROVEMENT/],
     [["compare", id, other, "--json"], 0, /"verdict"/],
     [["stop", prepared], 0, /CANCELLED/],
+    [["run", "demo", "--fail-on-regression", "nobody"], 2, /there is no run nobody/],
+    [["run", "demo", "--fail-on-regression", prepared], 2, /nothing succeeded in run/],
+    [
+      ["run", "demo", "--set", "warmup=0", "--set", "duration=2", "--fail-on-regression", id],
+      0,
+      /^(NEUTRAL|WARNING|INCONCLUSIVE|IMPROVEMENT) +\S+ against/m,
+    ],
     [["stop", "nobody"], 1, /there is no run/],
-    [["run", "nobody"], 1, /there is no template nobody/],
-    [["run", "demo", "--set", "duration=abc"], 1, /duration_seconds/],
+    [["run", "nobody"], 2, /there is no template nobody/],
+    [["run", "demo", "--set", "duration=abc"], 2, /duration_seconds/],
     [
       ["run", "demo", "--target", `postgres://me:${secret}@db.example.com/x`],
-      4,
+      2,
       /--allow-host db\.example\.com/,
     ],
     [
@@ -443,7 +519,7 @@ async function commands(id: string, other: string): Promise<void> {
         "--set",
         "max_concurrency=1",
         "--set",
-        "step_duration_seconds=1",
+        "step_duration_seconds=3",
         "--json",
       ],
       0,
@@ -510,22 +586,64 @@ test("[OC4] [AS1] a password is in no answer, no log, no file that the product w
   assert.deepEqual(having, []);
 });
 
-test("[LC3] Ctrl-C stops the run, and the command ends when the run has", async () => {
-  const settings = ["--set", "duration=120", "--set", "warmup=0", "--set", "connections=1"];
-  const command = startProcess(["load", "run", "demo", ...settings, "--url", cluster.url]);
-  const id = await waitFor(
-    "its run",
-    () => /^(\w+) started;/m.exec(command.output)?.[1],
-    30_000,
-    () => command.output,
-  );
-  await waitFor("load", () => (/RUNNING/.test(command.output) ? true : undefined), 30_000);
-  command.kill("SIGINT");
+for (const [signal, exitCode] of [
+  ["SIGINT", 130],
+  ["SIGTERM", 1],
+] as const) {
+  test(`[LC3] [LC5] ${signal} stops the run, and the command ends when the run has`, async () => {
+    const settings = ["--set", "duration=120", "--set", "warmup=0", "--set", "connections=1"];
+    const command = startProcess(["load", "run", "demo", ...settings, "--url", cluster.url]);
+    const id = await waitFor(
+      "its run",
+      () => /^(\w+) started;/m.exec(command.output)?.[1],
+      30_000,
+      () => command.output,
+    );
+    await waitFor("load", () => (/RUNNING/.test(command.output) ? true : undefined), 30_000);
+    command.kill(signal);
+    const { code } = await command.exited;
+    assert.equal(code, exitCode, command.output);
+    assert.match(command.output, /stopping…/);
+    const page = `${cluster.url}/load/runs/${id}`;
+    assert.ok(command.output.includes(`started; ${page}\n`), command.output);
+    const shown = await fetch(page, { headers: { accept: "text/html" } });
+    assert.ok(shown.status === 200 || shown.status === 404); // 404: the dashboard was not built.
+    assert.match(command.output, /PREPARING +\d+ s {2}waiting for /);
+    const { body } = await good("GET", `/api/tests/${id}`);
+    assert.deepEqual([body.status, body.stop_reason], ["CANCELLED", "user_requested"]);
+    const { live } = body as { live?: RunUpdate };
+    assert.equal(live?.cancellation_reason, "User requested cancellation");
+  });
+}
+
+test("[LC4] [KT5] settings that are refused are wrong usage; a file's pools are its run's", async () => {
+  const run = (...args: string[]) =>
+    startProcess(["load", "run", ...args, "--url", cluster.url]).exited;
+  assert.equal((await run("demo", "--set", "duration=soon")).code, 2);
+  assert.equal((await run("demo", "--set", "nonsense=1")).code, 2);
+  const file = join(cluster.dataDir, "pools.yaml");
+  const lines = (values: string): string => `
+name: Pools
+target: sqlite:pools.db
+workload:
+  duration_seconds: 2
+  warmup_seconds: 0
+  concurrent_connections: 1
+  operations:
+    - name: pick
+      kind: POINT_LOOKUP
+      percent: 100
+      statements: ["SELECT :city"]
+      parameters: { city: { kind: pool, pool: cities } }
+pools:
+  cities: ${values}
+`;
+  writeFileSync(file, lines("[]"));
+  assert.equal((await run(file)).code, 2);
+  writeFileSync(file, "name: [");
+  assert.equal((await run(file)).code, 2);
+  writeFileSync(file, lines("[Bern, Basel]"));
+  const command = startProcess(["load", "run", file, "--url", cluster.url]);
   const { code } = await command.exited;
-  assert.equal(code, 130, command.output);
-  assert.match(command.output, /stopping…/);
-  const { body } = await good("GET", `/api/tests/${id}`);
-  assert.deepEqual([body.status, body.stop_reason], ["CANCELLED", "user_requested"]);
-  const { live } = body as { live?: RunUpdate };
-  assert.equal(live?.cancellation_reason, "User requested cancellation");
+  assert.equal(code, 0, command.output);
 });

@@ -51,7 +51,7 @@ function targetsOf(id: string): { readonly names: readonly string[]; readonly su
   return { names: Object.keys(targets), sum };
 }
 
-test("[LX1] a worker that is killed: the run goes on with its share elsewhere, until too few are left", async () => {
+test("[WK1] a worker that is killed: the run goes on with its share elsewhere, until too few are left", async () => {
   const id = await runs.start(settingsOf(3, 120));
   await runs.untilMeasured(id, 3);
   const said = runs.measured(id, "worker-1");
@@ -93,7 +93,7 @@ test("[LX1] a worker that is killed: the run goes on with its share elsewhere, u
   );
 });
 
-test("[LX2] a coordinator that is killed: its workers go on, and its successor goes on with the run", async () => {
+test("[WK2] a coordinator that is killed: its workers go on, and its successor goes on with the run", async () => {
   const id = await runs.start(settingsOf(2, 14, 0));
   await runs.untilMeasured(id, 2);
   const before = { workers: runs.workers(id), begun: server.begun, row: runs.row(id) };
@@ -117,7 +117,7 @@ test("[LX2] a coordinator that is killed: its workers go on, and its successor g
   assert.equal(await runs.recorded(id), runs.measured(id), "every operation has its record");
 });
 
-test("[LX5] [PH4] load workers that Capstan's worker started outlive it, and are its successor's to see to", async () => {
+test("[WK5] [PH4] load workers that Capstan's worker started outlive it, and are its successor's to see to", async () => {
   const id = await runs.start([...settingsOf(3, 120), "placement=WORKERS"]);
   const processes = (): readonly string[] =>
     runs
@@ -152,7 +152,7 @@ test("[LX5] [PH4] load workers that Capstan's worker started outlive it, and are
   );
 });
 
-test("[LX3] killed at any moment, workers and coordinators leave runs that end and add up", async (t) => {
+test("[WK3] killed at any moment, workers and coordinators leave runs that end and add up", async (t) => {
   const prng = createPrng(`${seed}/load-kill`);
   const counts = new Map<string, number>();
   for (let kill = 0; kill < (kills || 2); kill += 1) {
@@ -179,7 +179,7 @@ async function killOnce(prng: Prng, victim: "coordinator" | "worker"): Promise<s
   return `${victim} in ${status} ${phase}: ${end.status}`;
 }
 
-test("[LX4] workers that nobody controls any more end by themselves", {
+test("[WK4] workers that nobody controls any more end by themselves", {
   skip: kills === 0,
 }, async () => {
   const alone = await startCluster({ workers: 1 });

@@ -3,14 +3,16 @@
  * by the command line.
  */
 import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
-import type { RunUpdate } from "../../src/load/index.ts";
+import type { RunUpdate, SummarizedRun } from "../../src/load/index.ts";
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from "../../src/store/testing/embedded-postgres.ts";
+import { FailingServer } from "./failing-server.ts";
 import {
   type Cluster,
   getJson,
@@ -19,6 +21,7 @@ import {
   rowsOf,
   runCli,
   startCluster,
+  startProcess,
   stopEverything,
   waitFor,
 } from "./harness.ts";
@@ -117,7 +120,7 @@ function watch(id: string): {
   return { contract, updates: contract.updates, closed };
 }
 
-test("[AP23] [AS1] the acceptance test: two workers, started, watched, stopped", async () => {
+test("[AP43] [AS1] the acceptance test: two workers, started, watched, stopped", async () => {
   const { test_id: id, status } = await post<{ test_id: string; status: string }>("/api/runs", {
     template_id: "select-only",
     ...target(),
@@ -241,11 +244,122 @@ test("[LC1] [LC2] capstan load run: progress, a summary, reports, an exit status
   const hgrm = await http(`${cluster.url}/api/tests/${first}/report.hgrm`);
   assert.match(await hgrm.text(), /Percentile/);
   const compared = await runCli(["load", "compare", `${second}`, `${first}`, "--url", cluster.url]);
-  assert.match(compared.stdout, /NEUTRAL|WARNING|REGRESSION|IMPROVEMENT/);
+  assert.match(compared.stdout, /NEUTRAL|WARNING|INCONCLUSIVE|REGRESSION|IMPROVEMENT/);
+  assert.match(compared.stdout, /^p95 ms +[\d.]+ +[\d.]+/m);
+  const self = await runCli(["load", "compare", `${first}`, `${first}`, "--url", cluster.url]);
+  assert.match(self.stdout, /^NEUTRAL/);
+  assert.match(self.stdout, /^rate \/s .* 0\.0 %/m);
   assert.ok(!`${done.stdout}${done.stderr}${compared.stdout}`.includes(target().password));
 });
 
-test("[AS3] [AS4] [AP23] the demo needs nothing; PROCESSING is shown before the end; a rerun is the same run again", async () => {
+/** Run by the command line, without `--fail-on-slo`. */
+async function runOn(server: FailingServer, workload: Readonly<Record<string, unknown>>) {
+  const name = `on ${server.url}`;
+  const file = join(cluster.dataDir, `${new URL(server.url).port}.json`);
+  const operations = [{ name: "get", kind: "POINT_LOOKUP", statements: ["GET /x"] }];
+  const template = {
+    name,
+    target: { kind: "http", url: server.url },
+    workload: { warmup_seconds: 0, operation_timeout_ms: 1_000, operations, ...workload },
+    scaling: { per_worker_capacity: 100 }, // Without it, a calibration would come first.
+    slos: ["p95 < 5 s"],
+  };
+  await writeFile(file, JSON.stringify(template));
+  const done = await runCli(["load", "run", file, "--url", cluster.url, "--json", `${file}.out`]);
+  const record = JSON.parse(await readFile(`${file}.out`, "utf8")) as SummarizedRun;
+  return { ...done, record };
+}
+
+test("[VE1] [GE9] [FF1] [FF2] [AV1] [LC1] a target that hangs, only fails or is away has FAILED, whatever the objectives", async () => {
+  await using hanging = await FailingServer.start({ kind: "hangs", afterMs: 2_500 });
+  await using failing = await FailingServer.start({ kind: "fails" });
+  await using away = await FailingServer.start({ kind: "away", afterMs: 2_000, forMs: 3_000 });
+  const open = { target_qps: 50, arrivals: "uniform", concurrent_connections: 5 };
+  const [hung, failed, absent] = await Promise.all([
+    runOn(hanging, { ...open, duration_seconds: 4 }),
+    runOn(failing, { concurrent_connections: 2, duration_seconds: 2 }),
+    runOn(away, { concurrent_connections: 2, duration_seconds: 7 }),
+  ]);
+
+  assert.deepEqual([hung.code, hung.record.verdict], [1, "FAILED"], hung.stdout);
+  const { total_operations: ops, failed_operations: errors, unserved } = hung.record;
+  // Of 200 arrivals in four seconds none is lost, and those that were answered are the server's
+  // own.
+  assert.ok(Math.abs(ops + (unserved ?? 0) - 200) <= 2, `${ops} and ${unserved}`);
+  assert.ok(Math.abs(ops - errors - hanging.answered) <= 5, `${ops - errors}, ${hanging.answered}`);
+  assert.ok((unserved ?? 0) > 20, `${unserved} unserved`);
+  assert.equal(hung.record.percentiles_valid, false);
+  assert.match(hung.stdout, /failed \d+ of (198|199|200|201) arrivals/);
+  assert.match(hung.stdout, /p99 ms.*>= \d+/s);
+
+  assert.deepEqual([failed.code, failed.record.verdict], [1, "FAILED"], failed.stdout);
+  assert.deepEqual([failed.record.qps, failed.record.p95_latency_ms], [0, null]);
+  assert.ok((failed.record.failed_latency?.p50_latency_ms ?? 0) >= 4);
+  assert.match(failed.stdout, /error +\d+ × other, for example: 500/);
+  assert.match(failed.stdout, /FAILED: no operation succeeded/);
+
+  assert.deepEqual([absent.code, absent.record.verdict], [1, "FAILED"], absent.stdout);
+  const silence = absent.record.longest_silence_ms ?? 0;
+  assert.ok(silence > 2_900 && silence < 5_500, `${silence} ms of silence`);
+  assert.ok((absent.record.availability_pct ?? 100) < 65, `${absent.record.availability_pct} %`);
+  assert.ok((absent.record.max_latency_ms ?? 0) >= 2_900, "the wait for a connection counts");
+  assert.match(absent.stdout, /availability \d+/);
+
+  const ids = [hung, failed, absent].map(({ record }) => record.run_id);
+  for (const [at, id] of ids.entries()) {
+    const record = [hung, failed, absent][at]?.record;
+    const page = await getJson<{ verdict: string; p95_latency_ms: number; live: RunUpdate }>(
+      `${cluster.url}/api/tests/${id}`,
+    );
+    assert.equal(page.verdict, "FAILED");
+    assert.equal(page.p95_latency_ms, record?.p95_latency_ms, "one source of figures");
+    const { aggregate_metrics: live } = page.live.run;
+    assert.deepEqual(
+      [live.p95_latency_ms, live.unserved],
+      [record?.p95_latency_ms, record?.unserved],
+    );
+    const junit = await (await http(`${cluster.url}/api/tests/${id}/report.xml`)).text();
+    assert.match(junit, /name="limits" time="0\.000">/);
+    assert.match(junit, new RegExp(`name="unserved" value="${record?.unserved}"`));
+    const html = await (await http(`${cluster.url}/api/tests/${id}/report.html`)).text();
+    assert.match(html, />failed<.*unserved/s);
+  }
+  const [, worse = ""] = ids;
+  const compared = await runCli(["load", "compare", `${ids[2]}`, worse, "--url", cluster.url]);
+  assert.equal(compared.code, 1, compared.stdout);
+  assert.match(compared.stdout, /^REGRESSION/);
+});
+
+test("[LW20] [FF1] [LC5] a run that SIGTERM ends early has the rate that the target saw until the stop", async () => {
+  await using server = await FailingServer.start({ kind: "hangs", afterMs: Infinity });
+  const file = join(cluster.dataDir, "early.json");
+  const operations = [{ name: "ask", kind: "POINT_LOOKUP", statements: ["GET /"] }];
+  const workload = { target_qps: 100, arrivals: "uniform", concurrent_connections: 5, operations };
+  const template = {
+    name: "early",
+    target: { url: server.url },
+    workload: { ...workload, warmup_seconds: 0, duration_seconds: 60 },
+    scaling: { per_worker_capacity: 100 },
+  };
+  await writeFile(file, JSON.stringify(template));
+  const command = startProcess(["load", "run", file, "--url", cluster.url]);
+  await waitFor("load", () => (server.log.length >= 300 ? true : undefined), 60_000);
+  command.kill("SIGTERM");
+  await command.exited;
+  const id = /^(\w+) started;/m.exec(command.output)?.[1] ?? "";
+  const { warmup_end_time_ms: fromMs, stop_time_ms: toMs } = runRow(id);
+  const [result] = readStore("SELECT * FROM test_results WHERE test_id = ?", id);
+  const seconds = (Number(toMs) - Number(fromMs)) / 1000;
+  const seen = server.log.filter(({ wallMs }) => wallMs >= Number(fromMs) && wallMs < Number(toMs));
+  const rate = seen.length / seconds;
+  assert.equal(result?.status, "CANCELLED");
+  assert.ok(seconds > 1 && seconds < 60, `${seconds} s`);
+  assert.ok(Math.abs(Number(result?.qps) - rate) <= rate * 0.05, `${result?.qps}, seen ${rate}`);
+  const due = Number(result?.total_operations) + Number(result?.unserved);
+  assert.ok(Math.abs(due - seconds * 100) <= 3, `${due} arrivals in ${seconds} s`);
+});
+
+test("[AS3] [AS4] [AP43] the demo needs nothing; PROCESSING is shown before the end; a rerun is the same run again", async () => {
   const settings = ["duration=2", "warmup=0", "connections=2"];
   const { test_id: id } = await post<{ test_id: string }>("/api/tests/from-template/demo", {
     settings,

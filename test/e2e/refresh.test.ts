@@ -38,7 +38,7 @@ async function untilFresh(query: string, wanted: Rows): Promise<void> {
   );
 }
 
-test("[TE1] the example of the guide works as it is written", async () => {
+test("[TE1, TG16] the example of the guide works as it is written", async () => {
   const file = join(cluster.dataDir, "orders.csv");
   writeFileSync(
     file,
@@ -53,6 +53,12 @@ test("[TE1] the example of the guide works as it is written", async () => {
   const done = await runCli(["sql", "-c", script.join("\n"), "--url", cluster.url]);
   assert.equal(done.code, 0, done.stderr);
   assert.match(done.stdout, /a has 2.*b has 1/s, "the first contents are waited for");
+  const counted = await waitFor("the refresh to be counted", async () => {
+    const text = await (await fetch(`${cluster.url}/metrics`)).text();
+    const found = /^refresh_duration_seconds_count\{.*\} (\d+)/m.exec(text);
+    return Number(found?.[1] ?? 0) > 0 ? Number(found?.[1]) : undefined;
+  });
+  assert.ok(counted >= 1, "in the histogram");
   const query = "SELECT category, revenue::DOUBLE, n FROM revenue ORDER BY category NULLS LAST";
   await untilFresh(query, [
     ["a", 3.5, 2],
@@ -86,7 +92,7 @@ test("[TE3] [CM18] a file deleted behind the lake's back costs its table, and is
   await untilFresh("SELECT n FROM of_hurt", [[10]]);
   const before = await check();
   assert.deepEqual([before.code, before.stderr], [0, ""], before.stdout);
-  assert.match(before.stdout, /^lake: 0 findings in 6 tables, \d+ files$/m);
+  assert.match(before.stdout, /^lake: 0 findings in 6 tables, \d+ files, \d+ segments$/m);
 
   const directory = join(cluster.dataDir, "lake", "main", "hurt");
   const [file = ""] = readdirSync(directory);
@@ -109,7 +115,7 @@ test("[TE3] [CM18] a file deleted behind the lake's back costs its table, and is
   assert.equal(damaged.code, 1);
   const lines = damaged.stdout.trimEnd().split("\n");
   assert.equal(lines[0], `main/hurt/${file} is not there`);
-  assert.match(lines.at(-1) ?? "", /^lake: 1 finding in 6 tables, \d+ files$/);
+  assert.match(lines.at(-1) ?? "", /^lake: 1 finding in 6 tables, \d+ files, \d+ segments$/);
   const asJson = await check("--json");
   assert.deepEqual(JSON.parse(asJson.stdout).findings, [lines[0]]);
   await sql("DROP DYNAMIC TABLE of_hurt");

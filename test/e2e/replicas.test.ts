@@ -1,10 +1,12 @@
 /** More than one process that answers, and Postgres under them. */
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from "../../src/store/testing/embedded-postgres.ts";
+import { runFrozenLeader } from "./frozen-leader.ts";
 import {
   type CapstanProcess,
   type Cluster,
@@ -65,7 +67,11 @@ test("on Postgres a killed worker comes back", async () => {
 
 test("a query-api replica answers through its own sessions and changes nothing", async () => {
   const replica = await start("query-api").url();
-  assert.deepEqual(await getJson(`${replica}/readyz`), { ready: true, role: "query_api" });
+  const { parts, ...ready } = await getJson<{ parts: readonly { state: string }[] }>(
+    `${replica}/readyz`,
+  );
+  assert.deepEqual(ready, { ready: true, role: "query_api" });
+  assert.deepEqual(new Set(parts.map(({ state }) => state)), new Set(["ok"]));
   await waitFor("its sessions", async () =>
     (await listWorkers(replica)).every(({ live }) => live?.session === true) ? true : undefined,
   );
@@ -98,6 +104,15 @@ test("a replica with a list of workers needs no store", async () => {
   );
   assert.deepEqual((await sql(replica, "SELECT 42")).rows, [[42]]);
   assert.equal((await http(`${replica}/api/v1/watch?table=workers`)).status, 501);
+});
+
+test("[MH21] on Postgres, too, a stopped leader's successor takes samples in, and what the old one writes late is refused", async (t) => {
+  const metricsDir = join(cluster.dataDir, "lake");
+  t.diagnostic(
+    await runFrozenLeader(cluster, () =>
+      start("coordinator", "--name", "third", "--metrics-dir", metricsDir),
+    ),
+  );
 });
 
 test("a standby says who leads, and takes over when the leader is gone", async () => {

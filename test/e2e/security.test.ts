@@ -1,8 +1,9 @@
 /** Who does not get in. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import {
@@ -78,6 +79,80 @@ test("an artifact is not served without the cluster's token", async () => {
   assert.equal((await http(base, { token: operateToken })).status, 401);
   assert.equal((await http(base, { token: `${cluster.clusterToken()}x` })).status, 401);
   assert.equal((await http(base, { token: cluster.clusterToken() })).status, 404);
+});
+
+test("[AS2] [AS5] [QU44] nobody gets at files, variables or the spool by a load test or a query", async () => {
+  const post = async (path: string, body: object): Promise<{ status: number; text: string }> => {
+    const answer = await http(`${url}${path}`, { method: "POST", body, token: operateToken });
+    return { status: answer.status, text: await answer.text() };
+  };
+  const stolen = join(dir, "stolen.txt");
+  const way = `COPY (SELECT content FROM read_text('${join(dir, "tokens")}')) TO '${stolen}'`;
+  const templateOf = (target: object, statement = "SELECT 1") => ({
+    template: {
+      name: "t",
+      target,
+      workload: { operations: [{ name: "a", statements: [statement] }] },
+    },
+    load_data: true,
+  });
+  const remote = "postgres://me@127.0.0.1:1/x";
+  const cases: readonly (readonly [object, number])[] = [
+    [templateOf({ url: "duckdb:a.db", load_sql: [way] }), 400],
+    [templateOf({ url: "duckdb:a.db" }, way), 400],
+    [templateOf({ url: `sqlite://${join(dir, "store.sqlite")}` }), 403],
+    [templateOf({ url: `duckdb://${join(dir, "targets", "..", "x.db")}` }), 403],
+    [templateOf({ url: remote, password_env: "CAPSTAN_CLUSTER_TOKEN" }), 403],
+    [templateOf({ url: remote, password_env: "HOME" }), 403],
+    [templateOf({ url: "http://169.254.169.254/", allowed_hosts: ["169.254.169.254"] }), 403],
+  ];
+  for (const [body, want] of cases) {
+    const { status, text } = await post("/api/runs", body);
+    assert.equal(status, want, `${JSON.stringify(body)}: ${text}`);
+    assert.ok(!text.includes(operateToken));
+  }
+  assert.equal(existsSync(stolen), false);
+  const runs = await http(`${url}/api/tests?limit=10`, { token: readToken });
+  assert.deepEqual(((await runs.json()) as { items: unknown[] }).items, []);
+  for (const sql of ["SELECT current_query()", "SELECT error(current_query())"]) {
+    const { status, text } = await post("/api/v1/sql", { sql });
+    assert.equal(status, 400, text);
+    assert.ok(!text.includes(dir), text);
+  }
+});
+
+/**
+ * A kept connection of ours is idle, too, and may be closed in the moment in which it is used
+ * again.
+ */
+async function onceMore<T>(ask: () => Promise<T>): Promise<T> {
+  return await ask().catch(ask);
+}
+
+test("[AP39] [PR8] a thousand sockets that say nothing keep nobody out, of the API and of a worker", async () => {
+  const { items } = (await (await http(`${url}/api/v1/workers`, { token: readToken })).json()) as {
+    items: Awaited<ReturnType<typeof listWorkers>>;
+  };
+  const ports = [Number(new URL(url).port), items[0]?.data_port ?? 0];
+  const sockets: Socket[] = [];
+  try {
+    for (const port of ports) {
+      for (let n = 0; n < 1_000; n += 1) {
+        const socket = connect(port, "127.0.0.1");
+        socket.on("error", () => undefined);
+        sockets.push(socket);
+      }
+    }
+    assert.equal((await onceMore(() => http(`${url}/healthz`))).status, 200);
+    const status = await onceMore(() => http(`${url}/api/v1/status`, { token: readToken }));
+    assert.equal(status.status, 200);
+    const answer = await onceMore(() =>
+      http(`${url}/api/v1/sql`, { method: "POST", body: { sql: "SELECT 42" }, token: readToken }),
+    );
+    assert.match(await answer.text(), /42/);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
 });
 
 const workerArgs = (name: string, dataDir: string): string[] => [

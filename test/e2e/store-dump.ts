@@ -49,6 +49,7 @@ const ownBusiness = new Set([
   "catalog_changes",
   "catalog_revision",
   "coordinator_leases",
+  "dynamic_table_columns",
   "dynamic_table_sources",
   "dynamic_table_versions",
   "lake_pins",

@@ -101,7 +101,7 @@ export function factNumber(
   return Number.isFinite(value) ? value : undefined;
 }
 
-export function plural(count: number, noun: string): string {
+export function plural(count: Known, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 

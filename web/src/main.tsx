@@ -1,3 +1,4 @@
+import "./valid-language.ts";
 import "@mantine/core/styles.layer.css";
 import "@fontsource-variable/inter/wght.css";
 import "@fontsource-variable/jetbrains-mono/wght.css";

@@ -3,11 +3,20 @@
  * workers, a refused token, a cut connection), and for work on the dashboard alone.
  * `node web/testing/fake-api.ts [PORT]` serves a cluster that is always a little busy.
  */
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
-import type { ClusterStatus, QueryRecord, Worker, WorkerRow } from "../src/api/types.ts";
+import type { Duplex } from "node:stream";
+import { isFromElsewhere, markedPage } from "../../src/api/arrival-mark.ts";
+import type {
+  AttentionItem,
+  ClusterStatus,
+  QueryRecord,
+  Worker,
+  WorkerRow,
+} from "../src/api/types.ts";
 import { answerPrometheus, type QueryHandler } from "./fake-prometheus.ts";
 import { FakeTables } from "./fake-tables.ts";
 
@@ -25,10 +34,17 @@ const contentSecurityPolicy =
 
 type StreamKind = "watch" | "live" | "tables";
 
+/** The body of an answer, or a WebSocket. */
+interface Stream {
+  write(text: string): void;
+  destroy(): void;
+}
+
 export class FakeApi {
   readonly workers = new Map<string, Worker>();
   readonly tables = new FakeTables(() => this.#pushTableChange());
   queries: QueryRecord[] = [];
+  attention: AttentionItem[] = [];
   role: ClusterStatus["role"] = "leader";
   /** When set, requests under /api must carry it. */
   token: string | undefined;
@@ -36,6 +52,8 @@ export class FakeApi {
   down = false as boolean;
   /** `false`: there is no control store to watch, as with a query-api on a static list. */
   watchable = true as boolean;
+  /** `false`: WebSockets do not get through, as with some proxies. */
+  webSockets = true as boolean;
   /** Answers `POST /api/v1/sql`; the default is one row. */
   sql: (sql: string, response: ServerResponse) => void = answerFortyTwo;
   /** Answers `/api/v1/query_stream`; the default is a curve for each of three jobs. */
@@ -44,12 +62,15 @@ export class FakeApi {
   readonly requests: string[] = [];
   revision = 1;
   completed = 0;
-  #streams = new Map<ServerResponse, StreamKind>();
+  #streams = new Map<Stream, StreamKind>();
   #startedAtMs = Date.now();
   #server: Server = createServer((request, response) => void this.#answer(request, response));
   #ticker: NodeJS.Timeout | undefined;
 
   async start(port = 0): Promise<string> {
+    if (this.webSockets) {
+      this.#server.on("upgrade", (request, socket) => this.#upgrade(request, socket));
+    }
     await new Promise<void>((resolve) => this.#server.listen(port, "127.0.0.1", resolve));
     this.#ticker = setInterval(() => this.pushLive(), 1_000);
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
@@ -73,6 +94,11 @@ export class FakeApi {
     this.#pushChange("DROP", workerId);
   }
 
+  /** Event streams that are open now. */
+  get streamCount(): number {
+    return this.#streams.size;
+  }
+
   cutStreams(): void {
     for (const stream of this.#streams.keys()) stream.destroy();
     this.#streams.clear();
@@ -83,6 +109,7 @@ export class FakeApi {
       status: this.#status(),
       workers: [...this.workers.values()],
       queries: this.queries,
+      attention: { total: this.attention.length, items: this.attention },
     });
   }
 
@@ -103,10 +130,44 @@ export class FakeApi {
     for (const [stream, streamKind] of this.#streams) if (streamKind === kind) stream.write(text);
   }
 
+  #upgrade(request: IncomingMessage, socket: Duplex): void {
+    const url = new URL(request.url ?? "/", "http://fake");
+    const { "sec-websocket-protocol": protocols = "" } = request.headers;
+    socket.on("error", () => undefined);
+    if (this.down) {
+      socket.destroy();
+      return;
+    }
+    this.requests.push(`${request.method} ${url.pathname}${url.search}`);
+    if (this.token !== undefined && !protocols.split(/, */).includes(`bearer.${this.token}`)) {
+      socket.end("HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+      return;
+    }
+    const accept = createHash("sha1")
+      .update(`${request.headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest("base64");
+    socket.write(
+      "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n" +
+        `sec-websocket-accept: ${accept}\r\nsec-websocket-protocol: capstan\r\n\r\n`,
+    );
+    socket.resume(); // Nothing but a close comes from there, and that ends the socket.
+    const stream: Stream = {
+      write: (text) => void (socket.writable && socket.write(frameOf(text))),
+      destroy: () => socket.destroy(),
+    };
+    socket.on("end", () => socket.destroy());
+    socket.on("close", () => this.#streams.delete(stream));
+    if (url.pathname === "/api/v1/watch" && !this.watchable) {
+      const refusal = { code: "unsupported", message: "There is no control store.", status: 501 };
+      stream.write(`event: error\ndata: ${JSON.stringify(refusal)}\n\n`);
+      socket.end();
+    } else this.#openStream(stream, url);
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", "http://fake");
     if (!url.pathname.startsWith("/api/")) {
-      await serveFile(url.pathname, response);
+      await serveFile(url.pathname, request, response);
       return;
     }
     if (this.down) {
@@ -128,11 +189,7 @@ export class FakeApi {
       /^\/api\/v1\/workers\/([^/]+)\/?(\w*)$/.exec(url.pathname) ?? [];
     const worker = this.workers.get(workerId);
     if (this.tables.answer(request.method ?? "GET", url, response)) return;
-    if (url.searchParams.get("select")?.includes("dynamic_tables") === true) {
-      this.#openStream(response, "tables");
-      this.#push("tables", "SNAPSHOT", { type: "SNAPSHOT", revision: this.revision, data: [] });
-    } else if (url.pathname === "/api/v1/watch") this.#openWatch(response, url);
-    else if (url.pathname === "/api/v1/live") this.#openStream(response, "live");
+    if (/^\/api\/v1\/(watch|live)$/.test(url.pathname)) this.#openBody(response, url);
     else if (url.pathname === "/api/v1/sql") this.sql(await sqlOf(request), response);
     else if (worker === undefined) sendError(response, 404, "not_found", "There is no such thing.");
     else this.#act(worker, request.method === "DELETE" ? "drop" : verb, response);
@@ -150,23 +207,26 @@ export class FakeApi {
     response.writeHead(200, { "content-type": "application/json" }).end("{}");
   }
 
-  #openWatch(response: ServerResponse, url: URL): void {
-    if (!this.watchable) {
+  #openBody(response: ServerResponse, url: URL): void {
+    if (url.pathname === "/api/v1/watch" && !this.watchable) {
       sendError(response, 501, "unsupported", "There is no control store here.");
       return;
     }
-    this.#openStream(response, "watch");
-    if (url.searchParams.get("revision") === String(this.revision)) return;
-    const data = [...this.workers.values()].map(rowOf);
-    this.#push("watch", "SNAPSHOT", { type: "SNAPSHOT", revision: this.revision, data });
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.on("close", () => this.#streams.delete(response));
+    this.#openStream(response, url);
   }
 
-  #openStream(response: ServerResponse, kind: StreamKind): void {
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    response.write(": hello\n\n");
-    this.#streams.set(response, kind);
-    response.on("close", () => this.#streams.delete(response));
+  #openStream(stream: Stream, url: URL): void {
+    const ofTables = url.searchParams.get("select")?.includes("dynamic_tables") === true;
+    const kind = ofTables ? "tables" : url.pathname === "/api/v1/live" ? "live" : "watch";
+    stream.write(": hello\n\n");
+    this.#streams.set(stream, kind);
     if (kind === "live") this.pushLive();
+    else if (kind === "tables" || url.searchParams.get("revision") !== String(this.revision)) {
+      const data = kind === "tables" ? [] : [...this.workers.values()].map(rowOf);
+      this.#push(kind, "SNAPSHOT", { type: "SNAPSHOT", revision: this.revision, data });
+    }
   }
 
   #status(): ClusterStatus {
@@ -266,6 +326,18 @@ export function sendError(
   response.end(JSON.stringify({ code, message, hint }));
 }
 
+/** One unmasked text frame. */
+function frameOf(text: string): Buffer {
+  const body = Buffer.from(text);
+  const { length } = body;
+  const head = Buffer.alloc(length < 126 ? 2 : length < 2 ** 16 ? 4 : 10);
+  head[0] = 0x81;
+  head[1] = head.length === 2 ? length : head.length === 4 ? 126 : 127;
+  if (head.length === 4) head.writeUInt16BE(length, 2);
+  if (head.length === 10) head.writeBigUInt64BE(BigInt(length), 2);
+  return Buffer.concat([head, body]);
+}
+
 /** The change log has flags as the store does. */
 function rowOf({ live: _live, ...row }: Worker): WorkerRow {
   const flags = {
@@ -292,7 +364,11 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-async function serveFile(path: string, response: ServerResponse): Promise<void> {
+async function serveFile(
+  path: string,
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const type = contentTypes[extname(path)];
   const file = type === undefined ? "index.html" : path;
   const body = await readFile(join(dist, file)).catch(() => undefined);
@@ -300,7 +376,8 @@ async function serveFile(path: string, response: ServerResponse): Promise<void> 
     "content-type": type ?? "text/html",
     "content-security-policy": contentSecurityPolicy,
   });
-  response.end(body);
+  const isMarked = file === "index.html" && isFromElsewhere(headers["sec-fetch-site"]);
+  response.end(isMarked && body !== undefined ? markedPage(body.toString()) : body);
 }
 
 if (import.meta.main) {

@@ -1,11 +1,12 @@
 /**
- * Server-sent events to one client.
+ * Events to one client, as the text of server-sent events: the body of an answer, or one message of
+ * a WebSocket for each event.
  *
  *   SE1  What is not yet taken by the client is at most one event and what the kernel buffers.
  *   SE2  A client that takes nothing for `stallMsMax` is dropped; it can resume by the last id it saw.
  *   SE3  Something is sent at least every `keepAliveMs`, so that proxies and clients see a live stream.
  */
-import type { ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 
 export interface SseEvent {
@@ -23,14 +24,14 @@ export interface SseTiming {
 export const defaultSseTiming: SseTiming = { keepAliveMs: 15_000, stallMsMax: 10_000 };
 
 export class SseChannel {
-  readonly #response: ServerResponse;
+  readonly #response: Writable;
   readonly #clock: Clock;
   readonly #timing: SseTiming;
   readonly #gone = new AbortController();
   #keepAlive: Timer | undefined;
   #blocked: boolean;
 
-  constructor(response: ServerResponse, clock: Clock, timing: SseTiming = defaultSseTiming) {
+  constructor(response: Writable, clock: Clock, timing: SseTiming = defaultSseTiming) {
     this.#response = response;
     this.#clock = clock;
     this.#timing = timing;
@@ -53,10 +54,9 @@ export class SseChannel {
   }
 
   /** Resolves when there is room for the next event, or the client is gone. One at a time. */
-  async send({ event, id, data }: SseEvent): Promise<void> {
+  async send(event: SseEvent): Promise<void> {
     if (this.#gone.signal.aborted) return;
-    const idLine = id === undefined ? "" : `id: ${id}\n`;
-    const taken = this.#response.write(`event: ${event}\n${idLine}data: ${data}\n\n`);
+    const taken = this.#response.write(textOf(event));
     this.#armKeepAlive();
     if (!taken) await this.#room();
   }
@@ -96,4 +96,9 @@ export class SseChannel {
     this.#keepAlive?.cancel();
     this.#gone.abort();
   }
+}
+
+export function textOf({ event, id, data }: SseEvent): string {
+  const idLine = id === undefined ? "" : `id: ${id}\n`;
+  return `event: ${event}\n${idLine}data: ${data}\n\n`;
 }

@@ -1,21 +1,32 @@
 /**
- * The open event streams of this process: bounded in number, and ended together when it stops.
+ * The open event streams of this process: bounded in number, in all and of one client, and ended
+ * together when it stops.
  */
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
+import { clientOf } from "../../kernel/node/connection-gate.ts";
+import { type EventSocket, socketSink } from "./socket-sink.ts";
 import { defaultSseTiming, SseChannel, type SseTiming } from "./sse-channel.ts";
+
+export interface StreamLimits {
+  readonly event_streams: number;
+  readonly event_streams_per_client: number;
+}
+
+type Asker = Pick<FastifyRequest, "ip">;
 
 export class Streams {
   readonly #channels = new Set<SseChannel>();
   readonly #others = new Set<AbortController>();
+  readonly #counts = new Map<string, number>();
   readonly #clock: Clock;
-  readonly #max: number;
+  readonly #limits: StreamLimits;
   readonly #timing: SseTiming;
 
-  constructor(clock: Clock, max: number, timing: SseTiming = defaultSseTiming) {
+  constructor(clock: Clock, limits: StreamLimits, timing: SseTiming = defaultSseTiming) {
     this.#clock = clock;
-    this.#max = max;
+    this.#limits = limits;
     this.#timing = timing;
   }
 
@@ -23,17 +34,17 @@ export class Streams {
     return this.#channels.size + this.#others.size;
   }
 
-  /** Throws `overloaded` when there are too many already. */
-  checkRoom(): void {
-    if (this.size < this.#max) return;
-    throw new OperatingError("overloaded", "backoff", `${this.#max} event streams are open`, {
-      hint: "Close some, or ask another replica.",
-    });
+  /** Throws `overloaded` when there are too many already, in all or of who asks. */
+  checkRoom({ ip }: Asker): void {
+    const { event_streams: all, event_streams_per_client: own } = this.#limits;
+    if (this.size >= all) throw tooMany("event streams are open", "event_streams", all);
+    if ((this.#counts.get(clientOf(ip)) ?? 0) < own) return;
+    throw tooMany("event streams of your address are open", "event_streams_per_client", own);
   }
 
   /** Takes the reply out of Fastify's hands. Throws `overloaded` before that when there are too many. */
   open(reply: FastifyReply): SseChannel {
-    this.checkRoom();
+    this.checkRoom(reply.request);
     reply.hijack();
     reply.raw.writeHead(200, {
       ...headersOf(reply),
@@ -41,18 +52,43 @@ export class Streams {
       "cache-control": "no-store",
       "x-accel-buffering": "no",
     });
-    const channel = new SseChannel(reply.raw, this.#clock, this.#timing);
+    return this.#add(new SseChannel(reply.raw, this.#clock, this.#timing), reply.request);
+  }
+
+  /** The same over a WebSocket. Throws `overloaded` when there are too many. */
+  openSocket(socket: EventSocket, asker: Asker): SseChannel {
+    this.checkRoom(asker);
+    return this.#add(new SseChannel(socketSink(socket), this.#clock, this.#timing), asker);
+  }
+
+  #add(channel: SseChannel, asker: Asker): SseChannel {
+    if (channel.signal.aborted) return channel;
     this.#channels.add(channel);
-    channel.signal.addEventListener("abort", () => this.#channels.delete(channel), { once: true });
+    this.#count(asker, channel.signal, () => this.#channels.delete(channel));
     return channel;
   }
 
+  #count({ ip }: Asker, signal: AbortSignal, over: () => void): void {
+    const client = clientOf(ip);
+    const add = (change: number): void => {
+      const count = (this.#counts.get(client) ?? 0) + change;
+      if (count === 0) this.#counts.delete(client);
+      else this.#counts.set(client, count);
+    };
+    add(1);
+    const onAbort = (): void => {
+      add(-1);
+      over();
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+  }
+
   /** A stream of another kind, that counts like one of ours: over when its signal aborts. */
-  track(): AbortController {
-    this.checkRoom();
+  track(asker: Asker): AbortController {
+    this.checkRoom(asker);
     const over = new AbortController();
     this.#others.add(over);
-    over.signal.addEventListener("abort", () => this.#others.delete(over), { once: true });
+    this.#count(asker, over.signal, () => this.#others.delete(over));
     return over;
   }
 
@@ -60,6 +96,13 @@ export class Streams {
     for (const channel of this.#channels) channel.end();
     for (const over of this.#others) over.abort();
   }
+}
+
+function tooMany(what: string, limit: string, count: number): OperatingError {
+  const message = `${count} ${what}; the limit ${limit} is ${count}`;
+  return new OperatingError("overloaded", "backoff", message, {
+    hint: `Close some, ask another replica, or start the coordinator with --limit ${limit}=N.`,
+  });
 }
 
 /** What hooks have already put on the reply: security headers and the request's id. */

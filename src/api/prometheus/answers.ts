@@ -68,7 +68,8 @@ function errorTypeOf(status: number): ErrorType {
   if (status === 404) return "not_found";
   if (status === 422) return "execution";
   if (status >= 400 && status < 500 && status !== 429) return "bad_data";
-  return status === 503 || status === 429 ? "unavailable" : "internal";
+  // 507: a disk is full.
+  return status === 503 || status === 429 || status === 507 ? "unavailable" : "internal";
 }
 
 export function sendProblem(reply: FastifyReply, problem: PrometheusProblem): FastifyReply {

@@ -1,11 +1,13 @@
 /** What there is to query: series, labels and their values, metadata, exemplars, targets, statistics. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { messageOf } from "../../kernel/errors.ts";
+import type { Prng } from "../../kernel/prng.ts";
 import type { IngestService, TargetStatus } from "../../metrics/index.ts";
 import { compareText, formatDuration, parseExpr, selectorsOf } from "../../promql/core/index.ts";
 import { floatText, type PromqlService, type SeriesRequest } from "../../queries/index.ts";
 import type { ApiApp } from "../api-app.ts";
 import { disconnectSignal } from "../http/disconnect-signal.ts";
+import { namesQuery, queryIdOf } from "../http/name-query.ts";
 import { badData, badParameter, sendSuccess, sendWritten, truncatedWarning } from "./answers.ts";
 import { cardinalities } from "./cardinality.ts";
 import {
@@ -21,10 +23,12 @@ import { unescapeName } from "./unescape-name.ts";
 
 export interface CatalogueRouteDeps {
   readonly promql: PromqlService;
+  readonly prng: Prng;
   /** Throws `not_leader` where another process has it. */
   readonly ingest: () => Promise<IngestService>;
   readonly nowMs: () => number;
   readonly version: string;
+  readonly matchersMax: number;
 }
 
 export function installCatalogueRoutes(app: ApiApp, deps: CatalogueRouteDeps): void {
@@ -41,43 +45,71 @@ function route(
   url: string,
   summary: string,
   handler: Handler,
+  hooks: object = {},
 ): void {
   const schema = { summary, tags: ["prometheus"] };
-  app.route({ method, url, config: { access: "read" }, schema, handler });
+  app.route({ ...hooks, method, url, config: { access: "read" }, schema, handler });
 }
 
-function installSeries(app: ApiApp, { promql }: CatalogueRouteDeps): void {
-  route(app, ["GET", "POST"], "/api/v1/series", "Find series", async (request, reply) => {
+function installSeries(app: ApiApp, { promql, prng, matchersMax }: CatalogueRouteDeps): void {
+  const named = (reply: FastifyReply, asked: SeriesRequest): SeriesRequest => ({
+    ...asked,
+    queryId: queryIdOf(reply),
+  });
+  const hooks = namesQuery(prng);
+  const query = (
+    method: ("GET" | "POST")[],
+    url: string,
+    summary: string,
+    handler: Handler,
+  ): void => route(app, method, url, summary, handler, hooks);
+  query(["GET", "POST"], "/api/v1/series", "Find series", async (request, reply) => {
     const form = formOf(request);
     if (!form.has("match[]")) throw badData("no match[] parameter provided");
-    const asked = seriesRequest(form, (reason) => badParameter("match[]", reason));
-    const { json, truncated } = await promql.series(asked, disconnectSignal(reply));
-    return sendWritten(reply, json, truncated ? [truncatedWarning] : []);
+    const asked = seriesRequest(form, matchersMax, (reason) => badParameter("match[]", reason));
+    const {
+      json,
+      truncated,
+      warnings = [],
+    } = await promql.series(named(reply, asked), disconnectSignal(reply));
+    return sendWritten(reply, json, [...(truncated ? [truncatedWarning] : []), ...warnings]);
   });
-  route(app, ["GET", "POST"], "/api/v1/labels", "List label names", async (request, reply) => {
-    const asked = seriesRequest(formOf(request));
-    const { names, truncated } = await promql.labelNames(asked, disconnectSignal(reply));
-    return sendSuccess(reply, names, truncated ? [truncatedWarning] : []);
+  query(["GET", "POST"], "/api/v1/labels", "List label names", async (request, reply) => {
+    const asked = seriesRequest(formOf(request), matchersMax);
+    const {
+      names,
+      truncated,
+      warnings = [],
+    } = await promql.labelNames(named(reply, asked), disconnectSignal(reply));
+    return sendSuccess(reply, names, [...(truncated ? [truncatedWarning] : []), ...warnings]);
   });
-  route(app, ["GET"], "/api/v1/label/:name/values", "List values", async (request, reply) => {
+  query(["GET"], "/api/v1/label/:name/values", "List values", async (request, reply) => {
     const name = unescapeName((request.params as { readonly name: string }).name);
     if (name === "") throw badData(`invalid label name: ${JSON.stringify(name)}`);
-    const asked = seriesRequest(formOf(request));
-    const { values, truncated } = await promql.labelValues(name, asked, disconnectSignal(reply));
-    return sendSuccess(reply, values, truncated ? [truncatedWarning] : []);
+    const asked = seriesRequest(formOf(request), matchersMax);
+    const {
+      values,
+      truncated,
+      warnings = [],
+    } = await promql.labelValues(name, named(reply, asked), disconnectSignal(reply));
+    return sendSuccess(reply, values, [...(truncated ? [truncatedWarning] : []), ...warnings]);
   });
 }
 
-function seriesRequest(form: URLSearchParams, refusal = badData): SeriesRequest {
+function seriesRequest(
+  form: URLSearchParams,
+  matchersMax: number,
+  refusal = badData,
+): SeriesRequest {
   return {
-    matcherSets: matcherSetsOf(form, refusal),
+    matcherSets: matcherSetsOf(form, refusal, matchersMax),
     startMs: timeOf(form, "start", defaultStartMs),
     endMs: timeOf(form, "end", defaultEndMs),
     limit: limitOf(form),
   };
 }
 
-function installIngested(app: ApiApp, { ingest }: CatalogueRouteDeps): void {
+function installIngested(app: ApiApp, { ingest, matchersMax }: CatalogueRouteDeps): void {
   route(app, ["GET"], "/api/v1/metadata", "Types, units and help", async (request, reply) => {
     const form = formOf(request);
     const limit = countOf(form, "limit") ?? -1;
@@ -100,6 +132,11 @@ function installIngested(app: ApiApp, { ingest }: CatalogueRouteDeps): void {
     const endMs = timeOf(form, "end", defaultEndMs);
     if (endMs < startMs) throw badData("end timestamp must not be before start timestamp");
     const selectors = selectorsIn(form.get("query") ?? "");
+    if (selectors.flat().length > matchersMax) {
+      throw badData(
+        `there are too many matchers; the limit matchers_per_request is ${matchersMax}`,
+      );
+    }
     const found =
       selectors.length === 0 ? [] : await (await ingest()).exemplars(selectors, startMs, endMs);
     const bySeries = new Map<string, { seriesLabels: object; exemplars: object[] }>();
@@ -162,7 +199,8 @@ function targetBody(target: TargetStatus): object {
 /** Prometheus 3's surface is what is served; clients ask for its version to know what they may ask. */
 const prometheusVersion = "3.14.0";
 
-function installStatus(app: ApiApp, { promql, ingest, nowMs, version }: CatalogueRouteDeps): void {
+function installStatus(app: ApiApp, deps: CatalogueRouteDeps): void {
+  const { promql, prng, ingest, nowMs, version } = deps;
   const startedMs = nowMs();
   route(app, ["GET"], "/api/v1/status/buildinfo", "Versions", async (_request, reply) =>
     sendSuccess(reply, {
@@ -196,26 +234,35 @@ function installStatus(app: ApiApp, { promql, ingest, nowMs, version }: Catalogu
   route(app, ["GET"], "/api/v1/status/config", "Configuration", async (_request, reply) =>
     sendSuccess(reply, { yaml: "" }),
   );
-  route(app, ["GET"], "/api/v1/status/tsdb", "What is kept", async (request, reply) => {
-    const limit = countOf(formOf(request), "limit", "a positive number") ?? 10;
-    if (limit < 1) throw badData("limit must be a positive number");
-    if (limit > 10_000) throw badData("limit must not exceed 10000");
-    const stats = await (await ingest()).stats();
-    const asked = { matcherSets: [], startMs: nowMs() - 3_600_000, endMs: nowMs(), limit: 50_000 };
-    const { json } = await promql.series(asked, disconnectSignal(reply));
-    const series = JSON.parse(Buffer.from(json).toString()) as Record<string, string>[];
-    const { pairCount, ...lists } = cardinalities(series, limit);
-    return sendSuccess(reply, {
-      headStats: {
-        numSeries: stats.seriesCount,
-        numLabelPairs: pairCount,
-        chunkCount: 0,
-        minTime: stats.minTs,
-        maxTime: stats.maxTs,
-      },
-      ...lists,
-    });
-  });
+  route(
+    app,
+    ["GET"],
+    "/api/v1/status/tsdb",
+    "What is kept",
+    async (request, reply) => {
+      const limit = countOf(formOf(request), "limit", "a positive number") ?? 10;
+      if (limit < 1) throw badData("limit must be a positive number");
+      if (limit > 10_000) throw badData("limit must not exceed 10000");
+      const stats = await (await ingest()).stats();
+      const range = { startMs: nowMs() - 3_600_000, endMs: nowMs() };
+      const queryId = queryIdOf(reply);
+      const asked = { queryId, matcherSets: [], ...range, limit: 50_000 };
+      const { json } = await promql.series(asked, disconnectSignal(reply));
+      const series = JSON.parse(Buffer.from(json).toString()) as Record<string, string>[];
+      const { pairCount, ...lists } = cardinalities(series, limit);
+      return sendSuccess(reply, {
+        headStats: {
+          numSeries: stats.seriesCount,
+          numLabelPairs: pairCount,
+          chunkCount: 0,
+          minTime: stats.minTs,
+          maxTime: stats.maxTs,
+        },
+        ...lists,
+      });
+    },
+    namesQuery(prng),
+  );
   // Capstan evaluates no recording and alerting rules; the lists are there because clients ask for them.
   route(app, ["GET"], "/api/v1/rules", "Rules: none", async (_request, reply) =>
     sendSuccess(reply, { groups: [] }),

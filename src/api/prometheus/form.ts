@@ -1,6 +1,7 @@
 /** A request's parameters, from its address and its form, and what Prometheus's API takes them for. */
 import type { FastifyRequest } from "fastify";
 import { messageOf } from "../../kernel/errors.ts";
+import { usualLimits } from "../../process/index.ts";
 import type { Matcher } from "../../promql/core/index.ts";
 import { compileMatchers, Labels, parseDuration, parseMatchers } from "../../promql/core/index.ts";
 import { badData, badParameter } from "./answers.ts";
@@ -115,9 +116,17 @@ export function countOf(
 export function matcherSetsOf(
   form: URLSearchParams,
   refusal: (reason: string) => Error = badData,
+  matchersMax: number = usualLimits.matchers_per_request,
 ): (readonly Matcher[])[] {
+  let count = 0;
   return form.getAll("match[]").map((text) => {
     const matchers = parseSelector(text, refusal);
+    count += matchers.length;
+    if (count > matchersMax) {
+      throw refusal(
+        `there are too many matchers; the limit matchers_per_request is ${matchersMax}`,
+      );
+    }
     if (!compileMatchers(matchers)(Labels.empty)) return matchers;
     throw refusal("match[] must contain at least one non-empty matcher");
   });

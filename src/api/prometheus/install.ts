@@ -2,6 +2,7 @@
 
 import type { Prng } from "../../kernel/prng.ts";
 import type { ApiApp } from "../api-app.ts";
+import { queryFields } from "../http/name-query.ts";
 import type { Streams } from "../http/streams.ts";
 import type { ApiPorts } from "../ports.ts";
 import { prometheusProblemOf, sendProblem } from "./answers.ts";
@@ -14,7 +15,7 @@ export interface PrometheusConfig {
   readonly prng: Prng;
   readonly streams: Streams;
   /** A client that takes nothing of its answer for so long is dropped: answers are large, and held in memory. */
-  readonly stallMsMax: number;
+  readonly matchersMax: number;
 }
 
 /** The longest query, and a form around it. */
@@ -23,7 +24,7 @@ const formBytesMax = 2 * 1024 ** 2;
 export async function installPrometheus(
   app: ApiApp,
   ports: ApiPorts,
-  { version, prng, streams, stallMsMax }: PrometheusConfig,
+  { version, prng, streams, matchersMax }: PrometheusConfig,
 ): Promise<void> {
   const { promql, clock, logger } = ports;
   const nowMs = (): number => clock.wallMs();
@@ -39,17 +40,26 @@ export async function installPrometheus(
       if (problem.errorType === "internal") {
         const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
         logger.error(
-          { request_id: request.id, route: request.routeOptions.url, error },
+          {
+            request_id: request.id,
+            ...queryFields(reply),
+            route: request.routeOptions.url,
+            error,
+          },
           "request failed",
         );
       }
       return sendProblem(reply, problem);
     });
-    scope.addHook("onSend", async (_request, reply) => {
-      reply.raw.setTimeout(stallMsMax, () => reply.raw.destroy());
+    installQueryRoutes(scope, { promql, streams, prng, nowMs });
+    installCatalogueRoutes(scope, {
+      promql,
+      prng,
+      ingest: ports.ingest,
+      nowMs,
+      version,
+      matchersMax,
     });
-    installQueryRoutes(scope, { promql, streams, nowMs });
-    installCatalogueRoutes(scope, { promql, ingest: ports.ingest, nowMs, version });
     done();
   });
   await app.register((scope: ApiApp, _options, done) => {

@@ -114,8 +114,9 @@ for (const { name, path, init, at } of asked) {
     assert.equal(status, 200);
     assert.equal(json.status, "success");
     assert.equal(headers.get("content-type"), "application/json");
-    assert.equal(headers.get("x-capstan-query-id"), "q-1");
     const request = cluster.promql.asked.at(-1);
+    assert.match(headers.get("x-capstan-query-id") ?? "", /^q-/);
+    assert.equal(headers.get("x-capstan-query-id"), request?.queryId);
     assert.equal(request?.query, 'sum(rate(x{a="b"}[5m]))');
     assert.deepEqual(request?.at, at);
   });
@@ -167,6 +168,15 @@ const refused: readonly { path: string; status?: number; type?: string; error: s
     error: 'error parsing lookback delta duration: cannot parse "long" to a valid duration',
   },
   { path: "/api/v1/series", error: "no match[] parameter provided" },
+  {
+    path: `/api/v1/series?${"match[]=up{a=%22b%22}&".repeat(501)}`,
+    error:
+      'invalid parameter "match[]": there are too many matchers; the limit matchers_per_request is 1000',
+  },
+  {
+    path: `/api/v1/labels?${"match[]=up&".repeat(1_001)}`,
+    error: "there are too many matchers; the limit matchers_per_request is 1000",
+  },
   ...["{}", "{job=~'.*'}", "{job=''}"].map((matchers) => ({
     path: `/api/v1/series?match[]=up&match[]=${encodeURIComponent(matchers)}`,
     error: 'invalid parameter "match[]": match[] must contain at least one non-empty matcher',
@@ -192,10 +202,27 @@ const refused: readonly { path: string; status?: number; type?: string; error: s
   { path: "/api/v1/status/tsdb?limit=0", error: "limit must be a positive number" },
 ];
 for (const { path, status = 400, type = "bad_data", error } of refused) {
-  test(`[AP24] refused in Prometheus's words: ${path}`, async () => {
+  test(`[AP24] [AP40] refused in Prometheus's words: ${path}`, async () => {
     const { json, ...answer } = await call(path);
     assert.equal(answer.status, status);
     assert.deepEqual(json, { status: "error", errorType: type, error });
+  });
+}
+
+for (const path of [
+  "/api/v1/query?query=up&time=soon",
+  "/api/v1/query_range?query=up&end=1&step=1",
+  "/api/v1/query_stream?query=up&time=soon",
+  "/api/v1/query_explain?query=up&time=soon",
+  "/api/v1/query_explain?query=up",
+  "/api/v1/series",
+  "/api/v1/labels?start=soon",
+  "/api/v1/label/job/values?start=soon",
+  "/api/v1/status/tsdb?limit=0",
+]) {
+  test(`[OB14] a query has its id before its parameters are read: ${path}`, async () => {
+    const { headers } = await call(path);
+    assert.match(headers.get("x-capstan-query-id") ?? "", /^q-/);
   });
 }
 

@@ -1,8 +1,10 @@
 /** Queries, and what can be said about one without running it. */
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Prng } from "../../kernel/prng.ts";
 import type { PromqlEvent, PromqlRequest, PromqlService } from "../../queries/index.ts";
 import type { ApiApp } from "../api-app.ts";
 import { disconnectSignal } from "../http/disconnect-signal.ts";
+import { namesQuery, queryIdOf } from "../http/name-query.ts";
 import type { SseChannel } from "../http/sse-channel.ts";
 import type { Streams } from "../http/streams.ts";
 import { badData, badParameter, prometheusProblemOf, sendSuccess } from "./answers.ts";
@@ -13,13 +15,16 @@ const pointsMax = 11_000;
 export interface QueryRouteDeps {
   readonly promql: PromqlService;
   readonly streams: Streams;
+  readonly prng: Prng;
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
 }
 
-export function installQueryRoutes(app: ApiApp, { promql, streams, nowMs }: QueryRouteDeps): void {
-  const both = (path: string, summary: string, handler: Handler): void => {
+export function installQueryRoutes(app: ApiApp, deps: QueryRouteDeps): void {
+  const { promql, streams, prng, nowMs } = deps;
+  const both = (path: string, summary: string, handler: Handler, hooks: object = {}): void => {
     app.route({
+      ...hooks,
       method: ["GET", "POST"],
       url: path,
       config: { access: "read" },
@@ -27,42 +32,55 @@ export function installQueryRoutes(app: ApiApp, { promql, streams, nowMs }: Quer
       handler,
     });
   };
+  const query = (path: string, summary: string, handler: Handler): void =>
+    both(path, summary, handler, namesQuery(prng));
   const answer = async (reply: FastifyReply, request: PromqlRequest): Promise<FastifyReply> => {
-    const { queryId, json } = await promql.query(request, disconnectSignal(reply));
-    return reply.header("x-capstan-query-id", queryId).type("application/json").send(json);
+    const named = { ...request, queryId: queryIdOf(reply) };
+    const { json, sent } = await promql.query(named, disconnectSignal(reply));
+    if (reply.raw.closed) sent?.();
+    else reply.raw.once("close", () => sent?.());
+    return reply.type("application/json").send(json);
   };
 
-  both("/api/v1/query", "Evaluate an instant query", async (request, reply) => {
+  query("/api/v1/query", "Evaluate an instant query", async (request, reply) => {
     const form = formOf(request);
     const at = { timeMs: timeOf(form, "time", nowMs()) };
     return await answer(reply, { at, ...common(form, request) });
   });
-  both("/api/v1/query_range", "Evaluate a range query", async (request, reply) => {
+  query("/api/v1/query_range", "Evaluate a range query", async (request, reply) => {
     const form = formOf(request);
     return await answer(reply, { at: rangeOf(form), ...common(form, request) });
   });
-  both(
+  query(
     "/api/v1/query_stream",
     "Evaluate a query, its results as events",
     async (request, reply) => {
       const form = formOf(request);
       const at = form.has("start") ? rangeOf(form) : { timeMs: timeOf(form, "time", nowMs()) };
-      streams.checkRoom();
-      const events = await promql.stream({ at, ...common(form, request) }, disconnectSignal(reply));
+      streams.checkRoom(request);
+      const asked = { at, ...common(form, request), queryId: queryIdOf(reply) };
+      const events = await promql.stream(asked, disconnectSignal(reply));
       void pump(events, await channelFor(events, streams, reply), request.id);
       return reply;
     },
   );
-  both("/api/v1/query_explain", "Say how a query would be answered", async (request, reply) => {
+  query("/api/v1/query_explain", "Say how a query would be answered", async (request, reply) => {
     const form = formOf(request);
     const at = form.has("start") ? rangeOf(form) : { timeMs: timeOf(form, "time", nowMs()) };
-    return sendSuccess(reply, await promql.explain({ at, ...common(form, request) }));
+    const asked = { at, ...common(form, request), queryId: queryIdOf(reply) };
+    return sendSuccess(reply, await promql.explain(asked, disconnectSignal(reply)));
   });
   both("/api/v1/format_query", "Format a query", async (request, reply) =>
-    sendSuccess(reply, await promql.format(formOf(request).get("query") ?? "")),
+    sendSuccess(
+      reply,
+      await promql.format(formOf(request).get("query") ?? "", disconnectSignal(reply)),
+    ),
   );
   both("/api/v1/parse_query", "Parse a query into its tree", async (request, reply) =>
-    sendSuccess(reply, await promql.parse(formOf(request).get("query") ?? "")),
+    sendSuccess(
+      reply,
+      await promql.parse(formOf(request).get("query") ?? "", disconnectSignal(reply)),
+    ),
   );
 }
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { OperatingError } from "../../kernel/errors.ts";
 import { parseWorkerId, type WorkerId } from "../../kernel/ids.ts";
 import type { ApiApp } from "../api-app.ts";
+import { type Attention, attentionSchema } from "../attention.ts";
 import type { ApiPorts } from "../ports.ts";
 import {
   pageQuerySchema,
@@ -15,7 +16,7 @@ const tags = ["cluster"];
 const idParams = z.object({ id: z.string() });
 const done = z.object({ worker_id: z.string() });
 
-export function installCluster(app: ApiApp, ports: ApiPorts): void {
+export function installCluster(app: ApiApp, ports: ApiPorts, attention: Attention): void {
   const { workers } = ports;
 
   app.get(
@@ -25,6 +26,21 @@ export function installCluster(app: ApiApp, ports: ApiPorts): void {
       schema: { summary: "The cluster in one answer", tags, response: { 200: statusSchema } },
     },
     async () => await ports.status(),
+  );
+
+  app.get(
+    "/api/v1/attention",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "What needs attention, over everything",
+        description:
+          "Parts that are degraded or failed, workers that are unreachable or have such a part, dynamic tables that failed, are suspended, late or retrying, load tests that failed within a day, scrape targets that are down. A list that cannot be read is a part whose state is unknown.",
+        tags,
+        response: { 200: attentionSchema },
+      },
+    },
+    async () => await attention.read(),
   );
 
   app.get(

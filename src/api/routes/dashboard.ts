@@ -2,12 +2,13 @@
  * The dashboard's files: `web/dist` in a clone, `dist/web` in a package. Looked for at every page, since a
  * first start may still be building them.
  */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { ApiApp } from "../api-app.ts";
+import { isFromElsewhere, markedPage } from "../arrival-mark.ts";
 
 export interface DashboardConfig {
   /** Where its files may be; the first that has an index.html is served. */
@@ -50,7 +51,14 @@ export async function installDashboard(
     if (!(request.headers.accept ?? "").includes("text/html") && path !== "/") return undefined;
     reply.header("cache-control", "no-cache");
     if (root === undefined) return reply.type("text/html; charset=utf-8").send(notBuiltPage);
-    return reply.sendFile("index.html", root, { cacheControl: false });
+    if (!isFromElsewhere(request.headers["sec-fetch-site"])) {
+      return reply.sendFile("index.html", root, { cacheControl: false });
+    }
+    // Not the copy that the browser may have: that one has no mark.
+    return reply
+      .header("cache-control", "no-store")
+      .type("text/html; charset=utf-8")
+      .send(markedPage(readFileSync(join(root, "index.html"), "utf8")));
   };
 }
 

@@ -33,6 +33,27 @@ export function installHealth(app: ApiApp, ports: ApiPorts): void {
     },
   );
 
+  // Prometheus's own names of the two: promtool, Grafana and load balancers ask there.
+  app.get(
+    "/-/healthy",
+    { config: { access: "public" }, schema: { hide: true } },
+    async (_, reply) => reply.type("text/plain; charset=utf-8").send("Capstan is healthy.\n"),
+  );
+  app.get(
+    "/-/ready",
+    { config: { access: "public" }, schema: { hide: true } },
+    async (_, reply) => {
+      const { ready, reason, parts } = ports.ready();
+      const failed = parts.filter(({ state }) => state === "failed").map(({ name }) => name);
+      const why = failed.length > 0 ? `failed: ${failed.join(", ")}` : (reason ?? "");
+      const text = `Capstan is ${ready ? "" : "not "}ready${why === "" ? "" : ` (${why})`}.\n`;
+      return await reply
+        .code(ready ? 200 : 503)
+        .type("text/plain; charset=utf-8")
+        .send(text);
+    },
+  );
+
   app.get(
     "/metrics",
     {
@@ -44,8 +65,8 @@ export function installHealth(app: ApiApp, ports: ApiPorts): void {
       },
       serializerCompiler: () => (text) => String(text),
     },
-    async (_request, reply) => {
-      const { contentType, text } = await ports.metrics();
+    async (request, reply) => {
+      const { contentType, text } = await ports.metrics(request.headers.accept);
       return await reply.type(contentType).send(text);
     },
   );

@@ -1,13 +1,14 @@
 /**
  * `/ws/test/{run_id}`: one RUN_UPDATE a second, read-only.
  *
- *   AP23  A viewer gets the whole state at once and then every second. PROCESSING is shown at least once before a run has completed. Log
- *         lines are those since the last that were sent. After the end, when nothing more comes, the server closes. A viewer that does not
- *         take what it is sent loses seconds, not memory.
- *   AP24  Whoever may read may watch; Host, Origin and token are checked as for every route. A browser, which cannot send a header, sends
- *         its token as the subprotocol `bearer.TOKEN` beside `capstan`.
+ *   AP43  A viewer gets the whole state at once and then every second. PROCESSING is shown at least
+ *         once before a run has completed. Log lines are those since the last that were sent. After
+ *         the end, when nothing more comes, the server closes. A viewer that does not take what it
+ *         is sent loses seconds, not memory.
+ *   AP44  Whoever may read may watch; Host, Origin and token are checked as for every route. A
+ *         browser, which cannot send a header, sends its token as the subprotocol `bearer.TOKEN`
+ *         beside `capstan`.
  */
-import websocket from "@fastify/websocket";
 import { z } from "zod";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
@@ -37,12 +38,6 @@ export async function installLoadStream(
   ports: ApiPorts,
   streams: Streams,
 ): Promise<void> {
-  await app.register(websocket, {
-    options: {
-      maxPayload: 1024, // Nobody has anything to say here.
-      handleProtocols: (offered: Set<string>) => (offered.has("capstan") ? "capstan" : false),
-    },
-  });
   await app.register((scope: ApiApp, _options, registered) => {
     scope.get(
       "/ws/test/:run_id",
@@ -51,11 +46,11 @@ export async function installLoadStream(
         config: { access: "read" },
         exposeHeadRoute: false,
         schema: { hide: true, params: z.object({ run_id: z.string().max(128) }) },
-        preValidation: async () => streams.checkRoom(),
+        preValidation: async (request) => streams.checkRoom(request),
       },
       async (socket: Socket, request) => {
         const { run_id: runId } = request.params as { run_id: string };
-        const over = streams.track();
+        const over = streams.track(request);
         socket.on("close", () => over.abort());
         socket.on("error", () => over.abort());
         over.signal.addEventListener("abort", () => socket.close(goingAway, "ended"), {

@@ -265,7 +265,7 @@ function installReports(app: ApiApp, { load }: ApiPorts): void {
     ["html", "text/html; charset=utf-8", formatHtmlReport],
     ["json", "application/json; charset=utf-8", (report) => JSON.stringify(summarizeRun(report))],
     ["xml", "application/xml; charset=utf-8", formatJunit],
-    ["hgrm", "text/plain; charset=utf-8", (report) => formatHgrm(report.figures.response)],
+    ["hgrm", "text/plain; charset=utf-8", (report) => formatHgrm(report.response)],
   ] satisfies readonly (readonly [
     string,
     string,

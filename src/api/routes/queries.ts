@@ -3,8 +3,10 @@ import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { OperatingError } from "../../kernel/errors.ts";
 import { parseQueryId } from "../../kernel/ids.ts";
+import type { Prng } from "../../kernel/prng.ts";
 import type { ApiApp } from "../api-app.ts";
 import { disconnectSignal } from "../http/disconnect-signal.ts";
+import { nameQuery } from "../http/name-query.ts";
 import type { ApiPorts } from "../ports.ts";
 import { queriesPageSchema, queueSchema, sqlRequestSchema } from "../schemas.ts";
 
@@ -15,7 +17,7 @@ const ndjson = z
     "application/x-ndjson: {query_id, columns}, one array for each row, then {summary} or {error}.",
   );
 
-export function installQueries(app: ApiApp, ports: ApiPorts): void {
+export function installQueries(app: ApiApp, ports: ApiPorts, prng: Prng): void {
   const { queries } = ports;
 
   app.post(
@@ -35,9 +37,10 @@ export function installQueries(app: ApiApp, ports: ApiPorts): void {
     async (request, reply) => {
       const { sql, timeout_ms: timeoutMs, upload_id: uploadId } = request.body;
       const { traceparent } = request.headers;
-      const { queryId, stream } = await queries.sql(
+      const { stream } = await queries.sql(
         sql,
         {
+          queryId: nameQuery(reply, prng),
           timeoutMs,
           traceparent: typeof traceparent === "string" ? traceparent : undefined,
           mayWrite: request.mayOperate === true,
@@ -45,7 +48,6 @@ export function installQueries(app: ApiApp, ports: ApiPorts): void {
         },
         disconnectSignal(reply),
       );
-      reply.header("x-capstan-query-id", queryId);
       reply.type("application/x-ndjson");
       const streamed: FastifyReply = reply; // The schema describes the text; a stream carries it.
       return await streamed.send(Readable.from(stream, { objectMode: false }));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { OperatingError } from "../../kernel/errors.ts";
 import { startApi } from "../server.ts";
 import { apiConfig, FakeCluster } from "../testing/fake-ports.ts";
 
@@ -19,6 +20,8 @@ async function get(path: string): Promise<{ status: number; body: Record<string,
 test("[AP32] KEDA reads the refreshes that wait as flat JSON", async () => {
   assert.deepEqual((await get("/api/v1/monitor/refresh")).body, {
     pending_refresh_count: 3,
+    pending_refresh_parts: 2,
+    blocked_refresh_counts: { source_stopped: 1 },
     refresh_backlog_seconds: 1.5,
     refresh_duration_p95: null,
   });
@@ -34,6 +37,29 @@ test("[AP30] Kubernetes discovers the external metrics and reads one", async () 
   assert.deepEqual((await get(labelled)).body.items, []);
   const unknown = await get(`${base}/namespaces/any/nothing`);
   assert.deepEqual([unknown.status, unknown.body.kind], [404, "Status"]);
+});
+
+test("[AP37] a refresh over HTTP waits for its end where it is asked to", async () => {
+  const verbs: string[] = [];
+  cluster.tables = {
+    change: async (_name: string, verb: string) => {
+      verbs.push(verb);
+      if (verb === "refreshed") throw new OperatingError("query_failed", "never", "no such column");
+      return true;
+    },
+  } as unknown as NonNullable<typeof cluster.tables>;
+  const other = await startApi(apiConfig(), cluster.ports());
+  const post = async (query: string): Promise<number> => {
+    const path = `/api/v1/dynamic-tables/t/refresh${query}`;
+    return (await fetch(`${other.url}${path}`, { method: "POST" })).status;
+  };
+  assert.equal(await post(""), 200);
+  assert.ok((await post("?wait=true")) >= 400);
+  assert.equal(await post("?wait=perhaps"), 400);
+  assert.deepEqual(verbs, ["refresh", "refreshed"]);
+  other.drain();
+  other.force();
+  await other.close();
 });
 
 test("[AP33] a file for COPY is sent in chunks", async () => {

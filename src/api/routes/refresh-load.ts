@@ -25,13 +25,18 @@ export function installRefreshLoad(app: ApiApp, { refreshLoad, clock }: ApiPorts
         response: {
           200: z.object({
             pending_refresh_count: z.number(),
+            pending_refresh_parts: z.number(),
+            blocked_refresh_counts: z.record(z.string(), z.number()),
             refresh_backlog_seconds: z.number(),
             refresh_duration_p95: z.number().nullable(),
           }),
         },
       },
     },
-    async () => renderRefreshLoad(await required(refreshLoad)()),
+    async () => {
+      const load = await required(refreshLoad)();
+      return { ...renderRefreshLoad(load), blocked_refresh_counts: load.blockedCounts };
+    },
   );
   const base = `/apis/${externalMetricsVersion}`;
   app.get(base, { config: { access: "read" }, schema: { hide: true } }, async () =>

@@ -1,8 +1,11 @@
+import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import { parseRevision, type Revision } from "../../kernel/ids.ts";
 import type { ApiApp } from "../api-app.ts";
+import type { Attention } from "../attention.ts";
 import { LiveFeed } from "../http/live-feed.ts";
+import { type EventSocket, refuseSocket } from "../http/socket-sink.ts";
 import type { SseChannel } from "../http/sse-channel.ts";
 import type { Streams } from "../http/streams.ts";
 import type { ApiPorts, WatchMessage } from "../ports.ts";
@@ -12,65 +15,108 @@ import { watchQuerySchema } from "../schemas.ts";
 const tags = ["streams"];
 const liveWorkersMax = 500;
 const liveQueriesMax = 50;
+const overWebSocket =
+  "As a WebSocket (subprotocol `capstan`) each event is one message with the same text: browsers limit connections to a host, and do not count those.";
+type WatchQuery = z.infer<typeof watchQuerySchema>;
 const eventStream = { 200: z.string().describe("text/event-stream") };
 
-export function installStreams(app: ApiApp, ports: ApiPorts, streams: Streams): void {
+export function installStreams(
+  app: ApiApp,
+  ports: ApiPorts,
+  streams: Streams,
+  attention: Attention,
+): void {
   const live = new LiveFeed(ports.clock, ports.logger, async () => ({
     status: await ports.status(),
     workers: await ports.workers.list({ limit: liveWorkersMax, after: undefined }),
     queries: ports.queries.list().slice(0, liveQueriesMax),
+    attention: await attention.read(),
   }));
 
-  app.get(
-    "/api/v1/live",
-    {
-      config: { access: "read" },
-      exposeHeadRoute: false,
-      schema: {
-        summary: "Status, workers and queries once a second, as `live` events",
-        tags,
-        response: eventStream,
-      },
+  app.route({
+    method: "GET",
+    url: "/api/v1/live",
+    config: { access: "read" },
+    exposeHeadRoute: false,
+    preValidation: async (request) => streams.checkRoom(request),
+    schema: {
+      summary: "Status, workers, queries and what needs attention once a second, as `live` events",
+      description: overWebSocket,
+      tags,
+      response: eventStream,
     },
-    async (_request, reply) => {
+    handler: async (_request, reply) => {
       await live.add(streams.open(reply));
     },
-  );
+    wsHandler: async (socket: EventSocket, request) => {
+      await orRefuse(
+        socket,
+        request,
+        async () => await live.add(streams.openSocket(socket, request)),
+      );
+    },
+  });
 
-  app.get(
-    "/api/v1/watch",
-    {
-      config: { access: "read" },
-      exposeHeadRoute: false,
-      schema: {
-        summary: "A table of the catalog: a SNAPSHOT, then CREATE, UPDATE and DROP events",
-        description:
-          "The id of every event is its revision: send it back as Last-Event-ID, or as revision, to resume.",
-        tags,
-        querystring: watchQuerySchema,
-        response: eventStream,
-      },
+  app.route({
+    method: "GET",
+    url: "/api/v1/watch",
+    config: { access: "read" },
+    exposeHeadRoute: false,
+    preValidation: async (request) => streams.checkRoom(request), // Before there is a subscription to give back.
+    schema: {
+      summary: "A table of the catalog: a SNAPSHOT, then CREATE, UPDATE and DROP events",
+      description: `The id of every event is its revision: send it back as Last-Event-ID, or as revision, to resume. ${overWebSocket}`,
+      tags,
+      querystring: watchQuerySchema,
+      response: eventStream,
     },
-    async (request, reply) => {
-      const { table, select, revision } = request.query;
-      const fromRevision = lastEventId(request.headers["last-event-id"]) ?? revisionOf(revision);
-      streams.checkRoom(); // Before there is a subscription to give back.
-      const over = new AbortController();
-      const messages = ports.watch({ table, select, fromRevision }, over.signal);
-      const iterator = messages[Symbol.asyncIterator]();
-      try {
-        // The first message is awaited before the status line, so that a bad request is a 400.
-        const first = fromRevision === undefined ? await iterator.next() : undefined;
-        const channel = streams.open(reply);
-        channel.signal.addEventListener("abort", () => over.abort(), { once: true });
-        await forward(channel, first, iterator, ports, request.id);
-      } finally {
-        over.abort();
-        // A source that waits in a `yield` does not look at the signal: it is told to clean up.
-        await iterator.return?.();
-      }
+    handler: async (request, reply) => {
+      await watch(ports, request, request.query, () => streams.open(reply));
     },
-  );
+    wsHandler: async (socket: EventSocket, request) => {
+      const query = request.query as WatchQuery;
+      const open = (): SseChannel => streams.openSocket(socket, request);
+      await orRefuse(socket, request, async () => await watch(ports, request, query, open));
+    },
+  });
+}
+
+/** A WebSocket is open before anything can fail; so the failure is its only event. */
+async function orRefuse(
+  socket: EventSocket,
+  request: FastifyRequest,
+  serve: () => Promise<void>,
+): Promise<void> {
+  try {
+    await serve();
+  } catch (thrown) {
+    refuseSocket(socket, problemOf(thrown, request.id));
+  }
+}
+
+/** Throws what is wrong with the request before it calls `open`. */
+async function watch(
+  ports: ApiPorts,
+  request: FastifyRequest,
+  { table, select, revision }: WatchQuery,
+  open: () => SseChannel,
+): Promise<void> {
+  const fromRevision = lastEventId(request.headers["last-event-id"]) ?? revisionOf(revision);
+  const over = new AbortController();
+  const messages = ports.watch({ table, select, fromRevision }, over.signal);
+  const iterator = messages[Symbol.asyncIterator]();
+  try {
+    // The first message is awaited before the status line, so that a bad request is a 400.
+    const first = fromRevision === undefined ? await iterator.next() : undefined;
+    const channel = open();
+    channel.signal.addEventListener("abort", () => over.abort(), { once: true });
+    if (channel.signal.aborted) return;
+    await forward(channel, first, iterator, ports, request.id);
+  } finally {
+    over.abort();
+    // A source that waits in a `yield` does not look at the signal: it is told to clean up.
+    await iterator.return?.();
+  }
 }
 
 async function forward(

@@ -3,10 +3,12 @@ import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { OperatingError } from "../../kernel/errors.ts";
+import type { Prng } from "../../kernel/prng.ts";
 import type { ApiApp } from "../api-app.ts";
 import { disconnectSignal } from "../http/disconnect-signal.ts";
-import type { ApiPorts, TablesPort } from "../ports.ts";
-import { pageQuerySchema } from "../schemas.ts";
+import { nameQuery } from "../http/name-query.ts";
+import type { ApiPorts, TablesPort, TableVerb } from "../ports.ts";
+import { pageQuerySchema, timeoutMsMax } from "../schemas.ts";
 import {
   dynamicTableDetailSchema,
   dynamicTablesPageSchema,
@@ -23,7 +25,7 @@ const nameParams = z.object({
 const done = z.object({ name: z.string() });
 const hourMs = 3_600_000;
 
-export function installTables(app: ApiApp, { tables }: ApiPorts): void {
+export function installTables(app: ApiApp, { tables }: ApiPorts, prng: Prng): void {
   app.get(
     "/api/v1/tables",
     {
@@ -76,19 +78,23 @@ export function installTables(app: ApiApp, { tables }: ApiPorts): void {
     async (request, reply) => {
       const { name } = request.params;
       const { limit } = request.query;
-      const preview = await required(tables).preview(name, limit, disconnectSignal(reply));
+      const queryId = nameQuery(reply, prng);
+      const preview = await required(tables).preview(
+        name,
+        { limit, queryId },
+        disconnectSignal(reply),
+      );
       if (preview === undefined) throw unknownTable(name, "table", "SHOW TABLES");
-      reply.header("x-capstan-query-id", preview.queryId);
       reply.type("application/x-ndjson");
       const streamed: FastifyReply = reply; // The schema describes the text; a stream carries it.
       return await streamed.send(Readable.from(preview.stream, { objectMode: false }));
     },
   );
 
-  installDynamicTables(app, tables);
+  installDynamicTables(app, tables, prng);
 }
 
-function installDynamicTables(app: ApiApp, tables: TablesPort | undefined): void {
+function installDynamicTables(app: ApiApp, tables: TablesPort | undefined, prng: Prng): void {
   app.get(
     "/api/v1/dynamic-tables",
     {
@@ -175,7 +181,6 @@ function installDynamicTables(app: ApiApp, tables: TablesPort | undefined): void
   );
 
   for (const [verb, summary] of [
-    ["refresh", "Refresh it now; the answer does not wait for the refresh"],
     ["suspend", "Refresh it no more, nor what reads it, until it is resumed"],
     ["resume", "Refresh it again, and what was suspended for its sake"],
   ] as const) {
@@ -185,9 +190,37 @@ function installDynamicTables(app: ApiApp, tables: TablesPort | undefined): void
         config: { access: "operate" },
         schema: { summary, tags, params: nameParams, response: { 200: done } },
       },
-      async (request) => await change(request.params.name, verb),
+      async (request, reply) => await change(request.params.name, verb, reply),
     );
   }
+
+  app.post(
+    "/api/v1/dynamic-tables/:name/refresh",
+    {
+      config: { access: "operate" },
+      schema: {
+        summary:
+          "Refresh it now; with wait=true the answer comes when it is fresh, or says why not",
+        tags,
+        params: nameParams,
+        querystring: z.object({
+          wait: z.enum(["true", "false"]).default("false"),
+          timeout_ms: z.coerce
+            .number()
+            .int()
+            .min(1)
+            .max(timeoutMsMax)
+            .optional()
+            .describe("How long the answer may wait; 60,000 unless given."),
+        }),
+        response: { 200: done },
+      },
+    },
+    async (request, reply) => {
+      const verb = request.query.wait === "true" ? "refreshed" : "refresh";
+      return await change(request.params.name, verb, reply, request.query.timeout_ms);
+    },
+  );
 
   app.delete(
     "/api/v1/dynamic-tables/:name",
@@ -200,11 +233,18 @@ function installDynamicTables(app: ApiApp, tables: TablesPort | undefined): void
         response: { 200: done },
       },
     },
-    async (request) => await change(request.params.name, "drop"),
+    async (request, reply) => await change(request.params.name, "drop", reply),
   );
 
-  const change = async (name: string, verb: "refresh" | "suspend" | "resume" | "drop") => {
-    if (!(await required(tables).change(name, verb))) throw unknownDynamicTable(name);
+  const change = async (
+    name: string,
+    verb: TableVerb,
+    reply: FastifyReply,
+    timeoutMs?: number | undefined,
+  ) => {
+    const options = { queryId: nameQuery(reply, prng), timeoutMs };
+    const isThere = await required(tables).change(name, verb, options, disconnectSignal(reply));
+    if (!isThere) throw unknownDynamicTable(name);
     return { name };
   };
 }

@@ -1,12 +1,12 @@
 /** An in-memory cluster behind the API's ports. */
 import { OperatingError } from "../../kernel/errors.ts";
 import type { QueryId, WorkerId } from "../../kernel/ids.ts";
-import type { LogFields, Logger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import { createPrng } from "../../kernel/prng.ts";
+import { type RecordedLine, recordingLogger } from "../../kernel/testing/recording-logger.ts";
 import { RequestGuard, TokenBook } from "../../process/index.ts";
 import type { ApiPorts, WatchMessage, WatchRequest } from "../ports.ts";
-import type { RegistrationBody, StatusBody, WorkerBody } from "../schemas.ts";
+import type { ReadyBody, RegistrationBody, StatusBody, WorkerBody } from "../schemas.ts";
 import type { ApiConfig } from "../server.ts";
 import { FakeIngest, FakePromql } from "./fake-metrics.ts";
 
@@ -17,7 +17,7 @@ export const clusterToken = "cluster-token-0123456789";
 export class FakeCluster {
   readonly workers = new Map<string, WorkerBody>();
   readonly calls: string[] = [];
-  readonly lines: { level: string; fields: LogFields; message: string }[] = [];
+  readonly lines: RecordedLine[] = [];
   leading: boolean;
   /** What `sql` does; replaced by tests. */
   sql: ApiPorts["queries"]["sql"] = async () => {
@@ -27,6 +27,7 @@ export class FakeCluster {
     async function* () {
       yield { type: "SNAPSHOT" as const, revision: 1, data: [] };
     };
+  parts: ReadyBody["parts"] = [];
   status: () => Promise<StatusBody> = async () => status;
   readonly promql = new FakePromql();
   readonly ingest = new FakeIngest();
@@ -41,16 +42,18 @@ export class FakeCluster {
   ports(): ApiPorts {
     return {
       clock: realClock,
-      logger: this.#logger(),
+      logger: recordingLogger(this.lines),
       ready: () =>
         this.leading
-          ? { ready: true, role: "leader" }
-          : { ready: false, role: "standby", reason: "no lease yet" },
+          ? { ready: true, role: "leader", parts: this.parts }
+          : { ready: false, role: "standby", reason: "no lease yet", parts: this.parts },
       status: async () => await this.status(),
       metrics: async () => ({ contentType: "text/plain; version=0.0.4", text: "capstan_up 1\n" }),
       watch: (request, signal) => this.watch(request, signal),
       refreshLoad: async () => ({
         pendingRefreshCount: 3,
+        pendingPartCount: 2,
+        blockedCounts: { source_stopped: 1 },
         refreshBacklogSeconds: 1.5,
         refreshDurationP95Seconds: undefined,
       }),
@@ -114,20 +117,6 @@ export class FakeCluster {
     if (this.workers.has(workerId)) return;
     throw new OperatingError("not_found", "never", `there is no worker ${workerId}`);
   }
-
-  #logger(): Logger {
-    const at = (level: string) => (fields: LogFields, message: string) => {
-      this.lines.push({ level, fields, message });
-    };
-    const logger: Logger = {
-      debug: at("debug"),
-      info: at("info"),
-      warn: at("warn"),
-      error: at("error"),
-      with: () => logger,
-    };
-    return logger;
-  }
 }
 
 export function apiConfig(
@@ -153,6 +142,8 @@ export const bothTokens = [
 ] as const;
 
 const status: StatusBody = {
+  parts: [],
+  stored_files: { damaged: 0, unverified: 0 },
   version: "0.0.0-test",
   role: "leader",
   lease: { holder: "me", epoch: 1, api_url: "http://127.0.0.1:4600" },

@@ -12,7 +12,14 @@ import {
   openDownloadCache,
   openLakeFiles,
 } from "../../lake/index.ts";
-import { type DataDir, decideMemoryBytes, machine, openDataDir } from "../../process/index.ts";
+import { checkSegments, type SegmentsReport } from "../../metrics/index.ts";
+import {
+  type DataDir,
+  decideMemoryBytes,
+  machine,
+  openDataDir,
+  planMemory,
+} from "../../process/index.ts";
 import { DiskBudget, defaultDiskRatios, startEngine } from "../../queries/index.ts";
 import { openStore, parseStoreUrl } from "../../store/index.ts";
 import { formatCount } from "../output/format.ts";
@@ -23,6 +30,7 @@ export interface LakeCheckOptions {
   readonly dataDir: string;
   readonly store?: string;
   readonly lake?: string;
+  readonly metricsDir?: string;
   readonly json?: boolean;
 }
 
@@ -45,12 +53,15 @@ export async function runLakeCheck(
 const copyBytes = 10 * 1024 ** 3;
 
 /** DuckDB in this process, shut in to the lake's directory, and a temporary one for what it spills. */
-async function check(options: LakeCheckOptions, signal: AbortSignal): Promise<LakeReport> {
+async function check(options: LakeCheckOptions, signal: AbortSignal): Promise<CheckReport> {
   // A check makes no directories: one that is not there was named wrongly.
   const dataDir = (): DataDir => openDataDir(existing(options.dataDir, "--data-dir"));
   const location = parseStoreUrl(options.store ?? dataDir().storePath);
-  const { tables } = decideLakePlaces(options, options.lake ?? dataDir().lakeDir);
+  const ownDir = (): string => dataDir().lakeDir;
+  const { tables, metricsDir } = decideLakePlaces(options, options.lake ?? ownDir());
   if (tables.kind === "directory") existing(tables.root, "--lake");
+  const isBeside = tables.kind === "directory" || options.metricsDir !== undefined;
+  const metrics = isBeside ? metricsDir : join(options.dataDir, "lake");
   const parts = { clock: realClock, logger: silentLogger };
   const store = await openStore({ ...location, ...parts, prng: createSystemPrng() });
   const spoolDir = mkdtempSync(join(tmpdir(), "capstan-check-"));
@@ -63,8 +74,10 @@ async function check(options: LakeCheckOptions, signal: AbortSignal): Promise<La
   const cache = await openDownloadCache({ dir: copiesDir, budget, ...parts });
   try {
     const atOnce = Math.min(4, availableParallelism());
+    const memoryBytes = decideMemoryBytes("worker", machine());
     const engine = await startEngine({
-      memoryLimitBytes: decideMemoryBytes("worker", machine()),
+      memoryLimitBytes: planMemory(memoryBytes, 0).engineBytes,
+      treeLimitBytes: memoryBytes,
       threads: availableParallelism(),
       spoolDir,
       readableDirs: [tables.kind === "directory" ? tables.root : copiesDir],
@@ -74,7 +87,10 @@ async function check(options: LakeCheckOptions, signal: AbortSignal): Promise<La
     try {
       const files = await openLakeFiles(tables, { clock: realClock, cache });
       const { objects } = files;
-      return await checkLakeFiles({ store, objects, engine, atOnce }, signal).finally(files.close);
+      const tablesReport = await checkLakeFiles({ store, objects, engine, atOnce }, signal).finally(
+        files.close,
+      );
+      return withSegments(tablesReport, await checkSegments({ store, lakeDir: metrics }, signal));
     } finally {
       await engine.close();
     }
@@ -85,10 +101,25 @@ async function check(options: LakeCheckOptions, signal: AbortSignal): Promise<La
   }
 }
 
-function summaryOf({ findings, tables, files, unnamed }: LakeReport): string {
-  const counts = `${formatCount(findings.length, "finding")} in ${formatCount(tables, "table")}, ${formatCount(files, "file")}`;
+interface CheckReport extends LakeReport {
+  readonly segments: number;
+}
+
+function withSegments(tables: LakeReport, metrics: SegmentsReport): CheckReport {
+  return {
+    ...tables,
+    findings: [...tables.findings, ...metrics.findings],
+    unverified: tables.unverified + metrics.unverified,
+    segments: metrics.segments,
+  };
+}
+
+function summaryOf({ findings, tables, files, segments, ...rest }: CheckReport): string {
+  const { unnamed, unverified } = rest;
+  const counts = `${formatCount(findings.length, "finding")} in ${formatCount(tables, "table")}, ${formatCount(files, "file")}, ${formatCount(segments, "segment")}`;
+  const unread = unverified === 0 ? "" : `; ${formatCount(unverified, "file")} not verified yet`;
   const more = unnamed.length === 0 ? "" : `; ${formatCount(unnamed.length, "file")} of nobody`;
-  return `lake: ${counts}${more}`;
+  return `lake: ${counts}${unread}${more}`;
 }
 
 function existing(path: string, option: string): string {

@@ -1,6 +1,10 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { OperatingError } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import { createSystemPrng } from "../../kernel/node/system-random.ts";
+import { decideLakePlaces, lakeIdFile, lostStoreHint } from "../../lake/index.ts";
 import { openDataDir } from "../../process/index.ts";
 import { parseStoreUrl, setupStore } from "../../store/index.ts";
 import { processTerminal } from "../output/terminal.ts";
@@ -8,6 +12,9 @@ import { processTerminal } from "../output/terminal.ts";
 export interface SetupOptions {
   readonly dataDir: string;
   readonly store?: string;
+  /** Where those say so who also start a coordinator. */
+  readonly lake?: string;
+  readonly metricsDir?: string;
   readonly json?: boolean;
 }
 
@@ -23,6 +30,31 @@ export async function setUpStore(
   options: SetupOptions,
 ): Promise<{ readonly from: number; readonly to: number }> {
   const location = parseStoreUrl(options.store ?? openDataDir(options.dataDir).storePath);
+  if (location.kind === "sqlite") refuseLostStore(location.path, options);
   const prng = createSystemPrng();
   return await setupStore({ ...location, clock: realClock, logger: silentLogger, prng });
+}
+
+/**
+ * A new store in front of files that an old one had: its coordinator would refuse them, so there is
+ * none made at all.
+ */
+function refuseLostStore(storePath: string, options: SetupOptions): void {
+  if (existsSync(storePath)) return;
+  const { tables, metricsDir } = decideLakePlaces(options, join(options.dataDir, "lake"));
+  const places = [metricsDir, ...(tables.kind === "directory" ? [tables.root] : [])];
+  for (const place of places) {
+    const names = [lakeIdFile, "main", "segments"].filter((name) => hasContent(join(place, name)));
+    if (names.length === 0) continue;
+    const message = `there is no store at ${storePath}, but ${place} has tables or metrics of one`;
+    throw new OperatingError("data_dir_unusable", "never", message, { hint: lostStoreHint });
+  }
+}
+
+function hasContent(path: string): boolean {
+  try {
+    return readdirSync(path).length > 0;
+  } catch {
+    return existsSync(path);
+  }
 }

@@ -33,10 +33,23 @@ export async function runStatus({ client, terminal, json }: CommandContext): Pro
           "Queries",
           `${queries.running} running, ${queries.queued} queued; ${formatCount(queries.completed_total, "done", "done")}, ${queries.failed_total} failed since the start`,
         ],
+        ...filesRow(status.stored_files),
+        ...status.parts
+          .filter(({ state }) => state !== "ok")
+          .map(({ name, state, reason = "" }): [string, string] => [
+            printable(name),
+            `${state === "failed" ? paint.red(state) : paint.yellow(state)}: ${printable(reason)}`,
+          ]),
       ],
       paint,
     ),
   );
+}
+
+/** Damage is told by the part `stored_data`. */
+function filesRow(files: StatusBody["stored_files"]): readonly [string, string][] {
+  const unverified = files?.unverified ?? 0;
+  return unverified === 0 ? [] : [["Files", `${formatCount(unverified, "file")} not verified yet`]];
 }
 
 function roleText({ role, lease }: StatusBody, url: string): string {

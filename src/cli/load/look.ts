@@ -1,11 +1,13 @@
 /** What there is of load tests: templates, runs, reports. */
 import { writeFile } from "node:fs/promises";
-import type { RunComparison, SummarizedRun } from "../../load/index.ts";
+import type { SummarizedRun } from "../../load/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import type { CommandContext } from "../context.ts";
 import { type Column, TableWriter } from "../output/table.ts";
 import { printable } from "../output/terminal-text.ts";
-import { printSummary } from "./summary.ts";
+import { asUsage } from "./as-usage.ts";
+import { isRegression, printComparisons, readComparisons } from "./comparison.ts";
+import { boundPass, printSummary } from "./summary.ts";
 
 async function listTemplates(context: CommandContext): Promise<void> {
   const { items } = await context.client.json<{
@@ -26,6 +28,8 @@ async function listTests(context: CommandContext, search: string | undefined) {
       test_id: string;
       test_name: string;
       status: string;
+      verdict: string | null;
+      generator_bound: boolean;
       qps: number | null;
       p95_latency_ms: number | null;
       total_operations: number;
@@ -34,11 +38,12 @@ async function listTests(context: CommandContext, search: string | undefined) {
   print(
     context,
     items,
-    ["id", "name", "status", "operations", "per second", "p95 ms"],
+    ["id", "name", "status", "verdict", "operations", "per second", "p95 ms"],
     items.map((each) => [
       each.test_id,
       each.test_name,
       each.status,
+      each.verdict === "PASSED" && each.generator_bound ? boundPass : (each.verdict ?? "-"),
       `${each.total_operations}`,
       each.qps?.toFixed(1) ?? "-",
       each.p95_latency_ms?.toFixed(2) ?? "-",
@@ -84,23 +89,12 @@ export async function writeReports(
   }
 }
 
-async function compareTests(
-  { client, terminal, json }: CommandContext,
-  ids: readonly string[],
-): Promise<void> {
-  const asked = new URLSearchParams({ ids: ids.join(",") });
-  const { comparisons } = await client.json<{ comparisons: readonly RunComparison[] }>(
-    `/api/tests/compare?${asked}`,
-  );
-  if (json) {
-    terminal.out(`${JSON.stringify(comparisons)}\n`);
-    return;
-  }
-  for (const each of comparisons) {
-    terminal.out(`${each.verdict}  ${printable(`${each.run_id} against ${each.base_run_id}`)}\n`);
-    for (const reason of each.reasons) terminal.out(`  ${printable(reason)}\n`);
-    for (const { path } of each.configuration) terminal.out(`  differs: ${printable(path)}\n`);
-  }
+/** Whether none is a regression. */
+async function compareTests(context: CommandContext, ids: readonly string[]): Promise<boolean> {
+  const comparisons = await readComparisons(context.client, ids).catch(asUsage);
+  if (context.json) context.terminal.out(`${JSON.stringify(comparisons)}\n`);
+  else printComparisons(context, comparisons);
+  return !isRegression(comparisons);
 }
 
 /** What `capstan load` does besides running. */

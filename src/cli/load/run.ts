@@ -1,14 +1,19 @@
 /**
  * A load test from the command line: prepared, started, followed to its end.
  *
- *   LC1  A line of progress a second on standard error, a summary on standard output. The exit status is 0 only if the run completed and,
- *        where that was asked for, kept its objectives.
+ *   LC1  A line of progress a second on standard error, a summary on standard output. The exit
+ *        status is 0 only if the run completed, broke none of the limits that hold whatever the
+ *        objectives (VE1), and, where that was asked for, kept its objectives and is no regression.
  *   LC2  A password in `--target` is sent apart from the address, and printed nowhere.
- *   LC3  Ctrl-C stops the run; the command ends when the run has.
+ *   LC3  Ctrl-C, or SIGTERM, stops the run; the command ends when the run has.
+ *   LC4  A template or setting that is refused, or is not there, is wrong usage: exit status 2, and
+ *        no run. A token that may not operate is exit status 4.
+ *   LC5  It prints the address of the run's page, and while the run is PREPARING what it waits for.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { type Clock, sleep } from "../../kernel/clock.ts";
+import { messageOf } from "../../kernel/errors.ts";
 import {
   isTerminal,
   type RunUpdate,
@@ -16,12 +21,15 @@ import {
   type SummarizedRun,
   splitSecret,
 } from "../../load/index.ts";
+import type { ApiClient } from "../client/api-client.ts";
 import type { CommandContext } from "../context.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
+import { Failure, failureOf } from "../failure.ts";
 import { printable } from "../output/terminal-text.ts";
+import { asUsage, asUsageUnlessToken } from "./as-usage.ts";
+import { isRegression, printComparisons, readComparisons, undecidedText } from "./comparison.ts";
 import { type ReportFiles, writeReports } from "./look.ts";
-import { printSummary } from "./summary.ts";
+import { latencyText, printSummary } from "./summary.ts";
 
 export interface LoadRunOptions extends ReportFiles {
   readonly target?: string;
@@ -31,12 +39,16 @@ export interface LoadRunOptions extends ReportFiles {
   readonly loadData?: boolean;
   readonly resetData?: boolean;
   readonly failOnSlo?: boolean;
+  /** A run that this one must not be worse than. */
+  readonly failOnRegression?: string;
   /** `true`: to standard output. */
   readonly json?: string | boolean;
 }
 
 /** How long preparing may take: making data takes a while. */
 const prepareMsMax = 1_800_000;
+/** How long to wait for what comes after the end: the final record, and what the server tells. */
+const recordMsMax = 60_000;
 const enrichmentMsMax = 20_000;
 
 /** Whether all is well. */
@@ -48,37 +60,76 @@ export async function runLoad(
   interrupted: AbortSignal,
 ): Promise<boolean> {
   const { client, terminal, json } = context;
+  const { failOnRegression: base } = options;
+  // Before it costs anything.
+  if (base !== undefined) await checkBase(client, base);
   const body = { ...(await templateOf(context, template)), ...requestOf(options) };
   terminal.err(options.loadData === true ? "making the data, preparing…\n" : "preparing…\n");
-  const { test_id: id } = await client.json<{ test_id: string }>("/api/runs", {
-    method: "POST",
-    body,
-    silenceMsMax: prepareMsMax,
-    signal: interrupted,
-  });
+  const { test_id: id } = await client
+    .json<{ test_id: string }>("/api/runs", {
+      method: "POST",
+      body,
+      silenceMsMax: prepareMsMax,
+      signal: interrupted,
+    })
+    .catch((thrown: unknown) => asUsageUnlessToken(client, thrown));
   await client.json(`/api/runs/${id}/start`, {
     method: "POST",
     body: {},
     silenceMsMax: prepareMsMax, // It may reset the data first.
   });
-  terminal.err(`${id} started; ${client.url}/api/tests/${id}\n`);
+  terminal.err(`${id} started; ${client.url}/load/runs/${encodeURIComponent(id)}\n`);
   await follow(context, id, clock, interrupted);
   await writeReports(client, id, options);
   const summary = await client.json<SummarizedRun>(`/api/tests/${id}/report.json`);
+  const comparisons = base === undefined ? undefined : await readComparisons(client, [base, id]);
+  const told = comparisons === undefined ? summary : { ...summary, comparison: comparisons[0] };
   if (typeof options.json === "string") {
-    await writeFile(options.json, `${JSON.stringify(summary, null, 2)}\n`);
+    await writeFile(options.json, `${JSON.stringify(told, null, 2)}\n`);
   }
-  if (json) terminal.out(`${JSON.stringify(summary)}\n`);
-  else printSummary(context, summary);
-  return (
-    summary.status === "COMPLETED" && !(options.failOnSlo === true && summary.verdict === "FAILED")
+  if (json) {
+    terminal.out(`${JSON.stringify(told)}\n`);
+  } else {
+    printSummary(context, summary);
+    if (comparisons !== undefined) printComparisons(context, comparisons);
+  }
+  terminal.err(undecidedText(comparisons ?? []));
+  return isWell(summary, options) && !isRegression(comparisons ?? []);
+}
+
+/** LC6 */
+export async function checkBase(client: Pick<ApiClient, "json">, base: string): Promise<void> {
+  const path = `/api/tests/${encodeURIComponent(base)}/report.json`;
+  const { total_operations: total, failed_operations: failed } = await client
+    .json<SummarizedRun>(path)
+    .catch(asUsage);
+  if (total - failed > 0) return;
+  throw new Failure(
+    "bad_request",
+    `nothing succeeded in run ${printable(base)}: no run can be compared with it`,
+    exitCodes.usage,
+    "name a run that has figures: capstan load list",
   );
+}
+
+/** LC1 */
+function isWell(
+  { status, verdict, has_broken_limits: isBroken }: SummarizedRun,
+  { failOnSlo }: LoadRunOptions,
+): boolean {
+  return status === "COMPLETED" && !isBroken && !(failOnSlo === true && verdict === "FAILED");
 }
 
 /** A file's contents, or the id of what is kept. */
 async function templateOf({ client }: CommandContext, template: string) {
-  if (/\.(ya?ml|json)$/i.test(template) && existsSync(template)) {
-    return { template: readTemplateText(readFileSync(template, "utf8")) };
+  const isFile = /\.(ya?ml|json)$/i.test(template);
+  if (isFile && existsSync(template)) {
+    const text = readText(template);
+    try {
+      return { template: readTemplateText(text) };
+    } catch (thrown) {
+      return asUsage(failureOf(thrown) ?? thrown);
+    }
   }
   const { items } = await client.json<{
     items: readonly { template_id: string; template_name: string }[];
@@ -89,10 +140,20 @@ async function templateOf({ client }: CommandContext, template: string) {
   if (found !== undefined) return { template_id: found.template_id };
   throw new Failure(
     "not_found",
-    `there is no template ${printable(template)}`,
-    exitCodes.failure,
+    `there is no ${isFile ? "file or " : ""}template ${printable(template)}`,
+    exitCodes.usage,
     "capstan load templates lists those that there are.",
   );
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (thrown) {
+    const { code } = thrown as { readonly code?: string };
+    const message = `the file ${printable(file)} cannot be read: ${code ?? messageOf(thrown)}`;
+    throw new Failure("bad_request", message, exitCodes.usage);
+  }
 }
 
 /** LC2 */
@@ -128,7 +189,8 @@ async function follow(
       endedMs ??= clock.nowMs();
       const enrichment = live.enrichment_status;
       const isDone = enrichment !== "PENDING" && enrichment !== "RUNNING";
-      if (isDone || clock.nowMs() - endedMs > enrichmentMsMax) return;
+      const waitMsMax = enrichment === "PENDING" ? recordMsMax : enrichmentMsMax;
+      if (isDone || clock.nowMs() - endedMs > waitMsMax) return;
     } else {
       terminal.err(`${progressOf(live)}\n`);
     }
@@ -136,12 +198,28 @@ async function follow(
   }
 }
 
-function progressOf({ phase, timing, run, find_max: search }: RunUpdate): string {
-  const { qps, p95_latency_ms: p95, total_errors: errors } = run.aggregate_metrics;
+/** LC5: who is not there yet, and why, as far as it said. */
+function waitsFor({ workers }: RunUpdate): string {
+  if (workers.length === 0) return "waiting for load workers to start";
+  const late = workers.filter(({ status }) => status === "STARTING");
+  if (late.length === 0) return "waiting for all load workers to be ready";
+  const names = late.map(({ worker_id: id, last_error: error }) =>
+    error === null ? id : `${id} (${printable(error)})`,
+  );
+  return `waiting for ${names.join(", ")} to connect to the target`;
+}
+
+export function progressOf(update: RunUpdate): string {
+  const { phase, timing, run, find_max: search } = update;
+  if (phase === "PREPARING") {
+    return `${phase.padEnd(10)} ${timing.phase_elapsed_seconds.toFixed(0)} s  ${waitsFor(update)}`;
+  }
+  const { aggregate_metrics: all } = run;
+  const { qps, p95_latency_ms: p95, total_errors: errors, unserved } = all;
   const { phase_elapsed_seconds: elapsed, phase_duration_seconds: whole } = timing;
   const time = `${elapsed.toFixed(0)}${whole === null ? "" : ` / ${whole}`} s`;
-  const latency = p95 === null ? "" : `  p95 ${p95.toFixed(2)} ms`;
+  const latency = p95 === null ? "" : `  p95 ${latencyText(all, "p95_latency_ms")} ms`;
   const step =
     search === null ? "" : `  step ${search.current_step}: ${search.target_workers} connections`;
-  return `${(phase === "MEASUREMENT" ? "RUNNING" : phase).padEnd(10)} ${time}  ${qps.toFixed(0)} per second${latency}  ${errors} errors${step}`;
+  return `${(phase === "MEASUREMENT" ? "RUNNING" : phase).padEnd(10)} ${time}  ${qps.toFixed(0)} per second${latency}  ${errors} errors${unserved === null || unserved === 0 ? "" : `  ${unserved} unserved`}${step}`;
 }

@@ -39,9 +39,16 @@ export interface UpOptions {
   readonly keepSnapshots?: number;
   readonly deleteAfter?: number;
   readonly upkeepEvery?: number;
+  readonly scrubEvery?: number;
+  readonly keepMetrics?: number;
   readonly keepRuns?: number;
   readonly scrapeConfig?: string;
   readonly splitRows?: number;
+  readonly limit?: readonly string[];
+  readonly allowTargetFile?: readonly string[];
+  readonly loadMemoryLimit?: number;
+  readonly allowPasswordEnv?: readonly string[];
+  readonly suspendAfter?: number;
   readonly drainTimeout: number;
   readonly logLevel: string;
 }
@@ -75,22 +82,30 @@ function commonArgs(options: UpOptions): string[] {
 }
 
 export function coordinatorArgs(options: UpOptions, port: number): string[] {
+  const shareBytes = decideMemoryBytes("coordinator", machine());
+  // Less than a worker needs does for a coordinator, more is no use to it.
+  const memoryBytes = Math.min(options.memoryLimit ?? shareBytes, shareBytes);
   return [
     "coordinator",
     ...commonArgs(options),
-    ...["--port", String(port)],
+    ...["--port", String(port), "--memory-limit", String(memoryBytes)],
     ...flag("--api-url", options.apiUrl),
     ...flag("--lake", options.lake),
     ...flag("--metrics-dir", options.metricsDir),
     ...ageFlag("--keep-snapshots", options.keepSnapshots),
     ...ageFlag("--delete-after", options.deleteAfter),
     ...ageFlag("--upkeep-every", options.upkeepEvery),
+    ...ageFlag("--keep-metrics", options.keepMetrics),
+    ...ageFlag("--scrub-every", options.scrubEvery),
     ...ageFlag("--keep-runs", options.keepRuns),
     ...flag("--scrape-config", options.scrapeConfig),
     ...flag("--tls-cert", options.tlsCert),
     ...flag("--tls-key", options.tlsKey),
     ...(options.allowHost ?? []).flatMap((host) => ["--allow-host", host]),
     ...(options.allowOrigin ?? []).flatMap((origin) => ["--allow-origin", origin]),
+    ...targetFiles(options),
+    ...(options.limit ?? []).flatMap((limit) => ["--limit", limit]),
+    ...(options.allowPasswordEnv ?? []).flatMap((name) => ["--allow-password-env", name]),
   ];
 }
 
@@ -105,6 +120,15 @@ export function workerArgs(options: UpOptions, name: string, url: string): strin
     ...flag("--metrics-dir", options.metricsDir),
     ...flag("--disk-limit", options.diskLimit?.toString()),
     ...flag("--split-rows", options.splitRows?.toString()),
+    ...targetFiles(options),
+    ...ageFlag("--suspend-after", options.suspendAfter),
+  ];
+}
+
+function targetFiles({ allowTargetFile = [], loadMemoryLimit }: UpOptions): string[] {
+  return [
+    ...allowTargetFile.flatMap((path) => ["--allow-target-file", path]),
+    ...flag("--load-memory-limit", loadMemoryLimit?.toString()),
   ];
 }
 

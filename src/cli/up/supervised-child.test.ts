@@ -70,6 +70,14 @@ test("[CM9] a child that is killed is started again, and says when it is back", 
   assert.equal(events.filter((event) => event === "started").length, 2);
 });
 
+test("[CM9] a child whose command line is refused is not started again", async () => {
+  const { child, events, until } = supervise("process.exit(2);");
+  child.start();
+  await until("hopeless usage");
+  assert.equal(events.filter((event) => event === "started").length, 1);
+  assert.equal(await child.stop(5_000), "ended");
+});
+
 test("[CM9] a child that ends well without being asked is started again", async () => {
   const { child, until } = supervise(`process.on("SIGTERM", () => process.exit(0)); ${lives}`);
   child.start();

@@ -115,11 +115,21 @@ export class SupervisedChild {
       child.once("error", (error) => resolve({ how: error.message, dropped: false, failure }));
       child.once("exit", (code, signal) => {
         const how = signal === null ? `exit status ${code}` : signal;
+        // 3: it said why in its lines.
+        if (code === exitCodes.usage) failure ??= refusedCommandLine;
         resolve({ how, dropped: code === exitCodes.dropped, failure });
       });
     });
   }
 }
+
+const refusedCommandLine: ChildFailure = {
+  kind: "failed",
+  code: "usage",
+  message: "its command line was refused",
+  hint: "the lines above say why",
+  final: true,
+};
 
 function forEachLine(stream: Readable | null, onLine: (line: string) => void): void {
   if (stream === null) return;

@@ -2,6 +2,7 @@
 import { join, resolve } from "node:path";
 import { type ErrorCode, OperatingError } from "../../kernel/errors.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
+import { readScrapeConfig } from "../../metrics/index.ts";
 import {
   checkBind,
   chooseFreePort,
@@ -38,6 +39,9 @@ export async function runUp(options: UpOptions): Promise<void> {
   });
   const tokens = readTokens(options.tokensFile, process.env.CAPSTAN_TOKENS);
   checkBind(options.host, tokens.size > 0 ? "tokens" : "nothing", "the API");
+  for (const notice of readScrapeConfig(options.scrapeConfig)?.ignored ?? []) {
+    announcer.say({ event: "note", text: `Scrape configuration, ${notice}.` });
+  }
   const dataDir = openDataDir(options.dataDir);
   const lock = await lockDir(dataDir.path, "up.lock", clock, 0);
   const port = await choosePort(options);

@@ -119,6 +119,38 @@ test("[CL3] the loss of the link is failure at once, and the worker is back afte
   assert.ok(observer.rttsMs.length > 15 && observer.rttsMs.every((rttMs) => rttMs === 2));
 });
 
+test("[CL3] a worker that comes back at another address has reconnected, too", async () => {
+  const cluster = new ClusterFixture();
+  const before = cluster.worker("worker-1");
+  const observer = new RecordingObserver();
+  const pool = cluster.pool("coordinator", { observer });
+  pool.setTargets([before]);
+  await cluster.clock.advance(5_000);
+  cluster.network.cut(before.port, "killed");
+  await cluster.clock.advance(10);
+  pool.setTargets([]);
+  await cluster.clock.advance(3_000);
+  pool.setTargets([cluster.worker("worker-1")]);
+  await cluster.clock.advance(1_000);
+  const [first, second] = observer.reconnectsMs;
+  assert.equal(first, undefined);
+  assert.ok(second !== undefined && second >= 3_000 && second <= 4_000, `${second}`);
+});
+
+test("[CL3] a worker that is listed at another address while its old session still counts as live has reconnected, too", async () => {
+  const cluster = new ClusterFixture();
+  const before = cluster.worker("worker-1");
+  const observer = new RecordingObserver();
+  const pool = cluster.pool("coordinator", { observer });
+  pool.setTargets([{ ...before, workerId: one }]);
+  await cluster.clock.advance(5_000);
+  pool.setTargets([{ ...cluster.worker("worker-1"), workerId: one }]);
+  await cluster.clock.advance(1_000);
+  const [first, second] = observer.reconnectsMs;
+  assert.equal(first, undefined);
+  assert.ok(second !== undefined && second <= 1_000, `${second}`);
+});
+
 test("[CL15] an unreachable worker is probed at most every 5 to 10 s; a poke, or a new registration, dials at once", async () => {
   const cluster = new ClusterFixture();
   const address = { host: "memory", grpcPort: 9 };

@@ -68,15 +68,17 @@ interface Entry {
   link: Link<Envelope<ControllerFrame>> | undefined;
   timer: { readonly atMs: number; readonly handle: Timer } | undefined;
   downReason: string | undefined;
-  /** When the last session was lost; `undefined`: there was none, or it is back. */
-  lostAtMs: number | undefined;
 }
+
+const lossesMax = 1_000;
 
 export class SessionPool implements WorkerPool {
   readonly #options: SessionPoolOptions;
   readonly #timing: SessionTiming;
   readonly #observer: SessionObserver;
   readonly #entries = new Map<string, Entry>();
+  /** Of workers that are lost, wherever they come back: a restarted one may have another port. */
+  readonly #lostAtMs = new Map<WorkerId, number>();
   /** Live sessions only (CL6). */
   readonly #live = new Map<WorkerId, Entry>();
   readonly #drainWishes = new Map<WorkerId, boolean>();
@@ -100,7 +102,13 @@ export class SessionPool implements WorkerPool {
     if (this.#closed) return;
     const wanted = new Map(targets.map((target) => [targetKey(target), target]));
     for (const entry of [...this.#entries.values()]) {
-      if (!wanted.has(entry.key)) this.#forget(entry, "shutting_down");
+      if (wanted.has(entry.key)) continue;
+      const workerId = workerIdOf(entry);
+      const isLive = entry.session.state === "live";
+      this.#forget(entry, "shutting_down");
+      // Its worker is listed at another address: it restarted there, and the old session is lost.
+      const isElsewhere = targets.some((target) => target.workerId === workerId);
+      if (isLive && workerId !== undefined && isElsewhere) this.#noteLoss(workerId);
     }
     for (const [key, target] of wanted) {
       const entry = this.#entries.get(key);
@@ -137,6 +145,7 @@ export class SessionPool implements WorkerPool {
     for (const entry of [...this.#entries.values()]) {
       if (workerIdOf(entry) === workerId) this.#forget(entry, "dropped");
     }
+    this.#lostAtMs.delete(workerId);
     this.#drainWishes.delete(workerId);
   }
 
@@ -187,7 +196,6 @@ export class SessionPool implements WorkerPool {
       link: undefined,
       timer: undefined,
       downReason: undefined,
-      lostAtMs: undefined,
     };
     this.#entries.set(key, entry);
     this.#step(entry, { kind: "tick" });
@@ -343,8 +351,9 @@ export class SessionPool implements WorkerPool {
 
   #announceUp(entry: Entry, up: WorkerUp): void {
     const { clock } = this.#options;
-    const reconnectMs = entry.lostAtMs === undefined ? undefined : clock.nowMs() - entry.lostAtMs;
-    entry.lostAtMs = undefined;
+    const lostAtMs = this.#lostAtMs.get(up.workerId);
+    const reconnectMs = lostAtMs === undefined ? undefined : clock.nowMs() - lostAtMs;
+    this.#lostAtMs.delete(up.workerId);
     entry.downReason = undefined;
     entry.logger.info(
       { worker_id: up.workerId, incarnation: up.incarnation, reconnect_ms: reconnectMs },
@@ -362,10 +371,21 @@ export class SessionPool implements WorkerPool {
     this.#changed(entry);
   }
 
+  /**
+   * The oldest losses are forgotten: a fleet whose workers get new names each time would keep them
+   * for ever.
+   */
+  #noteLoss(workerId: WorkerId): void {
+    this.#lostAtMs.delete(workerId);
+    this.#lostAtMs.set(workerId, this.#options.clock.nowMs());
+    const [oldest] = this.#lostAtMs.keys();
+    if (this.#lostAtMs.size > lossesMax && oldest !== undefined) this.#lostAtMs.delete(oldest);
+  }
+
   #announceDown(entry: Entry, cause: DisconnectCause, reason: string): void {
     const workerId = seenIn(entry);
     entry.downReason = reason;
-    entry.lostAtMs = this.#options.clock.nowMs();
+    if (cause !== "stopped") this.#noteLoss(workerId);
     const fields = { worker_id: workerId, cause, reason };
     if (cause === "stopped") entry.logger.info(fields, "worker disconnected");
     else entry.logger.warn(fields, "worker lost");

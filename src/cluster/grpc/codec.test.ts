@@ -199,8 +199,8 @@ const ofWorker = (init: MessageInitShape<typeof wire.WorkerEnvelopeSchema>) => (
 const goodKey = { queryId: "q", leafId: "l", workId: "w" };
 const goodArtifact = {
   workId: "w",
-  url: "http://127.0.0.1:1/a",
-  checksum: `sha256:${"0".repeat(64)}`,
+  artifactUrl: "http://127.0.0.1:1/a",
+  artifactChecksum: `sha256:${"0".repeat(64)}`,
 };
 const goodWelcome = {
   workerId: "w",
@@ -283,13 +283,17 @@ const malformed: readonly [name: string, decode: () => unknown, want: RegExp][] 
   ["another work's artifact", ready({ ...goodArtifact, workId: "v" }), /another work item/],
   [
     "a checksum of another kind",
-    ready({ ...goodArtifact, checksum: "md5:1" }),
+    ready({ ...goodArtifact, artifactChecksum: "md5:1" }),
     /checksum is not a sha256/,
   ],
-  ["a size past 2^53", ready({ ...goodArtifact, sizeBytes: 2n ** 63n }), /size_bytes is too large/],
+  [
+    "a size past 2^53",
+    ready({ ...goodArtifact, artifactSizeBytes: 2n ** 63n }),
+    /size_bytes is too large/,
+  ],
   [
     "an artifact elsewhere",
-    ready({ ...goodArtifact, url: "javascript:alert(1)" }),
+    ready({ ...goodArtifact, artifactUrl: "javascript:alert(1)" }),
     /url is not an HTTP address/,
   ],
 ];

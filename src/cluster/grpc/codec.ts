@@ -166,13 +166,13 @@ function artifactInit(artifact: Artifact): MessageInitShape<typeof wire.Artifact
   const { workId, url, sizeBytes, checksum, rowCount, minTs, maxTs, schemaVersion } = artifact;
   return {
     workId,
-    url,
-    sizeBytes: BigInt(sizeBytes),
-    checksum,
+    artifactUrl: url,
+    artifactSizeBytes: BigInt(sizeBytes),
+    artifactChecksum: checksum,
     rowCount: BigInt(rowCount),
     ...(minTs === undefined ? {} : { minTs: BigInt(minTs) }),
     ...(maxTs === undefined ? {} : { maxTs: BigInt(maxTs) }),
-    schemaVersion,
+    parquetSchemaVersion: schemaVersion,
   };
 }
 
@@ -351,15 +351,16 @@ function deltaOf({ version, set, unset }: wire.FactsDelta): FactsDelta {
 
 function artifactOf(artifact: wire.Artifact): Artifact {
   const { minTs, maxTs } = artifact;
-  if (!checksumPattern.test(artifact.checksum)) throw violation("checksum is not a sha256");
+  if (!checksumPattern.test(artifact.artifactChecksum))
+    throw violation("artifact_checksum is not a sha256");
   return {
     workId: parsed("work_id", artifact.workId, parseWorkId),
-    url: httpUrl("url", artifact.url),
-    sizeBytes: safeInteger("size_bytes", artifact.sizeBytes),
-    checksum: artifact.checksum,
+    url: httpUrl("artifact_url", artifact.artifactUrl),
+    sizeBytes: safeInteger("artifact_size_bytes", artifact.artifactSizeBytes),
+    checksum: artifact.artifactChecksum,
     rowCount: safeInteger("row_count", artifact.rowCount),
     minTs: minTs === undefined ? undefined : safeInteger("min_ts", minTs),
     maxTs: maxTs === undefined ? undefined : safeInteger("max_ts", maxTs),
-    schemaVersion: artifact.schemaVersion,
+    schemaVersion: artifact.parquetSchemaVersion,
   };
 }

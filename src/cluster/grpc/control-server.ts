@@ -96,12 +96,15 @@ const lingerMs = 1_000;
 /** A connection that has not shown who it is by then is closed. */
 const anonymousMsMax = 5_000;
 const streamsPerConnectionMax = 8;
+/** While a burst is accepted, what was closed for it still counts with Node. */
+const burstMax = 256;
 
 class GrpcControlServer implements ControlServer {
   readonly #options: ControlServerOptions;
   readonly #server: Http2Server;
   /** With the timer that closes a connection that stays anonymous. */
   readonly #connections = new Map<Http2Session, Timer>();
+  readonly #anonymous = new Set<Http2Session>();
   readonly #links = new Set<WorkerLink>();
   #port: number | undefined;
   #closing: Promise<void> | undefined;
@@ -109,7 +112,7 @@ class GrpcControlServer implements ControlServer {
   constructor(options: ControlServerOptions) {
     this.#options = options;
     this.#server = createHttp2Server(options.tls);
-    this.#server.maxConnections = options.connectionsMax ?? 256;
+    this.#server.maxConnections = this.#connectionsMax + burstMax;
     this.#server.on("error", (error) => {
       options.logger.warn({ error: messageOf(error) }, "the control port had trouble");
     });
@@ -118,6 +121,10 @@ class GrpcControlServer implements ControlServer {
       options.logger.warn({ reason: closeReasonOf(error) }, "refused a control connection");
     });
     this.#serve();
+  }
+
+  get #connectionsMax(): number {
+    return this.#options.connectionsMax ?? 256;
   }
 
   get port(): number {
@@ -154,15 +161,29 @@ class GrpcControlServer implements ControlServer {
 
   #watch(connection: Http2Session): void {
     const { clock, logger } = this.#options;
+    if (this.#connections.size >= this.#connectionsMax) this.#makeRoom(connection);
     const anonymous = clock.after(anonymousMsMax, () => connection.destroy());
     this.#connections.set(connection, anonymous);
+    this.#anonymous.add(connection);
     connection.on("error", (error) => {
       logger.debug({ error: messageOf(error) }, "a control connection failed");
     });
     connection.once("close", () => {
       anonymous.cancel();
-      this.#connections.delete(connection);
+      this.#forget(connection);
     });
+  }
+
+  /** Who has shown nothing yet, and longest, goes; where all have, the newest. */
+  #makeRoom(connection: Http2Session): void {
+    const [longest = connection] = this.#anonymous;
+    this.#forget(longest);
+    longest.destroy();
+  }
+
+  #forget(connection: Http2Session): void {
+    this.#connections.delete(connection);
+    this.#anonymous.delete(connection);
   }
 
   #serve(): void {
@@ -255,7 +276,10 @@ class GrpcControlServer implements ControlServer {
     // Without a token the TLS handshake has done it.
     const verdict = token === undefined ? "accepted" : checkBearer(header, token);
     if (verdict === "accepted") {
-      if (connection !== undefined) this.#connections.get(connection)?.cancel();
+      if (connection !== undefined) {
+        this.#connections.get(connection)?.cancel();
+        this.#anonymous.delete(connection);
+      }
       return;
     }
     logger.warn({ peer: address, token: verdict }, "refused a control session: cluster token");

@@ -6,6 +6,9 @@
  *   MB5  The first thing under a new lease is the takeover: every worker is UNREACHABLE until it answers this
  *       coordinator. Nothing is dialled and nothing else is written before that is committed.
  *   MB6  A worker whose row is gone was dropped: it is told so, and its process is not taken in again.
+ *   MB8  A process that starts where nobody can write, and whose lease of before stands, dials the
+ *        workers that the table has and
+ *       writes nothing. The takeover comes with the lease.
  *   MB7  A change of nothing but the willingness to take work is written at most once a second a worker.
  */
 import type { Clock } from "../../kernel/clock.ts";
@@ -23,6 +26,10 @@ export interface MembershipOptions {
   readonly store: Store;
   /** The lease as it stands now; `undefined`: this process is not the coordinator and writes nothing. */
   readonly lease: () => LeaseGrant | undefined;
+  /**
+   * Whether a lease that is not held stands in our name all the same, because nobody can write. MB8
+   */
+  readonly standsAsOurs?: () => boolean;
   readonly pool: MembershipPool;
   /** Started at the first takeover, stopped by `stop`. */
   readonly discovery: Discovery;
@@ -56,6 +63,7 @@ export class Membership {
   readonly #dropped = new Map<WorkerId, Incarnation>();
   readonly #admissionWrittenMs = new Map<WorkerId, number>();
   #takenOver: LeaseEpoch | undefined;
+  #isDiscovering = false;
   #targets: readonly Target[] | undefined;
   #unsubscribe: readonly (() => void)[] = [];
 
@@ -104,18 +112,26 @@ export class Membership {
   }
 
   async #reconcileFleet(): Promise<void> {
-    const { store, lease, discovery, logger } = this.#options;
+    const { store, lease, standsAsOurs, logger } = this.#options;
     const grant = lease();
-    if (grant === undefined) return; // MB4
+    if (grant === undefined) {
+      if (this.#takenOver === undefined && standsAsOurs?.() === true) this.#discover(); // MB8
+      return; // MB4
+    }
     if (this.#takenOver !== grant.epoch) {
       const count = await store.catalogTransaction(markAllUnreachable, grant);
       logger.info({ lease_epoch: grant.epoch, worker_count: count }, "took over the workers");
-      const isFirst = this.#takenOver === undefined;
       this.#takenOver = grant.epoch; // MB5
-      if (isFirst) discovery.start((targets) => this.#found(targets));
+      this.#discover();
     }
     await this.#readRows();
     this.#dial();
+  }
+
+  #discover(): void {
+    if (this.#isDiscovering) return;
+    this.#isDiscovering = true;
+    this.#options.discovery.start((targets) => this.#found(targets));
   }
 
   async #readRows(): Promise<void> {
@@ -145,9 +161,10 @@ export class Membership {
   }
 
   #dial(): void {
-    const { lease, pool } = this.#options;
+    const { lease, standsAsOurs, pool } = this.#options;
     const epoch = lease()?.epoch;
-    if (epoch === undefined || epoch !== this.#takenOver) return; // MB5
+    const isInherited = this.#takenOver === undefined && standsAsOurs?.() === true; // MB8
+    if (!isInherited && (epoch === undefined || epoch !== this.#takenOver)) return; // MB5
     if (this.#targets !== undefined) pool.setTargets(this.#targets);
   }
 

@@ -20,6 +20,7 @@ export function startThreadWakeTimer(clock: Clock): WakeTimer {
   const due = new Float64Array(shared, 8, 1);
   const thread = new Worker(siblingModule(import.meta.url, "./wake-thread"), {
     workerData: { shared, originMs: performance.timeOrigin },
+    resourceLimits: { codeRangeSizeMb: 16 }, // V8 reserves half a gigabyte otherwise, which counts in a bounded process.
   });
   thread.unref();
   let wanted: { readonly atMs: number; readonly fire: () => void } | undefined;

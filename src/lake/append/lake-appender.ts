@@ -5,10 +5,11 @@
  *   LA2  A store or an object store that does not answer is asked again, with pauses, until the signal aborts.
  *   LA3  A table of the name whose columns are others is refused, never changed.
  */
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
+import type { Files } from "../../kernel/files.ts";
+import { realFiles } from "../../kernel/node/real-files.ts";
 import { type Prng, randomText } from "../../kernel/prng.ts";
 import { parquetRuntime } from "../../parquet/index.ts";
 import type {
@@ -17,12 +18,14 @@ import type {
   NewColumn,
   NewDataFile,
   ObjectStore,
+  PutFile,
   SnapshotId,
 } from "../core/index.ts";
-import { withStaging } from "../duckdb/staging.ts";
+import { inStaging, withStaging } from "../duckdb/staging.ts";
 import { type ColumnsOfRows, encodeColumnFile } from "./column-file.ts";
 
 export interface LakeAppenderOptions {
+  readonly files?: Files;
   readonly catalog: Pick<LakeCatalog, "commit" | "current" | "tables">;
   readonly objects: ObjectStore;
   /** Exists (`emptyStaging`), and is nobody else's. */
@@ -127,7 +130,7 @@ export class LakeAppender {
   }
 
   async #write(table: LakeTable, rows: ColumnsOfRows, signal: AbortSignal): Promise<NewDataFile> {
-    const { objects, stagingDir, prng } = this.#options;
+    const { objects, stagingDir, prng, files = realFiles } = this.#options;
     const own = randomText(prng, 24);
     const { bytes, footerSize, recordCount, columns } = encodeColumnFile(
       table.columns,
@@ -135,13 +138,15 @@ export class LakeAppender {
       parquetRuntime,
     );
     const path = `${table.path.replace(/\/+$/, "")}/ducklake-${own}.parquet`;
-    await withStaging(stagingDir, own, async (directory) => {
+    const write = async (directory: string): Promise<PutFile> => {
       const localPath = join(directory, "rows.parquet");
-      await writeFile(localPath, bytes);
-      await objects.put(path, localPath, signal);
-    });
+      await inStaging(() => writeWhole(files, localPath, bytes));
+      return await objects.put(path, localPath, signal);
+    };
+    const { crc32 } = await withStaging(stagingDir, own, write, files);
     return {
       path,
+      crc32,
       recordCount,
       sizeBytes: bytes.length,
       footerSize,
@@ -168,5 +173,15 @@ export class LakeAppender {
       author,
       message: `add rows to ${table.name}`,
     });
+  }
+}
+
+/** Not synced: the object store does that, whoever wrote the file. */
+async function writeWhole(files: Files, path: string, bytes: Uint8Array): Promise<void> {
+  const file = await files.open(path, "new");
+  try {
+    await file.write(bytes, 0);
+  } finally {
+    await file.close();
   }
 }

@@ -18,10 +18,13 @@ import fc from "fast-check";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import { createPrng } from "../../kernel/prng.ts";
+import { flipBit } from "../../kernel/testing/flip-bit.ts";
 import { startEngine } from "../../queries/index.ts";
+import type { ObjectStore } from "../core/index.ts";
 import { valuesOfType } from "../duckdb/testing/random-values.ts";
 import { startLakeCluster } from "../statements/testing/lake-cluster.ts";
 import { LakeUpkeep } from "../store/upkeep.ts";
+import { type LakeCondition, LakeScrub } from "../upkeep/lake-scrub.ts";
 import { UpkeepLoop } from "../upkeep/upkeep-loop.ts";
 import { checkLakeFiles, type LakeReport } from "./check-lake-files.ts";
 
@@ -29,7 +32,8 @@ const cluster = await startLakeCluster();
 const { rows, catalog, objects, manager, store, lakeDir } = cluster;
 const spoolDir = mkdtempSync(join(tmpdir(), "capstan-check-"));
 const engine = await startEngine({
-  memoryLimitBytes: 256 * 1024 * 1024,
+  memoryLimitBytes: 512 * 1024 ** 2,
+  treeLimitBytes: 1024 ** 3,
   threads: 2,
   spoolDir,
   connections: 2,
@@ -140,28 +144,13 @@ test("[LK41] damage to files is found, and nothing but it", async (t) => {
       "a file replaced by another of the table",
       path,
       (file) => copyFileSync(local(one?.path ?? ""), file),
-      [
-        /says size: /,
-        /says footer_size: /,
-        /says record_count: 3, the file has 1$/,
-        /value_count of column n: 3, the file has 1$/,
-        /min of column n is 0, really 9$/,
-        /max of column n is 2, really 9$/,
-        /value_count of column d: 3, the file has 1$/,
-        /^table few reads as 2 rows, the catalog says 3$/,
-      ],
+      [/says size: /, /it cannot be read: its checksum is [0-9a-f]{8}, it was [0-9a-f]{8}$/],
     ],
     [
       "a data file in the place of a delete file",
       deletes,
       (file) => copyFileSync(local(path), file),
-      [
-        /says size: /,
-        /says footer_size: /,
-        /says delete_count: 1, the file has 0$/,
-        /it is of no file, the catalog says of main.few.*parquet$/,
-        /^table few reads as 4 rows, the catalog says 3$/,
-      ],
+      [/says size: /, /it cannot be read: its checksum is [0-9a-f]{8}, it was [0-9a-f]{8}$/],
     ],
     [
       "bytes that changed",
@@ -184,6 +173,104 @@ test("[LK41] damage to files is found, and nothing but it", async (t) => {
     });
   }
   assert.deepEqual((await check()).findings, []);
+});
+
+test("[LK41] damage that is seen when a file comes, as in S3, is named, and the others are looked at", async () => {
+  const remote: ObjectStore = {
+    kind: "s3",
+    put: (...put) => objects.put(...put),
+    fetch: (...wanted) => objects.fetch(...wanted),
+    checksum: async () => undefined, // It was put without one.
+    reserve: (...wanted) => objects.reserve(...wanted),
+    stat: (path) => objects.stat(path),
+    list: (prefix) => objects.list(prefix),
+    delete: (paths) => objects.delete(paths),
+  };
+  const versions = await catalog.resolve(
+    ["few", "every"].map((name) => ({ schema: undefined, name, moment: { kind: "current" } })),
+  );
+  const paths = versions.map(({ files }) => files[0]?.path ?? "");
+  const flipped = paths.map((path) => flipBit(createPrng(path), [join(lakeDir, path)]));
+  try {
+    const { signal } = new AbortController();
+    const { findings } = await checkLakeFiles(
+      { store, objects: remote, engine, atOnce: 2 },
+      signal,
+    );
+    const wanted = /: it cannot be read: its checksum is [0-9a-f]{8}, it was [0-9a-f]{8}$/;
+    assert.deepEqual(
+      new Set(findings.map((finding) => finding.replace(wanted, ""))),
+      new Set(paths),
+    );
+  } finally {
+    for (const flip of flipped) flip.mend();
+  }
+});
+
+test("[LK41] what differs in files without a checksum is found by what is in them", async (t) => {
+  await store.transaction(async ({ db }) => {
+    await db.deleteFrom("lake_file_checksums").execute();
+  });
+  assert.ok((await check()).unverified >= 9);
+  const [version] = await catalog.resolve([
+    { schema: undefined, name: "few", moment: { kind: "current" } },
+  ]);
+  const [three, one] = version?.files ?? [];
+  const [path, deletes] = [three?.path ?? "", three?.deletes?.path ?? ""];
+  const local = (of: string): string => join(lakeDir, of);
+  const cases: readonly [name: string, path: string, from: string, RegExp[]][] = [
+    [
+      "a file replaced by another of the table",
+      path,
+      one?.path ?? "",
+      [
+        /says size: /,
+        /says footer_size: /,
+        /says record_count: 3, the file has 1$/,
+        /value_count of column n: 3, the file has 1$/,
+        /min of column n is 0, really 9$/,
+        /max of column n is 2, really 9$/,
+        /value_count of column d: 3, the file has 1$/,
+        /^table few reads as 2 rows, the catalog says 3$/,
+        /^table few is shown with 3 rows, really 1$/,
+        /^table few is shown with \d+ bytes, really \d+$/,
+      ],
+    ],
+    [
+      "a data file in the place of a delete file",
+      deletes,
+      path,
+      [
+        /says size: /,
+        /says footer_size: /,
+        /says delete_count: 1, the file has 0$/,
+        /it is of no file, the catalog says of main.few.*parquet$/,
+        /^table few reads as 4 rows, the catalog says 3$/,
+        /^table few is shown with 3 rows, really 4$/,
+        /^table few is shown with \d+ bytes, really \d+$/,
+      ],
+    ],
+  ];
+  for (const [name, damaged, from, wanted] of cases) {
+    await t.test(name, async () => {
+      const findings = await findingsAfter(damaged, (file) => copyFileSync(local(from), file));
+      assert.equal(findings.length, wanted.length, JSON.stringify(findings, null, 1));
+      for (const [at, finding] of findings.entries()) assert.match(finding, wanted[at] as RegExp);
+    });
+  }
+});
+
+test("[LK51] upkeep gives a checksum to files that have none", async () => {
+  const logger = silentLogger;
+  const conditions: LakeCondition[] = [];
+  const onCondition = (condition: LakeCondition) => void conditions.push(condition);
+  const scrub = new LakeScrub({ store, objects, logger, onCondition });
+  const read = await scrub.run(new AbortController().signal);
+  assert.ok(read >= 9, String(read));
+  const report = await check();
+  assert.deepEqual([report.unverified, report.findings], [0, []]);
+  assert.deepEqual(conditions, [{ damaged: [], unverified: 0, files: read }]);
+  assert.equal(await scrub.run(new AbortController().signal), 0, "none is due again");
 });
 
 test("[LK41] files that the catalog does not name are no fault, and are told", async () => {

@@ -14,12 +14,14 @@ import { columnsOfFiles, currentVersions } from "../core/current-versions.ts";
 import type { LakeRows, ObjectStore, TableVersion } from "../core/index.ts";
 import { type FileReader, readFileFacts, readTableFacts } from "../duckdb/read-file-facts.ts";
 import { filesOf } from "../duckdb/relation-sql.ts";
+import { readChecksummedFiles } from "../store/file-checksums.ts";
+import { readLakeOverview } from "../store/overview.ts";
 import { readLakeRows } from "../store/read-lake-rows.ts";
 
 export interface LakeCheck {
   readonly store: Pick<Store, "read">;
   readonly objects: ObjectStore;
-  readonly engine: Pick<Engine, "openSession">;
+  readonly engine: Pick<Engine, "withSession">;
   /** Files at a time; no more than the engine has connections. */
   readonly atOnce: number;
 }
@@ -34,13 +36,24 @@ export interface LakeReport {
   readonly scheduled: number;
   /** That nobody knows of: being written, or left by a process that died. No fault: upkeep sees to them. */
   readonly unnamed: readonly string[];
+  /**
+   * Files that have no checksum yet: old ones, and another writer's. No fault: upkeep gives them
+   * one.
+   */
+  readonly unverified: number;
 }
 
 export async function checkLakeFiles(check: LakeCheck, signal: AbortSignal): Promise<LakeReport> {
   const { store, objects } = check;
-  const rows = await store.read(readLakeRows);
+  const { rows, overview, checksummed } = await store.read(async (tx) => ({
+    rows: await readLakeRows(tx),
+    overview: await readLakeOverview(tx),
+    checksummed: (await readChecksummedFiles(tx)).files,
+  }));
+  const checksums = new Map(checksummed.map(({ fileId, crc32 }) => [fileId, crc32]));
   const alone = checkLake(rows);
-  const facts = await readFacts(check, rows, signal);
+  const shown = new Map(overview.tables.map((table) => [table.tableId as number, table]));
+  const facts = { ...(await readFacts(check, rows, checksums, signal)), shown };
   const now = hasMissing(facts) ? await store.read(readLakeRows) : rows;
   const findings = checkLake(rows, { ...facts, files: stillNamed(facts.files, now) });
   const named = new Set(referencedFiles(rows).map(({ path }) => path));
@@ -55,19 +68,23 @@ export async function checkLakeFiles(check: LakeCheck, signal: AbortSignal): Pro
     files: named.size,
     scheduled: scheduled.size,
     unnamed,
+    unverified: checksummed.filter(({ crc32 }) => crc32 === undefined).length,
   };
 }
 
 async function readFacts(
   check: LakeCheck,
   rows: LakeRows,
+  checksums: ReadonlyMap<number, number | undefined>,
   signal: AbortSignal,
 ): Promise<LakeFacts> {
   const files = new Map<string, FoundFile>();
   const tables = new Map<number, TableFacts>();
   const columnsOf = columnsOfFiles(rows);
   await withReaders(check, referencedFiles(rows), signal, async (reader, file) => {
-    files.set(file.path, await readFileFacts(reader, file, columnsOf(file.fileId), signal));
+    const crc32 = checksums.get(file.fileId);
+    const checked = { ...file, ...(crc32 === undefined ? {} : { crc32 }) };
+    files.set(file.path, await readFileFacts(reader, checked, columnsOf(file.fileId), signal));
   });
   const isWhole = (version: TableVersion): boolean =>
     filesOf(version).every(({ path }) => /^(data|delete)$/.test(files.get(path)?.kind ?? ""));
@@ -92,11 +109,9 @@ async function withReaders<Item>(
 ): Promise<void> {
   const rest = items.values();
   const run = async (): Promise<void> => {
-    const duckdb = await engine.openSession([], signal);
-    try {
-      for (const item of rest) await use({ duckdb, objects }, item);
-    } finally {
-      await duckdb.close();
+    // A session each: an engine that is lost costs one item's work.
+    for (const item of rest) {
+      await engine.withSession([], signal, (duckdb) => use({ duckdb, objects }, item));
     }
   };
   const lanes = Math.min(atOnce, items.length);

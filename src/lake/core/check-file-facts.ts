@@ -63,10 +63,19 @@ export interface TableFacts {
   readonly rowIdCount: number;
 }
 
+/** What people are shown of a table at the newest snapshot, without anybody reading it. */
+export interface ShownFacts {
+  readonly rowCount: number;
+  readonly sizeBytes: number;
+  readonly fileCount: number;
+}
+
 /** By path, and by table id. What nobody looked at is not judged. */
 export interface LakeFacts {
   readonly files: ReadonlyMap<string, FoundFile>;
   readonly tables: ReadonlyMap<number, TableFacts>;
+  /** Of every table that is there. Absent: nobody asked. */
+  readonly shown?: ReadonlyMap<number, ShownFacts>;
 }
 
 export function checkFacts(rows: LakeRows, facts: LakeFacts): string[] {
@@ -75,7 +84,7 @@ export function checkFacts(rows: LakeRows, facts: LakeFacts): string[] {
     const found = facts.files.get(file.path);
     return found === undefined ? [] : checkFound(context, file, found);
   });
-  return [...files, ...checkTableFacts(rows, facts.tables)];
+  return [...files, ...checkTableFacts(rows, facts.tables), ...checkShown(rows, facts)];
 }
 
 interface Context {
@@ -235,7 +244,7 @@ function checkDeletes(
     problems.add(`position ${found.positionMax} is beyond its data file`);
   }
   for (const other of found.dataPaths) {
-    if (other !== path) problems.add(`it is of ${other}, the catalog says of ${path}`);
+    if (!isSameFile(other, path)) problems.add(`it is of ${other}, the catalog says of ${path}`);
   }
   const { rowSnapshots } = found;
   if (row.partial_max === null) return;
@@ -246,6 +255,59 @@ function checkDeletes(
       `there are deletes of snapshot ${rowSnapshots.max}, the catalog says up to ${row.partial_max}`,
     );
   }
+}
+
+/**
+ * Ours name their data file as the lake does; DuckLake's own extension writes its whole path, as it
+ * was then.
+ */
+function isSameFile(said: string, path: string | undefined): boolean {
+  return path !== undefined && (said === path || said.endsWith(`/${path}`));
+}
+
+/**
+ * What is shown of a table against what its files hold: counted in the files, not in the catalog's
+ * rows.
+ */
+function checkShown(rows: LakeRows, { files, shown = new Map() }: LakeFacts): string[] {
+  const paths = new Map(referencedFiles(rows).map(({ fileId, path }) => [fileId, path]));
+  const names = new Map(rows.ducklake_table.map((row) => [row.table_id, row.table_name]));
+  const live = Map.groupBy(
+    rows.ducklake_data_file.filter((row) => row.end_snapshot === null),
+    (row) => row.table_id,
+  );
+  const deletesOf = new Map(
+    rows.ducklake_delete_file
+      .filter((row) => row.end_snapshot === null)
+      .map((row) => [row.data_file_id, row.delete_file_id]),
+  );
+  const factsOf = (fileId: number): FoundFile | undefined => files.get(paths.get(fileId) ?? "");
+  return [...shown].flatMap(([tableId, table]) => {
+    let real: ShownFacts = { rowCount: 0, sizeBytes: 0, fileCount: 0 };
+    for (const { data_file_id: fileId } of live.get(tableId) ?? []) {
+      const deleteId = deletesOf.get(fileId);
+      const parts = [factsOf(fileId), ...(deleteId === undefined ? [] : [factsOf(deleteId)])];
+      for (const found of parts) {
+        // A file that nobody could read is a finding of its own, and no measure of others.
+        if (found?.kind !== "data" && found?.kind !== "delete") return [];
+        real = {
+          rowCount: real.rowCount + (found.kind === "data" ? 1 : -1) * found.recordCount,
+          sizeBytes: real.sizeBytes + found.sizeBytes,
+          fileCount: real.fileCount + 1,
+        };
+      }
+    }
+    const figures = [
+      ["rows", table.rowCount, real.rowCount],
+      ["bytes", table.sizeBytes, real.sizeBytes],
+      ["files", table.fileCount, real.fileCount],
+    ] as const;
+    return figures.flatMap(([what, said, is]) =>
+      said === is
+        ? []
+        : [`table ${names.get(tableId)} is shown with ${said} ${what}, really ${is}`],
+    );
+  });
 }
 
 function checkTableFacts(rows: LakeRows, tables: LakeFacts["tables"]): string[] {

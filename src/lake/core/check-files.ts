@@ -118,6 +118,8 @@ function checkDeleteFiles({ ducklake_data_file, ducklake_delete_file }: LakeRows
       problems.push(`${what} is older than its data file`);
     if (data.end_snapshot !== null && row.begin_snapshot >= data.end_snapshot) {
       problems.push(`${what} begins after its data file has ended`);
+    } else if (data.end_snapshot !== null && (row.end_snapshot ?? Infinity) > data.end_snapshot) {
+      problems.push(`${what} is there, its data file has ended`);
     }
     if (row.delete_count < 1 || row.delete_count > data.record_count) {
       problems.push(`${what} deletes ${row.delete_count} of ${data.record_count} rows`);

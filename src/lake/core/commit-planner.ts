@@ -84,6 +84,13 @@ export class CommitPlanner {
     return this.#nextFileId - 1;
   }
 
+  /** A file's, where its author knows it. */
+  keepChecksum(fileId: number, crc32: number | undefined): void {
+    if (crc32 === undefined) return;
+    const checked_at_ms = this.facts.timeMs;
+    this.rows.checksums.push({ file_id: fileId, crc32, checked_at_ms, damage: null });
+  }
+
   /** A table that is there, and was when the author read. */
   table(tableId: TableId): WorkingTable {
     const known = this.#tables.get(tableId);
@@ -163,6 +170,7 @@ function emptyRows(): CommitRows {
     dataFiles: [],
     fileStats: [],
     deleteFiles: [],
+    checksums: [],
     schemaVersions: [],
     scheduled: [],
     endedTables: [],

@@ -53,6 +53,8 @@ export interface CommitRows {
   readonly dataFiles: DataFileRow[];
   readonly fileStats: FileStatsRow[];
   readonly deleteFiles: DeleteFileRow[];
+  /** Of new files, data and deletes. */
+  readonly checksums: LakeTables["lake_file_checksums"][];
   readonly schemaVersions: LakeTables["ducklake_schema_versions"][];
   readonly scheduled: LakeTables["ducklake_files_scheduled_for_deletion"][];
   /** Table ids whose row of now ends; `isDrop`: with everything that they have. */

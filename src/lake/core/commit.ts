@@ -24,6 +24,8 @@ export interface NewDataFile {
   readonly path: string;
   readonly recordCount: number;
   readonly sizeBytes: number;
+  /** Of the file as it was put (`ObjectStore.put`). Absent: upkeep finds out. */
+  readonly crc32?: number;
   readonly footerSize: number;
   readonly columns: readonly ColumnStatistics[];
   /** Rows get fresh ids; `inFile`: the file carries them (updated rows keep theirs; compaction). */
@@ -38,6 +40,8 @@ export interface NewDeleteFile {
   /** All positions that are deleted now, those of the file that it replaces included. */
   readonly deleteCount: number;
   readonly sizeBytes: number;
+  /** Of the file as it was put. */
+  readonly crc32?: number;
   readonly footerSize: number;
   /**
    * The file says each position's snapshot: of those that it takes over what they had, of new ones the commit's

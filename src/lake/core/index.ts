@@ -18,6 +18,7 @@ export {
   type UpkeepLimits,
   upkeepLimitsDefault,
 } from "./decide-upkeep.ts";
+export { MissingFile } from "./missing-file.ts";
 export type * from "./model.ts";
 export type * from "./object-store.ts";
 export type { LakeRows } from "./rows.ts";

@@ -43,6 +43,10 @@ export interface DeleteFile {
   readonly path: string;
   readonly deleteCount: number;
   readonly sizeBytes: number;
+  /** Of the whole file, as it was committed; absent: nobody knows it yet. */
+  readonly crc32?: number;
+  /** The scrub found other bytes than were committed. */
+  readonly isDamaged?: boolean;
   readonly beginSnapshot: SnapshotId;
   /** The file has a third column that says for each position which snapshot deleted it. Without it: `beginSnapshot` did. */
   readonly hasRowSnapshots: boolean;
@@ -56,6 +60,10 @@ export interface DataFile {
   /** Deleted ones included. */
   readonly recordCount: number;
   readonly sizeBytes: number;
+  /** Of the whole file, as it was committed; absent: nobody knows it yet. */
+  readonly crc32?: number;
+  /** The scrub found other bytes than were committed. */
+  readonly isDamaged?: boolean;
   readonly footerSize: number;
   readonly beginSnapshot: SnapshotId;
   /** The row at position p has id `rowIdStart + p`; `undefined`: the file says each row's id itself. */

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { crc32 } from "node:zlib";
 import { OperatingError } from "../../kernel/errors.ts";
-import type { ObjectStore } from "./object-store.ts";
+import type { ObjectStore, PutFile } from "./object-store.ts";
 
 export interface StoreUnderTest {
   readonly store: ObjectStore;
@@ -34,12 +35,12 @@ export function testObjectStore(kind: string, open: () => Promise<StoreUnderTest
     return path;
   }
 
-  async function put(under: StoreUnderTest, path: string, text = path): Promise<void> {
-    await under.store.put(path, await local(under, Buffer.from(text)));
+  async function put(under: StoreUnderTest, path: string, text = path): Promise<PutFile> {
+    return await under.store.put(path, await local(under, Buffer.from(text)));
   }
 
   async function read(under: StoreUnderTest, path: string, sizeBytes: number): Promise<Buffer> {
-    const copy = await under.store.fetch(path, sizeBytes);
+    const copy = await under.store.fetch({ path, sizeBytes });
     try {
       return await readFile(copy.localPath);
     } finally {
@@ -117,7 +118,7 @@ export function testObjectStore(kind: string, open: () => Promise<StoreUnderTest
       for (const path of [...bad, "a\0b", "a\nb", "\ud800", `a/${long}`, ".writing/x"]) {
         const refused = { name: "OperatingError", code: "bad_request", retry: "never" };
         await assert.rejects(under.store.put(path, file), refused, path);
-        await assert.rejects(under.store.fetch(path, 1), refused, path);
+        await assert.rejects(under.store.fetch({ path, sizeBytes: 1 }), refused, path);
         await assert.rejects(under.store.stat(path), refused, path);
         await assert.rejects(under.store.delete(["fine", path]), refused, path);
       }
@@ -183,7 +184,7 @@ export function testObjectStore(kind: string, open: () => Promise<StoreUnderTest
     await put(under, "t/gone.parquet", "x");
     await under.store.delete(["t/gone.parquet"]);
     const missing = { code: "not_found", retry: "never", message: /t\/gone\.parquet/ };
-    await assert.rejects(under.store.fetch("t/gone.parquet", 1), missing);
+    await assert.rejects(under.store.fetch({ path: "t/gone.parquet", sizeBytes: 1 }), missing);
     assert.equal(await under.store.stat("t/gone.parquet"), undefined);
     await assert.rejects(under.store.put("t/x", join(under.localDir, "no-such-file")), {
       code: "not_found",
@@ -193,11 +194,32 @@ export function testObjectStore(kind: string, open: () => Promise<StoreUnderTest
 
   check("[LO5] a file of another size than the catalog says is damaged", async (under) => {
     await put(under, "t/short.parquet", "1234");
-    await assert.rejects(under.store.fetch("t/short.parquet", 5), {
-      code: "store_corrupt",
+    await assert.rejects(under.store.fetch({ path: "t/short.parquet", sizeBytes: 5 }), {
+      code: "data_corrupt",
       message: /t\/short\.parquet.*4 bytes instead of 5/,
     });
   });
+
+  check(
+    "[LO19] put says the checksum of what it put; fetch gives bytes that have it, or none",
+    async (under) => {
+      const bytes = Buffer.from("bytes that may rot");
+      const { crc32: told } = await put(under, "t/sum.parquet", bytes.toString());
+      assert.equal(told, crc32(bytes));
+      assert.equal(await under.store.checksum("t/sum.parquet"), told);
+      assert.equal(await under.store.checksum("t/none.parquet"), undefined);
+      const file = { path: "t/sum.parquet", sizeBytes: bytes.length };
+      const copy = await under.store.fetch({ ...file, crc32: told });
+      assert.deepEqual(await readFile(copy.localPath), bytes);
+      copy.release();
+      await assert.rejects(under.store.fetch({ ...file, crc32: (told ^ 1) >>> 0 }), {
+        code: "data_corrupt",
+        retry: "never",
+        message: /t\/sum\.parquet is damaged: its checksum is [0-9a-f]{8}, it was [0-9a-f]{8}/,
+        hint: /backup/,
+      });
+    },
+  );
 
   check("[LO6] a put that is cancelled leaves nothing to be seen", async (under) => {
     for (const size of [10, 20 * 1024 ** 2]) {
@@ -212,7 +234,10 @@ export function testObjectStore(kind: string, open: () => Promise<StoreUnderTest
       assert.equal((await under.store.stat("t/half"))?.sizeBytes, size);
       await under.store.delete(["t/half"]);
     }
-    await assert.rejects(under.store.fetch("t/half", 1, AbortSignal.abort()), isCancelled);
+    await assert.rejects(
+      under.store.fetch({ path: "t/half", sizeBytes: 1 }, AbortSignal.abort()),
+      isCancelled,
+    );
   });
 }
 

@@ -5,6 +5,8 @@
  *   OS2  Names are as `LakeModel` says (LM2): relative, forward slashes, no `..`; anything else is refused.
  *   OS3  What is deleted twice, or was never there, is deleted.
  */
+import type { LogFields } from "../../kernel/logger.ts";
+
 export interface ObjectInfo {
   readonly path: string;
   readonly sizeBytes: number;
@@ -14,14 +16,35 @@ export interface ObjectInfo {
 export interface NeededFile {
   readonly path: string;
   readonly sizeBytes: number;
+  /** What the file's bytes must have; absent: nobody knows. */
+  readonly crc32?: number;
+  /** Somebody found other bytes: it is read whole again, whatever this process knows of it. */
+  readonly isDamaged?: boolean;
+  /** Who needs it, for log lines. */
+  readonly fields?: LogFields;
+}
+
+export interface PutFile {
+  /** Of the bytes that were put. */
+  readonly crc32: number;
 }
 
 export interface ObjectStore {
   readonly kind: "directory" | "s3";
   /** From a local file, which is moved or copied. */
-  put(path: string, localFile: string, signal?: AbortSignal): Promise<void>;
-  /** A local path of the whole file: its own place in a directory, a copy in the download cache for S3. `release` when read. */
-  fetch(path: string, sizeBytes: number, signal?: AbortSignal): Promise<LocalCopy>;
+  put(path: string, localFile: string, signal?: AbortSignal): Promise<PutFile>;
+  /**
+   * A local path of the whole file: its own place in a directory, a copy in the download cache for
+   * S3. `release` when read.
+   * OS4: with a checksum, what is given has it, or it is `data_corrupt`.
+   */
+  fetch(file: NeededFile, signal?: AbortSignal): Promise<LocalCopy>;
+  /**
+   * Of the file as it is stored now, for the scrub: a directory's is read whole; of S3's, which
+   * sees to its own disks, it is what the file was put with. `undefined`: not there, or nobody can
+   * tell.
+   */
+  checksum(path: string): Promise<number | undefined>;
   /**
    * Room for local copies of all of these together, until it is released; `fetch` each meanwhile. Whoever reads several files
    * asks for it first, and for all at once: one who waits holds nothing, so that two never wait for each other.

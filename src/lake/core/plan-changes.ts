@@ -11,7 +11,7 @@
  */
 import type { ChangedFile, ChangeScan } from "./change-feed.ts";
 import type { DataFile, DeleteFile, LakeTable, SnapshotId } from "./model.ts";
-import { type DataFileRow, type DeleteFileRow, isVisible } from "./rows.ts";
+import { isVisible, type ReadDataFileRow, type ReadDeleteFileRow } from "./rows.ts";
 import { dataFileAt, deleteFileAt } from "./table-version.ts";
 
 export interface ChangeFacts {
@@ -20,8 +20,8 @@ export interface ChangeFacts {
   readonly before: LakeTable;
   readonly after: LakeTable;
   /** Of the table: those that are visible at a snapshot from `from` to `to`. More do no harm. */
-  readonly files: readonly DataFileRow[];
-  readonly deletes: readonly DeleteFileRow[];
+  readonly files: readonly ReadDataFileRow[];
+  readonly deletes: readonly ReadDeleteFileRow[];
   /** Snapshots in between that did nothing to the table but rewrite files. */
   readonly rewrites: readonly SnapshotId[];
 }
@@ -45,7 +45,7 @@ export function planChanges(facts: ChangeFacts): ChangeScan {
 
 class ChangePlanner {
   readonly #facts: ChangeFacts;
-  readonly #deletes = new Map<number, DeleteFileRow[]>();
+  readonly #deletes = new Map<number, ReadDeleteFileRow[]>();
   readonly #removed: ChangedFile[] = [];
   readonly #added: ChangedFile[] = [];
 
@@ -72,7 +72,7 @@ class ChangePlanner {
     return { removed: this.#removed, added: this.#added };
   }
 
-  #planKept(row: DataFileRow): void {
+  #planKept(row: ReadDataFileRow): void {
     const { from, to } = this.#facts;
     if (row.partial_max !== null && from < row.partial_max) {
       this.#live(this.#added, row, to, from);
@@ -81,9 +81,9 @@ class ChangePlanner {
   }
 
   /** 3. The files that it has dealt with. */
-  #planRewrites(): ReadonlySet<DataFileRow> {
+  #planRewrites(): ReadonlySet<ReadDataFileRow> {
     const { from, to, files, rewrites } = this.#facts;
-    const done = new Set<DataFileRow>();
+    const done = new Set<ReadDataFileRow>();
     for (const rewrite of rewrites) {
       const ended = files.filter((row) => row.end_snapshot === rewrite);
       const begun = files.filter(
@@ -106,7 +106,7 @@ class ChangePlanner {
 
   #live(
     side: ChangedFile[],
-    row: DataFileRow,
+    row: ReadDataFileRow,
     snapshot: SnapshotId,
     rowsAfter: SnapshotId | undefined = undefined,
   ): void {
@@ -114,7 +114,7 @@ class ChangePlanner {
   }
 
   /** What was deleted after `from`, up to and including `to`. */
-  #deleted(row: DataFileRow, from: SnapshotId, to: SnapshotId): void {
+  #deleted(row: ReadDataFileRow, from: SnapshotId, to: SnapshotId): void {
     const deletes = this.#deletesAt(row, to);
     const before = this.#deletesAt(row, from);
     if (deletes === undefined || isSame(deletes, before)) return;
@@ -123,18 +123,18 @@ class ChangePlanner {
     this.#removed.push({ file, rowsAfter: undefined, rows: { kind: "deleted", deletes, before } });
   }
 
-  #deletesAt(row: DataFileRow, snapshot: SnapshotId): DeleteFile | undefined {
+  #deletesAt(row: ReadDataFileRow, snapshot: SnapshotId): DeleteFile | undefined {
     const rows = this.#deletes.get(row.data_file_id) ?? [];
     const visible = rows.find((candidate) => isVisible(candidate, snapshot));
     if (visible === undefined) return undefined;
     return deleteFileAt(this.#facts.after.path, visible, snapshot);
   }
 
-  #liveCount(row: DataFileRow, snapshot: SnapshotId): number {
+  #liveCount(row: ReadDataFileRow, snapshot: SnapshotId): number {
     return row.record_count - (this.#deletesAt(row, snapshot)?.deleteCount ?? 0);
   }
 
-  #fileAt(row: DataFileRow, snapshot: SnapshotId): DataFile {
+  #fileAt(row: ReadDataFileRow, snapshot: SnapshotId): DataFile {
     const visible = (this.#deletes.get(row.data_file_id) ?? []).find((candidate) =>
       isVisible(candidate, snapshot),
     );
@@ -142,7 +142,7 @@ class ChangePlanner {
   }
 }
 
-function isPartialAt(row: DataFileRow, snapshot: SnapshotId): boolean {
+function isPartialAt(row: ReadDataFileRow, snapshot: SnapshotId): boolean {
   return row.partial_max !== null && snapshot < row.partial_max;
 }
 

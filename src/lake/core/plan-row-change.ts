@@ -5,6 +5,8 @@
  *      lower it, ended files do. While it equals the rows that are there, bounds of columns are exact or unknown.
  *   2  Files that are merged for all snapshots go at once, and are scheduled for deletion. Files that are rewritten without
  *      their deleted rows end, since snapshots before need them.
+ *   3  A file that ends takes its delete file with it: one that stayed open would be counted
+ *      against the rows that are left.
  */
 import { assert } from "../../kernel/errors.ts";
 import type { ColumnStatistics, NewDataFile, NewDeleteFile, TableChange } from "./commit.ts";
@@ -69,8 +71,10 @@ function deleteFrom(planner: CommitPlanner, table: WorkingTable, file: NewDelete
     planner.rows.removedDeletes.push(before.delete_file_id);
     schedule(planner, table, before.delete_file_id, before);
   } else if (before !== undefined) planner.rows.endedDeletes.push(before.delete_file_id);
+  const fileId = planner.takeFileId();
+  planner.keepChecksum(fileId, file.crc32);
   planner.rows.deleteFiles.push({
-    delete_file_id: planner.takeFileId(),
+    delete_file_id: fileId,
     table_id: table.id,
     begin_snapshot:
       before !== undefined && hasRowSnapshots ? before.begin_snapshot : planner.snapshot,
@@ -93,10 +97,19 @@ function endFiles(
   files: readonly DataFileRow[],
 ): void {
   if (files.length === 0) return;
-  planner.rows.endedFiles.push(...files.map((row) => row.data_file_id));
+  endWithDeletes(planner, files);
   lowerStats(table, files);
   if (files.length === table.facts.liveFileCount) table.clearColumnStats();
   else table.forgetBounds();
+}
+
+/** 3 */
+function endWithDeletes(planner: CommitPlanner, files: readonly DataFileRow[]): void {
+  for (const { data_file_id: fileId } of files) {
+    planner.rows.endedFiles.push(fileId);
+    const deletes = liveDeletes(planner, fileId);
+    if (deletes !== undefined) planner.rows.endedDeletes.push(deletes.delete_file_id);
+  }
 }
 
 function lowerStats(table: WorkingTable, files: readonly DataFileRow[]): void {
@@ -176,6 +189,7 @@ function insertFile(
 ): void {
   assert(file.recordCount > 0, `${file.path} has rows: empty files are not part of a table`);
   const fileId = planner.takeFileId();
+  planner.keepChecksum(fileId, file.crc32);
   planner.rows.dataFiles.push({
     data_file_id: fileId,
     table_id: table.id,
@@ -274,7 +288,7 @@ function rewrite(
   );
   const isComplete = sum(added.map((file) => file.recordCount)) === sum(live);
   assert(isComplete, `rewritten files of table ${table.name} have all rows that were there`);
-  planner.rows.endedFiles.push(...sources.map((row) => row.data_file_id));
+  endWithDeletes(planner, sources);
   lowerStats(table, sources);
   for (const file of added) {
     assert(file.rowIds === "inFile", "rewritten rows keep their ids");

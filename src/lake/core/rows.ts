@@ -8,6 +8,13 @@ export type TableRow = LakeTables["ducklake_table"];
 export type ColumnRow = LakeTables["ducklake_column"];
 export type DataFileRow = LakeTables["ducklake_data_file"];
 export type DeleteFileRow = LakeTables["ducklake_delete_file"];
+/** With the file's checksum beside it, and what the scrub found, from a table of our own. */
+export interface ReadChecksum {
+  readonly crc32?: number | null;
+  readonly damage?: string | null;
+}
+export type ReadDataFileRow = DataFileRow & ReadChecksum;
+export type ReadDeleteFileRow = DeleteFileRow & ReadChecksum;
 export type FileStatsRow = LakeTables["ducklake_file_column_stats"];
 
 interface Ranged {

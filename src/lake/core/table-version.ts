@@ -11,12 +11,14 @@ import type {
   SnapshotId,
   TableId,
 } from "./model.ts";
+import type { NeededFile } from "./object-store.ts";
 import {
   type ColumnRow,
-  type DataFileRow,
-  type DeleteFileRow,
   isVisible,
   joinPath,
+  type ReadChecksum,
+  type ReadDataFileRow,
+  type ReadDeleteFileRow,
   type SchemaRow,
   type TableRow,
 } from "./rows.ts";
@@ -90,11 +92,11 @@ function lastColumnChange(rows: readonly ColumnRow[], snapshot: SnapshotId): Sna
 /** The files of a table at a snapshot, with their deletes of then; by the order in which they came. */
 export function filesAt(
   directory: string,
-  files: readonly DataFileRow[],
-  deletes: readonly DeleteFileRow[],
+  files: readonly ReadDataFileRow[],
+  deletes: readonly ReadDeleteFileRow[],
   snapshot: SnapshotId,
 ): readonly DataFile[] {
-  const deletesOf = new Map<number, DeleteFileRow>();
+  const deletesOf = new Map<number, ReadDeleteFileRow>();
   for (const row of deletes) {
     if (!isVisible(row, snapshot)) continue;
     assert(
@@ -111,8 +113,8 @@ export function filesAt(
 
 export function dataFileAt(
   directory: string,
-  row: DataFileRow,
-  deletes: DeleteFileRow | undefined,
+  row: ReadDataFileRow,
+  deletes: ReadDeleteFileRow | undefined,
   snapshot: SnapshotId,
 ): DataFile {
   const isPartial = row.partial_max !== null && snapshot < row.partial_max;
@@ -121,6 +123,7 @@ export function dataFileAt(
     path: filePath(directory, row),
     recordCount: row.record_count,
     sizeBytes: row.file_size_bytes,
+    ...checksumOf(row),
     footerSize: row.footer_size ?? 0,
     beginSnapshot: row.begin_snapshot as SnapshotId,
     rowIdStart: row.row_id_start ?? undefined,
@@ -132,7 +135,7 @@ export function dataFileAt(
 
 export function deleteFileAt(
   directory: string,
-  row: DeleteFileRow,
+  row: ReadDeleteFileRow,
   snapshot: SnapshotId,
 ): DeleteFile {
   const isPartial = row.partial_max !== null && snapshot < row.partial_max;
@@ -141,10 +144,16 @@ export function deleteFileAt(
     path: filePath(directory, row),
     deleteCount: row.delete_count,
     sizeBytes: row.file_size_bytes,
+    ...checksumOf(row),
     beginSnapshot: row.begin_snapshot as SnapshotId,
     hasRowSnapshots: row.partial_max !== null,
     upTo: isPartial ? snapshot : undefined,
   };
+}
+
+function checksumOf({ crc32, damage }: ReadChecksum): Pick<NeededFile, "crc32" | "isDamaged"> {
+  if (crc32 === null || crc32 === undefined) return {};
+  return typeof damage === "string" ? { crc32, isDamaged: true } : { crc32 };
 }
 
 function filePath(directory: string, row: { path: string; path_is_relative: number }): string {

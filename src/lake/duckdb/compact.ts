@@ -8,6 +8,7 @@
  *        columns in the old ones.
  */
 import { assert } from "../../kernel/errors.ts";
+import type { LogFields } from "../../kernel/logger.ts";
 import type { FileId, ObjectStore, TableChange, TableVersion } from "../core/index.ts";
 import type { LakeWriter } from "./lake-writer.ts";
 import { withFiles } from "./local-files.ts";
@@ -20,10 +21,17 @@ export interface CompactionRequest {
   readonly files: readonly FileId[];
 }
 
+interface CompactionParts {
+  readonly writer: LakeWriter;
+  readonly objects: ObjectStore;
+  /** Whose work it is, for log lines. */
+  readonly fields?: LogFields;
+}
+
 /** `undefined`: there is nothing to gain, less than two files and none with deletes. */
 export async function compactFiles(
   { version, files: chosen }: CompactionRequest,
-  { writer, objects }: { readonly writer: LakeWriter; readonly objects: ObjectStore },
+  { writer, objects, fields }: CompactionParts,
   signal: AbortSignal,
 ): Promise<TableChange | undefined> {
   const files = version.files.filter(({ fileId }) => chosen.includes(fileId));
@@ -36,7 +44,7 @@ export async function compactFiles(
   if (isWhole && files.length < 2) return undefined;
   const { schemaSnapshot } = version.table;
   const isMerge = isWhole && files.every(({ beginSnapshot }) => beginSnapshot >= schemaSnapshot);
-  return await withFiles(objects, [{ ...version, files }], signal, async (localPaths) => {
+  const merge = async (localPaths: ReadonlyMap<string, string>): Promise<TableChange> => {
     const select = scanSql(files.map(liveRows), {
       columns: version.table.columns,
       leading: isMerge ? ["_row_id", "_row_snapshot"] : ["_row_id"],
@@ -56,5 +64,6 @@ export async function compactFiles(
       ended: files.map(({ fileId }) => fileId),
       isCompaction: true,
     };
-  });
+  };
+  return await withFiles(objects, [{ ...version, files }], signal, merge, fields);
 }

@@ -41,7 +41,7 @@ export function copyRowsSql({ columns, ...request }: CopyRows): string {
   const given = [...hidden, ...columns].map(({ name }) => quoteName(name));
   // The line break ends a comment at the end of the SELECT.
   return `COPY (SELECT ${selected.join(", ")} FROM (${request.select}\n) AS r(${given.join(", ")}))
-TO ${quoteText(request.localPath)} (${parquetOptions(fieldIds)})`;
+TO ${quoteText(request.localPath)} (${parquetOptions(fieldIds, columns.some(isList) ? "V1" : "V2")})`;
 }
 
 /** Rows of a file that `copyRowsSql` wrote, as it takes them: those at `from` and after, before `to`. */
@@ -116,10 +116,21 @@ export function copyDeletesSql(request: CopyDeletes): string {
   ];
   const selected = columns.map(({ name }, at) => `${values[at]} AS ${name}`);
   return `COPY (SELECT ${selected.join(", ")} FROM (${all}) GROUP BY position ORDER BY position)
-TO ${quoteText(request.localPath)} (${parquetOptions(columns.map(({ name, fieldId }) => `${name}: ${fieldId}`))})`;
+TO ${quoteText(request.localPath)} (${parquetOptions(
+    columns.map(({ name, fieldId }) => `${name}: ${fieldId}`),
+    "V2",
+  )})`;
+}
+
+/**
+ * Lists and maps, also inside of others. DuckDB 1.5 cannot write equal lists of texts with the
+ * encodings of Parquet 2 (LF24).
+ */
+function isList(column: LakeColumn): boolean {
+  return /\[\d*\]|\bMAP\(/.test(storedTypeText(column));
 }
 
 /** The encodings of Parquet 2: integers are packed instead of being left to the compression, and are read in less than half the time. */
-function parquetOptions(fieldIds: readonly string[]): string {
-  return `FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows}, RETURN_STATS, FIELD_IDS {${fieldIds.join(", ")}}`;
+function parquetOptions(fieldIds: readonly string[], version: "V1" | "V2"): string {
+  return `FORMAT parquet, PARQUET_VERSION ${version}, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRows}, RETURN_STATS, FIELD_IDS {${fieldIds.join(", ")}}`;
 }

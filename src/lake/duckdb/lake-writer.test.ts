@@ -53,6 +53,26 @@ async function schemaOf(path: string): Promise<readonly unknown[]> {
   );
 }
 
+for (const [type, value] of [
+  ["VARCHAR[]", "['abc']"],
+  ["VARCHAR[][]", "[['a'], ['b', NULL]]"],
+  ["MAP(VARCHAR, DOUBLE)", "MAP {'k': 1.5}"],
+  ["MAP(INTEGER, VARCHAR)", "MAP {1: 'xyz'}"],
+  ["STRUCT(a VARCHAR[])", "{'a': ['xyz']}"],
+  ["BLOB[]", "['abc'::BLOB]"],
+] as const) {
+  test(`[LF24] equal values of type ${type} can be written, few and many`, async () => {
+    for (const count of [1, 3, 3_000]) {
+      const table = new TestTable(lake.root, columnsOf(["id", "BIGINT"], ["v", type]));
+      await insert(table, `SELECT range, ${value} FROM range(${count})`);
+      const { localPaths, rowIds } = table.options(table.now);
+      const current = tableSql(table.now, { localPaths, rowIds });
+      const same = `SELECT count(*)::INTEGER AS n FROM (${current}) WHERE v = CAST(${value} AS ${type})`;
+      assert.deepEqual(await lake.rows(same), [[count]]);
+    }
+  });
+}
+
 test("[LF3] every field of a data file has its id, nested ones by depth, and none is required but a map's key", async () => {
   const table = new TestTable(
     lake.root,
@@ -371,7 +391,8 @@ test("[LF14] when an upload fails, what was uploaded goes, and so does what was 
         ? Promise.reject(new OperatingError("disk_full", "backoff", "full"))
         : lake.objects.put(path, localFile, signal);
     },
-    fetch: (path, sizeBytes, signal) => lake.objects.fetch(path, sizeBytes, signal),
+    fetch: (file, signal) => lake.objects.fetch(file, signal),
+    checksum: (path) => lake.objects.checksum(path),
     reserve: (files, signal) => lake.objects.reserve(files, signal),
     stat: (path) => lake.objects.stat(path),
     list: (prefix) => lake.objects.list(prefix),

@@ -9,10 +9,10 @@
  *   LW4  Where rows of many small files are deleted, the files end, and the rows that are left move into one: a table that
  *        changes all the time neither has ever more files, nor a delete file for each of them with every change.
  */
-
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { assert, OperatingError } from "../../kernel/errors.ts";
+import type { Files } from "../../kernel/files.ts";
+import { realFiles } from "../../kernel/node/real-files.ts";
 import { type Prng, randomText } from "../../kernel/prng.ts";
 import { quoteName } from "../../sql/core/index.ts";
 import type {
@@ -22,6 +22,7 @@ import type {
   NewDataFile,
   NewDeleteFile,
   ObjectStore,
+  PutFile,
   SnapshotId,
   TableVersion,
 } from "../core/index.ts";
@@ -58,6 +59,7 @@ export interface LakeDuckDb {
 }
 
 export interface LakeWriterOptions {
+  readonly files?: Files;
   readonly duckdb: LakeDuckDb;
   readonly objects: ObjectStore;
   /** Exists (`emptyStaging`), and is nobody else's. */
@@ -107,6 +109,7 @@ const splitAbove = 4;
 const atOnceMax = 4;
 
 export class LakeWriter {
+  readonly #files: Files;
   readonly #duckdb: LakeDuckDb;
   readonly #objects: ObjectStore;
   readonly #stagingDir: string;
@@ -115,6 +118,7 @@ export class LakeWriter {
   readonly #movedFilesMin: number;
 
   constructor(options: LakeWriterOptions) {
+    this.#files = options.files ?? realFiles;
     this.#duckdb = options.duckdb;
     this.#objects = options.objects;
     this.#stagingDir = options.stagingDir;
@@ -150,9 +154,10 @@ export class LakeWriter {
     put: Put,
   ): Promise<Omit<NewDataFile, "rowIds">> {
     const path = this.#newPath(table.path, ".parquet");
-    await put(path, file.localPath);
+    const { crc32 } = await put(path, file.localPath);
     return {
       path,
+      crc32,
       recordCount: file.recordCount,
       sizeBytes: file.sizeBytes,
       footerSize: file.footerSize,
@@ -176,7 +181,7 @@ export class LakeWriter {
       const localPath = join(directory, `rows-${pieces.length}.parquet`);
       pieces.push(await this.#copy(copyRowsSql({ ...copy, select, localPath }), signal));
     }
-    await rm(whole.localPath);
+    await this.#files.unlink(whole.localPath);
     return pieces;
   }
 
@@ -208,11 +213,11 @@ export class LakeWriter {
       );
       const deletes = await forEachAtMost(atOnceMax, left, async (each): Promise<NewDeleteFile> => {
         const path = this.#newPath(request.version.table.path, "-delete.parquet");
-        await put(path, each.written.localPath);
+        const { crc32 } = await put(path, each.written.localPath);
         const { recordCount: deleteCount, sizeBytes, footerSize } = each.written;
         const { hasRowSnapshots } = each;
         const dataFileId = each.file.fileId;
-        return { dataFileId, path, deleteCount, sizeBytes, footerSize, hasRowSnapshots };
+        return { dataFileId, path, deleteCount, sizeBytes, crc32, footerSize, hasRowSnapshots };
       });
       const ended = [...staged.filter(({ written }) => written === undefined), ...movable];
       const counts = [moved.deletedCount, ...staged.map(({ deletedCount }) => deletedCount)];
@@ -337,11 +342,11 @@ export class LakeWriter {
 
   /** LW1 */
   #stage<T>(write: (directory: string, put: Put) => Promise<T>, signal: AbortSignal): Promise<T> {
-    return withStaging(this.#stagingDir, this.#token(), async (directory) => {
+    const stage = async (directory: string): Promise<T> => {
       const paths: string[] = [];
-      const put = async (path: string, localPath: string): Promise<void> => {
+      const put = async (path: string, localPath: string): Promise<PutFile> => {
         paths.push(path);
-        await this.#objects.put(path, localPath, signal);
+        return await this.#objects.put(path, localPath, signal);
       };
       try {
         return await write(directory, put);
@@ -350,7 +355,8 @@ export class LakeWriter {
         await this.#objects.delete(paths).catch(() => undefined);
         throw thrown;
       }
-    });
+    };
+    return withStaging(this.#stagingDir, this.#token(), stage, this.#files);
   }
 
   #newPath(directory: string, ending: string): string {
@@ -398,7 +404,7 @@ interface StagedDeletes {
   readonly hasRowSnapshots: boolean;
 }
 
-type Put = (path: string, localPath: string) => Promise<void>;
+type Put = (path: string, localPath: string) => Promise<PutFile>;
 
 function snapshotsOf(file: WrittenFile): { readonly min: SnapshotId; readonly max: SnapshotId } {
   const leaf = {

@@ -1,5 +1,5 @@
 /** What is really in the lake's files, for the consistency check. Every value of a file is read once. */
-import { AssertionError, messageOf } from "../../kernel/errors.ts";
+import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.ts";
 import type {
   ColumnFacts,
   DataFileFacts,
@@ -15,6 +15,7 @@ import type {
   ReferencedFile,
   TableVersion,
 } from "../core/index.ts";
+import { showCrc32 } from "../objects/file-verifier.ts";
 import { leavesOf } from "./column-type.ts";
 import { columnFactsWidth, dataFactsSql, deleteFactsSql, footerSql } from "./file-facts-sql.ts";
 import { rowIdColumn, rowSnapshotColumn } from "./internal-columns.ts";
@@ -26,17 +27,33 @@ export interface FileReader {
   readonly objects: ObjectStore;
 }
 
-/** `columns`: those that the table had when the file was written. Throws what keeps all files from being read. */
+/**
+ * `columns`: those that the table had when the file was written. Throws what keeps all files from
+ * being read. A file without the checksum that it was committed with is not shown to DuckDB.
+ */
 export async function readFileFacts(
   { duckdb, objects }: FileReader,
-  { kind, path }: Pick<ReferencedFile, "kind" | "path">,
+  { kind, path, crc32 }: Pick<ReferencedFile, "kind" | "path"> & { readonly crc32?: number },
   columns: readonly LakeColumn[],
   signal: AbortSignal,
 ): Promise<FoundFile> {
   const info = await objects.stat(path);
   if (info === undefined) return { kind: "missing" };
   const { sizeBytes } = info;
-  const copy = await objects.fetch(path, sizeBytes, signal);
+  const found = crc32 === undefined ? undefined : await objects.checksum(path);
+  if (crc32 !== undefined && found !== undefined && found !== crc32) {
+    const why = `its checksum is ${showCrc32(found)}, it was ${showCrc32(crc32)}`;
+    return { kind: "unreadable", sizeBytes, why };
+  }
+  const wanted = { path, sizeBytes, ...(crc32 === undefined ? {} : { crc32 }) };
+  let copy: LocalCopy | undefined;
+  try {
+    copy = await objects.fetch(wanted, signal);
+  } catch (thrown) {
+    // Bytes that rotted in S3 are seen when they have come.
+    if (!(thrown instanceof OperatingError) || thrown.code !== "data_corrupt") throw thrown;
+    return { kind: "unreadable", sizeBytes, why: thrown.message.replace(/^.* is damaged: /, "") };
+  }
   try {
     const footer = await readFooter(duckdb, copy.localPath, signal);
     const facts =
@@ -155,7 +172,7 @@ export async function readTableFacts(
     for (const { path } of filesOf(version)) {
       const info = await objects.stat(path);
       if (info === undefined) return undefined;
-      copies.set(path, await objects.fetch(path, info.sizeBytes, signal));
+      copies.set(path, await objects.fetch({ path, sizeBytes: info.sizeBytes }, signal));
     }
     const localPaths = new Map([...copies].map(([path, { localPath }]) => [path, localPath]));
     const noColumns = { ...version, table: { ...version.table, columns: [] } };

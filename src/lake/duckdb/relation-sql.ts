@@ -66,8 +66,13 @@ export function filesOf(relation: TableVersion | ChangeScan): readonly NeededFil
     "files" in relation ? relation.files.map(liveRows) : [...relation.removed, ...relation.added];
   const needed = new Map<string, NeededFile>();
   for (const each of changed) {
-    for (const { path, sizeBytes } of [each.file, ...deleteFilesOf(each)])
-      needed.set(path, { path, sizeBytes });
+    for (const { path, sizeBytes, crc32, isDamaged } of [each.file, ...deleteFilesOf(each)])
+      needed.set(path, {
+        path,
+        sizeBytes,
+        ...(crc32 === undefined ? {} : { crc32 }),
+        ...(isDamaged === undefined ? {} : { isDamaged }),
+      });
   }
   return [...needed.values()];
 }

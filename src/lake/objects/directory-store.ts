@@ -8,28 +8,26 @@
  *   DS4  The lake's own directory is made when the store is opened and never later: a disk that is no longer mounted is an
  *        error, and nothing is written to where it was.
  */
-import { createReadStream, createWriteStream, type Dirent } from "node:fs";
-import {
-  lstat,
-  mkdir,
-  mkdtemp,
-  open,
-  readdir,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  unlink,
-} from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { OperatingError } from "../../kernel/errors.ts";
-import type { LocalCopy, ObjectInfo, ObjectStore, Reservation } from "../core/index.ts";
+import type { FileEntry, Files } from "../../kernel/files.ts";
+import { makeDurableDirectory } from "../../kernel/make-durable-directory.ts";
+import { realFiles } from "../../kernel/node/real-files.ts";
+import type {
+  LocalCopy,
+  NeededFile,
+  ObjectInfo,
+  ObjectStore,
+  PutFile,
+  Reservation,
+} from "../core/index.ts";
+import { FileVerifier } from "./file-verifier.ts";
 import {
   codeOf,
   damaged,
   isAbsent,
   missing,
+  otherChecksum,
   throwIfCancelled,
   translateFileError,
 } from "./object-errors.ts";
@@ -40,30 +38,41 @@ const abandonedMs = 24 * 60 * 60 * 1000;
 const moveAttemptsMax = 200;
 
 /** Makes the directory when it is absent. */
-export async function openDirectoryStore(directory: string): Promise<ObjectStore> {
+export async function openDirectoryStore(
+  directory: string,
+  files: Files = realFiles,
+  verifier: FileVerifier = new FileVerifier({ files }),
+): Promise<ObjectStore> {
   const root = resolve(directory);
   try {
-    await mkdir(join(root, writingFolder), { recursive: true });
-    await sweepAbandoned(join(root, writingFolder));
+    await makeDurableDirectory(files, join(root, writingFolder));
+    await sweepAbandoned(files, join(root, writingFolder));
   } catch (thrown) {
     throw translateFileError(thrown, root);
   }
-  return new DirectoryStore(root);
+  return new DirectoryStore(root, files, verifier);
 }
 
 class DirectoryStore implements ObjectStore {
   readonly kind = "directory";
   readonly #root: string;
+  readonly #files: Files;
+  readonly #verifier: FileVerifier;
 
-  constructor(root: string) {
+  constructor(root: string, files: Files, verifier: FileVerifier) {
     this.#root = root;
+    this.#files = files;
+    this.#verifier = verifier;
   }
 
-  async put(path: string, localFile: string, signal?: AbortSignal): Promise<void> {
+  async put(path: string, localFile: string, signal?: AbortSignal): Promise<PutFile> {
     checkObjectPath(path);
     throwIfCancelled(path, signal);
+    let crc32: number;
     try {
-      await syncPath(localFile);
+      await this.#files.sync(localFile);
+      crc32 = await this.#verifier.read(localFile);
+      this.#verifier.forget(localFile); // It gets another name.
     } catch (thrown) {
       throw isAbsent(thrown) ? missing(localFile, thrown) : translateFileError(thrown, path);
     }
@@ -75,9 +84,13 @@ class DirectoryStore implements ObjectStore {
       if (codeOf(thrown) !== "EXDEV") throw translateFileError(thrown, path);
       await this.#copyAndPlace(localFile, path, signal);
     }
+    return { crc32 };
   }
 
-  async fetch(path: string, sizeBytes: number, signal?: AbortSignal): Promise<LocalCopy> {
+  async fetch(
+    { path, sizeBytes, crc32, isDamaged }: NeededFile,
+    signal?: AbortSignal,
+  ): Promise<LocalCopy> {
     checkObjectPath(path);
     throwIfCancelled(path, signal);
     const info = await this.stat(path);
@@ -88,7 +101,31 @@ class DirectoryStore implements ObjectStore {
     if (info.sizeBytes !== sizeBytes) {
       throw damaged(path, `it has ${info.sizeBytes} bytes instead of ${sizeBytes}`);
     }
-    return { localPath: this.#pathOf(path), release: () => undefined };
+    const localPath = this.#pathOf(path);
+    if (isDamaged === true) this.#verifier.forget(localPath);
+    if (crc32 !== undefined) await this.#verify(path, localPath, crc32);
+    return { localPath, release: () => undefined };
+  }
+
+  async checksum(path: string): Promise<number | undefined> {
+    checkObjectPath(path);
+    try {
+      return await this.#verifier.read(this.#pathOf(path));
+    } catch (thrown) {
+      if (!isAbsent(thrown)) throw translateFileError(thrown, path);
+      await this.#checkRoot(); // Not the file is missing, but all of them.
+      return undefined;
+    }
+  }
+
+  async #verify(path: string, localPath: string, crc32: number): Promise<void> {
+    let found: number | undefined;
+    try {
+      found = await this.#verifier.mismatch(localPath, crc32);
+    } catch (thrown) {
+      throw translateFileError(thrown, path);
+    }
+    if (found !== undefined) throw otherChecksum(path, crc32, found);
   }
 
   /** Files are read where they are. */
@@ -99,11 +136,10 @@ class DirectoryStore implements ObjectStore {
   async stat(path: string): Promise<ObjectInfo | undefined> {
     checkObjectPath(path);
     try {
-      const found = await stat(this.#pathOf(path));
-      if (!found.isFile()) return undefined;
-      return { path, sizeBytes: found.size, modifiedMs: Math.floor(found.mtimeMs) };
+      const found = await this.#files.stat(this.#pathOf(path));
+      if (found?.kind !== "file") return undefined;
+      return { path, sizeBytes: found.bytes, modifiedMs: found.modifiedMs };
     } catch (thrown) {
-      if (isAbsent(thrown)) return undefined;
       throw translateFileError(thrown, path);
     }
   }
@@ -119,9 +155,9 @@ class DirectoryStore implements ObjectStore {
     for (const path of paths) {
       try {
         const place = this.#pathOf(path);
-        const found = await lstat(place);
-        if (found.isDirectory()) continue;
-        await unlink(place);
+        const found = await this.#files.stat(place);
+        if (found?.kind === "directory") continue;
+        await this.#files.unlink(place);
         await this.#removeEmpty(path);
       } catch (thrown) {
         if (!isAbsent(thrown)) throw translateFileError(thrown, path);
@@ -132,12 +168,12 @@ class DirectoryStore implements ObjectStore {
   /** DS4. */
   async #checkRoot(): Promise<void> {
     try {
-      await stat(join(this.#root, writingFolder));
+      if ((await this.#files.stat(join(this.#root, writingFolder))) !== undefined) return;
     } catch (thrown) {
-      if (!isAbsent(thrown)) throw translateFileError(thrown, this.#root);
-      const message = `the lake's directory ${this.#root} is gone`;
-      throw new OperatingError("store_unavailable", "backoff", message, { cause: thrown });
+      throw translateFileError(thrown, this.#root);
     }
+    const message = "the lake's directory is gone";
+    throw new OperatingError("store_unavailable", "backoff", message);
   }
 
   /** `folder` is empty or ends with a slash. */
@@ -146,17 +182,17 @@ class DirectoryStore implements ObjectStore {
       if (!entry.name.startsWith(begin)) continue;
       const path = folder + entry.name;
       if (path === writingFolder) continue;
-      if (entry.isDirectory()) yield* this.#walk(`${path}/`, "");
-      else if (entry.isFile()) {
+      if (entry.kind === "directory") yield* this.#walk(`${path}/`, "");
+      else if (entry.kind === "file") {
         const info = await this.stat(path);
         if (info !== undefined) yield info;
       }
     }
   }
 
-  async #entriesOf(folder: string): Promise<Dirent[]> {
+  async #entriesOf(folder: string): Promise<readonly FileEntry[]> {
     try {
-      return await readdir(join(this.#root, folder), { withFileTypes: true });
+      return await this.#files.list(join(this.#root, folder));
     } catch (thrown) {
       if (!isAbsent(thrown)) throw translateFileError(thrown, folder);
       await this.#checkRoot(); // A folder may have been emptied meanwhile, the lake may not.
@@ -171,7 +207,7 @@ class DirectoryStore implements ObjectStore {
     try {
       // All the way up: any of them may be new, made by us or a moment ago by somebody else.
       for (let at = dirname(to); at.length >= this.#root.length; at = dirname(at)) {
-        await syncPath(at);
+        await this.#files.sync(at);
         if (at === dirname(at)) break;
       }
     } catch (thrown) {
@@ -182,12 +218,12 @@ class DirectoryStore implements ObjectStore {
   async #move(from: string, to: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await mkdir(dirname(to), { recursive: true });
-        await rename(from, to);
+        await this.#files.makeDirectory(dirname(to));
+        await this.#files.rename(from, to);
         return;
       } catch (thrown) {
         if (codeOf(thrown) !== "ENOENT") throw thrown;
-        const isHere = await lstat(from).catch(() => undefined);
+        const isHere = await this.#files.stat(from).catch(() => undefined);
         if (isHere === undefined) throw missing(from, thrown);
         if (attempt === moveAttemptsMax) {
           const message = `${to}: its directory is deleted again and again`;
@@ -200,17 +236,16 @@ class DirectoryStore implements ObjectStore {
   async #copyAndPlace(localFile: string, path: string, signal?: AbortSignal): Promise<void> {
     let folder: string | undefined;
     try {
-      folder = await mkdtemp(join(this.#root, writingFolder, "put-")); // DS2
+      folder = await this.#files.makeOwnDirectory(join(this.#root, writingFolder, "put-")); // DS2
       const copy = join(folder, "file");
-      const options = signal === undefined ? {} : { signal };
-      await pipeline(createReadStream(localFile), createWriteStream(copy), options);
-      await syncPath(copy);
+      await this.#files.copy(localFile, copy, signal);
+      await this.#files.sync(copy);
       throwIfCancelled(path, signal);
       await this.#place(copy, path);
     } catch (thrown) {
       throw translateFileError(thrown, path);
     } finally {
-      if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+      if (folder !== undefined) await this.#files.removeAll(folder);
       await this.#removeEmpty(path); // Those that the move made, when it failed.
     }
   }
@@ -219,7 +254,7 @@ class DirectoryStore implements ObjectStore {
   async #removeEmpty(path: string): Promise<void> {
     for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
       try {
-        await rmdir(join(this.#root, path.slice(0, at)));
+        await this.#files.removeDirectory(join(this.#root, path.slice(0, at)));
       } catch {
         return; // Not empty, or somebody else's turn.
       }
@@ -231,23 +266,14 @@ class DirectoryStore implements ObjectStore {
   }
 }
 
-async function syncPath(path: string): Promise<void> {
-  const file = await open(path, "r");
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
 /** DS2. Several processes may do it at once. */
-async function sweepAbandoned(folder: string): Promise<void> {
-  const probe = await mkdtemp(join(folder, "probe-"));
-  const { mtimeMs: nowMs } = await stat(probe);
-  for (const name of await readdir(folder)) {
-    const found = await stat(join(folder, name)).catch(() => undefined);
-    if (found === undefined || nowMs - found.mtimeMs < abandonedMs) continue;
-    await rm(join(folder, name), { recursive: true, force: true });
+async function sweepAbandoned(files: Files, folder: string): Promise<void> {
+  const probe = await files.makeOwnDirectory(join(folder, "probe-"));
+  const nowMs = (await files.stat(probe))?.modifiedMs ?? 0;
+  for (const { name } of await files.list(folder)) {
+    const found = await files.stat(join(folder, name)).catch(() => undefined);
+    if (found === undefined || nowMs - found.modifiedMs < abandonedMs) continue;
+    await files.removeAll(join(folder, name));
   }
-  await rmdir(probe);
+  await files.removeDirectory(probe);
 }

@@ -5,9 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { OperatingError } from "../../kernel/errors.ts";
-import { silentLogger } from "../../kernel/logger.ts";
+import { type RecordedLine, recordingLogger } from "../../kernel/testing/recording-logger.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import { DiskBudget, type Eviction } from "../../queries/core/index.ts";
 import type { LocalCopy } from "../core/index.ts";
@@ -19,6 +20,7 @@ class World {
   readonly downloads: string[] = [];
   readonly evictedOther: Eviction[] = [];
   readonly events: string[] = [];
+  readonly lines: RecordedLine[] = [];
   budget: DiskBudget = newBudget();
   readonly dir: string;
 
@@ -32,7 +34,7 @@ class World {
       dir: this.dir,
       budget,
       clock: this.clock,
-      logger: silentLogger,
+      logger: recordingLogger(this.lines),
       onEvictedOther: (eviction) => this.evictedOther.push(eviction),
       observer: {
         lookedUp: (hit) => this.events.push(hit ? "hit" : "miss"),
@@ -48,7 +50,7 @@ class World {
     signal?: AbortSignal,
     gate?: Promise<void>,
   ): Promise<LocalCopy> {
-    const file = { key: path, place: path, sizeBytes };
+    const file = { key: path, place: path, sizeBytes, fields: { query_id: "q-1" } };
     const download = async (localPath: string, ended: AbortSignal): Promise<void> => {
       this.downloads.push(path);
       await writeFile(localPath, bytesOf(path, sizeBytes), { flag: "wx" });
@@ -152,10 +154,49 @@ check(
     await cache.settled();
     assert.deepEqual([await readdir(world.dir), cache.usedBytes()], [[], 0]);
     const short = (localPath: string): Promise<void> => writeFile(localPath, "short");
-    await assert.rejects(cache.get(file, short), { code: "store_corrupt", message: /main\/a/ });
+    await assert.rejects(cache.get(file, short), { code: "data_corrupt", message: /main\/a/ });
     await use(world, cache, "a", 10);
   },
 );
+
+check("[LO19] a download with another checksum is refused, and leaves nothing", async (world) => {
+  const cache = await world.open();
+  const file = { key: "a", place: "main/a", sizeBytes: 4, crc32: crc32("good") };
+  const bad = (localPath: string): Promise<void> => writeFile(localPath, "goop");
+  await assert.rejects(cache.get(file, bad), { code: "data_corrupt", message: /main\/a/ });
+  await cache.settled();
+  assert.deepEqual([await readdir(world.dir), cache.usedBytes()], [[], 0]);
+});
+
+check("[LO19] a copy that rots is fetched again: at once, and after a restart", async (world) => {
+  let downloads = 0;
+  const file = { key: "a", place: "main/a", sizeBytes: 4, crc32: crc32("good") };
+  const download = async (localPath: string): Promise<void> => {
+    downloads += 1;
+    await writeFile(localPath, "good");
+  };
+  let cache = await world.open();
+  const read = async (): Promise<string> => {
+    const copy = await cache.get(file, download);
+    const text = await readFile(copy.localPath, "utf8");
+    copy.release();
+    return text;
+  };
+  const rot = async (): Promise<void> => {
+    const [name = ""] = await readdir(world.dir);
+    await writeFile(join(world.dir, name), "goop");
+  };
+  assert.deepEqual([await read(), downloads], ["good", 1]);
+  await rot();
+  assert.deepEqual([await read(), downloads], ["good", 2]);
+  // Long enough for its use to be written down, which is no change.
+  await world.clock.advance(120_000);
+  assert.deepEqual([await read(), await read(), downloads], ["good", "good", 2]);
+  await cache.close();
+  await rot();
+  cache = await world.open();
+  assert.deepEqual([await read(), downloads], ["good", 3]);
+});
 
 check("[LO16] the least recently used goes first, and never one that is read", async (world) => {
   const cache = await world.open();
@@ -265,7 +306,7 @@ check(
 );
 
 check(
-  "[LO17] a copy that was changed or deleted behind its back is fetched again",
+  "[LO17] [OB14] a copy that was changed or deleted behind its back is fetched again, which is logged",
   async (world) => {
     const cache = await world.open();
     for (const spoil of [(path: string) => rm(path), (path: string) => truncate(path, 3)]) {
@@ -276,6 +317,10 @@ check(
     }
     assert.equal(world.downloads.length, 3);
     assert.equal(cache.usedBytes(), 100);
+    assert.deepEqual(
+      world.lines.map(({ fields, message }) => [fields.query_id, fields.file, message]),
+      Array(2).fill(["q-1", "a", "a copy was changed behind the cache's back"]),
+    );
   },
 );
 

@@ -9,6 +9,8 @@
  *   DC5  The least recently used go first, also across restarts: copies that have the size in their name are kept then.
  *   DC6  Nothing but our own files is deleted, whatever `dir` points at.
  *   DC7  When the disk is full although the budget is not, copies that nobody reads make room, once.
+ *   DC9  A copy has its file's checksum when it is downloaded, when this process first uses it, and
+ *        whenever it was written to since; one that has not is fetched again.
  *   DC8  Room for several files is given for all of them or none. Whoever waits for it holds nothing, and is not overtaken.
  */
 import { createHash } from "node:crypto";
@@ -16,13 +18,17 @@ import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
-import type { Logger } from "../../kernel/logger.ts";
+import type { Files } from "../../kernel/files.ts";
+import type { LogFields, Logger } from "../../kernel/logger.ts";
+import { realFiles } from "../../kernel/node/real-files.ts";
 import type { DiskBudget, Eviction } from "../../queries/core/index.ts";
 import type { LocalCopy, Reservation } from "../core/index.ts";
+import { FileVerifier } from "./file-verifier.ts";
 import {
   cancelled,
   damaged,
   isAbsent,
+  otherChecksum,
   throwIfCancelled,
   translateFileError,
 } from "./object-errors.ts";
@@ -34,6 +40,10 @@ export interface WantedFile {
   /** For people. */
   readonly place: string;
   readonly sizeBytes: number;
+  /** What its bytes must have; absent: nobody knows. */
+  readonly crc32?: number;
+  /** Who wants it, for log lines. */
+  readonly fields?: LogFields;
 }
 
 /** Writes the whole file to a path where there is none, and on the disk; or throws. */
@@ -65,6 +75,7 @@ export interface DownloadCacheOptions {
   /** Told what had to go of other tenants. */
   readonly onEvictedOther?: (eviction: Eviction) => void;
   readonly observer?: DownloadObserver;
+  readonly verifier?: FileVerifier;
   /** How long to wait for room that others hold. */
   readonly roomMsMax?: number;
 }
@@ -110,6 +121,7 @@ export class DownloadCache implements FileCache {
   readonly #onEvictedOther: (eviction: Eviction) => void;
   readonly #observer: DownloadObserver;
   readonly #room: RoomQueue;
+  readonly #verifier: FileVerifier;
   /** The least recently used first: a `Map` keeps the order of insertion. */
   readonly #entries = new Map<string, Entry>();
   readonly #downloads = new Set<Promise<void>>();
@@ -124,6 +136,7 @@ export class DownloadCache implements FileCache {
     this.#logger = options.logger;
     this.#onEvictedOther = options.onEvictedOther ?? (() => undefined);
     this.#observer = options.observer ?? silentDownloadObserver;
+    this.#verifier = options.verifier ?? new FileVerifier({ files: copiesOnDisk });
     this.#room = new RoomQueue(options.clock, options.roomMsMax ?? roomMsMaxDefault);
   }
 
@@ -139,9 +152,9 @@ export class DownloadCache implements FileCache {
       const entry = found ?? this.#admit(file);
       this.#pin(entry);
       try {
-        entry.complete ??= this.#start(entry, file.place, download);
+        entry.complete ??= this.#start(entry, file, download);
         await settledOrAborted(entry.complete, file.place, signal);
-        const isGood = !wasComplete || (await this.#isWhole(entry));
+        const isGood = !wasComplete || (await this.#isSound(entry, file)); // DC9
         if (isGood) {
           this.#observer.lookedUp(wasComplete);
           return this.#lend(entry);
@@ -150,7 +163,8 @@ export class DownloadCache implements FileCache {
         this.#unpin(entry);
         throw thrown;
       }
-      this.#logger.warn({ file: file.place }, "a copy was changed behind the cache's back");
+      const fields = { ...file.fields, file: file.place };
+      this.#logger.warn(fields, "a copy was changed behind the cache's back");
       this.#drop(entry);
       this.#unpin(entry);
     }
@@ -201,18 +215,19 @@ export class DownloadCache implements FileCache {
 
   /** Once, before anything else. */
   async restore(): Promise<void> {
-    const kept: { readonly name: string; readonly sizeBytes: number; readonly mtimeMs: number }[] =
+    const kept: { readonly name: string; readonly sizeBytes: number; readonly usedMs: number }[] =
       [];
     for (const name of await readdir(this.#dir)) {
       const isPart = partPattern.test(name);
       if (isPart) this.#delete(name); // DC6
       const sizeText = isPart ? undefined : copyPattern.exec(name)?.[1];
       if (sizeText === undefined) continue;
-      const { size, mtimeMs } = await stat(join(this.#dir, name));
-      if (size === Number(sizeText)) kept.push({ name, sizeBytes: size, mtimeMs });
+      const { size, mtimeMs, atimeMs } = await stat(join(this.#dir, name));
+      const usedMs = Math.max(mtimeMs, atimeMs);
+      if (size === Number(sizeText)) kept.push({ name, sizeBytes: size, usedMs });
       else this.#delete(name);
     }
-    kept.sort((left, right) => left.mtimeMs - right.mtimeMs);
+    kept.sort((left, right) => left.usedMs - right.usedMs);
     for (const { name, sizeBytes } of kept) {
       const admission = this.#budget.admit(tenant, name, sizeBytes);
       if (admission.kind === "refused") {
@@ -254,8 +269,8 @@ export class DownloadCache implements FileCache {
     return entry;
   }
 
-  #start(entry: Entry, place: string, download: Download): Promise<void> {
-    const complete = this.#run(entry, place, download);
+  #start(entry: Entry, file: WantedFile, download: Download): Promise<void> {
+    const complete = this.#run(entry, file, download);
     const ended = complete
       .catch(() => undefined) // Those who wait are told; they may all have left.
       .finally(() => this.#downloads.delete(ended));
@@ -276,16 +291,23 @@ export class DownloadCache implements FileCache {
     };
   }
 
-  async #run(entry: Entry, place: string, download: Download): Promise<void> {
+  async #run(entry: Entry, file: WantedFile, download: Download): Promise<void> {
+    const { place, crc32 } = file;
     const startMs = this.#clock.nowMs();
     const { signal } = entry.abandon;
     const part = `${entry.path}.${this.#partNext}.part`;
     this.#partNext += 1;
     try {
-      await this.#fetchTo(part, entry, download);
+      await this.#fetchTo(part, entry, file, download);
       const { size } = await stat(part);
       if (size !== entry.sizeBytes) {
         throw damaged(place, `it has ${size} bytes instead of ${entry.sizeBytes}`);
+      }
+      await settleTimes(part);
+      if (crc32 !== undefined) {
+        const found = await this.#verifier.read(part);
+        this.#verifier.forget(part); // It gets another name.
+        if (found !== crc32) throw otherChecksum(place, crc32, found);
       }
       await this.#deletions.get(entry.name); // Of an earlier copy: it must not take this one.
       throwIfCancelled(place, signal);
@@ -303,14 +325,19 @@ export class DownloadCache implements FileCache {
     this.#observer.downloadEnded("done", this.#clock.nowMs() - startMs, entry.sizeBytes);
   }
 
-  async #fetchTo(part: string, entry: Entry, download: Download): Promise<void> {
+  async #fetchTo(
+    part: string,
+    entry: Entry,
+    { place, fields }: WantedFile,
+    download: Download,
+  ): Promise<void> {
     const { signal } = entry.abandon;
     try {
       await download(part, signal);
     } catch (thrown) {
       if (!isDiskFull(thrown) || !this.#makeRoom(entry.sizeBytes)) throw thrown;
       this.#logger.warn(
-        { size_bytes: entry.sizeBytes },
+        { ...fields, file: place, size_bytes: entry.sizeBytes },
         "the disk is full: made room in the cache",
       );
       await rm(part, { force: true });
@@ -370,7 +397,7 @@ export class DownloadCache implements FileCache {
     if (this.#clock.nowMs() - entry.touchedMs < touchEveryMs) return;
     entry.touchedMs = this.#clock.nowMs();
     const wall = new Date(this.#clock.wallMs());
-    utimes(entry.path, wall, wall).catch(() => undefined); // Only the order after a restart suffers.
+    touch(entry.path, wall).catch(() => undefined); // Only the order after a restart suffers.
   }
 
   #drop(entry: Entry): void {
@@ -385,9 +412,10 @@ export class DownloadCache implements FileCache {
     return this.#entries.get(entry.name) === entry;
   }
 
-  async #isWhole({ path, sizeBytes }: Entry): Promise<boolean> {
+  async #isSound({ path, sizeBytes }: Entry, { crc32 }: WantedFile): Promise<boolean> {
     try {
-      return (await stat(path)).size === sizeBytes;
+      if ((await stat(path)).size !== sizeBytes) return false;
+      return crc32 === undefined || (await this.#verifier.mismatch(path, crc32)) === undefined;
     } catch (thrown) {
       if (isAbsent(thrown)) return false;
       throw translateFileError(thrown, path);
@@ -414,6 +442,31 @@ export class DownloadCache implements FileCache {
       });
     this.#deletions.set(name, deletion);
   }
+}
+
+/**
+ * When a copy was used is its time of access, which we write; its time of modification stays as it
+ * was, in whole seconds, so that a use is no change. The time of its last change of any kind says
+ * nothing then.
+ */
+const copiesOnDisk: Files = {
+  ...realFiles,
+  async stat(path) {
+    const found = await realFiles.stat(path);
+    if (found === undefined) return undefined;
+    const identity = found.identity?.split(".").slice(0, -1).join(".") ?? "";
+    return { ...found, identity };
+  },
+};
+
+async function settleTimes(path: string): Promise<void> {
+  const { mtimeMs } = await stat(path);
+  const seconds = Math.floor(mtimeMs / 1000);
+  await utimes(path, seconds, seconds);
+}
+
+async function touch(path: string, wall: Date): Promise<void> {
+  await utimes(path, wall, Math.floor((await stat(path)).mtimeMs / 1000));
 }
 
 /** Its size is part of its name, so that a copy can be judged after a restart; and its ending, by which DuckDB knows a format. */

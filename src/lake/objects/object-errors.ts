@@ -1,5 +1,7 @@
 /** What goes wrong with the lake's files, in our words. Foreign errors are translated here and in `s3-errors.ts`. */
+import { isDiskFull } from "../../kernel/disk-full.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
+import { showCrc32 } from "./file-verifier.ts";
 
 export function missing(place: string, cause?: unknown): OperatingError {
   return new OperatingError("not_found", "never", `the lake file ${place} is not there`, {
@@ -9,7 +11,15 @@ export function missing(place: string, cause?: unknown): OperatingError {
 }
 
 export function damaged(place: string, why: string): OperatingError {
-  return new OperatingError("store_corrupt", "never", `the lake file ${place} is damaged: ${why}`);
+  const message = `the lake file ${place} is damaged: ${why}`;
+  return new OperatingError("data_corrupt", "never", message, { hint: damagedHint });
+}
+
+export const damagedHint =
+  "Put the file back from a backup (capstan restore). capstan lake check names every damaged file.";
+
+export function otherChecksum(place: string, wanted: number, found: number): OperatingError {
+  return damaged(place, `its checksum is ${showCrc32(found)}, it was ${showCrc32(wanted)}`);
 }
 
 export function cancelled(place: string): OperatingError {
@@ -27,8 +37,9 @@ export function translateFileError(thrown: unknown, place: string): OperatingErr
   if (isAbsent(thrown)) return missing(place, thrown);
   const code = codeOf(thrown);
   const message = `the lake file ${place}: ${messageOf(thrown)}`;
-  if (code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG") {
-    return new OperatingError("disk_full", "backoff", message, { cause: thrown });
+  if (isDiskFull(thrown)) {
+    const full = `no room for the lake file ${place}: the disk is full`;
+    return new OperatingError("disk_full", "backoff", full, { cause: thrown });
   }
   // Permissions and read-only disks do not heal by themselves.
   const isRefused = code === "EACCES" || code === "EPERM" || code === "EROFS";

@@ -11,10 +11,10 @@ import { Readable } from "node:stream";
 import { crc32 } from "node:zlib";
 import { sleep } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
+import { showCrc32 as showChecksum } from "./file-verifier.ts";
 import { damaged, throwIfCancelled } from "./object-errors.ts";
 import { checksumMetadata, placeOf, type S3Bucket } from "./s3-bucket.ts";
 import { translateS3Error } from "./s3-errors.ts";
-import { showChecksum } from "./s3-upload.ts";
 
 const pauseMsMin = 100;
 

@@ -91,7 +91,7 @@ test("[LO8] a connection that breaks in the middle is continued where it broke",
       breaks -= 1;
       return "cutAnswer";
     });
-    const copy = await opened.store.fetch("t/x", bytes.length);
+    const copy = await opened.store.fetch({ path: "t/x", sizeBytes: bytes.length });
     assert.ok((await readFile(copy.localPath)).equals(bytes));
     const ranges = proxy.seen
       .filter(({ method }) => method === "GET")
@@ -111,10 +111,10 @@ test("[LO8] a connection that always breaks ends as an error, and leaves no copy
       retry: "backoff",
       message: /s3:\/\/lake-\d+\/some\/lake\/t\/x/,
     };
-    await assert.rejects(opened.store.fetch("t/x", bytes.length), broken);
+    await assert.rejects(opened.store.fetch({ path: "t/x", sizeBytes: bytes.length }), broken);
     assert.deepEqual(await readdir(opened.cacheDir), []);
     proxy.decide(() => "none");
-    (await opened.store.fetch("t/x", bytes.length)).release();
+    (await opened.store.fetch({ path: "t/x", sizeBytes: bytes.length })).release();
   }));
 
 test("[LO8] a server that falls silent is given up", () =>
@@ -123,7 +123,9 @@ test("[LO8] a server that falls silent is given up", () =>
       const bytes = Buffer.alloc(megabyte, 1);
       await opened.store.put("t/x", await localFile(opened, bytes));
       proxy.decide(({ method }) => (method === "GET" ? "stallAnswer" : "none"));
-      await assert.rejects(opened.store.fetch("t/x", bytes.length), { code: "store_unavailable" });
+      await assert.rejects(opened.store.fetch({ path: "t/x", sizeBytes: bytes.length }), {
+        code: "store_unavailable",
+      });
     },
     { silenceMsMax: 200, attemptsMax: 2 },
   ));
@@ -134,8 +136,8 @@ for (const sizeBytes of [megabyte, 9 * megabyte]) {
       const bytes = Buffer.alloc(sizeBytes, 1);
       await opened.store.put("t/x", await localFile(opened, bytes));
       proxy.decide(({ method }) => (method === "GET" ? "flipBit" : "none"));
-      const refused = { code: "store_corrupt", message: /t\/x is damaged: .*checksum/i };
-      await assert.rejects(opened.store.fetch("t/x", sizeBytes), refused);
+      const refused = { code: "data_corrupt", message: /t\/x is damaged: .*checksum/i };
+      await assert.rejects(opened.store.fetch({ path: "t/x", sizeBytes }), refused);
       assert.deepEqual(await readdir(opened.cacheDir), []);
       let isFirst = true;
       proxy.decide(({ method }) => {
@@ -143,7 +145,7 @@ for (const sizeBytes of [megabyte, 9 * megabyte]) {
         isFirst = false;
         return "flipBit";
       });
-      const copy = await opened.store.fetch("t/x", sizeBytes);
+      const copy = await opened.store.fetch({ path: "t/x", sizeBytes });
       assert.ok((await readFile(copy.localPath)).equals(bytes));
     }));
 }
@@ -201,7 +203,10 @@ test("[LO11] a fetch that is cancelled ends at once and leaves no copy", () =>
     await opened.store.put("t/x", await localFile(opened, bytes));
     const controller = new AbortController();
     proxy.decide(({ method }) => (method === "GET" ? "stallAnswer" : "none"));
-    const fetching = opened.store.fetch("t/x", bytes.length, controller.signal);
+    const fetching = opened.store.fetch(
+      { path: "t/x", sizeBytes: bytes.length },
+      controller.signal,
+    );
     while (!proxy.seen.some(({ method }) => method === "GET"))
       await new Promise((resolve) => setTimeout(resolve, 5));
     controller.abort();
@@ -226,7 +231,7 @@ test("[LO12] what is wrong is said: no bucket, no permission, no server", async 
   };
   await assert.rejects(absent.store.check(), noBucket);
   await assert.rejects(Array.fromAsync(absent.store.list("")), noBucket);
-  await assert.rejects(absent.store.fetch("t/x", 1), noBucket);
+  await assert.rejects(absent.store.fetch({ path: "t/x", sizeBytes: 1 }), noBucket);
   await absent.close();
 });
 

@@ -6,11 +6,24 @@
  */
 import type { ObjectIdentifier } from "@aws-sdk/client-s3";
 import { OperatingError } from "../../kernel/errors.ts";
-import type { LocalCopy, NeededFile, ObjectInfo, ObjectStore, Reservation } from "../core/index.ts";
+import type {
+  LocalCopy,
+  NeededFile,
+  ObjectInfo,
+  ObjectStore,
+  PutFile,
+  Reservation,
+} from "../core/index.ts";
 import type { FileCache, WantedFile } from "./download-cache.ts";
 import { throwIfCancelled } from "./object-errors.ts";
 import { checkObjectPath, checkObjectPrefix, isObjectPath } from "./object-path.ts";
-import { connectBucket, placeOf, type S3Bucket, type S3Options } from "./s3-bucket.ts";
+import {
+  checksumMetadata,
+  connectBucket,
+  placeOf,
+  type S3Bucket,
+  type S3Options,
+} from "./s3-bucket.ts";
 import { downloadObject } from "./s3-download.ts";
 import { isMissingKey, translateS3Error } from "./s3-errors.ts";
 import { uploadFile } from "./s3-upload.ts";
@@ -60,20 +73,37 @@ class BucketStore implements S3ObjectStore {
     await this.#translated("", () => client.send(command));
   }
 
-  async put(path: string, localFile: string, signal?: AbortSignal): Promise<void> {
+  async put(path: string, localFile: string, signal?: AbortSignal): Promise<PutFile> {
     checkObjectPath(path);
-    await uploadFile(this.#bucket, this.#keyOf(path), localFile, signal);
+    return await uploadFile(this.#bucket, this.#keyOf(path), localFile, signal);
   }
 
-  async fetch(path: string, sizeBytes: number, signal?: AbortSignal): Promise<LocalCopy> {
+  async fetch(file: NeededFile, signal?: AbortSignal): Promise<LocalCopy> {
+    const { path, sizeBytes } = file;
     checkObjectPath(path);
     throwIfCancelled(placeOf(this.#bucket, this.#keyOf(path)), signal);
     return await this.#cache.get(
-      this.#wanted({ path, sizeBytes }),
+      this.#wanted(file),
       (localPath, ended) =>
         downloadObject(this.#bucket, this.#keyOf(path), { localPath, sizeBytes, signal: ended }),
       signal,
     );
+  }
+
+  async checksum(path: string): Promise<number | undefined> {
+    checkObjectPath(path);
+    const { sdk, client, bucket } = this.#bucket;
+    const command = new sdk.HeadObjectCommand({ Bucket: bucket, Key: this.#keyOf(path) });
+    return await this.#translated(path, async () => {
+      try {
+        const { Metadata: metadata } = await client.send(command);
+        const text = metadata?.[checksumMetadata] ?? "";
+        return /^[0-9a-f]{8}$/.test(text) ? Number.parseInt(text, 16) : undefined;
+      } catch (thrown) {
+        if (isMissingKey(thrown)) return undefined;
+        throw thrown;
+      }
+    });
   }
 
   async reserve(files: readonly NeededFile[], signal?: AbortSignal): Promise<Reservation> {
@@ -156,8 +186,8 @@ class BucketStore implements S3ObjectStore {
     }
   }
 
-  #wanted({ path, sizeBytes }: NeededFile): WantedFile {
-    return { key: `${this.#identity}\n${path}`, place: path, sizeBytes };
+  #wanted({ path, ...file }: NeededFile): WantedFile {
+    return { key: `${this.#identity}\n${path}`, place: path, ...file };
   }
 
   #keyOf(path: string): string {

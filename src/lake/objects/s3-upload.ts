@@ -9,6 +9,8 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { OperatingError } from "../../kernel/errors.ts";
+import type { PutFile } from "../core/index.ts";
+import { showCrc32 as showChecksum } from "./file-verifier.ts";
 import { cancelled, throwIfCancelled, translateFileError } from "./object-errors.ts";
 import { checksumMetadata, placeOf, type S3Bucket } from "./s3-bucket.ts";
 import { isMissingUpload, translateS3Error } from "./s3-errors.ts";
@@ -37,7 +39,7 @@ export async function uploadFile(
   key: string,
   localFile: string,
   signal?: AbortSignal,
-): Promise<void> {
+): Promise<PutFile> {
   const place = placeOf(to, key);
   throwIfCancelled(place, signal);
   const file = await open(localFile, "r").catch((thrown: unknown) => {
@@ -46,7 +48,8 @@ export async function uploadFile(
   try {
     const { size: sizeBytes } = await file.stat();
     const upload: Upload = { to, key, place, file, sizeBytes, signal };
-    await (sizeBytes <= to.limits.partBytes ? uploadWhole(upload) : uploadByParts(upload));
+    const isSmall = sizeBytes <= to.limits.partBytes;
+    return { crc32: await (isSmall ? uploadWhole(upload) : uploadByParts(upload)) };
   } catch (thrown) {
     throw translateS3Error(thrown, place, signal);
   } finally {
@@ -54,24 +57,27 @@ export async function uploadFile(
   }
 }
 
-async function uploadWhole({ to, key, place, file, sizeBytes, signal }: Upload): Promise<void> {
-  const send = async (): Promise<void> => {
+async function uploadWhole({ to, key, place, file, sizeBytes, signal }: Upload): Promise<number> {
+  const send = async (): Promise<number> => {
     const body = await readExactly(file, 0, sizeBytes);
+    const checksum = crc32(body);
     const command = new to.sdk.PutObjectCommand({
       Bucket: to.bucket,
       Key: key,
       Body: body,
       ContentLength: sizeBytes,
-      Metadata: { [checksumMetadata]: showChecksum(crc32(body)) },
+      Metadata: { [checksumMetadata]: showChecksum(checksum) },
     });
     await to.client.send(command, abortable(signal));
+    return checksum;
   };
-  await to.transfers.run(place, send, signal);
+  return await to.transfers.run(place, send, signal);
 }
 
-async function uploadByParts(upload: Upload): Promise<void> {
+async function uploadByParts(upload: Upload): Promise<number> {
   const { to, key, signal } = upload;
-  const checksum = await checksumOf(upload);
+  const crc = await checksumOf(upload);
+  const checksum = showChecksum(crc);
   const begun = await to.client.send(
     new to.sdk.CreateMultipartUploadCommand({
       Bucket: to.bucket,
@@ -86,6 +92,7 @@ async function uploadByParts(upload: Upload): Promise<void> {
   try {
     const parts = await sendParts(upload, uploadId);
     await complete(upload, uploadId, parts, checksum);
+    return crc;
   } catch (thrown) {
     await abort(upload, uploadId); // SU1
     throw thrown;
@@ -177,14 +184,14 @@ async function abort({ to, key }: Upload, uploadId: string): Promise<void> {
   await to.client.send(new to.sdk.AbortMultipartUploadCommand(where)).catch(() => undefined);
 }
 
-async function checksumOf({ file, sizeBytes, place, signal }: Upload): Promise<string> {
+async function checksumOf({ file, sizeBytes, place, signal }: Upload): Promise<number> {
   let checksum = 0;
   for (let offset = 0; offset < sizeBytes; offset += checksumChunkBytes) {
     throwIfCancelled(place, signal);
     const bytes = Math.min(checksumChunkBytes, sizeBytes - offset);
     checksum = crc32(await readExactly(file, offset, bytes), checksum);
   }
-  return showChecksum(checksum);
+  return checksum;
 }
 
 async function readExactly(file: FileHandle, offset: number, bytes: number): Promise<Buffer> {
@@ -196,10 +203,6 @@ async function readExactly(file: FileHandle, offset: number, bytes: number): Pro
     filled += bytesRead;
   }
   return buffer;
-}
-
-export function showChecksum(checksum: number): string {
-  return checksum.toString(16).padStart(8, "0");
 }
 
 function abortable(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {

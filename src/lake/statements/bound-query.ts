@@ -5,6 +5,8 @@
  *
  *   BQ1  All tables without `AT` are of one snapshot.
  *   BQ2  A name that is no table of the lake is refused here, before any worker sees it.
+ *   BQ3  A relation that another kind of work gives is read by its name where the lake has no table
+ *        of that name.
  */
 import {
   nameKey,
@@ -14,7 +16,9 @@ import {
   tableRefs,
 } from "../../sql/core/index.ts";
 import { withoutHidden } from "../core/hidden-columns.ts";
-import type { LakeCatalog, TableMoment, TableVersion } from "../core/index.ts";
+import type { LakeCatalog, NeededFile, TableMoment, TableVersion } from "../core/index.ts";
+import type { ReadableRelations } from "./readable-relations.ts";
+import type { RowFiles } from "./row-files.ts";
 
 /** A table version under the name that a statement has for it. */
 export interface BoundTable {
@@ -26,6 +30,16 @@ export interface BoundTable {
 export interface BoundQuery {
   readonly sql: string;
   readonly tables: readonly BoundTable[];
+  /** BQ3: SELECTs under the names that a statement has for them; they may read `tables`. */
+  readonly views?: readonly BoundView[];
+}
+
+export interface BoundView {
+  readonly schema: string;
+  readonly name: string;
+  /** Where `rows` is given, `rowsFile` in it stands for that file. */
+  readonly sql: string;
+  readonly rows?: NeededFile;
 }
 
 export interface BindPorts {
@@ -34,11 +48,43 @@ export interface BindPorts {
   parse(sql: string): Promise<string>;
 }
 
+export interface RelationPorts {
+  readonly catalog: Pick<LakeCatalog, "tables">;
+  readonly relations: ReadableRelations;
+  readonly rowFiles: Pick<RowFiles, "put">;
+  readonly signal: AbortSignal;
+}
+
+type Use = Pick<TableUse, "schema" | "name" | "at">;
+
 const defaultSchema = "main";
 
-export async function bindQuery(ports: BindPorts, sql: string): Promise<BoundQuery> {
+/** `readable`: BQ3, where the statement only reads. */
+export async function bindQuery(
+  ports: BindPorts,
+  sql: string,
+  readable?: RelationPorts,
+): Promise<BoundQuery> {
   const tree = parseSelectTree(await ports.parse(sql), sql);
-  const uses = distinctUses(tableRefs(tree));
+  const named = distinctUses(tableRefs(tree));
+  if (named.length === 0) return { sql, tables: [] };
+  const { views, reads } = await openRelations(named, readable);
+  const isView = (use: Use): boolean => views.some(({ key }) => key === keyOf(use));
+  const uses = distinctUses([...named.filter((use) => !isView(use)), ...reads]);
+  const bound = await bindTables(ports, tree, sql, uses);
+  if (views.length === 0) return bound;
+  return {
+    ...bound,
+    views: views.map(({ key: _, ...view }) => view),
+  };
+}
+
+async function bindTables(
+  ports: BindPorts,
+  tree: ReturnType<typeof parseSelectTree>,
+  sql: string,
+  uses: readonly Use[],
+): Promise<BoundQuery> {
   if (uses.length === 0) return { sql, tables: [] };
   const resolved = await ports.catalog.resolve(
     uses.map(({ schema, name, at }) => ({ schema, name, moment: at })),
@@ -59,11 +105,41 @@ export async function bindQuery(ports: BindPorts, sql: string): Promise<BoundQue
   return { sql: renamed, tables };
 }
 
-function distinctUses(uses: readonly TableUse[]): readonly TableUse[] {
+/** BQ3 */
+async function openRelations(
+  uses: readonly Use[],
+  readable: RelationPorts | undefined,
+): Promise<{
+  readonly views: readonly (BoundView & { readonly key: string })[];
+  readonly reads: readonly Use[];
+}> {
+  const asked = uses.flatMap((use) => {
+    const isHere = use.at.kind === "current" && nameKey(use.schema ?? "main") === defaultSchema;
+    const relation = isHere ? readable?.relations.get(nameKey(use.name)) : undefined;
+    return relation === undefined ? [] : [{ use, relation }];
+  });
+  if (readable === undefined || asked.length === 0) return { views: [], reads: [] };
+  const tables = await readable.catalog.tables();
+  const has = (name: string): boolean =>
+    tables.some((table) => nameKey(table.schema) === defaultSchema && nameKey(table.name) === name);
+  const given = asked.filter(({ use }) => !has(nameKey(use.name)));
+  const there = new Set(given.flatMap(({ relation }) => relation.reads).filter(has));
+  const views = [];
+  for (const { use, relation } of given) {
+    const { sql, lines } = await relation.open(there, readable.signal);
+    const rows = lines && { rows: await readable.rowFiles.put(nameKey(use.name), lines) };
+    views.push({ key: keyOf(use), schema: defaultSchema, name: use.name, sql, ...rows });
+  }
+  const at = { kind: "current" } as const;
+  const reads = [...there].map((name): Use => ({ schema: undefined, name, at }));
+  return { views, reads };
+}
+
+function distinctUses(uses: readonly Use[]): readonly Use[] {
   return [...new Map(uses.map((use) => [keyOf(use), use])).values()];
 }
 
-function keyOf({ schema, name, at }: TableUse): string {
+function keyOf({ schema, name, at }: Use): string {
   return JSON.stringify([nameKey(schema ?? defaultSchema), nameKey(name), momentKey(at)]);
 }
 

@@ -4,8 +4,8 @@ import type { NewColumn } from "../core/index.ts";
 import { tableSql } from "../duckdb/relation-sql.ts";
 import type { BoundQuery } from "./bound-query.ts";
 
-type Describer = Pick<Engine, "openSession">;
-type Checker = Pick<Engine, "openSession" | "parse">;
+type Describer = Pick<Engine, "withSession">;
+type Checker = Pick<Engine, "withSession" | "parse">;
 
 export interface DescribedColumn {
   readonly name: string;
@@ -47,30 +47,24 @@ export async function describeColumns(
       return `c${index} ${type}${defaultValue === undefined ? "" : ` DEFAULT (${defaultValue}\n)`}`;
     })
     .join(", ");
-  const session = await engine.openSession([], signal);
-  try {
+  return await engine.withSession([], signal, async (session) => {
     await session.run(`CREATE TABLE _described (${list})`, signal);
     const rows = await session.run("DESCRIBE _described", signal);
     return rows.map(([, type], index) => ({
       name: columns[index]?.name ?? "",
       type: String(type),
     }));
-  } finally {
-    await session.close();
-  }
+  });
 }
 
 async function inSession(
   engine: Describer,
-  relations: Parameters<Engine["openSession"]>[0],
+  relations: Parameters<Engine["withSession"]>[0],
   sql: string,
   signal: AbortSignal,
 ): Promise<readonly DescribedColumn[]> {
-  const session = await engine.openSession(relations, signal);
-  try {
+  return await engine.withSession(relations, signal, async (session) => {
     const rows = await session.run(sql, signal);
     return rows.map(([name, type]) => ({ name: String(name), type: String(type) }));
-  } finally {
-    await session.close();
-  }
+  });
 }

@@ -1,13 +1,14 @@
 /** Work of kind `lake_query`: a SELECT over versions of the lake's tables, on a worker; or DuckDB's plan of it, a row a line. */
-import { OperatingError } from "../../kernel/errors.ts";
-import { withoutPaths } from "../../queries/core/index.ts";
-import type { Engine, Executor } from "../../queries/index.ts";
+import { assert, OperatingError } from "../../kernel/errors.ts";
+import { type ProducedFile, withoutPaths } from "../../queries/core/index.ts";
+import type { Engine, EngineFor, Executor } from "../../queries/index.ts";
 import { quoteText } from "../../sql/core/index.ts";
-import type { WorkSpec } from "../../workcoord/core/index.ts";
+import { type WorkSpec, workLogFields } from "../../workcoord/core/index.ts";
 import type { ObjectStore } from "../core/index.ts";
-import { withFiles } from "../duckdb/local-files.ts";
+import { neededFiles, withLocalFiles } from "../duckdb/local-files.ts";
 import { tableSql } from "../duckdb/relation-sql.ts";
-import type { BoundQuery } from "./bound-query.ts";
+import type { BoundQuery, BoundView } from "./bound-query.ts";
+import { rowsFile } from "./readable-relations.ts";
 
 export const lakeQueryWorkKind = "lake_query";
 
@@ -21,45 +22,60 @@ export function lakeQueryBody(query: LakeQuery): string {
 }
 
 export function createLakeQueryExecutor(
-  engine: Pick<Engine, "executeToParquet" | "openSession" | "parse">,
+  engine: EngineFor<"executeToParquet" | "parse" | "withSession">,
   objects: ObjectStore,
 ): Executor {
   return {
     async execute(work, path, signal, bytesMax) {
-      const { sql, tables, explain } = parseBody(work);
+      const { sql, tables, explain, views = [] } = parseBody(work);
+      const fields = workLogFields(work);
+      const own = engine.with(fields);
       const versions = tables.map(({ version }) => version);
-      return await withFiles(objects, versions, signal, async (localPaths) => {
-        const relations = tables.map(({ schema, name, version }) => ({
+      const rowFiles = views.flatMap(({ name, rows }) =>
+        rows === undefined ? [] : [{ ...rows, owner: `relation ${name}`, fields }],
+      );
+      const run = async (localPaths: ReadonlyMap<string, string>): Promise<ProducedFile> => {
+        const read = tables.map(({ schema, name, version }) => ({
           schema,
           name,
           sql: tableSql(version, { rowIds: false, localPaths }),
         }));
+        const relations = [...read, ...views.map((view) => openedView(view, localPaths))];
         if (explain === undefined) {
-          return await engine.executeToParquet(sql, path, signal, bytesMax, relations);
+          return await own.executeToParquet(sql, path, signal, bytesMax, relations);
         }
-        const plan = await planOf(engine, sql, explain, relations, signal);
-        return await engine.executeToParquet(linesSql(plan), path, signal, bytesMax);
-      });
+        const plan = await planOf(own, sql, explain, relations, signal);
+        return await own.executeToParquet(linesSql(plan), path, signal, bytesMax);
+      };
+      const files = [...neededFiles(versions, fields), ...rowFiles];
+      return await withLocalFiles(objects, files, signal, run);
     },
   };
 }
 
+function openedView(
+  { schema, name, sql, rows }: BoundView,
+  localPaths: ReadonlyMap<string, string>,
+) {
+  if (rows === undefined) return { schema, name, sql };
+  const localPath = localPaths.get(rows.path);
+  assert(localPath !== undefined, "files that a statement needs are there while it runs");
+  return { schema, name, sql: sql.replace(rowsFile, () => quoteText(localPath)) };
+}
+
 async function planOf(
-  engine: Pick<Engine, "openSession" | "parse">,
+  engine: Pick<Engine, "withSession" | "parse">,
   sql: string,
   explain: "plan" | "analyze",
-  relations: Parameters<Engine["openSession"]>[0],
+  relations: Parameters<Engine["withSession"]>[0],
   signal: AbortSignal,
 ): Promise<string> {
   await engine.parse(sql, signal); // In a session DuckDB would run whatever it is.
-  const session = await engine.openSession(relations, signal);
-  try {
+  return await engine.withSession(relations, signal, async (session) => {
     const verb = explain === "analyze" ? "EXPLAIN ANALYZE" : "EXPLAIN";
     const [row] = await session.run(`${verb} ${sql}`, signal);
     return withoutPaths(String(row?.[1] ?? "")).trimEnd();
-  } finally {
-    await session.close();
-  }
+  });
 }
 
 /** A statement has its limits; a plan that exceeds them is cut. */

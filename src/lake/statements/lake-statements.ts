@@ -27,6 +27,7 @@ import {
   refuseTableName,
   type StatementOptions,
   StatementScope,
+  timeoutMsDefault,
 } from "./statement-scope.ts";
 import { TableStatements } from "./table-statements.ts";
 
@@ -63,13 +64,27 @@ export class LakeStatements {
     explain?: "plan" | "analyze",
   ): Promise<SqlResult> {
     const scope = new StatementScope(this.#deps, text, options, signal);
-    const bound = await (explain === "plan" ? scope.bind(sql) : scope.bindFilled(sql));
+    try {
+      return await this.#answer(scope, sql, explain);
+    } finally {
+      await scope.rowFiles.discard();
+    }
+  }
+
+  async #answer(
+    scope: StatementScope,
+    sql: string,
+    explain: "plan" | "analyze" | undefined,
+  ): Promise<SqlResult> {
+    const { text, options, signal } = scope;
+    const bound = await (explain === "plan" ? scope.bindReading(sql) : scope.bindFilled(sql, true));
     const { queryId, timeoutMs } = options;
     const asked = {
       ...(queryId === undefined ? {} : { queryId }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     };
-    if (bound.tables.length === 0 && explain === undefined) {
+    const isPlain = bound.tables.length === 0 && bound.views === undefined;
+    if (isPlain && explain === undefined) {
       return await runSql(this.#deps, text, asked, signal);
     }
     const work = {
@@ -105,7 +120,7 @@ async function answerOf(
       if (statement.dynamic) break;
       return await tables.dropTable(statement);
     case "alterTable":
-      return await tables.alterTable(statement);
+      return await tables.alterTable(statement, contextOf(scope));
     case "insert":
       return await rows.insert(statement);
     case "copy":
@@ -139,20 +154,27 @@ function contextOf(scope: StatementScope): StatementContext {
     queryId: scope.queryId,
     text: scope.text,
     signal: scope.signal,
+    timeoutMs: scope.options.timeoutMs ?? timeoutMsDefault,
     find: (name) => scope.find(name),
-    check: async (definition) => {
+    check: async (definition, seen = (table) => table) => {
       const { snapshot } = await catalog.current();
       const tree = parseSelectTree(await engine.parse(definition, scope.signal), definition);
-      const past = tableRefs(tree).find(({ at }) => at.kind !== "current");
+      const refs = tableRefs(tree);
+      const past = refs.find(({ at }) => at.kind !== "current");
       if (past !== undefined) {
         const message = `a dynamic table reads its sources as they are now, not AT another moment: ${past.name}`;
         throw new OperatingError("bad_sql", "never", message);
       }
-      const bound = await scope.bind(definition);
+      const asItIs = await scope.bind(definition);
+      const tables = asItIs.tables.map((each) => {
+        const { version } = each;
+        return { ...each, version: { ...version, table: seen(version.table) } };
+      });
+      const bound = { ...asItIs, tables };
       const columns = await describeQuery(engine, bound, scope.signal);
       refuseReserved(columns.map(({ name }) => name));
       const volatileParts = volatilePartsOf(tree);
-      return { ...bound, snapshot, columns, isVolatile: isVolatile(tree), volatileParts };
+      return { ...bound, snapshot, columns, refs, isVolatile: isVolatile(tree), volatileParts };
     },
   };
 }

@@ -3,15 +3,17 @@
  * JSON; the files themselves are in the object store already.
  */
 import { AssertionError, assert, OperatingError } from "../../kernel/errors.ts";
+import type { LogFields } from "../../kernel/logger.ts";
 import type { Prng } from "../../kernel/prng.ts";
 import {
   type Engine,
+  type EngineFor,
   type EngineSession,
   type Executor,
   encodeList,
   writeArtifactBytes,
 } from "../../queries/index.ts";
-import type { WorkSpec } from "../../workcoord/core/index.ts";
+import { type WorkSpec, workLogFields } from "../../workcoord/core/index.ts";
 import type { ObjectStore } from "../core/index.ts";
 import { compactFiles } from "../duckdb/compact.ts";
 import { LakeWriter } from "../duckdb/lake-writer.ts";
@@ -35,7 +37,7 @@ export function lakeWriteBody(write: LakeWrite): string {
 }
 
 export interface LakeWriteDeps {
-  readonly engine: Pick<Engine, "openSession" | "parse">;
+  readonly engine: EngineFor<"parse" | "withSession">;
   readonly objects: ObjectStore;
   readonly stagingDir: string;
   readonly prng: Prng;
@@ -45,54 +47,55 @@ export function createLakeWriteExecutor(deps: LakeWriteDeps): Executor {
   return {
     async execute(work, path, signal, bytesMax) {
       const write = parseBody(work);
-      const written = await run(deps, write, signal);
+      const fields = workLogFields(work);
+      const parts = { ...deps, engine: deps.engine.with(fields), fields };
+      const written = await run(parts, write, signal);
       const bytes = encodeList([JSON.stringify(written)]);
       return writeArtifactBytes(bytes, path, bytesMax, { rowCount: 1 });
     },
   };
 }
 
-async function run(
-  deps: LakeWriteDeps,
-  write: LakeWrite,
-  signal: AbortSignal,
-): Promise<LakeWritten> {
+interface WriteParts extends Omit<LakeWriteDeps, "engine"> {
+  readonly engine: Pick<Engine, "parse" | "withSession">;
+  /** Whose work it is, for log lines. */
+  readonly fields: LogFields;
+}
+
+async function run(deps: WriteParts, write: LakeWrite, signal: AbortSignal): Promise<LakeWritten> {
   if (write.op === "copy") return await copy(deps, write, signal);
   if (write.op === "compact") return await compact(deps, write, signal);
   const { sql, tables } = write.query;
   await deps.engine.parse(sql, signal); // Whatever becomes part of a statement of ours is one SELECT that may run.
   const changed = write.op === "insert" ? undefined : tables[0];
   const versions = tables.map(({ version }) => version);
-  return await withFiles(deps.objects, versions, signal, async (localPaths) => {
+  const within = async (localPaths: ReadonlyMap<string, string>): Promise<LakeWritten> => {
     const relations = tables.map((table) => ({
       schema: table.schema,
       name: table.name,
       sql: tableSql(table.version, { rowIds: table === changed, localPaths }),
     }));
-    const session = await deps.engine.openSession(relations, signal);
-    try {
+    return await deps.engine.withSession(relations, signal, async (session) => {
       const { objects, stagingDir, prng } = deps;
       const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
       return write.op === "insert"
         ? await insert(writer, write, signal)
         : await change({ writer, objects, session, localPaths }, write, signal);
-    } finally {
-      await session.close();
-    }
-  });
+    });
+  };
+  return await withFiles(deps.objects, versions, signal, within, deps.fields);
 }
 
 async function copy(
-  { engine, objects, stagingDir, prng }: LakeWriteDeps,
+  { engine, objects, stagingDir, prng, fields }: WriteParts,
   write: LakeCopy,
   signal: AbortSignal,
 ): Promise<LakeWritten> {
-  const source = { ...write.source, owner: "the file to copy" };
+  const source = { ...write.source, owner: "the file to copy", fields };
   return await withLocalFiles(objects, [source], signal, async (localPaths) => {
     const localPath = localPaths.get(source.path);
     assert(localPath !== undefined, "what was fetched is here");
-    const session = await engine.openSession([], signal);
-    try {
+    return await engine.withSession([], signal, async (session) => {
       const linesLeftOut = await copyInto(session, "_copied", write, localPath, signal);
       const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
       const select = "SELECT * FROM _copied";
@@ -100,26 +103,21 @@ async function copy(
       const insertedCount = added.reduce((sum, { recordCount }) => sum + recordCount, 0);
       const rows = { insertedCount, deletedCount: 0, linesLeftOut };
       return { added, deletes: [], ended: [], ...rows };
-    } finally {
-      await session.close();
-    }
+    });
   });
 }
 
 async function compact(
-  { engine, objects, stagingDir, prng }: LakeWriteDeps,
+  { engine, objects, stagingDir, prng, fields }: WriteParts,
   { version, files }: LakeCompaction,
   signal: AbortSignal,
 ): Promise<LakeWritten> {
-  const session = await engine.openSession([], signal);
-  try {
+  return await engine.withSession([], signal, async (session) => {
     const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
-    const change = await compactFiles({ version, files }, { writer, objects }, signal);
+    const change = await compactFiles({ version, files }, { writer, objects, fields }, signal);
     const { added, ended } = change?.kind === "changeRows" ? change : { added: [], ended: [] };
     return { added, deletes: [], ended, insertedCount: 0, deletedCount: 0 };
-  } finally {
-    await session.close();
-  }
+  });
 }
 
 async function insert(

@@ -4,7 +4,14 @@
  */
 
 import { quoteName } from "../../sql/core/index.ts";
-import type { FileId, LakeTable, NewDataFile, NewDeleteFile, TableVersion } from "../core/index.ts";
+import type {
+  FileId,
+  LakeTable,
+  NeededFile,
+  NewDataFile,
+  NewDeleteFile,
+  TableVersion,
+} from "../core/index.ts";
 import type { BoundQuery, BoundTable } from "./bound-query.ts";
 
 export interface LakeInsert {
@@ -21,7 +28,7 @@ export interface LakeCopy {
   readonly table: Pick<LakeTable, "path" | "columns">;
   readonly columns: readonly string[] | undefined;
   /** In the object store. */
-  readonly source: { readonly path: string; readonly sizeBytes: number };
+  readonly source: NeededFile;
   readonly options: readonly (readonly [name: string, value: string])[];
 }
 

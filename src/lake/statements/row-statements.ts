@@ -54,8 +54,9 @@ export class RowStatements {
     await this.#scope.current(table);
     const { localPath, sizeBytes } = uploads.received(uploadId);
     const [ending = ""] = /(\.[A-Za-z0-9]{1,10}){1,2}$/.exec(file) ?? [];
-    const source = { path: `uploads/${this.#scope.queryId}${ending.toLowerCase()}`, sizeBytes };
-    await objects.put(source.path, localPath, this.#scope.signal);
+    const path = `uploads/${this.#scope.queryId}${ending.toLowerCase()}`;
+    const { crc32 } = await objects.put(path, localPath, this.#scope.signal);
+    const source = { path, sizeBytes, crc32 };
     try {
       const { written } = await this.#scope.write(async () => {
         const target = await this.#scope.writable(table);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
 import type { QueryId } from "../../kernel/ids.ts";
-import { silentLogger } from "../../kernel/logger.ts";
 import { createPrng } from "../../kernel/prng.ts";
+import { type RecordedLine, recordingLogger } from "../../kernel/testing/recording-logger.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import { encodeList, type LocalArtifact } from "../../queries/index.ts";
 import { createSharedSqlite, openSimStore } from "../../store/index.ts";
@@ -13,7 +13,7 @@ import { create, newFile, rowChange } from "../testing/open-catalog.ts";
 import { runWrite } from "./run-write.ts";
 
 /** A write of one file, with a connection that loses the answers of its first `losses` commits. */
-async function write(losses: number) {
+async function write(losses: number, refusal?: OperatingError) {
   const store = openSimStore({ database: createSharedSqlite(() => 1_000) });
   const catalog = new LakeStore({ store, prng: createPrng("lake") });
   const base = { token: "t", author: "", message: "" };
@@ -28,19 +28,26 @@ async function write(losses: number) {
   const written = { added: [newFile("main/orders/", [1, 2])], deletes: [], ended: [] };
   const counts = { insertedCount: 2, deletedCount: 0 };
   const deleted: string[] = [];
+  const lines: RecordedLine[] = [];
   const clock = new VirtualClock();
   let left = losses;
   const deps = {
     clock,
     prng: createPrng("write"),
-    logger: silentLogger,
-    objects: { delete: async (paths: readonly string[]) => void deleted.push(...paths) },
+    logger: recordingLogger(lines),
+    objects: {
+      delete: async (paths: readonly string[]) => {
+        deleted.push(...paths);
+        if (refusal !== undefined) throw new Error("no such bucket");
+      },
+    },
     manager: {
       run: async () => [{ path: "", dispose: async () => undefined } as unknown as LocalArtifact],
     },
     readArtifact: async () => encodeList([JSON.stringify({ ...written, ...counts })]),
     catalog: {
       commit: async (commit: Parameters<LakeStore["commit"]>[0]) => {
+        if (refusal !== undefined) throw refusal;
         const committed = await catalog.commit(commit);
         left -= 1;
         if (left < 0) return committed;
@@ -65,13 +72,19 @@ async function write(losses: number) {
   await clock.advance(10_000);
   const current = await catalog.current();
   const { files } = await catalog.version(tableId, current.snapshot);
-  return { outcome: await outcome, deleted, files: files.length, snapshot: current.snapshot };
+  return {
+    outcome: await outcome,
+    deleted,
+    files: files.length,
+    snapshot: current.snapshot,
+    lines,
+  };
 }
 
 test("[LK6] a commit whose answer was lost is said again, and is done once", async () => {
-  const { outcome, snapshot, ...rest } = await write(2);
+  const { outcome, snapshot, deleted, files } = await write(2);
   assert.equal(outcome, snapshot);
-  assert.deepEqual(rest, { deleted: [], files: 1 });
+  assert.deepEqual({ deleted, files }, { deleted: [], files: 1 });
 });
 
 test("[LK6] while nobody knows of a commit, its files stay", async () => {
@@ -80,4 +93,18 @@ test("[LK6] while nobody knows of a commit, its files stay", async () => {
     { outcome, deleted, files },
     { outcome: "commit_unknown", deleted: [], files: 1 },
   );
+});
+
+test("[OB14] a write that begins anew, or leaves files, says whose it is", async () => {
+  const { lines } = await write(0, new OperatingError("conflict", "backoff", "somebody else"));
+  const [left, anew] = lines;
+  assert.deepEqual(
+    [left?.fields.query_id, left?.message],
+    ["q-1", "files of a failed write are left: no such bucket"],
+  );
+  assert.deepEqual(
+    [anew?.fields.query_id, anew?.message],
+    ["q-1", "the write begins anew: somebody else"],
+  );
+  assert.ok(lines.every(({ fields }) => String(fields.query_id).startsWith("q-1")));
 });

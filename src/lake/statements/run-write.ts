@@ -56,10 +56,12 @@ export async function runWrite(
   request: WriteRequest,
   signal: AbortSignal,
 ): Promise<{ readonly written: LakeWritten; readonly committed: Committed | undefined }> {
+  const { objects } = deps;
   const endMs = deps.clock.nowMs() + request.deadlineMs;
   for (let attempt = 1; ; attempt += 1) {
     const { write, readSnapshot, changes, commit } = await request.attempt();
     const queryId = (attempt === 1 ? request.queryId : `${request.queryId}-${attempt}`) as QueryId;
+    const logger = deps.logger.with({ query_id: queryId });
     const deadlineMs = Math.max(1, endMs - deps.clock.nowMs());
     const written = await executeWrite(deps, { ...request, queryId, deadlineMs }, write, signal);
     if (written.insertedCount + written.deletedCount === 0)
@@ -76,10 +78,10 @@ export async function runWrite(
       return { written, committed };
     } catch (thrown) {
       if (isInDoubt(thrown)) throw thrown; // RW2
-      await discardWritten(deps, written); // RW1
+      await discardWritten({ objects, logger }, written); // RW1
       const isConflict = thrown instanceof OperatingError && thrown.code === "conflict";
       if (!isConflict || deps.clock.nowMs() >= endMs || signal.aborted) throw thrown;
-      deps.logger.info({ query_id: queryId, attempt }, `the write begins anew: ${thrown.message}`);
+      logger.info({ attempt }, `the write begins anew: ${thrown.message}`);
       const pauseMs = deps.prng.below(Math.min(waitMs * 2 ** attempt, waitMsMax));
       await sleep(deps.clock, pauseMs, signal);
     }

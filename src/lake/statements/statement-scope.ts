@@ -1,9 +1,10 @@
 /** What every statement over the lake needs: who asked for what, the tables that it names, and how it commits. */
 import type { Clock } from "../../kernel/clock.ts";
 import { assert, OperatingError } from "../../kernel/errors.ts";
-import { parseQueryId, type QueryId } from "../../kernel/ids.ts";
+import type { QueryId } from "../../kernel/ids.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { type Prng, randomText } from "../../kernel/prng.ts";
+import { newQueryId } from "../../kernel/new-query-id.ts";
+import type { Prng } from "../../kernel/prng.ts";
 import type { ApiWorkManager, Engine } from "../../queries/index.ts";
 import {
   isSystemTable,
@@ -17,15 +18,19 @@ import { isReservedColumn } from "../core/hidden-columns.ts";
 import type { Commit, LakeCatalog, LakeTable, ObjectStore, TableVersion } from "../core/index.ts";
 import { type BoundQuery, bindQuery } from "./bound-query.ts";
 import type { DynamicTablesPort } from "./dynamic-tables-port.ts";
+import type { ReadableRelations } from "./readable-relations.ts";
+import { RowFiles } from "./row-files.ts";
 import { runWrite, type WriteAttempt } from "./run-write.ts";
 import type { Uploads } from "./uploads.ts";
 
 export interface LakeStatementsDeps {
   readonly catalog: LakeCatalog;
   readonly objects: Pick<ObjectStore, "delete" | "put">;
-  readonly uploads: Pick<Uploads, "discard" | "received">;
+  readonly uploads: Pick<Uploads, "append" | "begin" | "discard" | "received">;
   readonly dynamicTables: DynamicTablesPort;
-  readonly engine: Pick<Engine, "openRows" | "openSession" | "parse">;
+  /** What other kinds of work let SQL read; nothing unless given. */
+  readonly relations?: ReadableRelations;
+  readonly engine: Pick<Engine, "with">;
   readonly manager: Pick<ApiWorkManager, "get" | "open" | "run">;
   readonly clock: Clock;
   readonly prng: Prng;
@@ -43,14 +48,17 @@ export interface StatementOptions {
 /** A statement of one kind. */
 export type StatementOf<K extends Statement["kind"]> = Extract<Statement, { readonly kind: K }>;
 
-const timeoutMsDefault = 60_000;
+export const timeoutMsDefault = 60_000;
 
 export class StatementScope {
   readonly queryId: QueryId;
-  readonly deps: LakeStatementsDeps;
+  /** Its engine and its logger name this statement in every line. */
+  readonly deps: LakeStatementsDeps & { readonly engine: Engine };
   readonly text: string;
   readonly options: StatementOptions;
   readonly signal: AbortSignal;
+  /** Whoever binds a reading statement discards them when it has ended. */
+  readonly rowFiles: RowFiles;
 
   constructor(
     deps: LakeStatementsDeps,
@@ -58,11 +66,13 @@ export class StatementScope {
     options: StatementOptions,
     signal: AbortSignal,
   ) {
-    this.deps = deps;
     this.text = text;
     this.options = options;
     this.signal = signal;
     this.queryId = options.queryId ?? newQueryId(deps.prng);
+    const fields = { query_id: this.queryId };
+    this.deps = { ...deps, engine: deps.engine.with(fields), logger: deps.logger.with(fields) };
+    this.rowFiles = new RowFiles(deps, this.queryId, signal);
   }
 
   /** It is judged against what the lake was before it read anything. */
@@ -83,8 +93,9 @@ export class StatementScope {
   }
 
   /** For somebody who wants its rows: what it reads of dynamic tables has contents. */
-  async bindFilled(sql: string): Promise<BoundQuery> {
-    const bound = await this.bind(sql);
+  async bindFilled(sql: string, isReading = false): Promise<BoundQuery> {
+    const bind = () => (isReading ? this.bindReading(sql) : this.bind(sql));
+    const bound = await bind();
     const empty = bound.tables.flatMap(({ version }) =>
       version.files.length === 0 ? [version] : [],
     );
@@ -92,7 +103,15 @@ export class StatementScope {
     const waitMsMax = this.options.timeoutMs ?? timeoutMsDefault;
     const { dynamicTables } = this.deps;
     const hasWaited = await dynamicTables.awaitContents(empty, waitMsMax, this.signal);
-    return hasWaited ? await this.bind(sql) : bound;
+    return hasWaited ? await bind() : bound;
+  }
+
+  /** Of a statement that only reads: it may read what other kinds of work give, too. */
+  async bindReading(sql: string): Promise<BoundQuery> {
+    const { catalog, engine, relations = new Map() } = this.deps;
+    const ports = { catalog, parse: (text: string) => engine.parse(text, this.signal) };
+    const { rowFiles, signal } = this;
+    return await bindQuery(ports, sql, { catalog, relations, rowFiles, signal });
   }
 
   async bind(sql: string): Promise<BoundQuery> {
@@ -159,10 +178,4 @@ export function refuseTableName(name: string): void {
   if (!looksLikeFile(name) && !isSystemTable(name) && !/^_at_\d+$/i.test(name)) return;
   const why = looksLikeFile(name) ? "a name with slashes is taken for a file's" : "DuckDB uses it";
   throw new OperatingError("bad_sql", "never", `no table can be named ${quoteName(name)}: ${why}`);
-}
-
-function newQueryId(prng: Prng): QueryId {
-  const queryId = parseQueryId(`q-${randomText(prng, 16)}`);
-  assert(queryId !== undefined, "a query's id has the form of one");
-  return queryId;
 }

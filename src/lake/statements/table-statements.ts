@@ -4,9 +4,10 @@ import { randomText } from "../../kernel/prng.ts";
 import type { TableName } from "../../sql/core/index.ts";
 import { assignColumnIds } from "../core/column-types.ts";
 import { visibleColumns } from "../core/hidden-columns.ts";
-import type { Commit, Committed, NewColumn, TableChange } from "../core/index.ts";
+import type { Commit, Committed, LakeTable, NewColumn, TableChange } from "../core/index.ts";
 import { tableDirectory } from "../core/lake-paths.ts";
 import { describeColumns, describeQuery } from "./describe.ts";
+import type { StatementContext } from "./dynamic-tables-port.ts";
 import { done, type LocalAnswer } from "./local-answer.ts";
 import {
   columnOf,
@@ -205,14 +206,25 @@ export class TableStatements {
     return done("dropped");
   }
 
-  async alterTable({ table, change }: StatementOf<"alterTable">): Promise<LocalAnswer> {
+  async alterTable(
+    { table, change }: StatementOf<"alterTable">,
+    context: StatementContext,
+  ): Promise<LocalAnswer> {
     const found = await this.#scope.current(table);
-    await this.#scope.deps.dynamicTables.refuseWrite(found);
+    const { catalog, dynamicTables } = this.#scope.deps;
+    await dynamicTables.refuseWrite(found);
     const { tableId } = found.table;
+    /** What takes something away that a dynamic table may read. */
+    const commit = async (change: TableChange, after: Partial<LakeTable>): Promise<void> => {
+      const commit = this.#scope.commitOf(found, [change]);
+      await dynamicTables.alterUnread(found, { ...found.table, ...after }, context, (tx) =>
+        catalog.commitIn(tx, commit),
+      );
+    };
     switch (change.kind) {
       case "renameTable":
         refuseTableName(change.to);
-        await this.#scope.commit(found, [{ kind: "renameTable", tableId, name: change.to }]);
+        await commit({ kind: "renameTable", tableId, name: change.to }, { name: change.to });
         return done("renamed");
       case "addColumn": {
         const { column, ifNotExists } = change;
@@ -245,7 +257,10 @@ export class TableStatements {
         const column = columnOf(found.table, change.column);
         if (column === undefined && change.ifExists) return done("there is no such column");
         const { columnId } = column ?? noColumn(found.table, change.column);
-        await this.#scope.commit(found, [{ kind: "dropColumn", tableId, columnId }]);
+        await commit(
+          { kind: "dropColumn", tableId, columnId },
+          { columns: found.table.columns.filter((each) => each.columnId !== columnId) },
+        );
         return done("altered");
       }
       case "renameColumn": {
@@ -253,7 +268,10 @@ export class TableStatements {
         const { columnId } =
           columnOf(found.table, change.column) ?? noColumn(found.table, change.column);
         const renamed = { kind: "renameColumn" as const, tableId, columnId, name: change.to };
-        await this.#scope.commit(found, [renamed]);
+        const columns = found.table.columns.map((each) =>
+          each.columnId === columnId ? { ...each, name: change.to } : each,
+        );
+        await commit(renamed, { columns });
         return done("altered");
       }
     }

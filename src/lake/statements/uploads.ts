@@ -6,20 +6,23 @@
  *   UP2  An upload that nobody adds to or uses for `idleMsMax` is deleted; so is what an earlier run of this process left.
  *   UP3  All of them together stay within `bytesMax`.
  */
-import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
+import type { Files } from "../../kernel/files.ts";
+import { realFiles } from "../../kernel/node/real-files.ts";
 import { type Prng, randomText } from "../../kernel/prng.ts";
 import { translateFsError } from "../../queries/index.ts";
 
 export interface UploadsOptions {
+  readonly files?: Files;
   /** Of this process alone. */
   readonly dir: string;
   readonly clock: Clock;
   readonly prng: Prng;
   readonly bytesMax?: number;
   readonly idleMsMax?: number;
+  readonly uploadsMax?: number;
 }
 
 export interface ReceivedFile {
@@ -37,25 +40,32 @@ interface Upload {
 
 const bytesMaxDefault = 20 * 1024 ** 3;
 const idleMsMaxDefault = 600_000;
-const uploadsMax = 64;
+const uploadsMaxDefault = 64;
 
 export async function openUploads(options: UploadsOptions): Promise<Uploads> {
-  await rm(options.dir, { recursive: true, force: true }); // UP2
-  await mkdir(options.dir, { recursive: true });
+  const files = options.files ?? realFiles;
+  await files.removeAll(options.dir); // UP2
+  await files.makeDirectory(options.dir);
   return new Uploads(options);
 }
 
 export class Uploads {
+  readonly #files: Files;
   readonly #options: UploadsOptions;
   readonly #uploads = new Map<string, Upload>();
+  /** Of chunks that are being written: no upload has them yet. */
+  #writingBytes = 0;
 
   constructor(options: UploadsOptions) {
+    this.#files = options.files ?? realFiles;
     this.#options = options;
   }
 
   begin(): string {
+    const { uploadsMax = uploadsMaxDefault } = this.#options;
     if (this.#uploads.size >= uploadsMax) {
-      throw new OperatingError("overloaded", "backoff", `${uploadsMax} uploads are under way`);
+      const message = `too many uploads are under way; the limit uploads is ${uploadsMax}`;
+      throw new OperatingError("overloaded", "backoff", message);
     }
     const id = `upload-${randomText(this.#options.prng, 16)}`;
     const localPath = join(this.#options.dir, id);
@@ -85,7 +95,7 @@ export class Uploads {
     this.#uploads.delete(id);
     upload.idle?.cancel();
     await upload.turn;
-    await rm(upload.localPath, { force: true });
+    await this.#files.removeAll(upload.localPath);
   }
 
   async close(): Promise<void> {
@@ -100,16 +110,19 @@ export class Uploads {
       throw new OperatingError("bad_request", "never", message);
     }
     this.#checkRoom(bytes.length);
+    this.#writingBytes += bytes.length;
     try {
-      const file = await open(upload.localPath, "a");
+      const file = await this.#files.open(upload.localPath, "append");
       try {
-        await file.writeFile(bytes);
+        await file.write(bytes, offset);
       } finally {
         await file.close();
       }
     } catch (thrown) {
       await this.discard(id).catch(() => undefined); // Nobody knows how much of the chunk is there.
       throw translateFsError(thrown);
+    } finally {
+      this.#writingBytes -= bytes.length;
     }
     upload.sizeBytes += bytes.length;
     return upload.sizeBytes;
@@ -118,10 +131,10 @@ export class Uploads {
   /** UP3. */
   #checkRoom(bytes: number): void {
     const bytesMax = this.#options.bytesMax ?? bytesMaxDefault;
-    let used = 0;
+    let used = this.#writingBytes;
     for (const { sizeBytes } of this.#uploads.values()) used += sizeBytes;
     if (used + bytes <= bytesMax) return;
-    const message = `uploads have ${used} of ${bytesMax} bytes, and ${bytes} more do not fit`;
+    const message = `uploads have ${used} bytes, and ${bytes} more do not fit; the limit upload_bytes is ${bytesMax}`;
     throw new OperatingError("disk_full", "backoff", message);
   }
 
@@ -137,7 +150,8 @@ export class Uploads {
   #require(id: string): Upload {
     const upload = this.#uploads.get(id);
     if (upload !== undefined) return upload;
-    const hint = "uploads end when nothing is added to them for ten minutes, and with the process";
+    const seconds = (this.#options.idleMsMax ?? idleMsMaxDefault) / 1_000;
+    const hint = `uploads end when nothing is added to them for ${seconds} s (the limit upload_idle_seconds), and with the process`;
     throw new OperatingError("not_found", "never", `there is no upload ${id}`, { hint });
   }
 }

@@ -168,6 +168,11 @@ describe("the consistency check", () => {
       /deletes 4 of 3/,
     ],
     [
+      "a delete file that stays when its data file ends",
+      () => plant("ducklake_data_file", 0, { end_snapshot: 4 }),
+      /delete file \d+ is there, its data file has ended/,
+    ],
+    [
       "one path twice",
       () => plant("ducklake_data_file", 1, { path: "f2.parquet" }),
       /two files are main\/a\/f2.parquet/,
@@ -291,6 +296,32 @@ describe("the consistency check", () => {
       );
     });
   }
+
+  test("[LK41] a delete file may name its data file by its whole path, as DuckLake's extension does", () => {
+    const check = (...dataPaths: readonly string[]): string => {
+      const known = { ...facts.get(deletes), dataPaths } as FileFacts;
+      return checkLake(rows, { files: new Map([...facts, [deletes, known]]), tables }).join();
+    };
+    assert.equal(check("/srv/lake/main/a/f2.parquet"), "");
+    assert.equal(check("s3://bucket/lake/main/a/f2.parquet"), "");
+    assert.match(check("/srv/lake/main/a/f3.parquet"), /is of \/srv\/lake\/main\/a\/f3.parquet/);
+    assert.match(check("/srv/lake/domain/a/f2.parquet"), /is of /);
+  });
+
+  test("[LK41] every figure that is shown is compared with what the files hold", () => {
+    const sizeBytes = [...facts.values()].reduce((sum, file) => sum + file.sizeBytes, 0);
+    const real = { rowCount: 4, sizeBytes, fileCount: 3 };
+    const check = (patch: Partial<typeof real>): string =>
+      checkLake(rows, {
+        files: facts,
+        tables,
+        shown: new Map([[1, { ...real, ...patch }]]),
+      }).join();
+    assert.equal(check({}), "");
+    assert.equal(check({ rowCount: -610 }), "table c is shown with -610 rows, really 4");
+    assert.match(check({ sizeBytes: 1 }), /is shown with 1 bytes, really /);
+    assert.match(check({ fileCount: 4 }), /is shown with 4 files, really 3/);
+  });
 
   test("[LK41] a NaN that the catalog does not know is found", () => {
     const nan = plant("ducklake_file_column_stats", 0, { contains_nan: 0 });

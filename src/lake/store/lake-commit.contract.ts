@@ -1,8 +1,10 @@
 /** Commits: all or nothing, once, judged by what both changed, in turn. On any database. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
+import { sql } from "kysely";
 import { OperatingError } from "../../kernel/errors.ts";
 import { createPrng } from "../../kernel/prng.ts";
+import { makeOlderSchemaDir } from "../../store/testing/schema-dirs.ts";
 import { openOn, type StoreFixture } from "../../store/testing/store-fixture.ts";
 import type { TableChange } from "../core/commit.ts";
 import type { SnapshotId, TableId } from "../core/model.ts";
@@ -16,6 +18,7 @@ import {
   rowChange,
 } from "../testing/open-catalog.ts";
 import { LakeStore } from "./lake-store.ts";
+import { readLakeOverview } from "./overview.ts";
 import { readLakeRows } from "./read-lake-rows.ts";
 
 export function testLakeCommits(fixture: StoreFixture): void {
@@ -161,6 +164,68 @@ export function testLakeCommits(fixture: StoreFixture): void {
         await check();
       });
     }
+
+    for (const way of ["rewritten", "emptied", "dropped"] as const) {
+      test(`[LK16] a delete file ends with its data file: ${way}`, async (t) => {
+        const { catalog, commit, createOrders, deletes, check, store } = await open(t);
+        const { tableId, first } = await createOrders();
+        const deleted = await commit([rowChange(tableId, { deletes: [deletes(first, 2)] })]);
+        const rest = newFile("main/orders/", [3, 4, 5], "inFile");
+        const ended = rowChange(tableId, { ended: [first] });
+        const changes: Record<typeof way, TableChange> = {
+          rewritten: { ...ended, ...{ added: [rest], isCompaction: true } },
+          emptied: ended,
+          dropped: { kind: "dropTable", tableId },
+        };
+        const { snapshot } = await commit([changes[way]]);
+        const rows = await store.read(readLakeRows);
+        assert.deepEqual(
+          rows.ducklake_delete_file.map((row) => [row.data_file_id, row.end_snapshot]),
+          [[first, snapshot]],
+        );
+        const counts = (await store.read(readLakeOverview)).tables.map(({ rowCount }) => rowCount);
+        assert.deepEqual(counts, { rewritten: [8], emptied: [5], dropped: [] }[way]);
+        const then = await catalog.version(tableId, deleted.snapshot);
+        assert.equal(then.files[0]?.deletes?.deleteCount, 2, "the past has its deletes");
+        await check();
+      });
+    }
+
+    test("[LK16] setup ends delete files that stayed open, and only those", async (t) => {
+      const place = await fixture.createPlace();
+      const schemaDir = makeOlderSchemaDir(7);
+      await place.setup({ schemaDir });
+      const older = await place.open({ schemaDir });
+      const dataFile = (id: number, begin: number, end: number | null) =>
+        sql`INSERT INTO ducklake_data_file (data_file_id, table_id, begin_snapshot, end_snapshot, path, path_is_relative, file_format, record_count, file_size_bytes)
+            VALUES (${id}, 1, ${begin}, ${end}, ${`${id}.parquet`}, 1, 'parquet', 10, 100)`;
+      const deleteFile = (id: number, of: number, begin: number, end: number | null) =>
+        sql`INSERT INTO ducklake_delete_file (delete_file_id, table_id, begin_snapshot, end_snapshot, data_file_id, path, path_is_relative, format, delete_count, file_size_bytes)
+            VALUES (${id}, 1, ${begin}, ${end}, ${of}, ${`${id}.parquet`}, 1, 'parquet', 3, 50)`;
+      await older.transaction(async ({ db }) => {
+        const rows = [
+          ...[dataFile(0, 1, 5), dataFile(1, 1, null), dataFile(2, 1, 6)],
+          ...[deleteFile(10, 0, 2, 3), deleteFile(11, 0, 3, null)],
+          ...[deleteFile(12, 1, 2, null), deleteFile(13, 2, 2, 9)],
+        ];
+        for (const row of rows) await row.execute(db);
+      });
+      await older.close();
+      await place.setup();
+      const store = await openOn(place, t);
+      const ends = await store.read(readLakeRows);
+      assert.deepEqual(
+        ends.ducklake_delete_file
+          .map((row) => [row.delete_file_id, row.end_snapshot])
+          .sort(([a], [b]) => Number(a) - Number(b)),
+        [
+          [10, 3],
+          [11, 5],
+          [12, null],
+          [13, 6],
+        ],
+      );
+    });
 
     test("[LK8, LK14] a commit takes the snapshot that its files name, or none", async (t) => {
       const { catalog, commit, createOrders, deletes, check } = await open(t);

@@ -43,7 +43,7 @@ type Step = typeof stepArbitrary extends fc.Arbitrary<infer T> ? T : never;
 test("[LK1, LK2, LK10, LK20, LK30] any history: every snapshot, every change and every figure is the model's", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(stepArbitrary, { minLength: 1, maxLength: 25 }), runHistory),
-    { numRuns: Number(process.env.LAKE_HISTORIES ?? 150) },
+    { numRuns: Number(process.env.LAKE_HISTORIES ?? 70) },
   );
 });
 

@@ -43,7 +43,10 @@ export async function readLakeOverview(tx: Tx): Promise<LakeOverview> {
               FROM ducklake_data_file WHERE end_snapshot IS NULL
             UNION ALL
             SELECT table_id, -delete_count, file_size_bytes, 1, coalesce(partial_max, begin_snapshot)
-              FROM ducklake_delete_file WHERE end_snapshot IS NULL
+              FROM ducklake_delete_file AS deleted
+             WHERE end_snapshot IS NULL
+               AND EXISTS (SELECT 1 FROM ducklake_data_file AS data
+                            WHERE data.data_file_id = deleted.data_file_id AND data.end_snapshot IS NULL)
             UNION ALL
             SELECT table_id, 0, 0, 0, max(end_snapshot)
               FROM ducklake_data_file WHERE end_snapshot IS NOT NULL GROUP BY table_id) AS parts

@@ -5,7 +5,7 @@ import type { ChangeScan } from "../core/change-feed.ts";
 import { parseChanges } from "../core/change-text.ts";
 import type { SnapshotId, TableId } from "../core/model.ts";
 import { planChanges } from "../core/plan-changes.ts";
-import type { DataFileRow, DeleteFileRow } from "../core/rows.ts";
+import type { ReadDataFileRow, ReadDeleteFileRow } from "../core/rows.ts";
 import { tableAt } from "../core/table-version.ts";
 import { hasSnapshot, readTableRow, requireSnapshot, selectColumns } from "./read-tables.ts";
 import { selectByIds } from "./statements.ts";
@@ -54,10 +54,12 @@ async function selectChangedFiles(
   tableId: TableId,
   from: SnapshotId,
   to: SnapshotId,
-): Promise<{ readonly files: DataFileRow[]; readonly deletes: DeleteFileRow[] }> {
+): Promise<{ readonly files: ReadDataFileRow[]; readonly deletes: ReadDeleteFileRow[] }> {
   const files = await db
     .selectFrom("ducklake_data_file")
-    .selectAll()
+    .leftJoin("lake_file_checksums", "file_id", "data_file_id")
+    .selectAll("ducklake_data_file")
+    .select(["crc32", "damage"])
     .where("table_id", "=", tableId)
     .where("begin_snapshot", "<=", to)
     .where((eb) => eb.or([eb("end_snapshot", "is", null), eb("end_snapshot", ">", from)]))
@@ -81,7 +83,13 @@ async function selectChangedFiles(
   const deletes = await selectByIds(
     files.map((row) => row.data_file_id),
     (ids) =>
-      db.selectFrom("ducklake_delete_file").selectAll().where("data_file_id", "in", ids).execute(),
+      db
+        .selectFrom("ducklake_delete_file")
+        .leftJoin("lake_file_checksums", "file_id", "delete_file_id")
+        .selectAll("ducklake_delete_file")
+        .select(["crc32", "damage"])
+        .where("data_file_id", "in", ids)
+        .execute(),
   );
   return { files, deletes };
 }

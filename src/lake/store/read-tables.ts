@@ -178,14 +178,18 @@ export async function selectColumns(db: Db, ids: readonly number[]) {
 async function selectFiles(db: Db, ids: readonly number[], oldest: SnapshotId, newest: SnapshotId) {
   const files = await db
     .selectFrom("ducklake_data_file")
-    .selectAll()
+    .leftJoin("lake_file_checksums", "file_id", "data_file_id")
+    .selectAll("ducklake_data_file")
+    .select(["crc32", "damage"])
     .where("table_id", "in", ids)
     .where("begin_snapshot", "<=", newest)
     .where((eb) => eb.or([eb("end_snapshot", "is", null), eb("end_snapshot", ">", oldest)]))
     .execute();
   const deletes = await db
     .selectFrom("ducklake_delete_file")
-    .selectAll()
+    .leftJoin("lake_file_checksums", "file_id", "delete_file_id")
+    .selectAll("ducklake_delete_file")
+    .select(["crc32", "damage"])
     .where("table_id", "in", ids)
     .where("begin_snapshot", "<=", newest)
     .where((eb) => eb.or([eb("end_snapshot", "is", null), eb("end_snapshot", ">", oldest)]))

@@ -5,14 +5,14 @@
  */
 import { sql } from "kysely";
 import { assert } from "../../kernel/errors.ts";
-import type { Store, Tx } from "../../store/index.ts";
+import { isHeld, type Store, type Tx } from "../../store/index.ts";
 import type { LiveFile, OrphanFacts, ScheduledFile, UpkeepFacts } from "../core/decide-upkeep.ts";
 import type { FileId, SnapshotId } from "../core/model.ts";
 import { joinPath } from "../core/rows.ts";
 import { formatSnapshotTime, parseSnapshotTime } from "../core/snapshot-time.ts";
 import { readSchemas } from "./read-commit-facts.ts";
 import { eachIds, eachRows } from "./statements.ts";
-import { removeDataFiles } from "./write-commit.ts";
+import { removeDataFiles, removeDeleteFiles } from "./write-commit.ts";
 
 export interface Expired {
   readonly snapshots: number;
@@ -57,6 +57,11 @@ export class LakeUpkeep {
         .where("expires_at_ms", "<", sql<number>`now_ms()`)
         .execute();
     });
+  }
+
+  /** Whether files must stay for now: somebody copies them. */
+  isHeld(): Promise<boolean> {
+    return isHeld(this.#store);
   }
 
   /** For `isOrphan`. List the files before, or what is committed meanwhile looks forgotten. */
@@ -185,9 +190,9 @@ async function removeDeadFiles(tx: Tx, nowMs: number): Promise<number> {
   await eachRows(scheduled, (chunk) =>
     db.insertInto("ducklake_files_scheduled_for_deletion").values(chunk).execute(),
   );
-  await eachIds(
+  await removeDeleteFiles(
+    tx,
     deletes.map((row) => row.delete_file_id),
-    (ids) => db.deleteFrom("ducklake_delete_file").where("delete_file_id", "in", ids).execute(),
   );
   await removeDataFiles(tx, fileIds);
   return scheduled.length;
@@ -251,7 +256,7 @@ async function readOrphanFacts(tx: Tx): Promise<OrphanFacts> {
 }
 
 /** By table. A rename keeps it. */
-async function readDirectories(tx: Tx): Promise<ReadonlyMap<number, string>> {
+export async function readDirectories(tx: Tx): Promise<ReadonlyMap<number, string>> {
   const schemas = new Map((await readSchemas(tx)).map((row) => [row.schema_id, row]));
   const tables = await tx.db.selectFrom("ducklake_table").selectAll().execute();
   return new Map(

@@ -25,6 +25,9 @@ export async function writeCommit(tx: Tx, rows: CommitRows, snapshot: SnapshotId
   await eachRows(rows.deleteFiles, (chunk) =>
     db.insertInto("ducklake_delete_file").values(chunk).execute(),
   );
+  await eachRows(rows.checksums, (chunk) =>
+    db.insertInto("lake_file_checksums").values(chunk).execute(),
+  );
   await eachRows(rows.scheduled, (chunk) =>
     db.insertInto("ducklake_files_scheduled_for_deletion").values(chunk).execute(),
   );
@@ -104,14 +107,35 @@ const droppedWithTable = [
 
 async function removeWhatGoes(tx: Tx, rows: CommitRows): Promise<void> {
   await removeDataFiles(tx, rows.removedFiles);
-  await eachIds(rows.removedDeletes, (ids) =>
-    tx.db.deleteFrom("ducklake_delete_file").where("delete_file_id", "in", ids).execute(),
-  );
+  await removeDeleteFiles(tx, rows.removedDeletes);
+}
+
+export async function removeDeleteFiles({ db }: Tx, fileIds: readonly number[]): Promise<void> {
+  await eachIds(fileIds, async (ids) => {
+    await db.deleteFrom("ducklake_delete_file").where("delete_file_id", "in", ids).execute();
+    await db.deleteFrom("lake_file_checksums").where("file_id", "in", ids).execute();
+  });
 }
 
 /** With all that is known of them. */
 export async function removeDataFiles({ db }: Tx, fileIds: readonly number[]): Promise<void> {
   await eachIds(fileIds, async (ids) => {
+    await db
+      .deleteFrom("lake_file_checksums")
+      .where((eb) =>
+        eb.or([
+          eb("file_id", "in", ids),
+          eb(
+            "file_id",
+            "in",
+            eb
+              .selectFrom("ducklake_delete_file")
+              .select("delete_file_id")
+              .where("data_file_id", "in", ids),
+          ),
+        ]),
+      )
+      .execute();
     for (const table of ofDataFile) {
       await db.deleteFrom(table).where("data_file_id", "in", ids).execute();
     }

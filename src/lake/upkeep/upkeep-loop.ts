@@ -31,6 +31,7 @@ import {
   type WriteDeps,
 } from "../statements/run-write.ts";
 import type { LakeUpkeep } from "../store/upkeep.ts";
+import type { LakeScrub } from "./lake-scrub.ts";
 
 export interface UpkeepLoopOptions {
   readonly upkeep: LakeUpkeep;
@@ -44,6 +45,8 @@ export interface UpkeepLoopOptions {
   readonly logger: Logger;
   readonly limits?: Partial<UpkeepLimits>;
   readonly everyMs?: number;
+  /** Verifies files. Absent: nobody does. */
+  readonly scrub?: Pick<LakeScrub, "run">;
   readonly readArtifact?: NonNullable<WriteDeps["readArtifact"]>;
 }
 
@@ -52,6 +55,8 @@ export interface UpkeepRound {
   readonly deleted: number;
   readonly compacted: number;
   readonly swept: number;
+  /** Files that were read whole and compared with their checksums. */
+  readonly scrubbed: number;
 }
 
 const everyMsDefault = 60_000;
@@ -97,13 +102,14 @@ export class UpkeepLoop {
     const decision = await this.#step("deciding", async () =>
       decideLakeUpkeep(await upkeep.facts(), this.#limits),
     );
-    const nothing = { expired: 0, deleted: 0, compacted: 0, swept: 0 };
+    const nothing = { expired: 0, deleted: 0, compacted: 0, swept: 0, scrubbed: 0 };
     if (decision === undefined) return nothing;
     return {
       expired: (await this.#step("expiry", () => this.#expire(decision))) ?? 0,
       deleted: (await this.#step("deletion", () => this.#delete(decision))) ?? 0,
       compacted: (await this.#step("compaction", () => this.#compact(decision))) ?? 0,
       swept: (await this.#step("sweeping", () => this.#sweep())) ?? 0,
+      scrubbed: (await this.#step("verifying files", () => this.#scrub())) ?? 0,
     };
   }
 
@@ -119,7 +125,7 @@ export class UpkeepLoop {
   async #delete(decision: UpkeepDecision): Promise<number> {
     const { objects, upkeep } = this.#options;
     const { delete: due } = decision;
-    if (due.length === 0) return 0;
+    if (due.length === 0 || (await upkeep.isHeld())) return 0;
     await objects.delete(due.map(({ path }) => path));
     await upkeep.forget(due.map(({ fileId }) => fileId));
     return due.length;
@@ -163,7 +169,8 @@ export class UpkeepLoop {
     try {
       await commitWritten(this.#options, commit, this.#abort.signal);
     } catch (thrown) {
-      if (!isInDoubt(thrown)) await discardWritten({ objects, logger }, written);
+      const own = { objects, logger: logger.with({ query_id: queryId }) };
+      if (!isInDoubt(thrown)) await discardWritten(own, written);
       throw thrown;
     }
     return true;
@@ -172,6 +179,7 @@ export class UpkeepLoop {
   /** Listed before the catalog is read: what is committed meanwhile must not look forgotten. */
   async #sweep(): Promise<number> {
     const { objects, upkeep } = this.#options;
+    if (await upkeep.isHeld()) return 0;
     const listed: { path: string; modifiedMs: number }[] = [];
     for (const prefix of prefixes) {
       for await (const object of objects.list(prefix)) listed.push(object);
@@ -182,6 +190,10 @@ export class UpkeepLoop {
     );
     if (orphans.length > 0) await objects.delete(orphans.map(({ path }) => path));
     return orphans.length;
+  }
+
+  async #scrub(): Promise<number> {
+    return (await this.#options.scrub?.run(this.#abort.signal)) ?? 0;
   }
 
   /** UK3 */

@@ -91,3 +91,32 @@ test("[AR3] a change that comes while arrivals are overdue waits for them", () =
   arrivals.setRate(3_000, 0, 0);
   assert.equal(arrivals.peek(), undefined);
 });
+
+test("[AR3] changes that lie ahead are the integral of the rates, however late somebody looks", () => {
+  const arrivals = uniform();
+  arrivals.setRate(0, 100, 0);
+  // Up by a line, down by a line, and a step, all known beforehand; each told twice.
+  const plan = [
+    [10_000, 300, 10_000],
+    [20_000, 0, 4_000],
+    [24_000, 50, 0],
+  ] as const;
+  for (const [fromMs, rate, rampMs] of [...plan, ...plan]) arrivals.setRate(fromMs, rate, rampMs);
+  const taken = takeUntil(arrivals, 30_000); // In one look.
+  const between = (from: number, to: number): number =>
+    taken.filter((ms) => ms > from && ms <= to).length;
+  const near = (count: number, integral: number): void =>
+    assert.ok(Math.abs(count - integral) <= 1, `${count} for ${integral}`);
+  near(between(0, 10_000), 1_000);
+  near(between(10_000, 20_000), 2_000);
+  near(between(20_000, 24_000), 600);
+  near(between(24_000, 30_000), 300);
+  near(taken.length, 3_900);
+  // One that is told late ends when it should have.
+  const late = uniform();
+  late.setRate(0, 100, 0);
+  takeUntil(late, 4_000);
+  late.setRate(2_000, 300, 4_000);
+  assert.equal(Math.round(late.rateAt(6_000)), 300);
+  assert.equal(Math.round(late.rateAt(5_000)), 200);
+});

@@ -5,7 +5,9 @@
  *   AR1  Uniform: the number of arrivals up to a moment is the integral of the rate, rounded down. Several workers share a rate by
  *        turns: their arrivals together are those of one.
  *   AR2  Poisson: gaps are exponential in the integral of the rate; the same seed gives the same arrivals.
- *   AR3  A rate may go linearly to another. A change loses no arrival and makes none that the integral does not have.
+ *   AR3  A rate may go linearly to another. A change loses no arrival and makes none that the
+ *        integral does not have; those that lie ahead begin at their moment, however late somebody
+ *        looks, and one that is told late ends when it should have.
  */
 import type { Prng } from "../../kernel/prng.ts";
 
@@ -26,13 +28,16 @@ export class Arrivals {
   #left: number;
   #ramp: Ramp;
   #nextMs: number | undefined;
-  #change: Change | undefined;
+  /** What will change, in order. */
+  #changes: Change[] = [];
+  #begun: Change;
 
   constructor({ pattern, prng, startMs, turn = { index: 0, count: 1 } }: ArrivalOptions) {
     this.#pattern = pattern;
     this.#prng = prng;
     this.#atMs = startMs;
     this.#ramp = { startMs, endMs: startMs, fromRate: 0, toRate: 0 };
+    this.#begun = { fromMs: startMs, endMs: startMs, rate: 0 };
     this.#left = pattern === "uniform" ? (turn.index + 1) / turn.count : this.#gap();
   }
 
@@ -41,16 +46,19 @@ export class Arrivals {
     return rateOf(this.#ramp, ms);
   }
 
-  /** From `fromMs` on, over `rampMs`. Arrivals due before that stay due: take them first or later. */
+  /**
+   * From `fromMs` on, over `rampMs`; `fromMs` may lie ahead. Arrivals due before that stay due:
+   * take them first or later. It replaces what was to change from that moment on; saying the same
+   * again changes nothing.
+   */
   setRate(fromMs: number, rate: number, rampMs: number): void {
-    const startMs = Math.max(fromMs, this.#atMs);
-    const reached = integral(this.#ramp, this.#atMs, startMs);
-    if (reached > this.#left) {
-      this.#change = { startMs, rate, rampMs }; // What is due before it was not taken yet.
-      return;
-    }
-    this.#left -= reached;
-    this.#begin(startMs, rate, rampMs);
+    const endMs = fromMs + rampMs;
+    const isThis = (change: Change): boolean =>
+      change.fromMs === fromMs && change.rate === rate && change.endMs === endMs;
+    if ([...this.#changes, this.#begun].some(isThis)) return;
+    this.#changes = this.#changes.filter((change) => change.fromMs < fromMs);
+    this.#changes.push({ fromMs, rate, endMs });
+    this.#advance();
   }
 
   /** When the next one is due; `undefined`: never, at this rate. */
@@ -66,18 +74,41 @@ export class Arrivals {
     this.#atMs = dueMs;
     this.#left = this.#gap();
     this.#nextMs = undefined;
-    const change = this.#change;
-    if (change === undefined) return;
-    const reached = integral(this.#ramp, dueMs, change.startMs);
-    if (reached > this.#left) return;
-    this.#left -= reached;
-    this.#begin(change.startMs, change.rate, change.rampMs);
+    this.#advance();
   }
 
-  #begin(startMs: number, rate: number, rampMs: number): void {
-    this.#change = undefined;
-    const fromRate = rampMs === 0 ? rate : rateOf(this.#ramp, startMs);
-    this.#ramp = { startMs, endMs: startMs + rampMs, fromRate, toRate: rate };
+  /** Passes over what is due until `ms`, without taking it; the rates go on. */
+  skipTo(ms: number): void {
+    for (const change of this.#changes.filter(({ fromMs }) => fromMs <= ms)) {
+      this.#begin(change, Math.max(change.fromMs, this.#atMs));
+    }
+    this.#changes = this.#changes.filter(({ fromMs }) => fromMs > ms);
+    this.#atMs = Math.max(this.#atMs, ms);
+    this.#left = this.#gap();
+    this.#nextMs = undefined;
+    this.#advance();
+  }
+
+  /** Begins the changes before which no arrival is due any more. */
+  #advance(): void {
+    for (;;) {
+      const [change] = this.#changes;
+      if (change === undefined) return;
+      const startMs = Math.max(change.fromMs, this.#atMs);
+      const reached = integral(this.#ramp, this.#atMs, startMs);
+      if (reached > this.#left) return; // What is due before it was not taken yet.
+      this.#left -= reached;
+      this.#changes.shift();
+      this.#begin(change, startMs);
+    }
+  }
+
+  /** One that is told late ends when it should have. */
+  #begin(change: Change, startMs: number): void {
+    this.#begun = change;
+    const endMs = Math.max(startMs, change.endMs);
+    const fromRate = endMs === startMs ? change.rate : rateOf(this.#ramp, startMs);
+    this.#ramp = { startMs, endMs, fromRate, toRate: change.rate };
     this.#atMs = startMs;
     this.#nextMs = undefined;
   }
@@ -88,9 +119,9 @@ export class Arrivals {
 }
 
 interface Change {
-  readonly startMs: number;
+  readonly fromMs: number;
+  readonly endMs: number;
   readonly rate: number;
-  readonly rampMs: number;
 }
 
 /** Linear from `startMs` to `endMs`, constant before and after. Rates are by second. */

@@ -62,6 +62,7 @@ export function operationOf(config: OperationConfig): Operation {
       parameters: used.map((name) => names.indexOf(name)),
     })),
     isTransaction: config.transaction,
+    ...(config.expect_status && { expectedStatuses: new Set(config.expect_status) }),
   };
 }
 

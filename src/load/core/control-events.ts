@@ -17,6 +17,11 @@ export type ControlEvent =
         readonly reason: StopReason;
         readonly initiated_by: string;
         readonly drain_timeout_seconds: number;
+        /**
+         * When the run stopped, as ISO 8601 by the store's clock. Not given by earlier versions: when
+         * it is heard.
+         */
+        readonly effective_at?: string;
       };
     }
   | {

@@ -7,7 +7,9 @@
  *   DN2  A natural end goes RUNNING, STOPPING, COMPLETED; a person's CANCELLING, CANCELLED; a guardrail's or lost workers' CANCELLING, FAILED.
  *   DN3  A worker that is gone is marked once. While enough are left the run goes on, with a warning; otherwise it is a worker failure.
  *   DN4  A run ends when no worker is left that could still answer, or the time for draining is over.
- *   DN5  The beginning of MEASUREMENT is announced before it comes, so that all workers change at one moment.
+ *   DN5  The beginning of MEASUREMENT is announced 5 s before it comes, so that all workers change at
+ *        one moment; with START where the warm-up is shorter, and 2 s ahead at least: a warm-up takes
+ *        as long as that.
  */
 import { unreachable } from "../../kernel/errors.ts";
 import {
@@ -63,6 +65,8 @@ export type RunAction =
 
 /** How long before it begins MEASUREMENT is announced. */
 const announceMs = 5_000;
+/** Long enough for every worker to hear of it: they ask once a second. */
+export const startLeadMs = 2_000;
 
 export function decideRun(facts: RunFacts): readonly RunAction[] {
   if (facts.status === "PREPARED" || isTerminal(facts.status)) return [];
@@ -142,9 +146,11 @@ function whilePreparing(facts: RunFacts): readonly RunAction[] {
   const { nowMs, startTimeMs, workers, expectedWorkers, scenario } = facts;
   const ready = workers.filter(({ status }) => status === "READY" || status === "RUNNING").length;
   if (ready >= expectedWorkers) {
-    return [
-      { kind: "begin", phase: scenario.workload.warmup_seconds > 0 ? "WARMUP" : "MEASUREMENT" },
-    ];
+    const warmupMs = scenario.workload.warmup_seconds * 1000;
+    if (warmupMs === 0) return [{ kind: "begin", phase: "MEASUREMENT" }];
+    const atMs = nowMs + Math.max(warmupMs, startLeadMs);
+    const announced = { kind: "announceMeasurement", atMs } as const;
+    return [{ kind: "begin", phase: "WARMUP" }, ...(warmupMs <= announceMs ? [announced] : [])]; // DN5
   }
   if (startTimeMs === null || nowMs < startTimeMs + startTimeoutMs) return [];
   const seconds = startTimeoutMs / 1000;

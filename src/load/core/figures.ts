@@ -2,10 +2,12 @@
  * Figures of a run: workers' series, merged.
  *
  *   FG1  Counts are sums; percentiles are of the merged distributions, never of workers' percentiles.
+ *   FG3  Latencies are of successes, and of arrivals without an answer by how long they waited at
+ *        least; failures have their own.
  *   FG2  The slowest worker's percentiles stand beside them, for comparison, and are called that.
  */
 import { assert } from "../../kernel/errors.ts";
-import { Histogram } from "./histogram.ts";
+import { Histogram, mergeHistograms } from "./histogram.ts";
 import { isRead } from "./operation.ts";
 import type { SeriesSnapshot } from "./worker-snapshot.ts";
 
@@ -16,18 +18,29 @@ export interface Figures {
   readonly writes: number;
   readonly errors: number;
   readonly errorsByKind: Readonly<Record<string, number>>;
+  /** Of successes. */
   readonly response: Histogram;
   readonly service: Histogram;
+  /** Of failures. */
+  readonly failed: Histogram;
+  /** Arrivals without an answer, and how long they waited at least. */
+  readonly unserved: number;
+  readonly censored: Histogram;
 }
 
 export function figuresOf(series: Iterable<SeriesSnapshot>): Figures {
   const response = new Histogram();
   const service = new Histogram();
+  const failed = new Histogram();
+  const censored = new Histogram();
   const errorsByKind: Record<string, number> = {};
-  let [ops, rows, reads, errors] = [0, 0, 0, 0];
+  let [ops, rows, reads, errors, unserved] = [0, 0, 0, 0, 0];
   for (const each of series) {
     response.merge(decoded(each.response));
     service.merge(decoded(each.service));
+    failed.merge(decoded(each.failed ?? ""));
+    censored.merge(decoded(each.censored));
+    unserved += each.unserved;
     ops += each.ops;
     rows += each.rows;
     if (isRead(each.kind)) reads += each.ops;
@@ -36,7 +49,8 @@ export function figuresOf(series: Iterable<SeriesSnapshot>): Figures {
       errors += count;
     }
   }
-  return { ops, rows, reads, writes: ops - reads, errors, errorsByKind, response, service };
+  const counts = { ops, rows, reads, writes: ops - reads, errors, errorsByKind, unserved };
+  return { ...counts, response, service, failed, censored };
 }
 
 /** Of an operation, of a kind, or of `ALL`. */
@@ -46,7 +60,7 @@ export function figuresFor(series: Iterable<SeriesSnapshot>, of: string): Figure
   return figuresOf(Array.from(series).filter(isOf));
 }
 
-/** What came between two moments of the same series. */
+/** What came between two moments of the same series; who waits still is as it is now. */
 export function figuresSince(now: Figures, before: Figures): Figures {
   const errorsByKind = Object.fromEntries(
     Object.entries(now.errorsByKind).map(([kind, count]) => [
@@ -63,6 +77,9 @@ export function figuresSince(now: Figures, before: Figures): Figures {
     errorsByKind,
     response: now.response.since(before.response),
     service: now.service.since(before.service),
+    failed: now.failed.since(before.failed),
+    unserved: now.unserved,
+    censored: now.censored,
   };
 }
 
@@ -74,9 +91,10 @@ export function slowestWorker(workers: Iterable<readonly SeriesSnapshot[]>): {
   let p95: number | undefined;
   let p99: number | undefined;
   for (const series of workers) {
-    const { response } = figuresOf(series);
-    p95 = laterOf(p95, response.percentileUs(0.95));
-    p99 = laterOf(p99, response.percentileUs(0.99));
+    const { response, censored } = figuresOf(series);
+    const all = mergeHistograms([response, censored]);
+    p95 = laterOf(p95, all.percentileUs(0.95));
+    p99 = laterOf(p99, all.percentileUs(0.99));
   }
   return { p95_latency_ms: toMs(p95), p99_latency_ms: toMs(p99) };
 }

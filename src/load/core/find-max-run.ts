@@ -12,9 +12,12 @@ import {
   decideNextStep,
   type FindMaxResult,
   type FindMaxState,
-  type StepStats,
+  type Rejudged,
+  resultSoFar,
   type StepVerdict,
+  unconfirmed,
 } from "./find-max.ts";
+import type { StepStats } from "./find-max-step.ts";
 import { connectionsCeiling } from "./load-plan.ts";
 import type { FindMaxConfig, Scenario } from "./scenario.ts";
 
@@ -77,9 +80,13 @@ export function judged(
   progress: FindMaxProgress,
   stats: StepStats,
   nowMs: number,
-): { readonly progress: FindMaxProgress; readonly verdict: StepVerdict } {
+): {
+  readonly progress: FindMaxProgress;
+  readonly verdict: StepVerdict;
+  readonly rejudged: readonly Rejudged[];
+} {
   const next = decideNextStep(boundedConfig(scenario), progress.state, stats);
-  const { verdict } = next;
+  const { verdict, rejudged } = next;
   const after = {
     ...progress,
     sinceMs: nowMs,
@@ -87,9 +94,21 @@ export function judged(
     qpsVsPriorPct: verdict.qpsVsPriorPct ?? null,
   };
   if (next.kind === "done") {
-    return { progress: { ...after, stage: "done", result: next.result }, verdict };
+    return { progress: { ...after, stage: "done", result: next.result }, verdict, rejudged };
   }
-  return { progress: { ...after, stage: "settling", state: next.state }, verdict };
+  return { progress: { ...after, stage: "settling", state: next.state }, verdict, rejudged };
+}
+
+/** What the run says at its end. */
+export function finalResult(
+  scenario: Scenario,
+  { state, result }: FindMaxProgress,
+  end: { readonly reason: string; readonly isGeneratorBound: boolean },
+): FindMaxResult {
+  const found = result ?? resultSoFar(boundedConfig(scenario), state, end.reason);
+  return end.isGeneratorBound && found.true_max
+    ? unconfirmed(found, "the load generator was saturated")
+    : found;
 }
 
 /** FR4 */

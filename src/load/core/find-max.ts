@@ -1,17 +1,23 @@
 /**
  * FIND_MAX_CONCURRENCY: how many connections the target can use. Steps go up until one is not stable; then back, and by halves between
- * the highest that was stable and the lowest that was not; the answer is run once more before it is called one. Pure: the
- * orchestrator measures steps and asks what is next. The state is JSON, so that another coordinator can go on with it.
+ * the highest that was stable and the lowest that was not; both are run once more before the answer
+ * is called confirmed. Pure: the orchestrator measures steps and asks what is next. The state is
+ * JSON, so that another coordinator can go on with it.
  *
  *   FM1  Stable is a step whose errors are few, whose p95 is near the baseline's, for which the server says nothing of queueing, and whose
  *        throughput grew with its connections: since a step with two thirds of them by at least 90 % of
  *        what so many more connections promise, or within noise of it.
- *   FM2  Throughput is the mean of the step's seconds, without those in which the target stood still (less than half of the median): a stall
- *        makes it no slower. Not the median itself: connections that move in step end 8 or 9 times in a second, and it is one of the two.
- *   FM3  `true_max` is said only of an answer that a further step confirmed. What ended without (a bound, a stop) says why.
+ *   FM3  `true_max` is said only of an answer of which both sides were measured more than once,
+ *        without a step that contradicts it, and without a generator that was late. Otherwise it is
+ *        `low` to `high`, and the reason is said.
  *   FM4  A start that is beyond the maximum already is found out: the steps go down by halves, and the baseline with them.
  *   FM5  It ends: after the bound of steps at the latest, with the best that was seen.
+ *   FM9  A step whose interval does not tell is run again, up to four times, all attempts together;
+ *        then it is unclear, and the answer lies on either side of it.
+ *   FM10 Every step is judged anew with what later steps tell, so that no stored outcome contradicts
+ *        the answer: the first step has nothing to be compared with before others have run.
  */
+import type { StepStats } from "./find-max-step.ts";
 import type { FindMaxConfig } from "./scenario.ts";
 
 export type StepOutcome =
@@ -24,272 +30,466 @@ export type StepOutcome =
   | "MIDPOINT"
   | "CONFIRMED";
 
-/** Of one step alone, merged over all workers. */
-export interface StepStats {
-  /** FM2. */
-  readonly qps: number;
-  readonly p95Ms: number;
-  readonly errorRatePct: number;
-  readonly queueDetected: boolean;
-}
-
 type Stage = "climb" | "descend" | "backoff" | "midpoint" | "confirm";
 
-interface Seen {
+/** What is known of one number of connections. */
+interface Seen extends StepStats {
   readonly connections: number;
-  readonly qps: number;
-  readonly p95Ms: number;
+  /** The numbers of its attempts. */
+  readonly steps: readonly number[];
+  /** What each attempt was for. A state that an earlier version stored has none. */
+  readonly stages?: readonly Stage[];
 }
 
 export interface FindMaxState {
   readonly step: number;
   readonly connections: number;
   readonly stage: Stage;
-  readonly baseline: Seen | undefined;
-  /** Stable ones, the highest last. */
-  readonly stable: readonly Seen[];
-  /** The lowest that was not stable. */
-  readonly ceiling: number | undefined;
-  readonly ceilingReason: string;
+  /** By connections, the fewest first. */
+  readonly seen: readonly Seen[];
 }
 
 export interface StepVerdict {
-  readonly outcome: StepOutcome;
+  /** `null`: unclear. */
+  readonly outcome: StepOutcome | null;
   readonly reason: string;
   readonly qpsVsPriorPct: number | undefined;
   readonly p95VsBaselinePct: number | undefined;
 }
 
+/** FM10: an earlier step whose verdict has changed. */
+export interface Rejudged {
+  readonly step: number;
+  readonly connections: number;
+  readonly before: StepVerdict;
+  readonly verdict: StepVerdict;
+}
+
 export interface FindMaxResult {
+  /** The highest that was stable. */
   readonly max_concurrency: number;
   readonly true_max: boolean;
   readonly qps: number;
   readonly p95_latency_ms: number;
   readonly reason: string;
   readonly steps: number;
+  /**
+   * Between which numbers the maximum lies, both inclusive. `high` is null where nothing above was
+   * unstable; both are where the generator was late: what was measured is then not the target
+   * alone.
+   */
+  readonly low: number | null;
+  readonly high: number | null;
 }
 
-export type FindMaxNext =
-  | { readonly kind: "step"; readonly state: FindMaxState; readonly verdict: StepVerdict }
-  | { readonly kind: "done"; readonly result: FindMaxResult; readonly verdict: StepVerdict };
+export type FindMaxNext = (
+  | { readonly kind: "step"; readonly state: FindMaxState }
+  | { readonly kind: "done"; readonly result: FindMaxResult }
+) & { readonly verdict: StepVerdict; readonly rejudged: readonly Rejudged[] };
 
 /** Of what as many more connections promise. */
 const growthShare = 0.9;
 /** Throughput is compared with a step that had so much fewer connections: between near ones noise is all there is. */
 const apart = 1.5;
+/**
+ * Less than this share of what was promised is nothing: the lower step may be beyond the maximum
+ * itself.
+ */
+const flatShare = 0.2;
 const stepsMax = 100;
-/** Two counts nearer than this share are the same answer. */
+const attemptsMax = 4;
+/**
+ * So many counts that stay unclear are enough to see that the answer is not to be had more exactly.
+ */
+const unclearMax = 2;
+const untold = `steps could not be told apart after ${attemptsMax} attempts`;
+/** Two counts nearer than this share are not told apart. */
 const resolution = 0.05;
+/** An answer that is known within this share is one. */
+const answerWithin = 0.1;
 
 export function beginFindMax({ start_concurrency: connections }: FindMaxConfig): FindMaxState {
-  return {
-    step: 1,
-    connections,
-    stage: "climb",
-    baseline: undefined,
-    stable: [],
-    ceiling: undefined,
-    ceilingReason: "",
-  };
+  return { step: 1, connections, stage: "climb", seen: [] };
 }
 
-/** FM2. */
-export function stepRate(seconds: readonly number[]): number {
-  const sorted = [...seconds].sort((left, right) => left - right);
-  const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
-  const moving = sorted.filter((rate) => rate >= median / 2);
-  return moving.length === 0 ? 0 : moving.reduce((sum, rate) => sum + rate, 0) / moving.length;
+/** The numbers of all attempts with the current number of connections, the one under way last. */
+export function attemptsOf({ step, connections, seen = [] }: FindMaxState): readonly number[] {
+  return [...(seen.find((each) => each.connections === connections)?.steps ?? []), step];
 }
 
-/** What the step that ended was, and what is next. */
+/** `undefined`: there is none yet. */
+export function baselineP95Ms({ seen = [] }: FindMaxState): number | undefined {
+  return seen.find(({ qps }) => qps > 0)?.p95Ms;
+}
+
+/** What the step that ended was, and what is next. `stats` are of all its attempts. */
 export function decideNextStep(
   config: FindMaxConfig,
   state: FindMaxState,
   stats: StepStats,
 ): FindMaxNext {
-  const trial = judge(config, state, stats);
-  const after = settle(config, state, stats, trial);
-  const verdict = { ...trial.verdict, outcome: named(state.stage, trial) };
-  const next = trial.isStable ? afterStable(config, after) : afterUnstable(after, trial.isFlat);
-  if ("reason" in next) return { kind: "done", result: resultOf(after, next), verdict };
-  if (state.step >= stepsMax) {
-    const ending = { isTrueMax: false, reason: `after ${stepsMax} steps` }; // FM5
-    return { kind: "done", result: resultOf(after, ending), verdict };
+  const { connections, step, seen = [] } = state;
+  const others = seen.filter((each) => each.connections !== connections);
+  const earlier = seen.find((each) => each.connections === connections);
+  const now: Seen = {
+    ...stats,
+    connections,
+    steps: attemptsOf(state),
+    stages: [...stagesOf(earlier), state.stage],
+  };
+  const all = [...others, now].sort((a, b) => a.connections - b.connections);
+  const after: FindMaxState = { ...state, seen: all };
+  const judged = judgeAll(config, all);
+  const trial = judged.find((each) => each.seen === now);
+  const verdicts = {
+    verdict: verdictOf(state.stage, trial),
+    rejudged: rejudgedSteps(judgeAll(config, seen), judged),
+  };
+  const next = decideAfter(config, after, judged);
+  if ("isTrueMax" in next) {
+    return { kind: "done", result: resultOf(after, judged, next), ...verdicts };
   }
-  return { kind: "step", state: { ...after, ...next, step: state.step + 1 }, verdict };
+  if (step >= stepsMax) {
+    const ending = { isTrueMax: false, reason: `after ${stepsMax} steps` }; // FM5
+    return { kind: "done", result: resultOf(after, judged, ending), ...verdicts };
+  }
+  return { kind: "step", state: { ...after, ...next, step: step + 1 }, ...verdicts };
+}
+
+/** FM10. `before` and `after`: how all steps were judged without and with the one that ended. */
+function rejudgedSteps(before: readonly Judged[], after: readonly Judged[]): readonly Rejudged[] {
+  return before.flatMap((was) => {
+    const { connections, steps } = was.seen;
+    const now = after.find(({ seen }) => seen.connections === connections);
+    const stages = stagesOf(was.seen);
+    return steps
+      .map((step, index) => ({
+        step,
+        connections,
+        before: verdictOf(stages[index] ?? "climb", was),
+        verdict: verdictOf(stages[index] ?? "climb", now),
+      }))
+      .filter((each) => JSON.stringify(each.before) !== JSON.stringify(each.verdict));
+  });
+}
+
+function stagesOf(seen: Seen | undefined): readonly Stage[] {
+  return seen?.stages ?? seen?.steps.map(() => "climb") ?? [];
 }
 
 /** A run that is stopped before the end has found what it has seen. */
-export function resultSoFar(state: FindMaxState, reason: string): FindMaxResult {
-  return resultOf(state, { isTrueMax: false, reason });
+export function resultSoFar(
+  config: FindMaxConfig,
+  state: FindMaxState,
+  reason: string,
+): FindMaxResult {
+  return resultOf(state, judgeAll(config, state.seen ?? []), { isTrueMax: false, reason });
 }
 
-interface Trial {
-  readonly isStable: boolean;
-  /** Nothing at all was gained by more connections. */
-  readonly isFlat: boolean;
-  readonly verdict: StepVerdict;
+/**
+ * FM3: a run whose generator was the bottleneck has no confirmed answer, whatever its steps were
+ * like.
+ */
+export function unconfirmed(result: FindMaxResult, why: string): FindMaxResult {
+  return { ...result, true_max: false, low: null, high: null, reason: `${why}; ${result.reason}` };
 }
 
-/** FM1. */
-function judge(config: FindMaxConfig, state: FindMaxState, stats: StepStats): Trial {
-  const { connections, baseline } = state;
-  const prior = priorOf(state);
-  const qpsVsPriorPct = prior === undefined ? undefined : changePct(stats.qps, prior.qps);
-  const p95VsBaselinePct =
-    baseline === undefined ? undefined : changePct(stats.p95Ms, baseline.p95Ms);
-  const of = (outcome: StepOutcome, reason: string, isFlat = false): Trial => ({
-    isStable: outcome === "STABLE",
-    isFlat,
-    verdict: { outcome, reason, qpsVsPriorPct, p95VsBaselinePct },
-  });
-  if (stats.errorRatePct > config.max_error_rate_pct) {
-    const limit = `${config.max_error_rate_pct} % are allowed`;
-    return of(
-      "ERROR_THRESHOLD",
-      `${round(stats.errorRatePct)} % of the operations failed; ${limit}`,
-    );
+/** The answer as people read it. Results of older runs have no bounds. */
+export function findMaxAnswer(result: FindMaxResult): string {
+  const { max_concurrency: found, true_max: isTrue, low = null, high = null } = result;
+  const count = (connections: number): string =>
+    `${connections} ${connections === 1 ? "connection" : "connections"}`;
+  if (isTrue) return `${count(found)}, confirmed`;
+  if (found === 0) return "no number of connections kept to the limits";
+  if (low === null) return `${count(found)}, not confirmed`;
+  if (high === null) return `at least ${count(low)}`;
+  return high === low ? `${count(low)}, not confirmed` : `between ${low} and ${count(high)}`;
+}
+
+type Kind = "stable" | "short" | "unclear";
+
+interface Judged {
+  readonly seen: Seen;
+  readonly kind: Kind;
+  readonly outcome: StepOutcome | null;
+  readonly reason: string;
+  /** The step that it was compared with. */
+  readonly prior: Seen | undefined;
+  readonly baseline: Seen | undefined;
+}
+
+/** FM1. The fewest connections first: each is judged by what was stable below it. */
+function judgeAll(config: FindMaxConfig, all: readonly Seen[]): readonly Judged[] {
+  const judged: Judged[] = [];
+  for (const seen of all) {
+    const stable = judged.filter(({ kind }) => kind === "stable").map((each) => each.seen);
+    const far = stable.findLast(({ connections }) => connections * apart <= seen.connections);
+    const prior = far ?? stable[0];
+    const baseline = stable[0];
+    const found = [
+      failureOf(config, seen),
+      tailFailure(config, baseline, seen),
+      shortfall(config, prior, seen),
+    ].filter((finding) => finding !== undefined);
+    const worst = found.find(({ kind }) => kind === "short") ?? found[0] ?? stableFinding;
+    judged.push({ seen, prior, baseline, ...(lateness(seen) ?? worst) });
   }
-  if (stats.qps <= 0) return of("ERROR_THRESHOLD", "nothing was answered");
-  if (stats.queueDetected) return of("QUEUE_DETECTED", "the server says that operations wait");
-  const short = shortfall(config, prior, connections, stats.qps);
-  if (p95VsBaselinePct !== undefined && p95VsBaselinePct > config.latency_stability_pct) {
-    const found = `p95 is ${round(p95VsBaselinePct)} % above that of the first step`;
-    return of("DEGRADED", `${found}; ${config.latency_stability_pct} % are allowed`, short?.isFlat);
-  }
-  if (short !== undefined) return of("PLATEAU", short.reason, short.isFlat);
-  return of("STABLE", "");
+  return judged;
 }
 
-/** The highest stable step that is far enough below, or else the lowest. */
-function priorOf({ stable, connections }: FindMaxState): Seen | undefined {
-  const below = stable.filter((seen) => seen.connections < connections);
-  return below.findLast((seen) => seen.connections * apart <= connections) ?? below[0];
+type Finding = Pick<Judged, "kind" | "outcome" | "reason">;
+const stableFinding: Finding = { kind: "stable", outcome: "STABLE", reason: "" };
+
+/** FM7: it is tried again while it may be. */
+function lateness({ isLate, steps }: Seen): Finding | undefined {
+  if (!isLate || steps.length >= attemptsMax) return undefined;
+  return { kind: "unclear", outcome: null, reason: "the load generator was late" };
+}
+
+function failureOf(
+  { max_error_rate_pct: limit }: FindMaxConfig,
+  { qps, errorRatePct: errors, ops, queuedShare }: Seen,
+): Finding | undefined {
+  const unclear = (reason: string): Finding => ({ kind: "unclear", outcome: null, reason });
+  const failed = `${round(errors)} % of the operations failed; ${limit} % are allowed`;
+  const chance = 200 * Math.sqrt(((limit / 100) * (1 - limit / 100)) / Math.max(1, ops));
+  if (errors > limit + chance) {
+    return { kind: "short", outcome: "ERROR_THRESHOLD", reason: failed };
+  }
+  if (qps <= 0)
+    return { kind: "short", outcome: "ERROR_THRESHOLD", reason: "nothing was answered" };
+  if (errors > limit) return unclear(failed);
+  const queued = "the server says that operations wait";
+  if (queuedShare >= 0.5) return { kind: "short", outcome: "QUEUE_DETECTED", reason: queued };
+  return queuedShare > 0 ? unclear(`${queued}, at times`) : undefined;
+}
+
+function tailFailure(
+  { latency_stability_pct: limitPct }: FindMaxConfig,
+  baseline: Seen | undefined,
+  { p95Ms, p95LowMs }: Seen,
+): Finding | undefined {
+  if (baseline === undefined) return undefined;
+  const factor = 1 + limitPct / 100;
+  if (p95Ms <= baseline.p95Ms * factor) return undefined;
+  const above = `p95 is ${round((p95Ms / baseline.p95Ms - 1) * 100)} % above that of ${baseline.connections}`;
+  const reason = `${above}; ${limitPct} % are allowed`;
+  const isClear = p95LowMs > baseline.p95HighMs * factor;
+  return isClear
+    ? { kind: "short", outcome: "DEGRADED", reason }
+    : { kind: "unclear", outcome: null, reason };
 }
 
 function shortfall(
   { qps_stability_pct: noisePct }: FindMaxConfig,
   prior: Seen | undefined,
-  connections: number,
-  qps: number,
-): { readonly reason: string; readonly isFlat: boolean } | undefined {
+  seen: Seen,
+): Finding | undefined {
   if (prior === undefined) return undefined;
-  const promised = connections / prior.connections - 1;
-  const gained = qps / prior.qps - 1;
-  const missingPct = (1 - (1 + gained) / (1 + promised)) * 100;
-  if (gained >= growthShare * promised || missingPct <= noisePct) return undefined;
-  const more = `${connections - prior.connections} more connections`;
-  const reason = `${more} than ${prior.connections} brought ${round(gained * 100)} % more operations a second instead of ${round(promised * 100)} %`;
-  return { reason, isFlat: gained < 0.2 * promised };
+  const promised = seen.connections / prior.connections;
+  const wanted = Math.min(1 + growthShare * (promised - 1), promised * (1 - noisePct / 100));
+  const gained = (seen.qps / prior.qps - 1) * 100;
+  const more = `${seen.connections - prior.connections} more connections`;
+  const reason = `${more} than ${prior.connections} brought ${round(gained)} % more operations a second instead of ${round((promised - 1) * 100)} %`;
+  const error = Math.hypot(errorOf(seen), errorOf(prior));
+  const ratio = seen.qps / prior.qps;
+  if (ratio * (1 + error) < wanted) return { kind: "short", outcome: "PLATEAU", reason };
+  if (ratio * (1 - error) >= wanted) return undefined;
+  return { kind: "unclear", outcome: null, reason };
 }
 
-function settle(
-  config: FindMaxConfig,
-  state: FindMaxState,
-  { qps, p95Ms }: StepStats,
-  { isStable, verdict }: Trial,
-): FindMaxState {
-  const { connections } = state;
-  const others = state.stable.filter((each) => each.connections !== connections);
-  if (!isStable) {
-    // A count that failed now was not stable then, and nothing above it was.
-    const stable = others.filter((each) => each.connections < connections);
-    return { ...state, stable, ...lowered(state, connections, verdict.reason) };
-  }
-  const seen = { connections, qps, p95Ms };
-  const all = [...others, seen].sort((a, b) => a.connections - b.connections);
-  const isBaseline = state.baseline === undefined || connections < state.baseline.connections;
-  if (!isBaseline) return { ...state, stable: all };
-  // Those above it were judged by a baseline that is none any more.
-  const short = all.find(
-    (each) =>
-      shortfall(config, each === seen ? undefined : seen, each.connections, each.qps) !== undefined,
-  );
-  if (short === undefined) return { ...state, stable: all, baseline: seen };
-  const reason = shortfall(config, seen, short.connections, short.qps)?.reason ?? "";
-  const stable = all.filter((each) => each.connections < short.connections);
-  return { ...state, stable, baseline: seen, ...lowered(state, short.connections, reason) };
-}
-
-function lowered(
-  { ceiling = Infinity }: FindMaxState,
-  connections: number,
-  reason: string,
-): Partial<FindMaxState> {
-  return connections <= ceiling ? { ceiling: connections, ceilingReason: reason } : {};
+/** Of a rate, relative. */
+function errorOf({ qps, qpsHigh }: Seen): number {
+  return qpsHigh / qps - 1;
 }
 
 type Next = Pick<FindMaxState, "connections" | "stage">;
 interface Ending {
   readonly isTrueMax: boolean;
+  readonly isLate?: true;
   readonly reason: string;
 }
 
-function afterStable(config: FindMaxConfig, state: FindMaxState): Next | Ending {
-  const { connections, stage, ceiling } = state;
-  if (stage === "confirm") return { isTrueMax: true, reason: `above it: ${state.ceilingReason}` };
-  if (stage === "descend" && state.stable.length === 1 && connections > 1) return descend(state);
-  if (ceiling !== undefined) return between(state);
-  const most = config.max_concurrency ?? Infinity;
-  if (connections >= most) return { isTrueMax: false, reason: `${most} connections were allowed` };
+/**
+ * The highest that was stable below all that were not, and the lowest that was not above all that
+ * were: what contradicts is between.
+ */
+function boundsOf(judged: readonly Judged[]): {
+  low: Judged | undefined;
+  high: Judged | undefined;
+} {
+  const firstShort = judged.findIndex(({ kind }) => kind === "short");
+  const lastStable = judged.findLastIndex(({ kind }) => kind === "stable");
+  const below = firstShort < 0 ? judged : judged.slice(0, firstShort);
   return {
-    connections: Math.min(most, connections + config.concurrency_increment),
-    stage: "climb",
+    low: below.findLast(({ kind }) => kind === "stable"),
+    high: judged.slice(lastStable + 1).find(({ kind }) => kind === "short"),
   };
 }
 
-function afterUnstable(state: FindMaxState, isFlat: boolean): Next | Ending {
-  const highest = state.stable.at(-1);
-  const isSuspect = isFlat && state.stage === "climb" && state.stable.length === 1;
-  if (highest === undefined || isSuspect) return descend(state);
-  if (state.stage === "climb") return { connections: highest.connections, stage: "backoff" };
-  return between(state);
+function decideAfter(
+  config: FindMaxConfig,
+  state: FindMaxState,
+  judged: readonly Judged[],
+): Next | Ending {
+  const repeated = decideRepeat(config, state, judged);
+  if (repeated !== undefined) return repeated;
+  const { low, high } = boundsOf(judged);
+  const highest = judged.at(-1)?.seen.connections ?? 0;
+  if (high === undefined) {
+    const most = config.max_concurrency ?? Infinity;
+    if (highest >= most) return { isTrueMax: false, reason: `${most} connections were allowed` };
+    const unclear = judged.filter(({ seen }) => seen.connections > (low?.seen.connections ?? 0));
+    if (unclear.length >= unclearMax) return { isTrueMax: false, reason: untold };
+    return { connections: Math.min(most, highest + config.concurrency_increment), stage: "climb" };
+  }
+  const lowest = judged[0]?.seen.connections ?? 1;
+  if (low === undefined || (low.seen.connections === lowest && !isProven(judged))) {
+    if (lowest > 1) return { connections: Math.floor(lowest / 2), stage: "descend" }; // FM4
+    if (low === undefined) return { isTrueMax: false, reason: high.reason };
+  }
+  if (state.stage === "climb" && state.connections > low.seen.connections && isNew(low)) {
+    return { connections: low.seen.connections, stage: "backoff" };
+  }
+  return decideBetween(state, judged, low, high);
 }
 
-/** FM4. */
-function descend(state: FindMaxState): Next | Ending {
-  const lowest = Math.min(state.ceiling ?? Infinity, state.stable[0]?.connections ?? Infinity);
-  if (lowest <= 1) {
-    const isOne = state.stable.length > 0;
-    if (isOne) return between(state);
-    return { isTrueMax: false, reason: state.ceilingReason };
-  }
-  return { connections: Math.max(1, Math.floor(lowest / 2)), stage: "descend" };
+/**
+ * FM9: a step of which nothing is known, what is unclear where the answer lies and what it was
+ * compared with, or what contradicts another. A climb goes on after one unclear step, since a
+ * higher one that is stable settles it, but not after two.
+ */
+function decideRepeat(
+  { max_concurrency: most }: FindMaxConfig,
+  state: FindMaxState,
+  judged: readonly Judged[],
+): Next | undefined {
+  const { low, high } = boundsOf(judged);
+  const isAtMost = (judged.at(-1)?.seen.connections ?? 0) >= (most ?? Infinity);
+  const late = judged.filter(({ seen }) => lateness(seen) !== undefined);
+  const between = judged.filter(
+    ({ seen }) =>
+      seen.connections > (low?.seen.connections ?? 0) &&
+      seen.connections < (high?.seen.connections ?? Infinity),
+  );
+  const isClimbing = high === undefined && !isAtMost && between.length < unclearMax;
+  const [least] = [...late, ...(isClimbing ? [] : between)]
+    .flatMap(({ seen, prior }) => (prior === undefined ? [seen] : [seen, prior]))
+    .filter(({ steps }) => steps.length < attemptsMax)
+    .toSorted((a, b) => a.steps.length - b.steps.length);
+  if (least === undefined) return undefined;
+  const isAgain = least.connections === state.connections;
+  return { connections: least.connections, stage: isAgain ? state.stage : "backoff" };
 }
 
-/** By halves between the highest stable and the ceiling; when there is nothing between, the highest is confirmed. */
-function between({ stable, ceiling = Infinity }: FindMaxState): Next | Ending {
-  const below = stable.findLast(({ connections }) => connections < ceiling);
-  if (below === undefined) return { isTrueMax: false, reason: "no step was stable" };
-  const gap = ceiling - below.connections;
-  if (gap <= Math.max(1, resolution * below.connections)) {
-    return { connections: below.connections, stage: "confirm" };
+/** More connections than the fewest brought something: those are not beyond the maximum. */
+function isProven([first, ...others]: readonly Judged[]): boolean {
+  if (first === undefined || first.seen.connections === 1) return true;
+  const { connections: from, qpsHigh } = first.seen;
+  return others.some(({ seen }) => {
+    const promised = seen.connections / from - 1;
+    return seen.qpsLow / qpsHigh - 1 >= flatShare * promised;
+  });
+}
+
+/**
+ * By halves between the two; when there is nothing between, both are measured again, the answer
+ * last.
+ */
+function decideBetween(
+  state: FindMaxState,
+  judged: readonly Judged[],
+  low: Judged,
+  high: Judged,
+): Next | Ending {
+  const inside = judged.filter(
+    ({ seen }) =>
+      seen.connections >= low.seen.connections && seen.connections <= high.seen.connections,
+  );
+  const unclear = inside.filter(({ kind }) => kind === "unclear").length;
+  for (const [index, { seen }] of inside.entries()) {
+    if (unclear >= unclearMax) break;
+    const above = inside[index + 1]?.seen.connections;
+    if (above === undefined) break;
+    const gap = above - seen.connections;
+    if (gap > Math.max(1, resolution * low.seen.connections)) {
+      return { connections: seen.connections + Math.floor(gap / 2), stage: "midpoint" };
+    }
   }
-  return { connections: below.connections + Math.floor(gap / 2), stage: "midpoint" };
+  if (isNew(high)) return { connections: high.seen.connections, stage: "confirm" };
+  const { connections, steps } = low.seen;
+  const isConfirmed = state.stage === "confirm" && state.connections === connections;
+  if (isConfirmed || steps.length >= attemptsMax) return endingOf(inside, low, high);
+  return { connections, stage: "confirm" };
+}
+
+/** FM3. `inside`: the steps from `low` to `high`, both inclusive. */
+function endingOf(inside: readonly Judged[], low: Judged, high: Judged): Ending {
+  const { connections: from } = low.seen;
+  const gap = high.seen.connections - from;
+  const late = [low, high].filter(({ seen }) => seen.isLate);
+  const above = `above it: ${high.reason}`;
+  if (late.length > 0) {
+    const counts = late.map(({ seen }) => seen.connections).join(" and ");
+    const reason = `the load generator was late in most seconds with ${counts} connections; ${above}`;
+    return { isTrueMax: false, isLate: true, reason };
+  }
+  const failed = inside.find(({ kind }) => kind === "short");
+  const held = inside.findLast(({ kind }) => kind === "stable");
+  if (failed !== undefined && held !== undefined && held !== low) {
+    const counts = `${held.seen.connections} connections were stable and ${failed.seen.connections} were not`;
+    return {
+      isTrueMax: false,
+      reason: `steps contradict each other: ${counts} (${failed.reason})`,
+    };
+  }
+  if (gap <= Math.max(1, answerWithin * from)) return { isTrueMax: true, reason: above };
+  return { isTrueMax: false, reason: untold };
+}
+
+function isNew({ seen }: Judged): boolean {
+  return seen.steps.length < 2;
 }
 
 /** A stable step is called by what it was for. */
-function named(stage: Stage, { isStable, verdict }: Trial): StepOutcome {
-  if (!isStable) return verdict.outcome;
-  if (stage === "confirm") return "CONFIRMED";
-  if (stage === "midpoint") return "MIDPOINT";
-  return stage === "climb" ? "STABLE" : "BACKOFF";
-}
-
-function resultOf({ stable, ceiling, step }: FindMaxState, ending: Ending): FindMaxResult {
-  const best = stable.findLast(({ connections }) => connections < (ceiling ?? Infinity));
+function verdictOf(stage: Stage, trial: Judged | undefined): StepVerdict {
+  const { seen, prior, baseline, kind, outcome = null, reason = "" } = trial ?? {};
+  const change = (now: number, before: number | undefined): number | undefined =>
+    before === undefined || before === 0 ? undefined : (now / before - 1) * 100;
   return {
-    max_concurrency: best?.connections ?? 0,
-    true_max: ending.isTrueMax,
-    qps: best?.qps ?? 0,
-    p95_latency_ms: best?.p95Ms ?? 0,
-    reason: ending.reason,
-    steps: step,
+    outcome: kind === "stable" ? stableOutcomes[stage] : outcome,
+    reason: kind === "unclear" ? `unclear: ${reason}` : reason,
+    qpsVsPriorPct: change(seen?.qps ?? 0, prior?.qps),
+    p95VsBaselinePct: change(seen?.p95Ms ?? 0, baseline?.p95Ms),
   };
 }
 
-function changePct(now: number, before: number): number {
-  return before === 0 ? 0 : (now / before - 1) * 100;
+const stableOutcomes: Readonly<Record<Stage, StepOutcome>> = {
+  climb: "STABLE",
+  descend: "BACKOFF",
+  backoff: "BACKOFF",
+  midpoint: "MIDPOINT",
+  confirm: "CONFIRMED",
+};
+
+function resultOf(
+  { step }: FindMaxState,
+  judged: readonly Judged[],
+  { isTrueMax, isLate, reason }: Ending,
+): FindMaxResult {
+  const { low, high } = boundsOf(judged);
+  const best = low?.seen;
+  const isKnown = isLate === undefined;
+  return {
+    max_concurrency: best?.connections ?? 0,
+    true_max: isTrueMax,
+    qps: best?.qps ?? 0,
+    p95_latency_ms: best?.p95Ms ?? 0,
+    reason,
+    steps: step,
+    low: isKnown ? (best?.connections ?? 0) : null,
+    high: high === undefined || !isKnown ? null : high.seen.connections - 1,
+  };
 }
 
 function round(value: number): string {

@@ -54,6 +54,17 @@ export class Histogram {
     if (value > this.#max) this.#max = value;
   }
 
+  /** The same value so many times. */
+  recordMany(us: number, count: number): void {
+    if (count < 1) return;
+    this.record(us);
+    const value = us > 0 ? Math.round(us) : 0;
+    const index = indexOf(value);
+    this.#counts[index] = (this.#counts[index] ?? 0) + count - 1;
+    this.#count += count - 1;
+    this.#sum += value * (count - 1);
+  }
+
   clear(): void {
     this.#counts.fill(0);
     this.#count = 0;
@@ -94,7 +105,15 @@ export class Histogram {
   /** Of the smallest value that at least `share` of all are not above; `undefined`: nothing was recorded. */
   percentileUs(share: number): number | undefined {
     if (this.#count === 0) return undefined;
-    const rank = Math.min(this.#count, Math.max(1, Math.ceil(share * this.#count)));
+    return this.#atRank(Math.min(this.#count, Math.max(1, Math.ceil(share * this.#count))));
+  }
+
+  /** The value of this rank, counted from 1; `undefined`: there are not so many. */
+  atRank(rank: number): number | undefined {
+    return rank < 1 || rank > this.#count ? undefined : this.#atRank(rank);
+  }
+
+  #atRank(rank: number): number {
     let seen = 0;
     for (let index = 0; index < bucketCount; index += 1) {
       seen += this.#counts[index] ?? 0;

@@ -6,7 +6,7 @@ import { beginScaling, decideScaling, type ScalingFacts } from "./qps-scaling.ts
 
 const noStep = { step_id: null, step_number: null };
 
-test("[LP1] stages begin with measurement and end on time, whenever they are announced", () => {
+test("[PN1] stages begin with measurement and end on time, whenever they are announced", () => {
   const staged = scenarioOf({
     workload: {
       ramp_seconds: 3,
@@ -17,14 +17,15 @@ test("[LP1] stages begin with measurement and end on time, whenever they are ann
     },
   });
   const at = (ms: number | undefined) => {
-    const { connections, rampSeconds } = plannedLoad(staged, ms);
-    return [connections, rampSeconds];
+    const { connections, rampSeconds, fromMs } = plannedLoad(staged, ms);
+    return [connections, rampSeconds, fromMs];
   };
-  assert.deepEqual(at(undefined), [10, 3]);
-  assert.deepEqual(at(0), [40, 10]);
-  assert.deepEqual(at(9_000), [40, 1]);
-  assert.deepEqual(at(10_000), [5, 20]);
-  assert.deepEqual(at(99_000), [5, 0]);
+  assert.deepEqual(at(undefined), [10, 3, undefined]);
+  assert.deepEqual(at(-1), [10, 3, undefined]);
+  assert.deepEqual(at(0), [40, 10, 0]);
+  assert.deepEqual(at(9_000), [40, 10, 0]);
+  assert.deepEqual(at(10_000), [5, 20, 10_000]);
+  assert.deepEqual(at(99_000), [5, 20, 10_000]);
   assert.equal(peakConnections(staged), 40);
   const qps = scenarioOf({
     workload: {
@@ -36,12 +37,13 @@ test("[LP1] stages begin with measurement and end on time, whenever they are ann
   assert.deepEqual(plannedLoad(qps, 2_500), {
     connections: 10,
     qps: 250,
-    rampSeconds: 7.5,
+    rampSeconds: 10,
+    fromMs: 0,
     reason: "stage_1",
   });
 });
 
-test("[LP2] [LP3] only those are told whose target changes; who left is nobody's share", () => {
+test("[PN2] [PN3] only those are told whose target changes; who left is nobody's share", () => {
   const load = plannedLoad(scenarioOf(), undefined);
   const first = decideTargetChange({}, ["worker-0", "worker-1", "worker-2"], load, noStep);
   assert.deepEqual(first?.changed, ["worker-0", "worker-1", "worker-2"]);

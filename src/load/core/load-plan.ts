@@ -1,12 +1,16 @@
 /**
  * How much load a run has at a moment, and between whom it is shared.
  *
- *   LP1  Stages begin with MEASUREMENT. Each goes in a straight line from where the one before ended (the first: from the run's own
- *        target) to its target; after the last its target stays. The ramp of a stage ends with the stage, whenever it is announced.
- *   LP2  Only workers whose target changes are told. What is stored is every worker's target: who missed an event reads it there.
- *   LP3  Who has ended, is lost, or has not come yet has no share; what the others have sums to the run's load.
+ *   PN1  Stages begin with MEASUREMENT. Each goes in a straight line from where the one before
+ *        ended (the first: from the run's own target) to its target; after the last its target
+ *        stays. A stage is announced ahead, with the moment of its beginning, so that arrivals are
+ *        the integral of the rates; one that is told late ends on time.
+ *   PN2  Only workers whose target changes are told. What is stored is every worker's target: who
+ *        missed an event reads it there.
+ *   PN3  Who has ended, is lost, or has not come yet has no share; what the others have sums to the
+ *        run's load.
  */
-import type { Scenario, StageConfig } from "./scenario.ts";
+import type { Scenario } from "./scenario.ts";
 import type { WorkerTarget } from "./worker-control.ts";
 import { decideShape, decideTargets } from "./worker-targets.ts";
 
@@ -15,23 +19,47 @@ export interface PlannedLoad {
   readonly qps: number | null;
   readonly rampSeconds: number;
   readonly reason: string;
+  /** When it begins, in milliseconds since MEASUREMENT began; not given: at once. */
+  readonly fromMs?: number;
 }
 
 export type Targets = Readonly<Record<string, WorkerTarget>>;
 
 /** `measuredMs`: since MEASUREMENT began; `undefined`: it has not. */
-export function plannedLoad({ workload }: Scenario, measuredMs: number | undefined): PlannedLoad {
+export function plannedLoad(scenario: Scenario, measuredMs: number | undefined): PlannedLoad {
+  return stageLoad(scenario, stageAt(scenario, measuredMs));
+}
+
+/** 0: the run's own target. */
+export function stageLoad({ workload }: Scenario, number: number): PlannedLoad {
   const isQps = workload.load_mode === "QPS";
   const base = {
     connections: workload.concurrent_connections,
     qps: isQps ? (workload.target_qps ?? 0) : null,
   };
-  const stage = measuredMs === undefined ? undefined : stageAt(workload.stages, measuredMs);
+  const stage = workload.stages[number - 1];
   if (stage === undefined) {
     return { ...base, rampSeconds: workload.ramp_seconds, reason: "run_target" };
   }
-  const changed = isQps ? { qps: stage.target } : { connections: Math.round(stage.target) };
-  return { ...base, ...changed, rampSeconds: stage.restSeconds, reason: `stage_${stage.number}` };
+  const { target, duration_seconds: rampSeconds } = stage;
+  const before = workload.stages.slice(0, number - 1);
+  const fromMs = before.reduce((sum, { duration_seconds: seconds }) => sum + seconds * 1000, 0);
+  const changed = isQps ? { qps: target } : { connections: Math.round(target) };
+  return { ...base, ...changed, rampSeconds, fromMs, reason: `stage_${number}` };
+}
+
+/**
+ * PN1. The number of the stage at a moment, the first is 1; 0: none has begun. After the last its
+ * target stays.
+ */
+export function stageAt({ workload }: Scenario, measuredMs: number | undefined): number {
+  if (measuredMs === undefined || measuredMs < 0) return 0;
+  let endMs = 0;
+  const index = workload.stages.findIndex(({ duration_seconds: seconds }) => {
+    endMs += seconds * 1000;
+    return measuredMs < endMs;
+  });
+  return index < 0 ? workload.stages.length : index + 1;
 }
 
 /** The most connections that the run's own plan ever asks for: workers are there for all of them from the beginning. */
@@ -71,11 +99,11 @@ export function connectionsCeiling({ scaling }: Scenario): number {
 
 export interface TargetChange {
   readonly targets: Targets;
-  /** LP2. */
+  /** PN2. */
   readonly changed: readonly string[];
 }
 
-/** `sharers`: LP3, in the order of their groups. `undefined`: all is as it should be. */
+/** `sharers`: PN3, in the order of their groups. `undefined`: all is as it should be. */
 export function decideTargetChange(
   current: Targets,
   sharers: readonly string[],
@@ -95,20 +123,4 @@ function isSame(left: WorkerTarget | undefined, right: WorkerTarget | undefined)
     left?.target_qps === right?.target_qps &&
     left?.step_number === right?.step_number
   );
-}
-
-/** LP1 */
-function stageAt(
-  stages: readonly StageConfig[],
-  measuredMs: number,
-): { readonly number: number; readonly target: number; readonly restSeconds: number } | undefined {
-  let endMs = 0;
-  for (const [index, { duration_seconds: seconds, target }] of stages.entries()) {
-    endMs += seconds * 1000;
-    if (measuredMs < endMs) {
-      return { number: index + 1, target, restSeconds: (endMs - measuredMs) / 1000 };
-    }
-  }
-  const last = stages.at(-1);
-  return last && { number: stages.length, target: last.target, restSeconds: 0 };
 }

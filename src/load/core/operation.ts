@@ -48,4 +48,6 @@ export interface Operation {
   readonly parameters: readonly OperationParameter[];
   readonly statements: readonly OperationStatement[];
   readonly isTransaction: boolean;
+  /** Of HTTP: the statuses that count as success; those from 200 to 299 unless given. */
+  readonly expectedStatuses?: ReadonlySet<number>;
 }

@@ -3,8 +3,16 @@ import { test } from "node:test";
 import { scenarioOf } from "../testing/scenario.ts";
 import { beginEnrichment, decideEnrichment } from "./decide-enrichment.ts";
 import { decideSignal } from "./decide-reap.ts";
-import { beginProgress, isMeasured, isSettled, judged, measuring, stepOf } from "./find-max-run.ts";
-import { isGeneratorBound } from "./generator-bound.ts";
+import {
+  beginProgress,
+  finalResult,
+  isMeasured,
+  isSettled,
+  judged,
+  measuring,
+  stepOf,
+} from "./find-max-run.ts";
+import { generatorBoundOf } from "./generator-bound.ts";
 import { checkTargetHost } from "./target-host.ts";
 
 test("[EN1] [EN2] enrichment: 240 s, every 10 s, enough at 90 %, or at half when nothing more comes", () => {
@@ -54,33 +62,87 @@ test("[FR1] [FR2] [FR3] [FR4] a step settles under no number, waits for all, is 
   assert.equal(stepOf(step), 1);
   assert.equal(isMeasured(scenario, step, 13_499), false);
   assert.equal(isMeasured(scenario, step, 13_500), true);
-  const good = { qps: 80, p95Ms: 10, errorRatePct: 0, queueDetected: false };
+  const of = (qps: number) => ({
+    qps,
+    qpsLow: qps,
+    qpsHigh: qps,
+    p95Ms: 10,
+    p95LowMs: 10,
+    p95HighMs: 10,
+    ops: 1_000,
+    errorRatePct: 0,
+    queuedShare: 0,
+    secondsDiscarded: 0,
+    isLate: false,
+  });
+  const good = of(80);
   const second = judged(scenario, step, good, 13_500);
   assert.equal(second.verdict.outcome, "STABLE");
   assert.equal(second.progress.state.connections, 12);
-  const last = judged(scenario, measuring(second.progress, 0), { ...good, qps: 120 }, 1);
+  const last = judged(scenario, measuring(second.progress, 0), of(120), 1);
   assert.equal(last.progress.stage, "done");
   assert.deepEqual(last.progress.result?.reason, "12 connections were allowed");
   const stored = JSON.parse(JSON.stringify(second.progress));
   assert.deepEqual(judged(scenario, stored, good, 5), judged(scenario, second.progress, good, 5));
 });
 
-test("[GB1] a tenth of the seconds make a run the generator's", () => {
+test("[FM3] the answer of a run that was the generator's is not confirmed", () => {
+  const result = {
+    max_concurrency: 8,
+    true_max: true,
+    qps: 1,
+    p95_latency_ms: 1,
+    reason: "above it: nothing gained",
+    steps: 9,
+    low: 8,
+    high: 8,
+  };
+  const scenario = scenarioOf();
+  const progress = { ...beginProgress(scenario, 0), stage: "done" as const, result };
+  const of = (isGeneratorBound: boolean) =>
+    finalResult(scenario, progress, { reason: "", isGeneratorBound });
+  assert.deepEqual(of(false), result);
+  const { true_max: isTrue, low, high, reason } = of(true);
+  assert.deepEqual([isTrue, low, high], [false, null, null]);
+  assert.match(reason, /saturated; above it/);
+});
+
+test("[GB1] a quarter of the time makes a run the generator's", () => {
   const fine = {
     cpu_percent: 50,
     schedule_lag_ms_p99: 1,
     event_loop_delay_ms_p99: 1,
+    event_loop_delay_ms_mean: 0,
+    schedule_lag_ms_p95: 0,
+    latency_ms_p50: 10,
+    latency_ms_p95: 20,
     memory_percent: 10,
     rss_bytes: 1,
     waiting: 0,
     dropped: 0,
     unsent: 0,
   };
-  const nine = new Array(9).fill(fine);
+  const three = new Array(3).fill(fine);
+  const span = (health: typeof fine, seconds = 1, workerId = "worker-0") => ({
+    workerId,
+    health,
+    seconds,
+  });
+  const isGeneratorBound = (seconds: readonly (typeof fine)[]) =>
+    generatorBoundOf(seconds.map((each) => span(each))).isBound;
   assert.equal(isGeneratorBound([]), false);
-  assert.equal(isGeneratorBound([...nine, fine]), false);
-  assert.equal(isGeneratorBound([...nine, { ...fine, cpu_percent: 97 }]), true);
-  assert.equal(isGeneratorBound([...nine, ...nine, { ...fine, schedule_lag_ms_p99: 50 }]), false);
+  assert.equal(isGeneratorBound([...three, fine]), false);
+  assert.equal(isGeneratorBound([...three, { ...fine, cpu_percent: 97 }]), true);
+  assert.equal(isGeneratorBound([...three, ...three, { ...fine, schedule_lag_ms_p95: 50 }]), false);
+  // Frozen for 4 of 14 s: one snapshot, or the one after it, tells of the whole stretch.
+  const late = { ...fine, schedule_lag_ms_p95: 3_800, latency_ms_p95: 3_900 };
+  const ten = new Array(9).fill(span(fine));
+  const { isBound, reason } = generatorBoundOf([...ten, span(late, 4), span(fine)]);
+  assert.equal(isBound, true);
+  assert.match(reason, /^4 of 14 seconds: operations began 3800 ms late/);
+  assert.equal(generatorBoundOf([...ten, span(fine, 4), span(late)]).isBound, true);
+  assert.equal(generatorBoundOf([...ten, span(fine, 4), span(late, 1, "other")]).isBound, false);
+  assert.equal(generatorBoundOf([...ten, span(fine, 5)]).isBound, false, "a store that was away");
 });
 
 test("[TH1] [TH2] this machine may be loaded, others by name only, addresses have no password", () => {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { reportOf } from "../testing/run-report.ts";
+import { Histogram } from "./histogram.ts";
 import { buildRunUpdate, type RunUpdateFacts, type RunUpdateWorker } from "./run-update.ts";
 import { SeriesBook } from "./series-book.ts";
 
@@ -15,6 +17,10 @@ function workerOf(group: number, changes: Partial<RunUpdateWorker> = {}): RunUpd
   const workerId = `worker-${group}`;
   const health = {
     event_loop_delay_ms_p99: 1,
+    event_loop_delay_ms_mean: 0,
+    schedule_lag_ms_p95: 0,
+    latency_ms_p50: 10,
+    latency_ms_p95: 20,
     schedule_lag_ms_p99: 0,
     cpu_percent: 10 * (group + 1),
     memory_percent: 5,
@@ -47,7 +53,10 @@ function workerOf(group: number, changes: Partial<RunUpdateWorker> = {}): RunUpd
       active_connections: 4,
       qps: 100,
       health,
+      answering: { measured_ms: 10_000, silences: "" },
+      error_examples: {},
       series: book.snapshot(),
+      step_response: null,
     },
     snapshotAtMs: nowMs - 500,
     ...changes,
@@ -76,6 +85,7 @@ function factsOf(changes: Partial<RunUpdateFacts> = {}): RunUpdateFacts {
     enrichmentStatus: null,
     warnings: [],
     logs: [],
+    record: undefined,
     ...changes,
   };
 }
@@ -109,6 +119,21 @@ test("[RU4] merged percentiles where there are several workers, and the slowest 
   assert.equal(slowest.p95_latency_ms, p95);
 });
 
+test("[RU4] [RU7] the only worker of a run that has ended has the latencies of the final record", () => {
+  const record = { p95_latency_ms: 14.1755, p99_latency_ms: 20, at_least: [], operations: [] };
+  const ended = buildRunUpdate(
+    factsOf({
+      expectedWorkers: 1,
+      workers: [workerOf(0)],
+      status: "COMPLETED",
+      endTimeMs: nowMs,
+      record: record as unknown as NonNullable<RunUpdateFacts["record"]>,
+    }),
+  );
+  const { slowest_worker: slowest, p95_latency_ms: p95 } = ended.run.aggregate_metrics;
+  assert.deepEqual([slowest, p95], [{ p95_latency_ms: 14.1755, p99_latency_ms: 20 }, 14.1755]);
+});
+
 test("[RU5] elapsed time is the store's, of the whole run and of its phase; it ends with the run", () => {
   const cases: readonly (readonly [Partial<RunUpdateFacts>, number, number, number | null])[] = [
     [{ status: "PREPARED", phase: "", startTimeMs: null }, 0, 0, null],
@@ -139,4 +164,32 @@ test("[RU6] COMPLETED while enrichment is pending or under way is shown as PROCE
     const update = buildRunUpdate(factsOf({ ...ended, enrichmentStatus }));
     assert.deepEqual([update.phase, update.run.phase], [phase, phase]);
   }
+});
+
+test("[RU7] what has ended shows its final record; what goes on shows who waits", () => {
+  const [first] = factsOf().workers;
+  assert.ok(first?.snapshot !== undefined);
+  const series = first.snapshot.series.map((each) => {
+    const waiting = new Histogram();
+    waiting.recordMany(3_000_000, 7);
+    return { ...each, unserved: 7, censored: waiting.encode() };
+  });
+  const waiting = { ...first, snapshot: { ...first.snapshot, series } };
+  const live = buildRunUpdate(factsOf({ workers: [waiting] }));
+  const { aggregate_metrics: now } = live.run;
+  assert.ok((now.unserved ?? 0) > 0 && (now.unserved ?? 0) % 7 === 0);
+  assert.ok((now.max_latency_ms ?? 0) >= 3_000);
+  assert.deepEqual([now.percentiles_valid, live.verdict], [false, null]);
+  const { record } = reportOf();
+  const ended = buildRunUpdate(factsOf({ status: "COMPLETED", record }));
+  const { aggregate_metrics: final } = ended.run;
+  assert.deepEqual(
+    [final.p95_latency_ms, final.min_latency_ms, final.availability_pct, ended.latency.p95],
+    [record.p95_latency_ms, record.min_latency_ms, 100, record.p95_latency_ms],
+  );
+  assert.equal(ended.verdict?.verdict, "FAILED");
+  assert.equal(
+    ended.custom_metrics.app_ops_breakdown.pay?.p99_latency_ms,
+    record.operations.find(({ operation }) => operation === "pay")?.p99_latency_ms,
+  );
 });

@@ -1,17 +1,26 @@
 /**
- * The payload of `/ws/test/{run_id}`: the whole state of a run, once a second. Field by field the specification's; what is added stands
- * at the end of each part.
+ * The payload of `/ws/test/{run_id}`: the whole state of a run, once a second. Field by field the
+ * specification's; what is added stands at the end of each part.
  *
- *   RU1  `run.aggregate_metrics` is the truth; `ops`, `operations`, `latency`, `errors` and `connections` mirror it.
- *   RU2  Live figures are of the phase that `figures_phase` names: WARMUP while it lasts, MEASUREMENT from then on.
+ *   RU1  `run.aggregate_metrics` is the truth; `ops`, `operations`, `latency`, `errors` and
+ *        `connections` mirror it.
+ *   RU2  Live figures are of the phase that `figures_phase` names: WARMUP while it lasts,
+ *        MEASUREMENT from then on.
  *   RU3  Workers that are DEAD count in live figures only when the run has ended; then all do.
- *   RU4  Percentiles are of merged histograms where there are several workers; `latency_aggregation_method` says so, and is null for one.
+ *   RU4  Percentiles are of merged histograms where there are several workers;
+ *        `latency_aggregation_method` says so, and is null for one.
  *   RU5  Elapsed time is by the store's clock, and does not go on after the end.
+ *   RU7  Latencies and the verdict of a run that has ended are those of its final record, whoever
+ *        shows them.
  *   RU6  COMPLETED with enrichment pending shows PROCESSING.
  */
 import { isoTime as iso } from "../../kernel/iso-time.ts";
+import { availabilityOf, usualAnswersOf } from "./availability.ts";
 import { type Figures, figuresOf, slowestWorker, toMs } from "./figures.ts";
-import type { FindMaxState } from "./find-max.ts";
+import type { FinalRecord } from "./final-record.ts";
+import { baselineP95Ms, type FindMaxState } from "./find-max.ts";
+import { generatorBoundReason } from "./generator-health.ts";
+import { arePercentilesValid, type Latency, type LatencyName, measuredOf } from "./latency.ts";
 import type { QueryKind } from "./operation.ts";
 import {
   type EnrichmentStatus,
@@ -23,6 +32,7 @@ import {
   type WorkerStatus,
 } from "./run-state.ts";
 import type { ServerPoll } from "./target.ts";
+import type { RunVerdict } from "./verdict.ts";
 import type { SeriesSnapshot, WorkerSnapshot } from "./worker-snapshot.ts";
 
 export interface AggregateMetrics {
@@ -45,6 +55,22 @@ export interface AggregateMetrics {
   readonly errors_by_kind: Readonly<Record<string, number>>;
   readonly slowest_worker: ReturnType<typeof slowestWorker>;
   readonly target_qps: number | null;
+  /** Of successes. */
+  readonly min_latency_ms: number | null;
+  /**
+   * Arrivals without an answer: given up, or waiting for more than a second now; `null`: an earlier
+   * version did not count them.
+   */
+  readonly unserved: number | null;
+  /** No percentile is a least value. */
+  readonly percentiles_valid: boolean;
+  /** Percentiles and other latencies that are at least so much. */
+  readonly at_least: readonly LatencyName[];
+  /** `null`: nothing was measured yet. */
+  readonly availability_pct: number | null;
+  readonly longest_silence_ms: number | null;
+  /** Requests that were sent again (HT5); `null`: an earlier version did not count them. */
+  readonly resent_requests: number | null;
 }
 
 export interface WorkerUpdate {
@@ -79,6 +105,9 @@ export interface OperationUpdate {
   readonly p50_latency_ms: number | null;
   readonly p95_latency_ms: number | null;
   readonly p99_latency_ms: number | null;
+  readonly unserved: number | null;
+  /** Percentiles that are at least so much. */
+  readonly at_least: readonly LatencyName[];
 }
 
 export interface FindMaxUpdate {
@@ -152,6 +181,8 @@ export interface RunUpdate {
   readonly enrichment_status: EnrichmentStatus | null;
   readonly warnings: readonly string[];
   readonly logs: readonly LogUpdate[];
+  /** `null`: the run has not ended, or ended under an earlier version. */
+  readonly verdict: RunVerdict | null;
 }
 
 /** Averages for trends, peaks for limits. */
@@ -164,6 +195,8 @@ export interface ResourcesUpdate {
   readonly event_loop_delay_ms_peak: number | null;
   readonly waiting: number;
   readonly dropped: number;
+  /** Why a worker's last second is the generator's and not the target's (LW15); `null`: none is. */
+  readonly generator_bound_reason: string | null;
 }
 
 export interface RunUpdateFacts {
@@ -187,6 +220,8 @@ export interface RunUpdateFacts {
   readonly enrichmentStatus: EnrichmentStatus | null;
   readonly warnings: readonly string[];
   readonly logs: readonly LogUpdate[];
+  /** Of a run that has ended: every figure is this one's. */
+  readonly record: FinalRecord | undefined;
 }
 
 export interface RunUpdateWorker {
@@ -253,7 +288,7 @@ export function buildRunUpdate(facts: RunUpdateFacts): RunUpdate {
     },
     find_max: facts.findMax,
     custom_metrics: {
-      app_ops_breakdown: operationsOf(series.flat()),
+      app_ops_breakdown: operationsOf(facts.record, series.flat()),
       sf_bench: facts.poll?.raw ?? {},
       resources: resourcesOf(counted),
     },
@@ -261,6 +296,7 @@ export function buildRunUpdate(facts: RunUpdateFacts): RunUpdate {
     enrichment_status: facts.enrichmentStatus,
     warnings: facts.warnings,
     logs: facts.logs,
+    verdict: facts.record === undefined ? null : verdictOf(facts.record),
   };
 }
 
@@ -275,7 +311,7 @@ export function findMaxUpdate(
   changes: { readonly qpsVsPriorPct: number | null; readonly queueDetected: boolean },
   nowMs: number,
 ): FindMaxUpdate {
-  const baseline = state.baseline?.p95Ms ?? null;
+  const baseline = baselineP95Ms(state) ?? null;
   const isKnown = baseline !== null && current.p95Ms !== null && baseline > 0;
   return {
     current_step: state.step,
@@ -298,28 +334,47 @@ function aggregateOf(
   series: readonly (readonly SeriesSnapshot[])[],
 ): AggregateMetrics {
   const figures = figuresOf(series.flat());
-  const { response, service } = figures;
+  const { service } = figures;
+  const { record } = facts;
+  const latency: Latency = record ?? measuredOf(figures).latency; // RU7
+  const answering = counted.flatMap(({ snapshot }) => snapshot?.answering ?? []);
+  const availability = record ?? availabilityOf(answering, usualAnswersOf(series.flat()));
   return {
     total_ops: figures.ops,
     qps: sum(counted.map((worker) => rateOf(worker, facts))),
-    p50_latency_ms: toMs(response.percentileUs(0.5)),
-    p95_latency_ms: toMs(response.percentileUs(0.95)),
-    p99_latency_ms: toMs(response.percentileUs(0.99)),
-    avg_latency_ms: toMs(response.meanUs),
+    p50_latency_ms: latency.p50_latency_ms,
+    p95_latency_ms: latency.p95_latency_ms,
+    p99_latency_ms: latency.p99_latency_ms,
+    avg_latency_ms: latency.avg_latency_ms,
     error_rate: errorRate(figures),
     total_errors: figures.errors,
     active_connections: sum(counted.map(({ snapshot }) => snapshot?.active_connections ?? 0)),
     target_connections: sum(counted.map(({ targetConnections }) => targetConnections)),
     read_count: figures.reads,
     write_count: figures.writes,
-    p999_latency_ms: toMs(response.percentileUs(0.999)),
-    max_latency_ms: toMs(response.maxUs),
+    p999_latency_ms: latency.p999_latency_ms,
+    max_latency_ms: latency.max_latency_ms,
     service_p50_ms: toMs(service.percentileUs(0.5)),
     service_p99_ms: toMs(service.percentileUs(0.99)),
     errors_by_kind: figures.errorsByKind,
-    slowest_worker: slowestWorker(series),
+    // The only worker is the run: its latencies are those of the record, too.
+    slowest_worker: series.length === 1 ? ownTail(latency) : slowestWorker(series),
     target_qps: facts.targetQps,
+    min_latency_ms: latency.min_latency_ms,
+    unserved: record === undefined ? figures.unserved : record.unserved,
+    percentiles_valid: arePercentilesValid(latency),
+    at_least: latency.at_least,
+    availability_pct: availability?.availability_pct ?? null,
+    longest_silence_ms: availability?.longest_silence_ms ?? null,
+    resent_requests:
+      record === undefined
+        ? sum(answering.map(({ resent = 0 }) => resent))
+        : record.resent_requests,
   };
+}
+
+function verdictOf({ verdict, reasons, has_broken_limits, allowances }: FinalRecord): RunVerdict {
+  return { verdict, reasons, has_broken_limits, allowances };
 }
 
 function workerUpdate(
@@ -356,23 +411,37 @@ function workerUpdate(
 }
 
 function operationsOf(
+  record: FinalRecord | undefined,
   series: readonly SeriesSnapshot[],
 ): Readonly<Record<string, OperationUpdate>> {
+  if (record !== undefined) {
+    return Object.fromEntries(record.operations.map((each) => [each.operation, operationOf(each)]));
+  }
   const byName = Map.groupBy(series, ({ operation }) => operation);
   const updates = [...byName].map(([operation, own]) => {
-    const { ops, errors, response } = figuresOf(own);
-    const update: OperationUpdate = {
-      operation,
-      query_kind: own[0]?.kind ?? "CUSTOM",
-      ops,
-      errors,
-      p50_latency_ms: toMs(response.percentileUs(0.5)),
-      p95_latency_ms: toMs(response.percentileUs(0.95)),
-      p99_latency_ms: toMs(response.percentileUs(0.99)),
-    };
-    return [operation, update] as const;
+    const { ops, errors, unserved, latency } = measuredOf(figuresOf(own));
+    const counts = { operation, query_kind: own[0]?.kind ?? "CUSTOM", ops, errors, unserved };
+    return [operation, operationOf({ ...counts, ...latency })] as const;
   });
   return Object.fromEntries(updates);
+}
+
+function operationOf(each: OperationUpdate): OperationUpdate {
+  return {
+    operation: each.operation,
+    query_kind: each.query_kind,
+    ops: each.ops,
+    errors: each.errors,
+    p50_latency_ms: each.p50_latency_ms,
+    p95_latency_ms: each.p95_latency_ms,
+    p99_latency_ms: each.p99_latency_ms,
+    unserved: each.unserved,
+    at_least: each.at_least,
+  };
+}
+
+function ownTail({ p95_latency_ms, p99_latency_ms }: Latency): ReturnType<typeof slowestWorker> {
+  return { p95_latency_ms, p99_latency_ms };
 }
 
 function resourcesOf(workers: readonly RunUpdateWorker[]): ResourcesUpdate {
@@ -392,6 +461,7 @@ function resourcesOf(workers: readonly RunUpdateWorker[]): ResourcesUpdate {
     event_loop_delay_ms_peak: peak(health.map(({ event_loop_delay_ms_p99: delay }) => delay)),
     waiting: sum(health.map(({ waiting }) => waiting)),
     dropped: sum(health.map(({ dropped }) => dropped)),
+    generator_bound_reason: health.flatMap((each) => generatorBoundReason(each) ?? [])[0] ?? null,
   };
 }
 

@@ -28,6 +28,7 @@ export interface Scenario {
   readonly find_max: FindMaxConfig;
   readonly guardrails: GuardrailConfig;
   readonly slos: readonly SloConfig[];
+  readonly verdict: VerdictConfig;
 }
 
 /** Never a secret: `url` has no password. */
@@ -90,6 +91,8 @@ export interface OperationConfig {
   /** `:name` is a parameter. One text may have only one statement. */
   readonly statements: readonly string[];
   readonly transaction: boolean;
+  /** Of HTTP: the statuses that count as success; those from 200 to 299 unless given. */
+  readonly expect_status?: readonly number[] | undefined;
   readonly parameters: Readonly<Record<string, ValueConfig>>;
 }
 
@@ -155,7 +158,28 @@ export interface GuardrailConfig {
 export interface SloConfig {
   /** An operation's name, a query kind, or `ALL`. */
   readonly of: string;
-  readonly metric: "p50" | "p95" | "p99" | "p999" | "max" | "avg" | "error_rate_pct" | "qps_min";
+  readonly metric:
+    | "p50"
+    | "p95"
+    | "p99"
+    | "p999"
+    | "max"
+    | "avg"
+    | "error_rate_pct"
+    | "qps_min"
+    /** At least; only of ALL. */
+    | "availability_pct"
+    | "longest_silence";
   /** Milliseconds, percent, or operations a second. */
   readonly limit: number;
+}
+
+/** What fails a run whatever its objectives are (`verdict.ts`). `null`: not judged. */
+export interface VerdictConfig {
+  readonly needs_success: boolean;
+  readonly max_error_rate_pct: number | null;
+  readonly max_unserved_pct: number | null;
+  readonly min_availability_pct: number | null;
+  /** Not given: 5 s, or more where answers usually are far apart (VE4). */
+  readonly max_silence_seconds?: number | null | undefined;
 }

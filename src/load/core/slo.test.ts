@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { figuresFor } from "./figures.ts";
 import { Histogram } from "./histogram.ts";
+import { measuredOf } from "./latency.ts";
 import type { QueryKind } from "./operation.ts";
 import type { SloConfig } from "./scenario.ts";
 import { evaluateSlos, missedSlos } from "./slo.ts";
@@ -16,16 +17,21 @@ function seriesOf(
   const histogram = new Histogram();
   for (const ms of latenciesMs) histogram.record(ms * 1_000);
   const encoded = histogram.encode();
+  const failed = new Histogram();
+  failed.recordMany(9_000_000, errors);
   return {
     operation,
     kind,
     phase: "MEASUREMENT",
     step: 0,
-    ops: latenciesMs.length,
+    ops: latenciesMs.length + errors,
     rows: 0,
     errors: errors === 0 ? {} : { timeout: errors },
     response: encoded,
     service: encoded,
+    failed: failed.encode(),
+    unserved: 0,
+    censored: "",
   };
 }
 
@@ -33,10 +39,11 @@ const hundred = Array.from({ length: 100 }, (_, at) => at + 1);
 const series = [
   seriesOf("look", "POINT_LOOKUP", hundred),
   seriesOf("look", "POINT_LOOKUP", hundred), // Of another worker.
-  seriesOf("scan", "RANGE_SCAN", [400, 400], 1),
+  seriesOf("scan", "RANGE_SCAN", [400], 1),
 ];
 
-const of = (name: string) => figuresFor(series, name);
+const of = (name: string) => measuredOf(figuresFor(series, name));
+const span = { seconds: 2, availability: null };
 
 const cases: readonly [slo: SloConfig, value: number | null, state: string][] = [
   [{ of: "look", metric: "p50", limit: 51 }, 50, "MET"],
@@ -52,7 +59,7 @@ const cases: readonly [slo: SloConfig, value: number | null, state: string][] = 
 ];
 for (const [slo, value, state] of cases) {
   test(`[SO1, SO2] ${slo.metric} of ${slo.of} at most ${slo.limit}: ${state}`, () => {
-    const [outcome] = evaluateSlos([slo], of, 2, "final").slos;
+    const [outcome] = evaluateSlos([slo], of, span, "final").slos;
     assert.equal(outcome?.state, state);
     assert.ok(Math.abs((outcome?.value ?? 0) - (value ?? 0)) <= (value ?? 0) * 0.005);
   });
@@ -63,14 +70,59 @@ test("[SO3, SO4] nothing measured is no verdict while it runs, and a miss at the
     { of: "insert", metric: "p95", limit: 5 },
     { of: "look", metric: "p50", limit: 51 },
   ];
-  const live = evaluateSlos(slos, of, 2, "live");
+  const live = evaluateSlos(slos, of, span, "live");
   assert.deepEqual([live.verdict, live.slos.map(({ state }) => state)], [null, ["NO_DATA", "MET"]]);
   assert.deepEqual(missedSlos(live), []);
-  const final = evaluateSlos(slos, of, 2, "final");
+  const final = evaluateSlos(slos, of, span, "final");
   assert.equal(final.verdict, "FAILED");
   assert.deepEqual(missedSlos(final), ["p95 of insert: nothing was measured"]);
-  assert.equal(evaluateSlos(slos.slice(1), of, 2, "live").verdict, "PASSED");
-  assert.equal(evaluateSlos([], of, 2, "final").verdict, null);
-  const slow = evaluateSlos([{ of: "look", metric: "p50", limit: 20 }], of, 2, "live");
+  assert.equal(evaluateSlos(slos.slice(1), of, span, "live").verdict, "PASSED");
+  assert.equal(evaluateSlos([], of, span, "final").verdict, null);
+  const slow = evaluateSlos([{ of: "look", metric: "p50", limit: 20 }], of, span, "live");
   assert.deepEqual(missedSlos(slow), ["p50 of look is 50.05 ms; at most 20 ms is allowed"]);
+});
+
+function hungSeries(unservedMs: readonly number[]): SeriesSnapshot {
+  const censored = new Histogram();
+  for (const ms of unservedMs) censored.record(ms * 1_000);
+  const answered = seriesOf("look", "POINT_LOOKUP", hundred);
+  return { ...answered, unserved: unservedMs.length, censored: censored.encode() };
+}
+
+test("[SO2] [SO3] unserved arrivals miss an objective, also where only their answers could have kept it", () => {
+  const judge = (unservedMs: readonly number[], limit: number) => {
+    const found = measuredOf(figuresFor([hungSeries(unservedMs)], "ALL"));
+    const slos: SloConfig[] = [{ of: "ALL", metric: "p95", limit }];
+    return evaluateSlos(slos, () => found, span, "final").slos[0];
+  };
+  assert.equal(judge([], 96)?.state, "MET");
+  assert.equal(judge(new Array(10).fill(4_000), 96)?.state, "MISSED");
+  assert.match(
+    judge(new Array(10).fill(4_000), 96)?.text ?? "",
+    /p95 of ALL is at least 4\d{3} ms/,
+  );
+  assert.equal(judge(new Array(10).fill(2), 96)?.state, "MISSED", "they waited for 2 ms so far");
+  assert.equal(judge(new Array(10).fill(2), 5_000)?.state, "MISSED", "there is no bound to it");
+  assert.equal(judge([2], 120)?.state, "MET", "one of a hundred changes no p95 by much");
+});
+
+test("[SO2] availability and silence are objectives of the whole run", () => {
+  const availability = {
+    availability_pct: 99.5,
+    longest_silence_ms: 900,
+    usual_silence_ms: 1_000,
+    stalled_pct: 0,
+  };
+  const states = (limit: number, silenceMs: number) =>
+    evaluateSlos(
+      [
+        { of: "ALL", metric: "availability_pct", limit },
+        { of: "ALL", metric: "longest_silence", limit: silenceMs },
+      ],
+      of,
+      { seconds: 2, availability },
+      "final",
+    ).slos.map(({ state }) => state);
+  assert.deepEqual(states(99.5, 900), ["MET", "MET"]);
+  assert.deepEqual(states(99.9, 899), ["MISSED", "MISSED"]);
 });

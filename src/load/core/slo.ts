@@ -2,18 +2,24 @@
  * Whether a run keeps what it should.
  *
  *   SO1  An objective is of one operation, of a kind, or of everything together; percentiles are of merged distributions.
- *   SO2  A limit that is reached is kept; one that is passed is not. Latencies are response times; the rate is of operations that succeeded.
- *   SO3  Nothing measured: while the run goes on nothing is said; at the end the objective is missed.
- *   SO4  A run passes if every objective is kept; without objectives there is no verdict.
+ *   SO2  A limit that is reached is kept; one that is passed is not. Latencies are response times
+ *        of successes and of unserved arrivals; the rate is of operations that succeeded.
+ *        Availability and silence are of the whole run.
+ *   SO3  Nothing measured: while the run goes on nothing is said; at the end the objective is
+ *        missed. So is one that would be kept only if arrivals that went unserved had been answered
+ *        at once.
+ *   SO4  A run passes if every objective is kept and no limit of `verdict.ts` is broken; without
+ *        objectives it fails or has no verdict.
  */
-import { type Figures, toMs } from "./figures.ts";
+import type { Availability } from "./availability.ts";
+import type { LatencyName, Measured } from "./latency.ts";
 import type { SloConfig } from "./scenario.ts";
 
 export interface SloOutcome extends SloConfig {
   readonly state: "MET" | "MISSED" | "NO_DATA";
   /** In the limit's unit; `null`: nothing was measured. */
   readonly value: number | null;
-  /** `p95 of ALL is 23.1 ms; at most 20 ms are allowed`. */
+  /** `p95 of ALL is 23.1 ms; at most 20 ms is allowed`. */
   readonly text: string;
 }
 
@@ -22,14 +28,21 @@ export interface SloResult {
   readonly slos: readonly SloOutcome[];
 }
 
-/** `of`: what an objective's `of` names (`figuresFor`), measured for `seconds`. */
+/** What objectives are judged by, besides what each is of. */
+export interface SloSpan {
+  readonly seconds: number;
+  /** `null`: not known yet. */
+  readonly availability: Availability | null;
+}
+
+/** `of`: what an objective's `of` names (`figuresFor`). */
 export function evaluateSlos(
   slos: readonly SloConfig[],
-  of: (name: string) => Figures,
-  seconds: number,
+  of: (name: string) => Measured,
+  span: SloSpan,
   when: "live" | "final",
 ): SloResult {
-  const outcomes = slos.map((slo) => outcomeOf(slo, of(slo.of), seconds, when)); // SO1
+  const outcomes = slos.map((slo) => outcomeOf(slo, of(slo.of), span, when)); // SO1
   return { verdict: verdictOf(outcomes), slos: outcomes };
 }
 
@@ -45,59 +58,90 @@ export function missedSlos({ slos }: SloResult): readonly string[] {
   return slos.filter(({ state }) => state === "MISSED").map(({ text }) => text);
 }
 
+/** Whether an objective is of at least so much. */
+export function isLowerLimit(metric: SloConfig["metric"]): boolean {
+  return metric === "qps_min" || metric === "availability_pct";
+}
+
 function outcomeOf(
   slo: SloConfig,
-  figures: Figures,
-  seconds: number,
+  measured: Measured,
+  span: SloSpan,
   when: "live" | "final",
 ): SloOutcome {
-  const value = valueOfMetric(slo, figures, seconds);
+  const { value, isLeast, most } = valueOfMetric(slo, measured, span);
   const what = `${nameOf(slo)} of ${slo.of}`;
-  const bound = slo.metric === "qps_min" ? "at least" : "at most";
   const unit = unitOf(slo);
   if (value === null) {
     const state = when === "final" ? "MISSED" : "NO_DATA"; // SO3
-    return { ...slo, state, value, text: `${what}: nothing was measured` };
+    const why = measured.errors > 0 ? "nothing succeeded" : "nothing was measured";
+    return { ...slo, state, value, text: `${what}: ${why}` };
   }
-  const isMet = slo.metric === "qps_min" ? value >= slo.limit : value <= slo.limit; // SO2
-  const text = `${what} is ${shown(value)}${unit}; ${bound} ${slo.limit}${unit} ${bound === "at least" ? "is wanted" : "is allowed"}`;
-  return { ...slo, state: isMet ? "MET" : "MISSED", value, text };
+  const isLower = isLowerLimit(slo.metric);
+  const rule = isLower ? `minimum ${slo.limit}${unit}` : `at most ${slo.limit}${unit} is allowed`;
+  const isReached = isLower ? value >= slo.limit : value <= slo.limit; // SO2
+  const isMet = isReached && (!isLeast || (most !== null && most <= slo.limit));
+  const least = isLeast
+    ? `at least ${shown(value)}${unit}, unserved arrivals counted`
+    : `${shown(value)}${unit}`;
+  return { ...slo, state: isMet ? "MET" : "MISSED", value, text: `${what} is ${least}; ${rule}` };
+}
+
+const latencyNames = {
+  p50: "p50_latency_ms",
+  p95: "p95_latency_ms",
+  p99: "p99_latency_ms",
+  p999: "p999_latency_ms",
+  max: "max_latency_ms",
+  avg: "avg_latency_ms",
+} as const satisfies Partial<Record<SloConfig["metric"], LatencyName>>;
+
+interface MetricValue {
+  readonly value: number | null;
+  /** It may be more, up to `most`. */
+  readonly isLeast: boolean;
+  readonly most: number | null;
 }
 
 function valueOfMetric(
   { metric }: SloConfig,
-  { ops, errors, response }: Figures,
-  seconds: number,
-): number | null {
-  if (ops === 0) return null;
+  { ops, errors, unserved, latency, most }: Measured,
+  { seconds, availability }: SloSpan,
+): MetricValue {
+  const exact = (value: number | null): MetricValue => ({ value, isLeast: false, most: value });
   switch (metric) {
-    case "p50":
-      return toMs(response.percentileUs(0.5));
-    case "p95":
-      return toMs(response.percentileUs(0.95));
-    case "p99":
-      return toMs(response.percentileUs(0.99));
-    case "p999":
-      return toMs(response.percentileUs(0.999));
-    case "max":
-      return toMs(response.maxUs);
-    case "avg":
-      return toMs(response.meanUs);
     case "error_rate_pct":
-      return (errors / ops) * 100;
+      return exact(ops === 0 ? null : (errors / ops) * 100);
     case "qps_min":
-      return seconds > 0 ? (ops - errors) / seconds : null;
+      return exact(ops + unserved === 0 || seconds <= 0 ? null : (ops - errors) / seconds);
+    case "availability_pct":
+      return exact(availability?.availability_pct ?? null);
+    case "longest_silence":
+      return exact(availability?.longest_silence_ms ?? null);
+    default: {
+      const name = latencyNames[metric];
+      return {
+        value: latency[name],
+        isLeast: latency.at_least.includes(name),
+        most: most[name],
+      };
+    }
   }
 }
 
 function nameOf({ metric }: SloConfig): string {
-  if (metric === "qps_min") return "rate";
-  return metric === "error_rate_pct" ? "error rate" : metric;
+  const names: Partial<Record<SloConfig["metric"], string>> = {
+    qps_min: "rate",
+    error_rate_pct: "error rate",
+    availability_pct: "availability",
+    longest_silence: "longest silence",
+  };
+  return names[metric] ?? metric;
 }
 
 function unitOf({ metric }: SloConfig): string {
   if (metric === "qps_min") return "/s";
-  return metric === "error_rate_pct" ? " %" : " ms";
+  return metric === "error_rate_pct" || metric === "availability_pct" ? " %" : " ms";
 }
 
 function shown(value: number): string {

@@ -48,41 +48,85 @@ export function medianOf(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }
 
-const resamples = 400;
+const resamples = 200;
+const shares = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
 
-/** Between which changes, in percent, the true change of the median lies, 95 times of 100. */
-export function bootstrapChangePct(
-  before: readonly number[],
-  after: readonly number[],
-  prng: Prng,
-): readonly [low: number, high: number] {
-  const drawBefore = medianDrawer(before, prng);
-  const drawAfter = medianDrawer(after, prng);
-  const changes: number[] = [];
-  for (let turn = 0; turn < resamples; turn += 1) {
-    const base = drawBefore();
-    if (base > 0) changes.push((drawAfter() / base - 1) * 100);
-  }
-  changes.sort((a, b) => a - b);
-  const at = (share: number): number => changes[Math.floor(share * (changes.length - 1))] ?? 0;
-  return [at(0.025), at(0.975)];
+/** A stretch of a run. */
+export interface BlockFigures {
+  readonly seconds: number;
+  readonly successes: number;
+  /** Of latencies, in order. */
+  readonly buckets: readonly {
+    readonly lowUs: number;
+    readonly highUs: number;
+    readonly count: number;
+  }[];
 }
 
-/** The median of as many values, drawn with replacement: by counting ranks, for sorting each time is slow. */
-function medianDrawer(values: readonly number[], prng: Prng): () => number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const drawn = new Uint32Array(sorted.length);
-  return () => {
-    drawn.fill(0);
-    for (let turn = 0; turn < sorted.length; turn += 1) {
-      const rank = prng.below(sorted.length);
-      drawn[rank] = (drawn[rank] ?? 0) + 1;
+type Changes = Readonly<Record<"qps" | keyof typeof shares, readonly number[]>>;
+
+/**
+ * The same figures, as factors of change, of runs made of blocks that were drawn with replacement:
+ * how far they lie apart is how far noise alone moves a figure of a whole run.
+ */
+export function bootstrapChanges(
+  before: readonly BlockFigures[],
+  after: readonly BlockFigures[],
+  prng: Prng,
+): Changes {
+  const [drawBefore, drawAfter] = [runDrawer(before, prng), runDrawer(after, prng)];
+  const changes = { qps: [], p50: [], p95: [], p99: [] } as Record<keyof Changes, number[]>;
+  for (let turn = 0; turn < resamples; turn += 1) {
+    const [old, now] = [drawBefore(), drawAfter()];
+    for (const name of Object.keys(changes) as (keyof Changes)[]) {
+      if (old[name] > 0 && now[name] > 0) changes[name].push(now[name] / old[name]);
     }
-    let seen = 0;
-    const rank = drawn.findIndex((count) => {
-      seen += count;
-      return seen * 2 >= sorted.length;
-    });
-    return sorted[rank] ?? 0;
+  }
+  return changes;
+}
+
+function runDrawer(
+  blocks: readonly BlockFigures[],
+  prng: Prng,
+): () => Record<keyof Changes, number> {
+  const edges = [
+    ...new Set(blocks.flatMap(({ buckets }) => buckets.map(({ lowUs }) => lowUs))),
+  ].sort((a, b) => a - b);
+  const place = new Map(edges.map((lowUs, at) => [lowUs, at]));
+  const middles = new Float64Array(edges.length);
+  const sparse = blocks.map(({ buckets }) =>
+    buckets.map(({ lowUs, highUs, count }) => {
+      const at = place.get(lowUs) ?? 0;
+      middles[at] = (lowUs + highUs - 1) / 2;
+      return [at, count] as const;
+    }),
+  );
+  const counts = new Float64Array(edges.length);
+  return () => {
+    counts.fill(0);
+    let [seconds, successes, total] = [0, 0, 0];
+    for (let turn = 0; turn < blocks.length; turn += 1) {
+      const drawn = prng.below(blocks.length);
+      seconds += blocks[drawn]?.seconds ?? 0;
+      successes += blocks[drawn]?.successes ?? 0;
+      for (const [at, count] of sparse[drawn] ?? []) {
+        counts[at] = (counts[at] ?? 0) + count;
+        total += count;
+      }
+    }
+    const percentile = (share: number): number => {
+      let seen = 0;
+      const at = counts.findIndex((count) => {
+        seen += count;
+        return seen >= share * total;
+      });
+      return middles[at] ?? 0;
+    };
+    return {
+      qps: seconds > 0 ? successes / seconds : 0,
+      p50: percentile(shares.p50),
+      p95: percentile(shares.p95),
+      p99: percentile(shares.p99),
+    };
   };
 }

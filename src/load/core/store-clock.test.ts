@@ -19,3 +19,14 @@ test("[LW3] the store's clock is known to within half of the quickest answer, an
     assert.ok(Math.abs(clock.toLocalMs(offsetAt(ms) + ms) - ms) === off);
   }
 });
+
+test("[LW3] the quickest answer counts, whatever came before and after it, until it is old", () => {
+  const clock = new StoreClock(0, 400, 1_000); // 200 ms each way, if both are alike: 800 ms ahead.
+  assert.deepEqual([clock.offsetMs, clock.errorMs], [800, 200]);
+  clock.note(1_000, 1_002, 2_001);
+  assert.deepEqual([clock.offsetMs, clock.errorMs], [1_000, 1]);
+  clock.note(2_000, 2_400, 3_050);
+  assert.deepEqual([clock.offsetMs, clock.errorMs], [1_000, 1]);
+  clock.note(10_000_000, 10_000_400, 10_001_300);
+  assert.deepEqual([clock.offsetMs, clock.errorMs], [1_100, 200]);
+});

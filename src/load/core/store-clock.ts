@@ -1,37 +1,55 @@
 /**
  * The store's clock, as a worker knows it: each answer that says the store's time bounds the difference to the worker's own clock by
- * half of the way there and back. The best recent answer counts.
+ * half of the way there and back. The quickest of the recent answers counts.
  */
 
-/** After so long an answer of a longer way replaces a better one: clocks drift. */
+/** Clocks drift: after so long an answer counts no more, unless it is the only one. */
 const keptMs = 60_000;
 
+interface Answer {
+  readonly offsetMs: number;
+  readonly roundTripMs: number;
+  readonly atMs: number;
+}
+
 export class StoreClock {
-  #offsetMs: number;
-  #roundTripMs: number;
-  #atMs: number;
+  #answers: readonly Answer[] = [];
+  #best: Answer;
 
   /** An answer that was asked for at `sentMs`, came at `receivedMs` and said `storeMs`. */
   constructor(sentMs: number, receivedMs: number, storeMs: number) {
-    this.#offsetMs = storeMs - (sentMs + receivedMs) / 2;
-    this.#roundTripMs = receivedMs - sentMs;
-    this.#atMs = receivedMs;
+    this.#best = answerOf(sentMs, receivedMs, storeMs);
+    this.#answers = [this.#best];
   }
 
   note(sentMs: number, receivedMs: number, storeMs: number): void {
-    const roundTripMs = receivedMs - sentMs;
-    if (roundTripMs > this.#roundTripMs && receivedMs - this.#atMs < keptMs) return;
-    this.#offsetMs = storeMs - (sentMs + receivedMs) / 2;
-    this.#roundTripMs = roundTripMs;
-    this.#atMs = receivedMs;
+    const answer = answerOf(sentMs, receivedMs, storeMs);
+    const recent = this.#answers.filter(({ atMs }) => receivedMs - atMs < keptMs);
+    this.#answers = [...recent, answer];
+    this.#best = this.#answers.reduce((best, each) =>
+      each.roundTripMs <= best.roundTripMs ? each : best,
+    );
   }
 
   /** The store's time when the worker's clock is 0. */
   get offsetMs(): number {
-    return this.#offsetMs;
+    return this.#best.offsetMs;
+  }
+
+  /** `offsetMs` is off by at most this. */
+  get errorMs(): number {
+    return this.#best.roundTripMs / 2;
   }
 
   toLocalMs(storeMs: number): number {
-    return storeMs - this.#offsetMs;
+    return storeMs - this.#best.offsetMs;
   }
+}
+
+function answerOf(sentMs: number, receivedMs: number, storeMs: number): Answer {
+  return {
+    offsetMs: storeMs - (sentMs + receivedMs) / 2,
+    roundTripMs: receivedMs - sentMs,
+    atMs: receivedMs,
+  };
 }

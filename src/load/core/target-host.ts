@@ -6,6 +6,9 @@
  *   TH2  An address with a password in it is refused: addresses are stored and shown.
  *   OT1  Local is: no host (a file, a Unix socket), `localhost`, 127.0.0.0/8 in any spelling that a resolver takes, ::1, and the
  *        IPv4-mapped forms of these. Everything else, 0.0.0.0 and names under `localhost.` included, must be named.
+ *   OT5  A cloud's metadata service is nobody's target, whatever `allowed_hosts` says: who may
+ *        start a run need not have the machine's credentials. A name that leads there is found when
+ *        it is connected to (`targets/guarded-lookup.ts`).
  *   OT2  Every host that the address names is judged, also one that a setting replaces, and the one that will be connected to, as the kind's
  *        own parser has it.
  */
@@ -33,6 +36,7 @@ export function checkTargetHost(config: TargetConfig, connected?: string): void 
 export function checkHost(host: string, allowedHosts: readonly string[]): void {
   if (isLocalHost(host)) return;
   const canonical = canonicalHost(host);
+  if (isMetadataHost(canonical)) throw metadataRefusal(host);
   if (allowedHosts.some((allowed) => canonicalHost(unbracketed(allowed.trim())) === canonical)) {
     return;
   }
@@ -44,6 +48,24 @@ export function checkHost(host: string, allowedHosts: readonly string[]): void {
       hint: `If ${host} is meant to be loaded, add it to target.allowed_hosts, or pass --allow-host ${host}.`,
     },
   );
+}
+
+/** OT5. `host`: a name, or an address in any spelling. */
+export function isMetadataHost(host: string): boolean {
+  const canonical = canonicalHost(host);
+  if (
+    /^(169\.254\.|100\.100\.100\.200$|fe[89ab][\da-f]:|::ffff:a9fe:|::ffff:6464:64c8$)/.test(
+      canonical,
+    )
+  ) {
+    return true;
+  }
+  return canonical === "fd00:ec2::254" || /^(metadata|instance-data)(\.|$)/.test(canonical);
+}
+
+export function metadataRefusal(host: string): OperatingError {
+  const message = `${host} is a link-local address or a cloud's metadata service, which is never loaded`;
+  return new OperatingError("forbidden", "never", message);
 }
 
 /** Whether it is this machine's alone: elsewhere its address would mean another one, or none. */

@@ -1,10 +1,13 @@
 /**
- * The port to what is under test. One implementation for each kind of database; all have the same contract tests.
+ * The port to what is under test. One implementation for each kind of database; all have the same
+ * contract tests.
  *
- *   TP1  `done` is called exactly once for each execution, never before `execute` has returned.
- *   TP2  A connection that breaks fails what is in flight with `connection`, once each, and then says so by `onBroken`.
- *   TP3  No message of an error has a password or a value of a parameter.
- *   TP4  A connection executes what it is given in that order, at most `depth` of them at a time; what is more waits in line.
+ *   TT1  `done` is called exactly once for each execution, never before `execute` has returned.
+ *   TT2  A connection that breaks fails what is in flight with `connection`, once each, and then
+ *        says so by `onBroken`.
+ *   TT3  No message of an error has a password or a value of a parameter.
+ *   TT4  A connection executes what it is given in that order, at most `depth` of them at a time;
+ *        what is more waits in line.
  */
 import type { Operation, ParameterValue } from "./operation.ts";
 
@@ -18,6 +21,8 @@ export type FailureKind =
   | "permission"
   | "resources"
   | "syntax"
+  /** Of HTTP: the answer is elsewhere. */
+  | "redirect"
   | "other";
 
 /** The outcome of a failed operation; `code` is the target's own (an SQLSTATE, a number). */
@@ -27,7 +32,15 @@ export interface OperationFailure {
   readonly message: string;
 }
 
-export type Done = (failure: OperationFailure | undefined, rowCount: number) => void;
+/**
+ * `resent`: requests of it that were sent again, because the server had closed the socket before it
+ * saw them (HT5).
+ */
+export type Done = (
+  failure: OperationFailure | undefined,
+  rowCount: number,
+  resent?: number,
+) => void;
 
 /** An operation, ready on one connection. */
 export interface PreparedOperation {
@@ -40,7 +53,7 @@ export interface TargetConnection {
   prepare(operation: Operation): Promise<PreparedOperation>;
   /** Operations without an answer. */
   readonly inFlight: number;
-  /** At most once, after TP2. Not after `close`. */
+  /** At most once, after TT2. Not after `close`. */
   onBroken(listener: (failure: OperationFailure) => void): void;
   /** Ends politely; what is in flight fails. Idempotent. */
   close(): Promise<void>;
@@ -82,7 +95,10 @@ export interface HistoryWindow {
   readonly endMs: number;
 }
 
-/** One query as the target's own history has it; times in milliseconds, `null` where it says nothing. */
+/**
+ * One query as the target's own history has it; times in milliseconds, `null` where it says
+ * nothing.
+ */
 export interface ExecutedQuery {
   readonly queryId: string;
   readonly text: string;
@@ -103,7 +119,10 @@ export interface ExecutedQuery {
 export interface Target {
   readonly kind: string;
   readonly capabilities: TargetCapabilities;
-  /** `depth`: at most `depthMax`. Rejects with an `OperatingError`: `target_unreachable`, `target_refused`. */
+  /**
+   * `depth`: at most `depthMax`. Rejects with an `OperatingError`: `target_unreachable`,
+   * `target_refused`.
+   */
   connect(depth: number, signal: AbortSignal): Promise<TargetConnection>;
   /** For data loads, resets and checks: one statement, its rows as JSON values. */
   run(
@@ -115,7 +134,10 @@ export interface Target {
   pollServer(signal: AbortSignal): Promise<ServerPoll>;
   /** Only with `enrichment: "aggregate"`: figures since the server began to count. */
   statementFigures(signal: AbortSignal): Promise<readonly StatementFigures[]>;
-  /** Only with `enrichment: "perQuery"`: what the target's history has under its tag, in pages, no query twice. */
+  /**
+   * Only with `enrichment: "perQuery"`: what the target's history has under its tag, in pages, no
+   * query twice.
+   */
   queryHistory?(
     window: HistoryWindow,
     signal: AbortSignal,

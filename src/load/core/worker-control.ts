@@ -40,6 +40,7 @@ export interface RunView {
   readonly startTimeMs: number | null;
   readonly warmupStartTimeMs: number | null;
   readonly warmupEndTimeMs: number | null;
+  readonly stopTimeMs: number | null;
   /** How long nobody has held the coordinator's lease; 0: somebody does. */
   readonly leaseLapsedMs: number;
   readonly nowMs: number;

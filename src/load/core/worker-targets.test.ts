@@ -3,7 +3,14 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { scenarioOf } from "../testing/scenario.ts";
 import type { ScalingConfig, Scenario } from "./scenario.ts";
-import { decideShape, decideTargets, initialTarget, shareOut } from "./worker-targets.ts";
+import {
+  capacityBy,
+  decideShape,
+  decideTargets,
+  initialTarget,
+  shareOut,
+  wantsCalibration,
+} from "./worker-targets.ts";
 
 const shape = (scaling: Partial<ScalingConfig>, connections: number) =>
   decideShape(scenarioOf({ scaling }), connections);
@@ -87,4 +94,20 @@ test("[WT1] without a word from the orchestrator, groups take shares that sum to
   const search = { load_mode: "FIND_MAX_CONCURRENCY" } as const;
   const found = sums(scenarioOf({ workload: search, find_max: { start_concurrency: 5 } }));
   assert.deepEqual(found, { connections: 5, qps: 0 });
+});
+
+test("[WT5] a calibration: as many connections as keep 0.7 of a thread busy, near what is usual", () => {
+  assert.equal(capacityBy("http", { cpuMs: 0.1, latencyMs: 10 }), 70);
+  assert.equal(capacityBy("http", { cpuMs: 1, latencyMs: 1 }), 8);
+  assert.equal(capacityBy("http", { cpuMs: 0.001, latencyMs: 500 }), 128);
+  assert.equal(capacityBy("postgres", { cpuMs: 0, latencyMs: 5 }), 256);
+  const of = (changes: Parameters<typeof scenarioOf>[0], connections = 100): boolean =>
+    wantsCalibration(scenarioOf(changes), connections);
+  assert.equal(of({}), true);
+  assert.equal(of({}, 16), false);
+  assert.equal(of({ workload: { load_mode: "QPS", target_qps: 5 } }, 16), true);
+  assert.equal(of({ scaling: { per_worker_capacity: 25 } }), false);
+  assert.equal(of({ scaling: { worker_count: 2 } }), false);
+  assert.equal(of({ scaling: { mode: "FIXED" } }), false);
+  assert.equal(of({ target: { kind: "duckdb" } }), false);
 });

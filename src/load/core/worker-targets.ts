@@ -6,7 +6,9 @@
  *        needs at `per_worker_capacity`; BOUNDED stays within what it was given, and says when that is less than asked for.
  *   WT3  Nobody has fewer connections than `min_connections`: rather fewer workers.
  *   WT4  Who is gone gets nothing; the others share.
- *   WT5  Where a template says no `per_worker_capacity`, it is the kind of target's.
+ *   WT5  Where a template says no `per_worker_capacity`, it is found by a calibration: as many
+ *        connections as keep 0.7 of a thread busy, between a quarter of what is usual for the kind
+ *        of target and four times as many. Where nothing may be tried it is the usual.
  */
 import type { Scenario, TargetConfig } from "./scenario.ts";
 import type { WorkerTarget } from "./worker-control.ts";
@@ -31,6 +33,35 @@ const capacityOf: Readonly<Record<TargetConfig["kind"], number>> = {
   sqlite: 16,
   duckdb: Infinity,
 };
+/** Of one operation: what it costs the thread that sends it, and how long it takes. */
+export interface Calibration {
+  readonly cpuMs: number;
+  readonly latencyMs: number;
+}
+
+const busyShare = 0.7;
+const usualFactor = 4;
+
+/** WT5 */
+export function capacityBy(kind: TargetConfig["kind"], { cpuMs, latencyMs }: Calibration): number {
+  const usual = capacityOf[kind];
+  const found = cpuMs > 0 ? Math.floor((busyShare * latencyMs) / cpuMs) : Infinity;
+  return Math.max(Math.ceil(usual / usualFactor), Math.min(found, usual * usualFactor));
+}
+
+/**
+ * Whether it matters, and is not a person's to say: there may be more connections than one worker
+ * surely drives.
+ */
+export function wantsCalibration(scenario: Scenario, connections: number): boolean {
+  const { scaling, target, workload } = scenario;
+  const usual = capacityOf[target.kind];
+  const isGiven = scaling.per_worker_capacity !== null || scaling.worker_count !== null;
+  // A file has one process, or its threads are what is short.
+  if (isGiven || scaling.mode === "FIXED" || usual <= 16 || usual === Infinity) return false;
+  return workload.load_mode !== "CONCURRENCY" || connections > usual / usualFactor;
+}
+
 /** Beyond this a run is a typing error, or wants another tool. */
 export const workersMax = 100;
 

@@ -1,4 +1,5 @@
 /** What the load's thread and the one that writes executions say to each other. */
+import type { ErrorData } from "../../kernel/error-codec.ts";
 import type { LakeLocation } from "../../lake/index.ts";
 import type { parseStoreUrl } from "../../store/index.ts";
 import type { ExecutionBatch } from "./execution-buffer.ts";
@@ -15,8 +16,9 @@ export interface ThreadOptions {
 export interface ToThread {
   readonly batch: ExecutionBatch;
   readonly first: number;
+  readonly originMs: number;
 }
 
 export type FromThread =
   | { readonly first: number; readonly batch: ExecutionBatch }
-  | { readonly first: number; readonly error: string };
+  | { readonly first: number; readonly error: ErrorData };

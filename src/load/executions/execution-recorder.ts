@@ -12,9 +12,15 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { Executed } from "../generator/load-generator.ts";
 import { type ExecutionBatch, ExecutionBuffer } from "./execution-buffer.ts";
 
+/** How many rows came before, and the store's time when the process's clock was 0. */
+export interface BatchPlace {
+  readonly first: number;
+  readonly originMs: number;
+}
+
 export interface ExecutionSink {
   /** Resolves with the batch, to be used again, when its rows are the lake's; rejects when they never will be. */
-  write(batch: ExecutionBatch, first: number): Promise<ExecutionBatch>;
+  write(batch: ExecutionBatch, at: BatchPlace): Promise<ExecutionBatch>;
   /** What is under way is given up. */
   close(): Promise<void>;
 }
@@ -22,6 +28,8 @@ export interface ExecutionSink {
 export interface ExecutionRecorderOptions {
   readonly sink: ExecutionSink;
   readonly oneIn: number;
+  /** Asked with every batch: the store's clock is known better with time, and drifts. */
+  readonly originMs: () => number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly capacity?: number;
@@ -126,7 +134,9 @@ export class ExecutionRecorder {
   async #write(batch: ExecutionBatch, first: number): Promise<void> {
     const { rowCount } = batch;
     try {
-      this.#spare.push(await this.#options.sink.write(batch, first));
+      this.#spare.push(
+        await this.#options.sink.write(batch, { first, originMs: this.#options.originMs() }),
+      );
       this.#written += rowCount;
     } catch (thrown) {
       this.#lost += rowCount;

@@ -11,18 +11,19 @@ export interface ExecutionSource {
   readonly testId: string;
   readonly workerId: string;
   readonly operations: readonly { readonly name: string; readonly kind: QueryKind }[];
-  /** The store's time, milliseconds since 1970, when the process's clock was 0. */
-  readonly originMs: number;
 }
 
-/** `first`: how many rows this worker had before. */
+/**
+ * `first`: how many rows this worker had before. `originMs`: the store's time since 1970 when the
+ * process's clock was 0.
+ */
 export function rowsOf(
   batch: ExecutionBatch,
   source: ExecutionSource,
-  first: number,
+  { first, originMs }: { readonly first: number; readonly originMs: number },
 ): ColumnsOfRows {
   const { rowCount, failures } = batch;
-  const { operations, originMs } = source;
+  const { operations } = source;
   const part = <T extends Int32Array | Float64Array | Uint8Array | Uint16Array>(column: T): T =>
     column.subarray(0, rowCount) as T;
   const failed = part(batch.failure);

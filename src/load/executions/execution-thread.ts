@@ -1,7 +1,8 @@
 /** The thread that writes executions to the lake: encoding, files and commits cost the load's own thread nothing. */
 import { parentPort, workerData } from "node:worker_threads";
 import { type Clock, sleep } from "../../kernel/clock.ts";
-import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
+import { encodeError } from "../../kernel/error-codec.ts";
+import { assert, OperatingError } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import { createSystemPrng } from "../../kernel/node/system-random.ts";
@@ -26,15 +27,15 @@ port.on("message", (message: ToThread) => {
   last = last.then(() => write(message)); // One at a time, in order.
 });
 
-async function write({ batch, first }: ToThread): Promise<void> {
+async function write({ batch, first, originMs }: ToThread): Promise<void> {
   let answer: FromThread;
   try {
     const appender = await opened;
     const token = `load/${source.testId}/${first}`;
-    await appender.append(rowsOf(batch, source, first), token, never);
+    await appender.append(rowsOf(batch, source, { first, originMs }), token, never);
     answer = { first, batch };
   } catch (thrown) {
-    answer = { first, error: messageOf(thrown) };
+    answer = { first, error: encodeError(thrown) };
   }
   port.postMessage(answer, "batch" in answer ? buffersOf(answer.batch) : []);
 }

@@ -6,8 +6,12 @@ import type { EngineSession } from "../../queries/index.ts";
 import { quoteText } from "../../sql/core/index.ts";
 import type { Store } from "../../store/index.ts";
 import { figuresOf } from "../core/figures.ts";
+import { Histogram } from "../core/histogram.ts";
+import type { LatencySummary } from "../core/latency.ts";
 import type { QueryKind } from "../core/operation.ts";
 import type { SeriesSnapshot } from "../core/worker-snapshot.ts";
+import type { RecordedPercentiles } from "../store/finalize-run.ts";
+import { readSeries } from "../store/worker-series.ts";
 import { type ExecutionsDeps, withExecutions } from "./with-executions.ts";
 
 export interface LatencyFigures {
@@ -17,7 +21,8 @@ export interface LatencyFigures {
   readonly p99_ms: number;
   readonly p999_ms: number;
   readonly avg_ms: number;
-  readonly min_ms: number;
+  /** Of successes. */
+  readonly min_ms: number | null;
   readonly max_ms: number;
 }
 
@@ -29,7 +34,9 @@ export interface OperationFigures {
   readonly recorded_operations: number;
   /** Of all, how many have a record; `null`: there were none. */
   readonly coverage: number | null;
-  /** `null`: nothing was recorded. */
+  /**
+   * Of successes, and unserved arrivals by how long they waited at least; `null`: there are none.
+   */
   readonly latency: LatencyFigures | null;
   readonly service: LatencyFigures | null;
 }
@@ -46,7 +53,10 @@ export interface FinalFigures extends OperationFigures {
     readonly error_message: string | null;
     readonly count: number;
   }[];
-  /** Of records: where latency was spent, and when. Bounds are a quarter of an octave apart. */
+  /**
+   * Of records of successes: where latency was spent, and when. Bounds are a quarter of an octave
+   * apart.
+   */
   readonly heat_map: {
     readonly start_ms: number | null;
     readonly bucket_seconds: number;
@@ -78,44 +88,24 @@ export async function finalFigures(
   runId: string,
   signal: AbortSignal,
 ): Promise<FinalFigures> {
-  const series = await measuredSeries(deps.store, runId);
+  const series = await deps.store.read((tx) => readSeries(tx, runId, { phase: "MEASUREMENT" }));
   const records = await withExecutions(deps, signal, (session) =>
-    readRecords(session, runId, signal),
+    readRecords(session, runId, series, signal),
   );
   return combine(series, records ?? noRecords);
 }
 
-async function measuredSeries(store: Store, runId: string): Promise<readonly SeriesSnapshot[]> {
-  const rows = await store.read(({ db }) =>
-    db
-      .selectFrom("worker_series")
-      .selectAll()
-      .where("run_id", "=", runId)
-      .where("phase", "=", "MEASUREMENT")
-      .orderBy("operation")
-      .execute(),
-  );
-  return rows.map((row) => ({
-    operation: row.operation,
-    kind: row.query_kind as QueryKind,
-    phase: "MEASUREMENT",
-    step: row.step_number,
-    ops: row.ops,
-    rows: row.row_count,
-    errors: JSON.parse(row.errors) as Readonly<Record<string, number>>,
-    response: row.response,
-    service: row.service,
-  }));
-}
-
 interface Recorded {
   readonly count: number;
-  readonly latency: LatencyFigures;
-  readonly service: LatencyFigures;
+  readonly successes: number;
+  /** `null`: none succeeded, and none waits. */
+  readonly latency: LatencyFigures | null;
+  readonly service: LatencyFigures | null;
 }
 
 interface Records {
   readonly all: Recorded | undefined;
+  readonly byKind: ReadonlyMap<string, Recorded>;
   readonly byOperation: ReadonlyMap<string, Recorded>;
   readonly errorMessages: FinalFigures["error_messages"];
   readonly heatMap: FinalFigures["heat_map"];
@@ -124,6 +114,7 @@ interface Records {
 
 const noRecords: Records = {
   all: undefined,
+  byKind: new Map(),
   byOperation: new Map(),
   errorMessages: [],
   heatMap: { start_ms: null, bucket_seconds: 1, cells: [] },
@@ -133,15 +124,25 @@ const noRecords: Records = {
 async function readRecords(
   session: EngineSession,
   runId: string,
+  series: readonly SeriesSnapshot[],
   signal: AbortSignal,
 ): Promise<Records> {
   const of = `FROM all_runs WHERE run_id = ${quoteText(runId)} AND NOT warmup`;
-  const figures = ["app_elapsed_ms", "service_ms"].map(
-    (name) => `quantile_cont(${name}, ${shares}), avg(${name}), min(${name}), max(${name})`,
+  const counts = await session.run(
+    `SELECT operation, query_kind, count(*), count(*) FILTER (success) ${of}
+GROUP BY GROUPING SETS ((), (query_kind), (operation)) HAVING count(*) > 0`,
+    signal,
   );
+  const whole = counts.find(([operation, kind]) => operation === null && kind === null);
+  const { ops, errors } = figuresOf(series);
+  const share = ops === errors ? 1 : Number(whole?.[3] ?? 0) / (ops - errors);
   const groups = await session.run(
-    `SELECT operation, count(*), ${figures.join(", ")} ${of} GROUP BY GROUPING SETS ((), (operation))
-HAVING count(*) > 0`,
+    `WITH answered AS (SELECT operation, query_kind, app_elapsed_ms, service_ms, true AS is_answered ${of} AND success
+  UNION ALL ${unservedSql(series, Math.min(1, share))})
+SELECT operation, query_kind, quantile_cont(app_elapsed_ms, ${shares}), avg(app_elapsed_ms),
+  min(app_elapsed_ms) FILTER (is_answered), max(app_elapsed_ms),
+  quantile_cont(service_ms, ${shares}), avg(service_ms), min(service_ms), max(service_ms)
+FROM answered GROUP BY GROUPING SETS ((), (query_kind), (operation)) HAVING count(*) > 0`,
     signal,
   );
   const [bounds] = await session.run(
@@ -153,7 +154,7 @@ HAVING count(*) > 0`,
   const bucketSeconds = Math.max(1, Math.ceil((endMs - startMs) / 1000 / timeBuckets));
   const cells = await session.run(
     `SELECT floor((start_ms - ${startMs}) / ${bucketSeconds * 1000}) * ${bucketSeconds} AS at_seconds,
-  floor(4 * log2(greatest(app_elapsed_ms, 0.001))) AS place, count(*) ${of} GROUP BY ALL ORDER BY ALL`,
+  floor(4 * log2(greatest(app_elapsed_ms, 0.001))) AS place, count(*) ${of} AND success GROUP BY ALL ORDER BY ALL`,
     signal,
   );
   const messages = await session.run(
@@ -161,14 +162,13 @@ HAVING count(*) > 0`,
 GROUP BY ALL ORDER BY count(*) DESC, 1, 2 LIMIT ${messagesMax}`,
     signal,
   );
-  const recorded = groups.map((row) => [row[0], recordedOf(row)] as const);
+  const found = counts.map((row) => recordedOf(row, groups));
+  const named = (at: 0 | 1): ReadonlyMap<string, Recorded> =>
+    new Map(found.flatMap(({ key, recorded }) => (key[at] === null ? [] : [[key[at], recorded]])));
   return {
-    all: recorded.find(([operation]) => operation === null)?.[1],
-    byOperation: new Map(
-      recorded.flatMap(([operation, each]) =>
-        typeof operation === "string" ? [[operation, each]] : [],
-      ),
-    ),
+    all: found.find(({ key }) => key[0] === null && key[1] === null)?.recorded,
+    byKind: named(1),
+    byOperation: named(0),
     errorMessages: messages.map(([kind, message, count]) => ({
       error_kind: String(kind),
       error_message: typeof message === "string" ? message : null,
@@ -188,23 +188,92 @@ GROUP BY ALL ORDER BY count(*) DESC, 1, 2 LIMIT ${messagesMax}`,
   };
 }
 
-function recordedOf(row: readonly unknown[]): Recorded {
-  return { count: Number(row[1]), latency: latencyOf(row, 2), service: latencyOf(row, 6) };
+type GroupKey = readonly [operation: string | null, kind: string | null];
+
+function recordedOf(
+  row: readonly unknown[],
+  groups: readonly (readonly unknown[])[],
+): { readonly key: GroupKey; readonly recorded: Recorded } {
+  const key = [row[0] ?? null, row[1] ?? null] as GroupKey;
+  const group = groups.find((each) => (each[0] ?? null) === key[0] && (each[1] ?? null) === key[1]);
+  const latency = group === undefined ? null : latencyOf(group, 2);
+  const service = group === undefined ? null : latencyOf(group, 6);
+  return {
+    key,
+    recorded: { count: Number(row[2]), successes: Number(row[3]), latency, service },
+  };
 }
 
-function latencyOf(row: readonly unknown[], at: number): LatencyFigures {
-  const [p50 = 0, p90 = 0, p95 = 0, p99 = 0, p999 = 0] = (row[at] as readonly unknown[]).map(
-    Number,
+/**
+ * Unserved arrivals as rows, each with the time it waited; where only a share of operations was
+ * recorded, the same share of them.
+ */
+function unservedSql(series: readonly SeriesSnapshot[], share: number): string {
+  const values = series.flatMap(({ operation, kind, censored }) =>
+    [...(Histogram.decode(censored)?.buckets() ?? [])].map(({ lowUs, highUs, count }) => {
+      const ms = (lowUs + highUs - 1) / 2000;
+      return `(${quoteText(operation)}, ${quoteText(kind)}, ${ms}, ${Math.round(count * share)})`;
+    }),
   );
+  if (values.length === 0) values.push("('', '', 0.0, 0)");
+  return `SELECT operation, query_kind, ms::DOUBLE, NULL, false FROM
+  (SELECT operation, query_kind, ms, unnest(range(copies)) FROM (VALUES ${values.join(", ")}) u (operation, query_kind, ms, copies))`;
+}
+
+function latencyOf(row: readonly unknown[], at: number): LatencyFigures | null {
+  const percentiles = row[at];
+  if (!Array.isArray(percentiles)) return null;
+  const [p50 = 0, p90 = 0, p95 = 0, p99 = 0, p999 = 0] = percentiles.map(Number);
+  const [avg, min, max] = [row[at + 1], row[at + 2], row[at + 3]];
   return {
     p50_ms: p50,
     p90_ms: p90,
     p95_ms: p95,
     p99_ms: p99,
     p999_ms: p999,
-    avg_ms: Number(row[at + 1]),
-    min_ms: Number(row[at + 2]),
-    max_ms: Number(row[at + 3]),
+    avg_ms: Number(avg),
+    min_ms: min === null || min === undefined ? null : Number(min),
+    max_ms: Number(max),
+  };
+}
+
+/** For the run's final record; `undefined`: nothing was recorded. */
+export async function recordedPercentiles(
+  deps: FinalFiguresDeps,
+  runId: string,
+  signal: AbortSignal,
+): Promise<RecordedPercentiles | undefined> {
+  const series = await deps.store.read((tx) => readSeries(tx, runId, { phase: "MEASUREMENT" }));
+  const records = await withExecutions(deps, signal, (session) =>
+    readRecords(session, runId, series, signal),
+  );
+  if (records?.all === undefined) return undefined;
+  const named: readonly (readonly [string, Recorded])[] = [
+    ...records.byKind,
+    ...records.byOperation,
+    ["ALL", records.all],
+  ];
+  return {
+    recordCount: records.all.count,
+    successCount: records.all.successes,
+    latency: new Map(
+      named.flatMap(([name, { latency }]) =>
+        latency === null ? [] : [[name, summaryOf(latency)] as const],
+      ),
+    ),
+  };
+}
+
+function summaryOf(latency: LatencyFigures): LatencySummary {
+  return {
+    p50_latency_ms: latency.p50_ms,
+    p90_latency_ms: latency.p90_ms,
+    p95_latency_ms: latency.p95_ms,
+    p99_latency_ms: latency.p99_ms,
+    p999_latency_ms: latency.p999_ms,
+    avg_latency_ms: latency.avg_ms,
+    min_latency_ms: latency.min_ms,
+    max_latency_ms: latency.max_ms,
   };
 }
 

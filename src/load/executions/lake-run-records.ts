@@ -5,7 +5,7 @@ import type { RunRecords } from "../orchestrator/ports.ts";
 import { enrichExecutions } from "./enrich-executions.ts";
 import { enrichmentTable } from "./enrichment-table.ts";
 import { executionTable } from "./execution-table.ts";
-import { type FinalFiguresDeps, finalFigures } from "./final-figures.ts";
+import { type FinalFiguresDeps, recordedPercentiles } from "./final-figures.ts";
 
 export interface LakeRunRecordsDeps extends FinalFiguresDeps {
   /** To `query_enrichments`. */
@@ -16,21 +16,7 @@ export interface LakeRunRecordsDeps extends FinalFiguresDeps {
 
 export function createLakeRunRecords(deps: LakeRunRecordsDeps): RunRecords {
   return {
-    async percentiles(runId, signal) {
-      const { latency, recorded_operations: recordCount } = await finalFigures(deps, runId, signal);
-      if (latency === null) return undefined;
-      return {
-        recordCount,
-        p50: latency.p50_ms,
-        p90: latency.p90_ms,
-        p95: latency.p95_ms,
-        p99: latency.p99_ms,
-        p999: latency.p999_ms,
-        avg: latency.avg_ms,
-        min: latency.min_ms,
-        max: latency.max_ms,
-      };
-    },
+    percentiles: (runId, signal) => recordedPercentiles(deps, runId, signal),
     enrich: (run, target, signal) => enrichExecutions(deps, run, target, signal),
     async remove(runIds, signal) {
       const tables = await deps.catalog.tables();

@@ -1,9 +1,11 @@
 /**
  * The specification's views, as queries over one run's records.
  *
- *   RV1  `metrics_by_minute`: operations, errors and percentiles of each minute. `cluster_breakdown`: the same by the cluster that the server
- *        says it was, with the wait in its queue. `warehouse_timeseries`: clusters and queue by minute. The latter two have what enrichment told;
- *        where it told nothing they are empty, and the poller's samples (`/metrics`) say what there is to say.
+ *   RV1  `metrics_by_minute`: operations, errors, and latencies of successes of each minute.
+ *        `cluster_breakdown`: the same by the cluster that the server says it was, with the wait in
+ *        its queue. `warehouse_timeseries`: clusters and queue by minute. The latter two have what
+ *        enrichment told; where it told nothing they are empty, and the poller's samples
+ *        (`/metrics`) say what there is to say.
  */
 import { quoteText } from "../../sql/core/index.ts";
 import { type ExecutionsDeps, withExecutions } from "./with-executions.ts";
@@ -20,10 +22,10 @@ const minute = "floor(start_ms / 60000) * 60000";
 const counts = {
   operations: "count(*)",
   errors: "count(*) FILTER (NOT success)",
-  p50_latency_ms: "quantile_cont(app_elapsed_ms, 0.5)",
-  p95_latency_ms: "quantile_cont(app_elapsed_ms, 0.95)",
-  p99_latency_ms: "quantile_cont(app_elapsed_ms, 0.99)",
-  avg_latency_ms: "avg(app_elapsed_ms)",
+  p50_latency_ms: "quantile_cont(app_elapsed_ms, 0.5) FILTER (success)",
+  p95_latency_ms: "quantile_cont(app_elapsed_ms, 0.95) FILTER (success)",
+  p99_latency_ms: "quantile_cont(app_elapsed_ms, 0.99) FILTER (success)",
+  avg_latency_ms: "avg(app_elapsed_ms) FILTER (success)",
 };
 const views = {
   metrics_by_minute: { of: "", columns: { minute_ms: minute, ...counts } },
@@ -47,6 +49,18 @@ const views = {
     },
   },
 };
+
+/**
+ * One of them for all runs, without warm-up: `records` is a SELECT of the records. For SQL a minute
+ * is a moment.
+ */
+export function viewSql(view: keyof typeof views, records: string): string {
+  const { of, columns } = views[view];
+  const shown = Object.entries(columns).map(([name, text]) =>
+    name === "minute_ms" ? `epoch_ms(CAST(${text} AS BIGINT)) AS minute` : `${text} AS ${name}`,
+  );
+  return `SELECT run_id, ${shown.join(", ")} FROM (${records}) WHERE NOT warmup ${of} GROUP BY 1, 2`;
+}
 
 /** Of MEASUREMENT. */
 export async function readRunViews(

@@ -1,5 +1,6 @@
 /** A recorder's way to the thread. Batches are moved there and, when they are written, back. */
 import { Worker } from "node:worker_threads";
+import { decodeError } from "../../kernel/error-codec.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import { siblingModule } from "../../kernel/node/sibling-module.ts";
 import { buffersOf, type ExecutionBatch } from "./execution-buffer.ts";
@@ -9,6 +10,7 @@ import type { ExecutionSink } from "./execution-recorder.ts";
 export function startThreadSink(options: ThreadOptions): ExecutionSink {
   const thread = new Worker(siblingModule(import.meta.url, "./execution-thread"), {
     workerData: options,
+    resourceLimits: { codeRangeSizeMb: 32 }, // V8 reserves half a gigabyte otherwise: see WP5.
   });
   thread.unref();
   const waiting = new Map<number, PromiseWithResolvers<ExecutionBatch>>();
@@ -22,16 +24,16 @@ export function startThreadSink(options: ThreadOptions): ExecutionSink {
     const wait = waiting.get(message.first);
     waiting.delete(message.first);
     if ("batch" in message) wait?.resolve(message.batch);
-    else wait?.reject(new Error(message.error));
+    else wait?.reject(decodeError(message.error));
   });
   thread.on("error", (thrown) => end(new Error(`the thread failed: ${messageOf(thrown)}`)));
   thread.on("exit", () => end(new Error("the thread ended")));
   return {
-    write(batch, first) {
+    write(batch, { first, originMs }) {
       if (ended !== undefined) return Promise.reject(ended);
       const wait = Promise.withResolvers<ExecutionBatch>();
       waiting.set(first, wait);
-      const message: ToThread = { batch, first };
+      const message: ToThread = { batch, first, originMs };
       thread.postMessage(message, buffersOf(batch));
       return wait.promise;
     },

@@ -7,7 +7,7 @@ import { executionTable } from "./execution-table.ts";
 
 export interface ExecutionsDeps {
   readonly catalog: Pick<LakeCatalog, "resolve" | "tables">;
-  readonly engine: Pick<Engine, "openSession">;
+  readonly engine: Pick<Engine, "withSession">;
   readonly objects: ObjectStore;
 }
 
@@ -25,12 +25,7 @@ export async function withExecutions<T>(
     const plain = tableSql(executions, options);
     const sql =
       enrichments === undefined ? plain : enrichedSql(plain, tableSql(enrichments, options));
-    const session = await engine.openSession([{ schema: "main", name: "all_runs", sql }], signal);
-    try {
-      return await body(session);
-    } finally {
-      await session.close();
-    }
+    return await engine.withSession([{ schema: "main", name: "all_runs", sql }], signal, body);
   });
 }
 

@@ -1,4 +1,7 @@
-/** The connections of one worker: as many as are wanted, each with `depth` slots; broken ones are opened again. */
+/**
+ * The connections of one worker: as many as are wanted, each with `depth` slots; broken ones are
+ * opened again.
+ */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Prng } from "../../kernel/prng.ts";
@@ -10,6 +13,7 @@ import type {
   Target,
   TargetConnection,
 } from "../core/target.ts";
+import type { Unanswered } from "./stall-watch.ts";
 
 export interface ConnectionSetOptions {
   readonly target: Target;
@@ -19,18 +23,28 @@ export interface ConnectionSetOptions {
   readonly prng: Prng;
   /** A slot can take an operation: a new one, or after `onDone`. */
   readonly onSlot: (slot: Slot) => void;
-  readonly onDone: (slot: Slot, failure: OperationFailure | undefined, rowCount: number) => void;
+  readonly onDone: SlotDone;
   /** `isAttempt`: a connection could not be opened; otherwise one broke. */
   readonly onTrouble: (failure: OperationFailure, isAttempt: boolean) => void;
 }
 
-const pause = { minMs: 100, maxMs: 5_000 };
+type SlotDone = (
+  slot: Slot,
+  failure: OperationFailure | undefined,
+  rowCount: number,
+  resent: number,
+) => void;
 
-/** Room for one operation on a connection. Its fields are of the operation that it has, or had last. */
+/** The longest is what a target that is back may seem to be away for longer. */
+const pause = { minMs: 100, maxMs: 1_000 };
+
+/**
+ * Room for one operation on a connection. Its fields are of the operation that it has, or had last.
+ */
 export class Slot {
   readonly connection: number;
   readonly #prepared: readonly PreparedOperation[];
-  readonly #onDone: (slot: Slot, failure: OperationFailure | undefined, rowCount: number) => void;
+  readonly #onDone: SlotDone;
   /** One for all its operations: nothing is made anew for each. */
   readonly #done: Done;
   #isBusy = false;
@@ -42,16 +56,32 @@ export class Slot {
   endMs = 0;
   token = 0;
   ended = 0;
+  /**
+   * Since when it would have begun something, had it had a connection; `undefined`: it did not wait
+   * for one.
+   */
+  waitingSinceMs: number | undefined;
+  /**
+   * When the last attempt before its connection failed: what fails on it again took no longer than
+   * since then.
+   */
+  readonly failedMs: number | undefined;
+  /** The caller's: since when it has wanted an answer; `undefined`: it wants none. SI5 */
+  unansweredMs: number | undefined;
 
   constructor(
     connection: number,
     prepared: readonly PreparedOperation[],
-    onDone: (slot: Slot, failure: OperationFailure | undefined, rowCount: number) => void,
+    { waitingSinceMs, failedMs, unanswered }: Member,
+    onDone: SlotDone,
   ) {
     this.connection = connection;
+    this.waitingSinceMs = waitingSinceMs;
+    this.failedMs = failedMs;
+    this.unansweredMs = unanswered?.sinceMs;
     this.#prepared = prepared;
     this.#onDone = onDone;
-    this.#done = (failure, rowCount) => this.end(failure, rowCount);
+    this.#done = (failure, rowCount, resent) => this.end(failure, rowCount, resent);
   }
 
   get isBusy(): boolean {
@@ -70,11 +100,12 @@ export class Slot {
   }
 
   /** What comes after it was given up is nobody's. */
-  end(failure: OperationFailure | undefined, rowCount: number): void {
+  end(failure: OperationFailure | undefined, rowCount: number, resent = 0): void {
     if (!this.#isBusy) return;
     this.#isBusy = false;
     this.ended += 1;
-    this.#onDone(this, failure, rowCount);
+    if (failure === undefined) this.waitingSinceMs = undefined;
+    this.#onDone(this, failure, rowCount, resent);
   }
 
   retire(): void {
@@ -89,6 +120,12 @@ interface Member {
   slots: Slot[];
   failures: number;
   retry: Timer | undefined;
+  /** It was lost, or could not be opened, at this moment. */
+  waitingSinceMs: number | undefined;
+  /** When that happened last. */
+  failedMs: number | undefined;
+  /** What it wanted when it was lost, or could not be opened. */
+  unanswered: Unanswered | undefined;
 }
 
 export class ConnectionSet {
@@ -111,6 +148,40 @@ export class ConnectionSet {
     let live = 0;
     for (const { state } of this.#members.values()) if (state === "live") live += 1;
     return live;
+  }
+
+  /** That were lost, or could not be opened, and are wanted. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const { waitingSinceMs: since } of this.#members.values())
+      if (since !== undefined) waiting += 1;
+    return waiting;
+  }
+
+  *busySlots(): Iterable<Slot> {
+    for (const { slots } of this.#members.values())
+      for (const slot of slots) if (slot.isBusy) yield slot;
+  }
+
+  /** Connections that have wanted an answer for a while, those that are not open among them. */
+  *unanswered(): Iterable<Unanswered> {
+    for (const { slots, unanswered } of this.#members.values()) {
+      if (slots.length === 0 && unanswered !== undefined) yield unanswered;
+      for (const { unansweredMs: sinceMs, operation } of slots)
+        if (sinceMs !== undefined) yield { sinceMs, operation };
+    }
+  }
+
+  /** Nobody could have taken an answer in between. SI3 */
+  slept(fromMs: number, toMs: number): void {
+    const after = (sinceMs: number): number =>
+      sinceMs <= fromMs ? sinceMs + (toMs - fromMs) : Math.max(sinceMs, toMs);
+    for (const member of this.#members.values()) {
+      const { unanswered } = member;
+      if (unanswered) member.unanswered = { ...unanswered, sinceMs: after(unanswered.sinceMs) };
+      for (const slot of member.slots)
+        if (slot.unansweredMs !== undefined) slot.unansweredMs = after(slot.unansweredMs);
+    }
   }
 
   /** Opens `count` of them at once; rejects with what the first said that could not be opened. */
@@ -139,10 +210,17 @@ export class ConnectionSet {
   expire(beforeMs: number, failure: OperationFailure): void {
     for (const member of [...this.#members.values()]) {
       if (!member.slots.some((slot) => slot.isBusy && slot.startMs < beforeMs)) continue;
+      const waitingSinceMs = this.#waitingSince(member);
+      const unanswered = this.#unansweredOf(member);
       for (const slot of member.slots) slot.retire();
       for (const slot of member.slots) slot.end(failure, 0);
       this.#remove(member);
-      if (this.#staying().length < this.#wanted) void this.#open(this.#add());
+      if (this.#staying().length >= this.#wanted) continue;
+      const next = this.#add();
+      next.waitingSinceMs = waitingSinceMs;
+      next.failedMs = this.#options.clock.nowMs();
+      next.unanswered = unanswered;
+      void this.#open(next);
     }
   }
 
@@ -165,6 +243,9 @@ export class ConnectionSet {
       slots: [],
       failures: 0,
       retry: undefined,
+      waitingSinceMs: undefined,
+      failedMs: undefined,
+      unanswered: undefined,
     };
     this.#nextId += 1;
     this.#members.set(member.id, member);
@@ -195,8 +276,8 @@ export class ConnectionSet {
       member.slots = Array.from(
         { length: depth },
         () =>
-          new Slot(member.id, prepared, (slot, failure, rows) =>
-            this.#done(member, slot, failure, rows),
+          new Slot(member.id, prepared, member, (slot, failure, rows, resent) =>
+            this.#done(member, slot, failure, rows, resent),
           ),
       );
     } catch (thrown) {
@@ -211,12 +292,19 @@ export class ConnectionSet {
     if (!this.#members.has(member.id) || member.connection === undefined) return;
     member.state = "live";
     member.failures = 0;
+    member.waitingSinceMs = undefined;
     for (const slot of member.slots) if (slot.isUsable) this.#options.onSlot(slot);
   }
 
-  #done(member: Member, slot: Slot, failure: OperationFailure | undefined, rowCount: number): void {
+  #done(
+    member: Member,
+    slot: Slot,
+    failure: OperationFailure | undefined,
+    rowCount: number,
+    resent: number,
+  ): void {
     if (failure?.kind === "connection") slot.retire(); // It is broken, and will say so.
-    this.#options.onDone(slot, failure, rowCount);
+    this.#options.onDone(slot, failure, rowCount, resent);
     if (member.state === "live" && slot.isUsable) {
       this.#options.onSlot(slot);
     } else if (member.state === "closing" && !member.slots.some(({ isBusy }) => isBusy)) {
@@ -226,6 +314,11 @@ export class ConnectionSet {
 
   #broken(member: Member, failure: OperationFailure): void {
     if (!this.#members.has(member.id)) return;
+    if (member.state !== "closing") {
+      member.waitingSinceMs = this.#waitingSince(member);
+      member.unanswered = this.#unansweredOf(member);
+    }
+    member.failedMs = this.#options.clock.nowMs();
     this.#options.onTrouble(failure, false);
     for (const slot of member.slots) slot.retire();
     for (const slot of member.slots) slot.end(failure, 0);
@@ -242,11 +335,27 @@ export class ConnectionSet {
 
   #retryLater(member: Member, failure: OperationFailure): void {
     if (!this.#members.has(member.id)) return;
+    member.waitingSinceMs = this.#waitingSince(member);
+    member.failedMs = this.#options.clock.nowMs();
+    member.unanswered = this.#unansweredOf(member);
     this.#options.onTrouble(failure, true);
     member.failures += 1;
     const fullMs = Math.min(pause.maxMs, pause.minMs * 2 ** Math.min(10, member.failures - 1));
     const delayMs = fullMs * (0.5 + this.#options.prng.next() / 2);
     member.retry = this.#options.clock.after(delayMs, () => void this.#open(member));
+  }
+
+  /** A connection that nothing succeeded on has not ended the wait. */
+  #waitingSince({ waitingSinceMs, slots }: Member): number {
+    const waiting = slots.flatMap((slot) => slot.waitingSinceMs ?? []);
+    return waitingSinceMs ?? waiting[0] ?? this.#options.clock.nowMs();
+  }
+
+  #unansweredOf({ slots, unanswered }: Member): Unanswered {
+    const [slot] = slots.filter(({ unansweredMs }) => unansweredMs !== undefined);
+    if (slots.length === 0 && unanswered !== undefined) return unanswered;
+    const { unansweredMs: sinceMs = this.#options.clock.nowMs(), operation = 0 } = slot ?? {};
+    return { sinceMs, operation };
   }
 
   /** Ends when its last operation has. */

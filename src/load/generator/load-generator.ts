@@ -1,15 +1,27 @@
 /**
- * Makes one worker's load. Closed loop: every slot begins its next operation when the one before has ended, and think time is over.
- * Open loop: operations are due by a schedule and begin on the first slot that is free.
+ * Makes one worker's load. Closed loop: every slot begins its next operation when the one before
+ * has ended, and think time is over. Open loop: operations are due by a schedule and begin on the
+ * first slot that is free.
  *
- *   GE1  In an open loop latency counts from the moment an operation was due, whatever held it up: the target, or the way to it.
- *   GE2  An arrival that finds no free slot waits, in order. Beyond `waitingMax` arrivals are dropped, and counted as that.
- *   GE3  An operation belongs to the phase and step in which it was due.
- *   GE4  A connection that breaks is opened again, after a pause that grows. Operations that it had fail, once each; a slot of a closed
- *        loop that has no connection fails an operation for each attempt, so that a target that is gone shows as errors.
- *   GE5  An operation that takes longer than its timeout fails as `timeout`, and its connection is replaced.
+ *   GE1  In an open loop latency counts from the moment an operation was due, whatever held it up:
+ *        the target, or the way to it.
+ *   GE2  An arrival that finds no free slot waits, in order. Beyond `waitingMax` arrivals are
+ *        dropped, and counted as that.
+ *   GE3  An operation belongs to the phase and step in which it was due. A phase begins at its
+ *        moment, not when somebody was told.
+ *   GE4  A connection that breaks is opened again, after a pause that grows to a second. Operations
+ *        that it had fail, once each; a slot of a closed loop that has no connection fails an
+ *        operation for each attempt, so that a target that is gone shows as errors, and the
+ *        operation that it begins with a new connection has been waiting since the old one was
+ *        lost, or since the phase began; if it fails, it has taken the time since the last failure
+ *        only, because what was before is counted there.
+ *   GE5  An operation that takes longer than its timeout fails as `timeout`, and its connection is
+ *        replaced.
  *   GE6  Draining begins nothing new and waits for what is in flight, as long as it may.
- *   GE7  The same seed gives the same operations and values, in the same order, whatever the target does.
+ *   GE9  Every arrival that was due has ended, or is unserved: what still waits when draining
+ *        begins, and what did not fit the line.
+ *   GE7  The same seed gives the same operations and values, in the same order, whatever the target
+ *        does.
  *   GE8  Until it has a target nothing begins, however many connections are open.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
@@ -18,10 +30,13 @@ import type { WakeTimer } from "../../kernel/wake-timer.ts";
 import { Arrivals } from "../core/arrivals.ts";
 import { Histogram } from "../core/histogram.ts";
 import type { ParameterValue } from "../core/operation.ts";
-import type { MeasuredPhase, SeriesBook } from "../core/series-book.ts";
+import type { MeasuredPhase, PendingArrival, SeriesBook } from "../core/series-book.ts";
 import type { FailureKind, OperationFailure, Target } from "../core/target.ts";
+import type { Answering } from "../core/worker-snapshot.ts";
 import type { Workload } from "../core/workload.ts";
 import { ConnectionSet, type Slot } from "./connection-set.ts";
+import { SilenceWatch } from "./silence-watch.ts";
+import { StallWatch } from "./stall-watch.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
 export interface LoadGeneratorOptions {
@@ -63,13 +78,35 @@ export interface GeneratorTarget {
   /** Only open loop. */
   readonly qps: number;
   readonly rampMs: number;
+  /** When it begins, or began; now unless given. */
+  readonly fromMs?: number;
+  /** What follows and is known already: arrivals are due by it before any is begun. */
+  readonly ahead?: readonly RateAhead[];
+}
+
+export interface RateAhead {
+  readonly qps: number;
+  readonly rampMs: number;
+  readonly fromMs: number;
 }
 
 const waitingMaxDefault = 1_000_000;
+const overflowMs = 100;
 const sweepMs = 50;
+/** A sweep that comes later than that shows that the generator did not run. */
+const sleepMsMin = 250;
+/** An arrival that has waited for longer is told of as unserved while it waits. */
+const pendingMsMin = 1_000;
 const neverSent: OperationFailure = { kind: "timeout", code: "", message: "no connection in time" };
 /** Arrivals that are begun before anything else gets a turn. */
 const burstMax = 512;
+
+interface Overflow {
+  readonly dueMs: number;
+  readonly operation: number;
+  readonly token: number;
+  readonly count: number;
+}
 
 export class LoadGenerator {
   readonly #options: LoadGeneratorOptions;
@@ -77,19 +114,37 @@ export class LoadGenerator {
   readonly #arrivals: Arrivals;
   readonly #waiting: WaitingLine;
   readonly #lag = new Histogram();
+  readonly #silence: SilenceWatch;
+  readonly #stalls: StallWatch;
+  /**
+   * Arrivals that did not fit the line, gathered by when they were due: at `dueMs` or up to 100 ms
+   * before.
+   */
+  readonly #overflow = new Map<string, Overflow>();
   readonly #free: Slot[] = [];
   readonly #values: ParameterValue[][];
   #state: "idle" | "running" | "draining" | "closed" = "idle";
   #inFlight = 0;
   #dropped = 0;
+  #resent = 0;
   #unsent = 0;
   #growing: Timer | undefined;
   #sweep: Timer | undefined;
+  #sweepDueMs = 0;
+  /** The page of the book that is open, and since when. */
+  #page: number;
+  #enteredMs: number;
   #drained: (() => void) | undefined;
 
   constructor(options: LoadGeneratorOptions) {
-    const { clock, target, depth, workload, prng } = options;
+    const { clock, target, depth, workload, prng, book } = options;
     this.#options = options;
+    this.#page = book.token;
+    this.#enteredMs = clock.nowMs();
+    const isMeasuring = book.phase === "MEASUREMENT";
+    this.#silence = new SilenceWatch(clock.nowMs(), isMeasuring);
+    const names = workload.operations.map(({ operation }) => operation.name);
+    this.#stalls = new StallWatch(names, clock.nowMs(), isMeasuring);
     this.#values = workload.operations.map(({ operation }) =>
       new Array(operation.parameters.length).fill(null),
     );
@@ -107,44 +162,55 @@ export class LoadGenerator {
       clock,
       prng: prng.fork("connections"),
       onSlot: (slot) => this.#slotFree(slot),
-      onDone: (slot, failure, rowCount) => this.#done(slot, failure, rowCount),
+      onDone: (slot, failure, rowCount, resent) => this.#done(slot, failure, rowCount, resent),
       onTrouble: (failure, isAttempt) => this.#trouble(failure, isAttempt),
     });
-    this.#sweep = clock.after(sweepMs, () => this.#sweepSlots());
+    this.#armSweep();
   }
 
-  /** Opens connections without load, so that a start costs nothing; rejects with the first that fails. */
+  /**
+   * Opens connections without load, so that a start costs nothing; rejects with the first that
+   * fails.
+   */
   async warmUp(connections: number, signal: AbortSignal): Promise<void> {
     await this.#connections.openAll(connections, signal);
   }
 
-  setTarget({ connections, qps, rampMs }: GeneratorTarget): void {
+  setTarget({ connections, qps, rampMs, fromMs, ahead = [] }: GeneratorTarget): void {
     if (this.#state === "draining" || this.#state === "closed") return;
     this.#state = "running";
     this.#growing?.cancel();
     const { clock, loop } = this.#options;
+    this.#follow(clock.nowMs());
+    const startMs = fromMs ?? clock.nowMs();
     if (loop === "open") {
       this.#connections.resize(connections);
-      this.#arrivals.setRate(clock.nowMs(), qps, rampMs);
+      this.#arrivals.setRate(startMs, qps, rampMs);
+      for (const next of ahead) this.#arrivals.setRate(next.fromMs, next.qps, next.rampMs);
       this.#pump();
     } else {
-      this.#grow(this.#connections.wanted, connections, clock.nowMs(), rampMs);
+      this.#grow(this.#connections.wanted, connections, startMs, rampMs);
       for (const slot of this.#free.splice(0)) if (slot.isUsable) this.#slotFree(slot); // GE8
     }
   }
 
-  enter(phase: MeasuredPhase, step: number): void {
-    this.#options.book.enter(phase, step);
+  /**
+   * A target that lies ahead, so that arrivals follow it from its moment on, whenever `setTarget`
+   * comes.
+   */
+  announce({ qps, rampMs, fromMs }: RateAhead): void {
+    if (this.#options.loop !== "open" || this.#state !== "running") return;
+    this.#arrivals.setRate(fromMs, qps, rampMs);
+    this.#pump();
   }
 
   /** Resolves when nothing is in flight, or `timeoutMs` is over. Nothing begins any more. */
   async drain(timeoutMs: number): Promise<void> {
     if (this.#state === "draining" || this.#state === "closed") return;
+    this.#follow(this.#options.clock.nowMs());
     this.#state = "draining";
     this.#growing?.cancel();
-    this.#options.wake.clear();
-    this.#unsent += this.#waiting.length;
-    this.#waiting.clear();
+    this.#giveUpWaiting();
     if (this.#inFlight > 0) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#drained = resolve;
@@ -157,6 +223,10 @@ export class LoadGenerator {
 
   async close(): Promise<void> {
     if (this.#state === "closed") return;
+    if (this.#state === "running") {
+      this.#follow(this.#options.clock.nowMs());
+      this.#giveUpWaiting();
+    }
     this.#state = "closed";
     this.#growing?.cancel();
     this.#sweep?.cancel();
@@ -185,7 +255,45 @@ export class LoadGenerator {
     return this.#unsent;
   }
 
-  /** How late arrivals were begun though a slot was free, since the last call. */
+  get answering(): Answering {
+    const nowMs = this.#options.clock.nowMs();
+    this.#follow(nowMs);
+    const heard = { ...this.#silence.answering(nowMs), resent: this.#resent };
+    if (this.#options.loop === "open") return heard;
+    return { ...heard, ...this.#stalls.answering(nowMs, this.#connections.unanswered()) };
+  }
+
+  /**
+   * Arrivals that were due a second ago or earlier and have no answer yet. Of a closed loop there
+   * are none.
+   */
+  *pending(): Iterable<PendingArrival> {
+    if (this.#options.loop !== "open") return;
+    const nowMs = this.#options.clock.nowMs();
+    const untilMs = nowMs - pendingMsMin;
+    yield* this.#unsentUntil(untilMs, nowMs);
+    const { book } = this.#options;
+    for (const { intendedMs, operation, token: before } of this.#connections.busySlots()) {
+      if (intendedMs > untilMs) continue;
+      const token = book.settled(before, intendedMs);
+      yield { token, operation, waitedUs: (nowMs - intendedMs) * 1000, count: 1 };
+    }
+  }
+
+  *#unsentUntil(untilMs: number, nowMs: number): Iterable<PendingArrival> {
+    const { book } = this.#options;
+    for (const { intendedMs, operation, token: before } of this.#waiting) {
+      if (intendedMs > untilMs) break;
+      const token = book.settled(before, intendedMs);
+      yield { token, operation, waitedUs: (nowMs - intendedMs) * 1000, count: 1 };
+    }
+    for (const { dueMs, operation, token: before, count } of this.#overflow.values()) {
+      const token = book.settled(before, dueMs);
+      yield { token, operation, waitedUs: (nowMs - dueMs) * 1000, count };
+    }
+  }
+
+  /** How late arrivals were seen to though a slot had been free, since the last call. */
   takeLag(): Histogram {
     const lag = new Histogram();
     lag.merge(this.#lag);
@@ -193,11 +301,46 @@ export class LoadGenerator {
     return lag;
   }
 
+  /** GE9: also what was due and nobody came to line up. */
+  #giveUpWaiting(): void {
+    const { wake, clock, book } = this.#options;
+    wake.clear();
+    const nowMs = clock.nowMs();
+    if (this.#options.loop === "open" && this.#state !== "idle") {
+      for (let dueMs = this.#arrivals.peek(); dueMs !== undefined && dueMs <= nowMs; ) {
+        this.#lineUp(dueMs);
+        dueMs = this.#arrivals.peek();
+      }
+    }
+    this.#unsent += this.#waiting.length;
+    for (const arrival of this.#unsentUntil(nowMs, nowMs)) book.giveUp(arrival);
+    this.#waiting.clear();
+    this.#overflow.clear();
+    this.#enter(nowMs, false);
+  }
+
+  /** GE2 */
+  #lineUp(dueMs: number): void {
+    const { workload, book } = this.#options;
+    this.#arrivals.take();
+    const operation = workload.choose();
+    const token = book.tokenAt(dueMs);
+    this.#follow(dueMs);
+    this.#silence.want(dueMs);
+    if (this.#waiting.push(dueMs, operation, token)) return;
+    this.#dropped += 1;
+    const lastMs = Math.ceil(dueMs / overflowMs) * overflowMs;
+    const key = `${token}/${operation}/${lastMs}`;
+    const { count = 0 } = this.#overflow.get(key) ?? {};
+    this.#overflow.set(key, { dueMs: lastMs, operation, token, count: count + 1 });
+  }
+
   /** Closed loop: as many connections as a line from here to there has at this moment. */
   #grow(from: number, to: number, startMs: number, rampMs: number): void {
     const { clock } = this.#options;
     const share = rampMs <= 0 ? 1 : Math.min(1, (clock.nowMs() - startMs) / rampMs);
     this.#connections.resize(Math.round(from + (to - from) * share));
+    this.#stalls.want(clock.nowMs(), this.#connections.wanted * this.#options.depth);
     if (share >= 1) return;
     const stepMs = Math.max(10, rampMs / Math.max(1, Math.abs(to - from)));
     this.#growing = clock.after(stepMs, () => this.#grow(from, to, startMs, rampMs));
@@ -213,16 +356,20 @@ export class LoadGenerator {
     const { thinkTimeMs, clock, workload, book } = this.#options;
     if (slot.ended === 0) {
       const nowMs = clock.nowMs();
-      this.#begin(slot, nowMs, workload.choose(), book.token, nowMs);
+      this.#follow(nowMs);
+      const { waitingSinceMs = nowMs } = slot;
+      const intendedMs = Math.max(waitingSinceMs, this.#enteredMs);
+      this.#begin(slot, intendedMs, workload.choose(), book.tokenAt(nowMs), nowMs);
     } else if (thinkTimeMs === 0) {
-      // It begins when the one before has ended: a clock that is read again costs more than all that lies between.
+      // It begins when the one before has ended: a clock that is read again costs more than all
+      // that lies between.
       const { endMs } = slot;
-      this.#begin(slot, endMs, workload.choose(), book.token, endMs);
+      this.#begin(slot, endMs, workload.choose(), book.tokenAt(endMs), endMs);
     } else {
       clock.after(thinkTimeMs, () => {
         if (this.#state !== "running" || !slot.isUsable) return;
         const nowMs = clock.nowMs();
-        this.#begin(slot, nowMs, workload.choose(), book.token, nowMs);
+        this.#begin(slot, nowMs, workload.choose(), book.tokenAt(nowMs), nowMs);
       });
     }
   }
@@ -230,16 +377,17 @@ export class LoadGenerator {
   /** Open loop: lines up what is due, begins what can be, and sees to the next wake. */
   #pump(): void {
     if (this.#state !== "running") return;
-    const { clock, workload, book, wake } = this.#options;
+    const { clock, wake } = this.#options;
     let nowMs = clock.nowMs();
+    // All that was due since the last look could have begun: that the burst now waits for
+    // connections is the generator's doing.
+    const wasFree = this.#waiting.length === 0 && this.#free.length > 0;
     for (let begun = 0; ; ) {
       const dueMs = this.#arrivals.peek();
       const isDue = dueMs !== undefined && dueMs <= nowMs;
       if (isDue) {
-        this.#arrivals.take();
-        const wasFree = this.#waiting.length === 0 && this.#free.length > 0;
         if (wasFree) this.#lag.record((nowMs - dueMs) * 1000);
-        if (!this.#waiting.push(dueMs, workload.choose(), book.token)) this.#dropped += 1; // GE2
+        this.#lineUp(dueMs);
       }
       const slot = this.#waiting.length > 0 ? this.#takeFree() : undefined;
       if (slot !== undefined) {
@@ -267,22 +415,36 @@ export class LoadGenerator {
     this.#options.workload.operations[operation]?.fill(values);
     slot.intendedMs = intendedMs;
     slot.token = token;
+    if (this.#options.loop === "closed") slot.unansweredMs ??= intendedMs; // SI5
+    if (this.#inFlight === 0) this.#silence.want(nowMs);
     this.#inFlight += 1;
     slot.begin(operation, values, nowMs);
   }
 
-  #done(slot: Slot, failure: OperationFailure | undefined, rowCount: number): void {
-    const endMs = this.#options.clock.nowMs();
+  #done(slot: Slot, failure: OperationFailure | undefined, rowCount: number, resent: number): void {
+    const { clock, book } = this.#options;
+    const endMs = clock.nowMs();
+    if (resent > 0 && book.pageOf(slot.token).phase === "MEASUREMENT") this.#resent += resent;
     slot.endMs = endMs;
     this.#inFlight -= 1;
+    this.#hear(failure, endMs);
+    if (failure === undefined && slot.unansweredMs !== undefined) {
+      this.#stalls.answered(slot.unansweredMs, slot.operation, endMs);
+      slot.unansweredMs = undefined;
+    }
     this.#note(slot, failure, rowCount, endMs);
     if (this.#state === "draining" && this.#inFlight === 0) this.#drained?.();
   }
 
   #note(slot: Slot, failure: OperationFailure | undefined, rowCount: number, endMs: number): void {
-    const { book, loop, onExecuted } = this.#options;
-    const { operation, token, startMs } = slot;
-    const intendedMs = loop === "open" ? slot.intendedMs : startMs; // GE1
+    const { book, onExecuted } = this.#options;
+    const { operation, startMs, failedMs } = slot;
+    const { intendedMs: dueMs } = slot; // GE1
+    const token = book.settled(slot.token, this.#options.loop === "open" ? dueMs : startMs);
+    // What was waited for before the last failure is that one's, not this one's.
+    const isAgain = failure !== undefined && slot.ended === 1 && failedMs !== undefined;
+    const intendedMs =
+      isAgain && this.#options.loop === "closed" ? Math.max(dueMs, failedMs) : dueMs;
     const kind: FailureKind | undefined = failure?.kind;
     book.record(
       token,
@@ -325,12 +487,15 @@ export class LoadGenerator {
   /** GE4. */
   #trouble(failure: OperationFailure, isAttempt: boolean): void {
     this.#options.onTrouble?.(failure);
+    if (isAttempt) this.#silence.refused();
     if (!isAttempt || this.#options.loop === "open" || this.#state !== "running") return;
     const { book, workload, clock } = this.#options;
     const operation = workload.choose();
     const nowMs = clock.nowMs();
-    book.record(book.token, operation, 0, 0, failure.kind, 0);
-    this.#tell(book.token, operation, nowMs, nowMs, nowMs, failure);
+    this.#hear(failure, nowMs);
+    const token = book.tokenAt(nowMs);
+    book.record(token, operation, 0, 0, failure.kind, 0);
+    this.#tell(token, operation, nowMs, nowMs, nowMs, failure);
   }
 
   /** GE5; and arrivals that have waited for longer than an operation may take have failed. */
@@ -338,6 +503,8 @@ export class LoadGenerator {
     if (this.#state === "closed") return;
     const { clock, operationTimeoutMs, book } = this.#options;
     const nowMs = clock.nowMs();
+    this.#follow(nowMs);
+    this.#noteSleep(nowMs);
     this.#connections.expire(nowMs - operationTimeoutMs, {
       kind: "timeout",
       code: "",
@@ -349,9 +516,57 @@ export class LoadGenerator {
       this.#waiting.firstMs + operationTimeoutMs <= nowMs
     ) {
       const { intendedMs, operation, token } = this.#waiting.shift();
+      this.#hear(neverSent, nowMs);
       book.record(token, operation, (nowMs - intendedMs) * 1000, 0, "timeout", 0);
       this.#tell(token, operation, intendedMs, nowMs, nowMs, neverSent);
     }
+    this.#armSweep();
+  }
+
+  #armSweep(): void {
+    const { clock } = this.#options;
+    this.#sweepDueMs = clock.nowMs() + sweepMs;
     this.#sweep = clock.after(sweepMs, () => this.#sweepSlots());
+  }
+
+  /**
+   * Silences are of a phase, and so is the wait for a connection: both are cut where the book was.
+   */
+  #follow(nowMs: number): void {
+    if (this.#state === "draining" || this.#state === "closed") return;
+    const { book } = this.#options;
+    book.tokenAt(nowMs);
+    if (book.token === this.#page) return;
+    this.#page = book.token;
+    this.#enteredMs = Math.min(nowMs, Math.max(book.openedMs ?? nowMs, this.#enteredMs));
+    this.#enter(this.#enteredMs, book.phase === "MEASUREMENT");
+  }
+
+  #enter(nowMs: number, isMeasuring: boolean): void {
+    this.#silence.enter(nowMs, isMeasuring);
+    this.#stalls.enter(nowMs, isMeasuring, this.#connections.unanswered());
+  }
+
+  #hear(failure: OperationFailure | undefined, nowMs: number): void {
+    this.#follow(nowMs);
+    const isWanted = this.#inFlight > 0 || this.#waiting.length > 0 || this.#isReconnecting();
+    if (failure === undefined) {
+      this.#noteSleep(nowMs);
+      this.#silence.answered(nowMs, isWanted);
+    } else {
+      this.#silence.failed(nowMs, isWanted);
+    }
+  }
+
+  #isReconnecting(): boolean {
+    return this.#options.loop === "closed" && this.#connections.waiting > 0;
+  }
+
+  /** The first that runs after a sleep says so, be it the sweep or an answer. */
+  #noteSleep(nowMs: number): void {
+    if (nowMs - this.#sweepDueMs < sleepMsMin) return;
+    this.#silence.slept(this.#sweepDueMs, nowMs);
+    this.#connections.slept(this.#sweepDueMs, nowMs);
+    this.#sweepDueMs = nowMs;
   }
 }

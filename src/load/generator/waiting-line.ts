@@ -43,14 +43,24 @@ export class WaitingLine {
 
   shift(): WaitingArrival {
     assert(this.#length > 0, "somebody waits");
-    const at = this.#head;
-    this.#head = (at + 1) % this.#times.length;
+    const first = this.#at(0);
+    this.#head = (this.#head + 1) % this.#times.length;
     this.#length -= 1;
+    return first;
+  }
+
+  #at(nth: number): WaitingArrival {
+    const at = (this.#head + nth) % this.#times.length;
     return {
       intendedMs: this.#times[at] ?? 0,
       operation: this.#operations[at] ?? 0,
       token: this.#tokens[at] ?? 0,
     };
+  }
+
+  /** The longest waiting first. */
+  *[Symbol.iterator](): Iterator<WaitingArrival> {
+    for (let nth = 0; nth < this.#length; nth += 1) yield this.#at(nth);
   }
 
   clear(): void {

@@ -6,7 +6,8 @@
  *   PH2  One that was taken before this worker began anew may run already. Its heartbeat tells; without one for `comingMs` it is started again,
  *        or, if it had been started, has ended.
  *   PH3  A signal that is wanted is sent once. A process whose run ends before it was started is not started.
- *   PH4  Load workers outlive this worker, and are known again by their process ids, as `LocalSpawner` knows them (LO4).
+ *   PH4  Load workers outlive this worker, and are known again by their process ids, as
+ *        `LocalSpawner` knows them (WP4).
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { AssertionError, messageOf } from "../../kernel/errors.ts";

@@ -1,9 +1,14 @@
 /** What `decideRun` and the decisions about load say, as what is written and told. Pure. */
 import type { ControlEvent } from "../core/control-events.ts";
-import type { RunAction } from "../core/decide-run.ts";
-import { plannedLoad, type TargetChange, type Targets } from "../core/load-plan.ts";
+import { type RunAction, startLeadMs } from "../core/decide-run.ts";
+import {
+  type PlannedLoad,
+  plannedLoad,
+  type TargetChange,
+  type Targets,
+} from "../core/load-plan.ts";
 import { drainTimeoutMs } from "../core/run-state.ts";
-import type { RunChange, RunLog, RunLook } from "../store/run-store.ts";
+import { groupOf, type RunChange, type RunLog, type RunLook } from "../store/run-store.ts";
 
 /** Several changes as one. Later ones count where both say something. */
 export function mergeChanges(changes: readonly RunChange[]): RunChange {
@@ -26,25 +31,29 @@ export function isEmptyChange(change: RunChange): boolean {
 export function changeOf(look: RunLook, action: RunAction, initiatedBy: string): RunChange {
   const { run, nowMs } = look;
   switch (action.kind) {
-    case "begin":
+    case "begin": {
+      // Where figures count from the beginning all workers begin at one moment.
+      const atMs = action.phase === "WARMUP" ? null : nowMs + startLeadMs;
       return {
         phase: action.phase,
-        ...(action.phase === "WARMUP" ? { warmupStartTimeMs: nowMs } : { warmupEndTimeMs: nowMs }),
+        ...(atMs === null ? { warmupStartTimeMs: nowMs } : { warmupEndTimeMs: atMs }),
         events: [
           ...targetEvents(
             run.targets,
             Object.keys(run.targets),
             plannedLoad(run.scenario, undefined).rampSeconds,
             "run_target",
+            null,
           ),
           {
             event_type: "START",
             event_data: { scope: "RUN", expected_workers: run.expectedWorkers },
           },
-          phaseEvent(action.phase, null),
+          phaseEvent(action.phase, atMs),
         ],
-        logs: [line(`all ${run.expectedWorkers} workers are ready: ${action.phase} begins`)],
+        logs: [line(`all workers are ready (${run.expectedWorkers}): ${action.phase} begins`)],
       };
+    }
     case "announceMeasurement":
       return { events: [phaseEvent("MEASUREMENT", action.atMs)] };
     case "enterMeasurement": {
@@ -75,6 +84,7 @@ export function changeOf(look: RunLook, action: RunAction, initiatedBy: string):
         status: action.status,
         phase: "COOLDOWN",
         stopTimeMs: nowMs,
+        ...begunUnseen(look),
         stopReason: action.reason,
         cancellationReason: action.cancellationReason,
         events: [
@@ -85,6 +95,7 @@ export function changeOf(look: RunLook, action: RunAction, initiatedBy: string):
               reason: action.reason,
               initiated_by: initiatedBy,
               drain_timeout_seconds: drainTimeoutMs / 1000,
+              effective_at: new Date(nowMs).toISOString(),
             },
           },
         ],
@@ -100,12 +111,19 @@ export function changeOf(look: RunLook, action: RunAction, initiatedBy: string):
   }
 }
 
+/** Workers enter an announced MEASUREMENT at its moment, whether or not a look came in between. */
+function begunUnseen({ run, nowMs, measurementAnnouncedMs: atMs }: RunLook): RunChange {
+  const hasBegun = run.warmupEndTimeMs === null && atMs !== null && atMs <= nowMs;
+  return hasBegun ? { warmupEndTimeMs: atMs } : {};
+}
+
 export function targetChangeOf(
   { targets, changed }: TargetChange,
-  rampSeconds: number,
-  reason: string,
+  { rampSeconds, reason }: Pick<PlannedLoad, "rampSeconds" | "reason">,
+  /** By the store's clock; `null`: now. */
+  atMs: number | null,
 ): RunChange {
-  return { targets, events: targetEvents(targets, changed, rampSeconds, reason) };
+  return { targets, events: targetEvents(targets, changed, rampSeconds, reason, atMs) };
 }
 
 function targetEvents(
@@ -113,7 +131,9 @@ function targetEvents(
   workerIds: readonly string[],
   rampSeconds: number,
   reason: string,
+  atMs: number | null,
 ): readonly ControlEvent[] {
+  const effective_at = atMs === null ? null : new Date(atMs).toISOString();
   return workerIds.flatMap((workerId): readonly ControlEvent[] => {
     const target = targets[workerId];
     if (target === undefined) return [];
@@ -123,8 +143,9 @@ function targetEvents(
         event_data: {
           scope: "WORKER",
           worker_id: workerId,
+          worker_group_id: groupOf(workerId),
           ...target,
-          effective_at: null,
+          effective_at,
           ramp_seconds: rampSeconds,
           reason,
         },

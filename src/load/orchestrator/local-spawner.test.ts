@@ -23,6 +23,7 @@ function temporary(t: TestContext): string {
 
 function spawnerIn(dataDir: string, command: readonly [string, ...string[]]): LocalSpawner {
   return new LocalSpawner({
+    memoryBytesOf: () => 1024 ** 3,
     command,
     storeUrl: join(dataDir, "store.sqlite"),
     dataDir,
@@ -33,7 +34,7 @@ function spawnerIn(dataDir: string, command: readonly [string, ...string[]]): Lo
   });
 }
 
-test("[LO1] [LO2] [LO4] [SP1] [SP2] a worker outlives the SIGKILL of who started it, and is found by its heartbeat", async (t) => {
+test("[WP1] [WP2] [WP4] [SP1] [SP2] a worker outlives the SIGKILL of who started it, and is found by its heartbeat", async (t) => {
   const dataDir = temporary(t);
   const script = fileURLToPath(import.meta.resolve("./testing/spawning-parent.ts"));
   const parent = spawn(process.execPath, [script, dataDir], {
@@ -60,7 +61,8 @@ test("[LO1] [LO2] [LO4] [SP1] [SP2] a worker outlives the SIGKILL of who started
     "load-worker",
     ...["--run-id", "run-1", "--worker-id", "worker-0"],
     ...["--worker-group-id", "0", "--worker-group-count", "2"],
-    ...["--data-dir", dataDir, "--coordinator-url", "http://127.0.0.1:1"],
+    ...["--data-dir", dataDir, "--load-memory-limit", String(1024 ** 3)],
+    ...["--coordinator-url", "http://127.0.0.1:1"],
   ]);
   assert.deepEqual([token, store], ["dont-tell-either", "postgres://me:dont-tell@localhost/x"]);
   const next = spawnerIn(dataDir, stubCommand);
@@ -77,7 +79,7 @@ test("[LO1] [LO2] [LO4] [SP1] [SP2] a worker outlives the SIGKILL of who started
   assert.equal(next.isAlive(place), undefined); // The worker is another one.
 });
 
-test("[LO1] [LO3] a child's end is known, what cannot be started is said, and logs are bounded", async (t) => {
+test("[WP1] [WP3] a child's end is known, what cannot be started is said, and logs are bounded", async (t) => {
   const dataDir = temporary(t);
   const spawner = spawnerIn(dataDir, stubCommand);
   t.after(() => spawner.close());

@@ -1,20 +1,22 @@
 /**
  * Load workers as processes of this machine.
  *
- *   LO1  A worker is in a session of its own, with its output in a file: it goes on when the coordinator is killed, and a signal to the
- *        coordinator's terminal is not one to it.
- *   LO2  No secret is on its command line, where everybody can read it: tokens, and the address of a store that has a password, travel in the
- *        environment.
- *   LO3  A worker's log keeps to about two files of `logBytesMax`.
- *   LO4  A process that only a heartbeat told of is signalled only while its command line names its run: process ids come again.
+ *   WP1  A worker is in a session of its own, with its output in a file: it goes on when the
+ *        coordinator is killed, and a signal to the coordinator's terminal is not one to it.
+ *   WP2  No secret is on its command line, where everybody can read it: tokens, and the address of
+ *        a store that has a password, travel in the environment.
+ *   WP3  A worker's log keeps to about two files of `logBytesMax`.
+ *   WP4  A process that only a heartbeat told of is signalled only while its command line names its run: process ids come again.
+ *   WP5  On Linux the kernel bounds what a worker may allocate: a database that runs in it, or a bug, does not take the machine's memory.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  accessSync,
   closeSync,
+  constants,
   copyFileSync,
   existsSync,
-  mkdirSync,
   openSync,
   readFileSync,
   statSync,
@@ -25,6 +27,8 @@ import { join } from "node:path";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import { boundedCommand, canBoundMemory } from "../../kernel/node/bounded-command.ts";
+import { makeInnerDirectory } from "../../kernel/node/make-inner-directory.ts";
 import type { SeenProcess, SpawnRequest, WorkerPlace, WorkerSpawner } from "./worker-spawner.ts";
 
 export interface LocalSpawnerOptions {
@@ -33,6 +37,10 @@ export interface LocalSpawnerOptions {
   /** As `parseStoreUrl` understands it. */
   readonly storeUrl: string;
   readonly dataDir: string;
+  /** As FT1 has them. */
+  readonly allowedFiles?: readonly string[];
+  /** What each may take, of so many of a run. */
+  readonly memoryBytesOf: (workers: number) => number;
   /** Unless the request has it. */
   readonly coordinatorUrl?: string;
   readonly clusterToken: string;
@@ -52,6 +60,10 @@ interface Known {
 }
 
 const lookAtLogsMs = 10_000;
+/** Node's, libuv's, DuckDB's, and one for each connection to SQLite. */
+const threadsAbout = 48;
+/** Of its three threads (store, timer, records), and of 16 connections to SQLite. */
+const scriptBytes = (3 * 64 + 16 * 32) * 1024 ** 2;
 
 export class LocalSpawner implements WorkerSpawner {
   readonly #options: LocalSpawnerOptions;
@@ -66,8 +78,13 @@ export class LocalSpawner implements WorkerSpawner {
     const { command, dataDir, clusterToken, logger } = this.#options;
     const [program, ...before] = command;
     const { logPath, log } = openLog(dataDir, request);
-    const child = spawn(program, [...before, ...this.#argsOf(request)], {
-      detached: true, // LO1
+    const memoryBytesMax = this.#options.memoryBytesOf(request.groupCount);
+    const line = [program, ...before, ...this.#argsOf(request, memoryBytesMax)] as const;
+    const [started, ...args] = canBoundMemory
+      ? boundedCommand(line, { memoryBytesMax, threadCount: threadsAbout, scriptBytes })
+      : line;
+    const child = spawn(started, args, {
+      detached: true, // WP1
       stdio: ["ignore", log, log],
       env: {
         ...process.env,
@@ -80,6 +97,7 @@ export class LocalSpawner implements WorkerSpawner {
     child.unref();
     try {
       await once(child, "spawn");
+      if (program.includes("/")) accessSync(program, constants.X_OK); // The shell that sets its bounds starts in any case.
     } catch (thrown) {
       throw new OperatingError(
         "worker_unreachable",
@@ -142,7 +160,10 @@ export class LocalSpawner implements WorkerSpawner {
     this.#timer?.cancel();
   }
 
-  #argsOf({ runId, workerId, groupId, groupCount, ...request }: SpawnRequest): readonly string[] {
+  #argsOf(
+    { runId, workerId, groupId, groupCount, ...request }: SpawnRequest,
+    memoryBytes: number,
+  ): readonly string[] {
     const { storeUrl, dataDir } = this.#options;
     const coordinatorUrl = request.coordinatorUrl ?? this.#options.coordinatorUrl;
     const isFile = !storeUrl.includes("://");
@@ -150,13 +171,17 @@ export class LocalSpawner implements WorkerSpawner {
       "load-worker",
       ...["--run-id", runId, "--worker-id", workerId],
       ...["--worker-group-id", `${groupId}`, "--worker-group-count", `${groupCount}`],
-      ...(isFile ? ["--store", storeUrl] : []), // LO2
-      ...["--data-dir", dataDir],
+      ...(isFile ? ["--store", storeUrl] : []), // WP2
+      ...["--data-dir", dataDir, "--load-memory-limit", `${memoryBytes}`],
+      ...(this.#options.allowedFiles ?? []).flatMap((path) => ["--allow-target-file", path]),
       ...(coordinatorUrl === undefined ? [] : ["--coordinator-url", coordinatorUrl]),
     ];
   }
 
-  /** LO3. The file stays the worker's: it appends, so that a file cut short goes on at its beginning. */
+  /**
+   * WP3. The file stays the worker's: it appends, so that a file cut short goes on at its
+   * beginning.
+   */
   #lookAtLogs(): void {
     this.#timer?.cancel();
     const { clock, logBytesMax = 4 * 1024 * 1024 } = this.#options;
@@ -174,7 +199,7 @@ export function loadLogPath(dataDir: string, { runId, workerId }: WorkerPlace): 
 
 function openLog(dataDir: string, place: WorkerPlace): { logPath: string; log: number } {
   const logPath = loadLogPath(dataDir, place);
-  mkdirSync(join(dataDir, "load"), { recursive: true, mode: 0o700 });
+  makeInnerDirectory(join(dataDir, "load"));
   return { logPath, log: openSync(logPath, "a", 0o600) };
 }
 
@@ -189,7 +214,7 @@ export function boundLog(path: string, bytesMax: number): void {
   }
 }
 
-/** LO4 */
+/** WP4 */
 function isRunning({ processId, runId }: Known): boolean {
   try {
     process.kill(processId, 0);

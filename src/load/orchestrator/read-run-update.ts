@@ -2,7 +2,7 @@
 import type { Store } from "../../store/index.ts";
 import { figuresOf, toMs } from "../core/figures.ts";
 import type { EnrichmentStatus } from "../core/run-state.ts";
-import { isTerminal } from "../core/run-state.ts";
+import { healthOf, isTerminal } from "../core/run-state.ts";
 import {
   type FindMaxUpdate,
   findMaxUpdate,
@@ -10,6 +10,7 @@ import {
   type RunUpdateWorker,
 } from "../core/run-update.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
+import { finalRecordIn } from "../store/final-record.ts";
 import { readLogs } from "../store/run-logs.ts";
 import {
   type RunRecord,
@@ -42,7 +43,7 @@ export async function readRunUpdate(
     const needsStore = workers.some(({ workerId }) => !cached.has(workerId));
     const parent = await tx.db
       .selectFrom("test_results")
-      .select("enrichment_status")
+      .select(["enrichment_status", "figures"])
       .where("test_id", "=", runId)
       .executeTakeFirst();
     return {
@@ -53,6 +54,7 @@ export async function readRunUpdate(
       poll: await readPoll(tx, runId),
       logs: await readLogs(tx, runId, afterLogSequence, logLinesMax),
       enrichmentStatus: (parent?.enrichment_status ?? null) as EnrichmentStatus | null,
+      record: isTerminal(run.status) ? finalRecordIn(parent?.figures ?? "{}") : undefined,
     };
   });
   if (read === undefined) return undefined;
@@ -93,8 +95,9 @@ export async function readRunUpdate(
     findMax: findMaxOf(run, workers, nowMs),
     cancellationReason: run.cancellationReason,
     enrichmentStatus: read.enrichmentStatus,
-    warnings: warningsOf(run, workers),
+    warnings: warningsOf(run, workers, nowMs),
     logs: read.logs,
+    record: read.record,
   };
 }
 
@@ -138,12 +141,22 @@ function newest(
 function warningsOf(
   { status, expectedWorkers, control }: RunRecord,
   workers: readonly RunUpdateWorker[],
+  nowMs: number,
 ): readonly string[] {
+  const stale = workers.filter(
+    (worker) =>
+      ["READY", "RUNNING", "DRAINING"].includes(worker.status) &&
+      healthOf(nowMs - worker.lastHeartbeatMs) === "STALE",
+  );
   const lost = workers.filter((worker) => worker.status === "DEAD" || worker.status === "FAILED");
   return [
     ...(lost.length === 0 || isTerminal(status)
       ? []
       : [`${lost.length}/${expectedWorkers} workers unresponsive`]),
+    ...(isTerminal(status) ? [] : stale).map(
+      ({ workerId, lastHeartbeatMs }) =>
+        `${workerId} is stale: no heartbeat for ${Math.floor((nowMs - lastHeartbeatMs) / 1000)} s`,
+    ),
     ...(control === null || control.loadShare === 1
       ? []
       : [`a guardrail took the load back to ${Math.round(control.loadShare * 100)} %`]),

@@ -10,6 +10,8 @@ import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.t
 import type { Logger } from "../../kernel/logger.ts";
 import type { LeaseGrant } from "../../store/index.ts";
 import { beginEnrichment, decideEnrichment } from "../core/decide-enrichment.ts";
+import type { FinalRecord } from "../core/final-record.ts";
+import { ownStatements, statementsNotFound } from "../core/own-statements.ts";
 import type { StatementFigures, Target } from "../core/target.ts";
 import {
   type EnrichmentResult,
@@ -95,22 +97,50 @@ export class RunAftermath {
     try {
       const mode = target.capabilities.enrichment;
       if (mode === "none") await this.#write(runId, { status: "SKIPPED" });
-      else if (mode === "aggregate") await this.#aggregate(runId, target, signal);
+      else if (mode === "aggregate") await this.#aggregate(run, target, signal);
       else await this.#perQuery(run, target, signal);
     } finally {
       await target.close().catch(() => undefined);
     }
   }
 
-  async #aggregate(runId: string, target: Target, signal: AbortSignal): Promise<void> {
+  async #aggregate(run: RunRecord, target: Target, signal: AbortSignal): Promise<void> {
+    const { runId, scenario } = run;
     const figures = await this.#parts.runs.store.read((tx) => readFigures(tx, runId));
     const before = figures.statements_before as readonly StatementFigures[] | undefined;
     if (before === undefined) {
       await this.#write(runId, { status: "SKIPPED" });
       return;
     }
-    const statements = statementsSince(await target.statementFigures(signal), before);
+    const texts = scenario.workload.operations.flatMap((each) => each.statements);
+    const noted = figures.statements_after as readonly StatementFigures[] | undefined;
+    // Where nobody was there to note the end, it is now.
+    const after = noted ?? ownStatements(await target.statementFigures(signal), texts);
+    const statements = statementsSince(after, before);
     await this.#write(runId, { status: "AGGREGATE", statements });
+    await this.#nameMissing(run, statements, figures.final);
+  }
+
+  /** AM4 */
+  async #nameMissing(
+    { runId, scenario }: RunRecord,
+    found: readonly StatementFigures[],
+    final: unknown,
+  ): Promise<void> {
+    const ran = new Set(
+      (final as Pick<FinalRecord, "operations"> | undefined)?.operations
+        .filter(({ ops, errors }) => ops > errors)
+        .map(({ operation }) => operation),
+    );
+    const texts = scenario.workload.operations
+      .filter(({ name }) => ran.has(name))
+      .flatMap(({ statements }) => statements);
+    const missing = statementsNotFound(found, texts);
+    const lease = this.#parts.lease();
+    if (missing.length === 0 || lease === undefined) return;
+    const shown = missing.slice(0, 5).map((text) => text.replace(/\s+/g, " ").slice(0, 200));
+    const message = `the server has no figures of ${missing.length} of ${texts.length} statements: ${shown.join("; ")}`;
+    await this.#parts.runs.log(runId, [{ level: "WARNING", message }], lease);
   }
 
   async #perQuery(run: RunRecord, target: Target, signal: AbortSignal): Promise<void> {

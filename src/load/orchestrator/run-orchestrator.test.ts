@@ -1,8 +1,15 @@
 /** Runs from their start to their end, in virtual time: the real store, real decisions, workers that obey. */
 import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { stopAction } from "../core/decide-run.ts";
 import { readSecondRows } from "../service/read-test.ts";
+import { openTarget } from "../targets/open-target.ts";
+import { createTargetFiles } from "../targets/target-files.ts";
 import { scenarioOf } from "../testing/scenario.ts";
+import { changeOf } from "./change-of.ts";
 import { RunWorld } from "./testing/run-world.ts";
 
 const short = { duration_seconds: 10, warmup_seconds: 6, concurrent_connections: 12 };
@@ -45,14 +52,23 @@ test("[OR1] [OR2] a run goes through its phases, and its end is the sum of its w
   assert.ok(alone.every(({ interval_p50_ms: p50, p50_latency_ms: all }) => p50 === all));
 });
 
-test("[AM1] PROCESSING is shown while enrichment is not done, then its status", async () => {
+const noLatency = {
+  p50_latency_ms: 1,
+  p90_latency_ms: 2,
+  p95_latency_ms: 3,
+  p99_latency_ms: 3,
+  p999_latency_ms: 5,
+  avg_latency_ms: 1,
+  min_latency_ms: 1,
+  max_latency_ms: 6,
+};
+
+test("[AM1] [AM3] PROCESSING is shown while enrichment is not done, then its status", async () => {
   const world = new RunWorld();
   const coordinator = await world.lead();
   world.target.capabilities = { ...world.target.capabilities, enrichment: "perQuery" };
   const overhead = { p50: 1, p95: 2, p99: 3 };
   world.enrichment = [{ ratio: 0.3 }, { ratio: 0.6 }, { ratio: 0.95, overhead }];
-  const recorded = { p50: 1, p90: 2, p95: 3, p99: 4, p999: 5, avg: 1, min: 1, max: 6 };
-  world.percentiles = { recordCount: 1_000, ...recorded };
   const runId = await world.start(coordinator, three);
   await world.untilEnd(runId);
   const update = await world.update(runId);
@@ -61,6 +77,9 @@ test("[AM1] PROCESSING is shown while enrichment is not done, then its status", 
   assert.equal((await world.parent(runId)).enrichment_status, "RUNNING");
   coordinator.crash();
   world.enrichment = [{ ratio: 0.92, overhead }];
+  const { total_operations: ops, failed_operations: failed } = await world.parent(runId);
+  const latency = new Map([["ALL", { ...noLatency, p99_latency_ms: 4 }]]);
+  world.percentiles = { recordCount: ops, successCount: ops - failed, latency };
   await world.lead();
   await world.clock.advance(1_000);
   const parent = await world.parent(runId);
@@ -71,14 +90,49 @@ test("[AM1] PROCESSING is shown while enrichment is not done, then its status", 
 
   const aggregate = new RunWorld();
   aggregate.target.capabilities = { ...aggregate.target.capabilities, enrichment: "aggregate" };
+  const askedMs: number[] = [];
+  const figures = aggregate.target.statementFigures.bind(aggregate.target);
+  aggregate.target.statementFigures = async () => {
+    askedMs.push(aggregate.clock.wallMs());
+    const calls = askedMs.length * 5;
+    return [...(await figures()), { text: "SELECT pay FROM salaries", calls, totalMs: 1, rows: 1 }];
+  };
   const other = await aggregate.lead();
   const otherId = await aggregate.start(other, three);
   await aggregate.untilEnd(otherId);
   const after = await aggregate.parent(otherId);
+  const { run: ended } = (await other.orchestrator.runs.look(otherId)) ?? {};
+  const begunMs = ended?.warmupEndTimeMs ?? 0;
+  const lengthMs = three.workload.duration_seconds * 1000;
+  assert.deepEqual(askedMs, [begunMs, begunMs + lengthMs]); // AM3
+  assert.ok(!after.figures.includes("salaries"));
   assert.equal(after.enrichment_status, "AGGREGATE");
   assert.deepEqual(JSON.parse(after.figures).statements, [
     { text: "SELECT 1", calls: 100, totalMs: 200, rows: 100 },
   ]);
+  assert.ok(!(await warningsOf(aggregate, otherId)).includes("no figures"));
+});
+
+async function warningsOf(world: RunWorld, runId: string): Promise<string> {
+  const rows = await world.store.read(({ db }) =>
+    db
+      .selectFrom("test_logs")
+      .select("message")
+      .where("run_id", "=", runId)
+      .where("level", "=", "WARNING")
+      .execute(),
+  );
+  return rows.map(({ message }) => message).join("\n");
+}
+
+test("[AM4] statements of which the server has no figures are named in the run's log", async () => {
+  const world = new RunWorld();
+  world.target.capabilities = { ...world.target.capabilities, enrichment: "aggregate" };
+  world.target.statementFigures = async () => [];
+  const runId = await world.start(await world.lead(), three);
+  await world.untilEnd(runId);
+  await world.clock.advance(1_000);
+  assert.match(await warningsOf(world, runId), /no figures of 1 of 1 statements: SELECT 1/);
 });
 
 test("[AM2] a server that cannot be asked after a run is enrichment's failure, not the run's", async () => {
@@ -233,6 +287,30 @@ test("[WF2] [WT4] a worker that dies: a warning, its share to the others, its wo
   assert.equal(parent.total_operations, done);
 });
 
+test("[FI6] [FI1] arrivals that were due on a killed worker are unserved, in every figure", async () => {
+  const world = new RunWorld();
+  const coordinator = await world.lead();
+  const load = { target_qps: 100, warmup_seconds: 0, duration_seconds: 14 };
+  const scaling = { worker_count: 2, min_healthy_workers: 1 };
+  const runId = await world.start(
+    coordinator,
+    scenarioOf({ workload: { ...load, load_mode: "QPS" }, scaling }),
+  );
+  await world.until(runId, ({ run }) => run.phase === "MEASUREMENT");
+  await world.clock.advance(6_000);
+  world.machine.kill(world.machine.all[0]?.identity.processId ?? 0);
+  await world.untilEnd(runId);
+  const parent = await world.parent(runId);
+  const { final } = JSON.parse(parent.figures);
+  assert.ok(final.unserved >= 40 && final.unserved <= 200, `${final.unserved} unserved`);
+  assert.equal(parent.unserved, final.unserved);
+  assert.equal(final.verdict, "FAILED");
+  assert.match(final.reasons.join(), /were due and never answered/);
+  assert.ok(final.at_least.includes("p99_latency_ms"), JSON.stringify(final.at_least));
+  const update = await world.update(runId);
+  assert.equal(update.run.aggregate_metrics.unserved, final.unserved);
+});
+
 test("[OR3] too few workers are a worker failure; so is one that cannot be started", async () => {
   const world = new RunWorld();
   const coordinator = await world.lead();
@@ -347,7 +425,7 @@ test("[OR5] QPS grows where arrivals wait, with workers that join in MEASUREMENT
   assert.equal(limited.cancellationReason, "BOUNDS_LIMIT_REACHED");
 });
 
-test("[OR6] stages: targets change when their time comes, with the ramp that is left", async () => {
+test("[OR6] stages are announced ahead, with their beginning and their ramp", async () => {
   const world = new RunWorld();
   const coordinator = await world.lead();
   const stages = [
@@ -357,14 +435,24 @@ test("[OR6] stages: targets change when their time comes, with the ramp that is 
   const runId = await world.start(coordinator, scenarioOf({ workload: { ...short, stages } }));
   await world.untilEnd(runId);
   const told = world.machine.all[0]?.seen.flatMap((event) =>
-    event.event_type === "SET_WORKER_TARGET"
-      ? [[event.event_data.target_connections, Math.round(event.event_data.ramp_seconds)]]
-      : [],
+    event.event_type === "SET_WORKER_TARGET" ? [event.event_data] : [],
   );
-  assert.deepEqual(told?.[0], [12, 0]);
-  assert.equal(told?.[1]?.[0], 24);
-  assert.equal(told?.[2]?.[0], 6);
-  assert.ok((told?.[1]?.[1] ?? 0) >= 4 && (told?.[2]?.[1] ?? 0) >= 4);
+  assert.deepEqual(
+    told?.map(({ target_connections: connections, ramp_seconds: ramp }) => [connections, ramp]),
+    [
+      [12, 0],
+      [24, 5],
+      [6, 5],
+    ],
+  );
+  const look = await coordinator.orchestrator.runs.look(runId);
+  const begunMs = look?.run.warmupEndTimeMs ?? 0;
+  assert.deepEqual(
+    told?.map(({ effective_at: at }) => at && Date.parse(at) - begunMs),
+    [null, 0, 5_000],
+  );
+  // LW5
+  assert.ok(told?.every((data) => "worker_id" in data && data.worker_group_id === 0));
 });
 
 test("[OR7] FIND_MAX finds a queue's servers, step by step, through the death of a coordinator", async () => {
@@ -403,6 +491,30 @@ test("[OR7] FIND_MAX finds a queue's servers, step by step, through the death of
   assert.equal(steps.at(-1)?.outcome, "CONFIRMED");
   assert.ok(Math.abs((steps[0]?.qps ?? 0) - 80) < 1, `${steps[0]?.qps} operations a second`);
   assert.ok(world.machine.all.length >= 2, "more connections than one worker drives");
+});
+
+test("[FM10] the stored history of a search has each step as it was judged last", async () => {
+  const world = new RunWorld();
+  const scenario = scenarioOf({
+    workload: { load_mode: "FIND_MAX_CONCURRENCY", warmup_seconds: 0 },
+    find_max: { step_duration_seconds: 8, start_concurrency: 48, concurrency_increment: 16 },
+  });
+  const runId = await world.start(await world.lead(), scenario);
+  await world.until(runId, ({ run }) => run.findMax?.state.step === 4);
+  const steps = await world.store.read(({ db }) =>
+    db
+      .selectFrom("find_max_step_history")
+      .select(["outcome", "stop_reason", "total_target_connections as connections"])
+      .where("run_id", "=", runId)
+      .orderBy("step_number")
+      .execute(),
+  );
+  const [first] = steps;
+  assert.equal(first?.connections, 48);
+  assert.ok(["PLATEAU", "DEGRADED"].includes(`${first?.outcome}`), `${first?.outcome}`);
+  assert.match(`${first?.stop_reason}`, /instead of|above that of/);
+  const { logs } = await world.update(runId);
+  assert.ok(JSON.stringify(logs).includes("step 1, 48 connections, is judged anew"));
 });
 
 test("[OR8] what the server says is stored, and a queue ends a step", async () => {
@@ -461,4 +573,48 @@ test("[OC1] [OC4] what cannot be started is refused at Prepare, and no password 
   assert.ok(run.targetSecret !== null && !JSON.stringify(run).includes("hush"));
   crash();
   await assert.rejects(orchestrator.startRun(runId), { code: "not_leader" });
+});
+
+test("[OC5] a run whose target file may no longer be opened is refused at its start, with the reason, and stays prepared", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "capstan-walls-"));
+  try {
+    const world = new RunWorld();
+    const { orchestrator } = await world.lead();
+    const clock = world.clock;
+    for (const kind of ["sqlite", "duckdb"] as const) {
+      const path = join(dataDir, `outside.${kind}`);
+      const target = { kind, url: `${kind}://${path}` };
+      const scenario = scenarioOf({ target });
+      world.openTarget = async () => world.target; // As a version without walls had it.
+      const runId = await orchestrator.prepareRun({ scenario, testName: "t", password: null });
+      const files = createTargetFiles({ dataDir });
+      world.openTarget = (config, password, tag) =>
+        openTarget(config, password, clock, { files, tag });
+      await assert.rejects(orchestrator.startRun(runId), {
+        code: "forbidden",
+        message: `${path} may not be opened by a load test`,
+      });
+      await clock.advance(5_000);
+      assert.equal((await world.look(runId)).run.status, "PREPARED");
+      assert.equal(existsSync(path), false);
+    }
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+});
+
+test("[LW20] a stop after the announced beginning of MEASUREMENT, which no look has stored yet, stores it", async () => {
+  const world = new RunWorld();
+  const { orchestrator } = await world.lead();
+  const runId = await orchestrator.prepareRun({ scenario: three, testName: "t", password: null });
+  const look = await world.look(runId);
+  for (const [announcedMs, begunMs] of [
+    [look.nowMs - 300, look.nowMs - 300],
+    [look.nowMs + 300, undefined],
+    [null, undefined],
+  ] as const) {
+    const seen = { ...look, measurementAnnouncedMs: announcedMs };
+    const change = changeOf(seen, stopAction("user_requested", ""), "test");
+    assert.deepEqual([change.warmupEndTimeMs, change.stopTimeMs], [begunMs, look.nowMs]);
+  }
 });

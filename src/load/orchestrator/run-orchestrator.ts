@@ -7,6 +7,7 @@
  *        after an end. It looks for them when it begins to lead, and every ten seconds: who wrote may not know that it was written. Without
  *        the lease none has, and everything that changes something is refused.
  *   OC3  Stopping is idempotent. A run that was never started is cancelled at once.
+ *   OC5  A run whose target may no longer be loaded is refused at its start, and stays prepared.
  *   OC4  Passwords are sealed before they are stored; they are in nothing that is shown or logged.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
@@ -21,10 +22,19 @@ import { buildRunUpdate, type RunUpdate } from "../core/run-update.ts";
 import type { Scenario } from "../core/scenario.ts";
 import { checkTargetHost } from "../core/target-host.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
-import { decideShape, decideTargets, workersMax } from "../core/worker-targets.ts";
+import {
+  decideShape,
+  decideTargets,
+  wantsCalibration,
+  workersMax,
+} from "../core/worker-targets.ts";
 import { runsToEnrich, writeEnrichment } from "../store/finalize-run.ts";
+import { queryTagOf } from "../store/result-rows.ts";
 import { deleteOldRuns, findOldRuns } from "../store/run-history.ts";
+import type { PoolSource } from "../store/run-pools.ts";
+import type { RunRecord } from "../store/run-rows.ts";
 import { type RunLook, RunStore, workerIdOf } from "../store/run-store.ts";
+import { calibrateCapacity } from "./calibrate.ts";
 import { LiveMetrics } from "./live-metrics.ts";
 import type { RunRecords, TargetFactory } from "./ports.ts";
 import { readRunUpdate } from "./read-run-update.ts";
@@ -46,6 +56,8 @@ export interface RunOrchestratorOptions {
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
+  /** CPU time of this thread so far; without it there is no calibration (WT5). */
+  readonly threadCpuMs?: () => number;
   /** How long runs are kept; `undefined`: for ever. */
   readonly keepRunsMs?: number;
   /** How often it is looked for those that are older. */
@@ -56,6 +68,8 @@ export interface PrepareRequest {
   readonly scenario: Scenario;
   readonly testName: string;
   readonly password: string | null;
+  /** None unless given. */
+  readonly pools?: PoolSource;
 }
 
 const never = new AbortController().signal;
@@ -112,26 +126,33 @@ export class RunOrchestrator {
   }
 
   /** OC1. The new run's id. */
-  async prepareRun({ scenario, testName, password }: PrepareRequest): Promise<string> {
+  async prepareRun(request: PrepareRequest): Promise<string> {
+    const { testName, password } = request;
+    const pools = request.pools ?? { kind: "values", pools: {} };
     const lease = this.#requireLease();
     const { clusterToken, prng } = this.#options;
-    checkTargetHost(scenario.target);
+    checkTargetHost(request.scenario.target);
+    const scenario = await this.#checkStatements(request.scenario, password);
     const expectedWorkers = decideShape(scenario, peakConnections(scenario)).workers;
     if (expectedWorkers > workersMax) {
       const asked = `${peakConnections(scenario)} connections need ${expectedWorkers} workers`;
       throw new OperatingError("bad_request", "never", `${asked}; there may be ${workersMax}`);
     }
-    await this.#checkStatements(scenario, password);
     const runId = randomText(prng, 20);
     const targetSecret = password === null ? null : sealSecret(password, clusterToken, runId); // OC4
-    await this.runs.create({ runId, testName, scenario, targetSecret, expectedWorkers }, lease);
+    await this.runs.create(
+      { runId, testName, scenario, targetSecret, expectedWorkers, pools },
+      lease,
+    );
     return runId;
   }
 
   /** A reset of data that `signal` ends leaves the run as it was. */
   async startRun(runId: string, signal: AbortSignal = never): Promise<void> {
     const lease = this.#requireLease();
-    const { run, nowMs } = await this.#resetIfAsked(await this.#requirePrepared(runId), signal);
+    const prepared = await this.#requirePrepared(runId);
+    await this.#checkAllowed(prepared.run, signal);
+    const { run, nowMs } = await this.#resetIfAsked(prepared, signal);
     const { expectedWorkers, scenario } = run;
     const ids = Array.from({ length: expectedWorkers }, (_, group) => workerIdOf(group));
     const isSearch = scenario.workload.load_mode === "FIND_MAX_CONCURRENCY";
@@ -147,7 +168,7 @@ export class RunOrchestrator {
         phase: "PREPARING",
         startTimeMs: nowMs,
         targets: decideTargets(ids, load, step),
-        logs: [{ level: "INFO", message: `started, with ${expectedWorkers} workers` }],
+        logs: [{ level: "INFO", message: `started, workers: ${expectedWorkers}` }],
       },
       lease,
     );
@@ -284,7 +305,8 @@ export class RunOrchestrator {
     });
   }
 
-  async #checkStatements(scenario: Scenario, password: string | null): Promise<void> {
+  /** The scenario with what only the target could tell (WT5). */
+  async #checkStatements(scenario: Scenario, password: string | null): Promise<Scenario> {
     const { clock, openTarget } = this.#options;
     const operations = scenario.workload.operations.map(operationOf);
     const target = await openTarget(scenario.target, password, "capstan_load:prepare");
@@ -297,6 +319,38 @@ export class RunOrchestrator {
       } finally {
         await connection.close();
       }
+      const { threadCpuMs } = this.#options;
+      if (threadCpuMs === undefined) return scenario;
+      if (!wantsCalibration(scenario, peakConnections(scenario))) return scenario;
+      const { signal } = late;
+      const found = await calibrateCapacity(scenario, { target, clock, threadCpuMs, signal });
+      if (found === undefined) return scenario;
+      this.#options.logger.info({ per_worker_capacity: found }, "calibrated a load worker");
+      return { ...scenario, scaling: { ...scenario.scaling, per_worker_capacity: found } };
+    } finally {
+      timer.cancel();
+      await target.close().catch(() => undefined);
+    }
+  }
+
+  /**
+   * OC5: what may be loaded can have changed since the run was prepared. Whether a file may be opened
+   * is known when it is; a target that is away is the worker's to ask again (LW13).
+   */
+  async #checkAllowed(run: RunRecord, signal: AbortSignal): Promise<void> {
+    const { openTarget, clusterToken, clock } = this.#options;
+    const { runId, targetSecret: sealed, scenario } = run;
+    const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
+    const target = await openTarget(scenario.target, password, queryTagOf(runId));
+    const late = new AbortController();
+    const timer = clock.after(checkMsMax, () => late.abort());
+    try {
+      const { kind } = scenario.target;
+      if (kind !== "sqlite" && kind !== "duckdb") return;
+      const connection = await target.connect(1, AbortSignal.any([signal, late.signal]));
+      await connection.close();
+    } catch (thrown) {
+      if (!(thrown instanceof OperatingError) || thrown.code === "forbidden") throw thrown;
     } finally {
       timer.cancel();
       await target.close().catch(() => undefined);

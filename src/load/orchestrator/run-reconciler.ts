@@ -12,8 +12,9 @@ import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.t
 import type { Logger } from "../../kernel/logger.ts";
 import type { LeaseGrant } from "../../store/index.ts";
 import { decideRun, type RunAction, stopAction } from "../core/decide-run.ts";
-import { toMs } from "../core/figures.ts";
+import { attemptsOf } from "../core/find-max.ts";
 import type { GuardrailFacts } from "../core/guardrails.ts";
+import { measuredOf, summaryOf } from "../core/latency.ts";
 import { isTerminal } from "../core/run-state.ts";
 import {
   buildRunUpdate,
@@ -27,7 +28,7 @@ import { queryTagOf } from "../store/result-rows.ts";
 import { readStep, writeSecond } from "../store/run-series.ts";
 import type { RunChange, RunLook, RunStore } from "../store/run-store.ts";
 import { changeOf, isEmptyChange, mergeChanges } from "./change-of.ts";
-import { decideLoad, wantsStep } from "./decide-load.ts";
+import { decideFirstStages, decideLoad, wantsStep } from "./decide-load.ts";
 import type { LiveMetrics } from "./live-metrics.ts";
 import { LoadWindow } from "./load-window.ts";
 import type { TargetFactory } from "./ports.ts";
@@ -183,6 +184,13 @@ export class RunReconciler {
   ): Promise<RunChange> {
     const change = mergeChanges(actions.map((action) => changeOf(look, action, "orchestrator")));
     const { run, nowMs } = look;
+    if (actions.some(({ kind }) => kind === "begin")) {
+      const announced = actions.find((action) => action.kind === "announceMeasurement");
+      const beginMs = change.warmupEndTimeMs ?? announced?.atMs;
+      return beginMs === undefined
+        ? change
+        : mergeChanges([change, decideFirstStages(look, beginMs)]);
+    }
     const isLoaded = run.phase === "WARMUP" || run.phase === "MEASUREMENT";
     if (facts === undefined || update === undefined) return change;
     if (run.status !== "RUNNING" || !isLoaded) return change;
@@ -195,7 +203,7 @@ export class RunReconciler {
       step === undefined
         ? undefined
         : await this.#parts.runs.store.read((tx) =>
-            readStep(tx, this.runId, step.state.step, step.queueDetected),
+            readStep(tx, this.runId, attemptsOf(step.state), step.queueDetected),
           );
     const { resources } = update.custom_metrics;
     const load = decideLoad({
@@ -225,11 +233,23 @@ export class RunReconciler {
         ),
       );
     }
-    if ((change.phase ?? run.phase) === "MEASUREMENT" && !this.#isBaselineNoted) {
+    await this.#noteStatements(look, change);
+  }
+
+  /** AM3: at the moments when MEASUREMENT begins and ends, as soon as they are known. */
+  async #noteStatements({ run, nowMs, ...look }: RunLook, change: RunChange): Promise<void> {
+    const { load_mode: mode, duration_seconds: seconds } = run.scenario.workload;
+    const begunMs = change.warmupEndTimeMs ?? run.warmupEndTimeMs ?? look.measurementAnnouncedMs;
+    if (begunMs !== null && !this.#isBaselineNoted) {
       this.#isBaselineNoted = true;
       const figures = await this.#parts.runs.store.read((tx) => readFigures(tx, this.runId));
-      if (!("statements_before" in figures)) this.#watch?.noteBaseline();
+      if (!("statements_before" in figures)) {
+        this.#watch?.noteStatements("before", begunMs - nowMs);
+      }
+      const isSearch = mode === "FIND_MAX_CONCURRENCY";
+      if (!isSearch) this.#watch?.noteStatements("after", begunMs + seconds * 1000 - nowMs);
     }
+    if (change.status !== undefined && begunMs !== null) this.#watch?.noteStatements("after", 0);
   }
 
   async #finalize(
@@ -266,7 +286,7 @@ export class RunReconciler {
       {
         nowMs,
         step: step?.stage === "measuring" ? step.state.step : 0,
-        intervalResponse: this.#window?.lastInterval().response.encode() ?? "",
+        interval: this.#window?.lastInterval(),
       },
       lease,
     );
@@ -281,7 +301,9 @@ export class RunReconciler {
     try {
       const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
       const target = await openTarget(run.scenario.target, password, queryTagOf(runId));
-      this.#watch = new ServerWatch({ runId, target, store: runs.store, lease, clock, logger });
+      const statements = run.scenario.workload.operations.flatMap((each) => each.statements);
+      const { store } = runs;
+      this.#watch = new ServerWatch({ runId, target, statements, store, lease, clock, logger });
       this.#watch.start();
     } catch (thrown) {
       if (thrown instanceof AssertionError) throw thrown;
@@ -299,15 +321,17 @@ function guardrailFacts(
   window: LoadWindow,
   { cpu_percent_peak: cpuPercent, memory_percent_peak: memoryPercent }: ResourcesUpdate,
 ): Omit<GuardrailFacts, "nowMs"> {
-  const { ops, errors, response } = window.figures("ALL");
+  const figures = window.figures("ALL");
+  const { ops, errors } = figures;
   const isMeasuring = run.phase === "MEASUREMENT" && window.seconds >= 1;
   const slos = isMeasuring ? run.scenario.slos : [];
-  const judged = evaluateSlos(slos, (of) => window.figures(of), window.seconds, "live");
+  const span = { seconds: window.seconds, availability: null };
+  const judged = evaluateSlos(slos, (of) => measuredOf(window.figures(of)), span, "live");
   return {
     cpuPercent,
     memoryPercent,
     errorRatePct: ops === 0 ? null : (errors / ops) * 100,
-    p99LatencyMs: toMs(response.percentileUs(0.99)),
+    p99LatencyMs: summaryOf(figures).p99_latency_ms,
     missedSlos: missedSlos(judged),
   };
 }

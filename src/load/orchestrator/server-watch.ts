@@ -6,13 +6,18 @@ import type { Clock, Timer } from "../../kernel/clock.ts";
 import { AssertionError, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { LeaseGrant, Store } from "../../store/index.ts";
+import { ownStatements } from "../core/own-statements.ts";
 import type { Target } from "../core/target.ts";
 import { addFigures } from "../store/finalize-run.ts";
 import { writePoll } from "../store/run-series.ts";
 
+export type StatementEdge = "before" | "after";
+
 export interface ServerWatchOptions {
   readonly runId: string;
   readonly target: Target;
+  /** The texts of the run's statements. */
+  readonly statements: readonly string[];
   readonly store: Store;
   readonly lease: () => LeaseGrant | undefined;
   readonly clock: Clock;
@@ -21,8 +26,6 @@ export interface ServerWatchOptions {
 
 const everyMs = 5_000;
 const answerMsMax = 10_000;
-/** A busy server knows thousands of statements; those of a run are few and called most. */
-const statementsMax = 500;
 
 export class ServerWatch {
   readonly #options: ServerWatchOptions;
@@ -30,7 +33,8 @@ export class ServerWatch {
   #timer: Timer | undefined;
   #underWay: Promise<void> | undefined;
   #isQueued = false;
-  #noting: Promise<void> | undefined;
+  readonly #edges = new Map<StatementEdge, Timer>();
+  readonly #noting = new Map<StatementEdge, Promise<void>>();
 
   constructor(options: ServerWatchOptions) {
     this.#options = options;
@@ -47,20 +51,27 @@ export class ServerWatch {
     return isQueued;
   }
 
-  /** The statements' figures as they are when MEASUREMENT begins, or when somebody takes over that has none. Nobody waits for them. */
-  noteBaseline(): void {
+  /**
+   * AM3: the figures of the run's statements as they are at an edge of MEASUREMENT, `inMs` from
+   * now. Nobody waits for them. Of two that are asked for one edge the sooner counts.
+   */
+  noteStatements(edge: StatementEdge, inMs: number): void {
     if (this.#options.target.capabilities.enrichment !== "aggregate") return;
-    this.#noting ??= this.#noteBaseline();
+    if (this.#noting.has(edge)) return;
+    this.#edges.get(edge)?.cancel();
+    const note = (): void => void this.#noting.set(edge, this.#note(edge));
+    if (inMs <= 0) note();
+    else this.#edges.set(edge, this.#options.clock.after(inMs, note));
   }
 
-  async #noteBaseline(): Promise<void> {
-    const { target, store, runId, lease, logger } = this.#options;
+  async #note(edge: StatementEdge): Promise<void> {
+    const { target, store, runId, lease, logger, statements } = this.#options;
     const grant = lease();
     if (grant === undefined) return;
     try {
       const all = await this.#within(answerMsMax, (signal) => target.statementFigures(signal));
-      const most = [...all].sort((a, b) => b.calls - a.calls).slice(0, statementsMax);
-      await addFigures(store, runId, { statements_before: most }, grant);
+      const own = ownStatements(all, statements);
+      await addFigures(store, runId, { [`statements_${edge}`]: own }, grant);
     } catch (thrown) {
       if (thrown instanceof AssertionError) throw thrown;
       logger.warn({ run_id: runId }, `no figures of statements: ${messageOf(thrown)}`);
@@ -68,9 +79,11 @@ export class ServerWatch {
   }
 
   async stop(): Promise<void> {
-    this.#stopped.abort();
     this.#timer?.cancel();
-    await Promise.all([this.#underWay, this.#noting]);
+    for (const timer of this.#edges.values()) timer.cancel();
+    await Promise.all(this.#noting.values()); // At most as long as an answer may take.
+    this.#stopped.abort();
+    await this.#underWay;
     await this.#options.target.close().catch(() => undefined);
   }
 

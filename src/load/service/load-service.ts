@@ -3,15 +3,20 @@
  *
  *   AS1  What a person gives (a target, settings, a password) changes the template for this run alone. The password is in nothing that is
  *        stored or shown.
- *   AS2  A password comes with the request, or from the coordinator's environment variable that the template names; never from one of
- *        Capstan's own.
+ *   AS2  A password comes with the request, or from the coordinator's environment variable that the
+ *        template names: one whose name begins with LOAD_TARGET_, or that an operator allowed;
+ *        never one of Capstan's own. A rerun is refused where its variable is not allowed any more.
  *   AS3  A rerun has the configuration and the password of the run it repeats.
- *   AS4  A file without a directory is in the data directory, and is filled when a run needs it: the demo needs nothing else.
+ *   AS4  A file without a directory is in the data directory's folder for them (FT1), and is filled
+ *        when a run needs it: the demo needs nothing else.
+ *   AS5  What a target may not be asked (TX1, TX3), and a file that may not be opened
+ *        (FT1), is refused before anything is opened, run or stored; also when a run from before
+ *        that rule is repeated.
  */
-import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { OperatingError } from "../../kernel/errors.ts";
 import type { Store } from "../../store/index.ts";
+import { checkScenarioSql, isFileKind } from "../core/check-target-sql.ts";
 import { compareRuns, type RunComparison } from "../core/compare-runs.ts";
 import type { RunReport } from "../core/report/run-report.ts";
 import type { RunUpdate } from "../core/run-update.ts";
@@ -27,12 +32,17 @@ import { openSecret } from "../orchestrator/seal.ts";
 import { readFigures } from "../store/finalize-run.ts";
 import { listRuns, type RunFilter } from "../store/run-history.ts";
 import { readLogs } from "../store/run-logs.ts";
+import type { PoolSource } from "../store/run-pools.ts";
 import { type RunRecord, readRun } from "../store/run-rows.ts";
+import { filePathOf } from "../targets/parse-file-url.ts";
+import type { TargetFiles } from "../targets/target-files.ts";
 import { withSettings, withTarget } from "../templates/change-template.ts";
 import type { TemplateDocument } from "../templates/document.ts";
 import { parseTemplate } from "../templates/parse-template.ts";
 import { resolveScenario } from "../templates/resolve.ts";
 import type { TemplateStore } from "../templates/store/template-store.ts";
+import { checkPool } from "../templates/store/value-pools.ts";
+import { checkPasswordEnv } from "./password-env.ts";
 import { comparedRun, readReport } from "./read-report.ts";
 import {
   readPolls,
@@ -50,7 +60,11 @@ export interface LoadServiceOptions {
   readonly openTarget: TargetFactory;
   readonly executions: FinalFiguresDeps;
   readonly clusterToken: string;
-  readonly dataDir: string;
+  readonly files: TargetFiles;
+  /**
+   * Names of environment variables, besides LOAD_TARGET_…, that a template may send to its target.
+   */
+  readonly passwordEnvs: readonly string[];
   /** Says who leads when it is another process. */
   readonly asLeader: <T>(change: () => Promise<T>) => Promise<T>;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -87,7 +101,7 @@ export class LoadService {
   ): Promise<string> {
     const found = await this.templates.get(templateId);
     if (found === undefined) throw notFound("template", templateId);
-    return await this.#prepare(found.document, request, signal);
+    return await this.#prepare(found.document, { kind: "template", templateId }, request, signal);
   }
 
   /** Of a template that is not kept. */
@@ -96,16 +110,26 @@ export class LoadService {
     request: RunRequest,
     signal: AbortSignal,
   ): Promise<string> {
-    return await this.#prepare(parseTemplate(input), request, signal);
+    const document = parseTemplate(input);
+    for (const [pool, values] of Object.entries(document.pools)) checkPool(pool, values);
+    return await this.#prepare(
+      document,
+      { kind: "values", pools: document.pools },
+      request,
+      signal,
+    );
   }
 
   /** AS3 */
   async rerun(runId: string): Promise<string> {
     const { orchestrator, clusterToken } = this.#options;
     const { scenario, testName, targetSecret } = await this.#run(runId);
+    this.#checkPlace(scenario);
+    const { password_env: variable } = scenario.target;
+    if (variable !== null) checkPasswordEnv(variable, this.#options.passwordEnvs);
     const password = targetSecret === null ? null : openSecret(targetSecret, clusterToken, runId);
     return await this.#options.asLeader(() =>
-      orchestrator.prepareRun({ scenario, testName, password }),
+      orchestrator.prepareRun({ scenario, testName, password, pools: { kind: "run", runId } }),
     );
   }
 
@@ -265,6 +289,7 @@ export class LoadService {
   /** AS1 */
   async #prepare(
     document: TemplateDocument,
+    pools: PoolSource,
     request: RunRequest,
     signal: AbortSignal,
   ): Promise<string> {
@@ -274,19 +299,22 @@ export class LoadService {
     const changed = settings.length === 0 ? there : withSettings(there, settings);
     const resolved = resolveScenario(changed);
     const hosts = [...resolved.target.allowed_hosts, ...allowedHosts];
-    const url = fileUrl(resolved.target, this.#options.dataDir);
+    const url = fileUrl(resolved.target, this.#options.files);
     const reset_data = request.resetData ?? resolved.target.reset_data;
-    const target = { ...resolved.target, url, allowed_hosts: hosts, reset_data };
+    // Where the password was given, the variable is not this run's.
+    const password_env = request.password === undefined ? resolved.target.password_env : null;
+    const target = { ...resolved.target, url, allowed_hosts: hosts, reset_data, password_env };
     const scenario = { ...resolved, target };
     if (reset_data && target.reset_sql.length === 0) {
       const message = "reset_data: the template has no reset_sql for this target";
       throw new OperatingError("bad_request", "never", message);
     }
+    this.#checkPlace(scenario);
     const password = this.#passwordOf(scenario, request.password);
     if (loadData === true) await runDataSql(openTarget, target, password, "load_sql", signal);
     const name = testName ?? scenario.template_name;
     const prepare = () =>
-      asLeader(() => orchestrator.prepareRun({ scenario, testName: name, password }));
+      asLeader(() => orchestrator.prepareRun({ scenario, testName: name, password, pools }));
     try {
       return await prepare();
     } catch (thrown) {
@@ -306,16 +334,20 @@ export class LoadService {
   #passwordOf({ target }: Scenario, given: string | undefined): string | null {
     const name = target.password_env;
     if (given !== undefined || name === null) return given ?? null;
-    if (name.startsWith("CAPSTAN_")) {
-      const message = `password_env: ${name} is Capstan's own`;
-      throw new OperatingError("forbidden", "never", message);
-    }
+    checkPasswordEnv(name, this.#options.passwordEnvs);
     const found = this.#options.env[name];
     if (found !== undefined) return found;
     const message = `the coordinator has no environment variable ${name}`;
     throw new OperatingError("bad_request", "never", message, {
       hint: "Set it where the coordinator is started, or give the password with the request.",
     });
+  }
+
+  /** AS5 */
+  #checkPlace(scenario: Scenario): void {
+    const { kind, url } = scenario.target;
+    if (isFileKind(kind)) this.#options.files.resolve(filePathOf(kind, url));
+    checkScenarioSql(scenario);
   }
 
   async #run(runId: string): Promise<RunRecord> {
@@ -326,9 +358,9 @@ export class LoadService {
 }
 
 /** AS4 */
-function fileUrl({ kind, url }: Scenario["target"], dataDir: string): string {
+function fileUrl({ kind, url }: Scenario["target"], files: TargetFiles): string {
   const name = /^(?:sqlite|duckdb):([\w][\w.-]*)$/.exec(url)?.[1];
-  return name === undefined ? url : `${kind}://${pathToFileURL(join(dataDir, name)).pathname}`;
+  return name === undefined ? url : `${kind}://${pathToFileURL(files.pathOf(name)).pathname}`;
 }
 
 function notFound(what: string, id: string): OperatingError {

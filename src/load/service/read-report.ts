@@ -2,14 +2,12 @@
 import { isoTime } from "../../kernel/iso-time.ts";
 import type { LoadTables, Store, Tx } from "../../store/index.ts";
 import type { ComparedRun } from "../core/compare-runs.ts";
-import { figuresFor, figuresOf } from "../core/figures.ts";
+import { figuresOf } from "../core/figures.ts";
 import type { FindMaxResult, StepOutcome } from "../core/find-max.ts";
-import { Histogram } from "../core/histogram.ts";
-import type { ReportOperation, ReportSecond, RunReport } from "../core/report/run-report.ts";
-import { isTerminal, type RunPhase } from "../core/run-state.ts";
-import { evaluateSlos } from "../core/slo.ts";
-import type { SeriesSnapshot } from "../core/worker-snapshot.ts";
-import { measuredSecondsOf } from "../store/finalize-run.ts";
+import { Histogram, mergeHistograms } from "../core/histogram.ts";
+import type { ReportSecond, RunReport } from "../core/report/run-report.ts";
+import type { RunPhase } from "../core/run-state.ts";
+import { readRecord } from "../store/final-record.ts";
 import { parsed, readNow, readRun, readWorkers } from "../store/run-rows.ts";
 import { readSeries } from "../store/worker-series.ts";
 
@@ -19,19 +17,13 @@ export async function readReport(store: Store, runId: string): Promise<RunReport
     const run = await readRun(tx, runId);
     if (run === undefined) return undefined;
     const nowMs = await readNow(tx);
-    const series = await readSeries(tx, runId, { phase: "MEASUREMENT" });
-    const measured = measuredSecondsOf(run, run.endTimeMs ?? nowMs);
-    const figures = figuresOf(series);
-    const parent = await tx.db
+    const figures = figuresOf(await readSeries(tx, runId, { phase: "MEASUREMENT" }));
+    const { find_max_result: search } = await tx.db
       .selectFrom("test_results")
-      .selectAll()
+      .select("find_max_result")
       .where("test_id", "=", runId)
       .executeTakeFirstOrThrow();
-    const when = isTerminal(run.status) ? "final" : "live";
     const workers = await readWorkers(tx, runId);
-    const isBound = parent.generator_bound === 1;
-    const isValid = parent.percentiles_valid === 1;
-    const lost = workers.filter(({ status }) => status === "DEAD" || status === "FAILED").length;
     return {
       run_id: runId,
       test_name: run.testName,
@@ -39,65 +31,40 @@ export async function readReport(store: Store, runId: string): Promise<RunReport
       cancellation_reason: run.cancellationReason,
       started_at: run.startTimeMs === null ? null : isoTime(run.startTimeMs),
       ended_at: run.endTimeMs === null ? null : isoTime(run.endTimeMs),
-      measured_seconds: measured,
       worker_count: workers.length,
       scenario: run.scenario,
-      figures: {
-        ops: figures.ops,
-        reads: figures.reads,
-        writes: figures.writes,
-        errors: figures.errors,
-        errors_by_kind: figures.errorsByKind,
-        qps: measured > 0 ? figures.ops / measured : 0,
-        response: figures.response,
-        service: figures.service,
-      },
-      operations: operationsOf(series),
+      record: await readRecord(tx, run, nowMs),
+      response: mergeHistograms([figures.response, figures.censored]),
       seconds: await readSeconds(tx, runId),
-      slo: evaluateSlos(run.scenario.slos, (of) => figuresFor(series, of), measured, when),
       find_max:
         run.findMax === null
           ? null
-          : {
-              result: parsed<FindMaxResult>(parent.find_max_result),
-              steps: await readSteps(tx, runId),
-            },
-      generator_bound: isBound,
-      percentiles_valid: isValid,
-      warnings: [
-        ...(isBound ? ["the load generator was the bottleneck: these figures are its own"] : []),
-        ...(isValid ? [] : ["arrivals were dropped: percentiles are too good"]),
-        ...(lost === 0 ? [] : [`${lost} of ${workers.length} workers were lost`]),
-      ],
+          : { result: parsed<FindMaxResult>(search), steps: await readSteps(tx, runId) },
     };
   });
 }
 
 export function comparedRun(report: RunReport): ComparedRun {
-  return {
-    run_id: report.run_id,
-    test_name: report.test_name,
-    scenario: report.scenario,
-    seconds: report.seconds.filter(({ phase }) => phase === "MEASUREMENT"),
-    operations: Object.fromEntries(
-      report.operations.map(({ operation, response }) => [operation, { response }]),
-    ),
-    generator_bound: report.generator_bound,
-    percentiles_valid: report.percentiles_valid,
-  };
-}
-
-function operationsOf(series: readonly SeriesSnapshot[]): readonly ReportOperation[] {
-  return [...Map.groupBy(series, ({ operation }) => operation)].map(([operation, own]) => {
-    const { ops, errors, response } = figuresOf(own);
-    return { operation, query_kind: own[0]?.kind ?? "CUSTOM", ops, errors, response };
-  });
+  const { run_id, test_name, scenario, record, seconds } = report;
+  // How long the first second of a phase was is not known exactly; one without length has nothing
+  // in it.
+  const [, ...measured] = seconds.filter(({ phase }) => phase === "MEASUREMENT");
+  const whole = measured.filter(({ seconds: length }) => length > 0);
+  return { run_id, test_name, scenario, record, seconds: whole };
 }
 
 async function readSeconds({ db }: Tx, runId: string): Promise<readonly ReportSecond[]> {
   const rows = await db
     .selectFrom("metrics_snapshots")
-    .select(["elapsed_seconds", "phase", "error_count", "active_connections", "interval_response"])
+    .select([
+      "elapsed_seconds",
+      "phase",
+      "error_count",
+      "active_connections",
+      "interval_response",
+      "interval_seconds",
+      "interval_errors",
+    ])
     .where("run_id", "=", runId)
     .orderBy("timestamp_ms")
     .execute();
@@ -106,11 +73,16 @@ async function readSeconds({ db }: Tx, runId: string): Promise<readonly ReportSe
     const before = rows[at - 1];
     // Counts are of a phase, and begin again with it.
     const earlier = before?.phase === row.phase ? before.error_count : 0;
+    // An earlier version had failures in the histogram, and did not say how long a second was.
+    const isOld = row.interval_errors === null;
+    const errors = row.interval_errors ?? Math.max(0, row.error_count - earlier);
+    const since = row.elapsed_seconds - (before?.elapsed_seconds ?? row.elapsed_seconds - 1);
     return {
       elapsed_seconds: row.elapsed_seconds,
       phase: row.phase as RunPhase,
-      ops: response.count,
-      errors: Math.max(0, row.error_count - earlier),
+      seconds: row.interval_seconds ?? (isOld || before?.phase !== row.phase ? since : 0),
+      ops: response.count + (isOld ? 0 : errors),
+      errors,
       active_connections: row.active_connections,
       response,
     };

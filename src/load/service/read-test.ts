@@ -3,6 +3,7 @@ import type { LoadTables, Store } from "../../store/index.ts";
 import { toMs } from "../core/figures.ts";
 import { Histogram } from "../core/histogram.ts";
 import type { EnrichmentStatus } from "../core/run-state.ts";
+import type { RunVerdict } from "../core/verdict.ts";
 import { parsed } from "../store/run-rows.ts";
 
 type Result = LoadTables["test_results"];
@@ -15,6 +16,7 @@ export function resultBody(row: Result) {
     slo_result,
     percentiles_valid,
     generator_bound,
+    verdict,
     ...rest
   } = row;
   return {
@@ -24,6 +26,7 @@ export function resultBody(row: Result) {
     generator_bound: generator_bound === 1,
     find_max_result: parsed<unknown>(find_max_result),
     slo_result: parsed<unknown>(slo_result),
+    verdict: verdict as RunVerdict["verdict"],
   };
 }
 

@@ -1,22 +1,34 @@
 /**
  * The end of a run, in one transaction with its status.
  *
- *   FI1  Counts are of MEASUREMENT, from each worker's last cumulative figures: who died counts with what it had said.
- *   FI2  Percentiles are of the merged histograms. Once there are the lake's records they are of those, and their coverage stands beside them.
- *   FI3  It says what makes the figures doubtful: arrivals that were dropped, a generator that was the bottleneck, workers that died.
+ *   FI1  Counts are of MEASUREMENT, from each worker's last cumulative figures: who died counts with
+ *        what it had said, and with what was due on it after that (FI6).
+ *   FI2  Percentiles are of the merged histograms. Once the lake has a record of every success they
+ *        are of those, unserved arrivals added; the share of operations that has records stands
+ *        beside them.
+ *   FI3  It says what makes the figures doubtful: percentiles that are least ones, a generator that
+ *        was the bottleneck, workers that died.
  *   FI4  What is written after the end (percentiles, enrichment) never changes a count.
+ *   FI5  The only worker of a run has the run's latencies. Of several workers, each one's are of
+ *        its own histograms.
  */
 import { sql } from "kysely";
 import type { LeaseGrant, Store, Tx } from "../../store/index.ts";
-import { figuresFor, figuresOf, slowestWorker, toMs } from "../core/figures.ts";
-import { type FindMaxResult, resultSoFar } from "../core/find-max.ts";
-import { isGeneratorBound } from "../core/generator-bound.ts";
+import { figuresOf, slowestWorker } from "../core/figures.ts";
+import { type FinalRecord, finalRecordOf } from "../core/final-record.ts";
+import { type LatencySummary, latenciesOf } from "../core/latency.ts";
 import type { EnrichmentStatus, RunStatus } from "../core/run-state.ts";
-import { evaluateSlos } from "../core/slo.ts";
+import {
+  findMaxResultOf,
+  measuredSecondsOf,
+  readRecordFacts,
+  writeFinalRecord,
+} from "./final-record.ts";
+import { settleLostArrivals } from "./lost-arrivals.ts";
 import { figureColumns } from "./result-rows.ts";
 import { type RunRecord, readNow, readRun, readWorkers } from "./run-rows.ts";
 import { applyChange, type RunChange, type RunLog } from "./run-store.ts";
-import { readHealth, readSeries, type StoredSeries } from "./worker-series.ts";
+import { readSeries, type StoredSeries } from "./worker-series.ts";
 
 export interface RunEnd {
   readonly from: RunStatus;
@@ -42,6 +54,7 @@ export async function finalizeRun(
     });
     const run = await readRun(tx, runId);
     if (run === undefined) return;
+    await settleLostArrivals(tx, run, endTimeMs);
     const series = await readSeries(tx, runId, { phase: "MEASUREMENT" });
     await writeParent(tx, run, series, endTimeMs);
     await writeChildren(tx, run, series, endTimeMs);
@@ -54,46 +67,32 @@ async function writeParent(
   series: readonly StoredSeries[],
   endTimeMs: number,
 ): Promise<void> {
-  const figures = figuresOf(series);
-  const measuredSeconds = measuredSecondsOf(run, endTimeMs);
+  const record = finalRecordOf(await readRecordFacts(tx, run, endTimeMs));
   const workers = await readWorkers(tx, run.runId);
-  const health = await readHealth(tx, run.runId);
-  const last = new Map(health.map((each) => [each.workerId, each.health]));
-  const dropped = [...last.values()].reduce((sum, each) => sum + each.dropped, 0);
-  const unsent = [...last.values()].reduce((sum, each) => sum + each.unsent, 0);
-  const of = (name: string) => figuresFor(series, name);
-  const { slos } = evaluateSlos(run.scenario.slos, of, measuredSeconds, "final");
-  const result = findMaxResultOf(run);
+  const figures = figuresOf(series);
+  const result = findMaxResultOf(run, record.generator_bound);
   const byWorker = Map.groupBy(series, ({ workerId }) => workerId);
-  const before = await readFigures(tx, run.runId);
   await tx.db
     .updateTable("test_results")
     .set({
-      ...figureColumns(figures),
-      qps: measuredSeconds > 0 ? figures.ops / measuredSeconds : null,
       duration_seconds: run.startTimeMs === null ? null : (endTimeMs - run.startTimeMs) / 1000,
       latency_aggregation_method: run.expectedWorkers > 1 ? "merged_histogram" : null,
-      percentiles_valid: dropped === 0 ? 1 : 0,
-      generator_bound: isGeneratorBound(health.map((each) => each.health)) ? 1 : 0,
-      figures: JSON.stringify({
-        ...before,
-        measured_seconds: measuredSeconds,
-        errors_by_kind: figures.errorsByKind,
-        rows: figures.rows,
-        response: figures.response.encode(),
-        service: figures.service.encode(),
-        operations: operationFigures(series),
-        slowest_worker: slowestWorker(byWorker.values()),
-        dropped,
-        unsent,
-        workers: workers.map(({ workerId, status }) => ({ worker_id: workerId, status })),
-      }),
       find_max_result: result === null ? null : JSON.stringify(result),
-      slo_result: slos.length === 0 ? null : JSON.stringify(slos),
       enrichment_status: "PENDING",
     })
     .where("test_id", "=", run.runId)
     .execute();
+  await writeFinalRecord(tx, run.runId, record, {
+    measured_seconds: record.measured_seconds,
+    errors_by_kind: record.errors_by_kind,
+    rows: figures.rows,
+    response: figures.response.encode(),
+    censored: figures.censored.encode(),
+    failed: figures.failed.encode(),
+    service: figures.service.encode(),
+    slowest_worker: slowestWorker(byWorker.values()),
+    workers: workers.map(({ workerId, status }) => ({ worker_id: workerId, status })),
+  });
   await tx.db
     .updateTable("run_status")
     .set({
@@ -130,7 +129,7 @@ async function writeChildren(
       .updateTable("test_results")
       .set({
         ...figureColumns(figures),
-        qps: seconds > 0 ? figures.ops / seconds : null,
+        qps: seconds > 0 ? (figures.ops - figures.errors) / seconds : null,
         ...(hasEnded
           ? {}
           : {
@@ -143,45 +142,6 @@ async function writeChildren(
       .where("test_id", "=", child.test_id)
       .execute();
   }
-}
-
-/** Never more than was planned: workers count nothing that begins later (LW19), whenever STOP comes. */
-export function measuredSecondsOf(
-  { warmupEndTimeMs: fromMs, stopTimeMs, scenario: { workload } }: RunRecord,
-  endTimeMs: number,
-): number {
-  if (fromMs === null) return 0;
-  const isSearch = workload.load_mode === "FIND_MAX_CONCURRENCY";
-  const secondsMax = isSearch ? Infinity : workload.duration_seconds;
-  return Math.min(secondsMax, Math.max(0, (stopTimeMs ?? endTimeMs) - fromMs) / 1000);
-}
-
-function operationFigures(series: readonly StoredSeries[]): Record<string, unknown> {
-  const byName = Map.groupBy(series, ({ operation }) => operation);
-  return Object.fromEntries(
-    [...byName].map(([operation, own]) => {
-      const figures = figuresOf(own);
-      const { response, errorsByKind } = figures;
-      return [
-        operation,
-        {
-          query_kind: own[0]?.kind ?? "CUSTOM",
-          ops: figures.ops,
-          errors: figures.errors,
-          errors_by_kind: errorsByKind,
-          p50_latency_ms: toMs(response.percentileUs(0.5)),
-          p95_latency_ms: toMs(response.percentileUs(0.95)),
-          p99_latency_ms: toMs(response.percentileUs(0.99)),
-          response: response.encode(),
-        },
-      ];
-    }),
-  );
-}
-
-function findMaxResultOf({ findMax, cancellationReason }: RunRecord): FindMaxResult | null {
-  if (findMax === null) return null;
-  return findMax.result ?? resultSoFar(findMax.state, cancellationReason ?? "the run ended before");
 }
 
 /** What is said of a run besides its columns. */
@@ -210,14 +170,9 @@ export async function addFigures(
 /** FI2. From the lake's records of MEASUREMENT. */
 export interface RecordedPercentiles {
   readonly recordCount: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p95: number;
-  readonly p99: number;
-  readonly p999: number;
-  readonly avg: number;
-  readonly min: number;
-  readonly max: number;
+  readonly successCount: number;
+  /** Of `ALL`, of kinds and of operations: successes, and unserved arrivals. */
+  readonly latency: ReadonlyMap<string, LatencySummary>;
 }
 
 export async function replacePercentiles(
@@ -226,32 +181,43 @@ export async function replacePercentiles(
   recorded: RecordedPercentiles,
   lease: LeaseGrant,
 ): Promise<void> {
-  await store.catalogTransaction(async ({ db }) => {
-    const row = await db
-      .selectFrom("test_results")
-      .select(["figures", "total_operations"])
-      .where("test_id", "=", runId)
-      .executeTakeFirst();
-    if (row === undefined) return;
-    const total = row.total_operations;
+  await store.catalogTransaction(async (tx) => {
+    const run = await readRun(tx, runId);
+    if (run === undefined || run.endTimeMs === null) return;
+    const facts = await readRecordFacts(tx, run, run.endTimeMs);
+    const before = finalRecordOf(facts);
+    const { total_operations: total, failed_operations: failed } = before;
     const coverage = total === 0 ? 0 : Math.min(1, recorded.recordCount / total);
-    await db
-      .updateTable("test_results")
-      .set({
-        p50_latency_ms: recorded.p50,
-        p90_latency_ms: recorded.p90,
-        p95_latency_ms: recorded.p95,
-        p99_latency_ms: recorded.p99,
-        p999_latency_ms: recorded.p999,
-        avg_latency_ms: recorded.avg,
-        min_latency_ms: recorded.min,
-        max_latency_ms: recorded.max,
-        figures: JSON.stringify({ ...JSON.parse(row.figures), record_coverage: coverage }),
-        updated_at_ms: sql<number>`now_ms()`,
-      })
-      .where("test_id", "=", runId)
-      .execute();
+    // What is left out may be the slowest.
+    const isWhole = recorded.successCount === total - failed;
+    const record = isWhole ? finalRecordOf({ ...facts, recorded: recorded.latency }) : before;
+    const { p95_latency_ms, p99_latency_ms } = record;
+    const isOnly = isWhole && (await writeOnlyChild(tx, runId, record));
+    await writeFinalRecord(tx, runId, record, {
+      record_coverage: coverage,
+      ...(isOnly ? { slowest_worker: { p95_latency_ms, p99_latency_ms } } : {}),
+    });
   }, lease);
+}
+
+/** FI5. `false`: there are several workers. */
+async function writeOnlyChild({ db }: Tx, runId: string, record: FinalRecord): Promise<boolean> {
+  const children = await db
+    .selectFrom("test_results")
+    .select("test_id")
+    .where("run_id", "=", runId)
+    .where("worker_id", "is not", null)
+    .execute();
+  const [only, ...others] = children;
+  if (only === undefined || others.length > 0) return false;
+  await db
+    .updateTable("test_results")
+    .set({
+      ...latenciesOf(record),
+    })
+    .where("test_id", "=", only.test_id)
+    .execute();
+  return true;
 }
 
 export interface EnrichmentResult {

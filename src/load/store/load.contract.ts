@@ -1,18 +1,23 @@
 /** What runs in the store promise, whatever is under it. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
+import { sql } from "kysely";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import type { LeaseGrant, Store } from "../../store/index.ts";
 import { openFresh, openOn, type StoreFixture } from "../../store/testing/store-fixture.ts";
 import { Histogram } from "../core/histogram.ts";
+import { formatHtmlReport } from "../core/report/format-html-report.ts";
+import type { RunReport } from "../core/report/run-report.ts";
 import { buildRunUpdate } from "../core/run-update.ts";
 import type { Scenario } from "../core/scenario.ts";
 import { LiveMetrics } from "../orchestrator/live-metrics.ts";
 import { readRunUpdate } from "../orchestrator/read-run-update.ts";
+import { readReport } from "../service/read-report.ts";
 import { scenarioOf } from "../testing/scenario.ts";
 import { finalizeRun, replacePercentiles, runsToEnrich, writeEnrichment } from "./finalize-run.ts";
 import { deleteOldRuns, findOldRuns, listRuns } from "./run-history.ts";
 import { readLogs } from "./run-logs.ts";
+import { type PoolSource, readRunPools } from "./run-pools.ts";
 import { readPoll, readStep, writePoll } from "./run-series.ts";
 import { RunStore } from "./run-store.ts";
 import { StoreWorkerControl } from "./store-worker-control.ts";
@@ -40,6 +45,8 @@ const measuring = {
   warmupEndTimeMs: 11_000,
 } as const;
 
+const noPools: PoolSource = { kind: "values", pools: {} };
+
 export function testLoadStore(fixture: StoreFixture, name: string = fixture.dialect): void {
   const open = async (t: TestContext): Promise<World & { readonly other: Store }> => {
     const { store, place } = await openFresh(fixture, t);
@@ -52,7 +59,10 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       lease,
       control: new StoreWorkerControl(store, { leaseName }),
       prepare: (runId, scenario = scenarioOf(), testName = runId) =>
-        runs.create({ runId, testName, scenario, targetSecret: null, expectedWorkers: 2 }, lease),
+        runs.create(
+          { runId, testName, scenario, targetSecret: null, expectedWorkers: 2, pools: noPools },
+          lease,
+        ),
     };
   };
 
@@ -108,12 +118,15 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       );
       assert.equal((await control.events("r1", 2)).length, 1);
       const look = await runs.look("r1");
-      assert.equal(look?.measurementAnnouncedMs, atMs);
-      assert.deepEqual(look?.run.targets, { "worker-0": target(3) });
-      assert.equal(look?.workers[0]?.status, "DEAD");
+      assert.ok(look);
+      assert.equal(look.measurementAnnouncedMs, atMs);
+      assert.deepEqual(look.run.targets, { "worker-0": target(3) });
+      assert.equal(look.workers[0]?.status, "DEAD");
+      const { nowMs: beforeMs } = look;
       await control.log("r1", [lineOf("a"), lineOf("b")]);
       await control.log("r1", [lineOf("b"), lineOf("c")]);
       const logs = await store.read((tx) => readLogs(tx, "r1", 1, 10));
+      for (const { created_at: created } of logs) assert.ok(Date.parse(created) >= beforeMs);
       assert.deepEqual(
         logs.map(({ sequence, message }) => [sequence, message]),
         [
@@ -122,6 +135,48 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
           [4, "slow"],
         ],
       );
+    });
+
+    test("[KT5] a run has a copy of its pools, from values, from its template, or from the run it repeats", async (t) => {
+      const { store, runs, lease, prepare } = await open(t);
+      const long = Array.from({ length: 4_321 }, (_, index) => `v${index}`);
+      const given = { short: [1, null, true, "x"], long };
+      const create = (runId: string, pools: PoolSource): Promise<void> =>
+        runs.create(
+          {
+            runId,
+            testName: runId,
+            scenario: scenarioOf(),
+            targetSecret: null,
+            expectedWorkers: 1,
+            pools,
+          },
+          lease,
+        );
+      await create("first", { kind: "values", pools: given });
+      await create("again", { kind: "run", runId: "first" });
+      await store.transaction(({ db }) =>
+        db.deleteFrom("run_status").where("run_id", "=", "first").execute(),
+      );
+      const read = (runId: string, templateId: string | null = null) =>
+        store.read((tx) => readRunPools(tx, runId, templateId));
+      assert.deepEqual(Object.fromEntries(await read("again")), given);
+      assert.equal((await read("first")).size, 0);
+      await store.transaction(async ({ db }) => {
+        const row = { template_id: "t", template_name: "t", description: "", config: "{}" };
+        const times = { created_at_ms: 1, updated_at_ms: 1 };
+        await db
+          .insertInto("test_templates")
+          .values({ ...row, is_built_in: 0, ...times })
+          .execute();
+        const chunk = { template_id: "t", pool: "p", chunk: 0, pool_values: '["kept"]' };
+        await db.insertInto("template_value_pools").values(chunk).execute();
+      });
+      await create("of-template", { kind: "template", templateId: "t" });
+      await prepare("old"); // Of a version whose runs had no pools of their own.
+      assert.deepEqual(Object.fromEntries(await read("old", "t")), { p: ["kept"] });
+      await store.transaction(({ db }) => db.deleteFrom("test_templates").execute());
+      assert.deepEqual(Object.fromEntries(await read("of-template", "t")), { p: ["kept"] });
     });
 
     test("[SW1] [SW2] [SW3] [CT2] a newer process takes a worker's name over; one that was given up stops", async (t) => {
@@ -203,7 +258,33 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       );
     });
 
-    test("[FI1] [FI2] [FI3] [FI4] [CT3] final figures are of measurement, merged, with those of who died", async (t) => {
+    test("[FI5] the only worker of a run has the run's latencies, once its records are there", async (t) => {
+      const { store, runs, lease, prepare, control } = await open(t);
+      await prepare("r1");
+      await runs.apply("r1", "PREPARED", measuring, lease);
+      const worker = identityOf("r1", 0);
+      await control.register(worker);
+      const book = bookOf();
+      book.enter("MEASUREMENT", 0);
+      for (let nth = 0; nth < 10; nth += 1)
+        book.record(book.token, 0, 14_138, 14_138, undefined, 1);
+      await control.finish(worker, snapshotOf(worker, 1, book), "COMPLETED");
+      const end = { from: "RUNNING", status: "COMPLETED", logs: [] } as const;
+      await finalizeRun(store, "r1", end, lease);
+      const latency = new Map([["ALL", { ...recordedLatency, p95_latency_ms: 14.1755 }]]);
+      await replacePercentiles(store, "r1", { recordCount: 10, successCount: 10, latency }, lease);
+      const rows = await store.read(({ db }) =>
+        db.selectFrom("test_results").select(["p95_latency_ms", "figures"]).execute(),
+      );
+      assert.deepEqual(
+        rows.map(({ p95_latency_ms: p95 }) => p95),
+        [14.1755, 14.1755],
+      );
+      const [slowest] = rows.flatMap(({ figures }) => JSON.parse(figures).slowest_worker ?? []);
+      assert.equal(slowest.p95_latency_ms, 14.1755);
+    });
+
+    test("[FI1] [FI2] [FI3] [FI4] [FF1] [FF3] [CT3] final figures are of measurement, merged, with those of who died", async (t) => {
       const { store, runs, lease, prepare, control } = await open(t);
       await prepare("r1", {
         ...scenarioOf(),
@@ -227,7 +308,7 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
             nth === 1 ? "timeout" : undefined,
             1,
           );
-          all.record(us);
+          if (nth > 1) all.record(us);
         }
         const first = snapshotOf(worker, 1, book);
         book.record(book.token, 0, 100, 100, undefined, 1);
@@ -256,7 +337,7 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       assert.equal(parent?.total_operations, 202);
       assert.equal(parent?.write_operations, 50);
       assert.equal(parent?.failed_operations, 2);
-      assert.equal(parent?.qps, 202 / 20);
+      assert.equal(parent?.qps, 200 / 20);
       assert.equal(parent?.p99_latency_ms, (all.percentileUs(0.99) ?? 0) / 1000);
       assert.equal(parent?.latency_aggregation_method, "merged_histogram");
       assert.equal(JSON.parse(parent?.slo_result ?? "")[0].state, "MISSED");
@@ -277,17 +358,48 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
         ],
       );
       assert.deepEqual(await runsToEnrich(store), ["r1"]);
-      const recorded = { p50: 1, p90: 2, p95: 3, p99: 4, p999: 5, avg: 1.5, min: 0.5, max: 6 };
-      await replacePercentiles(store, "r1", { recordCount: 101, ...recorded }, lease);
+      const latency = new Map([
+        ["ALL", recordedLatency],
+        ["look", { ...recordedLatency, p95_latency_ms: 2.5 }],
+      ]);
+      const part = { recordCount: 101, successCount: 100, latency };
+      await replacePercentiles(store, "r1", part, lease);
+      const [partly] = (await listRuns(store, { limit: 1 })).runs;
+      assert.equal(partly?.p99_latency_ms, parent?.p99_latency_ms, "half of the records say less");
+      assert.equal(JSON.parse(partly?.figures ?? "").record_coverage, 0.5);
+      await replacePercentiles(
+        store,
+        "r1",
+        { recordCount: 202, successCount: 200, latency },
+        lease,
+      );
       await writeEnrichment(store, "r1", { status: "COMPLETED", ratio: 0.95 }, lease);
       const [after] = (await listRuns(store, { limit: 1 })).runs;
       assert.equal(after?.p99_latency_ms, 4);
       assert.equal(after?.total_operations, 202);
-      assert.equal(JSON.parse(after?.figures ?? "").record_coverage, 0.5);
+      const figures = JSON.parse(after?.figures ?? "");
+      assert.equal(figures.record_coverage, 1);
+      assert.equal(figures.final.percentiles_from, "records");
+      assert.equal(figures.final.p99_latency_ms, 4, "one record has what the columns have");
+      assert.equal(JSON.parse(after?.slo_result ?? "")[0].state, "MET", "objectives follow it");
       assert.deepEqual(await runsToEnrich(store), []);
+      const shown = await readReport(store, "r1");
+      assert.deepEqual(shown?.record, figures.final, "reports read the stored record");
+      const look = shown?.record.operations.find(({ operation }) => operation === "look");
+      assert.equal(look?.p95_latency_ms, 2.5);
+      // As an earlier version would have left it: its columns, and no record.
+      await store.transaction(async ({ db }) => {
+        await db.updateTable("worker_series").set({ failed: null }).execute();
+        await db.updateTable("test_results").set({ figures: "{}" }).execute();
+      });
+      const old = await readReport(store, "r1");
+      assert.equal(old?.record.p99_latency_ms, 4, "what its lists show");
+      assert.deepEqual([old?.record.unserved, old?.record.total_operations], [null, 202]);
+      assert.match(old?.record.warnings.join("\n") ?? "", /earlier version/);
+      assert.match(formatHtmlReport(old as RunReport), /earlier version/);
     });
 
-    test("[LV2] the update is of the cache where it is fresh, of the store where it is not; steps are apart", async (t) => {
+    test("[LV2] [RU3] the update is of the cache where it is fresh, of the store where it is not; steps are apart", async (t) => {
       const { store, runs, lease, prepare, control } = await open(t);
       await prepare("r1");
       await runs.apply(
@@ -329,11 +441,22 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       assert.equal(update.run.aggregate_metrics.total_ops, 7 + 6);
       assert.equal(update.run.aggregate_metrics.qps, 50);
       assert.equal(update.warehouse?.queued, 1);
+      assert.deepEqual(update.warnings, []);
+      await store.transaction(({ db }) =>
+        db
+          .updateTable("worker_heartbeats")
+          .set({ last_heartbeat_ms: sql<number>`now_ms() - 40000`, status: "RUNNING" })
+          .where("worker_id", "=", "worker-1")
+          .execute(),
+      );
+      const stale = await readRunUpdate(store, live, "r1", 0); // RU3
+      assert.match(stale?.warnings.join() ?? "", /^worker-1 is stale: no heartbeat for 4\d s$/);
       assert.deepEqual(await store.read((tx) => readPoll(tx, "r1")), poll);
-      const step = await store.read((tx) => readStep(tx, "r1", 3, false));
-      assert.equal(step.ops, 10);
-      assert.equal(step.qps, 40);
-      assert.equal(step.p95Ms, 2);
+      const step = await store.read((tx) => readStep(tx, "r1", [3], true));
+      assert.equal(step.own.ops, 10);
+      assert.equal(step.own.qps, 40);
+      assert.equal(step.own.p95Ms, 2);
+      assert.equal(step.all.queuedShare, 1);
     });
 
     test("[RH1] [RH2] [RH3] history: parents by page, found by text; what is old goes with all that it has", async (t) => {
@@ -367,6 +490,17 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
     });
   });
 }
+
+const recordedLatency = {
+  p50_latency_ms: 1,
+  p90_latency_ms: 2,
+  p95_latency_ms: 3,
+  p99_latency_ms: 4,
+  p999_latency_ms: 5,
+  avg_latency_ms: 1.5,
+  min_latency_ms: 0.5,
+  max_latency_ms: 6,
+};
 
 function setPhase(effective_at: string | null) {
   const event_data = { scope: "RUN", phase: "MEASUREMENT", effective_at } as const;

@@ -2,7 +2,8 @@
 import { sql } from "kysely";
 import { assert } from "../../kernel/errors.ts";
 import type { LoadTables, Tx } from "../../store/index.ts";
-import { type Figures, figuresOf, toMs } from "../core/figures.ts";
+import { type Figures, figuresOf } from "../core/figures.ts";
+import { summaryOf } from "../core/latency.ts";
 import type { WorkerStatus } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
 import type { WorkerIdentity } from "../core/worker-control.ts";
@@ -70,6 +71,7 @@ type FigureColumns = Pick<
   | "read_operations"
   | "write_operations"
   | "failed_operations"
+  | "unserved"
   | "p50_latency_ms"
   | "p90_latency_ms"
   | "p95_latency_ms"
@@ -80,20 +82,15 @@ type FigureColumns = Pick<
   | "max_latency_ms"
 >;
 
-export function figureColumns({ ops, reads, writes, errors, response }: Figures): FigureColumns {
+/** Of one worker. */
+export function figureColumns(figures: Figures): FigureColumns {
   return {
-    total_operations: ops,
-    read_operations: reads,
-    write_operations: writes,
-    failed_operations: errors,
-    p50_latency_ms: toMs(response.percentileUs(0.5)),
-    p90_latency_ms: toMs(response.percentileUs(0.9)),
-    p95_latency_ms: toMs(response.percentileUs(0.95)),
-    p99_latency_ms: toMs(response.percentileUs(0.99)),
-    p999_latency_ms: toMs(response.percentileUs(0.999)),
-    avg_latency_ms: toMs(response.meanUs),
-    min_latency_ms: toMs(response.minUs),
-    max_latency_ms: toMs(response.maxUs),
+    total_operations: figures.ops,
+    read_operations: figures.reads,
+    write_operations: figures.writes,
+    failed_operations: figures.errors,
+    unserved: figures.unserved,
+    ...summaryOf(figures),
   };
 }
 

@@ -43,6 +43,7 @@ export async function appendLogs(
         message: line.message.slice(0, messageCharsMax),
         details: line.details === null ? null : JSON.stringify(line.details),
         timestamp_ms: line.timestampMs,
+        created_at_ms: sql<number>`now_ms()`,
       })),
     )
     .execute();
@@ -51,6 +52,8 @@ export async function appendLogs(
 export interface StoredLog extends LogUpdate {
   readonly test_id: string | null;
   readonly details: Readonly<Record<string, unknown>> | null;
+  /** When the store took it, by the store's clock. */
+  readonly created_at: string;
 }
 
 /** In order, `limit` at most. */
@@ -77,5 +80,6 @@ export async function readLogs(
     timestamp: new Date(row.timestamp_ms).toISOString(),
     test_id: row.test_id,
     details: row.details === null ? null : (JSON.parse(row.details) as Record<string, unknown>),
+    created_at: new Date(row.created_at_ms).toISOString(),
   }));
 }

@@ -8,6 +8,7 @@ import type { Targets } from "../core/load-plan.ts";
 import type { ScalingState } from "../core/qps-scaling.ts";
 import type { RunPhase, RunStatus, StopReason, WorkerStatus } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
+import { verdictDefaults } from "../core/verdict.ts";
 
 /** What the orchestrator keeps between its looks, besides the search for a maximum. */
 export interface ControlState {
@@ -15,6 +16,8 @@ export interface ControlState {
   /** Of the planned load, what guardrails left of it. */
   readonly loadShare: number;
   readonly scaling: ScalingState | null;
+  /** The last stage that workers were told of. */
+  readonly stage?: number;
 }
 
 export interface RunRecord {
@@ -97,7 +100,7 @@ function recordOf(row: LoadTables["run_status"]): RunRecord {
     runId: row.run_id,
     testName: row.test_name,
     templateId: row.template_id,
-    scenario: JSON.parse(row.scenario_config) as Scenario,
+    scenario: scenarioOf(row.scenario_config),
     targetSecret: row.target_secret,
     status: row.status as RunStatus,
     phase: row.phase as RunPhase,
@@ -114,6 +117,12 @@ function recordOf(row: LoadTables["run_status"]): RunRecord {
     cancellationReason: row.cancellation_reason,
     createdAtMs: row.created_at_ms,
   };
+}
+
+/** One of an earlier version has no limits of its own. */
+function scenarioOf(text: string): Scenario {
+  const scenario = JSON.parse(text) as Omit<Scenario, "verdict"> & Partial<Scenario>;
+  return { ...scenario, verdict: scenario.verdict ?? verdictDefaults };
 }
 
 export function parsed<T>(text: string | null): T | null {

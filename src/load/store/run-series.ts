@@ -1,18 +1,23 @@
 /** What happens to a run over time, as rows: its aggregate by the second, the server's polls, the steps of a search. */
 import { sql } from "kysely";
 import type { LeaseGrant, Store, Tx } from "../../store/index.ts";
-import { figuresOf, toMs } from "../core/figures.ts";
-import type { StepStats, StepVerdict } from "../core/find-max.ts";
+import { type Figures, figuresOf, toMs } from "../core/figures.ts";
+import type { Rejudged, StepVerdict } from "../core/find-max.ts";
 import type { FindMaxProgress } from "../core/find-max-run.ts";
+import { measureStep, type StepStats } from "../core/find-max-step.ts";
 import type { RunUpdate } from "../core/run-update.ts";
 import type { ServerPoll } from "../core/target.ts";
-import { readSeries, readStepQps } from "./worker-series.ts";
+import { readSeries, readStepSeconds } from "./worker-series.ts";
 
 /** The row of the second, and the run's rollup. Live figures, so of live workers. */
 export async function writeSecond(
   store: Store,
   update: RunUpdate,
-  second: { readonly nowMs: number; readonly step: number; readonly intervalResponse: string },
+  second: {
+    readonly nowMs: number;
+    readonly step: number;
+    readonly interval: { readonly figures: Figures; readonly seconds: number | null } | undefined;
+  },
   lease: LeaseGrant,
 ): Promise<void> {
   const { run, workers } = update;
@@ -38,7 +43,9 @@ export async function writeSecond(
         active_connections: totals.active_connections,
         target_connections: totals.target_connections,
         worker_count: workers.length,
-        interval_response: second.intervalResponse,
+        interval_response: second.interval?.figures.response.encode() ?? "",
+        interval_seconds: second.interval?.seconds ?? null,
+        interval_errors: second.interval?.figures.errors ?? null,
       })
       .onConflict((conflict) => conflict.columns(["run_id", "timestamp_ms"]).doNothing())
       .execute();
@@ -115,49 +122,84 @@ export async function readPoll({ db }: Tx, runId: string): Promise<ServerPoll | 
   };
 }
 
-export interface MeasuredStep extends StepStats {
-  readonly ops: number;
-  readonly errors: number;
-  readonly p50Ms: number | null;
-  readonly p99Ms: number | null;
+export interface MeasuredStep {
+  /** Of this step alone. */
+  readonly own: StepStats & {
+    readonly errors: number;
+    readonly p50Ms: number | null;
+    readonly p99Ms: number | null;
+  };
+  /** Of all attempts with as many connections, this one among them. */
+  readonly all: StepStats;
 }
 
-/** Of one step alone, merged over all workers. */
+/** `steps`: the attempts with as many connections, the one that ended last. */
 export async function readStep(
   tx: Tx,
   runId: string,
-  step: number,
+  steps: readonly number[],
   queueDetected: boolean,
 ): Promise<MeasuredStep> {
-  const { ops, errors, response } = figuresOf(
-    await readSeries(tx, runId, { phase: "MEASUREMENT", step }),
-  );
-  return {
+  const before = steps.slice(0, -1);
+  const step = steps.at(-1) ?? 0;
+  const figures = figuresOf(await readSeries(tx, runId, { phase: "MEASUREMENT", step }));
+  const seconds = await readStepSeconds(tx, runId, step);
+  const { ops, errors, response } = figures;
+  const own = measureStep([seconds], {
     ops,
     errors,
-    qps: await readStepQps(tx, runId, step),
-    p50Ms: toMs(response.percentileUs(0.5)),
-    p95Ms: toMs(response.percentileUs(0.95)) ?? 0,
-    p99Ms: toMs(response.percentileUs(0.99)),
-    errorRatePct: ops === 0 ? 0 : (errors / ops) * 100,
-    queueDetected,
+    response,
+    queuedShare: queueDetected ? 1 : 0,
+  });
+  const attempts = [];
+  const series = await readSeries(tx, runId, { phase: "MEASUREMENT" });
+  for (const each of before) attempts.push(await readStepSeconds(tx, runId, each));
+  const queued = (await readQueuedSteps(tx, runId, before)) + (queueDetected ? 1 : 0);
+  const all = measureStep([...attempts, seconds], {
+    ...figuresOf(series.filter((each) => steps.includes(each.step))),
+    queuedShare: queued / steps.length,
+  });
+  return {
+    own: {
+      ...own,
+      errors,
+      p50Ms: toMs(response.percentileUs(0.5)),
+      p99Ms: toMs(response.percentileUs(0.99)),
+    },
+    all,
   };
 }
 
-/** A step that was judged. In the transaction that stores what is next: once. */
-export async function insertStep(
+async function readQueuedSteps(
   { db }: Tx,
   runId: string,
-  judged: {
-    readonly before: FindMaxProgress;
-    readonly measured: MeasuredStep;
-    readonly verdict: StepVerdict;
-    readonly endMs: number;
-  },
-): Promise<void> {
-  const { before, measured, verdict, endMs } = judged;
+  steps: readonly number[],
+): Promise<number> {
+  if (steps.length === 0) return 0;
+  const rows = await db
+    .selectFrom("find_max_step_history")
+    .select("step_number")
+    .where("run_id", "=", runId)
+    .where("step_number", "in", steps)
+    .where("queue_detected", "=", 1)
+    .execute();
+  return rows.length;
+}
+
+/** A step that was judged, and what it changes about earlier ones (FM10). */
+export interface JudgedStep {
+  readonly before: FindMaxProgress;
+  readonly measured: MeasuredStep;
+  readonly verdict: StepVerdict;
+  readonly rejudged: readonly Rejudged[];
+  readonly endMs: number;
+}
+
+/** In the transaction that stores what is next: once. */
+export async function insertStep({ db }: Tx, runId: string, judged: JudgedStep): Promise<void> {
+  const { before, verdict, endMs } = judged;
+  const { own: measured } = judged.measured;
   const { step, connections } = before.state;
-  const isStable = ["STABLE", "BACKOFF", "MIDPOINT", "CONFIRMED"].includes(verdict.outcome);
   await db
     .insertInto("find_max_step_history")
     .values({
@@ -175,14 +217,30 @@ export async function insertStep(
       p99_latency_ms: measured.p99Ms,
       error_count: measured.errors,
       error_rate: measured.errorRatePct / 100,
-      qps_vs_prior_pct: verdict.qpsVsPriorPct ?? null,
-      p95_vs_baseline_pct: verdict.p95VsBaselinePct ?? null,
-      queue_detected: measured.queueDetected ? 1 : 0,
-      outcome: verdict.outcome,
-      stop_reason: isStable ? null : verdict.reason,
+      queue_detected: measured.queuedShare > 0 ? 1 : 0,
+      ...verdictColumns(verdict),
+      qps_low: measured.qpsLow,
+      qps_high: measured.qpsHigh,
+      seconds_discarded: measured.secondsDiscarded,
       created_at_ms: sql<number>`now_ms()`,
     })
     .execute();
+  for (const each of judged.rejudged) {
+    await db
+      .updateTable("find_max_step_history")
+      .set(verdictColumns(each.verdict))
+      .where("step_id", "=", stepIdOf(runId, each.step))
+      .execute();
+  }
+}
+
+function verdictColumns(verdict: StepVerdict) {
+  return {
+    qps_vs_prior_pct: verdict.qpsVsPriorPct ?? null,
+    p95_vs_baseline_pct: verdict.p95VsBaselinePct ?? null,
+    outcome: verdict.outcome,
+    stop_reason: verdict.reason === "" ? null : verdict.reason,
+  };
 }
 
 export function stepIdOf(runId: string, step: number): string {

@@ -9,7 +9,6 @@ import { sql } from "kysely";
 import { OperatingError } from "../../kernel/errors.ts";
 import type { LeaseGrant, Store, Tx } from "../../store/index.ts";
 import type { ControlEvent } from "../core/control-events.ts";
-import type { StepVerdict } from "../core/find-max.ts";
 import type { FindMaxProgress } from "../core/find-max-run.ts";
 import type { Targets } from "../core/load-plan.ts";
 import type { RunPhase, RunStatus, StopReason } from "../core/run-state.ts";
@@ -17,6 +16,7 @@ import type { Scenario } from "../core/scenario.ts";
 import type { LogLine } from "../core/worker-control.ts";
 import { insertParent } from "./result-rows.ts";
 import { appendLogs } from "./run-logs.ts";
+import { type PoolSource, writeRunPools } from "./run-pools.ts";
 import {
   type ControlState,
   type RunRecord,
@@ -25,7 +25,7 @@ import {
   readWorkers,
   type WorkerRecord,
 } from "./run-rows.ts";
-import { insertStep, type MeasuredStep } from "./run-series.ts";
+import { insertStep, type JudgedStep } from "./run-series.ts";
 
 export interface NewRun {
   readonly runId: string;
@@ -34,6 +34,7 @@ export interface NewRun {
   /** Sealed. */
   readonly targetSecret: string | null;
   readonly expectedWorkers: number;
+  readonly pools: PoolSource;
 }
 
 /** What is given changes; the rest stays. */
@@ -55,12 +56,7 @@ export interface RunChange {
   readonly deadWorkers?: readonly { readonly workerId: string; readonly why: string }[];
   readonly logs?: readonly RunLog[];
   /** A step that was judged. */
-  readonly step?: {
-    readonly before: FindMaxProgress;
-    readonly measured: MeasuredStep;
-    readonly verdict: StepVerdict;
-    readonly endMs: number;
-  };
+  readonly step?: JudgedStep;
 }
 
 /** The orchestrator's own lines. */
@@ -116,6 +112,7 @@ export class RunStore {
         .execute();
       const parent = { testId: runId, runId, testName, scenario, workerId: null } as const;
       await insertParent(tx, { ...parent, status: "PREPARED" });
+      await writeRunPools(tx, runId, run.pools);
     }, lease);
   }
 
@@ -334,6 +331,7 @@ export function workerIdOf(groupId: number): string {
   return `worker-${groupId}`;
 }
 
-function groupOf(workerId: string): number {
+/** The other way round. */
+export function groupOf(workerId: string): number {
   return Number(/^worker-(\d+)/.exec(workerId)?.[1] ?? 0);
 }

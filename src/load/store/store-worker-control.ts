@@ -135,6 +135,7 @@ export class StoreWorkerControl implements WorkerControl {
       startTimeMs: run.startTimeMs,
       warmupStartTimeMs: run.warmupStartTimeMs,
       warmupEndTimeMs: run.warmupEndTimeMs,
+      stopTimeMs: run.stopTimeMs,
       leaseLapsedMs: lease === undefined ? 0 : Math.max(0, nowMs - lease.expires_at_ms),
       nowMs,
     };

@@ -2,11 +2,17 @@
 import { sql } from "kysely";
 import type { LoadTables, Tx } from "../../store/index.ts";
 import { figuresOf, toMs } from "../core/figures.ts";
-import { stepRate } from "../core/find-max.ts";
+import type { StepSecond } from "../core/find-max-step.ts";
+import { generatorBoundReason } from "../core/generator-health.ts";
+import { Histogram, mergeHistograms } from "../core/histogram.ts";
 import type { QueryKind } from "../core/operation.ts";
 import type { RunPhase, WorkerStatus } from "../core/run-state.ts";
-import type { GeneratorHealth, SeriesSnapshot, WorkerSnapshot } from "../core/worker-snapshot.ts";
-import { parsed } from "./run-rows.ts";
+import type {
+  Answering,
+  GeneratorHealth,
+  SeriesSnapshot,
+  WorkerSnapshot,
+} from "../core/worker-snapshot.ts";
 
 export interface StoredSeries extends SeriesSnapshot {
   readonly workerId: string;
@@ -25,21 +31,29 @@ async function changedSeries(
 ): Promise<readonly SeriesSnapshot[]> {
   const rows = await db
     .selectFrom("worker_series")
-    .select(["operation", "phase", "step_number", "ops"])
+    .select(["operation", "phase", "step_number", "ops", "unserved"])
     .where("run_id", "=", runId)
     .where("worker_id", "=", workerId)
     .execute();
   const known = new Map(
-    rows.map((row) => [`${row.phase}/${row.step_number}/${row.operation}`, row.ops]),
+    rows.map((row) => [
+      `${row.phase}/${row.step_number}/${row.operation}`,
+      `${row.ops}/${row.unserved}`,
+    ]),
   );
   return series.filter(
-    ({ phase, step, operation, ops }) => known.get(`${phase}/${step}/${operation}`) !== ops,
+    ({ phase, step, operation, ops, unserved }) =>
+      unserved > 0 || known.get(`${phase}/${step}/${operation}`) !== `${ops}/${unserved}`,
   );
 }
 
 async function putSeries(
   { db }: Tx,
-  { run_id: runId, worker_id: workerId, sequence }: WorkerSnapshot,
+  {
+    run_id: runId,
+    worker_id: workerId,
+    sequence,
+  }: Pick<WorkerSnapshot, "run_id" | "worker_id" | "sequence">,
   series: SeriesSnapshot,
 ): Promise<void> {
   const figures = {
@@ -49,6 +63,9 @@ async function putSeries(
     errors: JSON.stringify(series.errors),
     response: series.response,
     service: series.service,
+    failed: series.failed,
+    unserved: series.unserved,
+    censored: series.censored,
   };
   await db
     .insertInto("worker_series")
@@ -106,16 +123,81 @@ async function insertSecond({ db }: Tx, snapshot: WorkerSnapshot): Promise<void>
         health: snapshot.health,
         status: snapshot.status,
         target_qps: snapshot.target_qps,
+        step_response: snapshot.step_response,
+        answering: snapshot.answering,
+        error_examples: snapshot.error_examples,
       } satisfies CustomMetrics),
     })
     .onConflict((conflict) => conflict.columns(["run_id", "worker_id", "sequence"]).doNothing())
     .execute();
 }
 
+/** Arrivals that nobody will tell of any more, of MEASUREMENT, by how long they waited. */
+export async function addUnserved(
+  tx: Tx,
+  { runId, workerId }: { readonly runId: string; readonly workerId: string },
+  { name, kind }: { readonly name: string; readonly kind: QueryKind },
+  waits: Histogram,
+): Promise<void> {
+  const series = await readSeries(tx, runId, { phase: "MEASUREMENT", step: 0 });
+  const none = new Histogram().encode();
+  const empty = { ops: 0, rows: 0, errors: {}, response: none, service: none, failed: none };
+  const found = series.find((each) => each.workerId === workerId && each.operation === name);
+  const key = { operation: name, kind, phase: "MEASUREMENT", step: 0 } as const;
+  const before = found ?? { ...key, ...empty, unserved: 0, censored: none };
+  const told = Histogram.decode(before.censored) ?? new Histogram();
+  await putSeries(
+    tx,
+    { run_id: runId, worker_id: workerId, sequence: sequenceLast },
+    {
+      ...before,
+      unserved: before.unserved + waits.count,
+      censored: mergeHistograms([told, waits]).encode(),
+    },
+  );
+}
+
+/** No snapshot of the worker comes after it. */
+const sequenceLast = Number.MAX_SAFE_INTEGER;
+
+/** When the store got a worker's last figures of MEASUREMENT; `undefined`: there are none. */
+export async function lastFiguresMs(
+  { db }: Tx,
+  runId: string,
+  workerId: string,
+): Promise<number | undefined> {
+  const row = await db
+    .selectFrom("worker_metrics_snapshots")
+    .select("timestamp_ms")
+    .where("run_id", "=", runId)
+    .where("worker_id", "=", workerId)
+    .where("phase", "=", "MEASUREMENT")
+    .orderBy("sequence", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.timestamp_ms;
+}
+
 interface CustomMetrics {
   readonly health: GeneratorHealth;
   readonly status: WorkerStatus;
   readonly target_qps: number | null;
+  /** Rows of older versions have none. */
+  readonly step_response?: string | null;
+  readonly answering: Answering;
+  readonly error_examples: Readonly<Record<string, string>>;
+}
+
+/** Rows of an earlier version have less in them. */
+function customOf(text: string): CustomMetrics {
+  const custom = JSON.parse(text) as Partial<CustomMetrics> & Pick<CustomMetrics, "health">;
+  return {
+    status: "COMPLETED",
+    target_qps: null,
+    answering: { measured_ms: 0, silences: "" },
+    error_examples: {},
+    ...custom,
+  };
 }
 
 /** `step`: only of this one, and of MEASUREMENT. */
@@ -139,6 +221,9 @@ export async function readSeries(
     errors: JSON.parse(row.errors) as Readonly<Record<string, number>>,
     response: row.response,
     service: row.service,
+    failed: row.failed,
+    unserved: row.unserved,
+    censored: row.censored,
   }));
 }
 
@@ -164,7 +249,7 @@ export async function readSnapshots(
   const series = Map.groupBy(await readSeries(tx, runId), ({ workerId }) => workerId);
   return new Map(
     rows.map((row) => {
-      const custom = parsed<CustomMetrics>(row.custom_metrics) as CustomMetrics;
+      const custom = customOf(row.custom_metrics);
       const snapshot: WorkerSnapshot = {
         run_id: row.run_id,
         test_id: row.test_id,
@@ -180,7 +265,10 @@ export async function readSnapshots(
         active_connections: row.active_connections,
         qps: row.qps,
         health: custom.health,
+        answering: custom.answering,
+        error_examples: custom.error_examples,
         series: series.get(row.worker_id) ?? [],
+        step_response: custom.step_response ?? null,
       };
       return [row.worker_id, { snapshot, atMs: row.timestamp_ms }] as const;
     }),
@@ -206,39 +294,66 @@ export async function readSuperseded(
   }));
 }
 
-/** One for each second and worker of MEASUREMENT. */
-export async function readHealth(
+export interface StoredSecond {
+  readonly workerId: string;
+  readonly phase: string;
+  readonly health: GeneratorHealth;
+  /** Since the row before of the same worker, by its own clock. */
+  readonly seconds: number;
+  readonly answering: Answering;
+  readonly errorExamples: Readonly<Record<string, string>>;
+}
+
+/**
+ * One for each second and worker of MEASUREMENT, and of what came after it; each worker's last has
+ * the most.
+ */
+export async function readWorkerSeconds(
   { db }: Tx,
   runId: string,
-): Promise<readonly { readonly workerId: string; readonly health: GeneratorHealth }[]> {
+): Promise<readonly StoredSecond[]> {
   const rows = await db
     .selectFrom("worker_metrics_snapshots")
-    .select(["worker_id", "custom_metrics"])
+    .select(["worker_id", "phase", "elapsed_seconds", "custom_metrics"])
     .where("run_id", "=", runId)
-    .where("phase", "=", "MEASUREMENT")
+    .where("phase", "<>", "WARMUP")
     .orderBy("worker_id")
     .orderBy("sequence")
     .execute();
-  return rows.map((row) => ({
-    workerId: row.worker_id,
-    health: (JSON.parse(row.custom_metrics) as CustomMetrics).health,
-  }));
+  return rows.map((row, index) => {
+    const { health, answering, error_examples: errorExamples } = customOf(row.custom_metrics);
+    const { worker_id: workerId, phase, elapsed_seconds: elapsed } = row;
+    const before = rows[index - 1];
+    const isFirst = before?.worker_id !== workerId;
+    const seconds = isFirst ? Math.min(1, elapsed) : Math.max(0, elapsed - before.elapsed_seconds);
+    return { workerId, phase, health, seconds, answering, errorExamples };
+  });
 }
 
-/** FM2: of each worker, summed. Seconds of different workers need not be aligned for it. */
-export async function readStepQps({ db }: Tx, runId: string, step: number): Promise<number> {
+/** What each worker measured in each second of a step, in order. */
+export async function readStepSeconds(
+  { db }: Tx,
+  runId: string,
+  step: number,
+): Promise<readonly StepSecond[]> {
   const rows = await db
     .selectFrom("worker_metrics_snapshots")
-    .select(["worker_id", "qps"])
+    .select(["worker_id", "qps", "timestamp_ms", "active_connections", "custom_metrics"])
     .where("run_id", "=", runId)
     .where("phase", "=", "MEASUREMENT")
     .where("step_number", "=", step)
     .orderBy("worker_id")
     .orderBy("sequence")
     .execute();
-  const byWorker = Map.groupBy(rows, ({ worker_id: id }) => id);
-  let qps = 0;
-  // A worker's first second may have part of the second before in it.
-  for (const own of byWorker.values()) qps += stepRate(own.map((row) => row.qps).slice(1));
-  return qps;
+  return rows.map((row) => {
+    const { health, step_response: response } = JSON.parse(row.custom_metrics) as CustomMetrics;
+    return {
+      workerId: row.worker_id,
+      atMs: row.timestamp_ms,
+      connections: row.active_connections,
+      qps: row.qps,
+      response: Histogram.decode(response ?? "") ?? new Histogram(),
+      isLate: generatorBoundReason(health) !== null,
+    };
+  });
 }

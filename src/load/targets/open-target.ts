@@ -4,10 +4,22 @@ import { unreachable } from "../../kernel/errors.ts";
 import type { TargetConfig } from "../core/scenario.ts";
 import type { Target } from "../core/target.ts";
 import { checkTargetHost } from "../core/target-host.ts";
+import type { FileKind, StartTargetProcess } from "./bounded/messages.ts";
+import type { TargetKind } from "./session/session-target.ts";
+import type { TargetFiles, TargetFilesConfig } from "./target-files.ts";
 
 export interface TargetOptions {
+  readonly files: TargetFiles;
   /** What the target's own history calls this load by, where it can: Snowflake's QUERY_TAG. */
   readonly tag: string;
+  /** What a load worker may take, with DuckDB or SQLite in it; `undefined`: nobody says. */
+  readonly workerBytes?: number;
+  /** DuckDB and SQLite run in a process of their own, which may take `processBytes`. */
+  readonly bounded?: {
+    readonly start: StartTargetProcess;
+    readonly files: TargetFilesConfig;
+    readonly processBytes: number;
+  };
 }
 
 /**
@@ -18,15 +30,18 @@ export async function openTarget(
   config: TargetConfig,
   secret: string | null,
   clock: Clock,
-  options: TargetOptions = { tag: "capstan-load" },
+  options: TargetOptions,
 ): Promise<Target> {
   const { kind } = config;
   switch (kind) {
     case "postgres": {
-      const { parsePostgresUrl } = await import("./postgres/parse-postgres-url.ts");
+      const { parsePostgresUrl, postgresSocket } = await import("./postgres/parse-postgres-url.ts");
       const { createPostgresTarget } = await import("./postgres/postgres-target.ts");
       const url = withPassword(config.url, secret);
-      checkTargetHost(config, parsePostgresUrl(url).host);
+      const { host, port, sslRootCert } = parsePostgresUrl(url);
+      checkTargetHost(config, host);
+      if (host.startsWith("/")) options.files.checkSocket(postgresSocket(host, port));
+      if (sslRootCert !== undefined) options.files.resolve(sslRootCert);
       return createPostgresTarget(url, clock);
     }
     case "mysql": {
@@ -35,6 +50,7 @@ export async function openTarget(
       const url = withPassword(config.url, secret);
       const { host, socketPath } = parseMysqlUrl(url);
       checkTargetHost(config, socketPath ?? host);
+      if (socketPath !== undefined) options.files.checkSocket(socketPath);
       return createMysqlTarget(url, clock);
     }
     case "http": {
@@ -42,15 +58,18 @@ export async function openTarget(
       const { createHttpTarget } = await import("./http/http-target.ts");
       const { host, socketPath } = parseHttpUrl(config.url, secret);
       checkTargetHost(config, socketPath ?? host);
+      if (socketPath !== undefined) options.files.checkSocket(socketPath);
       return createHttpTarget(config.url, secret, clock);
     }
     case "sqlite": {
-      const { createSqliteTarget } = await import("./sqlite/sqlite-target.ts");
-      return createSqliteTarget(config.url, clock);
+      const { sqliteKind } = await import("./sqlite/sqlite-target.ts");
+      const made = sqliteKind(config.url, clock, options.files, options.workerBytes);
+      return await fileTarget(kind, config.url, made, clock, options);
     }
     case "duckdb": {
-      const { createDuckdbTarget } = await import("./duckdb/duckdb-target.ts");
-      return createDuckdbTarget(config.url, clock);
+      const { duckdbKind } = await import("./duckdb/duckdb-target.ts");
+      const made = duckdbKind(config.url, clock, options.files, options.workerBytes);
+      return await fileTarget(kind, config.url, made, clock, options);
     }
     case "snowflake": {
       const { parseSnowflakeUrl } = await import("./snowflake/parse-snowflake-url.ts");
@@ -62,6 +81,25 @@ export async function openTarget(
     default:
       return unreachable(kind);
   }
+}
+
+/** A database that runs in the process that opens it: this one, or one of its own. */
+async function fileTarget<Plan>(
+  kind: FileKind,
+  text: string,
+  made: TargetKind<Plan>,
+  clock: Clock,
+  { bounded }: TargetOptions,
+): Promise<Target> {
+  if (bounded === undefined) {
+    const { SessionTarget } = await import("./session/session-target.ts");
+    return new SessionTarget(made, clock);
+  }
+  const { createBoundedTarget } = await import("./bounded/bounded-target.ts");
+  const { start, files, processBytes } = bounded;
+  const url = new URL(text);
+  url.searchParams.delete("memory_limit"); // It is for the load, in the worker.
+  return createBoundedTarget(made, { kind, url: url.href, files, processBytes }, start, clock);
 }
 
 /** Exported for its test alone. */

@@ -6,6 +6,11 @@ export interface FileUrl {
   readonly settings: ReadonlyMap<string, string>;
 }
 
+/** The path alone, for who does not know the kind's settings. Throws `bad_request`. */
+export function filePathOf(scheme: string, text: string): string {
+  return parseFileUrl(scheme, text.replace(/\?.*$/s, ""), {}).path;
+}
+
 export function parseFileUrl(
   scheme: string,
   text: string,

@@ -5,7 +5,7 @@ import { parseTemplate } from "./parse-template.ts";
 import { suggest } from "./suggest.ts";
 import { kindOfUrl } from "./target-url.ts";
 
-const sections = ["target", "workload", "scaling", "find_max", "guardrails"] as const;
+const sections = ["target", "workload", "scaling", "find_max", "guardrails", "verdict"] as const;
 
 const shortNames: Readonly<Record<string, string>> = {
   connections: "workload.concurrent_connections",

@@ -76,6 +76,10 @@ export function checkWorkload(workload: Workload, target: Target | undefined): T
 function checkOperations({ operations }: Workload, target: Target): TemplateProblem[] {
   return operations.flatMap((document, at) => {
     const path = `workload.operations[${at}]`;
+    if (document.expect_status !== undefined && target.kind !== "http") {
+      const message = `only HTTP has statuses; target.kind is ${target.kind}`;
+      return [{ path: `${path}.expect_status`, message }];
+    }
     return refusalsOf(path, () => {
       const operation = resolveOperation(document, target);
       for (const sql of operation.statements) parseNamedStatement(sql);
@@ -137,7 +141,16 @@ export function checkScaling(scaling: ScalingConfig): TemplateProblem[] {
 export function checkSlos(slos: readonly SloConfig[], workload: Workload): TemplateProblem[] {
   const names = workload.operations.map(({ name }) => name);
   const known = ["ALL", ...queryKinds, ...names];
-  return slos.flatMap(({ of }, at) => {
+  return slos.flatMap(({ of, metric }, at) => {
+    const isWhole = metric === "availability_pct" || metric === "longest_silence";
+    if (isWhole && of !== "ALL") {
+      return [
+        {
+          path: `slos[${at}].of`,
+          message: "expected ALL: it is of the target, not of an operation",
+        },
+      ];
+    }
     if (known.includes(of)) return [];
     const meant = suggest(of, known);
     const hint = meant === undefined ? known.join(", ") : `did you mean ${meant}?`;

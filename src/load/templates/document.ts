@@ -10,6 +10,7 @@ import type {
   SloConfig,
   TargetConfig,
   ValueConfig,
+  VerdictConfig,
   WorkloadConfig,
 } from "../core/scenario.ts";
 
@@ -48,6 +49,7 @@ export interface TemplateDocument {
   readonly find_max: FindMaxConfig;
   readonly guardrails: GuardrailConfig;
   readonly slos: readonly SloConfig[];
+  readonly verdict: VerdictConfig;
   /** Values that parameters are chosen from; small ones. The store keeps them apart, in chunks. */
   readonly pools: Readonly<Record<string, readonly PoolValue[]>>;
 }

@@ -42,11 +42,13 @@ export function above(least: number): z.ZodNumber {
   return z.number(what).gt(least, what);
 }
 
-/** `null`, and `-1` as the specification writes it: no limit. */
+/** `null`, and `-1` as the specification writes it: no limit. `usual`: where nothing is said. */
 export function limit<Inner extends z.ZodNumber>(
   inner: Inner,
+  usual: number | null = null,
 ): z.ZodDefault<z.ZodPreprocess<z.ZodNullable<Inner>>> {
-  return z.preprocess((value) => (value === -1 ? null : value), inner.nullable()).default(null);
+  const own = z.preprocess((value) => (value === -1 ? null : value), inner.nullable());
+  return own.default(usual as never);
 }
 
 export function text(max: number, what = "a text"): z.ZodString {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { verdictDefaults } from "../core/verdict.ts";
+import { withSettings } from "./change-template.ts";
 import { parseScenario, parseTemplate, readTemplate } from "./parse-template.ts";
 import { splitSecret } from "./target-url.ts";
 import { formatTemplateYaml, parseTemplateYaml, readTemplateText } from "./template-yaml.ts";
@@ -104,6 +106,12 @@ const sums: readonly [name: string, workload: object, path: string, message: Reg
     },
     "workload.operations",
     /percent for all/,
+  ],
+  [
+    "statuses of a database",
+    { operations: [{ ...look, expect_status: [200] }] },
+    "workload.operations[0].expect_status",
+    /only HTTP has statuses/,
   ],
   ["mirrors", { read_percent: 80, write_percent: 30 }, "workload.read_percent", /add up to 110/],
   [
@@ -274,4 +282,38 @@ test("[TF1] the examples of the documentation are right", () => {
     read.problems.map(({ message }) => message),
     ["percent adds up to 20; expected 100"],
   );
+});
+
+test("[VE2] [TF4] [TF7] [TF8] limits of every run: by default, set, taken away, and written as YAML again", () => {
+  const given = { name: "limits", target: "postgres://localhost/x" };
+  assert.deepEqual(parseTemplate(given).verdict, verdictDefaults);
+  const verdict = { max_error_rate_pct: 20, max_unserved_pct: -1, max_silence_seconds: null };
+  const slos = ["availability > 99.9 %", "silence < 2 s"];
+  const document = parseTemplate({ ...given, verdict, slos });
+  assert.deepEqual(document.verdict, {
+    ...verdictDefaults,
+    max_error_rate_pct: 20,
+    max_unserved_pct: null,
+    max_silence_seconds: null,
+  });
+  assert.deepEqual(document.slos, [
+    { of: "ALL", metric: "availability_pct", limit: 99.9 },
+    { of: "ALL", metric: "longest_silence", limit: 2_000 },
+  ]);
+  const again = parseTemplate(readTemplateText(formatTemplateYaml(document)));
+  assert.deepEqual([again.verdict, again.slos], [document.verdict, document.slos]);
+  // A limit that is set is not the default, though it may be as large.
+  const set = parseTemplate({ ...given, verdict: { max_silence_seconds: 5 } });
+  assert.equal(parseTemplate(given).verdict.max_silence_seconds, undefined);
+  assert.match(formatTemplateYaml(set), /max_silence_seconds: 5/);
+  const changed = withSettings(document, ["verdict.max_error_rate_pct=7", "needs_success=false"]);
+  assert.deepEqual([changed.verdict.max_error_rate_pct, changed.verdict.needs_success], [7, false]);
+  for (const wrong of [
+    { verdict: { max_error_rate: 5 } },
+    { verdict: { min_availability_pct: 101 } },
+    { slos: ["availability < 99 %"] },
+    { slos: [{ of: "point_lookup", metric: "longest_silence", limit: 5 }] },
+  ]) {
+    assert.throws(() => parseTemplate({ ...given, ...wrong }), /one problem/);
+  }
 });

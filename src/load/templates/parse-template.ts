@@ -35,6 +35,7 @@ import {
   slosSchema,
   targetSchema,
   unknownSection,
+  verdictSchema,
   workloadSchema,
 } from "./schema.ts";
 import { kindOfUrl } from "./target-url.ts";
@@ -53,6 +54,7 @@ export function readTemplate(input: unknown, pools: readonly string[] = []): Rea
   const findMax = reader.read("find_max", findMaxSchema, {});
   const guardrails = reader.read("guardrails", guardrailSchema, {});
   const slos = reader.read("slos", slosSchema, []);
+  const verdict = reader.read("verdict", verdictSchema, {});
   const ownPools = reader.read("pools", poolsSchema, {});
   const { problems } = reader;
 
@@ -76,7 +78,8 @@ export function readTemplate(input: unknown, pools: readonly string[] = []): Rea
   if (load && ownPools) {
     problems.push(...checkPools(load.workload, [...pools, ...Object.keys(ownPools)]));
   }
-  const isWhole = head && place && load && scaling && findMax && guardrails && slos && ownPools;
+  const isWhole =
+    head && place && load && scaling && findMax && guardrails && slos && verdict && ownPools;
   if (!isWhole || problems.length > 0) return { kind: "problems", problems };
   const document: TemplateDocument = {
     ...head,
@@ -86,6 +89,7 @@ export function readTemplate(input: unknown, pools: readonly string[] = []): Rea
     find_max: { ...findMax, enabled: load.workload.load_mode === "FIND_MAX_CONCURRENCY" },
     guardrails,
     slos,
+    verdict,
     pools: ownPools,
   };
   return { kind: "template", document, scenario: resolveScenario(document) };

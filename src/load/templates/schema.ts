@@ -1,6 +1,7 @@
 /** The parts of a template, each as people may write it, with everything that they may leave out. */
 import { z } from "zod";
 import { queryKinds } from "../core/operation.ts";
+import { verdictDefaults } from "../core/verdict.ts";
 import {
   above,
   decimal,
@@ -134,6 +135,10 @@ const operationSchema = fields({
   percent: decimal(0, 100).optional(),
   statements,
   transaction: flag().default(false),
+  expect_status: z
+    .array(whole(200, 599), expected("a list of HTTP statuses"))
+    .min(1, expected("at least one HTTP status"))
+    .optional(),
   parameters: z.record(z.string(), valueSchema, expected("a mapping of names")).default({}),
 });
 
@@ -201,9 +206,28 @@ export const guardrailSchema = fields({
   abort_on_slo: flag().default(false),
 });
 
+export const verdictSchema = fields({
+  needs_success: flag().default(verdictDefaults.needs_success),
+  max_error_rate_pct: limit(decimal(0, 100), verdictDefaults.max_error_rate_pct),
+  max_unserved_pct: limit(decimal(0, 100), verdictDefaults.max_unserved_pct),
+  min_availability_pct: limit(decimal(0, 100), verdictDefaults.min_availability_pct),
+  max_silence_seconds: limit(above(0)).unwrap().optional(),
+});
+
 const sloFields = fields({
   of: text(60).default("ALL"),
-  metric: oneOf("p50", "p95", "p99", "p999", "max", "avg", "error_rate_pct", "qps_min"),
+  metric: oneOf(
+    "p50",
+    "p95",
+    "p99",
+    "p999",
+    "max",
+    "avg",
+    "error_rate_pct",
+    "qps_min",
+    "availability_pct",
+    "longest_silence",
+  ),
   limit: decimal(0),
 });
 const sloSchema = z.unknown().transform((value, context) => {
@@ -244,6 +268,7 @@ export const sectionNames = [
   "find_max",
   "guardrails",
   "slos",
+  "verdict",
   "pools",
 ];
 

@@ -1,5 +1,9 @@
-/** An objective as people say it: `p95 < 20 ms`, `new_order: p99 < 50 ms`, `error_rate < 0.1 %`, `qps > 1000`. */
+/**
+ * An objective as people say it: `p95 < 20 ms`, `new_order: p99 < 50 ms`, `error_rate < 0.1 %`,
+ * `qps > 1000`, `availability > 99.9 %`, `silence < 2 s`.
+ */
 import type { SloConfig } from "../core/scenario.ts";
+import { isLowerLimit } from "../core/slo.ts";
 
 const metrics: Readonly<Record<string, SloConfig["metric"]>> = {
   p50: "p50",
@@ -14,6 +18,10 @@ const metrics: Readonly<Record<string, SloConfig["metric"]>> = {
   errors: "error_rate_pct",
   qps: "qps_min",
   qps_min: "qps_min",
+  availability: "availability_pct",
+  availability_pct: "availability_pct",
+  silence: "longest_silence",
+  longest_silence: "longest_silence",
 };
 
 const pattern = /^\s*(?:([\w.-]+)\s*:\s*)?([\w.]+)\s*(<=?|>=?)\s*(\d+(?:\.\d+)?)\s*(ms|s|%)?\s*$/;
@@ -24,8 +32,9 @@ export function parseSloText(text: string): SloConfig | undefined {
   const metric = metrics[name.toLowerCase()];
   if (metric === undefined) return undefined;
   const isRate = metric === "qps_min";
-  const units = isRate ? [undefined] : metric === "error_rate_pct" ? ["%", undefined] : ["ms", "s"];
-  if (sign.startsWith(">") !== isRate) return undefined;
+  const isShare = metric === "error_rate_pct" || metric === "availability_pct";
+  const units = isRate ? [undefined] : isShare ? ["%", undefined] : ["ms", "s"];
+  if (sign.startsWith(">") !== isLowerLimit(metric)) return undefined;
   if (!units.includes(unit) && !(unit === undefined && !isRate)) return undefined;
   return { of, metric, limit: Number(amount) * (unit === "s" ? 1_000 : 1) };
 }

@@ -3,7 +3,13 @@ import { isAlias, isMap, isSeq, LineCounter, parseDocument, stringify } from "ya
 import { OperatingError } from "../../kernel/errors.ts";
 import type { TemplateDocument } from "./document.ts";
 import { parseTemplate } from "./parse-template.ts";
-import { findMaxSchema, guardrailSchema, scalingSchema, workloadSchema } from "./schema.ts";
+import {
+  findMaxSchema,
+  guardrailSchema,
+  scalingSchema,
+  verdictSchema,
+  workloadSchema,
+} from "./schema.ts";
 
 const textMax = 32 * 1024 * 1024;
 
@@ -57,6 +63,7 @@ export function formatTemplateYaml(document: TemplateDocument): string {
     ...section("find_max", without(findMax, findMaxSchema.parse({}))),
     ...section("guardrails", without(document.guardrails, guardrailSchema.parse({}))),
     ...(slos.length === 0 ? {} : { slos }),
+    ...section("verdict", without(document.verdict, verdictSchema.parse({}))),
     ...section("pools", pools),
   };
   return stringify(written, { lineWidth: 120, aliasDuplicateObjects: false });

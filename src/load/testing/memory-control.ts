@@ -46,6 +46,7 @@ export class MemoryControl implements WorkerControl {
       startTimeMs: null,
       warmupStartTimeMs: null,
       warmupEndTimeMs: null,
+      stopTimeMs: null,
       leaseLapsedMs: 0,
     };
   }

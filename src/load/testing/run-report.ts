@@ -1,10 +1,10 @@
 /** A run's report, simulated: warm-up, a stall, a few errors. */
 import { createPrng } from "../../kernel/prng.ts";
-import { figuresFor } from "../core/figures.ts";
+import { finalRecordOf } from "../core/final-record.ts";
 import { Histogram, mergeHistograms } from "../core/histogram.ts";
 import type { ReportSecond, RunReport } from "../core/report/run-report.ts";
 import type { SloConfig } from "../core/scenario.ts";
-import { evaluateSlos } from "../core/slo.ts";
+import type { SeriesSnapshot } from "../core/worker-snapshot.ts";
 import { scenarioOf } from "./scenario.ts";
 
 const slos: readonly SloConfig[] = [
@@ -30,7 +30,8 @@ export function reportOf(changes: Partial<RunReport> = {}, length = 70): RunRepo
     return {
       elapsed_seconds: at + 1,
       phase: at < 10 ? "WARMUP" : "MEASUREMENT",
-      ops,
+      seconds: 1,
+      ops: ops + (isStall ? 6 : 0),
       errors: isStall ? 6 : 0,
       active_connections: 16,
       response,
@@ -39,20 +40,46 @@ export function reportOf(changes: Partial<RunReport> = {}, length = 70): RunRepo
   const measured = seconds.filter(({ phase }) => phase === "MEASUREMENT");
   const response = mergeHistograms(measured.map((second) => second.response));
   const errors = measured.reduce((sum, second) => sum + second.errors, 0);
-  const ops = response.count;
   const encoded = response.encode();
   const base = {
     phase: "MEASUREMENT",
     step: 0,
-    rows: ops,
+    rows: response.count,
     response: encoded,
     service: encoded,
+    failed: "",
+    unserved: 0,
+    censored: "",
   } as const;
-  const series = [
-    { ...base, operation: "look", kind: "POINT_LOOKUP", ops, errors: {} },
-    { ...base, operation: "pay", kind: "UPDATE", ops, errors: { timeout: errors } },
-  ] as const;
-  const scenario = scenarioOf({ workload: { concurrent_connections: 16, duration_seconds: 60 } });
+  const failed = new Histogram();
+  failed.recordMany(30_000, errors);
+  const series: readonly SeriesSnapshot[] =
+    response.count === 0
+      ? []
+      : [
+          { ...base, operation: "look", kind: "POINT_LOOKUP", ops: response.count, errors: {} },
+          {
+            ...base,
+            operation: "pay",
+            kind: "UPDATE",
+            ops: response.count + errors,
+            errors: errors === 0 ? {} : { timeout: errors - 2, deadlock: 2 },
+            failed: failed.encode(),
+          },
+        ];
+  const usual = scenarioOf({ workload: { concurrent_connections: 16, duration_seconds: 60 } });
+  const scenario = { ...usual, template_name: "Checkout", slos };
+  const record = finalRecordOf({
+    scenario,
+    series,
+    measuredSeconds: measured.length,
+    health: [],
+    answering: [{ measured_ms: measured.length * 1_000, silences: "" }],
+    errorExamples: errors === 0 ? {} : { timeout: "no answer within 30000 ms", deadlock: "40P01" },
+    workerCount: 2,
+    lostWorkers: 0,
+    status: "COMPLETED",
+  });
   return {
     run_id: "run-7f3a",
     test_name: "Checkout before the release",
@@ -60,29 +87,12 @@ export function reportOf(changes: Partial<RunReport> = {}, length = 70): RunRepo
     cancellation_reason: null,
     started_at: "2026-03-01T09:30:00.000Z",
     ended_at: "2026-03-01T09:31:10.000Z",
-    measured_seconds: measured.length,
     worker_count: 2,
-    scenario: { ...scenario, template_name: "Checkout", slos },
-    figures: {
-      ops,
-      reads: Math.round(ops * 0.8),
-      writes: Math.round(ops * 0.2),
-      errors,
-      errors_by_kind: errors === 0 ? {} : { timeout: errors - 2, deadlock: 2 },
-      qps: ops / Math.max(1, measured.length),
-      response,
-      service: response,
-    },
-    operations: [
-      { operation: "look", query_kind: "POINT_LOOKUP", ops, errors: 0, response },
-      { operation: "pay", query_kind: "UPDATE", ops, errors, response },
-    ],
+    scenario,
+    record,
+    response,
     seconds,
-    slo: evaluateSlos(slos, (of) => figuresFor(series, of), measured.length, "final"),
     find_max: null,
-    generator_bound: false,
-    percentiles_valid: true,
-    warnings: [],
     ...changes,
   };
 }

@@ -1,5 +1,6 @@
 /** A scenario to change a field or two of. */
 import type { Scenario } from "../core/scenario.ts";
+import { verdictDefaults } from "../core/verdict.ts";
 
 type Changes = { readonly [Part in keyof Scenario]?: Partial<Scenario[Part]> };
 
@@ -84,5 +85,6 @@ export function scenarioOf(changes: Changes = {}): Scenario {
       ...changes.guardrails,
     },
     slos: [],
+    verdict: { ...verdictDefaults, ...changes.verdict },
   };
 }

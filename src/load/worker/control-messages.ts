@@ -1,5 +1,5 @@
 /** What the load's thread and the store's say to each other: calls of `WorkerControl`, by name, and their answers. */
-import type { ErrorCode, Retry } from "../../kernel/errors.ts";
+import type { ErrorData } from "../../kernel/error-codec.ts";
 import type { parseStoreUrl } from "../../store/index.ts";
 import type { ParameterValue } from "../core/operation.ts";
 import type { WorkerControl } from "../core/worker-control.ts";
@@ -12,7 +12,10 @@ export interface ControlThreadOptions {
 
 /** The store, as a load worker uses it. */
 export interface WorkerStore extends WorkerControl {
-  readPools(templateId: string): Promise<ReadonlyMap<string, readonly ParameterValue[]>>;
+  readPools(
+    runId: string,
+    templateId: string | null,
+  ): Promise<ReadonlyMap<string, readonly ParameterValue[]>>;
 }
 
 export interface ControlCall {
@@ -23,11 +26,4 @@ export interface ControlCall {
 
 export type ControlAnswer =
   | { readonly id: number; readonly result: unknown }
-  | {
-      readonly id: number;
-      /** `undefined`: our own bug. */
-      readonly code: ErrorCode | undefined;
-      readonly retry: Retry;
-      readonly message: string;
-      readonly hint: string | undefined;
-    };
+  | { readonly id: number; readonly error: ErrorData };

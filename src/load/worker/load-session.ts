@@ -3,6 +3,8 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Prng } from "../../kernel/prng.ts";
 import type { WakeTimer } from "../../kernel/wake-timer.ts";
 import { compileWorkload } from "../core/compile-workload.ts";
+import { toMs } from "../core/figures.ts";
+import { Histogram } from "../core/histogram.ts";
 import type { Operation, ParameterValue } from "../core/operation.ts";
 import type { RunPhase, WorkerStatus } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
@@ -12,13 +14,26 @@ import type { WorkerIdentity, WorkerTarget } from "../core/worker-control.ts";
 import type { GeneratorHealth, WorkerSnapshot } from "../core/worker-snapshot.ts";
 import type { Workload } from "../core/workload.ts";
 import { type Executed, LoadGenerator } from "../generator/load-generator.ts";
+import { UnsettledOperations } from "./unsettled-operations.ts";
+
+const exampleCharsMax = 300;
 
 /** What the process says of itself since it was last asked. */
 export interface ProcessMeter {
   take(): Pick<
     GeneratorHealth,
-    "event_loop_delay_ms_p99" | "cpu_percent" | "memory_percent" | "rss_bytes"
+    | "event_loop_delay_ms_p99"
+    | "event_loop_delay_ms_mean"
+    | "cpu_percent"
+    | "memory_percent"
+    | "rss_bytes"
   >;
+}
+
+export interface TargetAhead {
+  readonly target: WorkerTarget;
+  readonly rampMs: number;
+  readonly fromMs: number;
 }
 
 export interface LoadSessionOptions {
@@ -38,11 +53,15 @@ export class LoadSession {
   readonly #options: LoadSessionOptions;
   readonly #workload: Workload;
   readonly #book: SeriesBook;
+  readonly #unsettled: UnsettledOperations;
   #generator: LoadGenerator;
   #startedMs: number | undefined;
   #sequence = 0;
   #step = 0;
-  #last = { atMs: 0, ops: 0 };
+  #phase: MeasuredPhase = "WARMUP";
+  #last = { atMs: 0, responses: new Histogram() };
+  #stepBefore = { token: -1, response: new Histogram() };
+  readonly #errorExamples = new Map<string, string>();
 
   /** Throws `bad_request` for a scenario that cannot be. */
   constructor(options: LoadSessionOptions) {
@@ -54,6 +73,7 @@ export class LoadSession {
       wallMs: () => clock.wallMs(),
     });
     this.#book = new SeriesBook(this.operations, "WARMUP");
+    this.#unsettled = new UnsettledOperations(this.#dueMsOf, options.onExecuted);
     this.#generator = this.#newGenerator();
   }
 
@@ -83,46 +103,96 @@ export class LoadSession {
     }
   }
 
-  start(phase: MeasuredPhase, target: WorkerTarget): void {
+  /** `atMs`: when it was to start; `ahead`: what follows the target. */
+  start(
+    phase: MeasuredPhase,
+    target: WorkerTarget,
+    atMs: number,
+    ahead: readonly TargetAhead[],
+  ): void {
     const { clock, scenario, meter } = this.#options;
     meter.take(); // What it took to get ready is not the load's.
     this.#startedMs = clock.nowMs();
-    this.#last = { atMs: this.#startedMs, ops: 0 };
+    this.#last = { atMs: this.#startedMs, responses: new Histogram() };
     this.#step = target.step_number ?? 0;
+    this.#phase = phase;
     this.#book.enter(phase, this.#step);
-    this.setTarget(target, scenario.workload.ramp_seconds * 1000);
+    this.setTarget(target, scenario.workload.ramp_seconds * 1000, atMs, ahead);
   }
 
-  enterPhase(phase: MeasuredPhase): void {
-    this.#generator.enter(phase, this.#step);
+  /** GE3: what is due at `atMs` or later is of this phase. */
+  enterPhase(phase: MeasuredPhase, atMs: number): void {
+    this.#phase = phase;
+    this.#book.cut(phase, atMs);
   }
 
-  setTarget(target: WorkerTarget, rampMs: number): void {
-    this.#step = target.step_number ?? 0;
-    this.#generator.enter(this.#book.phase, this.#step);
+  /** The same, of a phase that is not entered yet. */
+  announcePhase(phase: MeasuredPhase, atMs: number): void {
+    this.#book.cut(phase, atMs);
+  }
+
+  setTarget(
+    target: WorkerTarget,
+    rampMs: number,
+    fromMs: number,
+    ahead: readonly TargetAhead[] = [],
+  ): void {
+    const step = target.step_number ?? 0;
+    if (step !== this.#step) this.#book.enter(this.#phase, step);
+    this.#step = step;
     const { target_connections: connections, target_qps: qps } = target;
-    this.#generator.setTarget({ connections, qps: qps ?? 0, rampMs });
+    const rates = ahead.map((next) => ({ ...next, qps: next.target.target_qps ?? 0 }));
+    this.#generator.setTarget({ connections, qps: qps ?? 0, rampMs, fromMs, ahead: rates });
+  }
+
+  announceTarget({ target, rampMs, fromMs }: TargetAhead): void {
+    this.#generator.announce({ qps: target.target_qps ?? 0, rampMs, fromMs });
+  }
+
+  /** LW20: what was due at `atMs` or later is in no figure and no record. */
+  stopAt(atMs: number): void {
+    this.#book.stopAt(atMs);
+    const taken = this.#unsettled.takeSince(atMs);
+    this.#book.takeBack(
+      taken.map(({ phase, step, operation, intendedMs, startMs, endMs, failure, rowCount }) => ({
+        phase,
+        step,
+        operation,
+        responseUs: (endMs - intendedMs) * 1000,
+        serviceUs: (endMs - startMs) * 1000,
+        failure: failure?.kind,
+        rowCount,
+      })),
+    );
+  }
+
+  /** What was due before cannot have begun after a stop that is not heard of yet. */
+  settle(beforeMs: number): void {
+    this.#unsettled.settle(beforeMs);
   }
 
   drain(timeoutMs: number): Promise<void> {
     return this.#generator.drain(timeoutMs);
   }
 
-  close(): Promise<void> {
-    return this.#generator.close();
+  async close(): Promise<void> {
+    await this.#generator.close();
+    this.#unsettled.settle(Infinity);
   }
 
   /** Each call is another sequence. */
   snapshot(status: WorkerStatus, phase: RunPhase, target: WorkerTarget): WorkerSnapshot {
     const { identity, clock, meter } = this.#options;
     const nowMs = clock.nowMs();
-    const { ops } = this.#book;
+    const responses = this.#book.responses();
     const seconds = (nowMs - this.#last.atMs) / 1000;
-    const qps = seconds > 0 ? (ops - this.#last.ops) / seconds : 0;
-    this.#last = { atMs: nowMs, ops };
+    const latest = responses.since(this.#last.responses);
+    const qps = seconds > 0 ? latest.count / seconds : 0;
+    this.#last = { atMs: nowMs, responses };
     this.#sequence += 1;
-    const { waiting, dropped, unsent } = this.#generator;
-    const lagUs = this.#generator.takeLag().percentileUs(0.99) ?? 0;
+    const { waiting, dropped, unsent, answering } = this.#generator;
+    const lag = this.#generator.takeLag();
+    this.#book.setPending(this.#generator.pending());
     return {
       run_id: identity.runId,
       test_id: identity.testId,
@@ -137,13 +207,34 @@ export class LoadSession {
       target_qps: target.target_qps,
       active_connections: this.#generator.activeConnections,
       qps,
-      health: { ...meter.take(), schedule_lag_ms_p99: lagUs / 1000, waiting, dropped, unsent },
+      health: {
+        ...meter.take(),
+        schedule_lag_ms_p99: (lag.percentileUs(0.99) ?? 0) / 1000,
+        schedule_lag_ms_p95: (lag.percentileUs(0.95) ?? 0) / 1000,
+        latency_ms_p50: toMs(latest.percentileUs(0.5)),
+        latency_ms_p95: toMs(latest.percentileUs(0.95)),
+        waiting,
+        dropped,
+        unsent,
+      },
+      answering,
+      error_examples: Object.fromEntries(this.#errorExamples),
       series: this.#book.snapshot(),
+      step_response: this.#step === 0 ? null : this.#takeStepResponse().encode(),
     };
   }
 
+  /** What the open step's operations took since the last call. */
+  #takeStepResponse(): Histogram {
+    const { token } = this.#book;
+    const response = this.#book.openResponse();
+    const { token: tokenBefore, response: before } = this.#stepBefore;
+    this.#stepBefore = { token, response };
+    return token === tokenBefore ? response.since(before) : response;
+  }
+
   #newGenerator(): LoadGenerator {
-    const { scenario, target, clock, wake, prng, identity, onExecuted, onTrouble } = this.#options;
+    const { scenario, target, clock, wake, prng, identity, onTrouble } = this.#options;
     const { workload } = scenario;
     return new LoadGenerator({
       target,
@@ -158,8 +249,21 @@ export class LoadSession {
       depth: Math.min(workload.pipeline_depth, target.capabilities.depthMax),
       thinkTimeMs: workload.think_time_ms,
       operationTimeoutMs: workload.operation_timeout_ms,
-      onExecuted,
+      onExecuted: (executed) => {
+        if (executed.failure !== undefined) this.#noteExample(executed.failure);
+        this.#unsettled.add(executed);
+      },
       onTrouble,
     });
+  }
+
+  /** By what an operation belongs to its phase (GE3). */
+  readonly #dueMsOf = ({ intendedMs, startMs }: Executed): number =>
+    this.#options.scenario.workload.load_mode === "QPS" ? intendedMs : startMs;
+
+  #noteExample({ kind, code, message }: OperationFailure): void {
+    if (this.#errorExamples.has(kind)) return;
+    const said = code === "" ? message : `${code}: ${message}`;
+    this.#errorExamples.set(kind, said.slice(0, exampleCharsMax));
   }
 }

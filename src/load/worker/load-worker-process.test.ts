@@ -26,6 +26,7 @@ import { sealSecret } from "../orchestrator/seal.ts";
 import { RunStore } from "../store/run-store.ts";
 import { takeLease } from "../store/testing/load-fixture.ts";
 import { openTarget } from "../targets/open-target.ts";
+import { createTargetFiles } from "../targets/target-files.ts";
 import { scenarioOf } from "../testing/scenario.ts";
 
 const launcher = join(import.meta.dirname, "..", "..", "..", "bin", "capstan.js");
@@ -41,7 +42,8 @@ async function openLake(t: TestContext, home: string, store: Store) {
   const lake = { kind: "directory", root: join(home, "lake") } as const;
   const { objects } = await openLakeFiles(lake, { clock: realClock });
   const engine = await startEngine({
-    memoryLimitBytes: 256 * 1024 ** 2,
+    memoryLimitBytes: 512 * 1024 ** 2,
+    treeLimitBytes: 1024 ** 3,
     threads: 1,
     spoolDir: join(home, "spool"),
     readableDirs: [lake.root],
@@ -84,7 +86,11 @@ async function prepare(t: TestContext) {
     workload: { concurrent_connections: 2, warmup_seconds: 1, duration_seconds: 60 },
   });
   const [runId, expectedWorkers] = ["run-1", 1];
-  await runs.create({ runId, testName: "n", scenario, targetSecret, expectedWorkers }, lease);
+  const pools = { kind: "values", pools: {} } as const;
+  await runs.create(
+    { runId, testName: "n", scenario, targetSecret, expectedWorkers, pools },
+    lease,
+  );
   await runs.apply(runId, "PREPARED", { status: "RUNNING", phase: "PREPARING" }, lease);
   const start = () => {
     const args = [
@@ -185,6 +191,7 @@ test("[LW17] a signal ends it before a run has started, with a failure's status"
 test("[LW18] orchestrator and two workers, all real: a run of three seconds ends by itself, with exact percentiles of everything", async (t) => {
   const { home, store, lease, scenario, password } = await prepare(t);
   const spawner = new LocalSpawner({
+    memoryBytesOf: () => 1024 ** 3,
     command: [process.execPath, launcher],
     storeUrl: join(home, "store.sqlite"),
     dataDir: home,
@@ -196,7 +203,11 @@ test("[LW18] orchestrator and two workers, all real: a run of three seconds ends
   const orchestrator = new RunOrchestrator({
     store,
     spawner,
-    openTarget: (config, given) => openTarget(config, given, realClock),
+    openTarget: (config, given) =>
+      openTarget(config, given, realClock, {
+        tag: "t",
+        files: createTargetFiles({ dataDir: home }),
+      }),
     records: createLakeRunRecords({
       ...(await openLake(t, home, store)),
       appender: noEnrichment,

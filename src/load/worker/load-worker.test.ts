@@ -22,6 +22,7 @@ import { LoadWorker, type WorkerEnd } from "./load-worker.ts";
 const meterOf = (cpuPercent: number) => ({
   take: () => ({
     event_loop_delay_ms_p99: 0,
+    event_loop_delay_ms_mean: 0,
     cpu_percent: cpuPercent,
     memory_percent: 1,
     rss_bytes: 1,
@@ -348,12 +349,11 @@ test("[LW6] after STOP nothing begins; what is under way ends, is counted and re
   const begun = queue.begun.length;
   await clock.advance(1_000);
   assert.equal(queue.begun.length, begun);
-  assert.equal(
-    control.beats.some(({ status }) => status === "DRAINING"),
-    true,
-  );
+  const draining = control.beats.filter(({ status }) => status === "DRAINING");
+  assert.deepEqual(new Set(draining.map((beat) => beat.phase)), new Set(["COOLDOWN"]));
   assert.deepEqual(end()?.status, "COMPLETED");
   const [last] = control.finished;
+  assert.equal(last?.snapshot.phase, "COOLDOWN");
   assert.deepEqual([control.finished.length, last?.status], [1, "COMPLETED"]);
   assert.equal(opsOf("MEASUREMENT", last?.snapshot), begun);
   assert.equal(last?.snapshot.status, "COMPLETED");
@@ -607,4 +607,32 @@ test("[LW15] a generator that is the bottleneck says so in the run's log, once i
   await clock.advance(15_000);
   const said = control.logs.filter(({ message }) => message.includes("99 % busy"));
   assert.deepEqual([said.length, said[0]?.level], [2, "WARNING"]);
+});
+
+test("[GE9] [LW6] a run that is cancelled counts every arrival that was due until its stop, also of a target that hangs", async () => {
+  const {
+    clock,
+    control,
+    target: queue,
+  } = launch({
+    row: measuring,
+    workload: { load_mode: "QPS", target_qps: 20, concurrent_connections: 4, duration_seconds: 60 },
+    serviceMs: 1_000_000,
+  });
+  await clock.advance(4_050);
+  const live = figuresOf(control.snapshots.at(-1)?.series ?? []);
+  assert.ok(live.unserved > 5, `${live.unserved} wait for more than a second, and are told of`);
+  control.emit(stop(1));
+  await clock.advance(2_500);
+  const { snapshot, status } = control.finished[0] ?? {};
+  assert.equal(status, "COMPLETED");
+  const { ops, errors, unserved, censored } = figuresOf(
+    snapshot?.series.filter(({ phase: own }) => own === "MEASUREMENT") ?? [],
+  );
+  assert.equal(ops, queue.begun.length, "what was sent has failed");
+  assert.equal(errors, ops);
+  const stoppedMs = (snapshot?.answering.measured_ms ?? 0) / 1000;
+  // One of two workers: half of the rate, from the moment that MEASUREMENT began.
+  assert.ok(Math.abs(ops + unserved - stoppedMs * 10) <= 2, `${ops} + ${unserved}, ${stoppedMs} s`);
+  assert.ok(unserved > 20 && (censored.maxUs ?? 0) > 2_000_000, `${unserved}`);
 });

@@ -21,6 +21,7 @@ import {
   storeLossMsMax,
   type WorkerStatus,
 } from "../core/run-state.ts";
+import type { Scenario } from "../core/scenario.ts";
 import type { MeasuredPhase } from "../core/series-book.ts";
 import { StoreClock } from "../core/store-clock.ts";
 import type { OperationFailure, Target } from "../core/target.ts";
@@ -38,7 +39,7 @@ import type { ExecutionSource } from "../executions/execution-rows.ts";
 import type { Executed } from "../generator/load-generator.ts";
 import { EventInbox } from "./event-inbox.ts";
 import type { LivePost } from "./live-poster.ts";
-import { LoadSession, type ProcessMeter } from "./load-session.ts";
+import { LoadSession, type ProcessMeter, type TargetAhead } from "./load-session.ts";
 import { WorkerLog } from "./worker-log.ts";
 
 /** Where executions are recorded. */
@@ -57,6 +58,8 @@ export interface LoadWorkerDeps {
     view: RunView,
     session: LoadSession,
     source: Omit<ExecutionSource, "operations">,
+    /** The store's time when the worker's clock was 0, as it is known now. */
+    originMs: () => number,
   ) => Recorder;
   readonly live: (post: LivePost) => void;
   readonly meter: ProcessMeter;
@@ -80,8 +83,13 @@ interface Ending {
 }
 
 const reconcileMs = 5_000;
+/** How often the store's clock is asked in a row at first, and how well it is known well enough. */
+const pingsMax = 10;
+const errorMsFine = 2;
 const watchMs = 250;
 const storePauseMsMax = 5_000;
+/** How long after its moment a STOP may be in the store. */
+const stopWrittenMsMax = 2_000;
 /** SIGKILL comes ten seconds after SIGTERM. */
 const terminateDrainMs = 5_000;
 const lapsedDrainMs = 10_000;
@@ -115,6 +123,10 @@ export class LoadWorker {
   #mayStart = false;
   /** It registered when MEASUREMENT had begun. */
   #isLate = false;
+  /** When the load was to begin, where that was announced. */
+  #startMs: number | undefined;
+  /** Targets that came before it began. */
+  readonly #told: TargetAhead[] = [];
   #latest: WorkerSnapshot | undefined;
   #storedSequence = 0;
   #readAtMs = 0;
@@ -135,6 +147,11 @@ export class LoadWorker {
   terminate(): void {
     const message = "told to end by a signal";
     this.#stop({ kind: "terminated", message, drainMs: terminateDrainMs });
+  }
+
+  /** What is under test takes more of this process than it may: at once. */
+  fail(message: string): void {
+    this.#stop({ kind: "target_failed", message, drainMs: 0 });
   }
 
   async run(): Promise<WorkerEnd> {
@@ -162,9 +179,11 @@ export class LoadWorker {
         }
         this.#registeredMs = clock.nowMs();
         this.#storeClock = new StoreClock(sentMs, clock.nowMs(), view.nowMs);
+        await this.#tuneClock(this.#storeClock);
         this.#noteView(view);
         this.#isLate = view.phase === "MEASUREMENT";
-        const target = view.targets[identity.workerId] ?? initialTarget(view.scenario, identity);
+        const target = view.targets[identity.workerId] ?? this.#firstTarget(view.scenario);
+        this.#told.push({ target, rampMs: 0, fromMs: -Infinity });
         this.#inbox = this.#newInbox(view, target, this.#storeClock);
         this.#inbox.receive([], view);
         return view;
@@ -180,6 +199,24 @@ export class LoadWorker {
     return undefined;
   }
 
+  /**
+   * LW3: the first answer includes starting a thread and opening the store, so its way says nothing
+   * of the clock's.
+   */
+  async #tuneClock(storeClock: StoreClock): Promise<void> {
+    const { clock, control, identity } = this.#deps;
+    for (let ping = 0; ping < pingsMax && storeClock.errorMs > errorMsFine; ping += 1) {
+      const sentMs = clock.nowMs();
+      try {
+        const view = await control.read(identity.runId);
+        if (view !== undefined) storeClock.note(sentMs, clock.nowMs(), view.nowMs);
+      } catch (thrown) {
+        if (isLasting(thrown)) throw thrown;
+        return; // The ticks go on with it.
+      }
+    }
+  }
+
   #newInbox(view: RunView, target: WorkerTarget, storeClock: StoreClock): EventInbox {
     return new EventInbox({
       identity: this.#deps.identity,
@@ -191,12 +228,25 @@ export class LoadWorker {
         start: () => {
           this.#mayStart = true; // All that came with it counts first.
         },
-        stop: (drainMs, reason) => {
+        stop: (drainMs, reason, atMs) => {
+          this.#session?.stopAt(atMs);
           this.#stop({ kind: "stopped", message: `told to stop: ${reason}`, drainMs });
         },
-        enterPhase: (phase) => this.#enterPhase(phase),
-        setTarget: (next, rampMs) => {
-          if (this.#session?.hasStarted === true) this.#session.setTarget(next, rampMs);
+        enterPhase: (phase, atMs) => this.#enterPhase(phase, atMs),
+        setTarget: (next, rampMs, fromMs) => {
+          if (this.#session?.hasStarted === true) this.#session.setTarget(next, rampMs, fromMs);
+          else this.#told.push({ target: next, rampMs, fromMs });
+        },
+        announcePhase: (phase, atMs) => {
+          const next = measured(phase);
+          if (next === undefined || this.#session?.hasStarted !== true) return;
+          this.#session.announcePhase(next, atMs);
+          if (next === "MEASUREMENT") this.#limitMeasurement(atMs);
+        },
+        announceTarget: (next, rampMs, fromMs) => {
+          if (this.#session?.hasStarted === true) {
+            this.#session.announceTarget({ target: next, rampMs, fromMs });
+          }
         },
       },
     });
@@ -250,8 +300,8 @@ export class LoadWorker {
     });
     this.#session = session;
     const { runId, testId, workerId } = identity;
-    const originMs = this.#storeClock?.offsetMs ?? 0;
-    this.#recorder = this.#deps.openRecorder(view, session, { runId, testId, workerId, originMs });
+    const originMs = (): number => this.#storeClock?.offsetMs ?? 0;
+    this.#recorder = this.#deps.openRecorder(view, session, { runId, testId, workerId }, originMs);
     return session;
   }
 
@@ -265,36 +315,49 @@ export class LoadWorker {
     const beginMs = begunMs === null ? nowMs : this.#storeClock.toLocalMs(begunMs);
     this.#deadlineMs = deadlineOf(scenario, Math.min(nowMs, beginMs));
     const first = scenario.workload.warmup_seconds > 0 ? "WARMUP" : "MEASUREMENT";
-    const phase = measured(this.#phaseNow()) ?? first;
-    session.start(phase, this.#targetNow());
+    const known = measured(this.#phaseNow());
+    // Without a warm-up the load itself waits for the moment that was announced.
+    if (known === undefined && first === "MEASUREMENT" && this.#inbox?.isPhasePending) return;
+    const phase = known ?? first;
+    const startMs = this.#startMs ?? nowMs;
+    // What was to change with the start, or later, comes after what the run starts with.
+    const before = this.#told.findLast(({ fromMs }) => fromMs < startMs)?.target;
+    const after = this.#told.filter(({ fromMs }) => fromMs >= startMs);
+    const initial =
+      after.length === 0 ? this.#targetNow() : (before ?? this.#firstTarget(scenario));
+    session.start(phase, initial, startMs, [...after, ...(this.#inbox?.targetsAhead ?? [])]);
     this.#setStatus("RUNNING");
     this.#log.info(`started in ${phase}`);
-    if (phase === "MEASUREMENT") this.#limitMeasurement();
+    if (phase === "MEASUREMENT") this.#limitMeasurement(startMs);
+    this.#inbox?.announceAgain();
     this.#measure();
   }
 
-  #enterPhase(phase: RunPhase): void {
+  #enterPhase(phase: RunPhase, atMs: number): void {
     const next = measured(phase);
     if (next === "COOLDOWN" || phase === "PROCESSING") {
       this.#stop({ kind: "stopped", message: `the run is in ${phase}`, drainMs: drainTimeoutMs });
     } else if (next !== undefined && this.#session?.hasStarted === true) {
-      this.#session.enterPhase(next);
+      this.#session.enterPhase(next, atMs);
       this.#log.info(`entered ${phase}`);
-      if (next === "MEASUREMENT") this.#limitMeasurement();
+      if (next === "MEASUREMENT") this.#limitMeasurement(atMs);
+    } else if (next === "MEASUREMENT" && this.#isReady && this.#mayStart) {
+      this.#startMs = atMs;
+      this.#startIfReady();
     }
   }
 
   /** LW19: STOP is up to a second late, and what is begun until then would be counted beyond the time that rates are of. */
-  #limitMeasurement(): void {
+  #limitMeasurement(begunMs: number): void {
     if (this.#view === undefined || this.#storeClock === undefined) return;
-    const { scenario, warmupEndTimeMs: begunMs } = this.#view;
+    const { scenario, warmupEndTimeMs } = this.#view;
     const { load_mode: mode, duration_seconds: seconds } = scenario.workload;
     if (mode === "FIND_MAX_CONCURRENCY") return;
-    const nowMs = this.#deps.clock.nowMs();
-    const fromMs = this.#isLate && begunMs !== null ? this.#storeClock.toLocalMs(begunMs) : nowMs;
-    this.#after(Math.max(0, fromMs + seconds * 1000 - nowMs), () => {
-      if (this.#end === undefined) this.#session?.enterPhase("COOLDOWN");
-    });
+    const fromMs =
+      this.#isLate && warmupEndTimeMs !== null
+        ? this.#storeClock.toLocalMs(warmupEndTimeMs)
+        : begunMs;
+    this.#session?.announcePhase("COOLDOWN", fromMs + seconds * 1000);
   }
 
   /** A snapshot a second: to the coordinator at once, to the store with the next tick. */
@@ -354,7 +417,8 @@ export class LoadWorker {
     const { clock, control, identity } = this.#deps;
     const { runId } = identity;
     let view: RunView | undefined;
-    if (clock.nowMs() - this.#readAtMs >= reconcileMs) {
+    const isFine = (this.#storeClock?.errorMs ?? Infinity) <= errorMsFine;
+    if (!isFine || clock.nowMs() - this.#readAtMs >= reconcileMs) {
       const sentMs = clock.nowMs();
       view = await control.read(runId);
       if (view === undefined) {
@@ -364,9 +428,11 @@ export class LoadWorker {
       this.#storeClock?.note(sentMs, clock.nowMs(), view.nowMs);
       this.#noteView(view);
     }
+    const askedMs = clock.nowMs();
     const events = await control.events(runId, this.#inbox?.lastSequence ?? 0);
     this.#contact();
     this.#inbox?.receive(events, view);
+    this.#session?.settle(askedMs - stopWrittenMsMax);
     this.#startIfReady();
     const answer = await control.beat(identity, this.#beat());
     this.#contact();
@@ -498,7 +564,8 @@ export class LoadWorker {
   /** Of one that never got as far as to measure. */
   #emptySnapshot(status: WorkerStatus): WorkerSnapshot {
     const { identity, meter } = this.#deps;
-    const nothing = { schedule_lag_ms_p99: 0, waiting: 0, dropped: 0, unsent: 0 };
+    const none = { latency_ms_p50: null, latency_ms_p95: null, waiting: 0, dropped: 0, unsent: 0 };
+    const nothing = { schedule_lag_ms_p99: 0, schedule_lag_ms_p95: 0, ...none };
     return {
       run_id: identity.runId,
       test_id: identity.testId,
@@ -514,7 +581,10 @@ export class LoadWorker {
       active_connections: 0,
       qps: 0,
       health: { ...meter.take(), ...nothing },
+      answering: { measured_ms: 0, silences: "" },
+      error_examples: {},
       series: [],
+      step_response: null,
     };
   }
 
@@ -538,8 +608,15 @@ export class LoadWorker {
     this.#log.trouble(failure.message);
   }
 
+  /** Who drains is in COOLDOWN, whatever the run's row says yet. */
   #phaseNow(): RunPhase {
-    return this.#inbox?.phase ?? "";
+    const isDraining = this.#end !== undefined && this.#session?.hasStarted === true;
+    return isDraining ? "COOLDOWN" : (this.#inbox?.phase ?? "");
+  }
+
+  /** What it does until it hears otherwise. */
+  #firstTarget(scenario: Scenario): WorkerTarget {
+    return initialTarget(scenario, this.#deps.identity);
   }
 
   #targetNow(): WorkerTarget {

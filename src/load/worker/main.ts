@@ -6,6 +6,7 @@ import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { OperatingError } from "../../kernel/errors.ts";
+import { privateBytes } from "../../kernel/node/process-memory.ts";
 import { realClock as clock } from "../../kernel/node/real-clock.ts";
 import { createSystemPrng } from "../../kernel/node/system-random.ts";
 import { startThreadWakeTimer } from "../../kernel/node/thread-wake-timer.ts";
@@ -18,8 +19,10 @@ import { startThreadSink } from "../executions/thread-sink.ts";
 import { openSecret } from "../orchestrator/seal.ts";
 import { queryTagOf } from "../store/result-rows.ts";
 import { openTarget } from "../targets/open-target.ts";
+import { createTargetFiles } from "../targets/target-files.ts";
 import { LivePoster } from "./live-poster.ts";
 import { LoadWorker, type WorkerEnd } from "./load-worker.ts";
+import { MemoryGuard } from "./memory-guard.ts";
 import { startProcessMeter } from "./process-meter.ts";
 import { startThreadControl } from "./thread-control.ts";
 
@@ -32,6 +35,9 @@ export interface LoadWorkerOptions extends Omit<ProcessOptions, "host"> {
   readonly coordinatorUrl?: string;
   readonly store?: string;
   readonly lake?: string;
+  readonly allowTargetFile?: readonly string[];
+  /** In bytes; `undefined`: nobody says. */
+  readonly loadMemoryLimit?: number;
 }
 
 /** `src/coordinator` names it so. */
@@ -47,18 +53,33 @@ export async function runLoadWorker(options: LoadWorkerOptions): Promise<WorkerE
     "worker",
   );
   const prng = createSystemPrng();
+  const files = createTargetFiles({
+    dataDir: dataDir.path,
+    ...(options.allowTargetFile === undefined ? {} : { allowed: options.allowTargetFile }),
+  });
   const store = parseStoreUrl(options.store ?? dataDir.storePath);
   const lake = decideLakePlaces(options, dataDir.lakeDir).tables;
   const incarnation = `i-${randomText(prng, 16)}`;
   const stagingDir = join(dataDir.path, "load", `${runId}.${workerId}.${incarnation}`);
   const control = startThreadControl({ store, leaseName });
   const wake = startThreadWakeTimer(clock);
+  const { loadMemoryLimit: workerBytes } = options;
   const meter = startProcessMeter(clock, machine().totalBytes);
+  const guard =
+    workerBytes === undefined
+      ? undefined
+      : new MemoryGuard({
+          bytesMax: workerBytes,
+          privateBytes: () => privateBytes(process.pid),
+          exceeded: (message) => worker.fail(message),
+          end: () => process.kill(process.pid, "SIGKILL"),
+          clock,
+        });
   const poster =
     coordinatorUrl === undefined
       ? undefined
       : new LivePoster({ coordinatorUrl, runId, clusterToken, clock });
-  const worker = new LoadWorker({
+  const worker: LoadWorker = new LoadWorker({
     identity: {
       runId,
       workerId,
@@ -72,11 +93,16 @@ export async function runLoadWorker(options: LoadWorkerOptions): Promise<WorkerE
     control,
     openTarget: async ({ scenario, targetSecret }) => {
       const password = targetSecret === null ? null : openSecret(targetSecret, clusterToken, runId);
-      return await openTarget(scenario.target, password, clock, { tag: queryTagOf(runId) });
+      const { kind } = scenario.target;
+      if (kind === "duckdb" || kind === "sqlite") guard?.start();
+      return await openTarget(scenario.target, password, clock, {
+        tag: queryTagOf(runId),
+        files,
+        ...(workerBytes === undefined ? {} : { workerBytes }),
+      });
     },
-    readPools: async ({ scenario: { template_id: templateId } }) =>
-      templateId === null ? new Map() : await control.readPools(templateId),
-    openRecorder: ({ scenario }, session, source) =>
+    readPools: ({ scenario: { template_id: templateId } }) => control.readPools(runId, templateId),
+    openRecorder: ({ scenario }, session, source, originMs) =>
       new ExecutionRecorder({
         sink: startThreadSink({
           store,
@@ -88,6 +114,7 @@ export async function runLoadWorker(options: LoadWorkerOptions): Promise<WorkerE
           },
         }),
         oneIn: scenario.workload.record_one_in,
+        originMs,
         clock,
         logger,
       }),
@@ -108,6 +135,7 @@ export async function runLoadWorker(options: LoadWorkerOptions): Promise<WorkerE
       { name: "close store", timeoutMs: 1_000, run: () => control.close() },
       { name: "close timer", timeoutMs: 1_000, run: () => wake.close() },
       { name: "close meter", timeoutMs: 100, run: async () => meter.close() },
+      { name: "close guard", timeoutMs: 100, run: async () => guard?.close() },
       {
         name: "delete staging",
         timeoutMs: 1_000,

@@ -21,10 +21,12 @@ export function startProcessMeter(
       const cpuPercent = ((now.cpuUs - last.cpuUs) / wallUs) * 100;
       last = now;
       const lateMs = delay.count === 0 ? 0 : delay.percentile(99) / 1e6 - resolutionMs;
+      const meanMs = delay.count === 0 ? 0 : delay.mean / 1e6 - resolutionMs;
       delay.reset();
       const rssBytes = process.memoryUsage.rss();
       return {
         event_loop_delay_ms_p99: Math.max(0, lateMs),
+        event_loop_delay_ms_mean: Math.max(0, meanMs),
         cpu_percent: cpuPercent,
         memory_percent: (rssBytes / memoryBytes) * 100,
         rss_bytes: rssBytes,

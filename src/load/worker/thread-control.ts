@@ -1,6 +1,7 @@
 /** A worker's store, on a thread of its own. Answers and errors are those of the store. */
 import { Worker } from "node:worker_threads";
-import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.ts";
+import { decodeError } from "../../kernel/error-codec.ts";
+import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import { siblingModule } from "../../kernel/node/sibling-module.ts";
 import type {
   ControlAnswer,
@@ -18,6 +19,7 @@ type Waiting = PromiseWithResolvers<unknown>;
 export function startThreadControl(options: ControlThreadOptions): ThreadControl {
   const thread = new Worker(siblingModule(import.meta.url, "./control-thread"), {
     workerData: options,
+    resourceLimits: { codeRangeSizeMb: 32 }, // V8 reserves half a gigabyte otherwise: see WP5.
   });
   const waiting = new Map<number, Waiting>();
   let nextId = 1;
@@ -31,7 +33,7 @@ export function startThreadControl(options: ControlThreadOptions): ThreadControl
     const wait = waiting.get(answer.id);
     waiting.delete(answer.id);
     if ("result" in answer) wait?.resolve(answer.result);
-    else wait?.reject(errorOf(answer));
+    else wait?.reject(decodeError(answer.error));
   });
   thread.on("error", (thrown) => end(`the store's thread failed: ${messageOf(thrown)}`));
   thread.on("exit", () => end("the store's thread ended"));
@@ -55,16 +57,10 @@ export function startThreadControl(options: ControlThreadOptions): ThreadControl
     writeSnapshot: (worker, snapshot) => call("writeSnapshot", worker, snapshot),
     finish: (worker, snapshot, status) => call("finish", worker, snapshot, status),
     log: (runId, lines) => call("log", runId, lines),
-    readPools: (templateId) => call("readPools", templateId),
+    readPools: (runId, templateId) => call("readPools", runId, templateId),
     async close() {
       end("closed");
       await thread.terminate();
     },
   };
-}
-
-function errorOf(answer: Exclude<ControlAnswer, { readonly result: unknown }>): Error {
-  const { code, retry, message, hint } = answer;
-  if (code === undefined) return new AssertionError(message);
-  return new OperatingError(code, retry, message, hint === undefined ? {} : { hint });
 }

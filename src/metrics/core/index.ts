@@ -7,6 +7,7 @@ export type {
   Ingest,
   IngestService,
   RemoteWriteResult,
+  ScrapedText,
   SelfTargetOptions,
   TargetStatus,
 } from "./ingest-service.ts";
@@ -16,5 +17,6 @@ export type {
   HeadSnapshot,
   MetricMetadata,
   SampleBatch,
+  SegmentChecksums,
   SegmentInfo,
 } from "./model.ts";

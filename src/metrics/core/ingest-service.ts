@@ -97,12 +97,18 @@ export interface IngestService {
 }
 
 /** A process's own metrics, scraped without a network. */
+/** Metrics as a scrape answers them. */
+export interface ScrapedText {
+  /** Says which text format it is; only OpenMetrics has exemplars. */
+  readonly contentType: string;
+  readonly text: string;
+}
+
 export interface SelfTargetOptions {
   readonly job: string;
   readonly instance: string;
   readonly intervalMs: number;
-  /** In Prometheus's text format. */
-  read(): Promise<string>;
+  read(): Promise<ScrapedText>;
 }
 
 /** What the process that owns the head has of it besides. */

@@ -3,6 +3,7 @@
  * segments that hold the rest.
  */
 import type { FloatHistogram, Labels } from "../../promql/core/index.ts";
+import type { SegmentFile } from "./segment-schema.ts";
 
 /** Samples of one write, by columns. Times are milliseconds since 1970. */
 export interface SampleBatch {
@@ -83,7 +84,12 @@ export interface SegmentInfo {
   readonly path: string;
   /** When the seal that made its youngest samples durable happened: the head's `sealSeq`. */
   readonly sealSeq: number;
+  /** Absent: nobody knows them yet. */
+  readonly checksums?: SegmentChecksums;
 }
+
+/** CRC-32 of each of its files, whole. */
+export type SegmentChecksums = Readonly<Partial<Record<SegmentFile, number>>>;
 
 /**
  * A moment of the head. A query takes one, then lists the segments; what was sealed since is still in the head for it.

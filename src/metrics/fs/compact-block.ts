@@ -2,6 +2,8 @@
  * Merges the segments of a block into one for each shard. Series by series: what is in memory is their tables, one row
  * group of each input, and one of the output.
  */
+import type { Files } from "../../kernel/files.ts";
+import { realFiles } from "../../kernel/node/real-files.ts";
 import { type Prng, randomText } from "../../kernel/prng.ts";
 import type { CompactionPlan } from "../core/decide-upkeep.ts";
 import { shardsMeet } from "../core/fingerprint.ts";
@@ -22,37 +24,41 @@ export interface CompactionRequest {
 export async function compactBlock(
   { lakeDir, plan }: CompactionRequest,
   prng: Prng,
+  files: Files = realFiles,
 ): Promise<SegmentInfo[]> {
   const written: SegmentInfo[] = [];
   try {
     for (let shard = 0; shard < plan.shardCount; shard += 1) {
-      const info = await compactShard(lakeDir, plan, shard, prng);
+      const info = await compactShard({ lakeDir, plan }, shard, prng, files);
       if (info !== undefined) written.push(info);
     }
     return written;
   } catch (thrown) {
-    for (const { path } of written) await removeSegmentFiles(lakeDir, path);
+    for (const { path } of written) await removeSegmentFiles(lakeDir, path, files);
     throw thrown;
   }
 }
 
 async function compactShard(
-  lakeDir: string,
-  plan: CompactionPlan,
+  { lakeDir, plan }: CompactionRequest,
   shard: number,
   prng: Prng,
+  files: Files,
 ): Promise<SegmentInfo | undefined> {
   const { shardCount, level, seq, sealSeq, blockStart } = plan;
   const inputs = plan.inputs.filter((info) => shardsMeet(info, { shard, shardCount }));
   const interner = new SeriesInterner();
-  const readers = inputs.map((info) => openSegment(lakeDir, info, { interner }));
+  const readers = inputs.map((info) => openSegment(lakeDir, info, { interner, files }));
   const place = `${blockStart}-${shard}of${shardCount}`;
   const segmentId = `c${level}-${seq}-${place}-${randomText(prng, 10)}`;
-  const writer = new SegmentWriter({ lakeDir, segmentId, shard, shardCount, level, seq, sealSeq });
+  const target = { lakeDir, segmentId, shard, shardCount, level, seq, sealSeq, files };
+  const writer = new SegmentWriter(target);
   try {
     const range = { minMs: -Infinity, maxMs: Infinity };
     const request = { matchers: [], shard, shardCount, range };
-    for (const series of iterateSeries(readers, [], request, compareSeries)) writer.add(series);
+    for (const series of iterateSeries(readers, [], request, compareSeries)) {
+      await writer.add(series);
+    }
     if (writer.sampleCount > 0) return await writer.finish();
     await writer.abort();
     return undefined;

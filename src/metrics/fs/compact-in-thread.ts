@@ -1,18 +1,14 @@
 /** Runs a compaction in a thread made for it. */
 import { Worker } from "node:worker_threads";
-import { type ErrorCode, messageOf, OperatingError, type Retry } from "../../kernel/errors.ts";
+import { decodeError, type ErrorData } from "../../kernel/error-codec.ts";
+import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import { siblingModule } from "../../kernel/node/sibling-module.ts";
 import type { SegmentInfo } from "../core/model.ts";
 import type { CompactionRequest } from "./compact-block.ts";
 
 export type CompactionAnswer =
   | { readonly kind: "done"; readonly segments: readonly SegmentInfo[] }
-  | {
-      readonly kind: "failed";
-      readonly code: ErrorCode;
-      readonly retry: Retry;
-      readonly message: string;
-    };
+  | { readonly kind: "failed"; readonly error: ErrorData };
 
 /** An abort ends the thread; what it leaves in the lake is swept as orphans are. */
 export async function compactInThread(
@@ -39,7 +35,7 @@ function answerOf(thread: Worker, signal: AbortSignal): Promise<readonly Segment
   return new Promise((resolve, reject) => {
     thread.once("message", (answer: CompactionAnswer) => {
       if (answer.kind === "done") resolve(answer.segments);
-      else reject(new OperatingError(answer.code, answer.retry, answer.message));
+      else reject(decodeError(answer.error));
     });
     thread.once("error", (thrown) => {
       const message = `the compaction broke: ${messageOf(thrown)}`;

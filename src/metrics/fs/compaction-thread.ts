@@ -1,6 +1,7 @@
 /** Compaction's own thread: it computes for seconds, and nobody else should wait for that. */
 import { parentPort, workerData } from "node:worker_threads";
-import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
+import { encodeError } from "../../kernel/error-codec.ts";
+import { assert, OperatingError } from "../../kernel/errors.ts";
 import { createSystemPrng } from "../../kernel/node/system-random.ts";
 import { type CompactionRequest, compactBlock } from "./compact-block.ts";
 import type { CompactionAnswer } from "./compact-in-thread.ts";
@@ -17,5 +18,5 @@ try {
   answer({ kind: "done", segments });
 } catch (thrown) {
   if (!(thrown instanceof OperatingError)) throw thrown; // Our own mistake: the thread dies of it.
-  answer({ kind: "failed", code: thrown.code, retry: thrown.retry, message: messageOf(thrown) });
+  answer({ kind: "failed", error: encodeError(thrown) });
 }

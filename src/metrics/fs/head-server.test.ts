@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
+import { queryIdHeader } from "../../kernel/ids.ts";
 import { silentLogger } from "../../kernel/logger.ts";
-import { Labels } from "../../promql/core/index.ts";
+import { type RecordedLine, recordingLogger } from "../../kernel/testing/recording-logger.ts";
+import { compareText, Labels } from "../../promql/core/index.ts";
 import { decodeRawSeries } from "../segments/raw-series-codec.ts";
 import { batchOf, everySeries, meaningOf } from "../testing/sample-batches.ts";
 import { type HeadServerOptions, parseHeadSnapshot, startHeadServer } from "./head-server.ts";
+import type { MetricsDb } from "./metrics-db.ts";
 import { DbFixture } from "./testing/db-fixture.ts";
 
 const token = "secret";
@@ -40,6 +43,45 @@ async function setUp(t: TestContext, options: Partial<HeadServerOptions> = {}) {
 }
 
 describe("the head's server", () => {
+  test("[MH30] gives labels of what one of many sets means, each once, with one sample", async (t) => {
+    const { db, ask, request } = await setUp(t);
+    const rows = Array.from(
+      { length: 10_000 },
+      (_, n) =>
+        [Labels.of({ __name__: "up", n: `${n}` }), { ts: 1_000 + (n % 2), value: n }] as const,
+    );
+    await db.append(
+      batchOf([...rows, ...rows.map(([labels]) => [labels, { ts: 2_000, value: 1 }] as const)]),
+    );
+    const set = (value: string) => [{ name: "n", op: "=~", value }];
+    const matcherSets = [set("1.*"), set("12.*"), set("nothing"), set("7")];
+    const scope = { matchers: undefined, matcherSets, minMs: 0, maxMs: 1_000 };
+    const found = decodeRawSeries(new Uint8Array(await (await ask(request(scope))).arrayBuffer()));
+    const wanted = rows
+      .filter(([, { ts }]) => ts === 1_000)
+      .map(([labels]) => labels.get("n"))
+      .filter((n) => n.startsWith("1") || n === "7");
+    const names = found.map(({ labels }) => labels.get("n"));
+    assert.deepEqual(names.sort(compareText), wanted.sort(compareText));
+    assert.ok(found.every(({ samples }) => samples.count === 1));
+    // In turns: whoever appends in between is not held up, and is not seen.
+    const turns = db.labels({
+      ...request(scope),
+      snapshot: db.snapshot(),
+      minMs: 0,
+      maxMs: 1_000,
+      matcherSets: matcherSets as never,
+    });
+    assert.equal(turns.next().done, false);
+    await db.append(batchOf([[Labels.of({ __name__: "up", n: "1new" }), { ts: 2_500, value: 1 }]]));
+    let turn = turns.next();
+    while (turn.done !== true) turn = turns.next();
+    assert.equal(decodeRawSeries(turn.value).length, wanted.length);
+    for (const both of [{ matcherSets }, { matchers: undefined }]) {
+      assert.equal((await ask(request(both))).status, 400);
+    }
+  });
+
   test("[MH14] gives slices and snapshots to holders of the token", async (t) => {
     const { db, server, ask, request } = await setUp(t);
     const rows = Array.from(
@@ -123,5 +165,30 @@ describe("the head's server", () => {
     const none = await setUp(t, { slicesMax: 0 });
     const busy = await none.ask(none.request());
     assert.deepEqual([busy.status, busy.headers.get("retry-after")], [503, "1"]);
+  });
+
+  test("[OB14] a slice that was not sent names the query that asked for it", async (t) => {
+    const lines: RecordedLine[] = [];
+    const broken = new Proxy({} as MetricsDb, {
+      set: () => true,
+      get: (_target, name) => {
+        if (name === "slice") throw new Error("no head");
+        return undefined;
+      },
+    });
+    const options = { host: "127.0.0.1", port: 0, token, logger: recordingLogger(lines) };
+    const server = await startHeadServer({ ...options, db: broken });
+    t.after(() => server.close());
+    const scope = { shard: 0, shardCount: 1, matchers: everySeries, minMs: null, maxMs: null };
+    const asked = fetch(`${server.url}/head/slice`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, [queryIdHeader]: "q-1" },
+      body: JSON.stringify({ incarnation: "i", appendSeq: 1, ...scope }),
+    });
+    await assert.rejects(asked);
+    assert.deepEqual(
+      lines.map(({ fields, message }) => [fields.query_id, message]),
+      [["q-1", "slice not sent: no head"]],
+    );
   });
 });

@@ -5,6 +5,8 @@
  *   HS1  Nobody gets a byte without the token.
  *   HS2  A request is small, a slice is bounded, and only so many are served at a time; one more is told to come back.
  *   HS3  A snapshot of another head, or of one that has moved on, is refused with 410.
+ *   HS5  Labels of many series are gathered in turns of a few milliseconds, between which samples
+ *        are taken in; who has left gets none.
  *   HS4  A slow reader holds its own slice, nothing else.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -13,8 +15,12 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
+import { sleep } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
-import type { Logger } from "../../kernel/logger.ts";
+import { parseQueryId, queryIdHeader } from "../../kernel/ids.ts";
+import type { LogFields, Logger } from "../../kernel/logger.ts";
+import { ConnectionGate } from "../../kernel/node/connection-gate.ts";
+import { realClock } from "../../kernel/node/real-clock.ts";
 import { sameSecret } from "../../kernel/node/secrets.ts";
 import { PromqlError } from "../../promql/core/index.ts";
 import { isShardCount } from "../core/fingerprint.ts";
@@ -22,7 +28,7 @@ import type { HeadSnapshot } from "../core/model.ts";
 import type { MetricsDb } from "./metrics-db.ts";
 
 export interface HeadServerOptions {
-  readonly db: Pick<MetricsDb, "slice" | "snapshot"> & { url: string };
+  readonly db: Pick<MetricsDb, "labels" | "slice" | "snapshot"> & { url: string };
   readonly host: string;
   /** 0 for any. */
   readonly port: number;
@@ -53,19 +59,21 @@ const headersMsMax = 5_000;
 const keepAliveMs = 25_000;
 const connectionsMax = 256;
 
+const matcherBody = z.strictObject({
+  name: z.string(),
+  op: z.enum(["=", "!=", "=~", "!~"]),
+  value: z.string(),
+});
+
 /** JSON has no infinities: they are null. */
 const sliceBody = z.strictObject({
   incarnation: z.string().max(128),
   appendSeq: z.number().int().nonnegative(),
   shard: z.number().int().nonnegative(),
   shardCount: z.number().refine(isShardCount, "a power of two"),
-  matchers: z.array(
-    z.strictObject({
-      name: z.string(),
-      op: z.enum(["=", "!=", "=~", "!~"]),
-      value: z.string(),
-    }),
-  ),
+  matchers: z.array(matcherBody).optional(),
+  /** Instead: labels alone, of series that match one of them. */
+  matcherSets: z.array(z.array(matcherBody)).optional(),
   minMs: z.number().nullable(),
   maxMs: z.number().nullable(),
 });
@@ -86,11 +94,18 @@ export async function startHeadServer(options: HeadServerOptions): Promise<HeadS
   const desk = new SliceDesk(options);
   const server = createHttpServer(tls, (request, response) => {
     desk.answer(request, response).catch((thrown: unknown) => {
-      options.logger.debug({}, `slice not sent: ${messageOf(thrown)}`);
+      options.logger.debug(fieldsOf(request), `slice not sent: ${messageOf(thrown)}`);
       response.destroy();
     });
   });
-  server.maxConnections = connectionsMax;
+  const limits = {
+    total: connectionsMax,
+    perClient: connectionsMax,
+    forHealth: 0,
+    bodyBytes: connectionsMax * bodyBytesMax,
+    requestsWaiting: 8,
+  };
+  new ConnectionGate(server, limits, options.logger);
   server.timeout = silenceMsMax;
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
@@ -99,6 +114,11 @@ export async function startHeadServer(options: HeadServerOptions): Promise<HeadS
   const url = `${tls === undefined ? "http" : "https"}://${hostText}:${port}`;
   db.url = url;
   return { port, url, close: () => close(server) };
+}
+
+function fieldsOf({ headers }: IncomingMessage): LogFields {
+  const queryId = parseQueryId(String(headers[queryIdHeader] ?? ""));
+  return queryId === undefined ? {} : { query_id: queryId };
 }
 
 class SliceDesk {
@@ -136,6 +156,19 @@ class SliceDesk {
     }
   }
 
+  /** HS5 */
+  async #labels(
+    request: Parameters<MetricsDb["labels"]>[0],
+    response: ServerResponse,
+  ): Promise<Uint8Array> {
+    const found = this.#options.db.labels(request);
+    for (let turn = found.next(); ; turn = found.next()) {
+      if (turn.done === true) return turn.value;
+      await sleep(realClock, 0);
+      if (response.destroyed) throw new OperatingError("cancelled", "never", "nobody waits");
+    }
+  }
+
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { sliceBytesMax = sliceBytesMaxDefault } = this.#options;
     const text = await readBody(request);
@@ -146,7 +179,10 @@ class SliceDesk {
     }
     let bytes: Uint8Array;
     try {
-      bytes = this.#options.db.slice(parsed);
+      bytes =
+        "matcherSets" in parsed
+          ? await this.#labels(parsed, response)
+          : this.#options.db.slice(parsed);
     } catch (thrown) {
       if (thrown instanceof PromqlError) {
         refuse(response, 400, "bad_request", thrown.message); // A matcher that does not compile.
@@ -170,7 +206,9 @@ class SliceDesk {
   }
 }
 
-function parseBody(text: string): Parameters<MetricsDb["slice"]>[0] | undefined {
+type Parsed = Parameters<MetricsDb["slice"]>[0] | Parameters<MetricsDb["labels"]>[0];
+
+function parseBody(text: string): Parsed | undefined {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -179,9 +217,12 @@ function parseBody(text: string): Parameters<MetricsDb["slice"]>[0] | undefined 
   }
   const parsed = sliceBody.safeParse(json);
   if (!parsed.success || parsed.data.shard >= parsed.data.shardCount) return undefined;
-  const { incarnation, appendSeq, minMs, maxMs, ...rest } = parsed.data;
-  const snapshot = { incarnation, appendSeq };
-  return { ...rest, snapshot, minMs: minMs ?? -Infinity, maxMs: maxMs ?? Infinity };
+  const { incarnation, appendSeq, minMs, maxMs, shard, shardCount } = parsed.data;
+  const { matchers, matcherSets } = parsed.data;
+  const range = { minMs: minMs ?? -Infinity, maxMs: maxMs ?? Infinity };
+  const common = { snapshot: { incarnation, appendSeq }, shard, shardCount, ...range };
+  if (matcherSets !== undefined && matchers === undefined) return { ...common, matcherSets };
+  return matchers === undefined || matcherSets !== undefined ? undefined : { ...common, matchers };
 }
 
 function* partsOf(bytes: Uint8Array): Generator<Uint8Array> {

@@ -2,41 +2,28 @@
  * The lake's directory: `segments/<id>/` are segments, `tmp/<id>/` are segments being written. A segment appears in
  * `segments/` whole and on the disk, by one rename; only the store's catalog makes it visible.
  */
-import { closeSync, fsync, openSync } from "node:fs";
-import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
-
-const fsyncFile = promisify(fsync);
+import type { Files } from "../../kernel/files.ts";
+import { makeDurableDirectory } from "../../kernel/make-durable-directory.ts";
+import { realFiles } from "../../kernel/node/real-files.ts";
 
 export const segmentsFolder = "segments";
 export const temporaryFolder = "tmp";
 
-export async function prepareLake(lakeDir: string): Promise<void> {
-  await mkdir(join(lakeDir, segmentsFolder), { recursive: true });
-  await mkdir(join(lakeDir, temporaryFolder), { recursive: true });
-  await syncDirectory(lakeDir);
-}
-
-/** So that a rename, a new file or a removal in it survives a power loss. */
-export async function syncDirectory(path: string): Promise<void> {
-  const fd = openSync(path, "r");
-  try {
-    await fsyncFile(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-export async function syncFile(fd: number): Promise<void> {
-  await fsyncFile(fd);
+export async function prepareLake(lakeDir: string, files: Files = realFiles): Promise<void> {
+  await files.makeDirectory(join(lakeDir, temporaryFolder));
+  await makeDurableDirectory(files, join(lakeDir, segmentsFolder));
 }
 
 /** Deletes a segment's files. One that is gone already is no error. */
-export async function removeSegmentFiles(lakeDir: string, path: string): Promise<void> {
+export async function removeSegmentFiles(
+  lakeDir: string,
+  path: string,
+  files: Files = realFiles,
+): Promise<void> {
   const directory = join(lakeDir, path);
-  await rm(directory, { recursive: true, force: true });
-  await syncDirectory(dirname(directory));
+  await files.removeAll(directory);
+  await files.sync(dirname(directory));
 }
 
 /**
@@ -49,16 +36,17 @@ export async function sweepOrphans(options: {
   readonly known: ReadonlySet<string>;
   readonly wallMs: number;
   readonly olderThanMs: number;
+  readonly files?: Files;
 }): Promise<string[]> {
-  const { lakeDir, known, wallMs, olderThanMs } = options;
+  const { lakeDir, known, wallMs, olderThanMs, files = realFiles } = options;
   const swept: string[] = [];
   for (const folder of [temporaryFolder, segmentsFolder]) {
-    for (const id of await readdir(join(lakeDir, folder)).catch(() => [])) {
+    for (const { name: id } of await files.list(join(lakeDir, folder)).catch(() => [])) {
       if (folder === segmentsFolder && known.has(id)) continue;
       const path = join(lakeDir, folder, id);
-      const found = await stat(path).catch(() => undefined);
-      if (found === undefined || wallMs - found.mtimeMs < olderThanMs) continue;
-      await rm(path, { recursive: true, force: true });
+      const found = await files.stat(path).catch(() => undefined);
+      if (found === undefined || wallMs - found.modifiedMs < olderThanMs) continue;
+      await files.removeAll(path);
       swept.push(id);
     }
   }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { type Logger, silentLogger } from "../../kernel/logger.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import {
   type CounterResetHint,
@@ -25,6 +26,7 @@ import {
 import { prepareLake } from "./lake.ts";
 import type { MetricsDb } from "./metrics-db.ts";
 import { DbFixture, type View } from "./testing/db-fixture.ts";
+import { frameBytes } from "./wal-frames.ts";
 
 const up = (a: string): Labels => Labels.of({ __name__: "up", a });
 const always = {
@@ -208,13 +210,13 @@ describe("the head", () => {
 
   test("[MH4] what was sealed stays readable for older snapshots for a while; then they are refused", async (t) => {
     const fixture = new DbFixture(t);
-    const db = await fixture.open({ retainMs: 20 });
+    const db = await fixture.open({ retainMs: 400 });
     t.after(() => db.close());
     await db.append(batchOf([[up("x"), { ts: 10, value: 1 }]]));
     const snapshot = db.snapshot();
     await db.seal();
     assert.equal(decodeRawSeries(db.slice({ snapshot, ...always })).length, 1);
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await new Promise((resolve) => setTimeout(resolve, 500));
     assert.throws(() => db.slice({ snapshot, ...always }), { code: "head_moved" });
     assert.deepEqual(decodeRawSeries(db.slice({ snapshot: db.snapshot(), ...always })), []);
     assert.equal(fixture.readAll(db).length, 1);
@@ -224,7 +226,7 @@ describe("the head", () => {
     const fixture = new DbFixture(t);
     const db = await fixture.open({
       limits: {
-        exemplarsPerSeriesMax: 2,
+        exemplarsMax: 2,
         metadataMax: 1,
         outOfOrderMs: Infinity,
         futureMs: Infinity,
@@ -272,6 +274,27 @@ test("[MH19] with as many series as there may be new ones are refused, and known
   assert.equal((await write(2, ["a", "b"])).appended, 2);
   await assert.rejects(write(3, ["b", "c"]), { code: "overloaded" });
   assert.equal((await write(3, ["a", "b"])).appended, 2);
+});
+
+test("[MH19] series with long labels count as several, and buckets of histograms as samples", async (t) => {
+  const fixture = new DbFixture(t);
+  const db = await fixture.open({ seriesMax: 20, headSamplesMax: 10_000 });
+  t.after(() => db.close());
+  const write = async (ts: number, name: string) =>
+    await db.append(batchOf([[up(name), { ts, value: 1 }]]));
+  await write(1, "x".repeat(15_000));
+  await assert.rejects(write(1, "y".repeat(15_000)), { code: "overloaded", retry: "backoff" });
+  await write(1, "short");
+  const wide = {
+    ...testHistogram(0),
+    positiveSpans: [{ offset: 0, length: 25_000 }],
+    positiveBuckets: new Array<number>(25_000).fill(0),
+  };
+  const store = async (ts: number) =>
+    await db.append(batchOf([[up("h"), { ts, histogram: wide }]]));
+  await store(1);
+  await store(2);
+  await assert.rejects(store(3), { code: "overloaded", message: /sealing does not keep up/ });
 });
 
 describe("hints about resets", () => {
@@ -559,22 +582,22 @@ describe("the log", () => {
     const ends: number[] = [];
     for (const ts of [1, 2, 3]) {
       await db.append(batchOf(rowsAt(ts)));
-      ends.push(statSync(newestFile(fixture)).size);
+      ends.push(statSync(newestFile(fixture)).size - frameBytes); // Without the mark behind it.
     }
+    const killed = fixture.crashCopy(t);
     await db.close();
-    const bytes = readFileSync(newestFile(fixture));
+    const bytes = readFileSync(newestFile(killed));
     for (let length = 0; length <= bytes.length; length += 7) {
-      writeFileSync(newestFile(fixture), bytes.subarray(0, length));
-      const again = await fixture.open();
+      const cut = killed.crashCopy(t);
+      writeFileSync(newestFile(cut), bytes.subarray(0, length));
+      const again = await cut.open();
       const whole = ends.filter((end) => end <= length).length;
       assert.equal(again.stats().sampleCount, whole * 2, `${length} bytes`);
       await again.append(batchOf(rowsAt(9)));
       await again.close();
-      const third = await fixture.open();
+      const third = await cut.open();
       assert.equal(third.stats().sampleCount, whole * 2 + 2);
       await third.close();
-      rmSync(newestFile(fixture));
-      writeFileSync(newestFile(fixture) ?? "", bytes);
     }
   });
 
@@ -607,8 +630,108 @@ describe("the log", () => {
       .sort();
     assert.equal(names.length, 2);
     const first = join(fixture.walDir, names[0] as string);
-    writeFileSync(first, readFileSync(first).subarray(0, -3));
-    await assert.rejects(fixture.open(), { code: "store_corrupt" });
+    writeFileSync(first, readFileSync(first).subarray(0, -frameBytes - 3));
+    const message = /1-1-000000\.wal: shorter than it was by 3 bytes.* 1 record after it are good/;
+    await assert.rejects(fixture.open(), { code: "store_corrupt", message });
+  });
+
+  test("[MH11] a file that is missing in the middle, at the beginning or at the end is named", async (t) => {
+    const fixture = new DbFixture(t);
+    const db = await fixture.open({ walFileBytesMax: 1 });
+    for (const ts of [1, 2, 3]) await db.append(batchOf(rowsAt(ts)));
+    const killed = fixture.crashCopy(t);
+    await db.close();
+    for (const from of [fixture, killed]) {
+      for (const name of ["1-1-000000.wal", "1-1-000001.wal", "1-1-000002.wal"]) {
+        const copy = from.crashCopy(t);
+        rmSync(join(copy.walDir, name));
+        const message = new RegExp(`${name}: missing`);
+        await assert.rejects(copy.open(), { code: "store_corrupt", retry: "never", message });
+        await assert.rejects(copy.open(), { code: "store_corrupt", message }, "again");
+      }
+      const renamed = from.crashCopy(t);
+      renameSync(join(renamed.walDir, "1-1-000001.wal"), join(renamed.walDir, "1-1-000005.wal"));
+      await assert.rejects(renamed.open(), {
+        code: "store_corrupt",
+        message: /000001\.wal: missing/,
+      });
+      const unlisted = from.crashCopy(t);
+      rmSync(join(unlisted.walDir, "term-1"));
+      await assert.rejects(unlisted.open(), { code: "store_corrupt", message: /not listed/ });
+    }
+  });
+
+  test("[MH11] bits of a small log flipped: named, or of no consequence; never a wrong answer", async (t) => {
+    const fixture = new DbFixture(t);
+    const db = await fixture.open();
+    await db.append(batchOf(rowsAt(1)));
+    await db.seal();
+    for (const ts of [2, 3]) await db.append(batchOf(rowsAt(ts)));
+    const want = fixture.readAll(db).map(meaningOf);
+    const killed = fixture.crashCopy(t);
+    await db.close();
+    const lines: string[] = [];
+    const logger: Logger = {
+      ...silentLogger,
+      warn: (fields, message) => void lines.push(`${message} ${JSON.stringify(fields)}`),
+    };
+    let flip = 0;
+    for (const from of [fixture, killed]) {
+      for (const name of readdirSync(from.walDir)) {
+        const path = join(from.walDir, name);
+        const bytes = readFileSync(path);
+        for (let at = flip % 5; at < bytes.length; at += 29) {
+          flip += 1;
+          const copy = from.crashCopy(t);
+          const bad = Buffer.from(bytes);
+          bad[at] = (bad[at] as number) ^ (1 << (flip % 8));
+          writeFileSync(join(copy.walDir, name), bad);
+          const place = `${name} byte ${at}`;
+          lines.length = 0;
+          try {
+            const opened = await copy.open({ logger });
+            assert.deepEqual(copy.readAll(opened).map(meaningOf), want, place);
+            // What is behind the length in the list is nobody's.
+            assert.ok(lines.length > 0 || at >= bytes.length - frameBytes, `${place} is named`);
+            await opened.close();
+          } catch (thrown) {
+            assert.equal((thrown as { code?: string }).code, "store_corrupt", `${place} ${thrown}`);
+            assert.match((thrown as Error).message, new RegExp(name), place);
+          }
+        }
+      }
+    }
+    assert.ok(flip > 30, `${flip} bits`);
+  });
+
+  test("[MH22] a log of the first format is read, whole or torn, and goes on in this one", async (t) => {
+    const fixture = new DbFixture(t);
+    const db = await fixture.open({ walFileBytesMax: 150 });
+    for (const ts of [1, 2, 3]) await db.append(batchOf(rowsAt(ts)));
+    const old = fixture.crashCopy(t);
+    await db.close();
+    rmSync(join(old.walDir, "term-1"));
+    writeFileSync(join(old.walDir, "lineage"), db.lineage);
+    for (const name of readdirSync(old.walDir).filter((each) => each.endsWith(".wal"))) {
+      renameSync(join(old.walDir, name), join(old.walDir, name.replace(/^1-/, "")));
+    }
+    const torn = old.crashCopy(t);
+    const newest = newestFile(torn);
+    writeFileSync(newest, readFileSync(newest).subarray(0, -frameBytes - 1));
+    for (const [copy, count] of [
+      [old, 6],
+      [torn, 4],
+    ] as const) {
+      const first = await copy.open();
+      assert.equal(first.stats().sampleCount, count);
+      await first.append(batchOf(rowsAt(9)));
+      const second = await copy.crashCopy(t).open();
+      assert.equal(second.stats().sampleCount, count + 2);
+      await second.close();
+      await first.seal();
+      await first.close();
+      assert.ok(!readdirSync(copy.walDir).some((name) => /^\d+-\d+\.wal$/.test(name)), "gone");
+    }
   });
 
   test("[MH12] appends that come while the disk is busy share the next write, and are acknowledged in order", async (t) => {
@@ -646,9 +769,9 @@ describe("the log", () => {
     const db = await fixture.open({ walFileBytesMax: 1 });
     await db.append(batchOf(rowsAt(1)));
     rmSync(fixture.walDir, { recursive: true });
-    await assert.rejects(db.append(batchOf(rowsAt(2))), { code: "store_unavailable" });
-    await assert.rejects(db.append(batchOf(rowsAt(3))), { code: "store_unavailable" });
-    assert.equal((await db.failed).code, "store_unavailable");
+    await assert.rejects(db.append(batchOf(rowsAt(2))), { code: "data_dir_unusable" });
+    await assert.rejects(db.append(batchOf(rowsAt(3))), { code: "data_dir_unusable" });
+    assert.equal((await db.failed).code, "data_dir_unusable");
     assert.equal(
       decodeRawSeries(db.slice({ snapshot: db.snapshot(), ...always }))[0]?.samples.count,
       1,

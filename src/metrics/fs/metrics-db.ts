@@ -9,22 +9,33 @@
  *       never answered with less.
  *   D4  After a crash between publication and the log's deletion the catalog says what was published, and it is not
  *       replayed. Where the catalog no longer knows, samples are there twice, which readers merge.
- *   D5  Once the log cannot be written, nothing is acknowledged any more, and `failed` says why.
- *
- * One process at a time may open a directory; that is for the owner of the data directory to see to.
+ *   D5  Once the log cannot be written, nothing is acknowledged any more, and `failed` says why. A
+ *       disk without room is no failure: appends are refused before the head has anything of them,
+ *       everything else goes on, and they are taken again when there is room.
+ *   D6  One owner at a time acknowledges: `lease` says whose the log is, and who takes it over
+ *       fences the one before (`take-log.ts`). What the one before wrote after that is not read,
+ *       and was not acknowledged.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getHeapStatistics } from "node:v8";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
+import type { Files } from "../../kernel/files.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import { makeDurableDirectory } from "../../kernel/make-durable-directory.ts";
+import { realFiles } from "../../kernel/node/real-files.ts";
 import { type Prng, randomText } from "../../kernel/prng.ts";
-import type { Labels, Matcher } from "../../promql/core/index.ts";
+import type { Labels, Matcher, RawSeries } from "../../promql/core/index.ts";
 import { isShardCount } from "../core/fingerprint.ts";
-import { Head, type HeadLimits, headLimitsDefault, type SliceRequest } from "../core/head/head.ts";
+import {
+  Head,
+  type HeadLimits,
+  headLimitsDefault,
+  type LabelsRequest,
+  type SliceRequest,
+} from "../core/head/head.ts";
 import type { Generation } from "../core/head/series-entry.ts";
-import { decodeWalRecord, encodeWalRecord } from "../core/head/wal-record.ts";
+import { encodeWalRecord } from "../core/head/wal-record.ts";
 import type { HeadStats } from "../core/ingest-service.ts";
 import type {
   AppendOutcome,
@@ -35,12 +46,31 @@ import type {
   SegmentInfo,
 } from "../core/model.ts";
 import { encodeRawSeries } from "../segments/raw-series-codec.ts";
-import { prepareLake, syncDirectory, temporaryFolder } from "./lake.ts";
-import { replayWal } from "./replay-wal.ts";
+import { prepareLake, temporaryFolder } from "./lake.ts";
+import { readLineage, writeLineage } from "./lineage.ts";
+import type { ListedFile, LogList } from "./log-list.ts";
+import { damagedLog, findLog, type LogRead, readLog, tryDecode } from "./read-log.ts";
 import { sealGeneration } from "./seal-generation.ts";
-import { listWalFiles, type SyncPolicy, Wal } from "./wal.ts";
+import {
+  createLogGate,
+  dropEmptyList,
+  type LogLease,
+  makeSafe,
+  noLease,
+  raiseFence,
+  removeUnlisted,
+  writeLogList,
+} from "./take-log.ts";
+import { type Log, type SyncPolicy, Wal, type WalOptions } from "./wal.ts";
+import { frameBytes } from "./wal-frames.ts";
 
 export interface MetricsDbOptions {
+  readonly files?: Files;
+  readonly openLog?: (options: WalOptions) => Log;
+  /** Told when appends begin to be refused for want of room, and when they are taken again. D5 */
+  readonly onRoom?: (refusal: OperatingError | undefined) => void;
+  /** Whose the log is. Without one it is nobody else's. */
+  readonly lease?: LogLease;
   /** For the log alone. */
   readonly walDir: string;
   readonly lakeDir: string;
@@ -76,6 +106,9 @@ export interface MetricsDbOptions {
 }
 
 const defaults = {
+  files: realFiles,
+  openLog: (options: WalOptions): Log => new Wal(options),
+  lease: noLease,
   sync: "always" as SyncPolicy,
   walFileBytesMax: 64 * 1024 * 1024,
   headSamplesMax: 2_000_000,
@@ -90,10 +123,16 @@ const defaults = {
 const heapBytesPerSeries = 6_144;
 /** Where sealing does not keep up, appends are refused at so many times `headSamplesMax`. */
 const overloadFactor = 4;
+/** A series weighs less than that: labels have `series_label_bytes`, or a scrape's own limits. */
+const batchRoomRatio = 2_048;
 const sealRetryMsMin = 1_000;
 const sealRetryMsMax = 60_000;
 
 export interface DbSliceRequest extends SliceRequest {
+  readonly snapshot: Pick<HeadSnapshot, "incarnation" | "appendSeq">;
+}
+
+export interface DbLabelsRequest extends LabelsRequest {
   readonly snapshot: Pick<HeadSnapshot, "incarnation" | "appendSeq">;
 }
 
@@ -103,49 +142,85 @@ export async function openMetricsDb(options: MetricsDbOptions): Promise<MetricsD
   if (whole.shardCount !== undefined && !isShardCount(whole.shardCount)) {
     throw new OperatingError("bad_request", "never", "the shard count must be a power of two");
   }
-  await mkdir(options.walDir, { recursive: true });
-  await prepareLake(options.lakeDir);
-  const lineage = await readLineage(options.walDir, options.prng);
-  await removeHalfSealed(options.lakeDir, lineage);
-  const files = await listWalFiles(options.walDir);
+  const disk = whole.files;
+  await makeDurableDirectory(disk, options.walDir);
+  await prepareLake(options.lakeDir, disk);
+  const { walDir } = options;
+  const { lease } = whole;
+  const term = await raiseFence(disk, walDir, lease);
+  try {
+    return await openAt(whole, term);
+  } catch (thrown) {
+    await dropEmptyList(disk, walDir, term);
+    throw thrown;
+  }
+}
+
+async function openAt(options: WholeOptions, term: number): Promise<MetricsDb> {
+  const { files: disk, walDir, lease } = options;
+  const found = await findLog(disk, walDir, term);
+  const lineage = await chooseLineage(found.lineage, options);
+  await removeHalfSealed(disk, options.lakeDir, lineage);
   const published = (await options.publishedSealSeq?.(lineage)) ?? 0;
+  const log = await readLog(disk, walDir, found, ({ generation }) => generation > published); // D4
   // Everything that is replayed becomes one generation, newer than all of them.
-  const newest = files.reduce((most, { generation }) => Math.max(most, generation), published);
+  const newest = found.files.reduce((most, file) => Math.max(most, file.generation), published);
   const head = new Head({ ...headLimitsDefault, ...options.limits }, newest + 1);
-  const wal = new Wal({
-    directory: options.walDir,
+  replay(head, log, options);
+  await makeSafe(disk, walDir, log);
+  const existing = log.files.map(({ file, bytes }) => ({ ...file, bytes }));
+  const listOf = (files: readonly ListedFile[]): LogList => ({ term, lineage, files });
+  await writeLogList(disk, walDir, listOf(existing));
+  await noteListed(disk, walDir, lineage);
+  await removeUnlisted(disk, walDir, listOf(existing));
+  const wal = options.openLog({
+    files: disk,
+    directory: walDir,
     clock: options.clock,
-    sync: whole.sync,
-    fileBytesMax: whole.walFileBytesMax,
-    existing: files,
+    sync: options.sync,
+    fileBytesMax: options.walFileBytesMax,
+    term,
+    existing,
+    writeList: (files) => writeLogList(disk, walDir, listOf(files)),
+    confirm: createLogGate({ files: disk, directory: walDir, term, lease, clock: options.clock }),
+    ...(options.onRoom === undefined ? {} : { onRoom: options.onRoom }),
   });
-  await wal.forget(published); // D4
-  await replay(
-    head,
-    files.filter(({ generation }) => generation > published),
-    options,
-  );
-  const db = new MetricsDb(whole, head, wal, lineage);
+  const db = new MetricsDb(options, head, wal, lineage);
   db.start();
   return db;
 }
 
 type WholeOptions = MetricsDbOptions & typeof defaults & { readonly seriesMax: number };
 
-async function replay(
-  head: Head,
-  files: Awaited<ReturnType<typeof listWalFiles>>,
-  { clock, logger }: MetricsDbOptions,
-): Promise<void> {
+/** Throws `store_corrupt` for whatever cannot be read, with all of it named. */
+function replay(head: Head, log: LogRead, { clock, logger }: WholeOptions): void {
   const refs = new Map<number, Map<number, Labels>>();
   const startMs = clock.nowMs();
-  const { records, tornBytes } = await replayWal(files, (payload, { generation }) => {
-    const known = refs.get(generation) ?? new Map<number, Labels>();
-    refs.set(generation, known);
-    head.replay(decodeWalRecord(payload), known, startMs);
-  });
-  if (records === 0 && tornBytes === 0) return;
-  const fields = { records, torn_bytes: tornBytes, samples: head.current.sampleCount };
+  const damage = [...log.damage];
+  let recordCount = 0;
+  for (const { file, place, records, bytes, tornBytes } of log.files) {
+    const known = refs.get(file.generation) ?? new Map<number, Labels>();
+    refs.set(file.generation, known);
+    for (const { at, payload } of records) {
+      const record = tryDecode(payload);
+      if (record === undefined) {
+        const bad = { from: at, to: at + frameBytes + payload.length };
+        damage.push({ file: file.name, what: "damaged", bytes: bad, place });
+        continue;
+      }
+      const strayCount = head.replay(record, known, startMs);
+      recordCount += 1;
+      if (strayCount === 0 || file.hasGap || damage.length > 0) continue;
+      damage.push({ file: file.name, what: "uses undefined series", place });
+    }
+    if (tornBytes > 0) {
+      const fields = { file: file.name, byte: bytes, torn_bytes: tornBytes };
+      logger.warn(fields, "the metrics log ends in a record that was never acknowledged");
+    }
+  }
+  if (damage.length > 0) throw damagedLog({ files: log.files, damage });
+  if (recordCount === 0) return;
+  const fields = { records: recordCount, samples: head.current.sampleCount };
   logger.info({ ...fields, ms: Math.round(clock.nowMs() - startMs) }, "replayed the metrics log");
 }
 
@@ -158,7 +233,7 @@ export class MetricsDb {
   readonly failed: Promise<OperatingError>;
   readonly #options: WholeOptions;
   readonly #head: Head;
-  readonly #wal: Wal;
+  readonly #wal: Log;
   readonly #timers = new Set<Timer>();
   #fail: (reason: OperatingError) => void = () => undefined;
   #seq = 0;
@@ -174,7 +249,7 @@ export class MetricsDb {
   #longestSealMs = 0;
   #isClosed = false;
 
-  constructor(options: WholeOptions, head: Head, wal: Wal, lineage: string) {
+  constructor(options: WholeOptions, head: Head, wal: Log, lineage: string) {
     this.#options = options;
     this.#head = head;
     this.#wal = wal;
@@ -221,12 +296,31 @@ export class MetricsDb {
 
   /** The series that match, as `encodeRawSeries` writes them. Refuses a snapshot that is not of this head, or too old. */
   slice(request: DbSliceRequest): Uint8Array {
-    const { incarnation, appendSeq } = request.snapshot;
+    this.#checkSnapshot(request.snapshot);
+    return encodeRawSeries([...this.#head.slice(request, request.snapshot.appendSeq)]);
+  }
+
+  /**
+   * As a slice with one sample of each series. Stops after a turn of some series each: appends may
+   * come in between.
+   */
+  *labels(request: DbLabelsRequest): Generator<void, Uint8Array> {
+    this.#checkSnapshot(request.snapshot);
+    const found: RawSeries[] = [];
+    for (const series of this.#head.labels(request, request.snapshot.appendSeq)) {
+      if (series === undefined) yield;
+      else found.push(series);
+    }
+    // What was gone before it was looked at is missed otherwise.
+    this.#checkSnapshot(request.snapshot);
+    return encodeRawSeries(found);
+  }
+
+  #checkSnapshot({ incarnation, appendSeq }: DbSliceRequest["snapshot"]): void {
     if (incarnation !== this.incarnation) throw headMoved("the head has another owner by now");
     if (appendSeq <= this.#goneSeq || appendSeq > this.#durableSeq) {
       throw headMoved("the head has moved on since that snapshot"); // D3
     }
-    return encodeRawSeries([...this.#head.slice(request, appendSeq)]);
   }
 
   /** Everything that was appended so far becomes segments, now. */
@@ -286,15 +380,25 @@ export class MetricsDb {
   #refuseOverload(series: readonly Labels[]): void {
     const { headSamplesMax, seriesMax } = this.#options;
     if (this.#isClosed) throw new OperatingError("shutting_down", "never", "the head is closed");
-    if (this.#head.current.sampleCount > headSamplesMax * overloadFactor) {
+    this.#refuseWithoutRoom();
+    if (this.#head.current.weight > headSamplesMax * overloadFactor) {
       const message = "the head is full: sealing does not keep up";
       throw new OperatingError("overloaded", "backoff", message);
     }
-    const room = seriesMax - this.#head.seriesCount;
-    if (series.length > room && this.#head.countUnknown(series) > Math.max(room, 0)) {
-      const message = `the head has no room for more than ${seriesMax} series`;
+    const room = Math.max(seriesMax - this.#head.seriesWeight, 0);
+    // A batch is far smaller than what most heads have room for: it need not be weighed.
+    if (series.length > room / batchRoomRatio && this.#head.weighUnknown(series) > room) {
+      const message = `the head has no room for more than ${seriesMax} series, or fewer with long labels`;
       throw new OperatingError("overloaded", "backoff", message);
     }
+  }
+
+  /** D5. The head must not have what its log will not. */
+  #refuseWithoutRoom(): void {
+    const { failure, refusal } = this.#wal;
+    if (failure !== undefined) this.#fail(failure); // It may have failed while it waited for room.
+    const reason = failure ?? refusal;
+    if (reason !== undefined) throw reason;
   }
 
   #tick(): void {
@@ -307,10 +411,10 @@ export class MetricsDb {
     const nowMs = this.#options.clock.nowMs();
     if (this.#sealing !== undefined || nowMs < this.#sealNotBeforeMs) return false;
     if (this.#frozen !== undefined) return true;
-    const { sampleCount, firstAppendMs } = this.#head.current;
+    const { weight, firstAppendMs } = this.#head.current;
     if (firstAppendMs === undefined) return false;
     const { headSamplesMax, headAgeMsMax } = this.#options;
-    return sampleCount >= headSamplesMax || nowMs - firstAppendMs >= headAgeMsMax;
+    return weight >= headSamplesMax || nowMs - firstAppendMs >= headAgeMsMax;
   }
 
   #startSeal(): Promise<void> {
@@ -341,6 +445,7 @@ export class MetricsDb {
 
   /** From here on appends go to the next generation, whose log begins with what outlives generations. */
   async #freeze(): Promise<void> {
+    this.#refuseWithoutRoom();
     const { frozen, preamble } = this.#head.freeze(this.#seq);
     this.#frozen = { generation: frozen, segments: undefined };
     await this.#commit(this.#head.current.number, encodeWalRecord(preamble), 0);
@@ -360,7 +465,9 @@ export class MetricsDb {
     this.#seq += 1;
     const seq = this.#seq;
     this.#head.markPublished(generation, seq - 1);
-    await this.#commit(this.#head.current.number, undefined, seq);
+    // What is sealed is visible and leaves the log, which may make the room that the log waits for.
+    if (this.#wal.refusal !== undefined) this.#durableSeq = Math.max(this.#durableSeq, seq);
+    else await this.#commit(this.#head.current.number, undefined, seq);
     this.#after(this.#options.retainMs, () => this.#drop(generation));
     await this.#wal.forget(generation.number); // D2
   }
@@ -379,23 +486,34 @@ export class MetricsDb {
   }
 }
 
-/** The name of this log's line of heads, made when the directory is first used. */
-async function readLineage(walDir: string, prng: Prng): Promise<string> {
-  const path = join(walDir, "lineage");
-  const found = await readFile(path, "utf8").catch(() => undefined);
-  if (found !== undefined && /^[a-z0-9]{12}$/.test(found)) return found;
-  const lineage = randomText(prng, 12);
-  await writeFile(`${path}.new`, lineage, { flush: true });
-  await rename(`${path}.new`, path);
-  await syncDirectory(walDir);
-  return lineage;
+/** The list's counts: it has a checksum. */
+async function chooseLineage(
+  listed: string | undefined,
+  { files, walDir, prng, logger }: WholeOptions,
+): Promise<string> {
+  const found = (await readLineage(files, walDir))?.name;
+  if (listed !== undefined && listed !== found) {
+    const message = "the file `lineage` of the metrics log is damaged; the list counts";
+    logger.warn({ found, listed }, message);
+  }
+  if (listed !== undefined) return listed;
+  if (found !== undefined) return found;
+  const name = randomText(prng, 12);
+  await writeLineage(files, walDir, { name, isListed: false });
+  return name;
+}
+
+/** After the first list, or where the file was damaged. LL5 */
+async function noteListed(disk: Files, walDir: string, name: string): Promise<void> {
+  const found = await readLineage(disk, walDir);
+  if (found?.name === name && found.isListed) return;
+  await writeLineage(disk, walDir, { name, isListed: true });
 }
 
 /** What this line of heads was writing when it died. */
-async function removeHalfSealed(lakeDir: string, lineage: string): Promise<void> {
-  for (const id of await readdir(join(lakeDir, temporaryFolder))) {
-    if (!id.startsWith(`${lineage}-`)) continue;
-    await rm(join(lakeDir, temporaryFolder, id), { recursive: true, force: true });
+async function removeHalfSealed(disk: Files, lakeDir: string, lineage: string): Promise<void> {
+  for (const { name } of await disk.list(join(lakeDir, temporaryFolder))) {
+    if (name.startsWith(`${lineage}-`)) await disk.removeAll(join(lakeDir, temporaryFolder, name));
   }
 }
 

@@ -3,6 +3,7 @@
  * turns of the event loop, because the thread that does it takes appends meanwhile.
  */
 import type { Clock } from "../../kernel/clock.ts";
+import type { Files } from "../../kernel/files.ts";
 import { type Prng, randomText } from "../../kernel/prng.ts";
 import type { RawSeries } from "../../promql/core/index.ts";
 import { decideShardCount } from "../core/decide-upkeep.ts";
@@ -15,6 +16,7 @@ import { removeSegmentFiles } from "./lake.ts";
 import { SegmentWriter } from "./segment-writer.ts";
 
 export interface SealOptions {
+  readonly files: Files;
   readonly lakeDir: string;
   readonly clock: Clock;
   readonly prng: Prng;
@@ -53,7 +55,9 @@ export async function sealGeneration(
     }
     return sealed;
   } catch (thrown) {
-    for (const { path } of sealed) await removeSegmentFiles(options.lakeDir, path);
+    for (const { path } of sealed) {
+      await removeSegmentFiles(options.lakeDir, path, options.files);
+    }
     throw thrown;
   }
 }
@@ -79,7 +83,7 @@ async function sealShard(
   options: SealOptions,
   turns: Turns,
 ): Promise<SegmentInfo | undefined> {
-  const { lakeDir, lineage, prng } = options;
+  const { files, lakeDir, lineage, prng } = options;
   const place = `${blockStart}-${shard}of${shardCount}`;
   const writer = new SegmentWriter({
     lakeDir,
@@ -89,11 +93,12 @@ async function sealShard(
     level: 0,
     seq: 0,
     sealSeq: generation.number,
+    files,
   });
   try {
     for (const one of series) {
       if (shardOf(one.fingerprint, shardCount) !== shard) continue;
-      writer.add(one, one.fingerprint);
+      await writer.add(one, one.fingerprint);
       await turns.next();
     }
     if (writer.sampleCount > 0) return await writer.finish();

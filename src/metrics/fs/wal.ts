@@ -1,58 +1,56 @@
 /**
- * The write-ahead log: files `<generation>-<index>.wal` of framed records. A record is acknowledged when it is on the
- * disk; all that came while one write was under way share the next (group commit).
+ * The write-ahead log: files `<term>-<generation>-<index>.wal` of framed records, and the list of
+ * them (`log-list.ts`). A record is acknowledged when it is on the disk and nobody else has taken
+ * the log over; all that came while one write was under way share the next (group commit).
  *
  *   W1  Records are on the disk in the order in which they were given.
- *   W2  A file is whole and on the disk before the next is begun, so only the newest can have a torn end.
+ *   W2  A file is whole, on the disk and listed with its length before the next is begun, so only
+ *       the newest can have a torn end.
  *   W3  A frame says how much of its file was on the disk before it was written: a bad record below that is damage,
- *       one above it was never acknowledged.
+ *       one above it was never acknowledged. After every sync a mark says so before anything is
+ *       acknowledged.
  *   W4  After a failed write nothing is acknowledged any more: what is on the disk is not known. The owner starts again.
- *
- * Frame: magic, length, CRC-32 of what follows it, bytes of the file known to be on the disk (uint32 each), then the payload.
+ *   W6  A disk without room is another matter: what was synced is there. The records that found no
+ *       room are refused, and owed: they are written first, before anything else is taken, because
+ *       the head has them. Until then everything is refused.
+ *   W5  `confirm` comes after the sync and before the acknowledgement. Who takes the log over
+ *       raises a fence first and reads it then, so that a record is acknowledged by its writer only
+ *       if its successor reads it.
  */
-import { type FileHandle, open, readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
 import type { Clock, Timer } from "../../kernel/clock.ts";
+import { isDiskFull } from "../../kernel/disk-full.ts";
 import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
-import { syncDirectory } from "./lake.ts";
+import type { Files, OpenFile } from "../../kernel/files.ts";
+import { type ListedFile, logFileName } from "./log-list.ts";
+import { encodeFrames, encodeMark } from "./wal-frames.ts";
 
 /** `always`: on the disk before it is acknowledged. Otherwise a power loss may cost what came in the last `everyMs`. */
 export type SyncPolicy = "always" | { readonly everyMs: number };
 
-export const frameBytes = 16;
-export const frameMagic = 0x4c_57_50_43; // CPWL
-const fileName = /^(\d{1,15})-(\d{1,10})\.wal$/;
-
-export interface WalFile {
-  readonly generation: number;
-  readonly index: number;
-  readonly path: string;
-  readonly bytes: number;
-}
-
-/** In the order of their records. */
-export async function listWalFiles(directory: string): Promise<WalFile[]> {
-  const files: WalFile[] = [];
-  for (const name of await readdir(directory)) {
-    const match = fileName.exec(name);
-    if (match === null) continue;
-    const path = join(directory, name);
-    const { size } = await stat(path);
-    files.push({ generation: Number(match[1]), index: Number(match[2]), path, bytes: size });
-  }
-  return files.sort((a, b) => a.generation - b.generation || a.index - b.index);
-}
-
 export interface WalOptions {
+  readonly files: Files;
   readonly directory: string;
   readonly clock: Clock;
   readonly sync: SyncPolicy;
   /** A file is closed when it is longer. */
   readonly fileBytesMax: number;
+  readonly term: number;
   /** The files that were replayed; they are deleted with their generations. */
-  readonly existing: readonly WalFile[];
+  readonly existing: readonly ListedFile[];
+  /** Makes these the files of the log, for good. */
+  writeList(files: readonly ListedFile[]): Promise<void>;
+  /**
+   * Throws `lease_lost` when somebody else has taken the log over, and anything else when that
+   * cannot be ruled out at the moment. W5
+   */
+  confirm(): Promise<void>;
+  /** Told when appends begin to be refused for want of room, and when they are taken again. W6 */
+  readonly onRoom?: (refusal: OperatingError | undefined) => void;
 }
+
+/** How often it is tried whether there is room again. */
+const roomMs = 1_000;
 
 interface Pending {
   readonly generation: number;
@@ -63,23 +61,51 @@ interface Pending {
   readonly reject: (reason: unknown) => void;
 }
 
-export class Wal {
+/** What the head needs of its log. */
+export interface Log {
+  readonly bytes: number;
+  /** Why nothing is acknowledged any more. */
+  readonly failure: OperatingError | undefined;
+  /** Why nothing is taken at the moment: there is no room on the disk. */
+  readonly refusal: OperatingError | undefined;
+  /**
+   * Resolves when it, and all that was given before, is safe. Without a payload it only waits for
+   * those.
+   */
+  append(generation: number, payload: Uint8Array | undefined): Promise<void>;
+  /** Deletes the files of generations up to this one: their records are in segments. */
+  forget(generation: number): Promise<void>;
+  /** What was given is written; later appends are refused. Idempotent. */
+  close(): Promise<void>;
+}
+
+export class Wal implements Log {
   readonly #options: WalOptions;
-  #files: { readonly generation: number; readonly path: string; bytes: number }[];
+  #files: LogFile[];
+  #listing: Promise<void> = Promise.resolve();
   #nextIndex: number;
   #pending: Pending[] = [];
   #writing: Promise<void> | undefined;
-  #open: OpenFile | undefined;
+  #open: OpenLog | undefined;
   #failure: OperatingError | undefined;
   #timer: Timer | undefined;
   #isClosed = false;
+  #wasOpened = false;
+  /** Files that are no part of the log any more, and still there. */
+  #gone: readonly LogFile[] = [];
+  /** Of the batch that is being written, those that are not in a file yet. */
+  #unwritten: readonly Pending[] = [];
+  /** W6. Written by `#pay`, when there is room. */
+  #owed: readonly Pending[] = [];
+  #refusal: OperatingError | undefined;
+  #roomTimer: Timer | undefined;
 
   constructor(options: WalOptions) {
     this.#options = options;
-    this.#files = options.existing.map(({ generation, path, bytes }) => ({
-      generation,
-      path,
-      bytes,
+    this.#files = options.existing.map((file) => ({
+      ...file,
+      bytes: file.bytes ?? 0,
+      isOpen: false,
     }));
     this.#nextIndex = options.existing.reduce((most, { index }) => Math.max(most, index), -1) + 1;
   }
@@ -88,12 +114,14 @@ export class Wal {
     return this.#files.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Why nothing is acknowledged any more. */
   get failure(): OperatingError | undefined {
     return this.#failure;
   }
 
-  /** Resolves when it, and all that was given before, is safe. Without a payload it only waits for those. */
+  get refusal(): OperatingError | undefined {
+    return this.#refusal;
+  }
+
   append(generation: number, payload: Uint8Array | undefined): Promise<void> {
     return this.#enqueue(generation, payload, this.#options.sync === "always");
   }
@@ -103,29 +131,46 @@ export class Wal {
     return this.#enqueue(generation, undefined, true);
   }
 
-  /** Deletes the files of generations up to this one: their records are in segments. */
   async forget(generation: number): Promise<void> {
     const gone = this.#files.filter((file) => file.generation <= generation);
+    if (gone.length === 0) return;
     const open = this.#open;
     assert(open === undefined || open.generation > generation, "the open file is not forgotten");
     this.#files = this.#files.filter((file) => file.generation > generation);
-    // The newest first, each for good: what a crash leaves begins at the beginning, where series are defined.
-    for (const { path } of gone.toReversed()) {
-      await unlink(path);
-      await syncDirectory(this.#options.directory);
+    this.#gone = [...this.#gone, ...gone];
+    try {
+      await this.#removeGone();
+    } catch (thrown) {
+      if (!isDiskFull(thrown)) throw thrown; // Otherwise with the next ones, or when there is room.
     }
   }
 
-  /** What was given is written; later appends are refused. Idempotent. */
+  async #removeGone(): Promise<void> {
+    const gone = this.#gone;
+    if (gone.length === 0) return;
+    await this.#writeList(); // From here on nobody misses them.
+    this.#gone = this.#gone.filter((file) => !gone.includes(file));
+    const { files, directory } = this.#options;
+    for (const { name } of gone) await files.unlink(join(directory, name));
+    await files.sync(directory);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
+    this.#roomTimer?.cancel();
     await this.#writing;
-    await this.#closeFile().catch(() => undefined);
+    try {
+      await this.#closeFile();
+      if (this.#failure === undefined && this.#wasOpened) await this.#writeList();
+    } catch {
+      // The next owner reads as far as it is whole.
+    }
   }
 
   #enqueue(generation: number, payload: Uint8Array | undefined, isSync: boolean): Promise<void> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    const refusal = this.#failure ?? this.#refusal;
+    if (refusal !== undefined) return Promise.reject(refusal);
     if (this.#isClosed) {
       return Promise.reject(new OperatingError("shutting_down", "never", "the log is closed"));
     }
@@ -141,10 +186,57 @@ export class Wal {
       this.#pending = [];
       try {
         await this.#commit(batch);
+      } catch (thrown) {
+        if (isDiskFull(thrown)) this.#owe(thrown, batch);
+        else this.#fail(unwritable(thrown), batch);
+        continue;
+      }
+      try {
+        await this.#options.confirm(); // W5
         for (const { resolve } of batch) resolve();
       } catch (thrown) {
-        this.#fail(thrown, batch);
+        assert(thrown instanceof OperatingError, "a confirmation fails with an operating error");
+        if (thrown.retry === "never") this.#fail(thrown, batch);
+        else for (const { reject } of batch) reject(thrown);
       }
+    }
+    this.#writing = undefined;
+  }
+
+  /** W6 */
+  #owe(thrown: unknown, batch: readonly Pending[]): void {
+    this.#refusal = noRoom(thrown);
+    const refused = [...batch, ...this.#pending];
+    this.#owed = [...this.#unwritten, ...this.#pending];
+    this.#pending = [];
+    for (const { reject } of refused) reject(this.#refusal);
+    this.#options.onRoom?.(this.#refusal);
+    this.#payLater();
+  }
+
+  #payLater(): void {
+    if (this.#isClosed) return;
+    this.#roomTimer = this.#options.clock.after(roomMs, () => {
+      this.#writing = this.#pay();
+    });
+  }
+
+  /** What is owed is written and synced, or the disk is still full. */
+  async #pay(): Promise<void> {
+    let isBegun = false;
+    try {
+      await this.#removeGone();
+      isBegun = true;
+      await this.#commit(this.#owed);
+      await this.#sync();
+      this.#owed = [];
+      this.#refusal = undefined;
+      this.#options.onRoom?.(undefined);
+    } catch (thrown) {
+      if (isDiskFull(thrown)) {
+        if (isBegun) this.#owed = this.#unwritten;
+        this.#payLater();
+      } else this.#fail(unwritable(thrown), []);
     }
     this.#writing = undefined;
   }
@@ -152,12 +244,14 @@ export class Wal {
   /** Runs of one generation are written at once. */
   async #commit(batch: readonly Pending[]): Promise<void> {
     let start = 0;
+    this.#unwritten = batch;
     while (start < batch.length) {
       const { generation } = batch[start] as Pending;
       let end = start;
       while (batch[end]?.generation === generation) end += 1;
       const payloads = batch.slice(start, end).flatMap(({ payload }) => payload ?? []);
       if (payloads.length > 0) await this.#write(generation, payloads);
+      this.#unwritten = batch.slice(end);
       start = end;
     }
     // A file before this one was synced when it was closed. W2
@@ -169,25 +263,38 @@ export class Wal {
     if (this.#open !== undefined && this.#isDone(this.#open, generation)) await this.#closeFile();
     this.#open ??= await this.#openFile(generation);
     const file = this.#open;
-    const bytes = frames(payloads, file.syncedBytes);
-    await writeAll(file.handle, bytes, file.entry.bytes);
+    const bytes = encodeFrames(payloads, file.syncedBytes);
+    // What a write without room left behind is written over by the next, which begins with the same
+    // records.
+    file.isDirty = true;
+    await file.handle.write(bytes, file.entry.bytes);
     file.entry.bytes += bytes.length;
   }
 
-  #isDone(file: OpenFile, generation: number): boolean {
+  #isDone(file: OpenLog, generation: number): boolean {
     assert(generation >= file.generation, "generations of the log only grow");
     return generation > file.generation || file.entry.bytes >= this.#options.fileBytesMax;
   }
 
-  async #openFile(generation: number): Promise<OpenFile> {
-    const name = `${generation}-${String(this.#nextIndex).padStart(6, "0")}.wal`;
+  async #openFile(generation: number): Promise<OpenLog> {
+    const { files, directory, term } = this.#options;
+    const index = this.#nextIndex;
     this.#nextIndex += 1;
-    const path = join(this.#options.directory, name);
-    const handle = await open(path, "wx");
-    await syncDirectory(this.#options.directory);
-    const entry = { generation, path, bytes: 0 };
+    const name = logFileName(term, generation, index);
+    const handle = await files.open(join(directory, name), "new");
+    await synced(() => files.sync(directory)); // Before it is listed: what is listed is there.
+    const entry: LogFile = { name, generation, index, bytes: 0, hasGap: false, isOpen: true };
     this.#files.push(entry);
-    return { generation, handle, entry, syncedBytes: 0 };
+    this.#wasOpened = true;
+    try {
+      await this.#writeList();
+    } catch (thrown) {
+      // Not listed, it was never part of the log.
+      this.#files = this.#files.filter((file) => file !== entry);
+      await handle.close();
+      throw thrown;
+    }
+    return { generation, handle, entry, syncedBytes: 0, isDirty: false, isMarked: true };
   }
 
   async #closeFile(): Promise<void> {
@@ -196,14 +303,44 @@ export class Wal {
     await this.#sync(); // W2
     this.#open = undefined;
     await file.handle.close();
+    file.entry.bytes = file.syncedBytes; // The mark behind it may be lost.
+    file.entry.isOpen = false;
   }
 
   async #sync(): Promise<void> {
     const file = this.#open;
-    if (file === undefined || file.syncedBytes === file.entry.bytes) return;
-    const { bytes } = file.entry;
-    await file.handle.datasync();
-    file.syncedBytes = bytes;
+    if (file === undefined) return;
+    const { entry } = file;
+    if (file.isDirty) {
+      const { bytes } = entry;
+      await synced(() => file.handle.sync());
+      file.isDirty = false;
+      file.isMarked = false;
+      file.syncedBytes = bytes;
+    }
+    if (file.isMarked) return;
+    const mark = encodeMark(file.syncedBytes);
+    await file.handle.write(mark, file.syncedBytes); // W3
+    entry.bytes = file.syncedBytes + mark.length;
+    file.isMarked = true;
+  }
+
+  /** One at a time, in order: a seal may forget files while the next is begun. */
+  #writeList(): Promise<void> {
+    const { writeList } = this.#options;
+    const written = this.#listing.then(() =>
+      writeList(
+        this.#files.map(({ name, generation, index, bytes, hasGap, isOpen }) => ({
+          name,
+          generation,
+          index,
+          bytes: isOpen ? undefined : bytes,
+          hasGap,
+        })),
+      ),
+    );
+    this.#listing = written.catch(() => undefined);
+    return written;
   }
 
   #syncLater(everyMs: number): void {
@@ -216,46 +353,53 @@ export class Wal {
   }
 
   /** W4. */
-  #fail(thrown: unknown, batch: readonly Pending[]): void {
-    const isFull = (thrown as NodeJS.ErrnoException).code === "ENOSPC";
-    this.#failure ??= new OperatingError(
-      isFull ? "disk_full" : "store_unavailable",
-      "backoff",
-      `the write-ahead log cannot be written: ${messageOf(thrown)}`,
-      { cause: thrown },
-    );
+  #fail(error: OperatingError, batch: readonly Pending[]): void {
+    this.#failure ??= error;
     for (const { reject } of [...batch, ...this.#pending]) reject(this.#failure);
     this.#pending = [];
   }
 }
 
-interface OpenFile {
+type LogFile = Omit<ListedFile, "bytes"> & { bytes: number; isOpen: boolean };
+
+interface OpenLog {
   readonly generation: number;
-  readonly handle: FileHandle;
-  readonly entry: { bytes: number };
+  readonly handle: OpenFile;
+  readonly entry: LogFile;
   syncedBytes: number;
+  isDirty: boolean;
+  /** Whether the mark of the last sync was written. */
+  isMarked: boolean;
 }
 
-function frames(payloads: readonly Uint8Array[], syncedBytes: number): Buffer {
-  const length = payloads.reduce((sum, payload) => sum + frameBytes + payload.length, 0);
-  const bytes = Buffer.allocUnsafe(length);
-  let at = 0;
-  for (const payload of payloads) {
-    bytes.writeUInt32LE(frameMagic, at);
-    bytes.writeUInt32LE(payload.length, at + 4);
-    bytes.writeUInt32LE(syncedBytes, at + 12);
-    bytes.set(payload, at + frameBytes);
-    const end = at + frameBytes + payload.length;
-    bytes.writeUInt32LE(crc32(bytes.subarray(at + 12, end)), at + 8);
-    at = end;
+function unwritable(thrown: unknown): OperatingError {
+  if ((thrown as NodeJS.ErrnoException).code === "ENOENT") {
+    const message = "the directory of the metrics log is gone";
+    return new OperatingError("data_dir_unusable", "never", message, { cause: thrown });
   }
-  return bytes;
+  const isFull = isDiskFull(thrown instanceof SyncFailed ? thrown.cause : thrown);
+  return new OperatingError(
+    isFull ? "disk_full" : "store_unavailable",
+    "backoff",
+    `the write-ahead log cannot be written: ${messageOf(thrown)}`,
+    { cause: thrown },
+  );
 }
 
-async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  let done = 0;
-  while (done < bytes.length) {
-    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done);
-    done += bytesWritten;
+/** Whatever its reason: what was written since the last one may be lost. W4 */
+class SyncFailed extends Error {}
+
+async function synced(sync: () => Promise<void>): Promise<void> {
+  try {
+    await sync();
+  } catch (thrown) {
+    throw new SyncFailed(`a sync failed: ${messageOf(thrown)}`, { cause: thrown });
   }
+}
+
+function noRoom(cause: unknown): OperatingError {
+  return new OperatingError("disk_full", "backoff", "the disk of the metrics log is full", {
+    cause,
+    hint: "Free some space on it: writes are taken again by themselves. Nothing that was acknowledged is lost.",
+  });
 }

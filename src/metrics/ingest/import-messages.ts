@@ -1,9 +1,9 @@
 /** What a process and an import's thread say to each other. */
+import type { ErrorData } from "../../kernel/error-codec.ts";
 import type { ImportProgress, ImportResult } from "../core/ingest-service.ts";
 import type { MetricMetadata, SegmentInfo } from "../core/model.ts";
 import type { ExemplarMessage } from "./batch-message.ts";
 import type { ImportRunOptions } from "./import/import-run.ts";
-import type { ErrorData } from "./thread-desk.ts";
 
 export type ImportThreadOptions = ImportRunOptions;
 

@@ -5,7 +5,7 @@ import { MalformedInput } from "../core/ingest/malformed.ts";
 import { exemplarToMessage } from "./batch-message.ts";
 import { ImportRun } from "./import/import-run.ts";
 import type { FromImportThread, ImportThreadOptions, ToImportThread } from "./import-messages.ts";
-import { dataOfError } from "./thread-desk.ts";
+import { encodeFileError } from "./thread-desk.ts";
 
 const port = parentPort;
 assert(port !== null, "an import runs in a thread of its own");
@@ -30,7 +30,7 @@ async function receive(message: ToImportThread): Promise<void> {
   } catch (thrown) {
     failed = true;
     await run.discard();
-    post({ kind: "failed", error: dataOfError(asBadRequest(thrown)) });
+    post({ kind: "failed", error: encodeFileError(asBadRequest(thrown)) });
     port?.close();
   }
 }

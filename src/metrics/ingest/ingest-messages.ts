@@ -1,6 +1,8 @@
 /** What a process and its ingest thread ask each other. */
+import type { ErrorData } from "../../kernel/error-codec.ts";
 import type { LogFields } from "../../kernel/logger.ts";
 import type { Matcher } from "../../promql/core/index.ts";
+import type { LabelLimits } from "../core/ingest/label-limits.ts";
 import type { WriteProtocol } from "../core/ingest/wire/write-decoder.ts";
 import type { SegmentInfo } from "../core/model.ts";
 import type { HeadServerOptions } from "../fs/head-server.ts";
@@ -11,7 +13,16 @@ import type { DeskMessage } from "./thread-desk.ts";
 /** The head's limits and habits; absent ones are its defaults. */
 export type HeadSettings = Omit<
   MetricsDbOptions,
-  "clock" | "lakeDir" | "logger" | "prng" | "publish" | "publishedSealSeq" | "url" | "walDir"
+  | "clock"
+  | "lakeDir"
+  | "lease"
+  | "logger"
+  | "openLog"
+  | "prng"
+  | "publish"
+  | "publishedSealSeq"
+  | "url"
+  | "walDir"
 >;
 
 export type HeadServerSettings = Pick<
@@ -22,11 +33,14 @@ export type HeadServerSettings = Pick<
 export interface IngestThreadOptions {
   readonly walDir: string;
   readonly lakeDir: string;
+  /** Of the lease under which the log is opened. */
+  readonly leaseEpoch: number;
   readonly head: HeadSettings;
   readonly server: HeadServerSettings;
   /** Names that scraped targets see. */
   readonly userAgent: string;
   readonly offsetSeed: string;
+  readonly labelLimits: LabelLimits;
 }
 
 export type IngestRequest =
@@ -56,6 +70,7 @@ export type IngestRequest =
 export type ProcessRequest =
   | { readonly kind: "publish"; readonly add: readonly SegmentInfo[] }
   | { readonly kind: "publishedSealSeq"; readonly lineage: string }
+  | { readonly kind: "confirmLease" }
   | { readonly kind: "readSelf"; readonly self: number };
 
 export type ToIngestThread = DeskMessage<IngestRequest, unknown> | { readonly kind: "close" };
@@ -65,7 +80,10 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 export type FromIngestThread =
   | DeskMessage<ProcessRequest, unknown>
   | { readonly kind: "ready" }
-  | { readonly kind: "fatal"; readonly message: string }
+  /** It is of no use any more. */
+  | { readonly kind: "fatal"; readonly error: ErrorData }
+  /** Samples are refused for want of room, and why; `undefined`: they are taken again. */
+  | { readonly kind: "room"; readonly reason: string | undefined }
   | LogMessage;
 
 export interface LogMessage {

@@ -3,15 +3,17 @@
  * The process's own thread only hands buffers over.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { assert, messageOf, unreachable } from "../../kernel/errors.ts";
+import { assert, unreachable } from "../../kernel/errors.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import { createSystemPrng } from "../../kernel/node/system-random.ts";
+import { trimWhenIdle } from "../../kernel/node/trim-when-idle.ts";
 import { MalformedInput } from "../core/ingest/malformed.ts";
+import { boundedJob } from "../core/ingest/scrape/bounded-job.ts";
 import { parseScrapeConfig } from "../core/ingest/scrape/parse-scrape-config.ts";
 import { decompressSnappy } from "../core/ingest/wire/snappy.ts";
 import { WriteDecoder, type WriteProtocol } from "../core/ingest/wire/write-decoder.ts";
 import { refusedWrite, writeResultOf } from "../core/ingest/wire/write-protocol.ts";
-import type { RemoteWriteResult } from "../core/ingest-service.ts";
+import type { RemoteWriteResult, ScrapedText } from "../core/ingest-service.ts";
 import { startHeadServer } from "../fs/head-server.ts";
 import { openMetricsDb } from "../fs/metrics-db.ts";
 import { batchOfMessage, exemplarToMessage } from "./batch-message.ts";
@@ -24,44 +26,58 @@ import type {
 } from "./ingest-messages.ts";
 import { postingLogger } from "./posting-logger.ts";
 import { ScrapeService } from "./scrape/scrape-service.ts";
-import { ThreadDesk } from "./thread-desk.ts";
+import { encodeFileError, ThreadDesk } from "./thread-desk.ts";
 
 const port = parentPort;
 assert(port !== null, "ingest runs in a thread of its own");
 const options = workerData as IngestThreadOptions;
 const logger = postingLogger(post);
-const decoder = new WriteDecoder();
+const decoder = new WriteDecoder(options.labelLimits);
 const desk = new ThreadDesk<ProcessRequest, IngestRequest>({
   post: (message, transfer) => port.postMessage(message, [...transfer]),
   perform,
 });
 let isClosing: boolean = false;
+trimWhenIdle();
 
 port.on("message", (message: ToIngestThread) => {
   if (message.kind !== "close") desk.receive(message);
   else if (!isClosing) void close();
 });
 
-const db = await openMetricsDb({
-  ...options.head,
-  walDir: options.walDir,
-  lakeDir: options.lakeDir,
-  clock: realClock,
-  prng: createSystemPrng(),
-  logger,
-  publish: (add) => desk.ask<void>({ kind: "publish", add }),
-  publishedSealSeq: (lineage) => desk.ask<number>({ kind: "publishedSealSeq", lineage }),
+const { db, server, scrapes } = await open().catch((thrown: unknown) => {
+  post({ kind: "fatal", error: encodeFileError(thrown) });
+  process.exit(1); // This thread alone. An exception would be on its way beside the message.
 });
-const server = await startHeadServer({ ...options.server, db, logger });
-const scrapes = new ScrapeService({
-  append: (batch) => db.append(batch),
-  clock: realClock,
-  logger,
-  offsetSeed: options.offsetSeed,
-  userAgent: options.userAgent,
-});
-void db.failed.then((error) => post({ kind: "fatal", message: messageOf(error) }));
+void db.failed.then((error) => post({ kind: "fatal", error: encodeFileError(error) }));
 post({ kind: "ready" });
+
+async function open() {
+  const db = await openMetricsDb({
+    ...options.head,
+    walDir: options.walDir,
+    lakeDir: options.lakeDir,
+    clock: realClock,
+    prng: createSystemPrng(),
+    logger,
+    lease: {
+      epoch: options.leaseEpoch,
+      confirm: () => desk.ask<{ validForMs: number }>({ kind: "confirmLease" }),
+    },
+    onRoom: (refusal) => post({ kind: "room", reason: refusal?.message }),
+    publish: (add) => desk.ask<void>({ kind: "publish", add }),
+    publishedSealSeq: (lineage) => desk.ask<number>({ kind: "publishedSealSeq", lineage }),
+  });
+  const server = await startHeadServer({ ...options.server, db, logger });
+  const scrapes = new ScrapeService({
+    append: (batch) => db.append(batch),
+    clock: realClock,
+    logger,
+    offsetSeed: options.offsetSeed,
+    userAgent: options.userAgent,
+  });
+  return { db, server, scrapes };
+}
 
 async function perform(request: IngestRequest): Promise<unknown> {
   switch (request.kind) {
@@ -85,12 +101,13 @@ async function perform(request: IngestRequest): Promise<unknown> {
       return db.stats();
     case "applyScrapeConfig": {
       const config = parseScrapeConfig(request.text);
-      await scrapes.apply(config, request.baseDir);
+      const jobs = config.jobs.map((job) => boundedJob(job, options.labelLimits));
+      await scrapes.apply({ ...config, jobs }, request.baseDir);
       return config.ignored;
     }
     case "addSelfTarget": {
       const { self, job, instance, intervalMs } = request;
-      const read = (): Promise<string> => desk.ask<string>({ kind: "readSelf", self });
+      const read = (): Promise<ScrapedText> => desk.ask<ScrapedText>({ kind: "readSelf", self });
       scrapes.addSelfTarget({ job, instance, intervalMs, read });
       return undefined;
     }

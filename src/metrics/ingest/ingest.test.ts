@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -17,6 +17,7 @@ import { encodeRequest1, encodeRequest2 } from "../core/ingest/testing/encode-wr
 import { compressSnappy } from "../core/ingest/wire/snappy.ts";
 import type { Ingest } from "../core/ingest-service.ts";
 import type { SampleBatch, SegmentInfo } from "../core/model.ts";
+import { noLease } from "../fs/take-log.ts";
 import { collectSeries } from "../segments/collect-series.ts";
 import { decodeRawSeries } from "../segments/raw-series-codec.ts";
 import { openSegment } from "../segments/segment-reader.ts";
@@ -347,7 +348,10 @@ test("[IN16] targets of a configuration and this process are scraped into the he
     job: "capstan",
     instance: "me",
     intervalMs: 100,
-    read: async () => `own_total ${++reads}\n`,
+    read: async () => ({
+      contentType: "application/openmetrics-text; version=1.0.0",
+      text: `# TYPE own counter\nown_total ${++reads} # {work_id="w"} 1\n# EOF\n`,
+    }),
   });
   for (;;) {
     const statuses = await fixture.ingest.targets();
@@ -501,6 +505,7 @@ test("[IN21] a thread that dies is told, and nothing waits for it", async () => 
     logger: silentLogger,
     publish: async () => undefined,
     publishedSealSeq: async () => 0,
+    lease: noLease,
     importOptions: () => assert.fail("there is no import"),
     queueMax: 1,
     queueBytesMax: 1_000,
@@ -523,4 +528,38 @@ test("[IN21] a log that cannot be opened fails the start", async () => {
   await writeFile(join(dir, "wal"), "not a directory");
   await assert.rejects(start({ walDir: join(dir, "wal") }), /ingest broke: .*EEXIST|ENOTDIR/);
   await rm(dir, { recursive: true });
+});
+
+test("[IN21] a damaged log fails the start with its own code and hint, not to be tried again", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "capstan-ingest-"));
+  const { ingest } = await start({ walDir: dir });
+  await ingest.append(batchOf(["damaged", nowMs, 1]));
+  await ingest.append(batchOf(["damaged", nowMs + 2, 2]));
+  await ingest.append(batchOf(["damaged", nowMs + 3, 3]));
+  await ingest.close();
+  const [name] = (await readdir(dir)).filter((each) => each.endsWith(".wal"));
+  const path = join(dir, name as string);
+  const bytes = await readFile(path);
+  bytes.writeUInt8(bytes.readUInt8(20) ^ 1, 20);
+  await writeFile(path, bytes);
+  await assert.rejects(start({ walDir: dir }), (thrown: unknown) => {
+    assert.ok(thrown instanceof OperatingError);
+    assert.equal(thrown.code, "store_corrupt");
+    assert.equal(thrown.retry, "never");
+    assert.match(thrown.message, /\.wal at byte 0/);
+    assert.ok(thrown.hint !== undefined);
+    return true;
+  });
+  await rm(dir, { recursive: true });
+});
+
+test("[IN21] ingest whose log is lost closes at once", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "capstan-ingest-"));
+  const { ingest } = await start({ walDir: dir });
+  await rm(dir, { recursive: true });
+  await assert.rejects(ingest.append(batchOf(["lost", nowMs, 1])), { code: "data_dir_unusable" });
+  assert.equal((await ingest.failure).code, "data_dir_unusable");
+  const startMs = performance.now();
+  await ingest.close();
+  assert.ok(performance.now() - startMs < 10_000, "nobody waits for a thread that was not told");
 });

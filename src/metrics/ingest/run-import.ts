@@ -9,13 +9,13 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import { decodeError } from "../../kernel/error-codec.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import { siblingModule } from "../../kernel/node/sibling-module.ts";
 import type { ImportProgress } from "../core/ingest-service.ts";
 import { segmentsFolder, temporaryFolder } from "../fs/lake.ts";
 import type { FromImportThread, ImportThreadOptions, ToImportThread } from "./import-messages.ts";
 import { ownBytes } from "./own-bytes.ts";
-import { errorOfData } from "./thread-desk.ts";
 
 export type DoneImport = Extract<FromImportThread, { kind: "done" }>;
 
@@ -63,7 +63,7 @@ class ImportSession {
   readonly #signal: AbortSignal;
   readonly #onAbort: () => void;
   #taken: PromiseWithResolvers<void> | undefined;
-  #failure: OperatingError | undefined;
+  #failure: Error | undefined;
 
   constructor(thread: Worker, onProgress: (progress: ImportProgress) => void, signal: AbortSignal) {
     this.#thread = thread;
@@ -71,7 +71,7 @@ class ImportSession {
     const { promise, resolve, reject } = Promise.withResolvers<DoneImport>();
     this.done = promise;
     promise.catch(() => undefined); // Whoever sends a chunk is told first.
-    const fail = (error: OperatingError): void => {
+    const fail = (error: Error): void => {
       this.#failure ??= error;
       reject(this.#failure);
       this.#taken?.reject(this.#failure);
@@ -83,7 +83,7 @@ class ImportSession {
         onProgress(message.progress);
         this.#taken?.resolve();
       } else if (message.kind === "done") resolve(message);
-      else fail(errorOfData(message.error));
+      else fail(decodeError(message.error));
     });
     thread.on("error", (thrown) => fail(broken(messageOf(thrown))));
     thread.on("exit", (code) => fail(broken(`its thread ended with code ${code}`)));

@@ -12,9 +12,11 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { siblingModule } from "../../kernel/node/sibling-module.ts";
 import { type Prng, randomText } from "../../kernel/prng.ts";
+import { type LabelLimits, usualLabelLimits } from "../core/ingest/label-limits.ts";
 import type { Ingest } from "../core/ingest-service.ts";
 import type { SegmentInfo } from "../core/model.ts";
 import { temporaryFolder } from "../fs/lake.ts";
+import { type LogLease, noLease } from "../fs/take-log.ts";
 import type { HeadServerSettings, HeadSettings, IngestThreadOptions } from "./ingest-messages.ts";
 import { ThreadIngest } from "./thread-ingest.ts";
 
@@ -25,18 +27,23 @@ export interface IngestOptions {
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
+  /** Whose the log is. Without one it is nobody else's. */
+  readonly lease?: LogLease;
   /** Where workers pull slices of the head. */
   readonly server: HeadServerSettings;
   /** One transaction of the store: all of it or nothing. May be repeated with the same segments. */
   publish(add: readonly SegmentInfo[], remove: readonly string[]): Promise<void>;
   /** The highest `sealSeq` among the catalog's segments of that line of heads; 0 where there are none. */
   publishedSealSeq?(lineage: string): Promise<number>;
+  /** Samples are refused for want of room, and why; `undefined`: they are taken again. */
+  readonly onRoom?: (reason: string | undefined) => void;
   readonly head?: HeadSettings;
   /** Prometheus-style; relative files in it are relative to `baseDir`. */
   readonly scrape?: { readonly text: string; readonly baseDir: string };
   readonly userAgent?: string;
   /** Two processes with different seeds scrape a target at different times. */
   readonly offsetSeed?: string;
+  readonly labelLimits?: LabelLimits;
   readonly queueMax?: number;
   readonly queueBytesMax?: number;
   readonly importsMax?: number;
@@ -48,20 +55,25 @@ const blockMsDefault = 2 * 60 * 60_000;
 
 /** Throws when the log or the lake cannot be opened, and `bad_request` for a scrape configuration that is none. */
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
-  const { walDir, lakeDir, clock, prng, logger, server, head = {} } = options;
+  const { walDir, lakeDir, clock, prng, logger, server, lease = noLease, head = {} } = options;
+  const { labelLimits = usualLabelLimits } = options;
   const workerData: IngestThreadOptions = {
     walDir,
     lakeDir,
+    leaseEpoch: lease.epoch,
     head,
     server,
     userAgent: options.userAgent ?? "capstan",
     offsetSeed: options.offsetSeed ?? "",
+    labelLimits,
   };
   const thread = new Worker(siblingModule(import.meta.url, "./ingest-thread"), { workerData });
   const ingest = new ThreadIngest(thread, {
     clock,
     logger,
+    lease,
     publish: (add, remove) => options.publish(add, remove),
+    onRoom: (reason) => options.onRoom?.(reason),
     publishedSealSeq: async (lineage) => (await options.publishedSealSeq?.(lineage)) ?? 0,
     importOptions: () => {
       const importId = `import-${clock.wallMs()}-${randomText(prng, 8)}`;
@@ -73,6 +85,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
         shardCount: head.shardCount,
         samplesPerShard: head.samplesPerShard ?? 250_000,
         shardCountMax: head.shardCountMax ?? 16,
+        labelLimits,
         memorySamplesMax: options.importMemorySamplesMax ?? 8_000_000,
       };
     },
@@ -83,10 +96,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   try {
     await ingest.ready;
     const { scrape } = options;
-    if (scrape !== undefined) {
-      const ignored = await ingest.applyScrapeConfig(scrape.text, scrape.baseDir);
-      for (const notice of ignored) logger.warn({}, `scrape configuration: ${notice}`);
-    }
+    if (scrape !== undefined) await ingest.applyScrapeConfig(scrape.text, scrape.baseDir);
   } catch (thrown) {
     await ingest.close();
     throw thrown;

@@ -4,13 +4,8 @@
  *   TD1  Each request gets one answer or one error.
  *   TD2  After `end` nothing waits: what was asked, and whatever is asked from then on, fails with the reason.
  */
-import { type ErrorCode, messageOf, OperatingError, type Retry } from "../../kernel/errors.ts";
-
-export interface ErrorData {
-  readonly code: ErrorCode;
-  readonly retry: Retry;
-  readonly message: string;
-}
+import { decodeError, type ErrorData, encodeError } from "../../kernel/error-codec.ts";
+import { OperatingError } from "../../kernel/errors.ts";
 
 export type DeskMessage<Request, Answer> =
   | { readonly kind: "request"; readonly id: number; readonly request: Request }
@@ -19,7 +14,7 @@ export type DeskMessage<Request, Answer> =
 
 interface Waiting {
   resolve(answer: unknown): void;
-  reject(error: OperatingError): void;
+  reject(error: Error): void;
 }
 
 export interface DeskOptions<Asked, Answer> {
@@ -62,7 +57,7 @@ export class ThreadDesk<Asking, Asked> {
     const waiting = this.#waiting.get(message.id);
     this.#waiting.delete(message.id);
     if (message.kind === "answer") waiting?.resolve(message.answer);
-    else waiting?.reject(errorOfData(message.error));
+    else waiting?.reject(decodeError(message.error));
   }
 
   end(reason: OperatingError): void {
@@ -77,20 +72,20 @@ export class ThreadDesk<Asking, Asked> {
       const answer = await this.#options.perform(request);
       this.#options.post({ kind: "answer", id, answer }, []);
     } catch (thrown) {
-      this.#options.post({ kind: "error", id, error: dataOfError(thrown) }, []);
+      this.#options.post({ kind: "error", id, error: encodeFileError(thrown) }, []);
     }
   }
 }
 
-export function dataOfError(thrown: unknown): ErrorData {
-  if (thrown instanceof OperatingError) {
-    return { code: thrown.code, retry: thrown.retry, message: thrown.message };
-  }
-  const isFull = thrown instanceof Error && "code" in thrown && thrown.code === "ENOSPC";
-  const code = isFull ? "disk_full" : "store_unavailable";
-  return { code, retry: "backoff", message: messageOf(thrown) };
-}
-
-export function errorOfData({ code, retry, message }: ErrorData): OperatingError {
-  return new OperatingError(code, retry, message);
+/**
+ * What the system's calls throw has a code of its own; anything else that is no `OperatingError` is
+ * our own bug.
+ */
+export function encodeFileError(thrown: unknown): ErrorData {
+  return encodeError(thrown, (foreign) => {
+    if (!(foreign instanceof Error) || !("code" in foreign)) return undefined;
+    const isFull = foreign.code === "ENOSPC" || foreign.code === "EDQUOT";
+    const code = isFull ? "disk_full" : "store_unavailable";
+    return new OperatingError(code, "backoff", foreign.message);
+  });
 }

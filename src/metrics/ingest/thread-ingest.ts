@@ -1,6 +1,7 @@
 /** The process's end of the ingest thread: requests out, answers in, and what the thread needs of the process. */
 import type { Worker } from "node:worker_threads";
 import { type Clock, sleep } from "../../kernel/clock.ts";
+import { decodeError } from "../../kernel/error-codec.ts";
 import { messageOf, OperatingError, unreachable } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Matcher } from "../../promql/core/index.ts";
@@ -24,6 +25,7 @@ import type {
   SampleBatch,
   SegmentInfo,
 } from "../core/model.ts";
+import type { LogLease } from "../fs/take-log.ts";
 import { batchToMessage, type ExemplarMessage, exemplarOfMessage } from "./batch-message.ts";
 import type {
   FromIngestThread,
@@ -40,6 +42,9 @@ export interface ThreadIngestOptions {
   readonly logger: Logger;
   publish(add: readonly SegmentInfo[], remove: readonly string[]): Promise<void>;
   publishedSealSeq(lineage: string): Promise<number>;
+  readonly lease: LogLease;
+  /** Samples are refused for want of room, and why; `undefined`: they are taken again. */
+  readonly onRoom?: (reason: string | undefined) => void;
   /** What an import needs; each gets a name of its own. */
   importOptions(): Omit<Parameters<typeof runImport>[0], "format" | "onError">;
   /** Writes that wait for the thread: beyond that senders are told to come back. */
@@ -76,25 +81,24 @@ export class ThreadIngest implements Ingest {
     this.ready = ready.promise;
     this.failure = failure.promise;
     this.#exited = exited.promise;
-    const fail = (message: string): void => {
+    const fail = (error: OperatingError): void => {
       if (this.#isClosing || this.#desk.over !== undefined) return;
-      const text = `ingest broke: ${message}`;
-      const error = new OperatingError("store_unavailable", "backoff", text);
-      options.logger.error({}, error.message);
+      options.logger.error({ code: error.code }, error.message);
       this.#desk.end(error);
       ready.reject(error);
       failure.resolve(error);
     };
     thread.on("message", (message: FromIngestThread) => {
       if (message.kind === "ready") ready.resolve();
-      else if (message.kind === "fatal") fail(message.message);
+      else if (message.kind === "fatal") fail(brokenBy(decodeError(message.error)));
+      else if (message.kind === "room") options.onRoom?.(message.reason);
       else if (message.kind === "log")
         options.logger[message.level](message.fields, message.message);
       else this.#desk.receive(message);
     });
-    thread.on("error", (thrown) => fail(messageOf(thrown)));
+    thread.on("error", (thrown) => fail(brokenBy(thrown)));
     thread.on("exit", (code) => {
-      fail(`its thread ended with code ${code}`);
+      fail(brokenBy(new Error(`its thread ended with code ${code}`)));
       exited.resolve();
     });
   }
@@ -201,7 +205,8 @@ export class ThreadIngest implements Ingest {
     this.#isClosing = true;
     for (const running of this.#imports) running.abort();
     const message: ToIngestThread = { kind: "close" };
-    if (this.#desk.over === undefined) this.#thread.postMessage(message);
+    // Also to one whose log is lost: it ends its scrapes and its server.
+    this.#thread.postMessage(message);
     const patience = new AbortController();
     const waited = sleep(this.#options.clock, closeMsMax, patience.signal).then(() => true);
     const isStuck = await Promise.race([this.#exited.then(() => false), waited]);
@@ -230,6 +235,8 @@ export class ThreadIngest implements Ingest {
         return await this.#options.publish(request.add, []);
       case "publishedSealSeq":
         return await this.#options.publishedSealSeq(request.lineage);
+      case "confirmLease":
+        return await this.#options.lease.confirm();
       case "readSelf":
         return await this.#selfTargets[request.self]?.read();
       default:
@@ -238,6 +245,20 @@ export class ThreadIngest implements Ingest {
   }
 }
 
+/**
+ * Code, retry and hint are those of what broke it; a thread that died by our own fault may be
+ * started again.
+ */
+function brokenBy(cause: unknown): OperatingError {
+  const message = `ingest broke: ${messageOf(cause)}`;
+  if (!(cause instanceof OperatingError)) {
+    return new OperatingError("store_unavailable", "backoff", message, { cause });
+  }
+  const { code, retry, hint } = cause;
+  return new OperatingError(code, retry, message, { cause, ...(hint && { hint }) });
+}
+
+/** Another process takes samples in, or will. */
 function isOver({ code }: OperatingError): boolean {
-  return code === "shutting_down";
+  return code === "shutting_down" || code === "lease_lost";
 }

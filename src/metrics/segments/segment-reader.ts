@@ -3,12 +3,17 @@
  * cache that the thread's owner gives; the series table is decoded once, when the segment is opened.
  *
  *   G1  A decoded column is shared and never written to.
- *   G2  A file is read with bounds that its own footer and length agree on; what does not fit is `artifact_corrupt`.
+ *   G2  A file is read with bounds that its own footer and length agree on.
+ *   G4  Files whose checksums are known are read whole before anything of them is believed, and
+ *       again when they were written to since; what has another checksum, or cannot be read, is
+ *       `data_corrupt`.
  *   G3  A column that is zero throughout a row group is never read: it is `undefined`.
  */
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { assert, OperatingError } from "../../kernel/errors.ts";
+import type { FileReader, Files } from "../../kernel/files.ts";
+import { realFiles } from "../../kernel/node/real-files.ts";
 import {
   ChunkReader,
   columnIndex,
@@ -26,6 +31,7 @@ import { firstAfter } from "../core/sample-pieces.ts";
 import {
   type CachedColumn,
   histogramRowGroupRows,
+  type SegmentFile,
   segmentFileNames,
 } from "../core/segment-schema.ts";
 import { SeriesInterner } from "./series-interner.ts";
@@ -61,6 +67,7 @@ export interface HistogramRowsRead {
 }
 
 export interface OpenSegmentOptions {
+  readonly files?: Pick<Files, "openToRead">;
   readonly cache?: ColumnCache;
   /** Shared by all segments of a thread whose series are put together. */
   readonly interner?: SeriesInterner;
@@ -81,39 +88,33 @@ export class SegmentReader {
   readonly info: SegmentInfo;
   readonly series: SeriesTable;
   readonly #directory: string;
-  readonly #samples: OpenParquet;
+  readonly #files: Pick<Files, "openToRead">;
   readonly #cache: ColumnCache;
-  /** The first row of each row group, and the number of all rows. */
-  readonly #starts: Float64Array;
+  #samples: OpenSamples | undefined;
   #histograms: OpenParquet | undefined;
+  #isClosed = false;
 
   constructor(lakeDir: string, info: SegmentInfo, options: OpenSegmentOptions) {
     this.info = info;
     this.#directory = join(lakeDir, info.path);
     this.#cache = options.cache ?? noColumnCache;
-    const file = inSegment(info, () =>
-      readFileSync(join(this.#directory, segmentFileNames.series)),
-    );
+    this.#files = options.files ?? realFiles;
+    const file = inSegment(info, () => this.#readAll("series"));
     this.series = inSegment(
       info,
       () => new SeriesTable(file, options.interner ?? new SeriesInterner()),
     );
-    this.#samples = inSegment(
-      info,
-      () => new OpenParquet(join(this.#directory, segmentFileNames.samples)),
-    );
-    this.#starts = startsOf(this.#samples.footer);
   }
 
   get rowGroupCount(): number {
-    return this.#samples.footer.rowGroups.length;
+    return this.#openSamples().parquet.footer.rowGroups.length;
   }
 
   /** Past every cache. `undefined`: zero throughout. */
   decodeRowGroup(rowGroup: number, column: CachedColumn): DecodedColumn | undefined {
     if (this.#isZero(rowGroup, column)) return undefined;
     return inSegment(this.info, () => {
-      const samples = this.#samples;
+      const samples = this.#unchangedSamples().parquet;
       const index = columnIndex(samples.footer, column, columnTypes[column]);
       const chunk = samples.chunk(rowGroup, index, readScratch);
       return column === "stale" ? chunk.booleans() : chunk.float64();
@@ -122,7 +123,9 @@ export class SegmentReader {
 
   /** What is read with one window is asked of the cache once per row group, however many series are in it. */
   window(): RowWindow {
-    return new RowWindow(this.#starts, (rowGroup, column) => this.#cached(rowGroup, column));
+    const { starts } = this.#openSamples();
+    const { segmentId } = this.info;
+    return new RowWindow(segmentId, starts, (group, column) => this.#cached(group, column));
   }
 
   readRows(rowStart: number, rowCount: number): SampleRowsRead {
@@ -131,16 +134,65 @@ export class SegmentReader {
 
   readHistograms(start: number, count: number): HistogramRowsRead {
     return inSegment(this.info, () => {
-      const path = join(this.#directory, segmentFileNames.histograms);
-      this.#histograms ??= new OpenParquet(path);
+      if (this.#histograms?.isUnchanged() === false) {
+        this.#histograms.close();
+        this.#histograms = undefined;
+      }
+      this.#histograms ??= new OpenParquet(this.#openVerified("histograms"));
       return readHistogramRows(this.#histograms, start, count);
     });
   }
 
   /** The files are closed; columns that were given out stay good. */
   close(): void {
-    this.#samples.close();
+    this.#isClosed = true;
+    this.#samples?.parquet.close();
     this.#histograms?.close();
+  }
+
+  /** Opened when they are first needed: who asks for labels reads none of them. */
+  #openSamples(): OpenSamples {
+    this.#samples ??= inSegment(this.info, () => {
+      const parquet = new OpenParquet(this.#openVerified("samples"));
+      return { parquet, starts: startsOf(parquet.footer) };
+    });
+    return this.#samples;
+  }
+
+  /** G4: as they were when they were verified, or verified anew. */
+  #unchangedSamples(): OpenSamples {
+    const samples = this.#openSamples();
+    if (samples.parquet.isUnchanged()) return samples;
+    samples.parquet.close();
+    this.#samples = undefined;
+    return this.#openSamples();
+  }
+
+  /** G4 */
+  #openVerified(name: SegmentFile): VerifiedFile {
+    if (this.#isClosed) throw closed();
+    const file = this.#files.openToRead(join(this.#directory, segmentFileNames[name]));
+    try {
+      const identity = file.identity?.();
+      const wanted = this.info.checksums?.[name];
+      if (wanted !== undefined) requireChecksum(name, wanted, checksumOf(file));
+      return { file, identity };
+    } catch (thrown) {
+      file.close();
+      throw thrown;
+    }
+  }
+
+  #readAll(name: SegmentFile): Uint8Array {
+    const file = this.#files.openToRead(join(this.#directory, segmentFileNames[name]));
+    try {
+      const bytes = readFully(file, 0, Buffer.allocUnsafeSlow(file.bytes));
+      const wanted = this.info.checksums?.[name];
+      if (wanted !== undefined) requireChecksum(name, wanted, crc32(bytes));
+      return bytes;
+    } finally {
+      file.close();
+    }
   }
 
   #cached(rowGroup: number, column: CachedColumn): DecodedColumn | undefined {
@@ -155,10 +207,49 @@ export class SegmentReader {
   /** G3: by the footer alone. Times and values are always there. */
   #isZero(rowGroup: number, column: CachedColumn): boolean {
     if (column === "ts" || column === "value") return false;
-    const { footer } = this.#samples;
+    const { footer } = this.#openSamples().parquet;
     const index = inSegment(this.info, () => columnIndex(footer, column, columnTypes[column]));
     return constantOf(footer, rowGroup, index) === 0;
   }
+}
+
+interface OpenSamples {
+  readonly parquet: OpenParquet;
+  /** The first row of each row group, and the number of all rows. */
+  readonly starts: Float64Array;
+}
+
+interface VerifiedFile {
+  readonly file: FileReader;
+  /** When it was verified. */
+  readonly identity: string | undefined;
+}
+
+const checksumPiece = Buffer.allocUnsafeSlow(1024 * 1024);
+
+function checksumOf(file: FileReader): number {
+  let crc = 0;
+  for (let at = 0; at < file.bytes; ) {
+    const count = file.read(checksumPiece, at);
+    if (count === 0) break;
+    crc = crc32(checksumPiece.subarray(0, count), crc);
+    at += count;
+  }
+  return crc;
+}
+
+function requireChecksum(name: SegmentFile, wanted: number, found: number): void {
+  if (found === wanted) return;
+  const [was, is] = [wanted, found].map((crc) => crc.toString(16).padStart(8, "0"));
+  throw corrupt(`${segmentFileNames[name]} is damaged: its checksum is ${is}, it was ${was}`);
+}
+
+function corrupt(what: string): OperatingError {
+  return new OperatingError("data_corrupt", "never", what);
+}
+
+function closed(): OperatingError {
+  return new OperatingError("shutting_down", "never", "the segment was closed");
 }
 
 const columnTypes = { ts: "int64", value: "double", stale: "boolean", start_ts: "int64" } as const;
@@ -180,15 +271,18 @@ function startsOf({ rowGroups }: ParquetFooter): Float64Array {
 
 /** Holds the row group that it is at, so that series in order ask for each column once. */
 export class RowWindow {
+  readonly #segmentId: string;
   readonly #starts: Float64Array;
   readonly #load: (rowGroup: number, column: CachedColumn) => DecodedColumn | undefined;
   #rowGroup = -1;
   #columns: RowGroupColumns = {};
 
   constructor(
+    segmentId: string,
     starts: Float64Array,
     load: (rowGroup: number, column: CachedColumn) => DecodedColumn | undefined,
   ) {
+    this.#segmentId = segmentId;
     this.#starts = starts;
     this.#load = load;
   }
@@ -231,7 +325,7 @@ export class RowWindow {
   #groupOf(row: number, end: number): number {
     const starts = this.#starts;
     if (!(row >= 0 && end <= (starts[starts.length - 1] as number))) {
-      throw new OperatingError("artifact_corrupt", "never", "a series has rows that are not there");
+      throw noSuchRows(this.#segmentId);
     }
     const at = this.#rowGroup;
     if (at >= 0 && row >= (starts[at] as number) && row < (starts[at + 1] as number)) return at;
@@ -257,7 +351,7 @@ export class RowWindow {
     }
     const ts = this.#column("ts") as Float64Array;
     if (end > ts.length) {
-      throw new OperatingError("artifact_corrupt", "never", "a series has rows that are not there");
+      throw noSuchRows(this.#segmentId);
     }
     const isWhole = minMs === Number.NEGATIVE_INFINITY && maxMs === Number.POSITIVE_INFINITY;
     const from = isWhole ? start : firstAfter(ts, end, minMs, start);
@@ -274,6 +368,10 @@ export class RowWindow {
     if (!(name in this.#columns)) this.#columns[name] = this.#load(this.#rowGroup, name);
     return this.#columns[name];
   }
+}
+
+function noSuchRows(segmentId: string): OperatingError {
+  return corrupt(`segment ${segmentId}: a series has rows that are not there. ${damagedHint}`);
 }
 
 function joinRows(parts: readonly SampleRowsRead[], count: number): SampleRowsRead {
@@ -337,12 +435,14 @@ const readScratch = new ReadScratch();
 /** A Parquet file whose footer was read, and whose columns are read when they are needed. */
 class OpenParquet {
   readonly footer: ParquetFooter;
-  #fd: number | undefined;
+  readonly #identity: string | undefined;
+  #file: FileReader | undefined;
 
-  constructor(path: string) {
-    this.#fd = openSync(path, "r");
+  constructor({ file, identity }: VerifiedFile) {
+    this.#file = file;
+    this.#identity = identity;
     try {
-      const { size } = fstatSync(this.#fd);
+      const size = file.bytes;
       const trailer = this.#read(Math.max(0, size - trailerBytes), Math.min(size, trailerBytes));
       const { offset, length } = locateFooter(trailer, size);
       this.footer = parseFooter(this.#read(offset, length), offset);
@@ -362,9 +462,13 @@ class OpenParquet {
     return new ChunkReader(this.footer, rowGroup, column, bytes, parquetRuntime);
   }
 
+  isUnchanged(): boolean {
+    return this.#file?.identity?.() === this.#identity;
+  }
+
   close(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd);
-    this.#fd = undefined;
+    this.#file?.close();
+    this.#file = undefined;
   }
 
   #read(
@@ -372,30 +476,38 @@ class OpenParquet {
     length: number,
     bytes: Uint8Array = Buffer.allocUnsafeSlow(length),
   ): Uint8Array {
-    if (this.#fd === undefined) {
-      throw new OperatingError("shutting_down", "never", "the segment was closed");
-    }
-    let done = 0;
-    while (done < length) {
-      const count = readSync(this.#fd, bytes, done, length - done, offset + done);
-      if (count === 0) throw new OperatingError("artifact_corrupt", "never", "a file was cut off");
-      done += count;
-    }
-    return bytes;
+    if (this.#file === undefined) throw closed();
+    return readFully(this.#file, offset, bytes);
   }
 }
+
+function readFully(file: FileReader, offset: number, bytes: Uint8Array): Uint8Array {
+  for (let done = 0; done < bytes.length; ) {
+    const count = file.read(done === 0 ? bytes : bytes.subarray(done), offset + done);
+    if (count === 0) throw new OperatingError("artifact_corrupt", "never", "a file was cut off");
+    done += count;
+  }
+  return bytes;
+}
+
+const damagedHint =
+  "Put the segment back from a backup (capstan restore); capstan lake check names every damaged file.";
 
 /** Says which segment it was. A file that is gone means that the list of segments was too old. */
 function inSegment<T>(info: SegmentInfo, read: () => T): T {
   try {
     return read();
   } catch (thrown) {
-    const code = (thrown as NodeJS.ErrnoException).code;
-    if (code === "ENOENT") {
+    if ((thrown as NodeJS.ErrnoException).code === "ENOENT") {
       throw new OperatingError("not_found", "backoff", `segment ${info.segmentId} is gone`);
     }
     if (!(thrown instanceof OperatingError) || thrown.message.startsWith("segment ")) throw thrown;
-    const message = `segment ${info.segmentId}: ${thrown.message}`;
-    throw new OperatingError(thrown.code, thrown.retry, message, { cause: thrown });
+    // Segments are ours: what we would not write is damage, too.
+    const isDamaged = /^(artifact_corrupt|data_corrupt|unsupported)$/.test(thrown.code);
+    // A worker's error travels as its message alone.
+    const hint = isDamaged ? `. ${damagedHint}` : "";
+    const message = `segment ${info.segmentId}: ${thrown.message}${hint}`;
+    const code = isDamaged ? "data_corrupt" : thrown.code;
+    throw new OperatingError(code, thrown.retry, message, { cause: thrown });
   }
 }

@@ -51,7 +51,9 @@ async function write(
     sealSeq: 1,
     ...options,
   });
-  for (const one of series.toSorted((a, b) => compareSeries(a.labels, b.labels))) writer.add(one);
+  for (const one of series.toSorted((a, b) => compareSeries(a.labels, b.labels))) {
+    await writer.add(one);
+  }
   return await writer.finish();
 }
 
@@ -184,7 +186,9 @@ describe("segments", () => {
       seq: 1,
       sealSeq: 1,
     });
-    writer.add({ labels: up({}), samples: columnsOf([{ ts: 1, value: 1 }]) });
+    const rows = Array.from({ length: 20_000 }, (_, at) => ({ ts: at + 1, value: at }));
+    await writer.add({ labels: up({}), samples: columnsOf(rows) }); // More than a row group.
+    assert.ok(existsSync(join(lakeDir, "tmp", "half")));
     assert.ok(!existsSync(join(lakeDir, "segments", "half")));
     const unpublished = await write([
       { labels: up({}), samples: columnsOf([{ ts: 1, value: 1 }]) },
@@ -208,7 +212,7 @@ describe("segments", () => {
     writeFileSync(path, bytes);
     const reader = openSegment(lakeDir, info);
     assert.throws(() => collectSeries([reader], [], whole), {
-      code: "artifact_corrupt",
+      code: "data_corrupt",
       message: new RegExp(info.segmentId),
     });
     reader.close();

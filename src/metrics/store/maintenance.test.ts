@@ -161,7 +161,7 @@ describe("upkeep", () => {
   });
 
   test("[MU6] without the lease or the claim nothing is done", async (t) => {
-    const none = { compactions: 0, retired: 0, swept: 0, orphans: 0 };
+    const none = { compactions: 0, retired: 0, swept: 0, orphans: 0, scrubbed: 0 };
     const without = await setUp(t, { lease: () => undefined });
     assert.deepEqual(await without.maintenance.runOnce(), none);
     const { store, maintenance, db, catalog } = await setUp(t);

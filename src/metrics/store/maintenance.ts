@@ -8,8 +8,10 @@
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
+import type { Files } from "../../kernel/files.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import type { LeaseGrant, Store } from "../../store/index.ts";
+import { realFiles } from "../../kernel/node/real-files.ts";
+import { isHeld, type LeaseGrant, type Store } from "../../store/index.ts";
 import {
   type CompactionLimits,
   type CompactionPlan,
@@ -30,8 +32,10 @@ import {
   renewClaim,
 } from "./maintenance-claims.ts";
 import type { SegmentCatalog } from "./segment-catalog.ts";
+import type { SegmentScrubber } from "./segment-scrub.ts";
 
 export interface MaintenanceOptions {
+  readonly files?: Files;
   readonly store: Store;
   readonly catalog: SegmentCatalog;
   readonly lakeDir: string;
@@ -48,6 +52,8 @@ export interface MaintenanceOptions {
   /** How old what nobody published must be to be deleted. Longer than any import. */
   readonly orphanAgeMs?: number;
   readonly claimMs?: number;
+  /** Verifies files. Absent: nobody does. */
+  readonly scrubber?: Pick<SegmentScrubber, "run">;
   /** For tests: elsewhere it runs in a thread of its own. */
   readonly compact?: (
     request: CompactionRequest,
@@ -60,9 +66,12 @@ export interface UpkeepDone {
   readonly retired: number;
   readonly swept: number;
   readonly orphans: number;
+  /** Segments whose files were read whole and compared with their checksums. */
+  readonly scrubbed: number;
 }
 
 const defaults = {
+  files: realFiles,
   everyMs: 60_000,
   graceMs: 10 * 60_000,
   orphanAgeMs: 24 * 60 * 60_000,
@@ -71,7 +80,7 @@ const defaults = {
 };
 const task = "metrics-upkeep";
 const compactionsPerRound = 16;
-const nothingDone: UpkeepDone = { compactions: 0, retired: 0, swept: 0, orphans: 0 };
+const nothingDone: UpkeepDone = { compactions: 0, retired: 0, swept: 0, orphans: 0, scrubbed: 0 };
 
 export class Maintenance {
   readonly #options: MaintenanceOptions & typeof defaults;
@@ -126,6 +135,7 @@ export class Maintenance {
         compactions: await this.#step("compaction", () => this.#compactAll(lease, claim)),
         swept: await this.#step("sweep", () => this.#sweep(lease)),
         orphans: await this.#step("orphans", () => this.#sweepOrphans()),
+        scrubbed: await this.#step("scrub", () => this.#scrub(lease)),
       };
     } finally {
       renewing.stop();
@@ -188,7 +198,8 @@ export class Maintenance {
         thrown instanceof OperatingError &&
         (thrown.code === "not_found" || thrown.code === "lease_lost");
       if (isRefused) {
-        for (const { path } of add) await removeSegmentFiles(this.#options.lakeDir, path);
+        const { lakeDir, files } = this.#options;
+        for (const { path } of add) await removeSegmentFiles(lakeDir, path, files);
       }
       throw thrown;
     }
@@ -196,9 +207,10 @@ export class Maintenance {
 
   /** Files first: a row without files is swept again, files without a row would be orphans. */
   async #sweep(lease: LeaseGrant): Promise<number> {
-    const { catalog, graceMs, lakeDir } = this.#options;
+    const { catalog, graceMs, lakeDir, files, store } = this.#options;
+    if (await isHeld(store)) return 0;
     const sweepable = await catalog.sweepable(graceMs);
-    for (const { path } of sweepable) await removeSegmentFiles(lakeDir, path);
+    for (const { path } of sweepable) await removeSegmentFiles(lakeDir, path, files);
     await catalog.forget(
       sweepable.map(({ segmentId }) => segmentId),
       lease,
@@ -207,10 +219,15 @@ export class Maintenance {
   }
 
   async #sweepOrphans(): Promise<number> {
-    const { catalog, lakeDir, clock, orphanAgeMs } = this.#options;
+    const { catalog, lakeDir, clock, orphanAgeMs, files, store } = this.#options;
+    if (await isHeld(store)) return 0;
     const known = await catalog.knownIds();
     const wallMs = clock.wallMs();
-    return (await sweepOrphans({ lakeDir, known, wallMs, olderThanMs: orphanAgeMs })).length;
+    return (await sweepOrphans({ lakeDir, known, wallMs, olderThanMs: orphanAgeMs, files })).length;
+  }
+
+  async #scrub(lease: LeaseGrant): Promise<number> {
+    return (await this.#options.scrubber?.run(lease, this.#abort.signal)) ?? 0;
   }
 
   /** MT3. */

@@ -12,7 +12,7 @@ import { type Kysely, type Selectable, sql } from "kysely";
 import { OperatingError } from "../../kernel/errors.ts";
 import type { LeaseGrant, MetricSegmentsTable, Store, Tx } from "../../store/index.ts";
 import type { AgedSegment } from "../core/decide-upkeep.ts";
-import type { SegmentInfo } from "../core/model.ts";
+import type { SegmentChecksums, SegmentInfo } from "../core/model.ts";
 import { type MaintenanceClaim, requireClaim } from "./maintenance-claims.ts";
 
 export interface Publication {
@@ -20,6 +20,20 @@ export interface Publication {
   readonly add: readonly SegmentInfo[];
   /** Ids of what is replaced. */
   readonly remove: readonly string[];
+}
+
+export interface ScrubbedSegment {
+  readonly info: SegmentInfo;
+  readonly checkedAtMs: number | undefined;
+  readonly damage: string | undefined;
+}
+
+export interface SegmentScrub {
+  readonly segmentId: string;
+  /** Of a segment that had none. */
+  readonly checksums: SegmentChecksums | undefined;
+  /** `undefined`: it is sound. */
+  readonly damage: string | undefined;
 }
 
 export interface HeadOwner {
@@ -111,6 +125,44 @@ export class SegmentCatalog {
     });
   }
 
+  /** The visible segments, when their files were last read whole, and what was found then. */
+  async listScrubbed(): Promise<{
+    readonly nowMs: number;
+    readonly segments: readonly ScrubbedSegment[];
+  }> {
+    return await this.#store.read(async (tx) => ({
+      nowMs: await readNow(tx),
+      segments: (await selectVisible(tx)).map((row) => ({
+        info: infoOf(row),
+        checkedAtMs: row.checked_at_ms ?? undefined,
+        damage: row.damage ?? undefined,
+      })),
+    }));
+  }
+
+  /** Checksums are given to those that have none; readers then get a new list. */
+  async keepScrubbed(found: readonly SegmentScrub[], lease: LeaseGrant): Promise<void> {
+    if (found.length === 0) return;
+    await this.#store.catalogTransaction(async ({ db }) => {
+      for (const { segmentId, checksums, damage } of found) {
+        await db
+          .updateTable("metric_segments")
+          .set({ checked_at_ms: sql<number>`now_ms()`, damage: damage ?? null })
+          .where("segment_id", "=", segmentId)
+          .execute();
+        if (checksums === undefined) continue;
+        await db
+          .updateTable("metric_segments")
+          .set({ checksums: JSON.stringify(checksums) })
+          .where("segment_id", "=", segmentId)
+          .where("checksums", "is", null)
+          .execute();
+      }
+      if (!found.some(({ checksums }) => checksums !== undefined)) return;
+      await sql`UPDATE metric_catalog SET version = version + 1 WHERE id = 1`.execute(db);
+    }, lease);
+  }
+
   /** Rows of removed segments, whose files are gone. A visible one is left alone. */
   async forget(segmentIds: readonly string[], lease: LeaseGrant): Promise<void> {
     if (segmentIds.length === 0) return;
@@ -163,6 +215,16 @@ export class SegmentCatalog {
       db.selectFrom("metrics_head").select(["url", "incarnation"]).executeTakeFirst(),
     );
   }
+}
+
+/** Those that queries see, of the transaction's moment. */
+export async function visibleSegments(tx: Tx): Promise<readonly SegmentInfo[]> {
+  return (await selectVisible(tx)).map(infoOf);
+}
+
+async function readNow({ db }: Tx): Promise<number> {
+  const { rows } = await sql<{ now: number }>`SELECT now_ms() AS now`.execute(db);
+  return (rows[0] as { now: number }).now;
 }
 
 async function readVersion({ db }: Tx): Promise<number> {
@@ -248,6 +310,9 @@ function rowOf(info: SegmentInfo, nowMs: number): SegmentRow {
     seal_seq: info.sealSeq,
     created_at_ms: nowMs,
     removed_at_ms: null,
+    checksums: info.checksums === undefined ? null : JSON.stringify(info.checksums),
+    checked_at_ms: nowMs,
+    damage: null,
   };
 }
 
@@ -267,6 +332,7 @@ function infoOf(row: SegmentRow): SegmentInfo {
     metricNames: row.metric_names === null ? undefined : (JSON.parse(row.metric_names) as string[]),
     path: row.path,
     sealSeq: row.seal_seq,
+    ...(row.checksums === null ? {} : { checksums: JSON.parse(row.checksums) as SegmentChecksums }),
   };
 }
 

@@ -23,6 +23,15 @@ export interface EngineOptions {
   readonly subqueryStepMs: number;
   /** Samples in memory at any time, as Prometheus counts them. */
   readonly samplesMax: number;
+  /** Of labels in memory at any time, in characters. */
+  readonly labelBytesMax: number;
+  /**
+   * What subqueries make a query evaluate for each series: samples in windows, and steps of their
+   * own.
+   */
+  readonly stepsMax: number;
+  /** Of all selectors together. */
+  readonly matchersMax: number;
   readonly delayedNameRemoval: boolean;
   readonly useStartTs: boolean;
   /** `"steps"`: leaves may be computed and aggregated where the data is. `"raw"`: never, for comparison. */
@@ -33,6 +42,9 @@ export const defaultEngineOptions: EngineOptions = {
   lookbackMs: 300_000,
   subqueryStepMs: 60_000,
   samplesMax: 50_000_000,
+  labelBytesMax: Number.MAX_SAFE_INTEGER,
+  stepsMax: Number.POSITIVE_INFINITY,
+  matchersMax: Number.POSITIVE_INFINITY,
   delayedNameRemoval: true,
   useStartTs: true,
   pushdown: "full",

@@ -18,6 +18,12 @@ export { evaluatePlan } from "./eval/evaluate-plan.ts";
 export type { EvalContext, ExecNode } from "./eval/exec-node.ts";
 export { formatAnnotation } from "./eval/format-annotation.ts";
 export { mergeLeafResults } from "./eval/merge-leaf-results.ts";
+export {
+  type HeldMemory,
+  sampleBytes,
+  stepBytes,
+  unboundedMemory,
+} from "./held-memory.ts";
 export { type Bucket, populatedBuckets } from "./histogram/bucket-walk.ts";
 export {
   type DecodedHistogram,

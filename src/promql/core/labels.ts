@@ -13,6 +13,7 @@ export class Labels {
   /** Name, value, name, value …, in the order of the names. */
   readonly pairs: readonly string[];
   #key: string | undefined;
+  #size: number | undefined;
 
   /** `pairs` is sorted and has no empty value. Use `fromPairs` where that is not known. */
   constructor(pairs: readonly string[]) {
@@ -35,6 +36,12 @@ export class Labels {
   get key(): string {
     this.#key ??= keyOf(this.pairs);
     return this.#key;
+  }
+
+  /** Characters of all names and values: what they take in memory, about, and their key once more. */
+  get size(): number {
+    this.#size ??= this.pairs.reduce((sum, { length }) => sum + length, 0);
+    return this.#size;
   }
 
   get count(): number {

@@ -452,11 +452,12 @@ test("[QU19] what the spec wants measured is observed", async () => {
   await running;
   await clock.advance(0);
   const seen = observed.filter(([name]) => name !== "queueChanged");
+  const key = keyOf(testWork("q1"));
   assert.deepEqual(seen, [
     ["queryStarted", "test"],
     ["workAssigned", "w1", true],
-    ["workAccepted", "w1", 5],
-    ["artifactFetched", 0, 3, 10],
+    ["workAccepted", "w1", 5, key],
+    ["artifactFetched", 0, 3, 10, key],
     ["firstResult", "test", 18],
     ["queryEnded", "test", "done", 18, undefined],
   ]);

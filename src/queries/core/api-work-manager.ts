@@ -24,6 +24,7 @@ import {
   type WorkKey,
   type WorkReport,
   workKeyText,
+  workLogFields,
 } from "../../workcoord/core/index.ts";
 import { errorOfQuery } from "./error-code.ts";
 import { FetchDesk } from "./fetch-desk.ts";
@@ -31,6 +32,7 @@ import { LiveQuery, type QueryRecord, type QueryRequest } from "./live-query.ts"
 import { OneAtATime } from "./one-at-a-time.ts";
 import type { ArtifactFetcher, LocalArtifact } from "./ports.ts";
 import { type ApiQueryObserver, type QueryOutcome, silentQueryObserver } from "./query-observer.ts";
+import type { QueueState } from "./queue-state.ts";
 
 export interface ApiWorkLimits {
   /** Queries that are worked on or being read. */
@@ -132,18 +134,18 @@ export class ApiWorkManager {
       nowMs: () => this.#clock.nowMs(),
       handlers: {
         fetched: ({ key, attempt, artifact }, readyToFetchMs, fetchMs) => {
-          this.#observer.artifactFetched(readyToFetchMs, fetchMs, artifact.sizeBytes);
+          this.#observer.artifactFetched(readyToFetchMs, fetchMs, artifact.sizeBytes, key);
           this.#handle({ kind: "fetched", key, attempt });
         },
         failed: ({ key, attempt, workerId }, code, message) => {
           this.#observer.artifactFetchFailed(code);
           if (code === "artifact_corrupt") this.#observer.checksumMismatch(workerId);
-          const ids = { query_id: key.queryId, work_id: key.workId, worker_id: workerId };
+          const ids = { ...workLogFields(key), worker_id: workerId };
           this.#logger.warn({ ...ids, code, attempt }, `artifact not fetched: ${message}`);
           this.#handle({ kind: "fetchFailed", key, attempt, code, message });
         },
       },
-      dispose: (local) => this.#dispose(local),
+      dispose: (local, { queryId }) => this.#dispose(local, queryId),
     });
     this.#unlisten = this.#pool.listen(this.#listener());
   }
@@ -212,18 +214,19 @@ export class ApiWorkManager {
   }
 
   /** Works that no worker has accepted yet. */
-  queue(): { readonly depth: number; readonly oldestAgeMs: number } {
+  queue(): QueueState {
     const [oldestMs] = this.#waitingSince.values();
     const oldestAgeMs = oldestMs === undefined ? 0 : this.#clock.nowMs() - oldestMs;
     return { depth: this.#waitingSince.size, oldestAgeMs };
   }
 
-  /** Those that take work now. */
+  /**
+   * Those that are up and stay. One that takes nothing at the moment, since its queue is full,
+   * keeps its share.
+   */
   workers(): readonly WorkerId[] {
-    const open = this.#board
-      .view()
-      .filter(({ admission }) => admission.accepting && !admission.draining);
-    return open.map(({ workerId }) => workerId);
+    const staying = this.#board.view().filter(({ admission }) => !admission.draining);
+    return staying.map(({ workerId }) => workerId);
   }
 
   counts(): QueryCounts {
@@ -302,7 +305,7 @@ export class ApiWorkManager {
     } else if (!isOpen) {
       hint = "no worker accepts work: they are busy or draining";
     }
-    const message = `the query took longer than its ${deadlineMs} ms`;
+    const message = `the query took longer than its ${Math.round(deadlineMs)} ms`;
     return new OperatingError("deadline_exceeded", "backoff", message, { hint });
   }
 
@@ -351,7 +354,7 @@ export class ApiWorkManager {
       fields,
       error === undefined ? "query ended" : `query ended: ${error.message}`,
     );
-    for (const local of query.end(error)) this.#dispose(local);
+    for (const local of query.end(error)) this.#dispose(local, queryId);
   }
 
   #listener(): WorkerListener {
@@ -374,8 +377,9 @@ export class ApiWorkManager {
     if (report.kind === "workReady") this.#fullDisks.delete(workerId);
     if (report.kind === "workFailed") {
       if (report.code === "disk_full") this.#fullDisks.add(workerId);
+      if (report.code === "data_corrupt") this.#observer.dataCorrupt?.(report.message);
       const { key, attempt, code, message, retryable } = report;
-      const ids = { query_id: key.queryId, work_id: key.workId, worker_id: workerId };
+      const ids = { ...workLogFields(key), worker_id: workerId };
       this.#logger.info({ ...ids, attempt, code, retryable }, `work failed: ${message}`);
     }
     this.#handle({ kind: "report", workerId, report });
@@ -435,12 +439,12 @@ export class ApiWorkManager {
     const sinceMs = this.#waitingSince.get(keyText);
     if (sinceMs === undefined) return;
     this.#waitingSince.delete(keyText);
-    this.#observer.workAccepted(workerId, this.#clock.nowMs() - sinceMs);
+    this.#observer.workAccepted(workerId, this.#clock.nowMs() - sinceMs, key);
   }
 
   #reassigned(key: WorkKey, workerId: WorkerId, reason: string): void {
     this.#observer.workReassigned(reason);
-    const ids = { query_id: key.queryId, work_id: key.workId, worker_id: workerId };
+    const ids = { ...workLogFields(key), worker_id: workerId };
     this.#logger.info({ ...ids, reason }, "work leaves its worker");
     const keyText = workKeyText(key);
     if (!this.#queries.has(key.queryId) || this.#waitingSince.has(keyText)) return;
@@ -471,9 +475,10 @@ export class ApiWorkManager {
     });
   }
 
-  #dispose(local: LocalArtifact): void {
+  #dispose(local: LocalArtifact, queryId: QueryId): void {
     local.dispose().catch((thrown: unknown) => {
-      this.#logger.warn({ path: local.path }, `local copy not deleted: ${messageOf(thrown)}`);
+      const fields = { query_id: queryId, path: local.path };
+      this.#logger.warn(fields, `local copy not deleted: ${messageOf(thrown)}`);
     });
   }
 }

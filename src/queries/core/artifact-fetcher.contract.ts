@@ -5,6 +5,7 @@ import { OperatingError } from "../../kernel/errors.ts";
 import type { WorkerId } from "../../kernel/ids.ts";
 import type { Artifact } from "../../workcoord/core/index.ts";
 import type { ArtifactFetcher } from "./ports.ts";
+import { aWorkKey } from "./testing/a-work-key.ts";
 
 export interface FetcherUnderTest {
   /** Keeps copies of at most `capacityBytes` together. */
@@ -50,7 +51,7 @@ export function testArtifactFetcher(
       async (under) => {
         const bytes = new Uint8Array(sizeBytes).map((_, index) => index % 251);
         const artifact = await under.offer(bytes);
-        const local = await under.fetcher.fetch(workerId, artifact, never);
+        const local = await under.fetcher.fetch(workerId, artifact, never, aWorkKey);
         assert.equal(Buffer.compare(await under.read(local.path), bytes), 0);
         assert.deepEqual(local.artifact, artifact);
         assert.equal(await under.copies(), 1);
@@ -62,7 +63,7 @@ export function testArtifactFetcher(
     check(`[QU2] ${sizeBytes} bytes with another checksum are corrupt`, async (under) => {
       const artifact = await under.offer(new Uint8Array(sizeBytes), { checksum: wrongChecksum });
       await assert.rejects(
-        under.fetcher.fetch(workerId, artifact, never),
+        under.fetcher.fetch(workerId, artifact, never, aWorkKey),
         fails("artifact_corrupt"),
       );
     });
@@ -75,7 +76,7 @@ export function testArtifactFetcher(
           const lies = { sizeBytes: sizeBytes + lieBytes };
           const artifact = await under.offer(new Uint8Array(sizeBytes), lies);
           await assert.rejects(
-            under.fetcher.fetch(workerId, artifact, never),
+            under.fetcher.fetch(workerId, artifact, never, aWorkKey),
             fails("artifact_corrupt"),
           );
         },
@@ -86,25 +87,34 @@ export function testArtifactFetcher(
   check("[QU52] what the worker has no more is lost", async (under) => {
     const artifact = await under.offer(new Uint8Array(10));
     under.withdraw(artifact);
-    await assert.rejects(under.fetcher.fetch(workerId, artifact, never), fails("artifact_lost"));
+    await assert.rejects(
+      under.fetcher.fetch(workerId, artifact, never, aWorkKey),
+      fails("artifact_lost"),
+    );
   });
 
   check("[QU52] an aborted fetch is cancelled", async (under) => {
     const artifact = await under.offer(new Uint8Array(3_000_000));
     const abort = new AbortController();
-    const fetching = under.fetcher.fetch(workerId, artifact, abort.signal);
+    const fetching = under.fetcher.fetch(workerId, artifact, abort.signal, aWorkKey);
     abort.abort();
     await assert.rejects(fetching, fails("cancelled"));
-    await assert.rejects(under.fetcher.fetch(workerId, artifact, abort.signal), fails("cancelled"));
+    await assert.rejects(
+      under.fetcher.fetch(workerId, artifact, abort.signal, aWorkKey),
+      fails("cancelled"),
+    );
   });
 
   check("[QU53] copies stay within their bound, and make room when they go", async (under) => {
     const artifact = await under.offer(new Uint8Array(3_000_000));
-    const first = await under.fetcher.fetch(workerId, artifact, never);
-    const second = await under.fetcher.fetch(workerId, artifact, never);
-    await assert.rejects(under.fetcher.fetch(workerId, artifact, never), fails("disk_full"));
+    const first = await under.fetcher.fetch(workerId, artifact, never, aWorkKey);
+    const second = await under.fetcher.fetch(workerId, artifact, never, aWorkKey);
+    await assert.rejects(
+      under.fetcher.fetch(workerId, artifact, never, aWorkKey),
+      fails("disk_full"),
+    );
     await first.dispose();
-    const third = await under.fetcher.fetch(workerId, artifact, never);
+    const third = await under.fetcher.fetch(workerId, artifact, never, aWorkKey);
     await Promise.all([second.dispose(), third.dispose()]);
   });
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
 import type { ArtifactSpool } from "./ports.ts";
+import { aWorkKey } from "./testing/a-work-key.ts";
 
 export interface SpoolUnderTest {
   readonly spool: ArtifactSpool;
@@ -32,7 +33,7 @@ export function testArtifactSpool(
   };
 
   async function put({ spool, write }: SpoolUnderTest, sizeBytes: number): Promise<string> {
-    const { name, path } = spool.reserve();
+    const { name, path } = spool.reserve(aWorkKey);
     await write(path, new Uint8Array(sizeBytes).fill(7));
     await spool.commit(name, sizeBytes);
     return name;
@@ -40,7 +41,7 @@ export function testArtifactSpool(
 
   check("[QU5] a slot is nothing to be served before it is committed", async (under) => {
     const { spool, write, read } = under;
-    const { name, path, bytesMax } = spool.reserve();
+    const { name, path, bytesMax } = spool.reserve(aWorkKey);
     assert.ok(bytesMax > 0 && bytesMax <= 1_000);
     assert.match(name, /^[A-Za-z0-9][A-Za-z0-9_.-]*$/);
     await write(path, Uint8Array.of(1, 2, 3));
@@ -65,7 +66,7 @@ export function testArtifactSpool(
     "[QU7] what is removed is gone, slot or artifact, and may be removed again",
     async (under) => {
       const { spool, write, read } = under;
-      const slot = spool.reserve();
+      const slot = spool.reserve(aWorkKey);
       await write(slot.path, Uint8Array.of(1));
       const name = await put(under, 100);
       const path = spool.stat(name)?.path ?? "";
@@ -104,7 +105,7 @@ export function testArtifactSpool(
     async (under) => {
       const { spool, write, read } = under;
       const kept = await put(under, 500);
-      const slot = spool.reserve();
+      const slot = spool.reserve(aWorkKey);
       await write(slot.path, new Uint8Array(950));
       await assert.rejects(
         spool.commit(slot.name, 950),

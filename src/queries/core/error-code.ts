@@ -1,5 +1,6 @@
 /** Error codes that travelled as text, back into what this version knows. */
 import { type ErrorCode, OperatingError, type Retry } from "../../kernel/errors.ts";
+import { memoryHint } from "./engine-memory.ts";
 
 /** How a query may end, and whether asking the same again later may succeed. */
 const retryByCode = {
@@ -9,22 +10,33 @@ const retryByCode = {
   bad_request: "never",
   bad_sql: "never",
   cancelled: "never",
+  data_corrupt: "never",
   deadline_exceeded: "backoff",
   disk_full: "backoff",
   head_moved: "backoff",
+  leader_unreachable: "backoff",
   overloaded: "backoff",
   query_failed: "never",
   query_too_large: "never",
   shutting_down: "backoff",
+  statement_too_large: "never",
   store_corrupt: "never",
   store_unavailable: "backoff",
   work_poisonous: "never",
   worker_unreachable: "backoff",
 } as const satisfies Partial<Record<ErrorCode, Retry>>;
 
+/** Hints do not travel with a work's failure. */
+const hintByCode: Readonly<Partial<Record<ErrorCode, string>>> = {
+  statement_too_large: memoryHint,
+};
+
 /** Any other code becomes `query_failed`, and is named in the message. */
 export function errorOfQuery(code: string, message: string): OperatingError {
-  if (isQueryCode(code)) return new OperatingError(code, retryByCode[code], message);
+  if (isQueryCode(code)) {
+    const hint = hintByCode[code];
+    return new OperatingError(code, retryByCode[code], message, hint === undefined ? {} : { hint });
+  }
   return new OperatingError("query_failed", "never", `${message} (${code})`);
 }
 

@@ -33,7 +33,7 @@ export class FetchDesk {
   readonly #fetchesMax: number;
   readonly #nowMs: () => number;
   readonly #handlers: FetchDeskHandlers;
-  readonly #dispose: (local: LocalArtifact) => void;
+  readonly #dispose: (local: LocalArtifact, key: WorkKey) => void;
   /** Ordered and neither over nor aborted. The first `#underway` of them may have started. */
   readonly #fetches = new Map<string, Fetch>();
   readonly #waiting = new Set<Fetch>();
@@ -45,7 +45,7 @@ export class FetchDesk {
     readonly nowMs: () => number;
     readonly handlers: FetchDeskHandlers;
     /** Deletes what nobody claimed. */
-    readonly dispose: (local: LocalArtifact) => void;
+    readonly dispose: (local: LocalArtifact, key: WorkKey) => void;
   }) {
     this.#fetcher = options.fetcher;
     this.#fetchesMax = options.fetchesMax;
@@ -100,8 +100,8 @@ export class FetchDesk {
   #start(fetch: Fetch): void {
     this.#underwayCount += 1;
     const startedMs = this.#nowMs();
-    const { workerId, artifact } = fetch.order;
-    void this.#fetcher.fetch(workerId, artifact, fetch.controller.signal).then(
+    const { workerId, artifact, key } = fetch.order;
+    void this.#fetcher.fetch(workerId, artifact, fetch.controller.signal, key).then(
       (local) => {
         this.#underwayCount -= 1;
         this.#arrived(fetch, local, startedMs);
@@ -116,16 +116,17 @@ export class FetchDesk {
   }
 
   #arrived(fetch: Fetch, local: LocalArtifact, startedMs: number): void {
-    const id = idOf(fetch.order.key, fetch.order.attempt);
+    const { key, attempt } = fetch.order;
+    const id = idOf(key, attempt);
     if (this.#fetches.get(id) !== fetch) {
-      this.#dispose(local); // Aborted, but too late to stop it.
+      this.#dispose(local, key); // Aborted, but too late to stop it.
       return;
     }
     fetch.local = local;
     fetch.fetchMs = this.#nowMs() - startedMs;
     this.#handlers.fetched(fetch.order, startedMs - fetch.orderedMs, fetch.fetchMs);
     this.#fetches.delete(id);
-    if (fetch.local !== undefined) this.#dispose(fetch.local);
+    if (fetch.local !== undefined) this.#dispose(fetch.local, key);
   }
 
   #broke(fetch: Fetch, thrown: unknown): void {

@@ -16,6 +16,16 @@ export {
   type Eviction,
 } from "./disk-budget.ts";
 export { dispatchByKind } from "./dispatch-by-kind.ts";
+export {
+  decideVictim,
+  duckdbBytesOf,
+  kernelBytesOf,
+  type MemoryLimits,
+  type MemoryUse,
+  memoryHint,
+  rowBytesOf,
+} from "./engine-memory.ts";
+export { type EngineObserver, silentEngineObserver } from "./engine-observer.ts";
 export type { Completion, QueryRecord, QueryRequest } from "./live-query.ts";
 export {
   type ArtifactFetcher,
@@ -30,6 +40,7 @@ export {
   type SpoolUsage,
   type WorkReporter,
 } from "./ports.ts";
+export { type ProcessMemory, promqlBytesOf, queryMemoryOf } from "./promql-memory.ts";
 export {
   type ApiQueryObserver,
   type CleanupReason,
@@ -38,6 +49,7 @@ export {
   silentQueryObserver,
   type WorkerQueryObserver,
 } from "./query-observer.ts";
+export { combineQueues, type QueueState, queueOfFacts } from "./queue-state.ts";
 export { withoutPaths } from "./without-paths.ts";
 export {
   type WorkerCounts,

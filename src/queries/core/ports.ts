@@ -5,7 +5,7 @@
  */
 import { OperatingError } from "../../kernel/errors.ts";
 import type { WorkerId } from "../../kernel/ids.ts";
-import type { Artifact, WorkReport, WorkSpec } from "../../workcoord/core/index.ts";
+import type { Artifact, WorkKey, WorkReport, WorkSpec } from "../../workcoord/core/index.ts";
 
 /** The version of what an artifact's Parquet file means; `parquet_schema_version` on the wire. */
 export const artifactSchemaVersion = 1;
@@ -22,9 +22,14 @@ export interface ArtifactFetcher {
   /**
    * Throws `OperatingError` with `artifact_lost` (gone or unreachable), `artifact_corrupt` (size or checksum
    * differ), `disk_full`, or `cancelled` when `signal` aborts; resolves only with bytes whose checksum is the
-   * artifact's. Whatever it throws, it leaves no file.
+   * artifact's. Whatever it throws, it leaves no file. `key` is the work that the artifact is of.
    */
-  fetch(workerId: WorkerId, artifact: Artifact, signal: AbortSignal): Promise<LocalArtifact>;
+  fetch(
+    workerId: WorkerId,
+    artifact: Artifact,
+    signal: AbortSignal,
+    key: WorkKey,
+  ): Promise<LocalArtifact>;
 }
 
 /** What an execution left behind, before it is named and offered. */
@@ -72,6 +77,8 @@ export interface SpoolSlot {
 export interface SpooledFile {
   readonly path: string;
   readonly sizeBytes: number;
+  /** The work that it is of. */
+  readonly key: WorkKey;
 }
 
 export interface SpoolUsage {
@@ -85,8 +92,10 @@ export interface SpoolUsage {
  * order of `DiskBudget`; what had to go without having been removed is told to `onEvicted`.
  */
 export interface ArtifactSpool {
-  /** Throws `disk_full` when not even evicting would give room. */
-  reserve(): SpoolSlot;
+  /**
+   * For an artifact of the work `key`. Throws `disk_full` when not even evicting would give room.
+   */
+  reserve(key: WorkKey): SpoolSlot;
   /**
    * What was written to the slot becomes the artifact `name`, atomically. Rejects with `disk_full` when it
    * does not fit, and then the slot is gone.

@@ -1,10 +1,10 @@
 /**
  * What the managers tell whoever measures: the scheduling, execution, artifact and end-user metrics
- * of interactive-queries.md. Calls are synchronous and must return quickly. None carries a `work_id`: that
- * belongs on logs and spans, never on a metric.
+ * of interactive-queries.md. Calls are synchronous and must return quickly. A `work_id` goes on
+ * exemplars, logs and spans; it is never a metric's label.
  */
 import type { WorkerId } from "../../kernel/ids.ts";
-import type { RejectReason } from "../../workcoord/core/index.ts";
+import type { RejectReason, WorkKey } from "../../workcoord/core/index.ts";
 
 export type QueryOutcome = "done" | "failed" | "cancelled";
 
@@ -15,7 +15,7 @@ export type CleanupReason = "acked" | "ttl" | "evicted" | "unwanted";
 export interface ApiQueryObserver {
   workAssigned(workerId: WorkerId, affinityHit: boolean): void;
   /** The latency is from the submission, or from the loss that made the work move, to the acceptance. */
-  workAccepted(workerId: WorkerId, assignmentLatencyMs: number): void;
+  workAccepted(workerId: WorkerId, assignmentLatencyMs: number, work: WorkKey): void;
   workRejected(workerId: WorkerId, reason: RejectReason): void;
   workReassigned(reason: string): void;
   /** Works that no worker has accepted yet, and how long the oldest has waited. */
@@ -31,9 +31,11 @@ export interface ApiQueryObserver {
   /** From the submission to the first committed artifact. */
   firstResult(kind: string, latencyMs: number): void;
   /** `readyToFetchMs`: from `WorkReady` to the fetch's start; `fetchMs`: until its bytes were verified. */
-  artifactFetched(readyToFetchMs: number, fetchMs: number, sizeBytes: number): void;
+  artifactFetched(readyToFetchMs: number, fetchMs: number, sizeBytes: number, work: WorkKey): void;
   artifactFetchFailed(code: string): void;
   checksumMismatch(workerId: WorkerId): void;
+  /** A worker met data that is not what was committed; the message names it. */
+  dataCorrupt?(message: string): void;
 }
 
 /** The worker's side. */
@@ -45,9 +47,10 @@ export interface WorkerQueryObserver {
     outcome: QueryOutcome,
     runtimeMs: number,
     code: string | undefined,
+    work: WorkKey,
   ): void;
   /** From the cancellation's arrival to the executor having stopped. */
-  executionCancelled(kind: string, latencyMs: number): void;
+  executionCancelled(kind: string, latencyMs: number, work: WorkKey): void;
   artifactCleaned(reason: CleanupReason): void;
   spoolChanged(usedBytes: number, freeBytes: number): void;
 }

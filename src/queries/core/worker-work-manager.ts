@@ -30,6 +30,8 @@ import {
   type WorkKey,
   WorkLedger,
   type WorkSpec,
+  workKeyText,
+  workLogFields,
 } from "../../workcoord/core/index.ts";
 import { ArtifactTtls } from "./artifact-ttls.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
@@ -82,6 +84,8 @@ export interface WorkerWorkManagerOptions {
 
 export interface WorkerCounts {
   readonly queued: number;
+  /** How long the first of them has waited for a slot. */
+  readonly oldestQueuedMs: number;
   /** Aborting ones included: they still hold their slots. */
   readonly executing: number;
   /** Offered and not yet acknowledged. */
@@ -116,6 +120,8 @@ export class WorkerWorkManager implements WorkHandler {
     for (const effect of this.#ledger.step(event)) this.#perform(effect, event);
   });
   readonly #idleWaiters: (() => void)[] = [];
+  /** When each work was accepted, by session and key. */
+  readonly #acceptedMs = new Map<string, number>();
   #reporter: WorkReporter | undefined;
   #diskFullPause: Timer | undefined;
   #completedTotal = 0;
@@ -179,11 +185,18 @@ export class WorkerWorkManager implements WorkHandler {
     const { queued, executing, aborting, ready } = this.#ledger.counts();
     return {
       queued,
+      oldestQueuedMs: this.#oldestQueuedMs(),
       executing: executing + aborting,
       ready,
       completedTotal: this.#completedTotal,
       failedTotal: this.#failedTotal,
     };
+  }
+
+  #oldestQueuedMs(): number {
+    const first = this.#ledger.firstQueued();
+    const sinceMs = first && this.#acceptedMs.get(acceptedKey(first.session, first.work));
+    return sinceMs === undefined ? 0 : this.#clock.nowMs() - sinceMs;
   }
 
   /** Takes nothing more, aborts every execution, deletes every artifact, reports nothing of it. */
@@ -206,6 +219,8 @@ export class WorkerWorkManager implements WorkHandler {
   #perform(effect: LedgerEffect, cause: LedgerEvent): void {
     switch (effect.kind) {
       case "report":
+        if (effect.report.kind === "workAccepted")
+          this.#accepted(effect.session, effect.report.key);
         // `false` means that the session is over; `sessionLost` follows.
         this.#reporter?.report(effect.session, effect.report);
         break;
@@ -232,6 +247,17 @@ export class WorkerWorkManager implements WorkHandler {
     }
   }
 
+  /** What has started or left the queue is forgotten when there is much of it. */
+  #accepted(session: string, key: WorkKey): void {
+    if (this.#acceptedMs.size > 2 * (this.#limits.queueMax + this.#limits.slots)) {
+      const queued = this.#ledger.snapshot().filter(({ state }) => state === "queued");
+      const left = new Set(queued.map((held) => acceptedKey(held.session, held.key)));
+      for (const each of this.#acceptedMs.keys())
+        if (!left.has(each)) this.#acceptedMs.delete(each);
+    }
+    this.#acceptedMs.set(acceptedKey(session, key), this.#clock.nowMs());
+  }
+
   #start(id: HeldId, work: WorkSpec): void {
     const held: Held = {
       work,
@@ -254,7 +280,7 @@ export class WorkerWorkManager implements WorkHandler {
 
   #execute(held: Held): Promise<ProducedFile> {
     if (held.controller.signal.aborted) throw new OperatingError("cancelled", "never", "cancelled");
-    const slot = this.#spool.reserve();
+    const slot = this.#spool.reserve(held.work);
     held.slot = slot;
     return this.#executor.execute(held.work, slot.path, held.controller.signal, slot.bytesMax);
   }
@@ -290,7 +316,7 @@ export class WorkerWorkManager implements WorkHandler {
     const isCancelled = held.abortedMs !== undefined;
     if (!isCancelled) this.#failedTotal += 1;
     this.#endExecution(held, isCancelled ? "cancelled" : "failed", code);
-    if (code === "disk_full") this.#pauseForDisk();
+    if (code === "disk_full") this.#pauseForDisk(held.work);
     this.#handle({ kind: "executionFailed", id, code, message, retryable });
     this.#showSpool();
   }
@@ -301,13 +327,13 @@ export class WorkerWorkManager implements WorkHandler {
     code: string | undefined,
   ): void {
     const nowMs = this.#clock.nowMs();
-    const { queryId, workId, kind } = held.work;
+    const { kind } = held.work;
     const runtimeMs = nowMs - held.startedMs;
-    this.#observer.executionEnded(kind, outcome, runtimeMs, code);
+    this.#observer.executionEnded(kind, outcome, runtimeMs, code, held.work);
     if (held.abortedMs !== undefined) {
-      this.#observer.executionCancelled(kind, nowMs - held.abortedMs);
+      this.#observer.executionCancelled(kind, nowMs - held.abortedMs, held.work);
     }
-    const fields = { query_id: queryId, work_id: workId, outcome, runtime_ms: runtimeMs, code };
+    const fields = { ...workLogFields(held.work), outcome, runtime_ms: runtimeMs, code };
     this.#logger.debug(fields, "execution ended");
   }
 
@@ -336,15 +362,15 @@ export class WorkerWorkManager implements WorkHandler {
     this.#ttls.forget(id);
     this.#spool.remove(name);
     this.#observer.artifactCleaned(reasonOf(cause, held));
-    const { queryId, workId } = held.work;
-    this.#logger.debug({ query_id: queryId, work_id: workId }, `artifact deleted: ${cause.kind}`);
+    this.#logger.debug(workLogFields(held.work), `artifact deleted: ${cause.kind}`);
     this.#showSpool();
   }
 
   /** WM5. */
-  #pauseForDisk(): void {
+  #pauseForDisk(work: WorkKey): void {
     if (this.#diskFullPause !== undefined) return;
-    this.#logger.warn({}, "the disk is full: no new work is accepted for a moment");
+    const message = "the disk is full: no new work is accepted for a moment";
+    this.#logger.warn(workLogFields(work), message);
     this.#handle({ kind: "setAccepting", accepting: false });
     this.#diskFullPause = this.#clock.after(this.#limits.diskFullPauseMs, () => {
       this.#diskFullPause = undefined;
@@ -385,4 +411,8 @@ function reasonOf(cause: LedgerEvent, held: Held): CleanupReason {
 /** A number that a frame cannot carry would end the session, and with it everybody's work. */
 function wireTime(ms: number | undefined): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined;
+}
+
+function acceptedKey(session: string, key: WorkKey): string {
+  return `${session} ${workKeyText(key)}`;
 }

@@ -1,10 +1,11 @@
 /**
- * Rows of an artifact of kind `sql`, page by page, as NDJSON. In the engine's thread.
+ * Rows of an artifact of kind `sql`, page by page, as NDJSON. In the engine's process.
  *
  * Each page is a statement of its own, so a reader that nobody pulls holds neither a connection nor memory. DuckDB makes
- * the text of the rows. The first page is small and comes as a result, which is the quickest way to the first row; the
- * others are written to a file of a few megabytes and read back as bytes, because every row that crosses into JavaScript
- * by itself costs more than making it did.
+ * the text of the rows. A first page that is certainly small comes as a result, which is the
+ * quickest way to the first row; the others are written to files of a few megabytes, which the
+ * asker reads as they are, because every row that crosses into JavaScript by itself costs more than
+ * making it did. Where a reader stands is two numbers, so another can go on in its place.
  */
 
 import { readFileSync, rmSync, statSync } from "node:fs";
@@ -15,7 +16,7 @@ import { withoutPaths } from "../core/index.ts";
 import { type ArtifactColumn, columnName, parseArtifactColumns } from "./artifact-columns.ts";
 import type { ColumnShape } from "./column-shape.ts";
 import { isInterrupt, translateDuckDbError } from "./duckdb-error.ts";
-import type { RowPage } from "./engine-messages.ts";
+import type { RowCursor, RowPage } from "./engine-messages.ts";
 import { jsonText, rowText } from "./json-text.ts";
 import { limitFileSize } from "./limit-file-size.ts";
 import { type Lane, onlyText } from "./statement-pool.ts";
@@ -30,92 +31,128 @@ const pageRowsMax = 1_000_000;
 const pageBytesWanted = 4 * 1024 * 1024;
 /** Rows may turn out larger than those before them; a page of this size is given up for one of fewer rows. */
 const pageBytesMax = 64 * 1024 * 1024;
+/**
+ * The first page comes as a result only where it cannot be larger: it is several times in memory,
+ * and in a message.
+ */
+const firstPageBytesMax = 1024 * 1024;
+/** Messages are copied on the asker's thread, files are not. */
+const messageBytesMax = 128 * 1024;
 const growthMax = 64;
 const shrinkBy = 8;
 /** Lines as they are: one column, nothing quoted. */
 const linesFormat = `FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\x01'`;
 
+export interface ReaderPlace {
+  /** Files of pages begin with it; it is of one reader alone. */
+  readonly pagePrefix: string;
+  readonly rowBytesMax: number;
+}
+
 export class ArtifactReader {
   readonly columns: readonly ArtifactColumn[];
   readonly #path: string;
-  readonly #pagePath: string;
+  readonly #pagePrefix: string;
+  readonly #rowBytesMax: number;
   readonly #clock: Clock;
   readonly #line: string;
+  /** What the first page may have, whatever its values are. */
+  readonly #firstBytesMax: number;
   #nextRow = 0;
   #pageRows: number;
 
   private constructor(
     path: string,
-    pagePath: string,
+    { pagePrefix, rowBytesMax }: ReaderPlace,
     columns: readonly ArtifactColumn[],
     clock: Clock,
   ) {
-    this.#pageRows = firstPageRowsOf(columns, path);
+    const { rows, bytesMax } = firstPageOf(columns, path);
+    this.#pageRows = rows;
+    this.#firstBytesMax = bytesMax;
     this.#path = path;
-    this.#pagePath = pagePath;
+    this.#pagePrefix = pagePrefix;
+    this.#rowBytesMax = rowBytesMax;
     this.columns = columns;
     this.#clock = clock;
     this.#line = rowText(columns.map(({ shape }, index) => jsonText(shape, columnName(index))));
   }
 
-  /** `pagePath` is a file of its own. Throws `artifact_corrupt` when the file is no artifact of kind `sql`. */
+  /** Throws `artifact_corrupt` when the file is no artifact of kind `sql`. */
   static async open(
     { readColumns }: Lane,
     path: string,
-    pagePath: string,
+    place: ReaderPlace,
     clock: Clock,
   ): Promise<ArtifactReader> {
     try {
       readColumns.bindVarchar(1, path);
       const columns = parseArtifactColumns(onlyText(await readColumns.run()));
-      return new ArtifactReader(path, pagePath, columns, clock);
+      return new ArtifactReader(path, place, columns, clock);
     } catch (thrown) {
       throw translateReadError(thrown);
     }
   }
 
+  get cursor(): RowCursor {
+    return { nextRow: this.#nextRow, pageRows: this.#pageRows };
+  }
+
+  goTo({ nextRow, pageRows }: RowCursor): void {
+    this.#nextRow = nextRow;
+    this.#pageRows = pageRows;
+  }
+
   /** Must not be called again before it has settled, nor after the last page. */
-  async nextPage(lane: Lane): Promise<RowPage> {
+  async nextPage(lane: Lane): Promise<Page> {
     for (;;) {
       try {
         const wantedRows = this.#pageRows;
-        const isFirst = this.#nextRow === 0;
-        const page = isFirst ? await this.#firstPage(lane) : await this.#laterPage(lane);
+        const isSmall = this.#nextRow === 0 && this.#firstBytesMax <= firstPageBytesMax;
+        const page = isSmall ? await this.#smallPage(lane) : await this.#filePage(lane);
         this.#nextRow += page.rowCount;
-        this.#resize(page.bytes.length, page.rowCount);
-        return { bytes: page.bytes, last: page.rowCount < wantedRows };
+        this.#resize(page.sizeBytes, page.rowCount);
+        return { rows: page.rows, last: page.rowCount < wantedRows };
       } catch (thrown) {
         const error = translateReadError(thrown);
-        const isTooLarge = error instanceof OperatingError && error.code === "query_too_large";
-        if (!isTooLarge || this.#pageRows === 1) throw error;
+        if (!isTooLarge(error) || this.#pageRows === 1) throw error;
         this.#pageRows = Math.max(1, Math.floor(this.#pageRows / shrinkBy));
       }
     }
   }
 
-  async #firstPage({ connection }: Lane): Promise<Lines> {
+  async #smallPage({ connection }: Lane): Promise<Lines> {
     const reader = await connection.runAndReadAll(this.#select());
     const lines = reader.getColumns()[0] ?? [];
     const text = lines.length === 0 ? "" : `${lines.join("\n")}\n`;
-    return { bytes: new TextEncoder().encode(text), rowCount: lines.length };
+    const rows = new TextEncoder().encode(text);
+    return { rows, sizeBytes: rows.length, rowCount: lines.length };
   }
 
-  async #laterPage({ connection }: Lane): Promise<Lines> {
-    const bytesMax = this.#pageRows === 1 ? Number.MAX_SAFE_INTEGER : pageBytesMax;
-    const limit = limitFileSize(this.#pagePath, bytesMax, this.#clock, () =>
-      connection.interrupt(),
-    );
-    const to = `TO ${quoteText(this.#pagePath)} (${linesFormat})`;
+  async #filePage({ connection }: Lane): Promise<Lines> {
+    const isRow = this.#pageRows === 1;
+    const bytesMax = isRow ? this.#rowBytesMax : Math.min(pageBytesMax, this.#rowBytesMax);
+    const tooLarge = (): OperatingError => (isRow ? rowTooLarge(bytesMax) : pageTooLarge());
+    const file = this.#pageFile();
+    const limit = limitFileSize(file, bytesMax, this.#clock, () => connection.interrupt());
+    const to = `TO ${quoteText(file)} (${linesFormat})`;
     try {
       const result = await connection.run(`COPY (${this.#select()}) ${to}`);
-      return { bytes: bytesOf(readFileSync(this.#pagePath)), rowCount: result.rowsChanged };
+      const sizeBytes = statSync(file).size;
+      if (sizeBytes > bytesMax) throw tooLarge();
+      const rows = sizeBytes <= messageBytesMax ? takeFile(file) : { file };
+      return { rows, sizeBytes, rowCount: result.rowsChanged };
     } catch (thrown) {
-      if (limit.exceeded() && isInterrupt(thrown)) throw pageTooLarge();
+      rmSync(file, { force: true });
+      if (limit.exceeded() && isInterrupt(thrown)) throw tooLarge();
       throw thrown;
     } finally {
       limit.stop();
-      rmSync(this.#pagePath, { force: true });
     }
+  }
+
+  #pageFile(): string {
+    return `${this.#pagePrefix}-${this.#nextRow}.ndjson`;
   }
 
   /** DuckDB reads only the row groups that a range of rows needs, and keeps their order. */
@@ -144,7 +181,10 @@ const boundedShapes: ReadonlySet<ColumnShape> = new Set([
 ]);
 
 /** So many that the page stays within its bounds whatever they contain; all of most small results. */
-function firstPageRowsOf(columns: readonly ArtifactColumn[], path: string): number {
+function firstPageOf(
+  columns: readonly ArtifactColumn[],
+  path: string,
+): { readonly rows: number; readonly bytesMax: number } {
   const isBounded = columns.every(({ shape }) => boundedShapes.has(shape));
   const hasLists = columns.some(({ shape }) => typeof shape === "object");
   // No value is larger than all values of the file together.
@@ -152,18 +192,39 @@ function firstPageRowsOf(columns: readonly ArtifactColumn[], path: string): numb
     ? columns.length * fixedWidthBytesMax
     : statSync(path).size * compressionMax;
   const rowsMax = hasLists ? firstPageRowsOfLists : firstPageRowsMax;
-  return Math.max(1, Math.min(rowsMax, Math.floor(pageBytesMax / rowBytesMax)));
+  const rows = Math.max(1, Math.min(rowsMax, Math.floor(pageBytesMax / rowBytesMax)));
+  // A list can repeat one value of the file.
+  return { rows, bytesMax: hasLists ? Number.POSITIVE_INFINITY : rows * rowBytesMax };
+}
+
+interface Page {
+  readonly rows: RowPage["rows"];
+  /** No rows follow. */
+  readonly last: boolean;
 }
 
 interface Lines {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly rows: RowPage["rows"];
+  readonly sizeBytes: number;
   readonly rowCount: number;
 }
 
-/** With a buffer of its own, which can be handed to another thread. */
-function bytesOf(file: Buffer<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const isWhole = file.byteOffset === 0 && file.byteLength === file.buffer.byteLength;
-  return isWhole ? new Uint8Array(file.buffer) : new Uint8Array(file);
+/** For memory, or for what a page may have: fewer rows may do. */
+function isTooLarge(error: unknown): boolean {
+  const codes = ["query_too_large", "statement_too_large"];
+  return error instanceof OperatingError && codes.includes(error.code);
+}
+
+function takeFile(file: string): Uint8Array {
+  const bytes = readFileSync(file);
+  rmSync(file);
+  return bytes;
+}
+
+function rowTooLarge(bytesMax: number): OperatingError {
+  const message = `a row of the result has more than ${Math.floor(bytesMax / 1024 ** 2)} MiB as text`;
+  const hint = "Ask for less in one row, or give the coordinator more memory with --memory-limit.";
+  return new OperatingError("query_too_large", "never", message, { hint });
 }
 
 function pageTooLarge(): OperatingError {
@@ -174,7 +235,7 @@ function pageTooLarge(): OperatingError {
 function translateReadError(thrown: unknown): unknown {
   if (thrown instanceof OperatingError || isInterrupt(thrown)) return thrown;
   const error = translateDuckDbError(thrown);
-  if (error.code === "query_too_large" || error.code === "disk_full") return error;
+  if (isTooLarge(error) || error.code === "disk_full") return error;
   const message = `the artifact cannot be read: ${withoutPaths(error.message)}`;
   return new OperatingError("artifact_corrupt", "never", message, { cause: thrown });
 }

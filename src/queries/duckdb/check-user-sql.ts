@@ -39,10 +39,16 @@ const tableFunctionsAllowed: ReadonlySet<string> = new Set([
   "unnest",
 ]);
 
-/** Of the others these do more than compute: bind SQL that is hidden in a text, tell of the machine, write a log. */
+/**
+ * Of the others these do more than compute: bind SQL that is hidden in a text, tell of the machine,
+ * write a log. The statement around the person's own (`current_query`) and the views that tables
+ * are (`pg_get_viewdef`) name files.
+ */
 const functionsRefused: ReadonlySet<string> = new Set([
+  "current_query",
   "current_setting",
   "json_serialize_plan",
+  "pg_get_viewdef",
   "write_log",
 ]);
 

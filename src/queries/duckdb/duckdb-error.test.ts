@@ -42,3 +42,13 @@ test("[QU44] a full disk does not tell where the files are", () => {
   assert.equal(code, "disk_full");
   assert.equal(message, 'IO Error: Could not write file "x.parquet": No space left on device');
 });
+
+test("[QU44] too little memory is told without advice that nobody can follow, and with advice that one can", () => {
+  const thrown = new Error(
+    "Out of Memory Error: failed to allocate 8.0 GiB\n\nPossible solutions:\n* Reducing the number of threads (SET threads=X)",
+  );
+  const { code, message, hint } = translateDuckDbError(thrown);
+  assert.equal(code, "statement_too_large");
+  assert.equal(message, "Out of Memory Error: failed to allocate 8.0 GiB");
+  assert.match(hint ?? "", /--memory-limit/);
+});

@@ -1,7 +1,7 @@
 /** DuckDB's errors, translated once. It is set to give them as JSON (`errors_as_json`). */
 import { type ErrorCode, messageOf, OperatingError, type Retry } from "../../kernel/errors.ts";
 import { characterAt, pointAt } from "../../sql/core/index.ts";
-import { withoutPaths } from "../core/index.ts";
+import { memoryHint, withoutPaths } from "../core/index.ts";
 
 interface DuckDbError {
   readonly type: string;
@@ -15,8 +15,9 @@ export function translateDuckDbError(thrown: unknown, sql?: string): OperatingEr
   const error = parse(messageOf(thrown));
   const [code, retry, hint] = judge(error);
   const place = code === "bad_sql" && sql !== undefined ? placeOf(sql, error.position) : "";
-  // What is wrong with a statement is told in the person's own words; anything else may name our files.
-  const told = code === "bad_sql" ? error.message : withoutPaths(error.message);
+  // What is wrong with a statement is told in the person's own words, paths included; others are of
+  // our files.
+  const told = withoutPaths(withoutAdvice(error), code === "bad_sql" ? sql : "");
   const message = `${error.type} Error: ${told}${place}`;
   const options = hint === undefined ? {} : { hint };
   return new OperatingError(code, retry, message, { ...options, cause: thrown });
@@ -26,6 +27,11 @@ export function translateDuckDbError(thrown: unknown, sql?: string): OperatingEr
 export function placeOf(sql: string, position: number | undefined): string {
   const at = position === undefined ? undefined : characterAt(sql, position);
   return at === undefined ? "" : pointAt(sql, at);
+}
+
+/** DuckDB advises settings that are not the asker's to change. */
+function withoutAdvice({ type, message }: DuckDbError): string {
+  return type === "Out of Memory" ? message.replace(/\s*Possible solutions:.*$/s, "") : message;
 }
 
 export function isInterrupt(thrown: unknown): boolean {
@@ -75,7 +81,7 @@ function parseJson(text: string): DuckDbError | undefined {
 function judge({ type, message }: DuckDbError): readonly [ErrorCode, Retry, hint?: string] {
   switch (type) {
     case "Out of Memory":
-      return ["query_too_large", "never", "narrow the query, or give workers more memory"];
+      return ["statement_too_large", "never", memoryHint];
     case "IO":
       return /no space left|disk quota|file too large/i.test(message)
         ? ["disk_full", "backoff"]

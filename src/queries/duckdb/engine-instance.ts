@@ -1,25 +1,20 @@
-/** The DuckDB instance of a process, shut in: what it may use, and what it may touch. In the engine's thread. */
+/** DuckDB's instance, shut in: what it may use, and what it may touch. In the engine's process. */
 
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { makeInnerDirectory } from "../../kernel/node/make-inner-directory.ts";
 import { quoteText } from "../../sql/core/index.ts";
 import { columnsMetadataKey } from "./artifact-columns.ts";
-import type { EngineThreadOptions } from "./engine-messages.ts";
+import type { InstanceOptions } from "./engine-messages.ts";
 import type { Lane } from "./statement-pool.ts";
-
-const leftoverPattern = /^(page-\d+\.ndjson|duckdb_temp_.*)$/;
 
 export interface EngineInstance {
   readonly lanes: readonly Lane[];
   close(): void;
 }
 
-export async function openInstance(options: EngineThreadOptions): Promise<EngineInstance> {
+export async function openInstance(options: InstanceOptions): Promise<EngineInstance> {
   const { spoolDir, tempDir, connections } = options;
-  mkdirSync(spoolDir, { recursive: true });
-  mkdirSync(tempDir, { recursive: true });
-  deleteLeftovers(tempDir);
+  for (const directory of [spoolDir, tempDir]) makeInnerDirectory(directory);
   const instance = await DuckDBInstance.create(":memory:", {
     memory_limit: mebibytes(options.memoryLimitBytes),
     threads: String(options.threads),
@@ -76,13 +71,6 @@ export async function openInstance(options: EngineThreadOptions): Promise<Engine
 
 function laneCatalog(index: number): string {
   return `statement_${index}`;
-}
-
-/** What a killed process left. Only what is ours or DuckDB's by name, wherever the directory is. */
-function deleteLeftovers(tempDir: string): void {
-  for (const name of readdirSync(tempDir)) {
-    if (leftoverPattern.test(name)) rmSync(join(tempDir, name), { recursive: true, force: true });
-  }
 }
 
 function mebibytes(bytes: number): string {

@@ -1,16 +1,20 @@
-/** What a process and its engine's thread say to each other. Each request has one answer with its id. */
-import { type ErrorCode, messageOf, OperatingError, type Retry } from "../../kernel/errors.ts";
-import { type ProducedFile, withoutPaths } from "../core/index.ts";
+/** What a process and its engine's process say to each other. Each request has one answer with its id. */
+import type { ToChild } from "../../kernel/node/child-messages.ts";
+import type { ProducedFile } from "../core/index.ts";
 import type { SessionRows } from "./lane-sessions.ts";
 
-export interface EngineThreadOptions {
+export interface InstanceOptions {
+  /** By DuckDB's own count. */
   readonly memoryLimitBytes: number;
   readonly threads: number;
   readonly spoolDir: string;
+  /** Of this process of the engine alone. */
   readonly tempDir: string;
   readonly tempBytesMax: number;
   readonly connections: number;
   readonly queueMax: number;
+  /** Of a row as text: whoever reads rows has each whole in memory. */
+  readonly rowBytesMax: number;
   readonly readableDirs: readonly string[];
 }
 
@@ -19,6 +23,12 @@ export interface Relation {
   readonly schema: string;
   readonly name: string;
   readonly sql: string;
+}
+
+/** Where a reader of an artifact stands: enough for any process to go on from there. */
+export interface RowCursor {
+  readonly nextRow: number;
+  readonly pageRows: number;
 }
 
 export type EngineRequest =
@@ -33,15 +43,16 @@ export type EngineRequest =
   | { readonly kind: "openSession"; readonly relations: readonly Relation[] }
   | { readonly kind: "runInSession"; readonly session: number; readonly sql: string }
   | { readonly kind: "closeSession"; readonly session: number }
-  | { readonly kind: "openRows"; readonly path: string }
-  | { readonly kind: "nextPage"; readonly reader: number }
-  | { readonly kind: "checksum"; readonly path: string };
+  | {
+      readonly kind: "readPage";
+      readonly path: string;
+      /** Chosen by the asker, the same for all pages of one reader. */
+      readonly reader: number;
+      /** Absent: the first page. */
+      readonly cursor: RowCursor | undefined;
+    };
 
-export type ToEngine =
-  | { readonly kind: "request"; readonly id: number; readonly request: EngineRequest }
-  | { readonly kind: "abort"; readonly id: number }
-  | { readonly kind: "closeReader"; readonly reader: number }
-  | { readonly kind: "close" };
+export type ToEngine = ToChild<InstanceOptions, EngineRequest>;
 
 export interface ColumnHeader {
   readonly name: string;
@@ -50,48 +61,19 @@ export interface ColumnHeader {
 
 /** Rows as NDJSON, each line ended. */
 export interface RowPage {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  /** No rows follow. */
-  readonly last: boolean;
-}
-
-export interface OpenedRows {
-  readonly reader: number;
   readonly columns: readonly ColumnHeader[];
-  readonly first: RowPage;
+  /**
+   * A file of the engine's temporary directory, which the asker deletes: large pages do not travel
+   * by message.
+   */
+  readonly rows: Uint8Array | { readonly file: string };
+  /** Absent: no rows follow. */
+  readonly next: RowCursor | undefined;
 }
 
 export type EngineAnswer =
   | ProducedFile
-  | OpenedRows
   | RowPage
   | string
   | { readonly session: number }
   | SessionRows;
-
-export interface ErrorData {
-  readonly code: ErrorCode;
-  readonly retry: Retry;
-  readonly message: string;
-  readonly hint: string | undefined;
-}
-
-export type FromEngine =
-  | { readonly kind: "ready" }
-  | { readonly kind: "answer"; readonly id: number; readonly answer: EngineAnswer }
-  | { readonly kind: "error"; readonly id: number; readonly error: ErrorData }
-  /** The instance is broken; nothing will be answered any more. */
-  | { readonly kind: "fatal"; readonly message: string };
-
-export function dataOfError(thrown: unknown): ErrorData {
-  if (thrown instanceof OperatingError) {
-    const { code, retry, message, hint } = thrown;
-    return { code, retry, message, hint };
-  }
-  const message = withoutPaths(messageOf(thrown));
-  return { code: "query_failed", retry: "never", message, hint: undefined };
-}
-
-export function errorOfData({ code, retry, message, hint }: ErrorData): OperatingError {
-  return new OperatingError(code, retry, message, hint === undefined ? {} : { hint });
-}

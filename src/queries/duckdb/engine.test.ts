@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { OperatingError } from "../../kernel/errors.ts";
 import { siblingModule } from "../../kernel/node/sibling-module.ts";
 import { never, rowsOf, startTestEngine, type TestEngine, textOf } from "../testing/test-engine.ts";
+import { duckdbVersion } from "./duckdb-version.ts";
 
 let bench: TestEngine;
 before(async () => {
@@ -37,7 +38,6 @@ test("[QU1] [QU2] what was produced is described as it is", async () => {
     maxTs: undefined,
     schemaVersion: 1,
   });
-  assert.equal(await bench.engine.checksum(path), produced.checksum);
 });
 
 test("[QU2] a file of many megabytes is hashed as it is", async () => {
@@ -134,7 +134,7 @@ test("[QU44] too little memory is a clear error, and the engine works on", async
     const sql = "SELECT list(hash(range)) FROM range(10000000)";
     await assert.rejects(
       small.engine.executeToParquet(sql, small.path(), never),
-      fails("query_too_large", /Out of Memory/),
+      fails("statement_too_large", /Out of Memory/),
     );
     assert.equal((await rowsOf(small, "SELECT 1")).text, "[1]\n");
   } finally {
@@ -258,11 +258,24 @@ for (const [value, rowCount] of [
   });
 }
 
+test("[QU44] an error is told shortly, however long its text is", async () => {
+  const failed = bench.engine.executeToParquet(
+    "SELECT error(repeat('x', 10000000))",
+    bench.path(),
+    never,
+  );
+  await assert.rejects(failed, (thrown: unknown) => {
+    assert.ok(thrown instanceof OperatingError);
+    assert.ok(thrown.message.length < 70_000, `${thrown.message.length} characters`);
+    return true;
+  });
+});
+
 /** A page that was being made when its reader left goes when DuckDB has stopped. */
 async function noPagesLeft(): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1) {
-    const names = readdirSync(join(bench.dir, "temp"));
-    if (!names.some((name) => name.startsWith("page-"))) return;
+    const names = readdirSync(join(bench.dir, "temp"), { recursive: true, encoding: "utf8" });
+    if (!names.some((name) => name.includes("page-"))) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   assert.fail("pages are left");
@@ -305,20 +318,19 @@ test("[QU2] what is not an artifact is artifact_corrupt, not a crash", async () 
   await assert.rejects(bench.engine.openRows(absent, never), fails("artifact_corrupt"));
 });
 
-test("[QU47] the caller's thread computes next to nothing", async () => {
+test("[QU47] the caller's process computes next to nothing", async () => {
   const path = bench.path();
-  const before = process.threadCpuUsage();
-  const allBefore = process.cpuUsage();
+  const before = process.cpuUsage();
   await bench.engine.executeToParquet(
     "SELECT range AS i, hash(range) AS h, 'text ' || range AS t FROM range(1000000)",
     path,
     never,
   );
   for await (const chunk of bench.engine.readRows(path, never)) assert.ok(chunk.length > 0);
-  const own = process.threadCpuUsage(before);
-  const all = process.cpuUsage(allBefore);
-  const ratio = (own.user + own.system) / (all.user + all.system);
-  assert.ok(ratio < 0.1, `${ratio} of the processor time was the caller's`);
+  // Making these rows and their text costs about a second of processor time, receiving them a
+  // twentieth of that.
+  const { user, system } = process.cpuUsage(before);
+  assert.ok(user + system < 400_000, `${user + system} µs of processor time were the caller's`);
 });
 
 test("[QU43] closing ends what runs, and says so", async () => {
@@ -328,7 +340,11 @@ test("[QU43] closing ends what runs, and says so", async () => {
   const rows = assert.rejects(closing.engine.openRows("x", never));
   await closing.close();
   await Promise.all([stopped, rows]);
-  await assert.rejects(closing.engine.checksum("x"), fails("shutting_down"));
+  await assert.rejects(closing.engine.openRows("x", never), fails("shutting_down"));
+});
+
+test("[QE3] which DuckDB this is can be known without starting it", async () => {
+  assert.equal((await rowsOf(bench, "SELECT version()")).text, `["${duckdbVersion()}"]\n`);
 });
 
 test("[QU44] an engine that cannot start says why", async () => {

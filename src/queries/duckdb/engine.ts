@@ -1,33 +1,40 @@
 /**
- * DuckDB for this process, in a thread of its own. There is one instance a process: its memory limit and its threads
- * are the process's.
+ * DuckDB for this process, in processes of its own beneath it (engine-processes.ts).
  *
- *   EN1  Nothing is computed on the caller's thread: it sends a request and receives an answer.
- *   EN2  An aborted request ends only when DuckDB has stopped, and leaves no file.
+ *   EN1  Nothing is computed in the caller's process: it sends a request and receives an answer.
+ *   EN2  An aborted request ends only when DuckDB has stopped, and leaves no file. What does not
+ *        stop costs its process.
  *   EN3  A person's statement is one SELECT that reads no file and changes nothing (check-user-sql.ts); DuckDB itself may
  *        touch only `spoolDir` and its temporary directory, and installs and loads no extension.
+ *   EN4  The engine's process has a bound on its memory that DuckDB does not keep: the kernel and
+ *        this process do.
  *   EN5  Relations are those of one statement: no other statement sees them, and nothing of them stays.
- *   EN4  When the thread dies, every request fails, and `failure` resolves: the process should end and be restarted.
- *
- * DuckDB's asynchronous calls each occupy one of libuv's threads while a statement runs, and a process has only four of
- * them unless UV_THREADPOOL_SIZE says otherwise before it starts: with fewer than `uvThreadsNeeded`, long statements
- * would stall file access and name resolution of the whole process.
- *
- * What DuckDB does not promise: its memory limit covers its tables and operators, not one enormous value
- * (`repeat('x', 1e9)`), and a single such value cannot be interrupted while it is being made.
  */
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { Worker } from "node:worker_threads";
 import type { Clock } from "../../kernel/clock.ts";
-import type { OperatingError } from "../../kernel/errors.ts";
-import type { Logger } from "../../kernel/logger.ts";
+import { messageOf, OperatingError } from "../../kernel/errors.ts";
+import type { LogFields, Logger } from "../../kernel/logger.ts";
+import { canBoundMemory } from "../../kernel/node/bounded-command.ts";
 import { siblingModule } from "../../kernel/node/sibling-module.ts";
-import type { ProducedFile } from "../core/index.ts";
-import type { ColumnHeader, EngineThreadOptions, Relation } from "./engine-messages.ts";
-import { ThreadEngine } from "./thread-engine.ts";
+import {
+  duckdbBytesOf,
+  type EngineObserver,
+  kernelBytesOf,
+  type ProducedFile,
+  rowBytesOf,
+  silentEngineObserver,
+} from "../core/index.ts";
+import type { ColumnHeader, InstanceOptions, Relation } from "./engine-messages.ts";
+import { EngineProcesses } from "./engine-processes.ts";
+import { ProcessEngine } from "./process-engine.ts";
+import { spawnEngine } from "./spawn-engine.ts";
 
 export interface EngineOptions {
+  /** The engine's share of that: of one process, DuckDB and all. */
   readonly memoryLimitBytes: number;
+  /** Of this process and all that descend from it. */
+  readonly treeLimitBytes: number;
   /** DuckDB's own threads, shared by all statements. */
   readonly threads: number;
   /** Besides `tempDir` the only directory that DuckDB reads and writes. Made when it is absent. */
@@ -42,6 +49,9 @@ export interface EngineOptions {
   readonly tempBytesMax?: number;
   /** Where relations' files may be. */
   readonly readableDirs?: readonly string[];
+  /** The process ends when nobody needed it for so long. */
+  readonly idleMs?: number;
+  readonly observer?: EngineObserver;
 }
 
 /** Rows of an artifact as NDJSON: a JSON array a line, every line ended, whole lines in every chunk. */
@@ -56,14 +66,18 @@ export interface EngineSession {
   run(sql: string, signal: AbortSignal): Promise<readonly (readonly unknown[])[]>;
   /** The same, values by the names of their columns. */
   objects(sql: string, signal: AbortSignal): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Its tables are gone. Idempotent. */
-  close(): Promise<void>;
 }
 
 export interface Engine {
   /**
+   * The same engine; log lines about what is asked of it this way carry `fields`: whose statement
+   * it is.
+   */
+  with(fields: LogFields): Engine;
+  /**
    * Runs one SELECT into a Parquet file of at most `bytesMax` bytes. The only tables that it knows are `relations`. Throws
-   * `bad_sql`, `query_too_large`, `disk_full`, `overloaded`, or `cancelled` when `signal` aborts; then there is no file.
+   * `bad_sql`, `query_too_large` (its result), `statement_too_large` (its memory), `disk_full`,
+   * `overloaded`, or `cancelled` when `signal` aborts; then there is no file.
    */
   executeToParquet(
     sql: string,
@@ -80,56 +94,76 @@ export interface Engine {
   readRows(path: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /**
    * A connection for statements of our own, which may do whatever DuckDB may; a person's text belongs into them only after
-   * `executeToParquet`'s checks. It waits its turn like a statement, and keeps the connection until it is closed.
+   * `executeToParquet`'s checks. It waits its turn like a statement, and keeps the connection until
+   * `use` has settled; then its tables are gone. `use` may be called again, from its beginning: it
+   * leaves nothing behind that a second call minds, and asks the engine for nothing but by its
+   * session.
    */
-  openSession(relations: readonly Relation[], signal: AbortSignal): Promise<EngineSession>;
-  /** `sha256:` and hexadecimal digits. */
-  checksum(path: string): Promise<string>;
-  /** Resolves if the engine breaks; never when it is closed. */
-  readonly failure: Promise<OperatingError>;
-  /** Interrupts what runs, and waits for it, but not for ever. */
+  withSession<T>(
+    relations: readonly Relation[],
+    signal: AbortSignal,
+    use: (session: EngineSession) => Promise<T>,
+  ): Promise<T>;
+  /** Interrupts what runs, and ends what does not stop soon. */
   close(): Promise<void>;
-  /**
-   * After `close`: DuckDB is still computing something that cannot be interrupted. The process would end only after it,
-   * so one that has to end now has to kill itself.
-   */
-  readonly stuck: boolean;
+}
+
+/** What of the engine somebody needs, in the name of whoever asked for it. */
+export interface EngineFor<K extends keyof Engine> {
+  with(fields: LogFields): Pick<Engine, K>;
 }
 
 const queueMaxDefault = 256;
 const tempBytesMaxDefault = 10 * 1024 ** 3;
 
-/** The least that UV_THREADPOOL_SIZE should be: a thread for every statement, and the usual four. */
-function uvThreadsNeeded(connections: number): number {
-  return connections + 4;
-}
+const idleMsDefault = 60_000;
+/** What an earlier run left: by name, because the directory may be anybody's. */
+const leftoverPattern = /^(process-\d+|page-\d+\.ndjson|duckdb_temp_.*)$/;
 
+/** Its process starts with the first request. */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
-  warnOfFewThreads(options);
   const { memoryLimitBytes, threads, spoolDir, connections } = options;
-  const workerData: EngineThreadOptions = {
-    memoryLimitBytes,
+  const instance: InstanceOptions = {
+    memoryLimitBytes: duckdbBytesOf(memoryLimitBytes),
     threads,
     spoolDir,
     connections,
     tempDir: options.tempDir ?? join(spoolDir, "temp"),
     tempBytesMax: options.tempBytesMax ?? tempBytesMaxDefault,
     queueMax: options.queueMax ?? queueMaxDefault,
+    rowBytesMax: rowBytesOf(memoryLimitBytes),
     readableDirs: options.readableDirs ?? [],
   };
-  const thread = new Worker(siblingModule(import.meta.url, "./engine-thread"), { workerData });
-  const engine = new ThreadEngine(thread, options.clock, options.logger);
-  await engine.ready;
-  return engine;
+  makeDirs(instance);
+  const limits = { engineBytesMax: memoryLimitBytes, treeBytesMax: options.treeLimitBytes };
+  const processes = new EngineProcesses({
+    instance,
+    ...limits,
+    idleMs: options.idleMs ?? idleMsDefault,
+    spawn: (wanted) =>
+      spawnEngine({
+        module: siblingModule(import.meta.url, "./engine-process"),
+        memoryBytesMax: kernelBytesOf(limits),
+        connections,
+        threads,
+        bounded: wanted && canBoundMemory,
+      }),
+    clock: options.clock,
+    logger: options.logger,
+    observer: options.observer ?? silentEngineObserver,
+  });
+  return new ProcessEngine(processes);
 }
 
-function warnOfFewThreads({ connections, logger }: EngineOptions): void {
-  const needed = uvThreadsNeeded(connections);
-  const given = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
-  if (given >= needed) return;
-  const fields = { uv_threads: given, uv_threads_needed: needed };
-  logger.warn(
-    fields,
-    "UV_THREADPOOL_SIZE is small: long statements may stall this process's files",
-  );
+function makeDirs({ spoolDir, tempDir }: InstanceOptions): void {
+  try {
+    mkdirSync(spoolDir, { recursive: true });
+    mkdirSync(tempDir, { recursive: true });
+    for (const name of readdirSync(tempDir)) {
+      if (leftoverPattern.test(name)) rmSync(join(tempDir, name), { recursive: true, force: true });
+    }
+  } catch (thrown) {
+    const message = `the engine has no directory to work in: ${messageOf(thrown)}`;
+    throw new OperatingError("query_failed", "backoff", message, { cause: thrown });
+  }
 }

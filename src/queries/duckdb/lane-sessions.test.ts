@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { never, startTestEngine, type TestEngine } from "../testing/test-engine.ts";
+import {
+  never,
+  openTestSession,
+  startTestEngine,
+  type TestEngine,
+} from "../testing/test-engine.ts";
 
 const running: TestEngine = await startTestEngine({ connections: 2 });
 after(() => running.close());
@@ -8,8 +13,8 @@ const { engine } = running;
 const numbers = { schema: "main", name: "numbers", sql: "SELECT range AS n FROM range(5)" };
 
 test("[QE2] a session keeps its tables and relations from statement to statement, and nobody else sees them", async () => {
-  const one = await engine.openSession([numbers], never);
-  const two = await engine.openSession([], never);
+  const one = await openTestSession(engine, [numbers], never);
+  const two = await openTestSession(engine, [], never);
   await one.run("CREATE TEMP TABLE kept AS SELECT n * 2 AS d FROM numbers", never);
   await one.run("CREATE TABLE also AS SELECT sum(d) AS s FROM kept", never);
   assert.deepEqual(await one.run("SELECT s::INTEGER FROM also", never), [[20]]);
@@ -19,8 +24,8 @@ test("[QE2] a session keeps its tables and relations from statement to statement
   await one.close();
   await two.close();
   const [three, four] = await Promise.all([
-    engine.openSession([], never),
-    engine.openSession([], never),
+    openTestSession(engine, [], never),
+    openTestSession(engine, [], never),
   ]);
   for (const session of [three, four]) {
     for (const name of ["kept", "also", "numbers"]) {
@@ -29,12 +34,11 @@ test("[QE2] a session keeps its tables and relations from statement to statement
   }
   await three.close();
   await four.close();
-  await four.close();
   await assert.rejects(four.run("SELECT 1", never), { code: "not_found" });
 });
 
 test("[QE2] a statement of a session can be cancelled, and the session goes on", async () => {
-  const session = await engine.openSession([], never);
+  const session = await openTestSession(engine, [], never);
   const controller = new AbortController();
   const slow = session.run(
     "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range = b.range * 7 + 1 OR a.range < b.range",
@@ -48,12 +52,12 @@ test("[QE2] a statement of a session can be cancelled, and the session goes on",
 
 test("[QE2] sessions wait their turn, and waiting can be given up", async () => {
   const [one, two] = await Promise.all([
-    engine.openSession([], never),
-    engine.openSession([], never),
+    openTestSession(engine, [], never),
+    openTestSession(engine, [], never),
   ]);
   const controller = new AbortController();
-  const waiting = engine.openSession([], controller.signal);
-  const other = engine.openSession([], never);
+  const waiting = openTestSession(engine, [], controller.signal);
+  const other = openTestSession(engine, [], never);
   controller.abort();
   await assert.rejects(waiting, { code: "cancelled" });
   await one.close();
@@ -66,19 +70,19 @@ test("[QE2] sessions wait their turn, and waiting can be given up", async () => 
 test("[QE2] a relation that does not bind fails the session's opening, and leaves the connection as it was", async () => {
   const broken = { schema: "main", name: "broken", sql: "SELECT nothing FROM nowhere" };
   for (let round = 0; round < 3; round += 1) {
-    await assert.rejects(engine.openSession([numbers, broken], never), /nowhere/);
+    await assert.rejects(openTestSession(engine, [numbers, broken], never), /nowhere/);
   }
-  const session = await engine.openSession([], never);
+  const session = await openTestSession(engine, [], never);
   await assert.rejects(session.run("SELECT * FROM numbers", never), /does not exist/);
   await session.close();
 });
 
 test("[QE2] closing the engine closes its sessions", async () => {
   const other = await startTestEngine({ connections: 1 });
-  const session = await other.engine.openSession([], never);
+  const session = await openTestSession(other.engine, [], never);
   const slow = session.run("SELECT count(*) FROM range(1000000) a, range(1000000) b", never);
   slow.catch(() => undefined);
   await other.close();
   await assert.rejects(slow, { code: "shutting_down" });
-  await session.close();
+  await assert.rejects(session.close(), { code: "shutting_down" });
 });

@@ -1,6 +1,6 @@
 /**
  * Connections that a caller keeps for several statements of our own, with temporary tables between them: what writes the lake
- * and refreshes tables. In the engine's thread.
+ * and refreshes tables. In the engine's process.
  *
  *   LS1  A session has its connection alone, until it is closed or the engine is.
  *   LS2  Whatever was made in it is gone when the connection is handed on.
@@ -40,7 +40,12 @@ export class LaneSessions {
     this.#clock = clock;
   }
 
-  async open(relations: readonly Relation[], signal: AbortSignal): Promise<number> {
+  /** `began` is called when it has its connection. */
+  async open(
+    relations: readonly Relation[],
+    signal: AbortSignal,
+    began: () => void,
+  ): Promise<number> {
     const opened = Promise.withResolvers<Lane>();
     const end = Promise.withResolvers<void>();
     // Only the wait for a connection can be aborted: statements have signals of their own.
@@ -49,6 +54,7 @@ export class LaneSessions {
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     const ended = this.#pool.run(async (lane) => {
+      began();
       try {
         await withRelations(lane, relations, async () => {
           opened.resolve(lane);

@@ -1,4 +1,7 @@
-/** DuckDB bounds its memory and its spilling, but not what it writes: this does. In the engine's thread. */
+/**
+ * DuckDB bounds its memory and its spilling, but not what it writes: this does. In the engine's
+ * process.
+ */
 import { statSync } from "node:fs";
 import type { Clock } from "../../kernel/clock.ts";
 

@@ -1,8 +1,8 @@
 /** Work of kind `sql`: its body is `{"sql": …}`. */
 import { OperatingError } from "../../kernel/errors.ts";
-import type { WorkSpec } from "../../workcoord/core/index.ts";
+import { type WorkSpec, workLogFields } from "../../workcoord/core/index.ts";
 import type { Executor } from "../core/index.ts";
-import type { Engine } from "./engine.ts";
+import type { EngineFor } from "./engine.ts";
 
 export const sqlWorkKind = "sql";
 
@@ -10,10 +10,11 @@ export function sqlWorkBody(sql: string): string {
   return JSON.stringify({ sql });
 }
 
-export function createSqlExecutor(engine: Pick<Engine, "executeToParquet">): Executor {
+export function createSqlExecutor(engine: EngineFor<"executeToParquet">): Executor {
   return {
     async execute(work, path, signal, bytesMax) {
-      return await engine.executeToParquet(parseBody(work), path, signal, bytesMax);
+      const own = engine.with(workLogFields(work));
+      return await own.executeToParquet(parseBody(work), path, signal, bytesMax);
     },
   };
 }

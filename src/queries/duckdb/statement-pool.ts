@@ -1,6 +1,6 @@
 /**
  * The engine's connections, each running one job at a time; jobs beyond that wait in a bounded queue. Runs in the
- * engine's thread.
+ * engine's process.
  *
  *   SP1  An aborted job that waits ends at once; one that runs is interrupted until it stops, and only then ends.
  *        So a connection is never handed on while its statement still runs.

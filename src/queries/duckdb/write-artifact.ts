@@ -1,4 +1,4 @@
-/** Runs a person's statement into a Parquet file. In the engine's thread. */
+/** Runs a person's statement into a Parquet file. In the engine's process. */
 
 import { readFileSync, rmSync } from "node:fs";
 import { type DuckDBPreparedStatement, type DuckDBType, DuckDBTypeId } from "@duckdb/node-api";

@@ -8,9 +8,11 @@ import { OperatingError } from "../../kernel/errors.ts";
 import type { Incarnation } from "../../kernel/ids.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
+import { type RecordedLine, recordingLogger } from "../../kernel/testing/recording-logger.ts";
 import { settleMicrotasks, VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import { testArtifactSpool } from "../core/artifact-spool.contract.ts";
 import { DiskBudget, type Eviction } from "../core/index.ts";
+import { aWorkKey } from "../core/testing/a-work-key.ts";
 import {
   type FsArtifactSpool,
   type FsSpoolOptions,
@@ -59,7 +61,7 @@ testArtifactSpool("directory", async (capacityBytes) => {
 });
 
 async function put(spool: FsArtifactSpool, sizeBytes: number): Promise<string> {
-  const { name, path } = spool.reserve();
+  const { name, path } = spool.reserve(aWorkKey);
   writeFileSync(path, new Uint8Array(sizeBytes));
   await spool.commit(name, sizeBytes);
   return name;
@@ -69,11 +71,11 @@ test("[QU6] what an earlier incarnation left is deleted, and never served", asyn
   await withDir(async (dir) => {
     const first = await openSpool(dir);
     const name = await put(first, 10);
-    first.reserve();
+    first.reserve(aWorkKey);
     const second = await openSpool(dir, { incarnation: "i-2" as Incarnation });
     assert.deepEqual(readdirSync(dir), ["spool-i-2"]);
     assert.equal(second.stat(name), undefined);
-    assert.notEqual(second.reserve().name, name);
+    assert.notEqual(second.reserve(aWorkKey).name, name);
     await second.close();
     assert.deepEqual(readdirSync(dir), []);
   });
@@ -104,7 +106,7 @@ test("[QU41] complete artifacts are not where DuckDB may look", async () => {
 test("[QU7] an artifact that is removed while it is moved leaves nothing", async () => {
   await withDir(async (dir) => {
     const spool = await openSpool(dir);
-    const { name, path } = spool.reserve();
+    const { name, path } = spool.reserve(aWorkKey);
     writeFileSync(path, new Uint8Array(10));
     const committing = spool.commit(name, 10);
     spool.remove(name);
@@ -121,7 +123,7 @@ test("[QU7] an artifact that is removed while it is moved leaves nothing", async
 test("[QU24] a slot that was never written to is an error, and no artifact", async () => {
   await withDir(async (dir) => {
     const spool = await openSpool(dir);
-    const { name } = spool.reserve();
+    const { name } = spool.reserve(aWorkKey);
     await assert.rejects(spool.commit(name, 10), OperatingError);
     assert.equal(spool.stat(name), undefined);
     assert.equal(spool.usage().usedBytes, 0);
@@ -134,18 +136,42 @@ test("[QU24] a disk that was full is measured anew, though not all the time", as
     const clock = new VirtualClock();
     let freeBytes = 0;
     const spool = await openSpool(dir, { clock, diskFreeBytes: () => freeBytes });
-    assert.throws(() => spool.reserve(), /full/);
+    assert.throws(() => spool.reserve(aWorkKey), /full/);
     freeBytes = 500;
-    assert.throws(() => spool.reserve(), /full/);
+    assert.throws(() => spool.reserve(aWorkKey), /full/);
     await clock.advance(250);
-    spool.reserve();
+    spool.reserve(aWorkKey);
     assert.equal(spool.usage().freeBytes, 500);
     freeBytes = 0;
     await clock.advance(250);
-    assert.throws(() => spool.reserve(), /full/);
+    assert.throws(() => spool.reserve(aWorkKey), /full/);
     await spool.close();
   });
 });
+
+test("[QU24] while the disk is full, small artifacts go to another file system", () =>
+  withDir(async (dir) => {
+    const overflowDir = join(dir, "overflow");
+    let freeBytes = 0;
+    const clock = new VirtualClock();
+    const capacityBytes = 1_000_000;
+    const options = { clock, overflowDir, capacityBytes, diskFreeBytes: () => freeBytes };
+    const spool = await openSpool(join(dir, "spool"), options);
+    const slot = spool.reserve(aWorkKey);
+    assert.equal(slot.path, join(overflowDir, "writing", slot.name));
+    await writeFile(slot.path, "small");
+    await spool.commit(slot.name, 5);
+    const found = spool.stat(slot.name);
+    const path = join(overflowDir, "ready", slot.name);
+    assert.deepEqual(found, { path, sizeBytes: 5, key: aWorkKey });
+    freeBytes = 10_000_000;
+    await clock.advance(1_000);
+    assert.ok(spool.reserve(aWorkKey).path.startsWith(spool.writeDir));
+    spool.remove(slot.name);
+    await spool.settled();
+    assert.deepEqual(readdirSync(join(overflowDir, "ready")), []);
+    await spool.close();
+  }));
 
 test("[QU31] in a shared budget, the caches go before any artifact", async () => {
   await withDir(async (dir) => {
@@ -173,7 +199,35 @@ test("[QU24] an incarnation's odd characters do not leave the directory", async 
   await withDir(async (dir) => {
     const spool = await openSpool(dir, { incarnation: "i:1.." as Incarnation });
     assert.deepEqual(readdirSync(dir), ["spool-i_1.."]);
-    assert.match(spool.reserve().name, /^i_1\.\.-1\.parquet$/);
+    assert.match(spool.reserve(aWorkKey).name, /^i_1\.\.-1\.parquet$/);
+    await spool.close();
+  });
+});
+
+test("[OB14] the spool's lines name the query whose artifact it is", async () => {
+  await withDir(async (dir) => {
+    const lines: RecordedLine[] = [];
+    const clock = new VirtualClock();
+    const diskFreeBytes = (): number => {
+      throw new Error("no such device");
+    };
+    const logger = recordingLogger(lines);
+    const spool = await openSpool(dir, { capacityBytes: 100, clock, diskFreeBytes, logger });
+    const name = await put(spool, 80);
+    spool.release(name, "acked");
+    await put(spool, 80); // The first has to go.
+    const { name: unwritten, path } = spool.reserve(aWorkKey);
+    mkdirSync(path); // What cannot be unlinked.
+    spool.remove(unwritten);
+    await spool.settled();
+    const kinds = ["the disk's free space is unknown", "artifact evicted", "not deleted"];
+    for (const kind of kinds) {
+      const found = lines.filter(({ message }) => message.startsWith(kind));
+      assert.notEqual(found.length, 0, kind);
+      for (const { fields } of found) {
+        assert.deepEqual([fields.query_id, fields.work_id], [aWorkKey.queryId, aWorkKey.workId]);
+      }
+    }
     await spool.close();
   });
 });

@@ -10,6 +10,8 @@
  *   FS3  What the budget counts is what is in `ready`, up to deletions under way.
  *   FS4  Only entries that are ours by name are ever deleted, whatever `baseDir` points at.
  *   FS5  No work is refused for a disk that was full: it is measured anew first.
+ *   FS6  While the disk is full, small artifacts go to another file system, so that reads are
+ *        answered.
  */
 import { statfsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, unlink } from "node:fs/promises";
@@ -17,7 +19,8 @@ import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Incarnation } from "../../kernel/ids.ts";
-import type { Logger } from "../../kernel/logger.ts";
+import type { LogFields, Logger } from "../../kernel/logger.ts";
+import { keyOf, type WorkKey, workLogFields } from "../../workcoord/core/index.ts";
 import {
   type ArtifactSpool,
   DiskBudget,
@@ -40,6 +43,8 @@ export interface FsSpoolOptions {
   readonly artifactBytesMax?: number;
   /** Shared with caches; made from `capacityBytes` when absent. */
   readonly budget?: DiskBudget;
+  /** On another file system: where small artifacts go while the disk is full. FS6 */
+  readonly overflowDir?: string;
   /** What the disk has left; asks the file system when absent. */
   readonly diskFreeBytes?: () => number;
   /** Told what had to go of other tenants of a shared budget. */
@@ -57,6 +62,10 @@ export interface FsArtifactSpool extends ArtifactSpool {
 
 const ownDirPattern = /^spool-[A-Za-z0-9_.-]+$/;
 const diskCheckMs = 250;
+/** A disk with less room counts as full. FS6 */
+const fullBytes = 1024 * 1024;
+/** All artifacts in the overflow together: it may be memory. */
+const overflowBytesMax = 64 * 1024 * 1024;
 
 export async function openFsArtifactSpool(options: FsSpoolOptions): Promise<FsArtifactSpool> {
   const { baseDir, incarnation, logger } = options;
@@ -71,6 +80,10 @@ export async function openFsArtifactSpool(options: FsSpoolOptions): Promise<FsAr
     }
     await mkdir(join(ownDir, "writing"), { recursive: true });
     await mkdir(join(ownDir, "ready"), { recursive: true });
+    if (options.overflowDir !== undefined) {
+      await mkdir(join(options.overflowDir, "writing"), { recursive: true });
+      await mkdir(join(options.overflowDir, "ready"), { recursive: true });
+    }
   } catch (thrown) {
     throw translateFsError(thrown);
   }
@@ -79,6 +92,7 @@ export async function openFsArtifactSpool(options: FsSpoolOptions): Promise<FsAr
 
 interface Entry {
   readonly name: string;
+  readonly key: WorkKey;
   readonly writePath: string;
   readonly readyPath: string;
   sizeBytes: number;
@@ -97,6 +111,7 @@ class DirectorySpool implements FsArtifactSpool {
   readonly #entries = new Map<string, Entry>();
   readonly #deletions = new Set<Promise<void>>();
   readonly #measure: () => number;
+  readonly #overflowDir: string | undefined;
   #listener: (name: string) => void = () => undefined;
   #diskFreeBytes = Number.MAX_SAFE_INTEGER;
   #diskCheckedMs = Number.NEGATIVE_INFINITY;
@@ -110,6 +125,7 @@ class DirectorySpool implements FsArtifactSpool {
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#artifactBytesMax = options.artifactBytesMax ?? Math.floor(capacityBytes / 2);
+    this.#overflowDir = options.overflowDir;
     this.#measure = options.diskFreeBytes ?? (() => freeBytesOf(ownDir));
     this.#onEvictedOther = options.onEvictedOther ?? (() => undefined);
     this.#budget =
@@ -117,21 +133,36 @@ class DirectorySpool implements FsArtifactSpool {
       new DiskBudget({ capacityBytes, artifactFloorBytes: capacityBytes, ...defaultDiskRatios });
   }
 
-  reserve(): SpoolSlot {
-    this.#checkDisk(); // FS5
-    const roomBytes = Math.min(this.#budget.roomBytesMax("artifacts"), this.#diskFreeBytes);
+  reserve(key: WorkKey): SpoolSlot {
+    this.#checkDisk(workLogFields(key)); // FS5
+    const overflow = this.#overflow();
+    const diskBytes = overflow === undefined ? this.#diskFreeBytes : overflow.roomBytes;
+    const roomBytes = Math.min(this.#budget.roomBytesMax("artifacts"), diskBytes);
     if (roomBytes <= 0) throw diskFull("the artifact spool is full");
     const name = `${this.#prefix}-${this.#nameNext}.parquet`;
     this.#nameNext += 1;
     const entry: Entry = {
       name,
-      writePath: join(this.writeDir, name),
-      readyPath: join(this.#ownDir, "ready", name),
+      key: keyOf(key),
+      writePath: join(overflow === undefined ? this.writeDir : join(overflow.dir, "writing"), name),
+      readyPath: join(overflow?.dir ?? this.#ownDir, "ready", name),
       sizeBytes: 0,
       state: "writing",
     };
     this.#entries.set(name, entry);
-    return { name, path: entry.writePath, bytesMax: this.#artifactBytesMax };
+    const bytesMax = Math.min(this.#artifactBytesMax, overflow?.roomBytes ?? Infinity);
+    return { name, path: entry.writePath, bytesMax };
+  }
+
+  /** FS6. `undefined`: artifacts go to the disk. */
+  #overflow(): { readonly dir: string; readonly roomBytes: number } | undefined {
+    const dir = this.#overflowDir;
+    if (dir === undefined || this.#diskFreeBytes >= fullBytes) return undefined;
+    let usedBytes = 0;
+    for (const { writePath, sizeBytes } of this.#entries.values()) {
+      if (writePath.startsWith(dir)) usedBytes += sizeBytes;
+    }
+    return { dir, roomBytes: overflowBytesMax - usedBytes };
   }
 
   async commit(name: string, sizeBytes: number): Promise<void> {
@@ -153,7 +184,7 @@ class DirectorySpool implements FsArtifactSpool {
       throw translateFsError(thrown);
     }
     if (this.#entries.get(name) === entry) entry.state = "ready";
-    else this.#delete(entry.readyPath); // Removed meanwhile.
+    else this.#delete(entry, entry.readyPath); // Removed meanwhile.
   }
 
   release(name: string, reason: "acked" | "expired"): void {
@@ -165,14 +196,14 @@ class DirectorySpool implements FsArtifactSpool {
     if (entry === undefined) return;
     this.#entries.delete(name);
     this.#budget.remove("artifacts", name);
-    if (entry.state !== "ready") this.#delete(entry.writePath);
-    if (entry.state !== "writing") this.#delete(entry.readyPath);
+    if (entry.state !== "ready") this.#delete(entry, entry.writePath);
+    if (entry.state !== "writing") this.#delete(entry, entry.readyPath);
   }
 
   stat(name: string): SpooledFile | undefined {
     const entry = this.#entries.get(name);
     if (entry?.state !== "ready") return undefined;
-    return { path: entry.readyPath, sizeBytes: entry.sizeBytes };
+    return { path: entry.readyPath, sizeBytes: entry.sizeBytes, key: entry.key };
   }
 
   usage(): SpoolUsage {
@@ -199,14 +230,14 @@ class DirectorySpool implements FsArtifactSpool {
   }
 
   /** What the disk really has left, since others may use it too: whenever it matters, but not all the time. */
-  #checkDisk(): void {
+  #checkDisk(fields: LogFields = {}): void {
     const nowMs = this.#clock.nowMs();
     if (nowMs - this.#diskCheckedMs < diskCheckMs) return;
     this.#diskCheckedMs = nowMs;
     try {
       this.#diskFreeBytes = this.#measure();
     } catch (thrown) {
-      this.#logger.warn({}, `the disk's free space is unknown: ${messageOf(thrown)}`);
+      this.#logger.warn(fields, `the disk's free space is unknown: ${messageOf(thrown)}`);
     }
   }
 
@@ -216,16 +247,22 @@ class DirectorySpool implements FsArtifactSpool {
       return;
     }
     const { name, sizeBytes, state } = eviction;
-    this.#logger.warn({ artifact: name, size_bytes: sizeBytes, state }, "artifact evicted");
+    const fields = { artifact: name, size_bytes: sizeBytes, state };
+    this.#logger.warn({ ...this.#fieldsOf(name), ...fields }, "artifact evicted");
     this.remove(name);
     queueMicrotask(() => this.#listener(name));
   }
 
-  #delete(path: string): void {
+  #fieldsOf(name: string): LogFields {
+    const entry = this.#entries.get(name);
+    return entry === undefined ? {} : workLogFields(entry.key);
+  }
+
+  #delete({ key }: Entry, path: string): void {
     const deletion = unlink(path)
       .catch((thrown: unknown) => {
         if (isAbsent(thrown)) return;
-        this.#logger.warn({ path }, `not deleted: ${messageOf(thrown)}`);
+        this.#logger.warn({ ...workLogFields(key), path }, `not deleted: ${messageOf(thrown)}`);
       })
       .finally(() => this.#deletions.delete(deletion));
     this.#deletions.add(deletion);

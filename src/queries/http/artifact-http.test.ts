@@ -10,9 +10,11 @@ import { OperatingError } from "../../kernel/errors.ts";
 import type { WorkerId } from "../../kernel/ids.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
+import { type RecordedLine, recordingLogger } from "../../kernel/testing/recording-logger.ts";
 import type { Artifact } from "../../workcoord/core/index.ts";
 import { testArtifactFetcher } from "../core/artifact-fetcher.contract.ts";
 import type { ArtifactSpool, SpooledFile } from "../core/index.ts";
+import { aWorkKey } from "../core/testing/a-work-key.ts";
 import { testArtifact } from "../core/testing/test-works.ts";
 import { createTestAuthority } from "../testing/test-certificates.ts";
 import { startArtifactServer } from "./artifact-server.ts";
@@ -39,7 +41,7 @@ class Files implements Pick<ArtifactSpool, "stat"> {
   async add(name: string, bytes: Uint8Array, sizeBytes = bytes.length): Promise<void> {
     const path = join(this.dir, name);
     await writeFile(path, bytes);
-    this.#files.set(name, { path, sizeBytes });
+    this.#files.set(name, { path, sizeBytes, key: aWorkKey });
   }
 
   delete(name: string): void {
@@ -64,42 +66,38 @@ function openFetcher(dir: string, options: Partial<HttpFetcherOptions> = {}) {
   });
 }
 
-for (const elsewhere of [false, true]) {
-  const kind = elsewhere ? "http, hashed elsewhere" : "http";
-  testArtifactFetcher(kind, async (capacityBytes) => {
-    const dirs = await newDirs();
-    const files = new Files(dirs.served);
-    const server = await startArtifactServer({
-      host: "127.0.0.1",
-      port: 0,
-      token,
-      spool: files,
-      logger: silentLogger,
-    });
-    const fetcher = await openFetcher(dirs.fetched, {
-      capacityBytes,
-      ...(elsewhere ? { checksum: async (path) => checksum(await readFile(path)) } : {}),
-    });
-    let next = 1;
-    return {
-      fetcher,
-      offer: async (bytes, lies = {}) => {
-        const name = `artifact-${next++}`;
-        await files.add(name, bytes);
-        const described = { sizeBytes: bytes.length, checksum: checksum(bytes) };
-        return { ...testArtifact("0", `${server.url}/artifacts/${name}`), ...described, ...lies };
-      },
-      withdraw: ({ url }) => files.delete(url.slice(url.lastIndexOf("/") + 1)),
-      read: (path) => readFile(path),
-      copies: async () => (await readdir(dirs.fetched)).length,
-      close: async () => {
-        await fetcher.close();
-        await server.close();
-        await dirs.remove();
-      },
-    };
+testArtifactFetcher("http", async (capacityBytes) => {
+  const dirs = await newDirs();
+  const files = new Files(dirs.served);
+  const server = await startArtifactServer({
+    host: "127.0.0.1",
+    port: 0,
+    token,
+    spool: files,
+    logger: silentLogger,
   });
-}
+  const fetcher = await openFetcher(dirs.fetched, {
+    capacityBytes,
+  });
+  let next = 1;
+  return {
+    fetcher,
+    offer: async (bytes, lies = {}) => {
+      const name = `artifact-${next++}`;
+      await files.add(name, bytes);
+      const described = { sizeBytes: bytes.length, checksum: checksum(bytes) };
+      return { ...testArtifact("0", `${server.url}/artifacts/${name}`), ...described, ...lies };
+    },
+    withdraw: ({ url }) => files.delete(url.slice(url.lastIndexOf("/") + 1)),
+    read: (path) => readFile(path),
+    copies: async () => (await readdir(dirs.fetched)).length,
+    close: async () => {
+      await fetcher.close();
+      await server.close();
+      await dirs.remove();
+    },
+  };
+});
 
 async function withServer(
   body: (url: string, files: Files) => Promise<void>,
@@ -288,7 +286,7 @@ async function fetchOnce(
   const dirs = await newDirs();
   const fetcher = await openFetcher(dirs.fetched, { silenceMsMax: 200, ...options });
   try {
-    const local = await fetcher.fetch(workerId, artifact, never);
+    const local = await fetcher.fetch(workerId, artifact, never, aWorkKey);
     const text = await readFile(local.path, "utf8");
     await local.dispose();
     return text;
@@ -387,7 +385,7 @@ test("[QU52] the token goes to the worker, and a stale kept connection is replac
     const dirs = await newDirs();
     const fetcher = await openFetcher(dirs.fetched);
     for (let round = 0; round < 3; round += 1) {
-      const local = await fetcher.fetch(workerId, artifact, never);
+      const local = await fetcher.fetch(workerId, artifact, never, aWorkKey);
       await local.dispose();
       server.closeIdleConnections();
     }
@@ -439,4 +437,42 @@ test("[QU50] with TLS and an authority, both sides show a certificate", async ()
   );
   await server.close();
   await dirs.remove();
+});
+
+test("[OB14] a connection that was stale, and an artifact that was not sent, name the query", async () => {
+  const lines: RecordedLine[] = [];
+  const logger = recordingLogger(lines);
+  const used = new Set<unknown>();
+  const listener: RequestListener = ({ socket }, response) => {
+    if (used.has(socket))
+      socket.resetAndDestroy(); // At the moment when it is used again.
+    else response.writeHead(200, { "content-length": 7 }).end("content");
+    used.add(socket);
+  };
+  const dirs = await newDirs();
+  await withWorker(listener, async (artifact) => {
+    const fetcher = await openFetcher(dirs.fetched, { logger });
+    for (let round = 0; round < 2; round += 1) {
+      const local = await fetcher.fetch(workerId, artifact, never, aWorkKey);
+      await local.dispose();
+    }
+    await fetcher.close();
+  });
+  const files = new Files(dirs.served);
+  await files.add("cut", new Uint8Array(3), 10);
+  const address = { host: "127.0.0.1", port: 0, token };
+  const server = await startArtifactServer({ ...address, spool: files, logger });
+  const headers = { authorization: `Bearer ${token}` };
+  await assert.rejects(
+    fetch(`${server.url}/artifacts/cut`, { headers }).then((response) => response.bytes()),
+  );
+  await server.close();
+  await dirs.remove();
+  assert.deepEqual(
+    lines.map(({ fields, message }) => [fields.query_id, fields.work_id, message]),
+    [
+      ["q-1", "0", "a kept connection was stale: asking anew"],
+      ["q-1", "0", "artifact not sent: the file has 3 bytes"],
+    ],
+  );
 });

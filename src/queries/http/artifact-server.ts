@@ -4,7 +4,8 @@
  *   AS1  Nobody gets a byte, nor learns whether a name exists, without the token.
  *   AS2  A name is looked up in the spool and never made into a path.
  *   AS3  What is sent has the length that was promised, or the connection breaks.
- *   AS4  Connections are bounded, and one that stands still is closed.
+ *   AS4  Connections are bounded, one that stands still is closed, and one that is idle makes room
+ *        for another.
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -13,7 +14,9 @@ import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream/promises";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import type { ArtifactSpool } from "../core/index.ts";
+import { ConnectionGate } from "../../kernel/node/connection-gate.ts";
+import { workLogFields } from "../../workcoord/core/index.ts";
+import type { ArtifactSpool, SpooledFile } from "../core/index.ts";
 import { isBearer } from "./cluster-token.ts";
 import type { TlsFiles } from "./tls.ts";
 
@@ -49,13 +52,18 @@ const sendAtOnceBytesMax = 256 * 1024;
 export async function startArtifactServer(options: ArtifactServerOptions): Promise<ArtifactServer> {
   const { host, tls } = options;
   const server = createHttpServer(options, (request, response) => {
-    answer(options, request, response).catch((thrown: unknown) => {
-      // The other side went away, or the file did. Nothing more can be said on this connection.
-      options.logger.debug({}, `artifact not sent: ${messageOf(thrown)}`);
-      response.destroy();
-    });
+    void answer(options, request, response);
   });
-  server.maxConnections = options.connectionsMax ?? connectionsMaxDefault;
+  const { connectionsMax: total = connectionsMaxDefault, logger } = options;
+  // One that says nothing goes first; a worker's own caller may be the only client.
+  const limits = {
+    total,
+    perClient: total,
+    forHealth: 0,
+    bodyBytes: headerBytesMax,
+    requestsWaiting: 8,
+  };
+  new ConnectionGate(server, limits, logger);
   server.timeout = silenceMsMax;
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
@@ -105,7 +113,7 @@ function close(server: Server): Promise<void> {
 }
 
 async function answer(
-  { token, spool }: ArtifactServerOptions,
+  { token, spool, logger }: ArtifactServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -124,12 +132,17 @@ async function answer(
     refuse(response, 404, "not_found", "there is no such artifact");
     return;
   }
-  await send(file.path, file.sizeBytes, request.method === "HEAD", response);
+  try {
+    await send(file, request.method === "HEAD", response);
+  } catch (thrown) {
+    // The other side went away, or the file did. Nothing more can be said on this connection.
+    logger.debug(workLogFields(file.key), `artifact not sent: ${messageOf(thrown)}`);
+    response.destroy();
+  }
 }
 
 async function send(
-  path: string,
-  sizeBytes: number,
+  { path, sizeBytes }: SpooledFile,
   isHead: boolean,
   response: ServerResponse,
 ): Promise<void> {

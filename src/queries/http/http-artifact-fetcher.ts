@@ -11,13 +11,14 @@ import { createWriteStream } from "node:fs";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request } from "node:http";
 import { Agent as HttpsAgent, request as tlsRequest } from "node:https";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Clock } from "../../kernel/clock.ts";
+import { isDiskFull } from "../../kernel/disk-full.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import type { Artifact } from "../../workcoord/core/index.ts";
+import { type Artifact, type WorkKey, workLogFields } from "../../workcoord/core/index.ts";
 import type { ArtifactFetcher, LocalArtifact } from "../core/index.ts";
 import { translateFsError } from "../fs/fs-error.ts";
 import { bearerOf } from "./cluster-token.ts";
@@ -27,6 +28,8 @@ export interface HttpFetcherOptions {
   readonly token: string;
   /** Of this process alone. Copies that an earlier run left there are deleted. */
   readonly dir: string;
+  /** On another file system: where small copies go while the disk is full. */
+  readonly overflowDir?: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tls?: TlsFiles;
@@ -38,8 +41,6 @@ export interface HttpFetcherOptions {
   readonly silenceMsMax?: number;
   /** One fetch as a whole: a worker may also be too slow by sending a byte now and then. */
   readonly fetchMsMax?: number;
-  /** Hashes large files away from this thread: `Engine.checksum`. */
-  readonly checksum?: (path: string) => Promise<string>;
 }
 
 export interface HttpArtifactFetcher extends ArtifactFetcher {
@@ -94,9 +95,14 @@ class Fetcher implements HttpArtifactFetcher {
     return this.#usedBytes;
   }
 
-  async fetch(_workerId: unknown, artifact: Artifact, signal: AbortSignal): Promise<LocalArtifact> {
+  async fetch(
+    _workerId: unknown,
+    artifact: Artifact,
+    signal: AbortSignal,
+    key: WorkKey,
+  ): Promise<LocalArtifact> {
     const url = parseArtifactUrl(artifact.url);
-    const copy = this.#reserve(artifact);
+    const copy = this.#reserve(artifact, key);
     const tooSlow = new AbortController();
     const timer = this.#options.clock.after(this.#fetchMsMax, () => tooSlow.abort());
     try {
@@ -113,10 +119,11 @@ class Fetcher implements HttpArtifactFetcher {
   }
 
   /** AF1. */
-  async #fetchInto({ path, artifact }: Copy, url: URL, signal: AbortSignal): Promise<void> {
-    const response = await this.#get(url, signal);
+  async #fetchInto(copy: Copy, url: URL, signal: AbortSignal): Promise<void> {
+    const { artifact } = copy;
+    const response = await this.#get(url, signal, copy.key);
     checkResponse(response, artifact);
-    const checksum = await this.#receive(response, artifact, path, signal);
+    const checksum = await this.#receive(response, copy, signal);
     if (checksum !== artifact.checksum) {
       throw corrupt(`its checksum is ${checksum} instead of ${artifact.checksum}`);
     }
@@ -129,7 +136,7 @@ class Fetcher implements HttpArtifactFetcher {
   }
 
   /** AF3. */
-  #reserve(artifact: Artifact): Copy {
+  #reserve(artifact: Artifact, key: WorkKey): Copy {
     const { sizeBytes } = artifact;
     if (sizeBytes > this.#artifactBytesMax) {
       const message = `an artifact of ${sizeBytes} bytes is larger than the ${this.#artifactBytesMax} that are fetched`;
@@ -142,7 +149,7 @@ class Fetcher implements HttpArtifactFetcher {
     const path = join(this.#options.dir, `fetched-${this.#copyNext}.parquet`);
     this.#copyNext += 1;
     this.#usedBytes += sizeBytes;
-    const copy = new Copy(path, artifact, () => {
+    const copy = new Copy(path, artifact, key, () => {
       this.#usedBytes -= sizeBytes;
       this.#copies.delete(copy);
     });
@@ -151,14 +158,15 @@ class Fetcher implements HttpArtifactFetcher {
   }
 
   /** A kept connection may have been closed by the other side this very moment: then once more, on a new one. */
-  async #get(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
+  async #get(url: URL, signal: AbortSignal, key: WorkKey): Promise<IncomingMessage> {
     const first = this.#send(url, signal);
     try {
       return await responseOf(first);
     } catch (thrown) {
       const wasStale = first.reusedSocket && codeOf(thrown) === "ECONNRESET";
       if (!wasStale || signal.aborted) throw thrown;
-      this.#options.logger.debug({ host: url.host }, "a kept connection was stale: asking anew");
+      const fields = { ...workLogFields(key), host: url.host };
+      this.#options.logger.debug(fields, "a kept connection was stale: asking anew");
       return await responseOf(this.#send(url, signal));
     }
   }
@@ -180,38 +188,49 @@ class Fetcher implements HttpArtifactFetcher {
     return sent;
   }
 
+  /** A read of little is answered on a full disk, too. */
+  async #keep(copy: Copy, bytes: Uint8Array): Promise<void> {
+    const { overflowDir } = this.#options;
+    try {
+      await writeFile(copy.path, bytes, { flag: "wx" });
+    } catch (thrown) {
+      if (overflowDir === undefined || !isDiskFull(thrown)) throw thrown;
+      await rm(copy.path, { force: true });
+      copy.path = join(overflowDir, basename(copy.path));
+      await writeFile(copy.path, bytes, { flag: "wx" });
+    }
+  }
+
   /** Returns the checksum of what arrived. */
-  async #receive(
-    response: IncomingMessage,
-    { sizeBytes }: Artifact,
-    path: string,
-    signal: AbortSignal,
-  ): Promise<string> {
+  async #receive(response: IncomingMessage, copy: Copy, signal: AbortSignal): Promise<string> {
+    const { path } = copy;
+    const { sizeBytes } = copy.artifact;
     if (sizeBytes <= inlineBytesMax) {
       const bytes = Buffer.concat((await response.toArray()) as Uint8Array[]);
       checkSize(bytes.length, sizeBytes);
       const checksum = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
-      await writeFile(path, bytes, { flag: "wx" });
+      await this.#keep(copy, bytes);
       return checksum;
     }
-    const { checksum } = this.#options;
-    const meter = new Meter(sizeBytes, checksum === undefined);
+    const meter = new Meter(sizeBytes);
     const file = createWriteStream(path, { flags: "wx", highWaterMark: inlineBytesMax });
     await pipeline(response, meter, file, { signal });
     checkSize(meter.sizeBytes, sizeBytes);
-    return checksum === undefined ? meter.checksum() : await checksum(path);
+    return meter.checksum();
   }
 }
 
 class Copy implements LocalArtifact {
-  readonly path: string;
+  path: string;
   readonly artifact: Artifact;
+  readonly key: WorkKey;
   readonly #release: () => void;
   #disposed: Promise<void> | undefined;
 
-  constructor(path: string, artifact: Artifact, release: () => void) {
+  constructor(path: string, artifact: Artifact, key: WorkKey, release: () => void) {
     this.path = path;
     this.artifact = artifact;
+    this.key = key;
     this.#release = release;
   }
 
@@ -221,20 +240,22 @@ class Copy implements LocalArtifact {
   }
 }
 
-/** Lets no more through than was promised. */
+/**
+ * Lets no more through than was promised, and hashes it on its way: a piece of 64 KiB takes a tenth
+ * of a millisecond, between which the thread does whatever else there is to do.
+ */
 class Meter extends Transform {
   readonly #bytesMax: number;
-  readonly #digest: ReturnType<typeof createHash> | undefined;
+  readonly #digest = createHash("sha256");
   sizeBytes = 0;
 
-  constructor(bytesMax: number, hashing: boolean) {
+  constructor(bytesMax: number) {
     super();
     this.#bytesMax = bytesMax;
-    this.#digest = hashing ? createHash("sha256") : undefined;
   }
 
   checksum(): string {
-    return `sha256:${this.#digest?.digest("hex")}`;
+    return `sha256:${this.#digest.digest("hex")}`;
   }
 
   override _transform(
@@ -247,7 +268,7 @@ class Meter extends Transform {
       done(corrupt(`more than ${this.#bytesMax} bytes came`));
       return;
     }
-    this.#digest?.update(chunk);
+    this.#digest.update(chunk);
     done(null, chunk);
   }
 }

@@ -1,5 +1,6 @@
 /** What a worker says to its compute threads. */
 import type { ProducedFile } from "../core/index.ts";
+import type { MemoryPlace } from "./memory-budget.ts";
 
 export interface ComputeThreadOptions {
   readonly lakeDir: string;
@@ -7,7 +8,9 @@ export interface ComputeThreadOptions {
   readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
   /** Decoded columns that this thread keeps in memory. */
   readonly cacheBytesMax: number;
-  /** What one work may decode and compute with at a time. */
+  /** Of what the works of all threads hold. */
+  readonly memory: MemoryPlace;
+  /** What one work holds at a time besides the caches, its file included. */
   readonly workBytesMax: number;
   /** Where decoded columns are kept on disk; absent: nowhere. */
   readonly columnsDir: string | undefined;
@@ -15,9 +18,12 @@ export interface ComputeThreadOptions {
   readonly warmUpDelayMs: number | undefined;
   /** One word: how many requests all threads of the process have at the moment. */
   readonly pending: SharedArrayBuffer;
+  /** One word: the number of the request that the thread computes at the moment; 0: none. */
+  readonly current: SharedArrayBuffer;
 }
 
 export interface ComputeRequest {
+  readonly number: number;
   readonly queryId: string;
   readonly body: string;
   readonly path: string;

@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
+import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import { ConcurrencyGate } from "./concurrency-gate.ts";
 import { ByteBudget, EventQueue } from "./event-queue.ts";
 
 const never = new AbortController().signal;
+const clock = new VirtualClock();
 
 test("[QP8] so many run, so many wait, the rest is told overloaded", async () => {
-  const gate = new ConcurrencyGate(2, 1);
+  const gate = new ConcurrencyGate(2, 1, clock);
   const leaveFirst = await gate.enter(never);
   await gate.enter(never);
   const third = gate.enter(never);
@@ -19,19 +21,34 @@ test("[QP8] so many run, so many wait, the rest is told overloaded", async () =>
   leaveFirst(); // Leaving twice frees one place.
   const leaveThird = await third;
   const fourth = gate.enter(never);
-  assert.equal(gate.waitingCount, 1);
+  assert.equal(gate.waiting().depth, 1);
   leaveThird();
   await fourth;
 });
 
+test("[QP14] what waits at the gate is counted, with the age of the oldest", async () => {
+  const gate = new ConcurrencyGate(1, 10, clock);
+  assert.deepEqual(gate.waiting(), { depth: 0, oldestAgeMs: 0 });
+  const leave = await gate.enter(never);
+  const second = gate.enter(never);
+  await clock.advance(2_000);
+  const third = gate.enter(never);
+  await clock.advance(500);
+  assert.deepEqual(gate.waiting(), { depth: 2, oldestAgeMs: 2_500 });
+  leave();
+  (await second)();
+  await third;
+  assert.deepEqual(gate.waiting(), { depth: 0, oldestAgeMs: 0 });
+});
+
 test("[QP8] whoever gives up waiting leaves the queue", async () => {
-  const gate = new ConcurrencyGate(1, 1);
+  const gate = new ConcurrencyGate(1, 1, clock);
   const leave = await gate.enter(never);
   const abort = new AbortController();
   const waiting = gate.enter(abort.signal);
   abort.abort(new Error("gone"));
   await assert.rejects(waiting, /gone/);
-  assert.equal(gate.waitingCount, 0);
+  assert.equal(gate.waiting().depth, 0);
   leave();
   await gate.enter(never);
 });

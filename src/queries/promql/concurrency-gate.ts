@@ -1,19 +1,27 @@
 /** So many queries at a time; a bounded number of others wait, in order of arrival. */
+import type { Clock } from "../../kernel/clock.ts";
 import { assert, OperatingError } from "../../kernel/errors.ts";
+import type { QueueState } from "../core/index.ts";
 
 export class ConcurrencyGate {
-  readonly #max: number;
+  readonly #max: () => number;
   readonly #queueMax: number;
-  readonly #waiting = new Set<() => void>();
+  readonly #clock: Clock;
+  /** Since when, in order of arrival. */
+  readonly #waiting = new Map<() => void, number>();
   #inside = 0;
 
-  constructor(max: number, queueMax: number) {
-    this.#max = max;
+  /** `max` may change: it is asked whenever somebody comes. */
+  constructor(max: number | (() => number), queueMax: number, clock: Clock) {
+    this.#max = typeof max === "number" ? () => max : max;
     this.#queueMax = queueMax;
+    this.#clock = clock;
   }
 
-  get waitingCount(): number {
-    return this.#waiting.size;
+  waiting(): QueueState {
+    const [sinceMs] = this.#waiting.values();
+    const oldestAgeMs = sinceMs === undefined ? 0 : this.#clock.nowMs() - sinceMs;
+    return { depth: this.#waiting.size, oldestAgeMs };
   }
 
   /**
@@ -22,7 +30,7 @@ export class ConcurrencyGate {
    */
   async enter(signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) throw signal.reason;
-    if (this.#inside >= this.#max) await this.#wait(signal);
+    if (this.#inside >= this.#max()) await this.#wait(signal);
     else this.#inside += 1;
     let isInside = true;
     return () => {
@@ -48,14 +56,14 @@ export class ConcurrencyGate {
         signal.removeEventListener("abort", onAbort);
         resolve();
       };
-      this.#waiting.add(admit);
+      this.#waiting.set(admit, this.#clock.nowMs());
       signal.addEventListener("abort", onAbort, { once: true });
     });
   }
 
   /** The place goes to whoever waits longest. */
   #leave(): void {
-    for (const admit of this.#waiting) {
+    for (const admit of this.#waiting.keys()) {
       this.#waiting.delete(admit);
       admit();
       return;

@@ -5,16 +5,22 @@
  *   PS2  Every query ends within its timeout, for its caller and on every worker.
  *   PS3  A query that took long is in the log, with what it spent its time on.
  *   PS4  Results that wait for slow readers are bounded, of all streams together: the stream that would exceed it fails.
+ *   PS6  Questions about labels have places of their own: together they use half of the threads
+ *        that compute at most, and however many there are, no query waits for them.
+ *   PS5  An answer counts as memory until its reader has it.
  */
 import { assert, OperatingError } from "../../kernel/errors.ts";
-import { parseQueryId, type QueryId } from "../../kernel/ids.ts";
-import { randomText } from "../../kernel/prng.ts";
+import type { QueryId } from "../../kernel/ids.ts";
+import { newQueryId } from "../../kernel/new-query-id.ts";
 import { type EngineOptions, stepCount } from "../../promql/core/index.ts";
+import { combineQueues, type QueueState } from "../core/index.ts";
 import { SampleDensities, scopeLeaf } from "../core/promql/scope-leaf.ts";
 import { ConcurrencyGate } from "./concurrency-gate.ts";
-import { EvalPool, StoppedTogether } from "./eval-pool.ts";
+import type { EvalAnswer, EvalRequest } from "./eval-messages.ts";
+import { type EvalPlace, EvalPool } from "./eval-pool.ts";
 import { ByteBudget, EventQueue } from "./event-queue.ts";
-import { LabelQueries } from "./label-queries.ts";
+import { LabelQueries, labelShares } from "./label-queries.ts";
+import { MemoryBudget } from "./memory-budget.ts";
 import type {
   PromqlAnswer,
   PromqlEvent,
@@ -26,7 +32,7 @@ import type {
 } from "./promql-service.ts";
 import { QueryClock } from "./query-clock.ts";
 import { queryError, tooManyPoints, tooMuchWaits } from "./query-errors.ts";
-import { cutFor, paramsOf, type QueryOutput, QueryRun } from "./query-run.ts";
+import { computeUnitsOf, cutFor, paramsOf, type QueryOutput, QueryRun } from "./query-run.ts";
 import {
   defaultPromqlLimits,
   type PromqlLimits,
@@ -34,10 +40,13 @@ import {
   promqlEngineDefaults,
 } from "./service-options.ts";
 import { withStats } from "./stats-json.ts";
+import { StoppedTogether } from "./watched-thread.ts";
 
 export interface StartedPromqlService extends PromqlService {
   /** As `query`, with everything that is known about the answer. */
   evaluate(request: PromqlRequest, signal: AbortSignal): Promise<QueryOutput>;
+  /** Queries that wait for others to end. */
+  waiting(): QueueState;
   /** Ends the threads. What still runs fails with `shutting_down`. */
   close(): Promise<void>;
 }
@@ -45,48 +54,68 @@ export interface StartedPromqlService extends PromqlService {
 /** Its threads are still starting when it returns: the first queries wait for them. */
 export function createPromqlService(deps: PromqlServiceDeps): StartedPromqlService {
   const limits = { ...defaultPromqlLimits, ...deps.limits };
+  const memory = new MemoryBudget(limits.memoryBytesMax);
   const pool = new EvalPool({
     threads: limits.evalThreads,
     heapBytesMax: limits.evalHeapBytesMax,
+    memory,
     clock: deps.clock,
     logger: deps.logger,
     warmUp: deps.warmUp === true,
   });
-  return new ThreadedPromqlService(deps, limits, pool);
+  return new ThreadedPromqlService(deps, limits, pool, memory);
 }
 
 const textLengthMax = 1_000;
+
+type WithoutQuery<Request> = Request extends unknown ? Omit<Request, "query"> : never;
+type TextRequest = WithoutQuery<
+  Extract<EvalRequest, { kind: "explain" } | { kind: "format" | "parse" }>
+>;
 
 class ThreadedPromqlService implements StartedPromqlService {
   readonly #deps: PromqlServiceDeps;
   readonly #limits: PromqlLimits;
   readonly #pool: EvalPool;
   readonly #gate: ConcurrencyGate;
+  /** PS6. */
+  readonly #labelGate: ConcurrencyGate;
   readonly #densities = new SampleDensities();
   readonly #labels: LabelQueries;
   readonly #waiting: ByteBudget;
+  readonly #memory: MemoryBudget;
 
-  constructor(deps: PromqlServiceDeps, limits: PromqlLimits, pool: EvalPool) {
+  constructor(deps: PromqlServiceDeps, limits: PromqlLimits, pool: EvalPool, memory: MemoryBudget) {
+    this.#memory = memory;
     this.#deps = deps;
     this.#limits = limits;
     this.#pool = pool;
-    this.#gate = new ConcurrencyGate(limits.concurrencyMax, limits.queueMax);
+    this.#gate = new ConcurrencyGate(limits.concurrencyMax, limits.queueMax, deps.clock);
+    const questionsMax = (): number => labelShares(computeUnitsOf(deps)).questions;
+    this.#labelGate = new ConcurrencyGate(questionsMax, limits.queueMax, deps.clock);
     this.#labels = new LabelQueries(deps, limits, pool);
     this.#waiting = new ByteBudget(limits.waitingBytesMax);
   }
 
+  waiting(): QueueState {
+    return combineQueues([this.#gate.waiting(), this.#labelGate.waiting()]);
+  }
+
   async query(request: PromqlRequest, signal: AbortSignal): Promise<PromqlAnswer> {
-    const queryId = this.#newQueryId();
+    const queryId = this.#nameOf(request);
     const { ran, summary } = await this.#run(queryId, request, signal, undefined);
-    return { queryId, json: request.stats === true ? withStats(ran, summary) : ran.json };
+    const json = request.stats === true ? withStats(ran, summary) : ran.json;
+    const held = this.#memory.account(); // PS5
+    held.take(json.length);
+    return { queryId, json, sent: () => held.close() };
   }
 
   async evaluate(request: PromqlRequest, signal: AbortSignal): Promise<QueryOutput> {
-    return await this.#run(this.#newQueryId(), request, signal, undefined);
+    return await this.#run(this.#nameOf(request), request, signal, undefined);
   }
 
   async stream(request: PromqlRequest, signal: AbortSignal): Promise<AsyncIterable<PromqlEvent>> {
-    const queryId = this.#newQueryId();
+    const queryId = this.#nameOf(request);
     const left = new AbortController();
     const events = new EventQueue<PromqlEvent>(this.#waiting, () => left.abort());
     const first = Promise.withResolvers<void>();
@@ -124,53 +153,48 @@ class ThreadedPromqlService implements StartedPromqlService {
     return events;
   }
 
-  async explain(request: PromqlRequest): Promise<PromqlExplanation> {
+  async explain(request: PromqlRequest, signal: AbortSignal): Promise<PromqlExplanation> {
     const options = this.#engineOptions(request);
     const params = paramsOf(request);
-    const place = this.#pool.enter();
-    try {
-      const asked = { kind: "explain" as const, text: request.query, params, options };
-      const explained = await place.ask(asked, undefined);
-      assert(explained.kind === "explained", "an explanation answers so");
-      const head = await this.#deps.head();
-      const all = { minTs: Number.NEGATIVE_INFINITY, maxTs: Number.POSITIVE_INFINITY };
-      const segments = explained.leaves.length === 0 ? [] : await this.#deps.segments.list(all);
-      const scopes = explained.leaves.map(({ leaf }) =>
-        scopeLeaf(leaf, segments, head, this.#densities),
-      );
-      const cut = cutFor(scopes, stepCount(params.grid), false, this.#deps, this.#limits);
-      const { resultType, formatted, tree } = explained;
-      const leaves = explained.leaves.map(({ text, why, leaf }, index) => ({
-        text,
-        why,
-        output: leaf.output.kind,
-        shardCount: cut.shardCount,
-        segmentCount: scopes[index]?.segments.length ?? 0,
-        fromHead: scopes[index]?.fromHead ?? false,
-        samplesEstimate: scopes[index]?.samplesEstimate ?? 0,
-      }));
-      return { resultType, formatted, tree, leaves };
-    } finally {
-      place.leave();
-    }
+    const asked = { kind: "explain" as const, text: request.query, params, options };
+    const explained = await this.#ask(asked, signal);
+    assert(explained.kind === "explained", "an explanation answers so");
+    const head = await this.#deps.head();
+    const all = { minTs: Number.NEGATIVE_INFINITY, maxTs: Number.POSITIVE_INFINITY };
+    const segments = explained.leaves.length === 0 ? [] : await this.#deps.segments.list(all);
+    const scopes = explained.leaves.map(({ leaf }) =>
+      scopeLeaf(leaf, segments, head, this.#densities),
+    );
+    const cut = cutFor(scopes, stepCount(params.grid), false, this.#deps, this.#limits);
+    const { resultType, formatted, tree } = explained;
+    const leaves = explained.leaves.map(({ text, why, leaf }, index) => ({
+      text,
+      why,
+      output: leaf.output.kind,
+      shardCount: cut.shardCount,
+      segmentCount: scopes[index]?.segments.length ?? 0,
+      fromHead: scopes[index]?.fromHead ?? false,
+      samplesEstimate: scopes[index]?.samplesEstimate ?? 0,
+    }));
+    return { resultType, formatted, tree, leaves };
   }
 
   async series(
     request: SeriesRequest,
     signal: AbortSignal,
   ): Promise<Awaited<ReturnType<PromqlService["series"]>>> {
-    return await this.#within("series", signal, (queryId, clock) =>
-      this.#labels.series(queryId, request, clock),
-    );
+    const { queryId } = request;
+    const act = (id: QueryId, clock: QueryClock) => this.#labels.series(id, request, clock);
+    return await this.#within("series", signal, act, { queryId });
   }
 
   async labelNames(
     request: SeriesRequest,
     signal: AbortSignal,
   ): Promise<Awaited<ReturnType<PromqlService["labelNames"]>>> {
-    return await this.#within("names", signal, (queryId, clock) =>
-      this.#labels.names(queryId, request, clock),
-    );
+    const { queryId } = request;
+    const act = (id: QueryId, clock: QueryClock) => this.#labels.names(id, request, clock);
+    return await this.#within("names", signal, act, { queryId });
   }
 
   async labelValues(
@@ -178,35 +202,56 @@ class ThreadedPromqlService implements StartedPromqlService {
     request: SeriesRequest,
     signal: AbortSignal,
   ): Promise<Awaited<ReturnType<PromqlService["labelValues"]>>> {
-    return await this.#within("values", signal, (queryId, clock) =>
-      this.#labels.values(queryId, name, request, clock),
-    );
+    const { queryId } = request;
+    const act = (id: QueryId, clock: QueryClock) => this.#labels.values(id, name, request, clock);
+    return await this.#within("values", signal, act, { queryId });
   }
 
-  async format(query: string): Promise<string> {
-    const place = this.#pool.enter();
-    try {
-      const answer = await place.ask({ kind: "format", text: query }, undefined);
-      assert(answer.kind === "text", "a text is answered so");
-      return answer.text;
-    } finally {
-      place.leave();
-    }
+  async format(query: string, signal: AbortSignal): Promise<string> {
+    const answer = await this.#ask({ kind: "format", text: query }, signal);
+    assert(answer.kind === "text", "a text is answered so");
+    return answer.text;
   }
 
-  async parse(query: string): Promise<unknown> {
-    const place = this.#pool.enter();
-    try {
-      const answer = await place.ask({ kind: "parse", text: query }, undefined);
-      assert(answer.kind === "tree", "a tree is answered so");
-      return answer.tree;
-    } finally {
-      place.leave();
-    }
+  async parse(query: string, signal: AbortSignal): Promise<unknown> {
+    const answer = await this.#ask({ kind: "parse", text: query }, signal);
+    assert(answer.kind === "tree", "a tree is answered so");
+    return answer.tree;
   }
 
   async close(): Promise<void> {
     await this.#pool.close();
+  }
+
+  /** What is said of a query's text alone takes a query's place and time, and is not counted as one. */
+  async #ask(request: TextRequest, caller: AbortSignal): Promise<EvalAnswer> {
+    const clock = new QueryClock(this.#deps.clock, this.#limits.timeoutMs, caller);
+    const { signal } = clock;
+    const mayRepeat = (): boolean => !signal.aborted;
+    const act = async ({ query, ask }: EvalPlace) => await ask({ ...request, query }, signal);
+    const attempt = async () => await this.#pool.within({ signal, mayRepeat, act });
+    try {
+      return await this.#entered(this.#gate, clock, () =>
+        attempt().catch(async (thrown: unknown) => {
+          if (!(thrown instanceof StoppedTogether) || !mayRepeat()) throw thrown;
+          return await attempt();
+        }),
+      );
+    } catch (thrown) {
+      throw queryError(thrown, signal.aborted ? signal.reason : undefined);
+    } finally {
+      clock.stop();
+    }
+  }
+
+  async #entered<T>(gate: ConcurrencyGate, clock: QueryClock, act: () => Promise<T>): Promise<T> {
+    const leave = await gate.enter(clock.signal);
+    try {
+      clock.started();
+      return await act();
+    } finally {
+      leave();
+    }
   }
 
   async #run(
@@ -248,46 +293,58 @@ class ThreadedPromqlService implements StartedPromqlService {
       told = true;
       onResult?.(json);
     };
+    const mayRepeat = (): boolean => !told && !clock.signal.aborted;
     const streamed = onResult !== undefined;
+    let begun = 0;
+    const attempt = async (): Promise<QueryOutput> => {
+      let run: QueryRun | undefined;
+      return await this.#pool.within({
+        fields: { query_id: queryId, query_attempt: begun + 1 },
+        signal: clock.signal,
+        mayRepeat,
+        onNote: (json) => {
+          run?.firstResult();
+          tell(json);
+        },
+        act: async (place) => {
+          begun += 1;
+          run = this.#newRun(queryId, begun, request, clock, place, streamed);
+          return await run.run();
+        },
+      });
+    };
     try {
-      return await this.#attempt(queryId, request, clock, tell, streamed);
+      return await attempt();
     } catch (thrown) {
       const moved = thrown instanceof OperatingError && thrown.code === "head_moved";
       const again = moved || thrown instanceof StoppedTogether;
-      if (!again || told || clock.signal.aborted) throw thrown;
+      if (!again || !mayRepeat()) throw thrown;
       const message = `the query begins anew: ${thrown.message}`;
-      this.#deps.logger.info({ query_id: queryId }, message);
-      return await this.#attempt(`${queryId}-again` as QueryId, request, clock, tell, streamed);
+      this.#deps.logger.info({ query_id: queryId, query_attempt: begun }, message);
+      return await attempt();
     }
   }
 
-  async #attempt(
+  #newRun(
     queryId: QueryId,
+    attempt: number,
     request: PromqlRequest,
     clock: QueryClock,
-    tell: (json: string) => void,
+    place: EvalPlace,
     streamed: boolean,
-  ): Promise<QueryOutput> {
-    const place = this.#pool.enter((json) => {
-      run.firstResult();
-      tell(json);
-    });
-    const run = new QueryRun({
+  ): QueryRun {
+    return new QueryRun({
       deps: this.#deps,
       limits: this.#limits,
       options: this.#engineOptions(request),
       densities: this.#densities,
       queryId,
+      attempt,
       request,
       place,
       clock,
       streamed,
     });
-    try {
-      return await run.run();
-    } finally {
-      place.leave();
-    }
   }
 
   /** Through the gate, within the time, and measured. PS1, PS2. */
@@ -296,29 +353,26 @@ class ThreadedPromqlService implements StartedPromqlService {
     signal: AbortSignal,
     act: (queryId: QueryId, clock: QueryClock) => Promise<T>,
     about: {
-      readonly queryId?: QueryId;
+      readonly queryId?: QueryId | undefined;
       readonly timeoutMs?: number | undefined;
       readonly text?: string;
       readonly traceparent?: string | undefined;
       readonly summary?: () => QuerySummary | undefined;
     } = {},
   ): Promise<T> {
-    const queryId = about.queryId ?? this.#newQueryId();
+    const queryId = this.#nameOf(about);
     const timeoutMs = Math.min(about.timeoutMs ?? this.#limits.timeoutMs, this.#limits.timeoutMs);
     const clock = new QueryClock(this.#deps.clock, timeoutMs, signal);
     this.#deps.observer?.queryStarted(queryId, op, about.traceparent);
     let error: string | undefined;
-    let leave: () => void = () => undefined;
+    const gate = op === "query" || op === "stream" ? this.#gate : this.#labelGate;
     try {
-      leave = await this.#gate.enter(clock.signal);
-      clock.started();
-      return await act(queryId, clock);
+      return await this.#entered(gate, clock, () => act(queryId, clock));
     } catch (thrown) {
       const told = queryError(thrown, clock.signal.aborted ? clock.signal.reason : undefined);
       error = told instanceof OperatingError ? told.code : told.stage;
       throw told;
     } finally {
-      leave();
       clock.stop();
       const durationMs = clock.elapsedMs;
       const summary = about.summary?.();
@@ -357,15 +411,13 @@ class ThreadedPromqlService implements StartedPromqlService {
     this.#deps.logger.warn(fields, "slow query");
   }
 
+  #nameOf({ queryId }: { readonly queryId?: QueryId | undefined }): QueryId {
+    return queryId ?? newQueryId(this.#deps.prng);
+  }
+
   #engineOptions({ lookbackMs }: PromqlRequest): EngineOptions {
     const options = { ...promqlEngineDefaults, ...this.#deps.engine };
     return lookbackMs === undefined || lookbackMs <= 0 ? options : { ...options, lookbackMs };
-  }
-
-  #newQueryId(): QueryId {
-    const queryId = parseQueryId(`q-${randomText(this.#deps.prng, 16)}`);
-    assert(queryId !== undefined, "a query's id has the form of one");
-    return queryId;
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -27,7 +27,7 @@ test("[QP13] a column that memory has no room for is read back from the disk", (
   assert.deepEqual(cache.get("s-1", 0, "ts", fail), first);
   assert.deepEqual(
     notes.map(({ name, writtenBytes }) => `${name} ${writtenBytes ?? "used"}`),
-    ["s-1.0.ts 80", "s-1.0.stale 3", "s-1.0.stale used", "s-1.1.ts 96", "s-1.0.ts used"],
+    ["s-1.0.ts 84", "s-1.0.stale 7", "s-1.0.stale used", "s-1.1.ts 100", "s-1.0.ts used"],
   );
 });
 
@@ -43,6 +43,27 @@ test("[QP13] a file that is gone costs a decoding", () => {
   );
   rmSync(dir, { recursive: true });
   cache.get("c", 0, "ts", () => Float64Array.of(4)); // Nothing can be written any more, and nobody minds.
+});
+
+test("[QP13] a file with any bit flipped, cut off or of an earlier version costs a decoding", () => {
+  const dir = mkdtempSync(join(base, "rot-"));
+  const columns = new DiskColumns(dir, () => undefined);
+  const column = Float64Array.of(1, 2);
+  columns.write("s/0/ts", column);
+  const file = join(dir, "s.0.ts");
+  const sound = readFileSync(file);
+  for (let bit = 0; bit < sound.length * 8; bit += 1) {
+    const rotten = Buffer.from(sound);
+    rotten[bit >> 3] = (rotten[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+    writeFileSync(file, rotten);
+    assert.equal(columns.read("s/0/ts"), undefined, `bit ${bit}`);
+  }
+  for (const length of [0, 3, 16]) {
+    writeFileSync(file, sound.subarray(0, length));
+    assert.equal(columns.read("s/0/ts"), undefined, `${length} bytes`);
+  }
+  writeFileSync(file, sound);
+  assert.deepEqual(columns.read("s/0/ts"), column);
 });
 
 test("[QU31] [QU33] files of columns go first, and what does not fit is deleted", async () => {

@@ -3,7 +3,8 @@
  * decoded again. Used by compute threads; the accounts are the main thread's (`ColumnFiles`).
  *
  *   DC1  A file is whole or absent: it gets its name when it is complete.
- *   DC2  Whatever goes wrong here costs a decoding, never a query.
+ *   DC2  Whatever goes wrong here costs a decoding, never a query: a file whose checksum, at its
+ *        end, is another's is absent.
  */
 import {
   closeSync,
@@ -16,6 +17,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { threadId } from "node:worker_threads";
+import { crc32 } from "node:zlib";
 import type { DecodedColumn } from "../../metrics/index.ts";
 
 /** What happened to a file, for the accounts. */
@@ -51,9 +53,12 @@ export class DiskColumns {
         if (count === 0) return undefined;
         done += count;
       }
+      const length = bytes.length - checksumBytes;
+      if (length < 0 || !hasChecksum(bytes, length)) return undefined;
       this.hits += 1;
       this.#note({ name, writtenBytes: undefined });
-      return key.endsWith("/stale") ? bytes : new Float64Array(bytes.buffer);
+      if (key.endsWith("/stale")) return bytes.subarray(0, length);
+      return new Float64Array(bytes.buffer, 0, length / Float64Array.BYTES_PER_ELEMENT);
     } catch {
       return undefined; // DC2
     } finally {
@@ -67,13 +72,23 @@ export class DiskColumns {
     const fresh = join(this.#dir, `.${threadId}-${this.#next}`);
     this.#next += 1;
     try {
-      writeFileSync(fresh, new Uint8Array(column.buffer, column.byteOffset, column.byteLength));
+      const bytes = new Uint8Array(column.byteLength + checksumBytes);
+      bytes.set(new Uint8Array(column.buffer, column.byteOffset, column.byteLength));
+      const crc = crc32(bytes.subarray(0, column.byteLength));
+      new DataView(bytes.buffer).setUint32(column.byteLength, crc);
+      writeFileSync(fresh, bytes);
       renameSync(fresh, join(this.#dir, name)); // DC1
-      this.#note({ name, writtenBytes: column.byteLength });
+      this.#note({ name, writtenBytes: bytes.length });
     } catch {
       rmSync(fresh, { force: true }); // DC2
     }
   }
+}
+
+const checksumBytes = 4;
+
+function hasChecksum(bytes: Uint8Array<ArrayBuffer>, length: number): boolean {
+  return new DataView(bytes.buffer).getUint32(length) === crc32(bytes.subarray(0, length));
 }
 
 /** `undefined`: it could not be a file's name. */

@@ -8,11 +8,14 @@ import type {
   QueryResult,
   ValueType,
 } from "../../promql/core/index.ts";
+import type { MemoryPlace } from "./memory-budget.ts";
 import type { AnswerShape } from "./result-json.ts";
 
 export interface EvalThreadOptions {
   /** One word: the query that the thread is computing for at the moment; 0: none. */
   readonly current: SharedArrayBuffer;
+  /** Of what the queries of all threads hold. */
+  readonly memory: MemoryPlace;
   /** Before the first request. */
   readonly warmUp: boolean;
 }
@@ -38,6 +41,8 @@ export type EvalRequest =
       readonly streamed: boolean;
       /** The answer has the results themselves, too. */
       readonly keepResults: boolean;
+      /** What the answer warns of besides its own. */
+      readonly warnings?: readonly string[];
       readonly shape: AnswerShape;
     }
   | {
@@ -52,12 +57,12 @@ export type EvalRequest =
     }
   | {
       readonly kind: "explain";
+      readonly query: number;
       readonly text: string;
       readonly params: QueryParams;
       readonly options: EngineOptions;
     }
-  | { readonly kind: "format"; readonly text: string }
-  | { readonly kind: "parse"; readonly text: string };
+  | { readonly kind: "format" | "parse"; readonly query: number; readonly text: string };
 
 export type EvalPost =
   | {

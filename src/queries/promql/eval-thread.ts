@@ -10,6 +10,7 @@ import {
   parseExpr,
   planQuery,
 } from "../../promql/core/index.ts";
+import { Computing } from "./computing.ts";
 import type {
   EvalAnswer,
   EvalNote,
@@ -21,20 +22,21 @@ import type {
 } from "./eval-messages.ts";
 import { Evaluation, parseQuery } from "./evaluation.ts";
 import { decodeList, mergeLists, mergeSeries, seriesJson } from "./list-artifact.ts";
+import { MemoryAccount } from "./memory-budget.ts";
+import { paceOf, type Rest } from "./pace.ts";
 import { type StopFlag, serveThread } from "./serve-thread.ts";
 import { warmUpDelayMs, warmUpEval } from "./warm-up.ts";
 
 const evaluations = new Map<number, Evaluation>();
-/** The query that this thread is computing for, where the main thread sees it; 0: none. */
 const options = workerData as EvalThreadOptions;
-const current = new Int32Array(options.current);
+const computing = new Computing(options.current);
 let isIdle: boolean = true;
 
 const side = serveThread<EvalRequest, EvalAnswer, EvalPost, EvalNote>({
   serve,
   post(post) {
     if (post.kind === "forget") forget(post.query);
-    else computing(post.query, () => addArtifact(post));
+    else computing.run(post.query, () => addArtifact(post));
   },
   transferOf: (answer) => ("json" in answer ? [answer.json.buffer] : []),
   close() {
@@ -48,31 +50,33 @@ async function serve(request: EvalRequest, stop: StopFlag): Promise<EvalAnswer> 
   isIdle = false;
   switch (request.kind) {
     case "plan":
-      return computing(request.query, () => plan(request));
+      return computing.run(request.query, () => plan(request));
     case "split":
-      return { kind: "split", spans: evaluationOf(request.query).split(request.spans) };
+      return computing.run(request.query, () => ({
+        kind: "split",
+        spans: evaluationOf(request.query).split(request.spans),
+      }));
     case "run":
       stop.signal.addEventListener("abort", () => forget(request.query), { once: true });
-      return await computing(request.query, () => run(request, stop));
+      return await computing.run(request.query, () => run(request, stop));
     case "labels":
-      return computing(request.query, () => mergeLabels(request));
+      return await computing.paced(request.query, paceOf(realClock, stop), (rest) =>
+        mergeLabels(request, rest),
+      );
     case "explain":
-      return explain(request);
+      return computing.run(request.query, () => explain(request));
     case "format":
-      return { kind: "text", text: formatExpr(parseExpr(request.text)) };
+      return computing.run(request.query, () => ({
+        kind: "text",
+        text: formatExpr(parseExpr(request.text)),
+      }));
     case "parse":
-      return { kind: "tree", tree: astToJson(parseExpr(request.text)) };
+      return computing.run(request.query, () => ({
+        kind: "tree",
+        tree: astToJson(parseExpr(request.text)),
+      }));
     default:
       return unreachable(request);
-  }
-}
-
-function computing<T>(query: number, act: () => T): T {
-  Atomics.store(current, 0, query);
-  try {
-    return act();
-  } finally {
-    Atomics.store(current, 0, 0);
   }
 }
 
@@ -96,24 +100,33 @@ function plan({
   query,
   text,
   params,
-  options,
+  options: engine,
 }: Extract<EvalRequest, { kind: "plan" }>): EvalAnswer {
   const startMs = realClock.nowMs();
-  const evaluation = new Evaluation(text, params, options, realClock);
+  const evaluation = new Evaluation(
+    text,
+    params,
+    engine,
+    realClock,
+    new MemoryAccount(options.memory),
+  );
   evaluations.set(query, evaluation);
   return evaluation.planned(realClock.nowMs() - startMs);
 }
 
-function mergeLabels({
-  op,
-  paths,
-  limit,
-  bytesMax,
-}: Extract<EvalRequest, { kind: "labels" }>): EvalAnswer {
-  const lists = paths.map((path) => decodeList(readFileSync(path)));
-  if (op !== "series") return { kind: "listed", ...mergeLists(lists, limit) };
-  const { items, truncated } = mergeSeries(lists, limit);
-  return { kind: "series", json: seriesJson(items, bytesMax), truncated };
+/** Other queries of the thread go on meanwhile; it stops by itself. */
+async function mergeLabels(
+  { op, paths, limit, bytesMax }: Extract<EvalRequest, { kind: "labels" }>,
+  rest: Rest,
+): Promise<EvalAnswer> {
+  const lists: (readonly string[])[] = [];
+  for (const path of paths) {
+    await rest();
+    lists.push(decodeList(readFileSync(path)));
+  }
+  if (op !== "series") return { kind: "listed", ...(await mergeLists(lists, limit, rest)) };
+  const { items, truncated } = await mergeSeries(lists, limit, rest);
+  return { kind: "series", json: await seriesJson(items, bytesMax, rest), truncated };
 }
 
 function explain({

@@ -2,7 +2,7 @@
  * One query in the thread that evaluates it: its text is parsed and planned here, artifacts are read as they come, and the
  * answer is written here, so that the process's main thread passes on bytes and paths only.
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import type { Clock } from "../../kernel/clock.ts";
 import { assert, OperatingError } from "../../kernel/errors.ts";
 import {
@@ -14,6 +14,7 @@ import {
   explainPlan,
   formatAnnotation,
   type Grid,
+  type LeafResult,
   type LeafStats,
   type Position,
   PromqlError,
@@ -28,6 +29,7 @@ import { EvalFlow } from "../core/promql/eval-flow.ts";
 import type { EvalRequest, PlannedQuery, RanQuery } from "./eval-messages.ts";
 import { JsonSink } from "./json-sink.ts";
 import { decodeLeafResult } from "./leaf-artifact.ts";
+import { type MemoryAccount, MemoryBudget } from "./memory-budget.ts";
 import { answerTooLarge } from "./query-errors.ts";
 import { type WrittenResult, writeData } from "./result-json.ts";
 
@@ -43,12 +45,20 @@ export class Evaluation {
   readonly #params: QueryParams;
   readonly #options: EngineOptions;
   readonly #clock: Clock;
+  readonly #memory: MemoryAccount;
   readonly #expr: Expr;
   #plans: readonly QueryPlan[];
   #run: Run | undefined;
 
   /** Throws `PromqlError`. */
-  constructor(text: string, params: QueryParams, options: EngineOptions, clock: Clock) {
+  constructor(
+    text: string,
+    params: QueryParams,
+    options: EngineOptions,
+    clock: Clock,
+    memory: MemoryAccount = new MemoryBudget(Number.MAX_SAFE_INTEGER).account(),
+  ) {
+    this.#memory = memory;
     this.#text = text;
     this.#params = params;
     this.#options = options;
@@ -81,6 +91,7 @@ export class Evaluation {
       note,
       checkStop,
       clock: this.#clock,
+      memory: this.#memory,
     });
     this.#run = run;
     return run.done;
@@ -93,6 +104,7 @@ export class Evaluation {
   /** Nobody waits any more. */
   forget(): void {
     this.#run?.forget();
+    this.#memory.close();
   }
 }
 
@@ -114,6 +126,8 @@ interface RunParts {
   /** Throws when nobody waits any more. */
   readonly checkStop: () => void;
   readonly clock: Clock;
+  /** What the query holds here. */
+  readonly memory: MemoryAccount;
 }
 
 class Run {
@@ -122,6 +136,8 @@ class Run {
   readonly #flow: EvalFlow<QueryResult>;
   readonly #results: QueryResult[] = [];
   readonly #stats: LeafStats[][][];
+  /** Of each span's decoded artifacts. */
+  readonly #spanBytes: number[];
   /** Spans repeat what the query says as a whole, and figures of one annotation add up over them. */
   readonly #annotations = new AnnotationSet<Position>();
   /** Of a streamed query, so far. */
@@ -144,6 +160,7 @@ class Run {
     this.#settle = { resolve, reject };
     const { plans, request } = parts;
     this.#stats = plans.map(({ leaves }) => leaves.map(() => []));
+    this.#spanBytes = plans.map(() => 0);
     this.#flow = new EvalFlow({
       spans: plans.map(({ leaves }, span) =>
         leaves.map((leaf, index) => ({
@@ -155,7 +172,7 @@ class Run {
         const plan = plans[span];
         assert(plan !== undefined, "a span has its plan");
         parts.checkStop();
-        return this.#timed("eval", () => evaluatePlan(plan, leaves));
+        return this.#timed("eval", () => this.#evaluate(span, plan, leaves));
       },
       onResult: (_span, result) => this.#evaluated(result),
     });
@@ -166,11 +183,39 @@ class Run {
 
   artifact(span: number, leaf: number, index: number, path: string): void {
     this.#guarded(() => {
-      const result = this.#timed("decode", () => decodeLeafResult(readFileSync(path)));
+      const result = this.#timed("decode", () => this.#decode(span, leaf, path));
       const stats = this.#stats[span]?.[leaf];
       if (stats !== undefined) stats[index] = result.stats;
       this.#flow.add(span, leaf, index, result);
     });
+  }
+
+  /** Groups of several shards are copied when they are merged. */
+  #decode(span: number, leaf: number, path: string): LeafResult {
+    const { memory, request, plans } = this.#parts;
+    const shards = request.resultCounts[span]?.[leaf] ?? 1;
+    const isPartial = plans[span]?.leaves[leaf]?.output.kind === "partials";
+    const copies = isPartial && shards > 1 ? 2 : 1;
+    const fileBytes = statSync(path).size;
+    memory.take(fileBytes);
+    const result = decodeLeafResult(readFileSync(path), {
+      take: (bytes) => {
+        memory.take(bytes * copies);
+        this.#spanBytes[span] = (this.#spanBytes[span] ?? 0) + bytes * copies;
+      },
+    });
+    memory.give(fileBytes);
+    return result;
+  }
+
+  /** Afterwards the query holds the result, and of a streamed one not even that. */
+  #evaluate(span: number, plan: QueryPlan, leaves: readonly LeafResult[]): QueryResult {
+    const { memory, request } = this.#parts;
+    const beforeBytes = memory.bytes;
+    const result = evaluatePlan(plan, leaves, memory);
+    if (request.streamed) memory.give(memory.bytes - beforeBytes);
+    memory.give(this.#spanBytes[span] ?? 0);
+    return result;
   }
 
   forget(): void {
@@ -239,7 +284,7 @@ class Run {
     const { text, request, plans } = this.#parts;
     const [plan] = plans;
     assert(plan !== undefined, "a query has a plan");
-    const sink = new JsonSink(bytesExpected(this.#results));
+    const sink = new JsonSink(bytesExpected(this.#results), this.#parts.memory);
     const { warnings, infos } = showAnnotations(text, this.#annotations);
     let written: WrittenResult;
     let statsAt = 0;
@@ -252,6 +297,7 @@ class Run {
       statsAt = sink.length;
     }
     if (written.truncated) warnings.push("results truncated due to limit");
+    warnings.push(...(request.warnings ?? []));
     if (!request.streamed) writeEnd(sink, warnings, infos);
     return {
       kind: "ran",

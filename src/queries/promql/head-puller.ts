@@ -10,8 +10,9 @@ import { Agent as HttpAgent, type IncomingMessage, request } from "node:http";
 import { Agent as HttpsAgent, request as tlsRequest } from "node:https";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
+import { queryIdHeader } from "../../kernel/ids.ts";
 import { decodeRawSeries } from "../../metrics/index.ts";
-import { type Matcher, matcherSetKey, type RawSeries } from "../../promql/core/index.ts";
+import { type Matcher, type RawSeries, sampleBytes } from "../../promql/core/index.ts";
 import type { PromqlWork } from "../core/promql/work-body.ts";
 import { bearerOf } from "../http/cluster-token.ts";
 
@@ -35,8 +36,28 @@ interface Pull {
   settled: boolean;
 }
 
+/**
+ * Series that match with their samples; or, with sets, of series that match one of them the labels
+ * alone.
+ */
+type Asked =
+  | { readonly matchers: readonly Matcher[] }
+  | { readonly matcherSets: readonly (readonly Matcher[])[] };
+
+function askedOf(work: PromqlWork): Asked {
+  if (work.op === "leaf") return { matchers: work.leaf.matchers };
+  return { matcherSets: work.matcherSets.length === 0 ? [[]] : work.matcherSets };
+}
+
+/** A request for a slice. The owner of the head names the query in its log. */
+interface Asking {
+  readonly url: URL;
+  readonly body: string;
+  readonly queryId: string;
+}
+
 const pullsMax = 64;
-const keptBytesMax = 128 * 1024 ** 2;
+const keptBytesMax = 256 * 1024 ** 2;
 const silenceMsMax = 10_000;
 const busyMsMax = 10_000;
 const unreachableMsMax = 500;
@@ -46,12 +67,14 @@ export class HeadPuller {
   readonly #httpAgent = new HttpAgent({ keepAlive: true, maxSockets: 16 });
   readonly #httpsAgent: HttpsAgent;
   readonly #pulls = new Map<string, Pull>();
+  readonly #keptBytesMax: number;
   pullCount = 0;
   pulledBytes = 0;
   lastPullMs = 0;
 
   constructor(options: HeadPullerOptions) {
     this.#options = options;
+    this.#keptBytesMax = Math.min(keptBytesMax, options.sliceBytesMax);
     this.#httpsAgent = new HttpsAgent({ keepAlive: true, maxSockets: 16, ...options.tls });
   }
 
@@ -62,14 +85,10 @@ export class HeadPuller {
     signal: AbortSignal,
   ): Promise<readonly RawSeries[]> {
     if (work.head === undefined) return [];
-    const sets = work.op === "leaf" ? [work.leaf.matchers] : work.matcherSets;
-    const slices = await Promise.all(
-      (sets.length === 0 ? [[]] : sets).map((matchers) => {
-        const key = `${queryId}/${work.shard}.${work.shardCount}/${matcherSetKey(matchers)}`;
-        return this.#shared(key, () => this.#newPull(work, matchers), signal);
-      }),
-    );
-    return slices.length === 1 ? (slices[0]?.series ?? []) : slices.flatMap(({ series }) => series);
+    const asked = askedOf(work);
+    const key = `${queryId}/${work.shard}.${work.shardCount}/${JSON.stringify(asked)}`;
+    const { series } = await this.#shared(key, () => this.#newPull(queryId, work, asked), signal);
+    return series;
   }
 
   close(): void {
@@ -107,17 +126,17 @@ export class HeadPuller {
     let keptBytes = 0;
     for (const { bytes } of this.#pulls.values()) keptBytes += bytes;
     for (const [oldKey, old] of this.#pulls) {
-      if (this.#pulls.size <= pullsMax && keptBytes <= keptBytesMax) return;
+      if (this.#pulls.size <= pullsMax && keptBytes <= this.#keptBytesMax) return;
       if (!old.settled) continue;
       this.#pulls.delete(oldKey);
       keptBytes -= old.bytes;
     }
   }
 
-  #newPull(work: PromqlWork, matchers: readonly Matcher[]): Pull {
+  #newPull(queryId: string, work: PromqlWork, asked: Asked): Pull {
     const controller = new AbortController();
     const pull: Pull = {
-      slice: this.#pull(work, matchers, controller.signal),
+      slice: this.#pull(queryId, work, asked, controller.signal),
       controller,
       bytes: 0,
       waiters: 0,
@@ -136,8 +155,9 @@ export class HeadPuller {
   }
 
   async #pull(
+    queryId: string,
     { head, shard, shardCount }: PromqlWork,
-    matchers: readonly Matcher[],
+    asked: Asked,
     signal: AbortSignal,
   ): Promise<Slice> {
     if (head === undefined) return { series: [], bytes: 0 };
@@ -149,27 +169,29 @@ export class HeadPuller {
       appendSeq,
       shard,
       shardCount,
-      matchers,
+      ...asked,
       minMs,
       maxMs,
     });
-    const bytes = await this.#postPatiently(new URL("/head/slice", snapshot.url), body, signal);
+    const url = new URL("/head/slice", snapshot.url);
+    const bytes = await this.#postPatiently({ url, body, queryId }, signal);
     this.pullCount += 1;
     this.pulledBytes += bytes.length;
     this.lastPullMs = this.#options.clock.nowMs() - startMs;
-    return { series: decodeRawSeries(bytes), bytes: bytes.length };
+    const series = decodeRawSeries(bytes);
+    return { series, bytes: heldBytes(series) };
   }
 
   /**
    * An owner that serves too many at the moment is asked again, for a while. One that cannot be reached may have restarted:
    * then only a new snapshot helps.
    */
-  async #postPatiently(url: URL, body: string, signal: AbortSignal): Promise<Uint8Array> {
+  async #postPatiently(asking: Asking, signal: AbortSignal): Promise<Uint8Array> {
     const { clock } = this.#options;
     const startMs = clock.nowMs();
     for (let waitMs = 10; ; waitMs = Math.min(waitMs * 2, 200)) {
       try {
-        return await this.#post(url, body, signal);
+        return await this.#post(asking, signal);
       } catch (thrown) {
         if (!(thrown instanceof OperatingError) || signal.aborted) throw thrown;
         const waitedMs = clock.nowMs() - startMs;
@@ -183,8 +205,8 @@ export class HeadPuller {
     }
   }
 
-  async #post(url: URL, body: string, signal: AbortSignal): Promise<Uint8Array> {
-    const response = await this.#send(url, body, signal).catch((thrown: unknown) => {
+  async #post(asking: Asking, signal: AbortSignal): Promise<Uint8Array> {
+    const response = await this.#send(asking, signal).catch((thrown: unknown) => {
       throw unreachableHead(messageOf(thrown));
     });
     const chunks: Uint8Array[] = [];
@@ -203,13 +225,14 @@ export class HeadPuller {
     return bytes;
   }
 
-  #send(url: URL, body: string, signal: AbortSignal): Promise<IncomingMessage> {
+  #send({ url, body, queryId }: Asking, signal: AbortSignal): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const options = {
         method: "POST",
         headers: {
           authorization: bearerOf(this.#options.clusterToken),
           "content-type": "application/json",
+          [queryIdHeader]: queryId,
         },
         signal,
         timeout: silenceMsMax,
@@ -223,6 +246,13 @@ export class HeadPuller {
       sent.end(body);
     });
   }
+}
+
+/** What a slice takes in memory. */
+export function heldBytes(series: readonly RawSeries[]): number {
+  let bytes = 0;
+  for (const { samples } of series) bytes += samples.count * sampleBytes;
+  return bytes;
 }
 
 /** HP1. */

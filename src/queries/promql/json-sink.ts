@@ -2,6 +2,8 @@
  * JSON as bytes, into one growing buffer. Answers have millions of numbers: each is written digit by digit where it
  * stands, without a text or an array in between.
  */
+import { type HeldMemory, unboundedMemory } from "../../promql/core/index.ts";
+
 const bytesInitial = 64 * 1024;
 const bytesExpectedMax = 64 * 1024 ** 2;
 /** The longest number: a sign, 17 digits, a point, leading zeros or an exponent. */
@@ -10,10 +12,13 @@ const numberBytesMax = 32;
 export class JsonSink {
   #bytes: Buffer<ArrayBuffer>;
   #length = 0;
+  readonly #memory: HeldMemory;
 
   /** `bytesExpected` spares it from growing step by step. */
-  constructor(bytesExpected = bytesInitial) {
+  constructor(bytesExpected = bytesInitial, memory: HeldMemory = unboundedMemory) {
+    this.#memory = memory;
     const bytes = Math.min(Math.max(bytesExpected, bytesInitial), bytesExpectedMax);
+    memory.take(bytes);
     this.#bytes = Buffer.allocUnsafeSlow(bytes);
   }
 
@@ -148,8 +153,11 @@ export class JsonSink {
   #reserve(byteCount: number): void {
     const needed = this.#length + byteCount;
     if (needed <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
+    const grownBytes = Math.max(needed, this.#bytes.length * 2);
+    this.#memory.take(grownBytes);
+    const grown = Buffer.allocUnsafeSlow(grownBytes);
     this.#bytes.copy(grown, 0, 0, this.#length);
+    this.#memory.give(this.#bytes.length);
     this.#bytes = grown;
   }
 }

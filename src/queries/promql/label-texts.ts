@@ -32,16 +32,27 @@ export function metricJson(labels: Labels): string {
 export class LabelsReader {
   readonly #known = new Map<string, Labels>();
   readonly #labelSetsMax: number;
+  readonly #charactersMax: number;
+  #characters = 0;
 
-  constructor(labelSetsMax = 200_000) {
+  constructor(labelSetsMax = 200_000, charactersMax = 64 * 1024 ** 2) {
     this.#labelSetsMax = labelSetsMax;
+    this.#charactersMax = charactersMax;
+  }
+
+  get size(): number {
+    return this.#known.size;
   }
 
   read(text: string): Labels {
     const known = this.#known.get(text);
     if (known !== undefined) return known;
     const labels = new Labels(JSON.parse(text) as string[]);
-    if (this.#known.size >= this.#labelSetsMax) this.#known.clear();
+    this.#characters += text.length;
+    if (this.#known.size >= this.#labelSetsMax || this.#characters > this.#charactersMax) {
+      this.#known.clear();
+      this.#characters = text.length;
+    }
     this.#known.set(text, labels);
     return labels;
   }

@@ -16,6 +16,7 @@ import {
 } from "../../promql/core/index.ts";
 import { decodeLeafResult, encodeLeafResult } from "./leaf-artifact.ts";
 import { decodeList, encodeList, mergeLists, mergeSeries, seriesItem } from "./list-artifact.ts";
+import { MemoryBudget } from "./memory-budget.ts";
 
 const steps = 5;
 const base: Omit<BaseExpr, "output"> = {
@@ -224,19 +225,22 @@ test("[QP2] DuckDB opens an artifact", async () => {
   }
 });
 
-test("[QP9] lists are merged: each once, in order, up to the limit", () => {
+const goOn = (): undefined => undefined;
+
+test("[QP9] lists are merged: each once, in order, up to the limit", async () => {
   const there = (items: readonly string[]): readonly string[] => decodeList(encodeList(items));
   assert.deepEqual(there([]), []);
-  assert.deepEqual(mergeLists([there(["b", "a"]), there(["a", "c"])], 0), {
+  assert.deepEqual(await mergeLists([there(["b", "a"]), there(["a", "c"])], 0, goOn), {
     items: ["a", "b", "c"],
     truncated: false,
   });
-  assert.deepEqual(mergeLists([["b", "a"], ["c"]], 2), {
+  assert.deepEqual(await mergeLists([["b", "a"], ["c"]], 2, goOn), {
     items: ["a", "b"],
     truncated: true,
   });
   const [one, two] = [Labels.of({ a: "1", b: "2" }), Labels.of({ a: "1" })];
-  const merged = mergeSeries([[seriesItem(one), seriesItem(two)], [seriesItem(two)]], 0);
+  const lists = [[seriesItem(one), seriesItem(two)], [seriesItem(two)]];
+  const merged = await mergeSeries(lists, 0, goOn);
   assert.deepEqual(
     merged.items.map(({ pairs }) => pairs),
     [two.pairs, one.pairs],
@@ -254,3 +258,28 @@ function same(actual: LeafResult, wanted: LeafResult): void {
   });
   assert.deepStrictEqual(plain(actual), plain(wanted));
 }
+
+test("[QP34] a small file that is large when it is decoded is counted before", () => {
+  const many = 1_000_000;
+  const leaf = { ...partialsLeaf, grid: { startMs: 0, endMs: many - 1, stepMs: 1 } };
+  const counts = new Float64Array(many).fill(1);
+  const groups = Array.from({ length: 3 }, (_, index) => ({
+    labels: Labels.of({ g: String(index) }),
+    dropName: false,
+    counts,
+    values: undefined,
+    compensations: undefined,
+  }));
+  const stats = { seriesCount: 3, sampleCount: 3 };
+  const { bytes } = encodeLeafResult(
+    { kind: "partials", annotations: [], stats, groups, series: [] },
+    leaf,
+  );
+  assert.ok(bytes.length < 10_000, `${bytes.length} bytes`);
+  const taken: number[] = [];
+  decodeLeafResult(bytes, { take: (more) => taken.push(more) });
+  assert.deepEqual(taken, [many * 8, many * 8, many * 8]);
+  const one = new MemoryBudget(many * 12).account();
+  assert.throws(() => decodeLeafResult(bytes, one), { code: "query_too_large" });
+  assert.equal(one.bytes, many * 8);
+});

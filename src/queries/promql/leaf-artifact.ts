@@ -31,15 +31,19 @@ import {
   decodeHistogram,
   encodeHistogram,
   type FloatHistogram,
+  type HeldMemory,
   type Labels,
   type LeafAnnotation,
   type LeafResult,
   type LeafStats,
   type PartialGroup,
   type StepSeries,
+  sampleBytes,
+  stepBytes,
   stepCount,
   stepFloat,
   stepHistogram,
+  unboundedMemory,
 } from "../../promql/core/index.ts";
 import { LabelsReader, pairsJson } from "./label-texts.ts";
 
@@ -95,19 +99,41 @@ export function encodeLeafResult(result: LeafResult, leaf: BaseExpr): EncodedLea
   return { bytes, rowCount };
 }
 
-/** Throws `artifact_corrupt` for a file that says something else than its checksum promised. */
-export function decodeLeafResult(bytes: Uint8Array): LeafResult {
+/**
+ * Throws `artifact_corrupt` for a file that says something else than its checksum promised. A small
+ * file may be large when it is decoded: `memory` is told before.
+ */
+export function decodeLeafResult(
+  bytes: Uint8Array,
+  memory: Pick<HeldMemory, "take"> = unboundedMemory,
+): LeafResult {
   const footer = readFooter(bytes);
   const { kind, steps, annotations, stats } = parseHeading(footer);
-  if (kind === "raw") return { kind, annotations, stats, series: decodeRawSeries(bytes) };
+  if (kind === "raw") {
+    memory.take(stats.sampleCount * sampleBytes);
+    return { kind, annotations, stats, series: decodeRawSeries(bytes) };
+  }
   const groups: PartialGroup[] = [];
   const series: StepSeries[] = [];
   for (let index = 0; index < footer.rowGroups.length; index += 1) {
-    decodeRows(new RowGroupReader(bytes, footer, index), steps, groups, series);
+    decodeRows(new RowGroupReader(bytes, footer, index), steps, memory, groups, series);
   }
   return kind === "steps"
     ? { kind, annotations, stats, series }
     : { kind, annotations, stats, groups, series };
+}
+
+/** What encoding a result takes besides it, at most: the file, and a page of it. */
+export function encodingBytes(result: LeafResult, leaf: BaseExpr): number {
+  if (result.kind === "raw") return result.stats.sampleCount * sampleBytes;
+  const steps = stepCount(leaf.grid);
+  let columns = result.series.length;
+  if (result.kind === "partials") {
+    for (const { values, compensations } of result.groups) {
+      columns += (values === undefined ? 0 : 1) + (compensations === undefined ? 0 : 1);
+    }
+  }
+  return columns * steps * 8 + Math.min(columns * steps * 8, groupBytesMax);
 }
 
 /** Rows in pieces, so that no page becomes too large. */
@@ -254,6 +280,7 @@ class RowGroupReader {
 function decodeRows(
   reader: RowGroupReader,
   steps: number,
+  memory: Pick<HeldMemory, "take">,
   groups: PartialGroup[],
   series: StepSeries[],
 ): void {
@@ -272,6 +299,8 @@ function decodeRows(
       dropName: dropName[row] === 1,
     };
     if (isGroup[row] === 1) {
+      const columns = 1 + isThere(floats[row]) + isThere(compensations[row]);
+      memory.take(columns * steps * 8);
       groups.push({
         ...head,
         counts: reading.readRuns(counts[row]) ?? new Float64Array(steps),
@@ -279,10 +308,16 @@ function decodeRows(
         compensations: reading.readRuns(compensations[row]),
       });
     } else {
+      memory.take(steps * stepBytes);
       const values = reading.read(floats[row]) ?? new Float64Array(steps);
       series.push({ ...head, values, ...kindsOf(kinds[row], histograms[row], steps) });
     }
   }
+}
+
+/** Of a column of a row: it is there, or not. */
+function isThere(bytes: Uint8Array | undefined): 0 | 1 {
+  return bytes === undefined || bytes.length === 0 ? 0 : 1;
 }
 
 function kindsOf(

@@ -10,6 +10,7 @@ import {
 import { compareLabels, compareText, Labels } from "../../promql/core/index.ts";
 import { JsonSink } from "./json-sink.ts";
 import { metricJson } from "./label-texts.ts";
+import { type Rest, sortAtPace } from "./pace.ts";
 import { answerTooLarge } from "./query-errors.ts";
 
 const column = "item";
@@ -32,26 +33,40 @@ export function decodeList(bytes: Uint8Array): readonly string[] {
 }
 
 /** Of several shards: each once, in order, at most `limit` (0: all). */
-export function mergeLists(
+export async function mergeLists(
   lists: readonly (readonly string[])[],
   limit: number,
-): { readonly items: readonly string[]; readonly truncated: boolean } {
-  return cut([...new Set(lists.flat())].sort(compareText), limit);
+  rest: Rest,
+): Promise<{ readonly items: readonly string[]; readonly truncated: boolean }> {
+  return cut(await sortAtPace([...new Set(lists.flat())], compareText, rest), limit);
 }
 
 /** The same of `seriesItem`s. */
-export function mergeSeries(
+export async function mergeSeries(
   lists: readonly (readonly string[])[],
   limit: number,
-): { readonly items: readonly Labels[]; readonly truncated: boolean } {
-  return cut(Array.from(new Set(lists.flat()), labelsOfItem).sort(compareLabels), limit);
+  rest: Rest,
+): Promise<{ readonly items: readonly Labels[]; readonly truncated: boolean }> {
+  const all: Labels[] = [];
+  for (const item of new Set(lists.flat())) {
+    if (all.length % restEvery === 0) await rest();
+    all.push(labelsOfItem(item));
+  }
+  return cut(await sortAtPace(all, compareLabels, rest), limit);
 }
 
+const restEvery = 1_024;
+
 /** `[{"name":"value",…},…]`. Throws `query_too_large`. */
-export function seriesJson(series: readonly Labels[], bytesMax: number): Uint8Array<ArrayBuffer> {
+export async function seriesJson(
+  series: readonly Labels[],
+  bytesMax: number,
+  rest: Rest,
+): Promise<Uint8Array<ArrayBuffer>> {
   const sink = new JsonSink();
   sink.ascii("[");
   for (const [index, labels] of series.entries()) {
+    if (index % restEvery === 0) await rest();
     if (index > 0) sink.ascii(",");
     sink.json(metricJson(labels));
     if (sink.length > bytesMax) throw answerTooLarge(bytesMax);

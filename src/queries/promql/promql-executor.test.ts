@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
+import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import type { SegmentInfo } from "../../metrics/core/index.ts";
 import { type BaseExpr, Labels, type RawSeries } from "../../promql/core/index.ts";
@@ -110,6 +111,55 @@ test("[QP8] work that is aborted while it computes stops soon, and leaves no fil
   assert.ok(realClock.nowMs() - abortedMs < 1_000, "it stops between two series");
   assert.ok(!existsSync(path));
   await executor.execute(workOf(leafOf("max_over_time", 1e6)), join(dir, "next"), never, 1e9);
+});
+
+test("[QP32] a thread that goes on with aborted work is replaced, and its other work is run again", async () => {
+  const lasting = Float64Array.from({ length: 100_000 }, (_, index) => (index + 1) * 10);
+  const one: RawSeries = {
+    labels: Labels.of({ __name__: "x" }),
+    samples: { ...(series[0] as RawSeries).samples, count: 100_000, ts: lasting, values: lasting },
+  };
+  const ownDir = join(dir, "one");
+  const long = await writeSegments(ownDir, [one], [1_000_000], 1);
+  const warnings: string[] = [];
+  const single = await createPromqlExecutor({
+    threads: 1,
+    lakeDir: ownDir,
+    clusterToken: "t",
+    cacheBytes: 64 * 1024 ** 2,
+    clock: realClock,
+    logger: { ...silentLogger, warn: (_, message) => warnings.push(message) },
+  });
+  const leaf = (name: string): BaseExpr => ({
+    ...leafOf(name, 100),
+    grid: { startMs: 500_000, endMs: 1_000_000, stepMs: 100 },
+    rangeMs: 500_000,
+  });
+  try {
+    for (const [name, isReplaced] of [
+      ["mad_over_time", false],
+      ["double_exponential_smoothing", true],
+    ] as const) {
+      const abort = new AbortController();
+      const call = { name, args: isReplaced ? [0.5, 0.5] : [] };
+      const slow: BaseExpr = { ...leaf(name), output: { kind: "steps", call } };
+      const path = join(dir, "deaf");
+      const work = workOf(slow, { segments: long });
+      const executing = single.execute(work, path, abort.signal, 1e9);
+      const other = workOf(leaf("max_over_time"), { segments: long });
+      const beside = single.execute(other, join(dir, "beside"), never, 1e9);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const abortedMs = realClock.nowMs();
+      abort.abort();
+      await assert.rejects(executing, code("cancelled"));
+      assert.ok(realClock.nowMs() - abortedMs < 2_000, "it does not go on");
+      assert.ok(!existsSync(path));
+      assert.equal((await beside).rowCount, 1);
+      assert.equal(warnings.length, isReplaced ? 1 : 0, name);
+    }
+  } finally {
+    await single.close();
+  }
 });
 
 const failures: readonly (readonly [

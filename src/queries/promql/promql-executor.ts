@@ -4,10 +4,13 @@
  *
  *   PX1  Nothing is computed on the caller's thread.
  *   PX2  Aborted work ends when its thread has stopped computing it, and leaves no file.
+ *   PX4  A thread that goes on with aborted work is replaced (WT1); its other works are executed again.
  *   PX3  When a thread dies, every execution fails, and `failure` resolves: the process should end and be restarted.
  */
+import { rmSync } from "node:fs";
 import type { Clock } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
+import { type Logger, silentLogger } from "../../kernel/logger.ts";
 import { siblingModule } from "../../kernel/node/sibling-module.ts";
 import type { WorkSpec } from "../../workcoord/core/index.ts";
 import { type Executor, ExecutorBroken, type ProducedFile } from "../core/index.ts";
@@ -20,8 +23,10 @@ import type {
   ComputeUsage,
 } from "./compute-messages.ts";
 import type { ColumnFileNote } from "./disk-columns.ts";
+import { MemoryBudget } from "./memory-budget.ts";
 import { ThreadLink } from "./thread-link.ts";
 import { warmUpDelayMs } from "./warm-up.ts";
+import { StoppedTogether, WatchedThread } from "./watched-thread.ts";
 
 export interface PromqlExecutorOptions {
   readonly threads: number;
@@ -32,13 +37,18 @@ export interface PromqlExecutorOptions {
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
   /** Decoded columns in memory, of all threads together. */
   readonly cacheBytes: number;
-  /** What one work may take; a quarter of `cacheBytes`, but at least 256 MiB, when absent. */
+  /** What all works hold at once, besides the caches; without a bound when absent. */
+  readonly memoryBytesMax?: number;
+  /** Of that, one work; half of `cacheBytes`, but at least 512 MiB, when absent. */
   readonly workBytesMax?: number;
   /** Decoded columns on disk; absent: none. */
   readonly columnFiles?: ColumnFiles;
   /** Its threads run a few queries of their own first, so that the first real one is fast. */
   readonly warmUp?: boolean;
   readonly clock: Clock;
+  readonly logger?: Logger;
+  /** How long a thread may go on after a cancellation. */
+  readonly patienceMs?: number;
   readonly observer?: PromqlExecutorObserver;
 }
 
@@ -54,40 +64,54 @@ export interface PromqlExecutor extends Executor {
   close(): Promise<void>;
 }
 
-const workBytesMin = 256 * 1024 ** 2;
+const workBytesMin = 512 * 1024 ** 2;
 /** Works of a thread, the one that it computes included, from which on another thread may be better. */
 const queueLong = 2;
 
 type ComputeLink = ThreadLink<ComputeRequest, ComputeAnswer, never, ColumnFileNote>;
+type ComputeSlot = WatchedThread<ComputeLink>;
 
 export async function createPromqlExecutor(
   options: PromqlExecutorOptions,
 ): Promise<PromqlExecutor> {
-  const { threads, lakeDir, clusterToken, cacheBytes, clock } = options;
+  const { threads, cacheBytes, clock, logger = silentLogger } = options;
+  const memory = new MemoryBudget(options.memoryBytesMax ?? Number.MAX_SAFE_INTEGER);
+  const workBytes = options.workBytesMax ?? Math.max(workBytesMin, Math.floor(cacheBytes / 2));
   const pending = new SharedArrayBuffer(4);
-  const workerData = (thread: number): ComputeThreadOptions => ({
-    lakeDir,
-    clusterToken,
-    tls: options.tls,
-    cacheBytesMax: Math.floor(cacheBytes / threads),
-    workBytesMax: options.workBytesMax ?? Math.max(workBytesMin, Math.floor(cacheBytes / 4)),
-    columnsDir: options.columnFiles?.dir,
-    warmUpDelayMs: options.warmUp === true ? warmUpDelayMs(thread) : undefined,
-    pending,
+  const failed = Promise.withResolvers<OperatingError>();
+  const start = (thread: number, current: SharedArrayBuffer, isFirst: boolean): ComputeLink => {
+    const place = memory.join();
+    const workerData: ComputeThreadOptions = {
+      lakeDir: options.lakeDir,
+      clusterToken: options.clusterToken,
+      tls: options.tls,
+      cacheBytesMax: Math.floor(cacheBytes / threads),
+      memory: place,
+      workBytesMax: Math.min(workBytes, memory.bytesMax),
+      columnsDir: options.columnFiles?.dir,
+      warmUpDelayMs: options.warmUp === true && isFirst ? warmUpDelayMs(thread) : undefined,
+      pending,
+      current,
+    };
+    const link: ComputeLink = new ThreadLink({
+      module: siblingModule(import.meta.url, "./compute-thread"),
+      workerData,
+      clock,
+      onNote: (note) => keepAccounts(note, options),
+    });
+    void link.exited.then(() => memory.leave(place));
+    void link.failure.then((error) => failed.resolve(new ExecutorBroken(error.message))); // PX3
+    return link;
+  };
+  const slots = Array.from({ length: threads }, (_, thread) => {
+    const slot: ComputeSlot = new WatchedThread(
+      (current) => start(thread, current, !slot.isStarted),
+      { clock, logger, patienceMs: options.patienceMs },
+    );
+    return slot;
   });
-  const module = siblingModule(import.meta.url, "./compute-thread");
-  const links = Array.from(
-    { length: threads },
-    (_, thread): ComputeLink =>
-      new ThreadLink({
-        module,
-        workerData: workerData(thread),
-        clock,
-        onNote: (note) => keepAccounts(note, options),
-      }),
-  );
-  await Promise.all(links.map((link) => link.ready));
-  return new ThreadedExecutor(links, new Int32Array(pending), options.observer);
+  await Promise.all(slots.map(({ link }) => link.ready));
+  return new ThreadedExecutor(slots, new Int32Array(pending), failed.promise, options.observer);
 }
 
 function keepAccounts(
@@ -100,24 +124,24 @@ function keepAccounts(
 
 class ThreadedExecutor implements PromqlExecutor {
   readonly failure: Promise<OperatingError>;
-  readonly #links: readonly ComputeLink[];
+  readonly #slots: readonly ComputeSlot[];
+  #numberNext = 1;
   /** `ComputeThreadOptions.pending`. */
   readonly #pending: Int32Array;
   readonly #observer: PromqlExecutorObserver | undefined;
   readonly #usages: (ComputeUsage | undefined)[];
 
   constructor(
-    links: readonly ComputeLink[],
+    slots: readonly ComputeSlot[],
     pending: Int32Array,
+    failure: Promise<OperatingError>,
     observer: PromqlExecutorObserver | undefined,
   ) {
-    this.#links = links;
+    this.#slots = slots;
     this.#pending = pending;
     this.#observer = observer;
-    this.#usages = links.map(() => undefined);
-    this.failure = Promise.race(links.map((link) => link.failure)).then(
-      (error) => new ExecutorBroken(error.message),
-    );
+    this.#usages = slots.map(() => undefined);
+    this.failure = failure;
   }
 
   async execute(
@@ -130,27 +154,56 @@ class ThreadedExecutor implements PromqlExecutor {
       const message = `this worker cannot execute work of kind ${work.kind}`;
       throw new OperatingError("bad_request", "never", message);
     }
-    const index = this.#choose(work.affinityKey);
-    const link = this.#links[index] as ComputeLink;
-    const { queryId, body } = work;
     Atomics.add(this.#pending, 0, 1);
     try {
-      const answer = await link.ask({ queryId, body, path, bytesMax }, signal, "when stopped");
-      this.#observe(index, answer.usage);
-      return answer.produced;
+      for (;;) {
+        const answer = await this.#ask(work, path, signal, bytesMax);
+        if (answer !== undefined) return answer.produced;
+      }
     } finally {
       Atomics.sub(this.#pending, 0, 1);
     }
   }
 
+  /** `undefined`: its thread was ended for another work, and it is to be asked again. PX4. */
+  async #ask(
+    { affinityKey, queryId, body }: WorkSpec,
+    path: string,
+    signal: AbortSignal,
+    bytesMax: number,
+  ): Promise<ComputeAnswer | undefined> {
+    const index = this.#choose(affinityKey);
+    const slot = this.#slots[index] as ComputeSlot;
+    const { link } = slot;
+    const number = this.#numberNext;
+    this.#numberNext += 1;
+    const onAbort = (): void => slot.stopped(link, number, { query_id: queryId });
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      const request = { number, queryId, body, path, bytesMax };
+      const answer = await link.ask(request, signal, "when stopped");
+      this.#observe(index, answer.usage);
+      return answer;
+    } catch (thrown) {
+      if (!(thrown instanceof StoppedTogether)) throw thrown;
+      await link.exited;
+      rmSync(path, { force: true });
+      if (!signal.aborted) return undefined;
+      throw new OperatingError("cancelled", "never", "the query was cancelled");
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
   async close(): Promise<void> {
-    await Promise.all(this.#links.map((link) => link.close()));
+    for (const slot of this.#slots) slot.close();
+    await Promise.all(this.#slots.map(({ link }) => link.close()));
   }
 
   #choose(affinityKey: string): number {
-    const preferred = hashOf(affinityKey) % this.#links.length;
-    if ((this.#links[preferred] as ComputeLink).pendingCount < queueLong) return preferred;
-    const idle = this.#links.findIndex((link) => link.pendingCount === 0);
+    const preferred = hashOf(affinityKey) % this.#slots.length;
+    if ((this.#slots[preferred] as ComputeSlot).link.pendingCount < queueLong) return preferred;
+    const idle = this.#slots.findIndex(({ link }) => link.pendingCount === 0);
     return idle === -1 ? preferred : idle;
   }
 

@@ -346,7 +346,7 @@ test("[QP10] a worker that is lost in the middle: the other does its share", asy
   cluster.pool.connect(worker.workerId, worker.manager);
 });
 
-test("[QP10] a head that moved: the query takes a new look", async () => {
+test("[QP10] [OB14] a head that moved: the query takes a new look, under the same id", async () => {
   let snapshots = 0;
   snapshot = async () => {
     snapshots += 1;
@@ -354,6 +354,12 @@ test("[QP10] a head that moved: the query takes a new look", async () => {
   };
   close(await ask("sum(temperature)", undefined), expected("sum(temperature)", undefined));
   assert.equal(snapshots, 2);
+  const ended = cluster.manager.list().filter(({ text }) => text === "sum(temperature)");
+  for (const { queryId } of ended) assert.match(queryId, /^q-[a-z0-9]+$/);
+  assert.ok(
+    new Set(ended.map(({ queryId }) => queryId)).size < ended.length,
+    "one id, two attempts",
+  );
   snapshot = async () => head.snapshot();
 });
 
@@ -437,7 +443,7 @@ test("[QP8] limits of samples, answers and memory say what they are about", asyn
     workers: 1,
     limits: { evalThreads: 1, answerBytesMax: 20_000, slowMs: 0 },
     logger,
-    workBytesMax: 50_000,
+    workBytesMax: 100_000,
     engine,
     head: async () => undefined,
     segments: { list: async () => segments },
@@ -452,7 +458,10 @@ test("[QP8] limits of samples, answers and memory say what they are about", asyn
       ask("temperature", range, never, small),
       tooLarge(/answer is larger than/),
     );
-    await assert.rejects(ask("{job=~'.+'}", range, never, small), tooLarge(/memory on a worker/));
+    await assert.rejects(
+      ask("{job=~'.+'}", range, never, small),
+      tooLarge(/would hold \d+ bytes of memory; it may have 100000/),
+    );
     await ask("sum(temperature)", undefined, never, small);
     const slow = lines.filter(([, message]) => message === "slow query").at(-1)?.[0];
     assert.equal(slow?.query, "sum(temperature)");
@@ -496,7 +505,7 @@ test("[QP9] series, label names and values", async () => {
   assert.deepEqual(seriesOf(await cluster.service.series(before, never)), []);
 });
 
-test("[QP8] [QP10] a query whose thread had to be stopped for another one is answered by the next", async () => {
+test("[QP8] [QP10] [QP32] a query whose thread had to be stopped for another one is answered by the next", async () => {
   const abort = new AbortController();
   const slow = "quantile_over_time(0.5, (vector(time()))[9d:1s])";
   const long = { startMs: 0, endMs: 10_000_000, stepMs: 1_000 };
@@ -506,6 +515,39 @@ test("[QP8] [QP10] a query whose thread had to be stopped for another one is ans
   abort.abort();
   await stuck;
   close(await beside, expected("sum(temperature)", undefined));
+});
+
+test("[QP16] while the head cannot be read the segments are, and every answer warns of it", async () => {
+  const warnings = ["the newest samples are missing: its log is damaged"];
+  const without = await startPromqlCluster({
+    lakeDir,
+    workers: 1,
+    limits: { evalThreads: 1 },
+    head: async () => undefined,
+    headMissing: () => "its log is damaged",
+    segments: { list: async () => segments },
+  });
+  try {
+    const query = "sum(temperature)";
+    const answer = await without.service.query({ query, at: range }, never);
+    const body = JSON.parse(Buffer.from(answer.json).toString());
+    assert.deepEqual(body.warnings, warnings);
+    assert.ok(body.data.result.length > 0);
+    const streamed = await Array.fromAsync(
+      await without.service.stream({ query, at: range }, never),
+    );
+    const summary = streamed.find(({ event }) => event === "summary");
+    assert.deepEqual((summary as { summary: { warnings: unknown } }).summary.warnings, warnings);
+    const all = { matcherSets: [], startMs: 0, endMs, limit: 0 };
+    assert.deepEqual((await without.service.series(all, never)).warnings, warnings);
+    assert.deepEqual((await without.service.labelNames(all, never)).warnings, warnings);
+    assert.deepEqual(
+      (await without.service.labelValues("__name__", all, never)).warnings,
+      warnings,
+    );
+  } finally {
+    await without.close();
+  }
 });
 
 test("[QP7] [QP8] lists and streams are bounded like answers, and so is what waits for a reader", async () => {
@@ -541,7 +583,7 @@ function seriesOf({ json }: { readonly json: Uint8Array }): readonly unknown[] {
 
 test("[QP11] an explanation says what would be done", async () => {
   const query = "sum by (job) (rate(requests_total[5m])) / ignoring () temperature";
-  const explained = await cluster.service.explain({ query, at: range });
+  const explained = await cluster.service.explain({ query, at: range }, never);
   assert.deepEqual(
     explained.leaves.map(({ output }) => output),
     ["partials", "steps"],
@@ -551,7 +593,7 @@ test("[QP11] an explanation says what would be done", async () => {
       ({ segmentCount, fromHead, why }) => segmentCount === 8 && fromHead && why !== "",
     ),
   );
-  assert.equal(await cluster.service.format("sum( a )"), "sum(a)");
+  assert.equal(await cluster.service.format("sum( a )", never), "sum(a)");
 });
 
 test("[QP11] statistics stand in the answer when they are asked for", async () => {
@@ -616,3 +658,62 @@ async function until(holds: () => boolean): Promise<void> {
   }
   assert.fail("it did not come to pass");
 }
+
+test("[QP35] however many ask for labels, queries have their places", async () => {
+  const asking = new AbortController();
+  const head = Promise.withResolvers<undefined>();
+  const busy = await startPromqlCluster({
+    lakeDir,
+    workers: 1,
+    limits: { concurrencyMax: 2, evalThreads: 1 },
+    head: () => head.promise,
+    segments: { list: async () => segments },
+  });
+  try {
+    const everything = { matcherSets: [], startMs: 0, endMs: 1e15, limit: 0 };
+    const questions = Array.from({ length: 8 }, () =>
+      busy.service.series(everything, asking.signal).catch(({ code }: OperatingError) => code),
+    );
+    await ask("1 + 1", undefined, never, busy);
+    assert.equal(busy.service.waiting().depth, 7, "one at a time, of two threads");
+    asking.abort();
+    head.resolve(undefined);
+    assert.deepEqual(new Set(await Promise.all(questions)), new Set(["cancelled"]));
+    assert.equal(busy.service.waiting().depth, 0);
+  } finally {
+    await busy.close();
+  }
+});
+
+test("[QP36] what is asked of a query's text waits for a place, and leaves with its client", async () => {
+  const asking = new AbortController();
+  const head = Promise.withResolvers<undefined>();
+  const full = await startPromqlCluster({
+    lakeDir,
+    workers: 1,
+    limits: { concurrencyMax: 1, evalThreads: 1 },
+    head: () => head.promise,
+    segments: { list: async () => segments },
+  });
+  const { service } = full;
+  const code = ({ code }: OperatingError) => code;
+  try {
+    const running = ask("temperature", undefined, asking.signal, full).catch(code);
+    const texts = new AbortController();
+    const waiting = [
+      service.format("sum( a )", texts.signal),
+      service.parse("sum( a )", texts.signal),
+      service.explain({ query: "sum( a )", at: { timeMs: 0 } }, texts.signal),
+    ];
+    assert.equal(service.waiting().depth, 3);
+    texts.abort();
+    const left = await Promise.all(waiting.map((each) => each.then(() => "answered", code)));
+    assert.deepEqual(left, ["cancelled", "cancelled", "cancelled"]);
+    asking.abort();
+    head.resolve(undefined);
+    assert.equal(await running, "cancelled");
+    assert.equal(await service.format("sum( a )", never), "sum(a)");
+  } finally {
+    await full.close();
+  }
+});

@@ -3,6 +3,8 @@ import type { QueryId } from "../../kernel/ids.ts";
 import type { Annotation, Matcher } from "../../promql/core/index.ts";
 
 export interface PromqlRequest {
+  /** The query's name, where its caller has given it one. */
+  readonly queryId?: QueryId | undefined;
   readonly query: string;
   /** One of the two. */
   readonly at:
@@ -21,6 +23,8 @@ export interface PromqlRequest {
 export interface PromqlAnswer {
   readonly queryId: QueryId;
   readonly json: Uint8Array;
+  /** To be called when its reader has it, or is gone: until then it counts as memory. */
+  sent?(): void;
 }
 
 /** In this order: results in time order, one summary, done. An error ends it instead. */
@@ -81,6 +85,8 @@ export interface PromqlExplanation {
 }
 
 export interface SeriesRequest {
+  /** As of a `PromqlRequest`. */
+  readonly queryId?: QueryId | undefined;
   readonly matcherSets: readonly (readonly Matcher[])[];
   readonly startMs: number;
   readonly endMs: number;
@@ -96,25 +102,37 @@ export interface PromqlService {
   query(request: PromqlRequest, signal: AbortSignal): Promise<PromqlAnswer>;
   /** Rejects as long as nothing of the result is known. */
   stream(request: PromqlRequest, signal: AbortSignal): Promise<AsyncIterable<PromqlEvent>>;
-  explain(request: PromqlRequest): Promise<PromqlExplanation>;
+  explain(request: PromqlRequest, signal: AbortSignal): Promise<PromqlExplanation>;
   /** `[{"name":"value",…},…]`, in the order of the labels. */
   series(
     request: SeriesRequest,
     signal: AbortSignal,
-  ): Promise<{ readonly json: Uint8Array; readonly truncated: boolean }>;
+  ): Promise<{
+    readonly json: Uint8Array;
+    readonly truncated: boolean;
+    readonly warnings?: readonly string[];
+  }>;
   labelNames(
     request: SeriesRequest,
     signal: AbortSignal,
-  ): Promise<{ readonly names: readonly string[]; readonly truncated: boolean }>;
+  ): Promise<{
+    readonly names: readonly string[];
+    readonly truncated: boolean;
+    readonly warnings?: readonly string[];
+  }>;
   labelValues(
     name: string,
     request: SeriesRequest,
     signal: AbortSignal,
-  ): Promise<{ readonly values: readonly string[]; readonly truncated: boolean }>;
+  ): Promise<{
+    readonly values: readonly string[];
+    readonly truncated: boolean;
+    readonly warnings?: readonly string[];
+  }>;
   /** Throws `PromqlError`. */
-  format(query: string): Promise<string>;
+  format(query: string, signal: AbortSignal): Promise<string>;
   /** As Prometheus's `/api/v1/parse_query` gives it. */
-  parse(query: string): Promise<unknown>;
+  parse(query: string, signal: AbortSignal): Promise<unknown>;
 }
 
 export type { Annotation };

@@ -46,6 +46,14 @@ export function resultTooLarge(bytesMax: number): OperatingError {
   });
 }
 
+/** Of a query that ended the thread in which it ran alone. */
+export function threadMemoryExceeded(heapBytesMax: number): OperatingError {
+  const message = `the query needs more memory than the ${heapBytesMax} bytes of a thread that evaluates`;
+  return new OperatingError("query_too_large", "never", message, {
+    hint: "Ask for fewer series, a shorter time or a longer step, or aggregate.",
+  });
+}
+
 export function answerTooLarge(bytesMax: number): OperatingError {
   const message = `the answer is larger than ${bytesMax} bytes`;
   return new OperatingError("query_too_large", "never", message, {

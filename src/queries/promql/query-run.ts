@@ -19,10 +19,12 @@ import {
 } from "../../promql/core/index.ts";
 import type { LocalArtifact, QueryHandle } from "../core/index.ts";
 import { type Cut, cutGrid, decideCut } from "../core/promql/decide-cut.ts";
+import { placeShards } from "../core/promql/place-shards.ts";
 import { type PlannedWork, planWorks, type WorkPlan } from "../core/promql/plan-works.ts";
 import { type LeafScope, type SampleDensities, scopeLeaf } from "../core/promql/scope-leaf.ts";
 import type { PlannedQuery, RanQuery } from "./eval-messages.ts";
 import type { EvalPlace } from "./eval-pool.ts";
+import { headWarnings } from "./head-warnings.ts";
 import type { LeafSummary, PromqlRequest, QuerySummary } from "./promql-service.ts";
 import type { QueryClock } from "./query-clock.ts";
 import { operatingError, resultTooLarge } from "./query-errors.ts";
@@ -34,6 +36,8 @@ export interface QueryRunParts {
   readonly options: EngineOptions;
   readonly densities: SampleDensities;
   readonly queryId: QueryId;
+  /** From 1: how often the query has begun. */
+  readonly attempt: number;
   readonly request: PromqlRequest;
   readonly place: EvalPlace;
   readonly clock: QueryClock;
@@ -78,20 +82,22 @@ export class QueryRun {
   }
 
   async run(): Promise<QueryOutput> {
-    const { place, clock } = this.#parts;
+    const { place, clock, deps } = this.#parts;
     this.#queueMs = clock.elapsedMs;
-    const { planned, head, segments } = await this.#prepare();
+    const { planned, head, segments, missing } = await this.#prepare();
     const scopes = planned.leaves.map((leaf) => this.#scope(leaf, segments, head));
     const wanted = this.#cut(scopes);
     const cut = planned.divisible ? wanted : { ...wanted, spanCount: 1 };
     const spans = cut.spanCount === 1 ? [scopes] : await this.#split(cut, segments, head);
     const plan = planWorks({
       queryId: this.#parts.queryId,
+      attempt: this.#parts.attempt,
       spans,
       head,
       shardCount: cut.shardCount,
       samplesMax: this.#parts.options.samplesMax,
-      workers: this.#parts.deps.manager.workers(),
+      labelBytesMax: this.#parts.options.labelBytesMax,
+      place: (base, shardCount) => placeShards(base, shardCount, deps.manager.workers()),
     });
     this.#openedMs = clock.elapsedMs;
     const { request, limits, streamed } = this.#parts;
@@ -103,6 +109,7 @@ export class QueryRun {
         resultCounts: plan.resultCounts,
         streamed,
         keepResults: this.#parts.deps.keepResults === true,
+        warnings: missing,
         shape: {
           instant,
           atMs: grid.startMs,
@@ -123,23 +130,27 @@ export class QueryRun {
     readonly planned: PlannedQuery;
     readonly head: HeadSnapshot | undefined;
     readonly segments: readonly SegmentInfo[];
+    /** What the answer will not have. */
+    readonly missing: readonly string[];
   }> {
     const { place, deps, request, options, clock } = this.#parts;
     const params = paramsOf(request);
-    const snapshot = deps.head();
+    const lastMs = Promise.withResolvers<number>();
+    const snapshot = deps.head(lastMs.promise);
     snapshot.catch(() => undefined); // A query that does not parse needs none.
     const { query } = place;
     const plan = { kind: "plan" as const, query, text: request.query, params, options };
     const planned = await place.ask(plan, clock.signal);
     assert(planned.kind === "planned", "a plan answers so");
-    if (planned.leaves.length === 0) return { planned, head: undefined, segments: [] };
-    const head = await snapshot;
+    if (planned.leaves.length === 0) return { planned, head: undefined, segments: [], missing: [] };
     const ranges = planned.leaves.map(leafTimeRange);
-    const segments = await deps.segments.list({
-      minTs: Math.min(...ranges.map(({ minMs }) => minMs)),
-      maxTs: Math.max(...ranges.map(({ maxMs }) => maxMs)),
-    });
-    return { planned, head, segments };
+    const minTs = Math.min(...ranges.map(({ minMs }) => minMs));
+    const maxTs = Math.max(...ranges.map(({ maxMs }) => maxMs));
+    lastMs.resolve(maxTs);
+    const head = await snapshot;
+    const missing = head === undefined ? headWarnings(deps) : [];
+    const segments = await deps.segments.list({ minTs, maxTs });
+    return { planned, head, segments, missing };
   }
 
   #scope(
@@ -297,11 +308,19 @@ export class QueryRun {
   }
 }
 
+/** Threads that compute, of all workers. */
+export function computeUnitsOf({
+  manager,
+  computeUnits,
+}: Pick<PromqlServiceDeps, "manager" | "computeUnits">): number {
+  return computeUnits?.() ?? 2 * manager.workers().length;
+}
+
 export function cutFor(
   scopes: readonly LeafScope[],
   steps: number,
   streamed: boolean,
-  { manager, computeUnits, forcedCut }: PromqlServiceDeps,
+  deps: PromqlServiceDeps,
   { cut }: PromqlLimits,
 ): Cut {
   const decided = decideCut(
@@ -309,14 +328,14 @@ export function cutFor(
       samplesEstimate: Math.max(0, ...scopes.map(({ samplesEstimate }) => samplesEstimate)),
       segmentCount: Math.max(0, ...scopes.map(({ segments }) => segments.length)),
       stepCount: steps,
-      computeUnits: computeUnits?.() ?? 2 * manager.workers().length,
+      computeUnits: computeUnitsOf(deps),
       streamed,
     },
     cut,
   );
   return {
-    shardCount: forcedCut?.shardCount ?? decided.shardCount,
-    spanCount: Math.min(steps, forcedCut?.spanCount ?? decided.spanCount),
+    shardCount: deps.forcedCut?.shardCount ?? decided.shardCount,
+    spanCount: Math.min(steps, deps.forcedCut?.spanCount ?? decided.spanCount),
   };
 }
 

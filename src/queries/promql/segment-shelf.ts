@@ -5,6 +5,7 @@
  *   SS1  Readers that are used together share the interner. When it has grown too large, everything is dropped and begins anew,
  *        between works.
  *   SS2  The number of open files is bounded.
+ *   SS3  A segment that was opened without checksums is opened anew once they are known.
  */
 
 import type { SegmentInfo } from "../../metrics/core/index.ts";
@@ -51,8 +52,11 @@ export class SegmentShelf {
     const known = this.#readers.get(info.segmentId);
     if (known !== undefined) {
       this.#readers.delete(info.segmentId); // What was used last goes last.
-      this.#readers.set(info.segmentId, known);
-      return known;
+      if (known.info.checksums !== undefined || info.checksums === undefined) {
+        this.#readers.set(info.segmentId, known);
+        return known;
+      }
+      known.close(); // SS3
     }
     each();
     const reader = openSegment(this.#lakeDir, info, {

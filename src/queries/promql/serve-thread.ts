@@ -1,6 +1,7 @@
 /** The inside of a PromQL thread: takes requests, answers them, ends when it is told to. */
 import { parentPort } from "node:worker_threads";
 import { assert, OperatingError } from "../../kernel/errors.ts";
+import { trimWhenIdle } from "../../kernel/node/trim-when-idle.ts";
 import { dataOfError, type FromThread, type ToThread } from "./thread-messages.ts";
 
 /** Whether an answer is still wanted. */
@@ -70,6 +71,7 @@ export function serveThread<Request, Answer, Post = never, Note = never>(
         break;
     }
   });
+  trimWhenIdle();
   send({ kind: "ready" });
   return { note: (note, transfer) => send({ kind: "note", note }, transfer) };
 }

@@ -19,9 +19,16 @@ export interface PromqlServiceDeps {
   readonly segments: SegmentSource;
   /**
    * The head as it is now; `undefined` where there is none. It is asked before the segments are listed, so that what is sealed
-   * in between is in both rather than in neither.
+   * in between is in both rather than in neither. `lastMs`, where it is given, becomes the newest
+   * time that is asked for: a head that is out of reach is not needed where it cannot have samples
+   * so old.
    */
-  readonly head: () => Promise<HeadSnapshot | undefined>;
+  readonly head: (lastMs?: Promise<number>) => Promise<HeadSnapshot | undefined>;
+  /**
+   * Why there is a head whose samples cannot be read for now: answers are without them, and warn of
+   * it.
+   */
+  readonly headMissing?: () => string | undefined;
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
@@ -52,6 +59,8 @@ export interface PromqlLimits {
   readonly slowMs: number;
   readonly evalThreads: number;
   readonly evalHeapBytesMax: number;
+  /** What all queries hold at once: columns, artifacts that are read, answers that are sent. */
+  readonly memoryBytesMax: number;
   readonly cut: CutLimits;
 }
 
@@ -66,6 +75,7 @@ export const defaultPromqlLimits: PromqlLimits = {
   slowMs: 5_000,
   evalThreads: 2,
   evalHeapBytesMax: 2 * 1024 ** 3,
+  memoryBytesMax: Number.MAX_SAFE_INTEGER,
   cut: defaultCutLimits,
 };
 

@@ -1,5 +1,6 @@
 /** What a process and its PromQL threads say to each other. Each request has one answer with its id. */
-import { type ErrorCode, messageOf, OperatingError, type Retry } from "../../kernel/errors.ts";
+import { decodeError, type ErrorData, encodeError } from "../../kernel/error-codec.ts";
+import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import { type Position, PromqlError } from "../../promql/core/index.ts";
 import { withoutPaths } from "../core/index.ts";
 
@@ -23,15 +24,9 @@ export type FromThread<Answer, Note> =
   /** Not an answer: something that became known on the way. */
   | { readonly kind: "note"; readonly note: Note };
 
-/** An error's class does not survive the way between threads. */
+/** `ErrorData`, and what only PromQL's errors have. */
 export type ThreadError =
-  | {
-      readonly type: "operating";
-      readonly code: ErrorCode;
-      readonly retry: Retry;
-      readonly message: string;
-      readonly hint: string | undefined;
-    }
+  | ErrorData
   | {
       readonly type: "promql";
       readonly stage: PromqlError["stage"];
@@ -40,20 +35,18 @@ export type ThreadError =
     };
 
 export function dataOfError(thrown: unknown): ThreadError {
-  if (thrown instanceof OperatingError) {
-    const { code, retry, message, hint } = thrown;
-    return { type: "operating", code, retry, message, hint };
-  }
   if (thrown instanceof PromqlError) {
     const { stage, message, position } = thrown;
     return { type: "promql", stage, message, position };
   }
-  const message = withoutPaths(messageOf(thrown));
-  return { type: "operating", code: "query_failed", retry: "never", message, hint: undefined };
+  // Whatever breaks a query's computation breaks this query, and no more.
+  return encodeError(
+    thrown,
+    (foreign) => new OperatingError("query_failed", "never", withoutPaths(messageOf(foreign))),
+  );
 }
 
-export function errorOfData(error: ThreadError): OperatingError | PromqlError {
+export function errorOfData(error: ThreadError): Error {
   if (error.type === "promql") return new PromqlError(error.stage, error.message, error.position);
-  const { code, retry, message, hint } = error;
-  return new OperatingError(code, retry, message, hint === undefined ? {} : { hint });
+  return decodeError(error);
 }

@@ -9,10 +9,12 @@
  *   WU2  Nothing of it stays: neither files, nor anything in the caches that serve requests.
  *   WU3  It may fail, for want of a disk say: then the thread is merely cold.
  */
+
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, sleep } from "../../kernel/clock.ts";
+import { assert } from "../../kernel/errors.ts";
 import type { SegmentInfo } from "../../metrics/core/index.ts";
 import { SegmentWriter } from "../../metrics/index.ts";
 import {
@@ -25,6 +27,7 @@ import {
   planQuery,
   type QueryParams,
   type RawSeries,
+  unboundedMemory,
 } from "../../promql/core/index.ts";
 import { encodeWork, parseWork } from "../core/promql/work-body.ts";
 import { checksumOfBytes } from "../duckdb/file-checksum.ts";
@@ -98,7 +101,8 @@ export async function warmUpCompute(options: WarmUpOptions): Promise<number> {
         for (const leaf of planQuery(parseExpr(text), params, promqlEngineDefaults).leaves) {
           const scope = { shard: 0, shardCount: 1, segments, head: undefined };
           const work = parseWork(encodeWork({ op: "leaf", leaf, samplesMax, ...scope }));
-          const { bytes } = runWork(work, [], caches, { workBytesMax: bytesMax }, noStop);
+          assert(work.op === "leaf", "what was written is read");
+          const { bytes } = runWork(work, [], caches, unboundedMemory, noStop);
           writeFileSync(join(dir, "artifact"), bytes);
           checksumOfBytes(bytes);
         }
@@ -199,7 +203,7 @@ async function writeSegment(lakeDir: string, index: number): Promise<SegmentInfo
     sealSeq: seq,
   });
   for (const series of madeUpSeries(index * samplesPerSegment, samplesPerSegment)) {
-    writer.add(series);
+    await writer.add(series);
   }
   return await writer.finish();
 }

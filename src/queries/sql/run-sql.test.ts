@@ -31,9 +31,8 @@ function newBench(rows: RowStream | Error) {
   const pool = new FakeWorkerPool();
   const fetcher = new ManualFetcher();
   const manager = new ApiWorkManager({ pool, fetcher, clock, logger: silentLogger });
-  const engine = {
-    openRows: () => (rows instanceof Error ? Promise.reject(rows) : Promise.resolve(rows)),
-  };
+  const openRows = () => (rows instanceof Error ? Promise.reject(rows) : Promise.resolve(rows));
+  const engine = { with: () => ({ openRows }) };
   const prng = createPrng(1);
   const abort = new AbortController();
   const queryId = "q1" as QueryId;

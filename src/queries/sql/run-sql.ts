@@ -10,15 +10,16 @@
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { AssertionError, assert, messageOf, OperatingError } from "../../kernel/errors.ts";
-import { type LeafId, parseQueryId, type QueryId, type WorkId } from "../../kernel/ids.ts";
-import { type Prng, randomText } from "../../kernel/prng.ts";
+import type { LeafId, QueryId, WorkId } from "../../kernel/ids.ts";
+import { newQueryId } from "../../kernel/new-query-id.ts";
+import type { Prng } from "../../kernel/prng.ts";
 import type { ApiWorkManager, LocalArtifact, QueryHandle } from "../core/index.ts";
-import type { Engine, RowStream } from "../duckdb/engine.ts";
+import type { EngineFor, RowStream } from "../duckdb/engine.ts";
 import { sqlWorkBody, sqlWorkKind } from "../duckdb/sql-executor.ts";
 
 export interface RunSqlDeps {
   readonly manager: Pick<ApiWorkManager, "open" | "get">;
-  readonly engine: Pick<Engine, "openRows">;
+  readonly engine: EngineFor<"openRows">;
   readonly clock: Clock;
   readonly prng: Prng;
 }
@@ -85,7 +86,7 @@ export async function runRows(
   assert(artifact !== undefined, "one work, one artifact");
   let rows: RowStream;
   try {
-    rows = await engine.openRows(artifact.path, handle.signal);
+    rows = await engine.with({ query_id: queryId }).openRows(artifact.path, handle.signal);
   } catch (thrown) {
     const error = errorOf(thrown, handle);
     handle.finish(error);
@@ -197,10 +198,4 @@ function errorOf(thrown: unknown, { signal }: QueryHandle): OperatingError {
   if (thrown instanceof OperatingError) return thrown;
   if (thrown instanceof AssertionError) throw thrown;
   return new OperatingError("query_failed", "never", messageOf(thrown));
-}
-
-function newQueryId(prng: Prng): QueryId {
-  const queryId = parseQueryId(`q-${randomText(prng, 16)}`);
-  assert(queryId !== undefined, "a query's id has the form of one");
-  return queryId;
 }

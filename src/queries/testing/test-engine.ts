@@ -4,7 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
-import { type Engine, type EngineOptions, startEngine } from "../duckdb/engine.ts";
+import {
+  type Engine,
+  type EngineOptions,
+  type EngineSession,
+  startEngine,
+} from "../duckdb/engine.ts";
 
 export interface TestEngine {
   readonly engine: Engine;
@@ -18,7 +23,8 @@ export const never: AbortSignal = new AbortController().signal;
 export async function startTestEngine(options: Partial<EngineOptions> = {}): Promise<TestEngine> {
   const dir = await mkdtemp(join(tmpdir(), "capstan-engine-"));
   const engine = await startEngine({
-    memoryLimitBytes: 256 * 1024 * 1024,
+    memoryLimitBytes: 512 * 1024 * 1024,
+    treeLimitBytes: 1024 ** 3,
     threads: 2,
     spoolDir: dir,
     connections: 2,
@@ -37,6 +43,34 @@ export async function startTestEngine(options: Partial<EngineOptions> = {}): Pro
     close: async () => {
       await engine.close();
       await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface TestSession extends EngineSession {
+  close(): Promise<void>;
+}
+
+/** A session that lasts until it is closed, for tests of several at a time. */
+export async function openTestSession(
+  engine: Pick<Engine, "withSession">,
+  relations: Parameters<Engine["withSession"]>[0],
+  signal: AbortSignal,
+): Promise<TestSession> {
+  const opened = Promise.withResolvers<EngineSession>();
+  const end = Promise.withResolvers<void>();
+  const ended = engine.withSession(relations, signal, async (session) => {
+    opened.resolve(session);
+    await end.promise;
+  });
+  ended.catch(opened.reject);
+  const session = await opened.promise;
+  return {
+    run: (...statement) => session.run(...statement),
+    objects: (...statement) => session.objects(...statement),
+    close: async () => {
+      end.resolve();
+      await ended;
     },
   };
 }

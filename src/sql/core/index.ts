@@ -26,11 +26,7 @@ export type {
   TargetLag,
   TextSpan,
 } from "./statement.ts";
-export { tableRefs } from "./table-refs.ts";
+export { type TableRef, tableRefs } from "./table-refs.ts";
 export type { TableUse } from "./table-scope.ts";
-export type {
-  Scan,
-  Token,
-  TokenKind,
-} from "./tokens.ts";
+export { type Scan, scanTokens, type Token, type TokenKind } from "./tokens.ts";
 export { isVolatile, volatilePartsOf } from "./volatile.ts";

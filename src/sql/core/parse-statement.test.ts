@@ -293,6 +293,11 @@ const cases: readonly (readonly [rule: string, text: string, statement: unknown]
     },
   ],
   ["[SQ14]", "REFRESH DYNAMIC TABLE s.r", { kind: "refreshDynamicTable", table: "s.r" }],
+  [
+    "[SQ14]",
+    "refresh dynamic table r wait",
+    { kind: "refreshDynamicTable", table: "r", wait: true },
+  ],
   ["[SQ14]", "EXPLAIN DYNAMIC TABLE r", { kind: "explainDynamicTable", table: "r" }],
   ["[SQ14]", "SHOW DYNAMIC TABLES", { kind: "showDynamicTables" }],
   ["[SQ14]", "SHOW REFRESH HISTORY", { kind: "showRefreshHistory" }],

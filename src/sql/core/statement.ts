@@ -96,7 +96,8 @@ export type Statement =
       readonly table: TableName;
       readonly change: AlterDynamicTable;
     }
-  | { readonly kind: "refreshDynamicTable"; readonly table: TableName }
+  /** `wait`: until it is fresh. */
+  | { readonly kind: "refreshDynamicTable"; readonly table: TableName; readonly wait?: true }
   | { readonly kind: "explainDynamicTable"; readonly table: TableName }
   | { readonly kind: "showTables" }
   | { readonly kind: "showDynamicTables" }

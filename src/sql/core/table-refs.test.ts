@@ -54,6 +54,41 @@ for (const [sql, refs] of cases) {
   });
 }
 
+/** `*`: whole; `=`: its name is a value; in the order of the text. */
+const uses: readonly (readonly [sql: string, refs: readonly string[]])[] = [
+  ["SELECT a, count(*), t.b FROM t GROUP BY ALL", ["t"]],
+  ["SELECT * FROM t", ["t*"]],
+  ["FROM t, u", ["t*", "u*"]],
+  ["SELECT t.* FROM t, u", ["t*", "u"]],
+  ["SELECT count(*) FROM (SELECT DISTINCT * FROM t)", ["t*"]],
+  ["SELECT * FROM (SELECT a FROM t) x", ["t"]],
+  ["WITH x AS (SELECT a FROM t) SELECT * FROM x, u", ["t", "u*"]],
+  ["SELECT to_json(t) FROM t", ["t="]],
+  ["SELECT md5(X::VARCHAR) FROM t x", ["t="]],
+  ["SELECT count(DISTINCT main.t) FROM main.t", ["t="]],
+  ["SELECT (SELECT hash(t)) FROM t", ["t="]],
+  ["SELECT a FROM t WHERE EXISTS (SELECT t.* INTERSECT SELECT * FROM u)", ["t*", "u*"]],
+  ["SELECT a FROM t WHERE EXISTS (SELECT * FROM u WHERE u.a = t.a)", ["t", "u*"]],
+  ["SELECT a FROM t WHERE a IN (FROM u)", ["t", "u*"]],
+  ["SELECT a FROM t NATURAL JOIN u JOIN v USING (a)", ["t*", "u*", "v"]],
+  ["SELECT sum(COLUMNS('a.*')) FROM t", ["t*"]],
+  ["SELECT a FROM t ORDER BY COLUMNS(*) LIMIT 1", ["t*"]],
+  ["FROM t UNION BY NAME SELECT a FROM u", ["t*", "u"]],
+  ["SELECT b FROM t AS x(a, b)", ["t*"]],
+  ["SELECT #2 FROM t", ["t*"]],
+  ["SELECT 1 FROM t PIVOT (sum(a) FOR k IN ('x'))", ["t*"]],
+  ["SELECT count(*) FROM (SUMMARIZE t)", ["t*"]],
+];
+for (const [sql, refs] of uses) {
+  test(`[SQ26] what is read whole in ${sql}`, async () => {
+    const found = tableRefs(await duckdb.tree(sql));
+    const shown = found.map(
+      ({ name, isWhole, isValue }) => `${name}${isWhole ? "*" : ""}${isValue ? "=" : ""}`,
+    );
+    assert.deepEqual(shown, refs);
+  });
+}
+
 test("[SQ20] positions are in characters", async () => {
   const sql = "SELECT 'é😀', a FROM täbel, \"ü\" JOIN main.u USING (a)";
   const positions = tableRefs(await duckdb.tree(sql)).map(({ position }) => position);

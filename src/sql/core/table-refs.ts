@@ -1,27 +1,94 @@
 /** All the places where a SELECT names a table, wherever they are: joins, subqueries, set operations, CTEs. */
 
-import type { SelectTree } from "./select-tree.ts";
-import { isExactNumber, isTreeNode } from "./serialized-sql.ts";
-import { type CteScope, queryPartsOf, type TableUse, tableUseOf } from "./table-scope.ts";
+import { nameKey } from "./names.ts";
+import { nodesOf, type SelectTree } from "./select-tree.ts";
+import { isExactNumber, isTreeNode, type TreeNode, textOf } from "./serialized-sql.ts";
+import { type CteScope, nonEmpty, queryPartsOf, type TableUse, tableUseOf } from "./table-scope.ts";
+
+export interface TableRef extends TableUse {
+  /** All of its columns count, also those that nobody names: a star, NATURAL, PIVOT, a position. */
+  readonly isWhole: boolean;
+  /**
+   * What the SELECT calls it stands somewhere as a value, which means its whole row. Where it has a
+   * column of that name, the column is meant.
+   */
+  readonly isValue: boolean;
+}
 
 /** In the order of the text, as far as DuckDB says where they are. CTEs are not among them. */
-export function tableRefs(tree: SelectTree): readonly TableUse[] {
-  const uses: TableUse[] = [];
-  visit(tree.statement, undefined);
-  return uses.sort((one, other) => (one.position ?? 0) - (other.position ?? 0));
+export function tableRefs(tree: SelectTree): readonly TableRef[] {
+  const refs: TableRef[] = [];
+  const { starred, values } = rowNamesOf(tree);
+  visit(tree.statement, undefined, false);
+  return refs.sort((one, other) => (one.position ?? 0) - (other.position ?? 0));
 
-  function visit(value: unknown, ctes: CteScope | undefined): void {
-    if (Array.isArray(value)) for (const each of value) visit(each, ctes);
+  /** `isWhole`: the query whose FROM this is part of, or a join in it, has a use for all columns. */
+  function visit(value: unknown, ctes: CteScope | undefined, isWhole: boolean): void {
+    if (Array.isArray(value)) for (const each of value) visit(each, ctes, isWhole);
     if (!isTreeNode(value) || isExactNumber(value)) return;
     const use = tableUseOf(value, ctes, tree.sql);
-    if (use !== undefined) uses.push(use);
+    if (use !== undefined) {
+      const key = nameKey(use.alias ?? use.name);
+      const isNumbered = countOf(value.column_name_alias) > 0; // `FROM t AS x(a, b)`
+      const isAll = isWhole || isNumbered || starred.has(key);
+      refs.push({ ...use, isWhole: isAll, isValue: values.has(key) });
+    }
     if (value.type === "BASE_TABLE") return; // What AT says is judged already.
     const parts = queryPartsOf(value, ctes);
-    for (const { entry, sees } of parts?.ctes ?? []) visit(entry.value, sees);
+    for (const { entry, sees } of parts?.ctes ?? []) visit(entry.value, sees, false);
     for (const [key, child] of Object.entries(value)) {
       if (parts !== undefined && key === "cte_map") continue;
       const sees = parts === undefined ? ctes : key === "right" ? parts.rightSees : parts.sees;
-      visit(child, sees);
+      visit(child, sees, takesAll(value, key, isWhole));
     }
   }
+}
+
+/** Whether the tables that stand directly at `key` of the node are read with all their columns. */
+function takesAll(node: TreeNode, key: string, isWhole: boolean): boolean {
+  switch (node.type) {
+    case "SELECT_NODE":
+      return key === "from_table" && hasStar(node);
+    case "JOIN":
+      return (key === "left" || key === "right") && (isWhole || node.ref_type === "NATURAL");
+    case "PIVOT":
+      return key === "source"; // What it does not name it groups by, or keeps.
+    default:
+      return false;
+  }
+}
+
+/** Among the query's own expressions. A star in a subquery is about the FROM of that. */
+function hasStar(query: TreeNode): boolean {
+  const stack = Object.entries(query).flatMap(([key, value]) =>
+    key === "from_table" || key === "cte_map" ? [] : [value],
+  );
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    if (Array.isArray(next)) stack.push(...next.filter((each) => each !== undefined));
+    if (!isTreeNode(next) || isExactNumber(next)) continue;
+    if (next.class === "STAR" && nonEmpty(next.relation_name) === undefined) return true;
+    if (next.class === "POSITIONAL_REFERENCE") return true;
+    stack.push(
+      ...Object.entries(next).flatMap(([key, value]) => (key === "subquery" ? [] : [value])),
+    );
+  }
+  return false;
+}
+
+/** The keys of names `t` that stand in `t.*`, and of those that stand where a value does. */
+function rowNamesOf(tree: SelectTree): Record<"starred" | "values", ReadonlySet<string>> {
+  const starred = new Set<string>();
+  const values = new Set<string>();
+  for (const node of nodesOf(tree.statement)) {
+    const relation = node.class === "STAR" ? nonEmpty(node.relation_name) : undefined;
+    if (relation !== undefined) starred.add(nameKey(relation));
+    if (node.class === "COLUMN_REF" && Array.isArray(node.column_names)) {
+      values.add(nameKey(textOf(node.column_names.at(-1)) ?? ""));
+    }
+  }
+  return { starred, values };
+}
+
+function countOf(value: unknown): number {
+  return Array.isArray(value) ? value.length : 0;
 }

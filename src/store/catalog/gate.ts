@@ -80,7 +80,9 @@ export class Gate {
 }
 
 function busyError(detail: string): OperatingError {
-  return new OperatingError("store_busy", "backoff", `the store is busy: ${detail}`);
+  return new OperatingError("store_busy", "backoff", `the store is busy: ${detail}`, {
+    hint: "It can be read meanwhile. A process that was stopped in the middle of a write holds the store's lock until it goes on or ends.",
+  });
 }
 
 export function storeClosed(): OperatingError {

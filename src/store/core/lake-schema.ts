@@ -257,6 +257,20 @@ const lakeCells = {
     snapshot_id: "number",
     pinned_at_ms: "number",
   },
+  lake_file_checksums: {
+    file_id: "number",
+    crc32: "number",
+    checked_at_ms: "number",
+    damage: "text?",
+  },
+  lake_identity: {
+    id: "number",
+    lake_id: "text",
+  },
+  upkeep_holds: {
+    holder: "text",
+    expires_at_ms: "number",
+  },
 } as const;
 
 export type LakeTables = TablesOf<typeof lakeCells>;

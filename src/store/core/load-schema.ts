@@ -17,6 +17,12 @@ const loadCells = {
     chunk: "number",
     pool_values: "text",
   },
+  run_value_pools: {
+    run_id: "text",
+    pool: "text",
+    chunk: "number",
+    pool_values: "text",
+  },
   run_status: {
     run_id: "text",
     test_id: "text",
@@ -125,6 +131,9 @@ const loadCells = {
     errors: "text",
     response: "text",
     service: "text",
+    failed: "text?",
+    unserved: "number",
+    censored: "text",
   },
   test_results: {
     test_id: "text",
@@ -172,6 +181,10 @@ const loadCells = {
     cancellation_reason: "text?",
     created_at_ms: "number",
     updated_at_ms: "number",
+    unserved: "number?",
+    availability_pct: "number?",
+    longest_silence_ms: "number?",
+    verdict: "text?",
   },
   metrics_snapshots: {
     run_id: "text",
@@ -190,6 +203,8 @@ const loadCells = {
     target_connections: "number",
     worker_count: "number",
     interval_response: "text",
+    interval_seconds: "number?",
+    interval_errors: "number?",
   },
   test_logs: {
     run_id: "text",
@@ -201,6 +216,7 @@ const loadCells = {
     message: "text",
     details: "text?",
     timestamp_ms: "number",
+    created_at_ms: "number",
   },
   warehouse_poll_snapshots: {
     snapshot_id: "text",
@@ -238,6 +254,9 @@ const loadCells = {
     outcome: "text?",
     stop_reason: "text?",
     created_at_ms: "number",
+    qps_low: "number?",
+    qps_high: "number?",
+    seconds_discarded: "number?",
   },
 } as const;
 

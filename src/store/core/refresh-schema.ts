@@ -1,4 +1,7 @@
-/** The tables of dynamic tables, as types: `sql/schema/004-tables.sql` is their definition, with what each column means. */
+/**
+ * The tables of dynamic tables, as types: `004-tables.sql` and `010-refresh-healing.sql` of
+ * `sql/schema` say what each column means.
+ */
 
 export interface DynamicTableStatusesTable {
   status: string;
@@ -36,12 +39,24 @@ export interface DynamicTablesTable {
   expected_duration_ms: number;
   created_at_ms: number;
   expected_response_ms: number;
+  failing_since_ms: number | null;
+  retry_at_ms: number | null;
+  retry_changed_at_ms: number | null;
+  missing_path: string | null;
 }
 
 export interface DynamicTableSourcesTable {
   table_id: number;
   source_table_id: number;
   cursor_snapshot: number | null;
+  failed_snapshot: number | null;
+}
+
+export interface DynamicTableColumnsTable {
+  table_id: number;
+  source_table_id: number;
+  column_order: number;
+  column_name: string;
 }
 
 export interface DynamicTableVersionsTable {
@@ -100,6 +115,7 @@ export interface RefreshSubtasksTable {
   result: string | null;
   error_code: string | null;
   error_message: string | null;
+  missing_path: string | null;
 }
 
 export interface RefreshFenceTable {
@@ -139,6 +155,7 @@ export interface RefreshTables {
   dynamic_table_statuses: DynamicTableStatusesTable;
   dynamic_tables: DynamicTablesTable;
   dynamic_table_sources: DynamicTableSourcesTable;
+  dynamic_table_columns: DynamicTableColumnsTable;
   dynamic_table_versions: DynamicTableVersionsTable;
   pending_refreshes: PendingRefreshesTable;
   queued_refreshes: QueuedRefreshesTable;
@@ -188,11 +205,22 @@ export const refreshTableColumns: {
     expected_duration_ms: "number",
     created_at_ms: "number",
     expected_response_ms: "number",
+    failing_since_ms: "number",
+    retry_at_ms: "number",
+    retry_changed_at_ms: "number",
+    missing_path: "text",
   },
   dynamic_table_sources: {
     table_id: "number",
     source_table_id: "number",
     cursor_snapshot: "number",
+    failed_snapshot: "number",
+  },
+  dynamic_table_columns: {
+    table_id: "number",
+    source_table_id: "number",
+    column_order: "number",
+    column_name: "text",
   },
   dynamic_table_versions: {
     table_id: "number",
@@ -246,6 +274,7 @@ export const refreshTableColumns: {
     result: "text",
     error_code: "text",
     error_message: "text",
+    missing_path: "text",
   },
   refresh_fence: {
     id: "number",

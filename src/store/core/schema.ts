@@ -83,6 +83,12 @@ export interface MetricSegmentsTable {
   created_at_ms: number;
   /** NULL: it is visible. */
   removed_at_ms: number | null;
+  /** A JSON object, CRC-32 by file; NULL: not verified yet. */
+  checksums: string | null;
+  /** When upkeep last read its files whole. */
+  checked_at_ms: number | null;
+  /** What was found then; NULL: it is sound. */
+  damage: string | null;
 }
 
 export interface MetricCatalogTable {
@@ -178,6 +184,9 @@ export const tableColumns: {
     seal_seq: "number",
     created_at_ms: "number",
     removed_at_ms: "number",
+    checksums: "text",
+    checked_at_ms: "number",
+    damage: "text",
   },
   metric_catalog: { id: "number", version: "number", next_seq: "number" },
   metrics_head: { id: "number", url: "text", incarnation: "text", lease_epoch: "number" },

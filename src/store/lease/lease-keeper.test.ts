@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { OperatingError } from "../../kernel/errors.ts";
-import { silentLogger } from "../../kernel/logger.ts";
+import { HealthBoard, type HealthReporter } from "../../kernel/health.ts";
+import { type Logger, silentLogger } from "../../kernel/logger.ts";
 import { createPrng } from "../../kernel/prng.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import type { LeaseGrant, Store } from "../core/store.ts";
@@ -13,14 +14,17 @@ import { LeaseKeeper } from "./lease-keeper.ts";
 /** A store that can be cut off: calls fail, or are answered late or never. */
 class CutStore implements Store {
   readonly dialect = "sqlite";
-  mode: "up" | "down" | "hanging" = "up";
+  mode: "up" | "full" | "locked" | "down" | "hanging" = "up";
   readonly #store: Store;
 
   constructor(database: SharedSqlite) {
     this.#store = openSimStore({ database });
   }
 
-  read: Store["read"] = (body) => this.#pass(() => this.#store.read(body));
+  read: Store["read"] = (body) =>
+    this.mode === "full" || this.mode === "locked"
+      ? this.#store.read(body)
+      : this.#pass(() => this.#store.read(body));
   transaction: Store["transaction"] = (body) => this.#pass(() => this.#store.transaction(body));
   catalogTransaction: Store["catalogTransaction"] = (body, lease) =>
     this.#pass(() => this.#store.catalogTransaction(body, lease));
@@ -30,7 +34,8 @@ class CutStore implements Store {
   #pass<T>(call: () => Promise<T>): Promise<T> {
     if (this.mode === "hanging") return new Promise(() => undefined);
     if (this.mode === "up") return call();
-    return Promise.reject(new OperatingError("store_unavailable", "backoff", "cut off"));
+    const codes = { full: "disk_full", locked: "store_busy", down: "store_unavailable" } as const;
+    return Promise.reject(new OperatingError(codes[this.mode], "backoff", "cut off"));
   }
 }
 
@@ -49,18 +54,27 @@ interface Process {
 function startProcess(clock: VirtualClock, database: SharedSqlite, holder: string): Process {
   const store = new CutStore(database);
   const changes: (number | undefined)[] = [];
-  const keeper = new LeaseKeeper({
-    store,
-    clock,
-    prng: createPrng(holder),
-    logger: silentLogger,
-    name: "coordinator",
-    holder,
-    apiUrl: `http://${holder}`,
-  });
+  const keeper = startKeeper(clock, store, holder, silentLogger);
   keeper.onChange((grant) => changes.push(grant?.epoch));
-  keeper.start();
   return { store, keeper, changes };
+}
+
+function startKeeper(
+  clock: VirtualClock,
+  store: Store,
+  holder: string,
+  logger: Logger,
+  health?: HealthReporter,
+): LeaseKeeper {
+  const prng = createPrng(holder);
+  const apiUrl = `http://${holder}`;
+  const keeper = new LeaseKeeper({
+    ...{ store, clock, prng, logger },
+    ...{ name: "coordinator", holder, apiUrl },
+    ...(health === undefined ? {} : { health }),
+  });
+  keeper.start();
+  return keeper;
 }
 
 test("[ST41] a lease is kept by renewals, under one epoch", async () => {
@@ -101,6 +115,123 @@ test("[ST44] the grant ends before the lease can have expired, counted from when
   await clock.advance(1);
   assert.equal(a.keeper.grant(), undefined);
   assert.deepEqual(a.changes, [1, undefined]);
+});
+
+test("[ST48] a lease that cannot be renewed, in a store that can be read, stands as ours until somebody takes it", async () => {
+  const { clock, process } = world();
+  const a = process("a");
+  await clock.advance(10);
+  assert.equal(a.keeper.standsAsOurs(), false); // It is simply held.
+  a.store.mode = "full";
+  await clock.advance(60_000);
+  assert.deepEqual([a.keeper.grant(), a.keeper.standsAsOurs()], [undefined, true]);
+  const b = process("b"); // It has found room.
+  await clock.advance(1_000);
+  assert.deepEqual([b.keeper.grant()?.epoch, a.keeper.standsAsOurs()], [2, false]);
+});
+
+test("[ST48] who starts where nobody can write has the lease of its last life like that, and a new epoch as soon as there is room", async () => {
+  const { clock, process } = world();
+  const before = process("a");
+  await clock.advance(10);
+  before.store.mode = "hanging"; // It was killed.
+  await clock.advance(60_000);
+  const a = process("a");
+  const stranger = process("b");
+  for (const { store } of [a, stranger]) store.mode = "full";
+  const standing: number[] = [];
+  a.keeper.onStanding((epoch) => standing.push(epoch));
+  stranger.keeper.onStanding(() => assert.fail("it never had it"));
+  await clock.advance(60_000);
+  assert.deepEqual([a.keeper.grant(), a.keeper.standsAsOurs(), standing], [undefined, true, [1]]);
+  assert.equal(stranger.keeper.standsAsOurs(), false);
+  a.store.mode = "up";
+  await clock.advance(1_000);
+  assert.equal(a.keeper.grant()?.epoch, 2);
+});
+
+test("[ST48] who starts where a write fails for another reason has nothing: somebody else may be able to write", async () => {
+  const { clock, process } = world();
+  const before = process("a");
+  await clock.advance(10);
+  before.store.mode = "hanging";
+  await clock.advance(60_000);
+  const a = process("a");
+  a.store.mode = "locked";
+  a.keeper.onStanding(() => assert.fail("the lock may be that of a successor"));
+  await clock.advance(10_000);
+  assert.equal(a.keeper.standsAsOurs(), false);
+});
+
+test("[ST48] who starts where nobody can write has nothing once somebody else has the lease", async () => {
+  const { clock, process } = world();
+  const before = process("a");
+  await clock.advance(10);
+  before.store.mode = "hanging";
+  await clock.advance(60_000);
+  const a = process("a");
+  a.store.mode = "full";
+  await clock.advance(10_000);
+  assert.equal(a.keeper.standsAsOurs(), true);
+  const b = process("b"); // It has found room.
+  await clock.advance(1_000);
+  assert.deepEqual([b.keeper.grant()?.epoch, a.keeper.standsAsOurs()], [2, false]);
+});
+
+test("[ST48] a store that cannot be written is warned of when that begins, and then once a minute", async () => {
+  const clock = new VirtualClock();
+  const store = new CutStore(createSharedSqlite(() => clock.wallMs()));
+  const warned: string[] = [];
+  const logger: Logger = {
+    ...silentLogger,
+    warn: ({ code, repeated = 0 }) => warned.push(`${code} ${repeated === 0 ? "" : "repeated"}`),
+  };
+  const keeper = startKeeper(clock, store, "a", logger);
+  await clock.advance(10);
+  store.mode = "full";
+  await clock.advance(150_000);
+  assert.deepEqual(warned, ["disk_full ", "disk_full repeated", "disk_full repeated"]);
+  store.mode = "down";
+  await clock.advance(1_000);
+  store.mode = "up";
+  await clock.advance(5_000);
+  store.mode = "down";
+  await clock.advance(5_000);
+  assert.deepEqual(warned.slice(3), ["store_unavailable ", "store_unavailable "]);
+  await keeper.stop();
+});
+
+test("[ST49] a store whose lock somebody holds, or that only waits, is told as degraded until it takes writes", async () => {
+  const clock = new VirtualClock();
+  const store = new CutStore(createSharedSqlite(() => clock.wallMs()));
+  const board = new HealthBoard({ clock });
+  const keeper = startKeeper(clock, store, "a", silentLogger, board.part("store"));
+  const told = (): string => `${board.parts()[0]?.state} ${board.parts()[0]?.reason}`;
+  await clock.advance(10);
+  store.mode = "locked";
+  await clock.advance(5_000);
+  assert.match(told(), /^degraded another process holds its lock: it can be read/);
+  store.mode = "up";
+  await clock.advance(2_000);
+  assert.equal(told(), "ok undefined");
+  store.mode = "hanging"; // A statement waits for the lock, and has not given up yet.
+  await clock.advance(4_000);
+  assert.match(told(), /^degraded it has not taken a write for a while/);
+  assert.equal(keeper.standsAsOurs(), false);
+});
+
+test("[ST48] who cannot read the store does not know whose the lease is", async () => {
+  const { clock, process } = world();
+  const a = process("a");
+  await clock.advance(10);
+  a.store.mode = "full";
+  await clock.advance(10_000);
+  a.store.mode = "down";
+  await clock.advance(6_000);
+  assert.equal(a.keeper.standsAsOurs(), false);
+  a.store.mode = "up";
+  await clock.advance(1_000);
+  assert.equal(a.keeper.grant()?.epoch, 1);
 });
 
 test("[ST44] a lease that nobody took comes back under its epoch", async () => {

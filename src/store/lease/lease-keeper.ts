@@ -9,11 +9,19 @@
  *      this process: a supervised restart need not wait, and two processes that were given one name by
  *      mistake do not take it from each other for ever.
  *   4  At most one statement is under way. Failures are tried again until `stop()`.
+ *   5  A lease that cannot be renewed may still stand in our name, because nobody can write: the
+ *      disk is full. Then `standsAsOurs()`: nothing is written under it, and nobody else commands.
+ *   6  So may the lease of this process's last life, if it starts on a full disk: it stands as
+ *      ours until it can be acquired, under a new epoch, or somebody else has it. Other failures do
+ *      not say that nobody else can write.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
+import type { HealthReporter } from "../../kernel/health.ts";
+import type { LeaseEpoch } from "../../kernel/ids.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Prng } from "../../kernel/prng.ts";
+import { RepeatedWarning } from "../../kernel/repeated-warning.ts";
 import type { LeaseGrant, Store } from "../core/store.ts";
 import { acquireLease, releaseLease, renewLease, selectLease } from "./lease-statements.ts";
 
@@ -29,6 +37,8 @@ export interface LeaseKeeperOptions {
   readonly apiUrl: string;
   readonly leaseMs?: number;
   readonly renewMs?: number;
+  /** Of the store, as whoever writes to it all the time knows it. */
+  readonly health?: HealthReporter;
 }
 
 export type LeaseListener = (grant: LeaseGrant | undefined) => void;
@@ -41,17 +51,26 @@ export class LeaseKeeper {
   readonly #leaseMs: number;
   readonly #renewMs: number;
   readonly #listeners = new Set<LeaseListener>();
+  readonly #standing = new Set<(epoch: LeaseEpoch) => void>();
+  readonly #warning: RepeatedWarning;
   #state: "new" | "running" | "stopped" = "new";
   #everAcquired = false;
   #held: { readonly grant: LeaseGrant; validUntilMs: number } | undefined;
   #shown: LeaseGrant | undefined;
+  /** When the store last said that the lease is ours, though it could not be renewed. */
+  #seenOursMs = Number.NEGATIVE_INFINITY;
   #attemptTimer: Timer | undefined;
   #expiryTimer: Timer | undefined;
+  /** Why the store takes no writes, as far as known. */
+  #trouble: string | undefined;
+  /** Told already: the epoch of our last life, found in a store that nobody can write. 6 */
+  #inherited: LeaseEpoch | undefined;
   #underWay: Promise<void> = Promise.resolve();
   #stopping: Promise<void> | undefined;
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
+    this.#warning = new RepeatedWarning(options);
     this.#leaseMs = options.leaseMs ?? 5_000;
     this.#renewMs = options.renewMs ?? 1_500;
     assert(this.#renewMs * 2 < this.#leaseMs, "a renewal can fail once without losing the lease");
@@ -70,12 +89,38 @@ export class LeaseKeeper {
     return this.#options.clock.nowMs() < held.validUntilMs ? held.grant : undefined;
   }
 
+  /**
+   * Whether the store said lately that nobody has taken the lease from us, whether or not it has
+   * expired: a store that can be read and not written. Whoever has it like that may go on with what
+   * needs no lease.
+   */
+  standsAsOurs(): boolean {
+    const isOurs = this.#held !== undefined || !this.#everAcquired;
+    if (this.#state !== "running" || !isOurs) return false;
+    return this.#options.clock.nowMs() - this.#seenOursMs < this.#leaseMs;
+  }
+
+  /** For how long from now on nobody else can have got this lease; 0 when that cannot be said. */
+  remainingMs(grant: LeaseGrant): number {
+    if (this.grant()?.epoch !== grant.epoch || this.#held === undefined) return 0;
+    return Math.max(0, this.#held.validUntilMs - this.#options.clock.nowMs());
+  }
+
   /** Tells of every change of `grant()`; not of its value now. */
   onChange(listener: LeaseListener): () => void {
     const entry: LeaseListener = (grant) => listener(grant);
     this.#listeners.add(entry);
     return () => {
       this.#listeners.delete(entry);
+    };
+  }
+
+  /** Tells, once, of a lease of our last life that stands as ours because nobody can write. 6 */
+  onStanding(listener: (epoch: LeaseEpoch) => void): () => void {
+    const entry = (epoch: LeaseEpoch): void => listener(epoch);
+    this.#standing.add(entry);
+    return () => {
+      this.#standing.delete(entry);
     };
   }
 
@@ -110,12 +155,19 @@ export class LeaseKeeper {
 
   async #attempt(): Promise<void> {
     let nextMs: number;
+    const slow = this.#watchSlow();
     try {
       nextMs =
         this.#held === undefined ? await this.#acquire() : await this.#renew(this.#held.grant);
+      this.#trouble = undefined;
+      this.#warning.over();
+      this.#options.health?.ok();
     } catch (error) {
       this.#report(error, "the store did not answer about the lease");
+      await this.#look(error instanceof OperatingError && error.code === "disk_full"); // 5, 6
       nextMs = this.#spread(this.#renewMs / 5);
+    } finally {
+      slow.cancel();
     }
     this.#show();
     this.#attemptIn(nextMs);
@@ -127,6 +179,7 @@ export class LeaseKeeper {
     const restarted = !this.#everAcquired;
     const seen = await store.read((tx) => selectLease(tx.db, name));
     const isOurs = restarted && seen?.holder === holder;
+    if (!isOurs) this.#seenOursMs = Number.NEGATIVE_INFINITY; // 6
     if (seen !== undefined && seen.remainingMs > 0 && !isOurs) {
       return Math.min(seen.remainingMs, this.#renewMs) + this.#spread(50);
     }
@@ -157,6 +210,45 @@ export class LeaseKeeper {
     }
     this.#extend(sentAtMs);
     return this.#spread(this.#renewMs);
+  }
+
+  /**
+   * A statement that waits long, for a lock of somebody who is stopped, may outlast the lease: it
+   * is told before it fails.
+   */
+  #watchSlow(): Timer {
+    const { clock, health } = this.#options;
+    return clock.after(this.#renewMs, () => {
+      this.#trouble ??= "it has not taken a write for a while: it can be read, at best";
+      health?.degraded(this.#trouble);
+    });
+  }
+
+  /** Who has the lease that could not be renewed. */
+  async #look(isFull: boolean): Promise<void> {
+    const { store, clock, name, holder } = this.#options;
+    if (this.#held === undefined && (this.#everAcquired || !isFull)) return;
+    const sentAtMs = clock.nowMs();
+    try {
+      const seen = await store.read((tx) => selectLease(tx.db, name));
+      const epoch = this.#held?.grant.epoch ?? seen?.epoch;
+      const isOurs = seen?.holder === holder && seen.epoch === epoch;
+      this.#seenOursMs = isOurs ? sentAtMs : Number.NEGATIVE_INFINITY;
+      if (isOurs && this.#held === undefined) this.#inherit(seen.epoch);
+    } catch (error) {
+      // It cannot be read either, and that was said already.
+      if (!(error instanceof OperatingError)) throw error;
+    }
+  }
+
+  /** 6 */
+  #inherit(epoch: LeaseEpoch): void {
+    if (this.#inherited === epoch || this.#state !== "running") return;
+    this.#inherited = epoch;
+    const { logger, name } = this.#options;
+    const fields = { lease: name, lease_epoch: epoch };
+    logger.warn(fields, "the store cannot be written: the lease of before this start stands");
+    for (const listener of [...this.#standing]) listener(epoch);
   }
 
   #extend(sentAtMs: number): void {
@@ -190,7 +282,19 @@ export class LeaseKeeper {
 
   #report(error: unknown, message: string): void {
     if (!(error instanceof OperatingError)) throw error;
-    const { logger, name } = this.#options;
-    logger.warn({ lease: name, code: error.code, error: messageOf(error) }, message);
+    const { name, health } = this.#options;
+    this.#trouble = writeTrouble(error.code);
+    health?.degraded(this.#trouble);
+    const fields = { lease: name, code: error.code, error: messageOf(error) };
+    this.#warning.warn(error.code, fields, message);
   }
+}
+
+/** For people: why the store takes no writes. */
+function writeTrouble(code: OperatingError["code"]): string {
+  if (code === "disk_full") return "its disk is full: it can be read and not written";
+  if (code === "store_busy") {
+    return "another process holds its lock: it can be read and not written. If that process is stopped, wake it up or end it";
+  }
+  return `it does not take writes (${code})`;
 }

@@ -12,6 +12,15 @@ const landed: readonly [name: string, digest: string][] = [
   ["005-load.sql", "8d9efbe19ae4a7ed049dadb0597eff60bfacd077655928cfa9f3d2ffc5d8d656"],
   ["006-expected-response.sql", "cf7823404ff27be8fe6891edae0cfd71664f18f103cb1e8f59a8369bc6be782c"],
   ["007-load-processes.sql", "295f8f93f84f96e1656a851298df11593f990e034f0ac3cedfffd9a1c4daeb28"],
+  [
+    "008-load-logs-and-steps.sql",
+    "0d6a71eeebd8c192720019e066e516c05c945440110fb2d2b82de04ea67a8fca",
+  ],
+  ["009-file-checksums.sql", "5802d5a6fc8285ea86a57f4ab3a6a58a0516cac0f9844c90381caefb5f3d7095"],
+  ["010-refresh-healing.sql", "e419608fc902ce10db6a1649d216928913188a358e1a5d77a7aef5cd95ec8f7b"],
+  ["011-lake-identity.sql", "f29a4f347389c7cb321d6a17c80ddaf83b5f31ff4c89a6cf0d556269836b4973"],
+  ["012-load-verdict.sql", "7e133eb7934e4af002db7c4b230119629b9de7a99f619b0fe92cff5ff01af111"],
+  ["013-run-value-pools.sql", "c026ce1d5ebdb3ef79aea6c18555b44657765b3e8f3590175642f1a5f5489cbe"],
 ];
 
 test("[ST56] schema files that have landed are as they were", () => {

@@ -6,12 +6,13 @@
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import { RepeatedWarning } from "../../kernel/repeated-warning.ts";
 import type { PokeList } from "../catalog/poke-list.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 
 export class DataVersionPoller {
   readonly #clock: Clock;
-  readonly #logger: Logger;
+  readonly #warning: RepeatedWarning;
   readonly #connection: SqliteConnection;
   readonly #pokes: PokeList;
   readonly #pollMs: number;
@@ -26,7 +27,7 @@ export class DataVersionPoller {
     readonly pollMs: number;
   }) {
     this.#clock = parts.clock;
-    this.#logger = parts.logger;
+    this.#warning = new RepeatedWarning(parts);
     this.#connection = parts.connection;
     this.#pokes = parts.pokes;
     this.#pollMs = parts.pollMs;
@@ -48,6 +49,7 @@ export class DataVersionPoller {
     if (this.#pokes.size === 0 || this.#connection.inTransaction) return;
     try {
       const dataVersion = this.#connection.rows("PRAGMA data_version")[0]?.data_version;
+      this.#warning.over();
       if (this.#seen?.dataVersion === dataVersion) return;
       const rows = this.#connection.rows("SELECT revision FROM catalog_revision");
       const revision = rows[0]?.revision;
@@ -55,7 +57,8 @@ export class DataVersionPoller {
       this.#seen = { dataVersion, revision };
       if (changed) this.#pokes.poke();
     } catch (error) {
-      this.#logger.warn({ error: messageOf(error) }, "cannot look for changes of other processes");
+      const text = messageOf(error);
+      this.#warning.warn(text, { error: text }, "cannot look for changes of other processes");
     }
   }
 }

@@ -11,6 +11,7 @@ import { RetryBound } from "../catalog/retry-bound.ts";
 import type { Store } from "../core/store.ts";
 import { decideSchemaRefusal, type Migration, newestVersion } from "../setup/migrations.ts";
 import { DataVersionPoller } from "./data-version-poller.ts";
+import { KeptFile } from "./kept-file.ts";
 import { applyNextSqliteMigration, sqliteSchemaVersion } from "./setup-sqlite.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { SqliteBusy } from "./sqlite-errors.ts";
@@ -48,6 +49,7 @@ export async function openSqlite(
     connection.close();
     throw error;
   }
+  const file = new KeptFile(path);
   const limits = { slots: 1, waitersMax, waitMsMax: 2 * parts.waitMsMax };
   const gate = new Gate(limits, clock);
   const pokes = new PokeList();
@@ -59,6 +61,7 @@ export async function openSqlite(
     pokes,
     onCommitted: () => pokes.poke(),
     changesKept,
+    checkFile: () => file.check(),
     waitBusy: () => {
       const bound = retryBound(parts);
       return () => bound.pause();

@@ -21,7 +21,10 @@ const constraintUnique = 2067;
 /** Another process holds the lock: the transaction may be tried again as a whole. */
 export class SqliteBusy extends OperatingError {
   constructor(path: string, cause: unknown) {
-    super("store_busy", "backoff", `the store ${path} is busy`, { cause });
+    super("store_busy", "backoff", `the store ${path} is busy: another process holds its lock`, {
+      cause,
+      hint: "It can be read meanwhile. A process that was stopped in the middle of a write holds the lock until it goes on or ends.",
+    });
   }
 }
 

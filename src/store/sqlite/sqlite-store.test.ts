@@ -1,6 +1,14 @@
 /** The contract on a SQLite file, and what only files can do wrong. */
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -139,6 +147,35 @@ describe("a SQLite file", () => {
     assert.equal(rows.length, committed);
     await store.catalogTransaction((tx) => tx.insert("workers", workerRow("later")));
   });
+
+  for (const suffix of ["", "-wal"]) {
+    test(`[ST58] a file (${suffix || "the database"}) that is gone, or another one, takes no write until it is back`, async (t) => {
+      const config = await freshFile();
+      const store = await openStore(config);
+      t.after(() => store.close());
+      const insert = (name: string) =>
+        store.catalogTransaction((tx) => tx.insert("workers", workerRow(name)));
+      const names = async () =>
+        (await store.read(({ db }) => db.selectFrom("workers").select("worker_id").execute())).map(
+          ({ worker_id }) => worker_id,
+        );
+      await insert("w1");
+      const [path, moved] = [`${config.path}${suffix}`, `${config.path}${suffix}.moved`];
+      renameSync(path, moved);
+      const refused = { code: "store_unavailable", message: /is gone/ };
+      await assert.rejects(insert("w2"), refused);
+      await assert.rejects(
+        store.transaction(async () => undefined),
+        refused,
+      );
+      assert.deepEqual(await names(), ["w1"]);
+      copyFileSync(moved, path);
+      await assert.rejects(insert("w2"), { code: "store_unavailable", message: /another one/ });
+      renameSync(moved, path);
+      await insert("w3");
+      assert.deepEqual(await names(), ["w1", "w3"]);
+    });
+  }
 
   test("[ST54] SQLite's own word for a full disk is disk_full", () => {
     const database = new DatabaseSync(":memory:");

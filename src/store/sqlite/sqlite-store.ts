@@ -30,6 +30,8 @@ export interface SqliteStoreParts {
   /** After a commit that changed watched tables. */
   readonly onCommitted: () => void;
   readonly changesKept: number;
+  /** Throws where a commit would go into a file that nobody finds again (ST58). */
+  readonly checkFile?: () => void;
   /** Begins the waits of one transaction; the result waits once, and says `false` when that was enough. */
   readonly waitBusy: () => () => Promise<boolean>;
   /** Releases what the parts hold; called once. */
@@ -106,6 +108,7 @@ export class SqliteStore implements Store {
     try {
       const result = await body(tx);
       tx.throwIfDoomed();
+      if (kind === "write") this.#parts.checkFile?.();
       connection.commit(kind);
       return result;
     } catch (error) {

@@ -7,6 +7,15 @@ const packaged = join(import.meta.dirname, "..", "..", "..", "sql", "schema");
 
 export const todaysVersion: number = readdirSync(packaged).length;
 
+/** The schema as it was up to a version. */
+export function makeOlderSchemaDir(version: number): string {
+  const directory = makeSchemaDir();
+  for (const name of readdirSync(directory)) {
+    if (Number(name.slice(0, 3)) > version) rmSync(join(directory, name));
+  }
+  return directory;
+}
+
 /** Today's schema, and the given texts as the versions after it. */
 export function makeSchemaDir(...texts: readonly string[]): string {
   const directory = mkdtempSync(join(tmpdir(), "capstan-schema-"));

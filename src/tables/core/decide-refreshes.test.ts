@@ -4,9 +4,10 @@ import { createPrng } from "../../kernel/prng.ts";
 import type { SnapshotId, TableId } from "../../lake/core/index.ts";
 import { decideBackoffMs } from "./backoff.ts";
 import { decideRefreshes } from "./decide-refreshes.ts";
-import { dueAtMs, effectiveLagMs, expectedPathMs } from "./due-time.ts";
+import { dueAtMs, effectiveLagMs, expectedPathMs, freshAtMs } from "./due-time.ts";
 import { TableGraph } from "./graph.ts";
 import type {
+  FailingTable,
   ScheduleDecision,
   ScheduledPending,
   ScheduledTable,
@@ -25,6 +26,7 @@ const idle: Omit<ScheduledTable, "tableId" | "label" | "sources" | "cursors"> = 
   lateSinceMs: undefined,
   waitReason: "",
   lastError: undefined,
+  failing: undefined,
   expectedDurationMs: 0,
   expectedResponseMs: 0,
   createdAtMs: 0,
@@ -82,7 +84,14 @@ function decide(
   nowMs: number,
   changes: Partial<ScheduleState> = {},
 ): ScheduleDecision {
-  const state = { tables, snapshot: 9 as SnapshotId, mayHaveChanged: () => true, ...changes };
+  const state = {
+    tables,
+    snapshot: 9 as SnapshotId,
+    mayHaveChanged: () => true,
+    hasChanged: () => false,
+    isThere: () => false,
+    ...changes,
+  };
   return decideRefreshes(state, nowMs, { targetIdleMsMax: 60_000 });
 }
 
@@ -150,6 +159,23 @@ test("[TS3] a DOWNSTREAM table has the strictest target of those who read it", (
     targets: ["10 DOWNSTREAM", "13 SCHEDULED"],
     unchanged: [],
   });
+});
+
+test("[TG7] a DOWNSTREAM table is as fresh as the freshest of its readers, and no other table is", () => {
+  const tables = [
+    table(10, [1], { ...downstream, dataTimeMs: 1_000 }),
+    table(11, [10], { ...downstream, dataTimeMs: 2_000 }),
+    table(12, [11], { dataTimeMs: 9_000 }),
+    table(13, [1], { dataTimeMs: 3_000 }),
+    table(14, [13], { dataTimeMs: 8_000 }),
+    table(15, [1], { ...downstream, dataTimeMs: undefined }),
+    table(16, [15], { dataTimeMs: 8_000 }),
+  ];
+  const graph = new TableGraph(tables);
+  assert.deepEqual(
+    tables.map((one) => freshAtMs(graph, one)),
+    [9_000, 9_000, 9_000, 3_000, 8_000, undefined, 8_000],
+  );
 });
 
 test("[TS1] not due: nothing is decided, and it says when to look again", () => {
@@ -302,6 +328,85 @@ test("[TS10] a target that nobody claims in time is abandoned with those around 
     pending: targeted(7, { readyAtMs: 0, notBeforeMs: 50_000 }),
   });
   assert.deepEqual(decide([backingOff], 60_000).abandoned, []);
+});
+
+const failing: FailingTable = {
+  readSnapshots: new Map([
+    [1 as TableId, 7 as SnapshotId],
+    [10 as TableId, 8 as SnapshotId],
+  ]),
+  missingPath: undefined,
+  changedRetryAtMs: 2_000,
+  retryAtMs: undefined,
+};
+const since = (from: number): Partial<ScheduleState> => ({ hasChanged: (_, at) => at <= from });
+
+test("[TC20, TC21] what failures stopped is tried when what it read has changed, and the pause is over", () => {
+  for (const status of ["FAILED", "SUSPENDED"] as const) {
+    const one = table(10, [1], { status, failing });
+    const tried = (nowMs: number, changes: Partial<ScheduleState> = {}) =>
+      brief(decide([one], nowMs, changes)).targets;
+    assert.deepEqual(tried(1e9), [], "the same rows fail again");
+    assert.deepEqual(tried(2_000, since(7)), ["10 SCHEDULED"]);
+    const early = decide([one], 1_999, since(7));
+    assert.deepEqual([brief(early).targets, early.wakeAtMs], [[], 2_000]);
+    const byHand = table(10, [1], { status });
+    assert.deepEqual(brief(decide([byHand], 1e9, since(7))).targets, [], "a person's suspension");
+    const moved = table(10, [2], { status, failing });
+    assert.deepEqual(brief(decide([moved], 2_000)).targets, ["10 SCHEDULED"], "another source");
+    const asked = table(10, [1], { status, failing, pending: requested });
+    assert.deepEqual(brief(decide([asked], 1)).targets, ["10 MANUAL"], "somebody asks");
+  }
+});
+
+test("[TC20] a file that is back, a source that was published, and time are reasons to try again", () => {
+  const path = "t/a.parquet";
+  const lost = table(10, [1], { status: "SUSPENDED", failing: { ...failing, missingPath: path } });
+  assert.deepEqual(brief(decide([lost], 9_000)).targets, []);
+  const isThere = (each: string) => each === path;
+  assert.deepEqual(brief(decide([lost], 9_000, { isThere })).targets, ["10 SCHEDULED"]);
+  const patient = table(10, [1], {
+    status: "SUSPENDED",
+    failing: { ...failing, retryAtMs: 5_000 },
+  });
+  assert.equal(decide([patient], 4_000).wakeAtMs, 5_000);
+  assert.deepEqual(brief(decide([patient], 5_000)).targets, ["10 SCHEDULED"]);
+  const below = (published: number, status: ScheduledTable["status"] = "ACTIVE") =>
+    brief(
+      decide(
+        [
+          table(10, [1], {
+            ...downstream,
+            publishedSnapshot: published as SnapshotId,
+            dataSnapshot: 9 as SnapshotId,
+            status,
+          }),
+          table(11, [10], { status: "FAILED", failing }),
+        ],
+        3_000,
+      ),
+    ).targets;
+  assert.deepEqual(below(8), [], "it read just that");
+  assert.deepEqual(below(9), ["11 SCHEDULED"]);
+  assert.deepEqual(below(9, "FAILED"), [], "what it reads comes first");
+});
+
+test("[TC22] a target that failed makes way when a source changes, with its readers' and nobody else's", () => {
+  const failed = targeted(7, { readyAtMs: 0, notBeforeMs: 60_000, attempts: 2 });
+  const tables = (changes: Partial<ScheduledTable> = {}) => [
+    table(10, [1], { failing, pending: failed, ...changes }),
+    table(11, [10], { ...downstream, pending: targeted(7) }),
+    table(12, [1], { ...downstream, pending: targeted(7) }),
+    table(13, [11, 12], { ...downstream, pending: targeted(7) }),
+  ];
+  const abandoned = (changes: Partial<ScheduledTable> = {}, state = since(7)) =>
+    decide(tables(changes), 10_000, state).abandoned;
+  assert.deepEqual(abandoned({}, {}), [], "nothing has changed");
+  assert.deepEqual(abandoned(), [10, 11, 13]);
+  assert.deepEqual(abandoned({ isClaimed: true }), [], "somebody works on it");
+  const fresh = { pending: targeted(8, { readyAtMs: 0 }) };
+  assert.deepEqual(abandoned(fresh), [], "it has not been tried yet");
+  assert.ok(brief(decide(tables(), 10_000, since(7))).targets.includes("10 SCHEDULED"));
 });
 
 test("[TS11] a request of this very moment waits for the next", () => {

@@ -19,6 +19,12 @@
  *        around it, and a newer one chosen: the lake does not keep old snapshots for ever.
  *   DR7  A request counts only if it was made before the moment that S is of: what its author had committed is then in S.
  *   DR8  What will be due soon (D4) joins a round that has a dynamic table that it reads, directly or not.
+ *   DR9  A table that is FAILED or SUSPENDED for its failures is tried again when a source has
+ *        changed since the last attempt, when a missing file is there again, when somebody asks,
+ *        and by time. It stays what it is until the try succeeds.
+ *   DR10 A target that failed is forgotten, with those of its readers that nobody works on, once a
+ *        source has changed: the newer snapshot may be the cure, and the older one has shown that
+ *        it is not.
  */
 import type { SnapshotId, TableId } from "../../lake/core/index.ts";
 import { dueAtMs, joinsAtMs, lateAtMs } from "./due-time.ts";
@@ -64,12 +70,13 @@ class Round {
 
   decide(): ScheduleDecision {
     for (const table of this.#graph.inOrder) this.#abandonIdle(table);
+    for (const table of this.#graph.inOrder) this.#abandonFailed(table);
     const wishes = new Map<TableId, Wish>();
     const waits = new Map<TableId, string>();
     for (const table of this.#graph.inOrder) {
       const obstacle = this.#obstacle(table);
-      waits.set(table.tableId, obstacle ?? this.#troubleAbove(table));
-      const wish = this.#wish(table);
+      waits.set(table.tableId, isRunning(table) ? (obstacle ?? this.#troubleAbove(table)) : "");
+      const wish = isRunning(table) ? this.#wish(table) : this.#healingWish(table);
       if (wish !== undefined && obstacle === undefined) this.#take(table, wish, wishes);
     }
     this.#takeAlong(wishes);
@@ -131,9 +138,50 @@ class Round {
     for (const { tableId } of this.#graph.componentOf(table.tableId)) this.#abandoned.add(tableId);
   }
 
+  /** DR10. Other branches of the graph keep their targets: they are not what fails. */
+  #abandonFailed(table: ScheduledTable): void {
+    const { pending, isClaimed, tableId } = table;
+    if (pending?.targetSnapshot === undefined || pending.attempts === 0 || isClaimed) return;
+    if (pending.targetSnapshot === this.#state.snapshot || !this.#mayBeCured(table)) return;
+    this.#abandoned.add(tableId);
+    for (const below of this.#graph.downstreamOf(tableId)) this.#abandoned.add(below.tableId);
+  }
+
+  /** DR9. */
+  #healingWish(table: ScheduledTable): Wish | undefined {
+    const { failing, pending } = table;
+    if (failing === undefined || this.#hasTarget(table)) return undefined;
+    const dueMs = this.#nowMs;
+    if (pending !== undefined && this.#isRequested(table) && this.#isTimely(table)) {
+      return { trigger: pending.trigger, priority: pending.priority, dueMs };
+    }
+    const { retryAtMs = Infinity } = failing;
+    if (retryAtMs > dueMs && retryAtMs < Infinity) this.#wakes.push(retryAtMs);
+    if (!this.#mayBeCured(table) && retryAtMs > dueMs) return undefined;
+    return { trigger: "SCHEDULED", priority: priorities.SCHEDULED, dueMs };
+  }
+
+  /** What its last attempt read is not what it would read now. */
+  #mayBeCured({ failing, sources }: ScheduledTable): boolean {
+    if (failing === undefined) return false;
+    const { missingPath, readSnapshots, changedRetryAtMs } = failing;
+    const isBack = missingPath !== undefined && this.#state.isThere(missingPath);
+    const isChanged = sources.some((source) => {
+      const read = readSnapshots.get(source);
+      if (read === undefined) return true;
+      const above = this.#graph.get(source);
+      if (above === undefined) return this.#state.hasChanged(source, read);
+      return (above.publishedSnapshot ?? 0) > read;
+    });
+    if (!isBack && !isChanged) return false;
+    if (changedRetryAtMs <= this.#nowMs) return true;
+    this.#wakes.push(changedRetryAtMs);
+    return false;
+  }
+
   /** `undefined`: it wants nothing now. */
   #wish(table: ScheduledTable): Wish | undefined {
-    if (!isRunning(table) || this.#hasTarget(table)) return undefined; // DR2
+    if (this.#hasTarget(table)) return undefined; // DR2
     const dueMs = dueAtMs(this.#graph, table);
     const { pending } = table;
     if (pending !== undefined && this.#isRequested(table) && this.#isTimely(table)) {
@@ -175,7 +223,6 @@ class Round {
 
   /** DR5. The nearest of them is named. */
   #obstacle(table: ScheduledTable): string | undefined {
-    if (!isRunning(table)) return undefined;
     const blocking = this.#graph.upstreamOf(table.tableId).findLast((above) => !isRunning(above));
     if (blocking === undefined) return undefined;
     const why = blocking.statusReason === "" ? "" : `: ${blocking.statusReason}`;
@@ -223,6 +270,7 @@ class Round {
 
   #isUnchanged(table: ScheduledTable, same: ReadonlySet<TableId>): boolean {
     if (table.dataSnapshot === undefined || table.isVolatile) return false;
+    if (table.failing !== undefined) return false; // A refresh has to succeed.
     if (table.isClaimed || this.#hasTarget(table)) return false;
     return table.sources.every((source) => {
       const cursor = table.cursors.get(source);

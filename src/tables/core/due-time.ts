@@ -67,6 +67,17 @@ export function lateAtMs(table: ScheduledTable): number | undefined {
   return dataTimeMs(table) + table.targetLag.ms;
 }
 
+/**
+ * Up to when its contents are known to be what its definition gives; `undefined`: it has none. A
+ * DOWNSTREAM table whose sources did not change is not refreshed with its readers, and is as fresh
+ * as they are.
+ */
+export function freshAtMs(graph: Graph, table: ScheduledTable): number | undefined {
+  if (table.dataTimeMs === undefined || table.targetLag.kind === "time") return table.dataTimeMs;
+  const readers = graph.downstreamOf(table.tableId);
+  return Math.max(table.dataTimeMs, ...readers.map((reader) => reader.dataTimeMs ?? 0));
+}
+
 /** What its lag should be: its own target, or the strictest of those who read it. `undefined`: nobody needs it. */
 export function effectiveLagMs(graph: Graph, table: ScheduledTable): number | undefined {
   if (table.targetLag.kind === "time") return table.targetLag.ms;

@@ -1,5 +1,6 @@
 /** What a refresh that threw is told as. */
 import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.ts";
+import { MissingFile } from "../../lake/core/index.ts";
 import type { RefreshFailure } from "./refresh-claims.ts";
 
 /** A part of it failed too often: its error is the refresh's. */
@@ -16,10 +17,14 @@ export class PartFailed extends Error {
 export function failureOf(thrown: unknown): RefreshFailure {
   if (thrown instanceof PartFailed) return thrown.failure;
   const code = thrown instanceof OperatingError ? thrown.code : "query_failed";
-  return { code, message: messageOf(thrown), isPermanent: isPermanent(thrown) };
+  const failure = { code, message: messageOf(thrown), isPermanent: isPermanent(thrown) };
+  return thrown instanceof MissingFile ? { ...failure, missingPath: thrown.path } : failure;
 }
 
-/** What the definition refers to is gone, or is not what it was. */
+/**
+ * What the definition refers to is gone or not what it was, or a value does not do: a cast, a
+ * division, a number out of range.
+ */
 function isPermanent(thrown: unknown): boolean {
   return thrown instanceof OperatingError && thrown.code === "bad_sql" && thrown.retry === "never";
 }

@@ -6,7 +6,7 @@ export {
   type ScheduleOptions,
 } from "./decide-refreshes.ts";
 export { decideReplacementRefusal, type NamedColumn } from "./decide-replacement.ts";
-export { dueAtMs, effectiveLagMs } from "./due-time.ts";
+export { dueAtMs, effectiveLagMs, freshAtMs } from "./due-time.ts";
 export { type GraphNode, TableGraph } from "./graph.ts";
 export { type LagPoint, type LagRecord, type LagWindow, lagOverTime } from "./lag-over-time.ts";
 export type {
@@ -44,6 +44,7 @@ export type {
   SubtaskRunner,
 } from "./refresh-subtasks.ts";
 export {
+  type FailingTable,
   priorities,
   type RefreshTrigger,
   type ScheduleDecision,

@@ -20,6 +20,8 @@ export interface RefreshSource {
   readonly from: SnapshotId | undefined;
   /** The source at this snapshot of the lake is what it is to be made of now. */
   readonly to: SnapshotId;
+  /** The columns that the definition knows, in their order; absent: all. */
+  readonly columns?: readonly string[];
 }
 
 export interface ClaimedRefresh extends RefreshClaim {
@@ -65,8 +67,13 @@ export type PublishOutcome =
 export interface RefreshFailure {
   readonly code: string;
   readonly message: string;
-  /** Trying again is of no use until the definition changes: the table is FAILED at once. */
+  /**
+   * Trying again is of no use until the definition or a source changes: the table is FAILED at
+   * once.
+   */
   readonly isPermanent: boolean;
+  /** A file of the lake that is not where it should be. */
+  readonly missingPath?: string;
 }
 
 export interface ClaimRequest {

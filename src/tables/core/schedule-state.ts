@@ -23,6 +23,20 @@ export interface ScheduledPending {
   readonly lastQueuedSnapshot: SnapshotId | undefined;
 }
 
+/** A table whose refreshes fail, unless somebody suspended it: when it is tried again. */
+export interface FailingTable {
+  /**
+   * By source, the snapshot that the last attempt read; `undefined`: the source is another one now.
+   */
+  readonly readSnapshots: ReadonlyMap<TableId, SnapshotId | undefined>;
+  /** A file of the lake that the last attempt did not find. */
+  readonly missingPath: string | undefined;
+  /** Once a source has changed, but not before this time. */
+  readonly changedRetryAtMs: number;
+  /** Of a FAILED or SUSPENDED table, by time alone; `undefined`: never. */
+  readonly retryAtMs: number | undefined;
+}
+
 export interface ScheduledTable extends GraphNode {
   readonly targetLag: TargetLag;
   readonly status: TableStatus;
@@ -37,6 +51,8 @@ export interface ScheduledTable extends GraphNode {
   readonly lateSinceMs: number | undefined;
   readonly waitReason: string;
   readonly lastError: string | undefined;
+  /** `undefined`: its last refresh did not fail, or somebody suspended it. */
+  readonly failing: FailingTable | undefined;
   readonly expectedDurationMs: number;
   /** From the moment that a target is of to its publication: waiting for workers and for sources is in it. */
   readonly expectedResponseMs: number;
@@ -51,6 +67,13 @@ export interface ScheduleState {
   readonly snapshot: SnapshotId;
   /** Whether a plain table at `snapshot` may differ from what it was at `from`. */
   readonly mayHaveChanged: (source: TableId, from: SnapshotId) => boolean;
+  /**
+   * Whether a plain table at `snapshot` differs from what a failed attempt read at `from`. In doubt
+   * it does not.
+   */
+  readonly hasChanged: (source: TableId, from: SnapshotId) => boolean;
+  /** Whether a file of the lake that was missing is there. */
+  readonly isThere: (path: string) => boolean;
 }
 
 export interface ScheduledTarget {

@@ -7,7 +7,7 @@ import { initialSql } from "./refresh-sql.ts";
 import { type Case, randomCase } from "./testing/random-case.ts";
 import { firstState, names, openTestDatabase, printCase } from "./testing/run-case.ts";
 
-const casesMax = Number(process.env.CAPSTAN_BUCKET_CASES ?? 250);
+const casesMax = Number(process.env.CAPSTAN_BUCKET_CASES ?? 120);
 const database = await openTestDatabase();
 after(() => database.close());
 const { connection, tool } = database;

@@ -1,5 +1,5 @@
 /**
- * Incremental equals full, for random schemas, definitions and changes: 2,000 cases, or as many as
+ * Incremental equals full, for random schemas, definitions and changes: 600 cases, or as many as
  * `CAPSTAN_INCREMENTAL_CASES` says; `CAPSTAN_INCREMENTAL_SEED` begins elsewhere. A failing case is printed, made small.
  */
 import assert from "node:assert/strict";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 import type { PlantedError } from "./refresh-sql.ts";
 import { searchCases } from "./testing/search-cases.ts";
 
-const casesMax = Number(process.env.CAPSTAN_INCREMENTAL_CASES ?? 2000);
+const casesMax = Number(process.env.CAPSTAN_INCREMENTAL_CASES ?? 600);
 const name = process.env.CAPSTAN_INCREMENTAL_SEED ?? "incremental";
 
 /** Longer than other tests may take: a busy machine shares its cores. */

@@ -2,9 +2,9 @@
 import type { Bucketing } from "../incremental/index.ts";
 
 export interface SplitLimits {
-  /** Sources with fewer rows, together, are not worth the while. */
+  /** Sources with fewer rows, together, are not worth the while. A part has about as many. */
   readonly rowsMin: number;
-  /** Every part reads the sources: more of them than workers only cost. */
+  /** Every part reads the sources: the more there are, the more it costs. */
   readonly partsMax: number;
 }
 
@@ -16,12 +16,13 @@ export type SplitDecision =
 
 export function decideSplit(
   bucketing: Bucketing,
-  facts: { readonly totalRows: number; readonly workerCount: number },
+  totalRows: number,
   { rowsMin, partsMax }: SplitLimits,
 ): SplitDecision {
-  if (facts.totalRows < rowsMin) return { kind: "whole", reason: "its sources are small" };
-  if (facts.workerCount < 2) return { kind: "whole", reason: "there is no other worker" };
+  if (totalRows < rowsMin) return { kind: "whole", reason: "its sources are small" };
   if (bucketing.kind === "whole") return bucketing;
-  const parts = Math.min(facts.workerCount, partsMax);
+  // However few workers there are: parts are what autoscalers see, and those that come for them
+  // find something to do. 16 parts cost twice what one does, by one core.
+  const parts = Math.min(Math.max(2, Math.floor(totalRows / rowsMin)), partsMax);
   return { kind: "split", columns: bucketing.columns, parts };
 }

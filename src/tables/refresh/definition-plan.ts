@@ -1,4 +1,5 @@
 /** How a definition is refreshed, planned with DuckDB from the definition and the columns of what it reads. */
+import { OperatingError } from "../../kernel/errors.ts";
 import { type LakeTable, visibleColumns } from "../../lake/index.ts";
 import type { Engine, EngineSession } from "../../queries/index.ts";
 import {
@@ -33,12 +34,28 @@ function schemaOf({ schema, name, table }: NamedSource): SourceSchema {
   return { schema, name, columns };
 }
 
+/**
+ * The table was made for what its definition gave then. Files are written by position: other
+ * columns would go unnoticed.
+ */
+export function checkColumns(
+  table: Pick<LakeTable, "columns" | "name">,
+  columns: readonly { readonly name: string }[],
+): void {
+  const wanted = columns.map(({ name }) => name.toLowerCase());
+  const there = table.columns.map(({ name }) => name.toLowerCase());
+  if (wanted.join("\n") === there.join("\n")) return;
+  const message = `the columns of ${table.name} are no longer those of its definition`;
+  const hint = "CREATE OR REPLACE DYNAMIC TABLE makes it anew";
+  throw new OperatingError("bad_sql", "never", message, { hint });
+}
+
 /** A plan depends on the definition and the columns of what it reads, and is made once for them: it takes longer than a small refresh. */
 export class DefinitionPlans {
-  readonly #engine: Pick<Engine, "openSession">;
+  readonly #engine: Pick<Engine, "withSession">;
   readonly #plans = new Map<string, DefinitionPlan>();
 
-  constructor(engine: Pick<Engine, "openSession">) {
+  constructor(engine: Pick<Engine, "withSession">) {
     this.#engine = engine;
   }
 
@@ -63,12 +80,9 @@ export class DefinitionPlans {
     sources: readonly NamedSource[],
     signal: AbortSignal,
   ): Promise<DefinitionPlan> {
-    const session = await this.#engine.openSession([], signal);
-    try {
-      return await planDefinition(session, definition, sources, signal);
-    } finally {
-      await session.close();
-    }
+    return await this.#engine.withSession([], signal, (session) =>
+      planDefinition(session, definition, sources, signal),
+    );
   }
 }
 

@@ -40,7 +40,7 @@ import {
   refreshSql,
 } from "../incremental/index.ts";
 import { decideSplit, type SplitLimits, splitLimitsDefault } from "./decide-split.ts";
-import { type DefinitionPlan, DefinitionPlans } from "./definition-plan.ts";
+import { checkColumns, type DefinitionPlan, DefinitionPlans } from "./definition-plan.ts";
 import { type ReadSource, readSource, rowsOf } from "./read-sources.ts";
 import { filesOfParts, partSpecs, type RefreshPartsDeps, selectOf } from "./refresh-parts.ts";
 import { RefreshTexts, type Relations } from "./refresh-texts.ts";
@@ -50,11 +50,7 @@ export interface LakeRefresherDeps extends RefreshPartsDeps {
   readonly logger: Logger;
   readonly clock: Clock;
   /** Without it no refresh is split. */
-  readonly split?: Partial<SplitLimits> & {
-    readonly ability: string;
-    /** Of those that may take parts, this one included. */
-    workerCount(): Promise<number>;
-  };
+  readonly split?: Partial<SplitLimits> & { readonly ability: string };
 }
 
 /** Written, and not yet anybody's. */
@@ -164,8 +160,7 @@ class Refresh {
       plan,
       sources.map(({ now }) => rowsOf(now)),
     );
-    const facts = { totalRows, workerCount: await split.workerCount() };
-    const decision = decideSplit(bucketing, facts, limits);
+    const decision = decideSplit(bucketing, totalRows, limits);
     if (decision.kind === "whole") {
       logger.info({ dynamic_table: this.#table.name }, `not split: ${decision.reason}`);
       return undefined;
@@ -225,12 +220,10 @@ class Refresh {
     relations: Relations,
     use: (session: EngineSession) => Promise<T>,
   ): Promise<T> {
-    const session = await this.#deps.engine.openSession(relations, this.#signal);
-    try {
+    return await this.#deps.engine.withSession(relations, this.#signal, async (session) => {
+      await this.#discard(); // What an attempt left whose engine was lost.
       return await use(session);
-    } finally {
-      await session.close();
-    }
+    });
   }
 
   async #plan({ stored, sources }: Task): Promise<DefinitionPlan> {
@@ -240,7 +233,7 @@ class Refresh {
       table,
     }));
     const plan = await this.#plans.plan(this.#table.definition, named, this.#signal);
-    if (plan.kind === "incremental") checkColumns(stored, storedColumns(plan, stored));
+    if (plan.kind === "incremental") checkColumns(stored.table, storedColumns(plan, stored));
     return plan;
   }
 
@@ -266,7 +259,7 @@ class Refresh {
     const { definition } = this.#table;
     if (plan.kind === "full") {
       const tool = duckdbSqlTool((sql) => session.objects(sql, this.#signal));
-      checkColumns(stored, await tool.describe(`SELECT * FROM (${definition}\n)`));
+      checkColumns(stored.table, await tool.describe(`SELECT * FROM (${definition}\n)`));
     }
     const select =
       plan.kind === "full" || isPlain(plan, stored)
@@ -377,7 +370,10 @@ class Refresh {
     const paths = [...new Set(this.#writtenPaths.splice(0))];
     if (paths.length === 0) return;
     await this.#deps.objects.delete(paths).catch((thrown: unknown) => {
-      this.#deps.logger.warn({}, `files of a failed refresh are left: ${messageOf(thrown)}`);
+      this.#deps.logger.warn(
+        { dynamic_table: this.#table.name },
+        `files of a failed refresh are left: ${messageOf(thrown)}`,
+      );
     });
   }
 }
@@ -403,7 +399,7 @@ function whole(stored: TableVersion, added: readonly NewDataFile[], reason: stri
 
 /** An internal error, no memory, a state that does not fit: none of it says that the definition is wrong. */
 function isEngineTrouble(thrown: unknown): boolean {
-  const codes = ["bad_sql", "query_failed", "query_too_large"];
+  const codes = ["bad_sql", "query_failed", "query_too_large", "statement_too_large"];
   return thrown instanceof OperatingError && codes.includes(thrown.code);
 }
 
@@ -419,19 +415,6 @@ function isPlain(plan: DefinitionPlan, stored: TableVersion): boolean {
 
 function storedColumns(plan: IncrementalPlan, stored: TableVersion): IncrementalPlan["columns"] {
   return hasNoHidden(plan, stored) ? plan.columns : plan.allColumns;
-}
-
-/** The table was made for what its definition gave then. Files are written by position: other columns would go unnoticed. */
-function checkColumns(
-  { table }: TableVersion,
-  columns: readonly { readonly name: string }[],
-): void {
-  const wanted = columns.map(({ name }) => name.toLowerCase());
-  const there = table.columns.map(({ name }) => name.toLowerCase());
-  if (wanted.join("\n") === there.join("\n")) return;
-  const message = `the columns of ${table.name} are no longer those of its definition`;
-  const hint = "CREATE OR REPLACE DYNAMIC TABLE makes it anew";
-  throw new OperatingError("bad_sql", "never", message, { hint });
 }
 
 function sum(values: readonly number[]): number {

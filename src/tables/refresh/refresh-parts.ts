@@ -12,7 +12,7 @@ import {
   type ObjectStore,
   withFiles,
 } from "../../lake/index.ts";
-import type { Engine } from "../../queries/index.ts";
+import { duckdbVersion, type Engine } from "../../queries/index.ts";
 import { quoteName } from "../../sql/core/index.ts";
 import type { PartResult, SubtaskRunner } from "../core/index.ts";
 import { bucketSql, type IncrementalPlan } from "../incremental/index.ts";
@@ -21,7 +21,7 @@ import { partRelations, partSource } from "./refresh-texts.ts";
 
 export interface RefreshPartsDeps {
   readonly catalog: Pick<LakeCatalog, "changes" | "version">;
-  readonly engine: Pick<Engine, "openSession">;
+  readonly engine: Pick<Engine, "withSession">;
   readonly objects: ObjectStore;
   readonly stagingDir: string;
   readonly prng: Prng;
@@ -60,15 +60,8 @@ export function filesOfParts(results: readonly PartResult[]): readonly NewDataFi
 }
 
 /** All buckets of a refresh are cut by one hash: only DuckDBs of one version have the same. */
-export async function readAbility(engine: Pick<Engine, "openSession">): Promise<string> {
-  const { signal } = new AbortController();
-  const session = await engine.openSession([], signal);
-  try {
-    const [row] = await session.run("SELECT version()", signal);
-    return `buckets by DuckDB ${String(row?.[0])}`;
-  } finally {
-    await session.close();
-  }
+export function readAbility(): string {
+  return `buckets by DuckDB ${duckdbVersion()}`;
 }
 
 export function createPartRunner(deps: RefreshPartsDeps, ability: string): SubtaskRunner {
@@ -82,13 +75,11 @@ export function createPartRunner(deps: RefreshPartsDeps, ability: string): Subta
       );
       const versions = sources.map(({ now }) => now);
       const files = await withFiles(objects, versions, signal, async (localPaths) => {
-        const session = await engine.openSession(partRelations(versions, localPaths), signal);
-        try {
+        const relations = partRelations(versions, localPaths);
+        return await engine.withSession(relations, signal, async (session) => {
           const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
           return await writer.writeRows({ select, table, rowIds: "fresh" }, signal);
-        } finally {
-          await session.close();
-        }
+        });
       });
       const result: PartFiles = { files };
       return JSON.stringify(result);

@@ -10,7 +10,7 @@ import { quoteName } from "../../sql/core/index.ts";
 import type { RefreshNames } from "../incremental/index.ts";
 import type { ReadSource } from "./read-sources.ts";
 
-export type Relations = Parameters<Engine["openSession"]>[0];
+export type Relations = Parameters<Engine["withSession"]>[0];
 type LocalPaths = ReadonlyMap<string, string>;
 
 /** No schema of the lake's: a table of a person's may be called as it likes. */

@@ -3,6 +3,8 @@ import { type Clock, sleep } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
 import type { TableId } from "../../lake/index.ts";
 import type { Store, Tx } from "../../store/index.ts";
+import { readGraph } from "../store/table-rows.ts";
+import { findStopper, readPending } from "./await-refresh.ts";
 
 const lookMs = 250;
 
@@ -25,7 +27,8 @@ export async function awaitContents(
     if (signal.aborted) throw new OperatingError("cancelled", "never", "the statement");
     const leftMs = endMs - clock.nowMs();
     if (leftMs <= 0) {
-      const message = `${missing.name} has no contents yet: its first refresh has not ended`;
+      const last = missing.reason === "" ? "" : `; its last attempt: ${missing.reason}`;
+      const message = `${missing.name} has no contents yet: its first refresh has not ended${last}`;
       throw new OperatingError("deadline_exceeded", "backoff", message);
     }
     const poked = Promise.withResolvers<void>();
@@ -43,27 +46,26 @@ interface EmptyTable {
   readonly reason: string;
 }
 
-async function findEmpty(
-  { db }: Tx,
-  tableIds: readonly TableId[],
-): Promise<EmptyTable | undefined> {
-  const row = await db
-    .selectFrom("dynamic_tables as t")
-    .leftJoin("pending_refreshes as p", "p.table_id", "t.table_id")
-    .select(["t.dynamic_table", "t.status", "t.status_reason", "t.wait_reason", "t.last_error"])
-    .select("p.table_id as pending_id")
-    .where("t.table_id", "in", tableIds)
-    .where("t.data_snapshot", "is", null)
-    .orderBy("t.table_id")
+async function findEmpty(tx: Tx, tableIds: readonly TableId[]): Promise<EmptyTable | undefined> {
+  const empty = await tx.db
+    .selectFrom("dynamic_tables")
+    .select("table_id")
+    .where("table_id", "in", tableIds)
+    .where("data_snapshot", "is", null)
+    .orderBy("table_id")
     .executeTakeFirst();
-  if (row === undefined) return undefined;
-  const isRunning = row.status === "INITIALIZING" || row.status === "ACTIVE";
-  const reason = row.last_error ?? (row.status_reason || row.wait_reason);
+  const graph = empty && (await readGraph(tx));
+  const row = graph?.get(empty?.table_id as TableId)?.row;
+  if (graph === undefined || row === undefined) return undefined;
+  const pending = await readPending(tx);
+  // What is suspended for another's sake runs again when that one does.
+  const isAsked = pending.has(row.table_id) || row.suspended_by !== null;
   return {
     name: row.dynamic_table,
     status: row.status,
-    isComing: isRunning && row.pending_id !== null && reason === "",
-    reason,
+    // A refresh that failed is repeated as long as nothing stops it.
+    isComing: isAsked && findStopper(graph, row, pending) === undefined,
+    reason: row.last_error ?? (row.status_reason || row.wait_reason),
   };
 }
 

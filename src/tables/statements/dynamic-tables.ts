@@ -3,6 +3,10 @@
  *
  *   DS1  A definition is parsed, bound and planned before anything is written; what is wrong with it is told.
  *   DS2  Only refreshes write to a dynamic table, and a table that dynamic tables read is not dropped.
+ *   DS4  What a definition reads by name keeps its name: a table, or a column of it, that dynamic
+ *        tables read is not renamed or dropped.
+ *   DS5  A definition knows the columns that its sources had when it was made. Columns that are
+ *        added later mean nothing to it.
  *   DS3  Who reads a table that is about to be filled for the first time waits for that.
  */
 import type { Clock } from "../../kernel/clock.ts";
@@ -18,17 +22,28 @@ import {
   type LocalAnswer,
   type NewColumn,
   type StatementContext,
+  type TableId,
   type TableVersion,
+  visibleColumns,
 } from "../../lake/index.ts";
-import type { Engine } from "../../queries/index.ts";
-import type { RefreshModeWish, Statement, TargetLag } from "../../sql/core/index.ts";
-import type { CatalogTx, Store } from "../../store/index.ts";
+import type { EngineFor } from "../../queries/index.ts";
+import {
+  nameKey,
+  type RefreshModeWish,
+  type Statement,
+  scanTokens,
+  type TableRef,
+  type TargetLag,
+} from "../../sql/core/index.ts";
+import type { CatalogTx, Store, Tx } from "../../store/index.ts";
 import { type DynamicTable, formatTableName, type RefreshMode } from "../core/index.ts";
-import { type DefinitionPlan, planDefinition } from "../refresh/definition-plan.ts";
+import { checkColumns, type DefinitionPlan, planDefinition } from "../refresh/definition-plan.ts";
+import { seenTable } from "../refresh/read-sources.ts";
 import {
   createDynamicTable,
   dropDynamicTable,
   readDynamicTables,
+  rebindSources,
   replaceDynamicTable,
   requestRefresh,
   requireUnread,
@@ -38,14 +53,16 @@ import {
 import { readOverview } from "../store/overview.ts";
 import { readRefreshHistory } from "../store/refresh-history.ts";
 import { resumeTable, suspendTable } from "../store/suspension.ts";
+import { readSourceColumns, type SourceColumns } from "../store/table-rows.ts";
 import { historyAnswer, overviewAnswer } from "./answers.ts";
 import { awaitContents } from "./await-contents.ts";
+import { awaitRefresh } from "./await-refresh.ts";
 
 export interface DynamicTablesDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly catalog: LakeCatalog;
-  readonly engine: Pick<Engine, "openSession">;
+  readonly engine: EngineFor<"withSession">;
 }
 
 type Of<K extends Statement["kind"]> = Extract<Statement, { readonly kind: K }>;
@@ -68,8 +85,11 @@ export class DynamicTables implements DynamicTablesPort {
         return await this.#alter(statement, context);
       case "refreshDynamicTable": {
         const { tableId } = await this.#find(statement.table, context);
-        await store.catalogTransaction((tx) => requestRefresh(tx, tableId));
-        return done("refresh requested");
+        const requestedAtMs = await store.catalogTransaction((tx) => requestRefresh(tx, tableId));
+        if (statement.wait !== true) return done("refresh requested");
+        const { timeoutMs: waitMsMax, signal } = context;
+        await awaitRefresh(this.#deps, { tableId, requestedAtMs, waitMsMax, signal });
+        return done("refreshed");
       }
       case "showDynamicTables":
         return overviewAnswer(await store.read(readOverview));
@@ -105,6 +125,60 @@ export class DynamicTables implements DynamicTablesPort {
     if (table === undefined) return;
     const hint = `only its refreshes write to it; ALTER or DROP DYNAMIC TABLE ${table.name} changes it`;
     throw new OperatingError("bad_request", "never", `${table.name} is a dynamic table`, { hint });
+  }
+
+  /**
+   * DS4: what it takes away is asked of every reader, and in the transaction whether those are all.
+   */
+  async alterUnread<T>(
+    { table }: TableVersion,
+    after: LakeTable,
+    context: StatementContext,
+    alter: (tx: CatalogTx) => Promise<T>,
+  ): Promise<T> {
+    const { store } = this.#deps;
+    for (;;) {
+      const readers = await store.read((tx) => readReaders(tx, table.tableId));
+      const hurt: string[] = [];
+      for (const { reader, columns } of readers) {
+        const known = columns.get(table.tableId);
+        const change = { before: seenTable(table, known), after: seenTable(after, known) };
+        if (await this.#isHurt(reader, columns, change, context)) {
+          hurt.push(formatTableName(reader.schema, reader.name));
+        }
+      }
+      if (hurt.length > 0) throw readBy(table, after, hurt);
+      const altered = await store.catalogTransaction(async (tx) => {
+        const now = await readReaders(tx, table.tableId);
+        if (keyOf(now) !== keyOf(readers)) return undefined; // Somebody else reads it now.
+        return { result: await alter(tx) };
+      });
+      if (altered !== undefined) return altered.result;
+    }
+  }
+
+  async #isHurt(
+    { definition }: DynamicTable,
+    columns: SourceColumns,
+    { before, after }: { readonly before: LakeTable; readonly after: LakeTable },
+    context: StatementContext,
+  ): Promise<boolean> {
+    if (nameKey(before.name) !== nameKey(after.name)) return true;
+    const left = new Set(after.columns.map(({ name }) => nameKey(name)));
+    const gone = before.columns.map(({ name }) => nameKey(name)).filter((key) => !left.has(key));
+    if (gone.length === 0) return false;
+    if (mentions(definition, gone)) return true;
+    const seen = (here: LakeTable) => (table: LakeTable) =>
+      table.tableId === before.tableId ? here : seenTable(table, columns.get(table.tableId));
+    try {
+      const was = await context.check(definition, seen(before));
+      if (was.refs.some((ref) => takesAll(ref, before))) return true;
+      const is = await context.check(definition, seen(after));
+      return JSON.stringify(was.columns) !== JSON.stringify(is.columns);
+    } catch (thrown) {
+      if (thrown instanceof OperatingError && thrown.code === "bad_sql") return true;
+      throw thrown;
+    }
   }
 
   /** DS2: in the transaction that drops it. */
@@ -173,13 +247,13 @@ export class DynamicTables implements DynamicTablesPort {
         modeWish: refreshMode,
         ...mode,
         isVolatile: checked.isVolatile,
-        sources: checked.tables.map(({ version }) => version.table.tableId),
+        ...sourcesOf(checked),
         initialize,
       };
       if (known === undefined || existing === undefined) {
         await createDynamicTable(tx, definition);
       } else {
-        const before = existing.table.columns;
+        const before = visibleColumns(existing.table);
         const columns = { before, after: checked.columns };
         await replaceDynamicTable(tx, known.tableId, definition, columns, catalog);
       }
@@ -198,16 +272,28 @@ export class DynamicTables implements DynamicTablesPort {
       case "suspend":
         await store.catalogTransaction((tx) => suspendTable(tx, tableId, "by request"));
         return done("suspended");
-      case "resume":
-        await store.catalogTransaction((tx) => resumeTable(tx, tableId));
+      case "resume": {
+        // What was dropped and made again has another id, and the same name.
+        const checked = await this.#checkStored(found, context);
+        const stored = (await context.find(table))?.table;
+        if (stored !== undefined) {
+          checkColumns({ ...stored, columns: visibleColumns(stored) }, checked.columns);
+        }
+        const bound = sourcesOf(checked);
+        const isOther = new Set(bound.sources).symmetricDifference(new Set(found.sources)).size > 0;
+        await store.catalogTransaction(async (tx) => {
+          if (isOther) await rebindSources(tx, tableId, bound, this.#deps.catalog);
+          await resumeTable(tx, tableId);
+        });
         return done("resumed");
+      }
       case "setTargetLag": {
         const targetLag: TargetLag = change.targetLag;
         await store.catalogTransaction((tx) => setTargetLag(tx, tableId, targetLag));
         return done("altered");
       }
       case "setRefreshMode": {
-        const checked = await context.check(found.definition);
+        const checked = await this.#checkStored(found, context);
         const stored = (await context.find(table))?.table;
         const plan = withoutHidden(await this.#plan(checked, context), stored);
         const mode = decideMode(change.refreshMode, plan, checked);
@@ -243,7 +329,7 @@ export class DynamicTables implements DynamicTablesPort {
   }
 
   async #explain(table: DynamicTable, context: StatementContext): Promise<LocalAnswer> {
-    const checked = await context.check(table.definition);
+    const checked = await this.#checkStored(table, context);
     const plan = await this.#plan(checked, context);
     const rows: [string, string][] = [
       ["definition", table.definition],
@@ -260,16 +346,23 @@ export class DynamicTables implements DynamicTablesPort {
     return { columns: ["property", "value"].map((name) => ({ name, type: "VARCHAR" })), rows };
   }
 
+  /** DS5. */
+  async #checkStored(
+    { tableId, definition }: DynamicTable,
+    context: StatementContext,
+  ): Promise<CheckedDefinition> {
+    const columns = await this.#deps.store.read((tx) => readSourceColumns(tx, tableId));
+    return await context.check(definition, (table) => seenTable(table, columns.get(table.tableId)));
+  }
+
   async #plan(
     { sql, tables }: CheckedDefinition,
-    { signal }: StatementContext,
+    { queryId, signal }: StatementContext,
   ): Promise<DefinitionPlan> {
-    const session = await this.#deps.engine.openSession([], signal);
-    try {
-      return await planDefinition(session, sql, tables.map(named), signal);
-    } finally {
-      await session.close();
-    }
+    const engine = this.#deps.engine.with({ query_id: queryId });
+    return await engine.withSession([], signal, (session) =>
+      planDefinition(session, sql, tables.map(named), signal),
+    );
   }
 
   async #find(
@@ -286,6 +379,64 @@ export class DynamicTables implements DynamicTablesPort {
     const all = await this.#deps.store.read(readDynamicTables);
     return all.find((table) => table.tableId === tableId);
   }
+}
+
+function sourcesOf({ tables }: CheckedDefinition): {
+  readonly sources: readonly TableId[];
+  readonly sourceColumns: SourceColumns;
+} {
+  const sourceColumns = new Map(
+    tables.map(({ version: { table } }) => [
+      table.tableId,
+      visibleColumns(table).map(({ name }) => name),
+    ]),
+  );
+  return { sources: [...sourceColumns.keys()], sourceColumns };
+}
+
+interface Reader {
+  readonly reader: DynamicTable;
+  readonly columns: SourceColumns;
+}
+
+async function readReaders(tx: Tx, tableId: TableId): Promise<readonly Reader[]> {
+  const readers: Reader[] = [];
+  for (const reader of await readDynamicTables(tx)) {
+    if (!reader.sources.includes(tableId)) continue;
+    readers.push({ reader, columns: await readSourceColumns(tx, reader.tableId) });
+  }
+  return readers;
+}
+
+function keyOf(readers: readonly Reader[]): string {
+  return JSON.stringify(readers.map(({ reader }) => [reader.tableId, reader.definition]));
+}
+
+/** Whether one of the names stands in it. A column of that name of another table counts, too. */
+function mentions(definition: string, keys: readonly string[]): boolean {
+  return scanTokens(definition).tokens.some(({ kind, text, value }) => {
+    if (kind !== "word" && kind !== "quotedName") return false;
+    return keys.includes(nameKey(value ?? text));
+  });
+}
+
+/** Whether a definition reads, in this place, all columns of the table without naming them. */
+function takesAll(ref: TableRef, { schema, name, columns }: LakeTable): boolean {
+  if (nameKey(ref.name) !== nameKey(name)) return false;
+  if (nameKey(ref.schema ?? "main") !== nameKey(schema)) return false;
+  if (ref.isWhole) return true;
+  const called = nameKey(ref.alias ?? ref.name);
+  return ref.isValue && !columns.some((column) => nameKey(column.name) === called);
+}
+
+function readBy(before: LakeTable, after: LakeTable, readers: readonly string[]): OperatingError {
+  const left = new Set(after.columns.map(({ name }) => name));
+  const column = before.columns.find(({ name }) => !left.has(name))?.name;
+  const what = column === undefined ? before.name : `column ${column} of ${before.name}`;
+  const names = readers.join(", ");
+  return new OperatingError("reference_violated", "never", `${what} is read by ${names}`, {
+    hint: `Drop ${names} first, or CREATE OR REPLACE DYNAMIC TABLE with a definition without it.`,
+  });
 }
 
 function named({ version: { table } }: BoundTable) {
@@ -328,14 +479,22 @@ function noSuchTable(name: string): OperatingError {
 /** In the transaction that makes it a reader of them: whoever drops one asks for its readers in his own. */
 async function requireLive({ db }: CatalogTx, tables: CheckedDefinition["tables"]): Promise<void> {
   for (const { version } of tables) {
-    const { tableId, name } = version.table;
+    const { tableId, name, columns } = version.table;
     const live = await db
       .selectFrom("ducklake_table")
-      .select("table_id")
+      .select("table_name")
       .where("table_id", "=", tableId)
       .where("end_snapshot", "is", null)
       .executeTakeFirst();
-    if (live !== undefined) continue;
-    throw new OperatingError("conflict", "backoff", `table ${name} was dropped meanwhile`);
+    const there = await db
+      .selectFrom("ducklake_column")
+      .select("column_name")
+      .where("table_id", "=", tableId)
+      .where("end_snapshot", "is", null)
+      .execute();
+    const names = new Set(there.map(({ column_name }) => column_name));
+    if (live?.table_name === name && columns.every((column) => names.has(column.name))) continue;
+    const what = live === undefined ? "dropped" : "altered";
+    throw new OperatingError("conflict", "backoff", `table ${name} was ${what} meanwhile`);
   }
 }

@@ -9,8 +9,10 @@ export interface ClaimSettings {
   readonly prng: Prng;
   readonly leaseMs: number;
   readonly backoff: RefreshBackoff;
-  /** So many failures in a row suspend a table. */
-  readonly failuresMax: number;
+  /** A table whose refreshes have failed for so long is suspended. */
+  readonly suspendAfterMs: number;
+  /** A suspended table is tried at least so often. */
+  readonly seldomMsMax: number;
   /** So many workers lost in a row do. More than failures: workers are also killed for reasons of their own. */
   readonly lossesMax: number;
   /** So often a subtask is given out; then its refresh has failed. */
@@ -21,13 +23,16 @@ export interface ClaimSettings {
   readonly pins: SnapshotPins | undefined;
 }
 
+const suspendAfterMsDefault = 600_000;
+
 export function claimSettings(
   given: Pick<ClaimSettings, "prng"> & Partial<ClaimSettings>,
 ): ClaimSettings {
   return {
     leaseMs: 120_000,
     backoff: defaultBackoff,
-    failuresMax: 5,
+    suspendAfterMs: suspendAfterMsDefault,
+    seldomMsMax: 1_800_000,
     lossesMax: 10,
     partAttemptsMax: 4,
     historyRows: historyRowsDefault,

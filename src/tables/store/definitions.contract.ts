@@ -1,8 +1,12 @@
 /** Definitions and the graph that they make, on every database. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
+import { sql } from "kysely";
 import { watch } from "../../store/index.ts";
-import { openFresh, type StoreFixture } from "../../store/testing/store-fixture.ts";
+import { makeOlderSchemaDir } from "../../store/testing/schema-dirs.ts";
+import { openFresh, openOn, type StoreFixture } from "../../store/testing/store-fixture.ts";
+import type { ClaimSettings } from "./claim-settings.ts";
+import { failure } from "./claims.contract.ts";
 import {
   createDynamicTable,
   dropDynamicTable,
@@ -15,12 +19,23 @@ import {
   setTargetLag,
 } from "./definitions.ts";
 import { readBacklog, readOverview } from "./overview.ts";
-import { definition, items, orders, TablesFixture, tableId } from "./testing/tables-fixture.ts";
+import { readSourceColumns } from "./table-rows.ts";
+import {
+  definition,
+  hourMs,
+  items,
+  orders,
+  TablesFixture,
+  tableId,
+} from "./testing/tables-fixture.ts";
 
 export function testDefinitions(fixture: StoreFixture): void {
-  const open = async (t: TestContext): Promise<TablesFixture> => {
+  const open = async (
+    t: TestContext,
+    settings: Partial<ClaimSettings> = {},
+  ): Promise<TablesFixture> => {
     const { store } = await openFresh(fixture, t);
-    return new TablesFixture(store);
+    return new TablesFixture(store, settings);
   };
 
   describe("definitions", () => {
@@ -183,7 +198,8 @@ export function testDefinitions(fixture: StoreFixture): void {
       assert.deepEqual([second?.activity, second?.modeReason], ["queued", "as asked"]);
       assert.ok((second?.nextDueMs ?? 0) > 0);
       const backlog = await tables.store.read(readBacklog);
-      assert.deepEqual([backlog.pendingRefreshCount, backlog.claimedCount], [2, 1]);
+      assert.deepEqual([backlog.pendingRefreshCount, backlog.claimedCount], [1, 1]);
+      assert.equal(backlog.blockedCounts.source_behind, 1);
       assert.deepEqual(backlog.statusCounts, {
         INITIALIZING: 2,
         ACTIVE: 0,
@@ -199,6 +215,75 @@ export function testDefinitions(fixture: StoreFixture): void {
       await tables.work();
       const idle = await tables.store.read(readBacklog);
       assert.deepEqual([idle.pendingRefreshCount, idle.refreshBacklogSeconds], [0, 0]);
+    });
+
+    test("[TG11] pending is what workers can do; what waits for something else is told apart", async (t) => {
+      const tables = await open(t, { backoff: { minMs: hourMs, maxMs: hourMs } });
+      const counts = async () => {
+        const { pendingRefreshCount, blockedCounts } = await tables.store.read(readBacklog);
+        const blocked = Object.entries(blockedCounts).filter(([, count]) => count > 0);
+        return [pendingRefreshCount, Object.fromEntries(blocked)];
+      };
+      await tables.create({ 10: [orders], 11: [10], 20: [orders] });
+      assert.deepEqual(await counts(), [0, { unscheduled: 3 }]);
+      await tables.schedule();
+      assert.deepEqual(await counts(), [2, { source_behind: 1 }]);
+      const [first, other] = await tables.claim("w1", 2);
+      assert.ok(first?.tableId === 10 && other !== undefined);
+      assert.deepEqual(
+        await counts(),
+        [2, { source_behind: 1 }],
+        "what is under way needs its worker",
+      );
+      await tables.claims.fail(other, failure);
+      assert.deepEqual(await counts(), [1, { source_behind: 1, backing_off: 1 }]);
+      await tables.claims.fail(first, { ...failure, code: "bad_sql", isPermanent: true });
+      assert.deepEqual(
+        await counts(),
+        [0, { source_stopped: 1, backing_off: 1 }],
+        "scales to zero",
+      );
+      assert.equal((await tables.store.read(readBacklog)).refreshBacklogSeconds, 0);
+    });
+
+    test("[TG13] setup gives tables of an older version the columns that their sources had then", async (t) => {
+      if (!fixture.isShared) return t.skip("nothing outlives its process");
+      const place = await fixture.createPlace();
+      const schemaDir = makeOlderSchemaDir(9);
+      await place.setup({ schemaDir });
+      const older = await place.open({ schemaDir });
+      const table = (id: number, begin: number) =>
+        sql`INSERT INTO ducklake_table (table_id, table_uuid, begin_snapshot, schema_id, table_name, path, path_is_relative)
+            VALUES (${id}, ${`u${id}`}, ${begin}, 0, ${`t${id}`}, '', 1)`;
+      const columnOf = (id: number, of: number, name: string, begin: number, end: number | null) =>
+        sql`INSERT INTO ducklake_column (column_id, begin_snapshot, end_snapshot, table_id, column_order, column_name, column_type, nulls_allowed)
+            VALUES (${id}, ${begin}, ${end}, ${of}, ${id}, ${name}, 'int32', 1)`;
+      const reader = (id: number, source: number) => [
+        sql`INSERT INTO dynamic_tables (dynamic_table, table_id, schema_name, name, definition, mode_wish, mode, mode_reason, is_volatile, status,
+                                        status_reason, wait_reason, lag_missed_count, failures_in_a_row, part_count, part_done_count,
+                                        expected_duration_ms, created_at_ms)
+            VALUES (${`t${id}`}, ${id}, 'main', ${`t${id}`}, 'FROM t', 'AUTO', 'FULL', '', 0, 'FAILED', '', '', 0, 0, 0, 0, 0, 0)`,
+        sql`INSERT INTO dynamic_table_sources (table_id, source_table_id) VALUES (${id}, ${source})`,
+      ];
+      await older.transaction(async ({ db }) => {
+        const rows = [
+          ...[table(1, 1), table(2, 9), table(10, 3), table(11, 6), table(12, 6)],
+          ...[columnOf(1, 1, "id", 1, null), columnOf(2, 1, "note", 1, 5)],
+          ...[columnOf(2, 1, "remark", 5, null), columnOf(3, 1, "extra", 4, null)],
+          ...[columnOf(4, 1, "gone", 5, 7), columnOf(5, 1, "last", 7, null)],
+          ...[columnOf(1, 2, "a", 9, null), columnOf(2, 2, "b", 9, null)],
+          ...[...reader(10, 1), ...reader(11, 1), ...reader(12, 2)],
+        ];
+        for (const row of rows) await row.execute(db);
+      });
+      await older.close();
+      await place.setup();
+      const store = await openOn(place, t);
+      const known = async (id: number) =>
+        [...(await store.read((tx) => readSourceColumns(tx, id))).values()].flat();
+      assert.deepEqual(await known(10), ["id", "remark"]);
+      assert.deepEqual(await known(11), ["id", "remark", "extra"]);
+      assert.deepEqual(await known(12), ["a", "b"], "its source replaced another");
     });
 
     test("[TG8] WATCH DYNAMIC TABLES: a snapshot, then what happens to each table", async (t) => {

@@ -20,14 +20,18 @@ import {
 } from "../core/index.ts";
 import { pinNeeded, type SnapshotPins, unpinSources } from "./needed-snapshots.ts";
 import { abandonTargets, addRequest, dropWork } from "./pending-work.ts";
+import { resumeFollowers } from "./suspension.ts";
 import {
   type DynamicTableRow,
   dynamicTableOf,
   groupSources,
+  isStopped,
+  notFailing,
   readGraph,
   readRows,
   readSources,
   requireRow,
+  type SourceColumns,
 } from "./table-rows.ts";
 
 export interface TableDefinition {
@@ -44,6 +48,11 @@ export interface TableDefinition {
   readonly isVolatile: boolean;
   /** Each once. */
   readonly sources: readonly TableId[];
+  /**
+   * The columns of each source that the definition knows, in their order; absent: whatever columns
+   * there are.
+   */
+  readonly sourceColumns?: SourceColumns;
   readonly initialize: "ON_CREATE" | "ON_SCHEDULE";
 }
 
@@ -93,6 +102,7 @@ export async function createDynamicTable(
     expected_duration_ms: 0,
     expected_response_ms: 0,
     created_at_ms: await tx.nowMs(),
+    ...notFailing,
   };
   await tx.insert("dynamic_tables", row);
   await writeSources(tx, definition);
@@ -153,9 +163,11 @@ export async function replaceDynamicTable(
     expected_duration_ms: 0,
     expected_response_ms: 0,
     created_at_ms: await tx.nowMs(),
+    ...notFailing,
   });
   await writeSources(tx, definition);
   if (definition.tableId !== tableId) await moveReaders(tx, tableId, definition.tableId, pins);
+  if (isStopped(row)) await resumeFollowers(tx, definition.tableId);
   if (definition.initialize === "ON_CREATE" && replaced !== undefined) {
     await addRequest(tx, replaced, "INITIAL");
   }
@@ -217,7 +229,7 @@ export async function moveReaders(
   for (const below of graph.downstreamOf(from)) await abandonTargets(tx, below.row);
   await tx.db
     .updateTable("dynamic_table_sources")
-    .set({ source_table_id: to, cursor_snapshot: null })
+    .set({ source_table_id: to, cursor_snapshot: null, failed_snapshot: null })
     .where("source_table_id", "=", from)
     .execute();
   const moved = graph.readersOf(from).map(({ tableId }) => tableId);
@@ -249,15 +261,15 @@ export async function setRefreshMode(
 }
 
 /**
- * REFRESH. What it reads is refreshed first. Done when the table's `dataTimeMs` is greater than the result, which is when the request
- * was made by the database's clock; look for that with a watch, and at `failures_in_a_row` and `status` for its failing.
+ * REFRESH. What it reads is refreshed first; what has failed of that, and the table itself, is
+ * tried again. Done when the table's `dataTimeMs` is greater than the result, which is when the
+ * request was made by the database's clock.
  */
 export async function requestRefresh(tx: CatalogTx, tableId: TableId): Promise<number> {
   const row = await requireRow(tx, tableId);
   const graph = await readGraph(tx);
-  const stuck = [...graph.upstreamOf(tableId).map((above) => above.row), row].find(
-    ({ status }) => status === "SUSPENDED" || status === "FAILED",
-  );
+  const path = [...graph.upstreamOf(tableId).map((above) => above.row), row];
+  const stuck = path.find((each) => isHeld(each));
   if (stuck !== undefined) {
     const reads = stuck === row ? "it" : `it reads ${stuck.dynamic_table}, which`;
     throw new OperatingError(
@@ -267,7 +279,16 @@ export async function requestRefresh(tx: CatalogTx, tableId: TableId): Promise<n
       { hint: `ALTER DYNAMIC TABLE ${stuck.dynamic_table} RESUME` },
     );
   }
+  for (const above of path) {
+    const isOnTrial = above !== row && isStopped(above) && above.failing_since_ms !== null;
+    if (isOnTrial) await addRequest(tx, above, "MANUAL");
+  }
   return await addRequest(tx, row, "MANUAL");
+}
+
+/** A person suspended it. What follows another table's suspension is resumed with that. */
+function isHeld(row: DynamicTableRow): boolean {
+  return isStopped(row) && row.failing_since_ms === null && row.suspended_by === null;
 }
 
 export async function readDynamicTables(tx: Tx): Promise<readonly DynamicTable[]> {
@@ -279,7 +300,33 @@ async function readBack(tx: Tx, tableId: TableId): Promise<DynamicTable> {
   return dynamicTableOf(await requireRow(tx, tableId), await readSources(tx, [tableId]));
 }
 
-async function writeSources(tx: CatalogTx, { tableId, sources }: TableDefinition): Promise<void> {
+/**
+ * It reads other tables than it did: its sources were dropped, and others have their names. They
+ * are read whole the first time.
+ */
+export async function rebindSources(
+  tx: CatalogTx,
+  tableId: TableId,
+  bound: Pick<TableDefinition, "sources" | "sourceColumns">,
+  pins?: SnapshotPins,
+): Promise<void> {
+  const row = await requireRow(tx, tableId);
+  const cycle = (await readGraph(tx)).findCycle(tableId, bound.sources);
+  if (cycle !== undefined) throw cycleRefusal(row.dynamic_table, cycle);
+  await dropWork(tx, row);
+  await unpinSources(tx, pins, tableId);
+  await tx.db.deleteFrom("dynamic_table_sources").where("table_id", "=", tableId).execute();
+  await writeSources(tx, { ...bound, tableId });
+}
+
+async function writeSources(
+  tx: CatalogTx,
+  {
+    tableId,
+    sources,
+    sourceColumns = new Map(),
+  }: Pick<TableDefinition, "sources" | "sourceColumns" | "tableId">,
+): Promise<void> {
   if (sources.length === 0) return;
   await tx.db
     .insertInto("dynamic_table_sources")
@@ -288,9 +335,19 @@ async function writeSources(tx: CatalogTx, { tableId, sources }: TableDefinition
         table_id: tableId,
         source_table_id: source,
         cursor_snapshot: null,
+        failed_snapshot: null,
       })),
     )
     .execute();
+  const columns = [...sourceColumns].flatMap(([source, names]) =>
+    names.map((name, order) => ({
+      table_id: tableId,
+      source_table_id: source,
+      column_order: order,
+      column_name: name,
+    })),
+  );
+  if (columns.length > 0) await tx.db.insertInto("dynamic_table_columns").values(columns).execute();
 }
 
 function definedColumns(definition: TableDefinition) {

@@ -14,11 +14,14 @@ import {
   finishTarget,
   markReady,
   moveCursors,
+  recordFailedRead,
   recordVersion,
 } from "./pending-work.ts";
 import { expectedTimes, type HistoryEntry, recordRefresh } from "./refresh-history.ts";
-import { markFailed, suspendTable } from "./suspension.ts";
-import { type DynamicTableRow, requireRow } from "./table-rows.ts";
+import { markFailed, resumeFollowers, suspendTable } from "./suspension.ts";
+import { type DynamicTableRow, isStopped, notFailing, requireRow } from "./table-rows.ts";
+
+const changedPauseMsMax = 30_000;
 
 export interface HeldClaim {
   readonly dynamic_table: string;
@@ -75,6 +78,8 @@ export async function finishRefresh(
   await tx.update("dynamic_tables", row.dynamic_table, {
     status: "ACTIVE",
     status_reason: "",
+    suspended_by: null,
+    ...notFailing,
     data_snapshot: target_snapshot,
     data_time_ms: target_time_ms,
     published_snapshot: reached.snapshot,
@@ -88,11 +93,16 @@ export async function finishRefresh(
     ...(reached.action === "NO_DATA" ? {} : await expectedTimes(tx, row.dynamic_table)),
   });
   await recordVersion(tx, row.table_id, target_snapshot, reached.snapshot);
+  if (isStopped(row)) await resumeFollowers(tx, row.table_id as TableId);
   await markReady(tx);
   await pinNeeded(tx, settings.pins, [row.table_id]);
 }
 
-/** An attempt that failed: tried again later, or not at all. */
+/**
+ * An attempt that failed: it is tried again after a pause. Where the definition or a value of its
+ * sources is at fault, the table is FAILED, and tried again when a source changes; where failures
+ * go on for `suspendAfterMs`, it is SUSPENDED, and tried seldom.
+ */
 export async function failRefresh(
   tx: CatalogTx,
   claim: HeldClaim,
@@ -100,10 +110,16 @@ export async function failRefresh(
   settings: ClaimSettings,
 ): Promise<void> {
   const row = await requireRow(tx, claim.table_id as TableId);
+  const pending = await findPending(tx, claim.table_id);
   const nowMs = await tx.nowMs();
   await recordUnfinished(tx, row, claim, "FAILED", failure, settings);
   await endClaim(tx, claim);
+  await recordFailedRead(tx, row.table_id, pending?.target_snapshot ?? null);
   const failures = row.failures_in_a_row + 1;
+  const failingSinceMs = row.failing_since_ms ?? nowMs;
+  const isTooLong = nowMs - failingSinceMs >= settings.suspendAfterMs;
+  // What values and definitions do wrong they do again, unless they depend on when they are asked.
+  const retriesByTime = failure.isPermanent ? row.is_volatile === 1 : isTooLong;
   const reason = `${failure.code}: ${failure.message}`;
   const delayMs = decideBackoffMs(failures, settings.prng, settings.backoff);
   await tx.db
@@ -113,6 +129,10 @@ export async function failRefresh(
     .execute();
   await tx.update("dynamic_tables", row.dynamic_table, {
     failures_in_a_row: failures,
+    failing_since_ms: failingSinceMs,
+    retry_at_ms: retriesByTime ? nowMs + seldomMs(failures, settings) : null,
+    retry_changed_at_ms: nowMs + changedMs(failures, settings),
+    missing_path: failure.missingPath ?? null,
     last_error: reason,
     last_refresh_state: "FAILED",
     last_refresh_action: null,
@@ -122,18 +142,42 @@ export async function failRefresh(
   const tableId = row.table_id as TableId;
   if (failure.isPermanent) {
     await markFailed(tx, tableId, reason);
-  } else if (failures >= settings.failuresMax) {
+  } else if (isTooLong) {
+    const minutes = formatMinutes(nowMs - failingSinceMs);
+    const times = failures === 1 ? "1 refresh" : `${failures} refreshes`;
     await suspendTable(
       tx,
       tableId,
-      `${failures} refreshes in a row failed, the last with ${reason}`,
+      `${times} in a row failed within ${minutes}, the last with ${reason}`,
+      "heals",
     );
+  } else if (row.status === "FAILED") {
+    await tx.update("dynamic_tables", row.dynamic_table, { status_reason: reason });
   }
+}
+
+/** Until a table that is stopped is tried again by time alone. */
+function seldomMs(failures: number, { prng, backoff, seldomMsMax }: ClaimSettings): number {
+  return decideBackoffMs(failures, prng, { ...backoff, maxMs: seldomMsMax });
+}
+
+/**
+ * Until a changed source is a reason to try again: a source that changes all the time must not keep
+ * a worker busy.
+ */
+function changedMs(failures: number, { prng, backoff }: ClaimSettings): number {
+  const maxMs = Math.min(backoff.maxMs, changedPauseMsMax);
+  return decideBackoffMs(failures, prng, { ...backoff, maxMs });
+}
+
+function formatMinutes(ms: number): string {
+  return ms < 120_000 ? `${Math.round(ms / 1_000)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
 /**
  * Its worker went away, or was not heard of for the length of the lease. Somebody else may take it at once the first time; a table
  * whose refreshes keep losing their workers waits longer each time, and is suspended in the end.
+ * One that is stopped already, and was only tried, costs no second worker.
  */
 export async function loseRefresh(
   tx: CatalogTx,
@@ -162,9 +206,18 @@ export async function loseRefresh(
     last_refresh_at_ms: nowMs,
     ...noParts,
   });
-  if (losses < settings.lossesMax) return;
-  const reason = `${losses} workers in a row were lost while they refreshed it, the last: ${why}`;
-  await suspendTable(tx, row.table_id as TableId, reason);
+  if (losses < settings.lossesMax && !isStopped(row)) return;
+  const many = losses === 1 ? "a worker was lost" : `${losses} workers in a row were lost`;
+  const reason = `${many} while refreshing it, the last: ${why}`;
+  const failures = row.failures_in_a_row + losses;
+  await recordFailedRead(tx, row.table_id, pending.target_snapshot);
+  await tx.update("dynamic_tables", row.dynamic_table, {
+    failures_in_a_row: failures,
+    failing_since_ms: row.failing_since_ms ?? nowMs,
+    retry_at_ms: nowMs + seldomMs(failures, settings),
+    retry_changed_at_ms: nowMs + changedMs(failures, settings),
+  });
+  await suspendTable(tx, row.table_id as TableId, reason, "heals");
 }
 
 /** Given back undone: it can be claimed at once. */

@@ -96,7 +96,7 @@ test("[TC6, TS8, TS16] the lake's commit is the publication's; unchanged sources
     store,
     claims,
     pins: lake,
-    lake: lakeSourceChanges(lake),
+    lake: lakeSourceChanges(lake, { stat: async () => undefined }),
     lease: () => ({ name: "c", holder: "h", epoch: 1 as never }),
     clock,
     prng: createPrng("scheduler"),

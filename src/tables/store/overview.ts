@@ -1,17 +1,27 @@
 /** What there is to show and to measure: SHOW DYNAMIC TABLES, the Tables page, metrics and autoscaling. */
 import { sql } from "kysely";
+import type { TableId } from "../../lake/core/index.ts";
 import type { Tx } from "../../store/index.ts";
 import {
   type DynamicTable,
   dueAtMs,
   effectiveLagMs,
+  freshAtMs,
   type RefreshAction,
   type RefreshState,
   TableGraph,
   type TableStatus,
 } from "../core/index.ts";
+import { readNowMs } from "./refresh-history.ts";
 import { readScheduledTables } from "./schedule-state.ts";
-import { dynamicTableOf, groupSources, readRows, readSources } from "./table-rows.ts";
+import {
+  dynamicTableOf,
+  groupSources,
+  isStopped,
+  readGraph,
+  readRows,
+  readSources,
+} from "./table-rows.ts";
 
 export interface TableOverview extends DynamicTable {
   /** As people write it. */
@@ -60,12 +70,13 @@ export async function readOverview(tx: Tx): Promise<readonly TableOverview[]> {
     if (table === undefined) return [];
     const refreshedBy = holderOf.get(row.dynamic_table);
     const isQueued = row.target_snapshot !== null || table.pending !== undefined;
+    const freshMs = freshAtMs(graph, table);
     const isRunning = table.status === "ACTIVE" || table.status === "INITIALIZING";
     return [
       {
         ...dynamicTableOf(row, sources.get(row.table_id)),
         label: row.dynamic_table,
-        lagMs: row.data_time_ms === null ? undefined : Math.max(0, nowMs - row.data_time_ms),
+        lagMs: freshMs === undefined ? undefined : Math.max(0, nowMs - freshMs),
         effectiveLagMs: effectiveLagMs(graph, table),
         lateSinceMs: row.late_since_ms ?? undefined,
         lagMissedCount: row.lag_missed_count,
@@ -94,8 +105,15 @@ export async function readOverview(tx: Tx): Promise<readonly TableOverview[]> {
 }
 
 export interface RefreshBacklog {
-  /** Rows of `pending_refreshes`, what is queued behind them, and subtasks that nobody has taken yet. */
+  /**
+   * Refreshes that are claimed or could be, now, and subtasks that nobody has taken yet: what
+   * workers are wanted for.
+   */
   readonly pendingRefreshCount: number;
+  /** Subtasks that are not done, taken or not: so many workers could be busy with them. */
+  readonly pendingPartCount: number;
+  /** Refreshes that no worker could begin now, by what they wait for. */
+  readonly blockedCounts: Readonly<Record<BlockedReason, number>>;
   readonly claimedCount: number;
   /** How long the oldest refresh that could begin has been waiting. */
   readonly refreshBacklogSeconds: number;
@@ -106,6 +124,60 @@ export interface RefreshBacklog {
   readonly lags: readonly TableLag[];
   /** Of the last refreshes that did something; `undefined`: there is none. */
   readonly refreshDurationP95Seconds: number | undefined;
+}
+
+/**
+ * `source_stopped`: something that it reads is FAILED or SUSPENDED. `source_behind`: what it reads
+ * is refreshed first. `backing_off`: the pause after a failure. `unscheduled`: the coordinator has
+ * not chosen its snapshot yet. `queued`: behind another target of its table.
+ */
+export type BlockedReason =
+  | "source_stopped"
+  | "source_behind"
+  | "backing_off"
+  | "unscheduled"
+  | "queued";
+
+async function readWaiting(
+  tx: Tx,
+): Promise<Pick<RefreshBacklog, "pendingRefreshCount" | "pendingPartCount" | "blockedCounts">> {
+  const { db } = tx;
+  const { rows } = await sql<{
+    table_id: number;
+    has_target: number;
+    is_ready: number;
+    is_claimable: number;
+  }>`
+    SELECT p.table_id,
+           CASE WHEN p.target_snapshot IS NULL THEN 0 ELSE 1 END AS has_target,
+           CASE WHEN p.ready_at_ms IS NULL THEN 0 ELSE 1 END AS is_ready,
+           CASE WHEN p.ready_at_ms IS NOT NULL AND (p.not_before_ms <= now_ms() OR c.token IS NOT NULL)
+                THEN 1 ELSE 0 END AS is_claimable
+      FROM pending_refreshes p
+      LEFT JOIN refresh_claims c ON c.dynamic_table = p.dynamic_table`.execute(db);
+  const counted = await sql<{ parts: number; pending: number; queued: number }>`
+    SELECT (SELECT count(*) FROM refresh_subtasks WHERE state = 'WAITING') AS parts,
+           (SELECT count(*) FROM refresh_subtasks WHERE state IN ('WAITING', 'CLAIMED')) AS pending,
+           (SELECT count(*) FROM queued_refreshes) AS queued`.execute(db);
+  const { parts = 0, pending = 0, queued = 0 } = counted.rows[0] ?? {};
+  const blockedCounts = {
+    source_stopped: 0,
+    source_behind: 0,
+    backing_off: 0,
+    unscheduled: 0,
+    queued,
+  };
+  const graph = rows.every((row) => row.is_claimable === 1) ? undefined : await readGraph(tx);
+  for (const row of rows) {
+    if (row.is_claimable === 1) continue;
+    const above = graph?.upstreamOf(row.table_id as TableId) ?? [];
+    if (row.is_ready === 1) blockedCounts.backing_off += 1;
+    else if (above.some((each) => isStopped(each.row))) blockedCounts.source_stopped += 1;
+    else if (row.has_target === 1) blockedCounts.source_behind += 1;
+    else blockedCounts.unscheduled += 1;
+  }
+  const claimable = rows.filter((row) => row.is_claimable === 1).length;
+  return { pendingRefreshCount: claimable + parts, pendingPartCount: pending, blockedCounts };
 }
 
 export interface TableLag {
@@ -162,18 +234,16 @@ async function readDurationP95({ db }: Tx): Promise<number | undefined> {
 export async function readBacklog(tx: Tx): Promise<RefreshBacklog> {
   const { db } = tx;
   const found = await sql<{
-    pending: number;
     claimed: number;
     oldest_ms: number | null;
     late: number;
     missed: number | null;
   }>`
-    SELECT (SELECT count(*) FROM pending_refreshes) + (SELECT count(*) FROM queued_refreshes)
-             + (SELECT count(*) FROM refresh_subtasks WHERE state = 'WAITING') AS pending,
-           (SELECT count(*) FROM refresh_claims) AS claimed,
+    SELECT (SELECT count(*) FROM refresh_claims) AS claimed,
            (SELECT now_ms() - min(p.ready_at_ms)
               FROM pending_refreshes p
              WHERE p.ready_at_ms IS NOT NULL
+               AND p.not_before_ms <= now_ms()
                AND NOT EXISTS (SELECT 1 FROM refresh_claims c WHERE c.dynamic_table = p.dynamic_table)) AS oldest_ms,
            (SELECT count(*) FROM dynamic_tables WHERE late_since_ms IS NOT NULL) AS late,
            (SELECT CAST(sum(lag_missed_count) AS BIGINT) FROM dynamic_tables) AS missed`.execute(
@@ -181,7 +251,7 @@ export async function readBacklog(tx: Tx): Promise<RefreshBacklog> {
   );
   const row = found.rows[0];
   return {
-    pendingRefreshCount: row?.pending ?? 0,
+    ...(await readWaiting(tx)),
     claimedCount: row?.claimed ?? 0,
     refreshBacklogSeconds: Math.max(0, row?.oldest_ms ?? 0) / 1_000,
     lateCount: row?.late ?? 0,
@@ -190,10 +260,4 @@ export async function readBacklog(tx: Tx): Promise<RefreshBacklog> {
     lags: await readLags(tx),
     refreshDurationP95Seconds: await readDurationP95(tx),
   };
-}
-
-/** The database's clock, which all these times are by. */
-export async function readNowMs({ db }: Tx): Promise<number> {
-  const found = await sql<{ now: number }>`SELECT now_ms() AS now`.execute(db);
-  return found.rows[0]?.now ?? 0;
 }

@@ -7,7 +7,7 @@
  *   PW2  `dynamic_tables.target_snapshot` is the target in `pending_refreshes`.
  *   PW3  What is ready is ready for ever: versions are kept while somebody is to be brought to them.
  */
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { CatalogTx, PendingRefreshesTable, Tx } from "../../store/index.ts";
 import { priorities, type RefreshTrigger, type ScheduledTarget } from "../core/index.ts";
 import type { DynamicTableRow } from "./table-rows.ts";
@@ -201,6 +201,8 @@ export async function abandonTargets(tx: CatalogTx, row: DynamicTableRow): Promi
         target_seq: pending.done_seq,
         refresh_trigger: "MANUAL",
         priority: priorities.MANUAL,
+        attempts: 0,
+        not_before_ms: 0,
       })
       .where("table_id", "=", row.table_id)
       .execute();
@@ -243,6 +245,17 @@ export async function markReady({ db }: Tx): Promise<void> {
                          AND v.data_snapshot = pending_refreshes.target_snapshot))`.execute(db);
 }
 
+/** A source as of the lake's snapshot: a plain one there, a dynamic one at its version of that snapshot. */
+function sourceAsOf(snapshot: number | null): RawBuilder<number | null> {
+  return sql`
+             CASE WHEN EXISTS (SELECT 1 FROM dynamic_tables d
+                                WHERE d.table_id = dynamic_table_sources.source_table_id)
+                  THEN (SELECT v.snapshot FROM dynamic_table_versions v
+                         WHERE v.table_id = dynamic_table_sources.source_table_id
+                           AND v.data_snapshot = CAST(${snapshot} AS BIGINT))
+                  ELSE CAST(${snapshot} AS BIGINT) END`;
+}
+
 /** It is made of its sources as of the snapshot: plain ones there, dynamic ones where they are as of it. */
 export async function moveCursors(
   { db }: Tx,
@@ -251,13 +264,19 @@ export async function moveCursors(
 ): Promise<void> {
   await sql`
     UPDATE dynamic_table_sources
-       SET cursor_snapshot =
-             CASE WHEN EXISTS (SELECT 1 FROM dynamic_tables d
-                                WHERE d.table_id = dynamic_table_sources.source_table_id)
-                  THEN (SELECT v.snapshot FROM dynamic_table_versions v
-                         WHERE v.table_id = dynamic_table_sources.source_table_id
-                           AND v.data_snapshot = ${dataSnapshot})
-                  ELSE CAST(${dataSnapshot} AS BIGINT) END
+       SET cursor_snapshot = ${sourceAsOf(dataSnapshot)}, failed_snapshot = NULL
+     WHERE table_id = ${tableId}`.execute(db);
+}
+
+/** An attempt to make it of its sources as of the snapshot failed. */
+export async function recordFailedRead(
+  { db }: Tx,
+  tableId: number,
+  targetSnapshot: number | null,
+): Promise<void> {
+  await sql`
+    UPDATE dynamic_table_sources
+       SET failed_snapshot = ${sourceAsOf(targetSnapshot)}
      WHERE table_id = ${tableId}`.execute(db);
 }
 

@@ -2,6 +2,7 @@
  * The newest refreshes of each table. A run of refreshes that found nothing to do is one row, whose end and data move on: a table
  * that is looked at every second and changes once a day must not lose the one refresh that did something.
  */
+import { sql } from "kysely";
 import type { SnapshotId, TableId } from "../../lake/core/index.ts";
 import type { DynamicTablesTable, RefreshHistoryTable, Tx } from "../../store/index.ts";
 import type { RefreshCost, RefreshRecord } from "../core/index.ts";
@@ -131,6 +132,44 @@ export async function readExperience(
       ];
     })
     .reverse();
+}
+
+/**
+ * How long refreshes took that did something: each is told once, from when it is first asked on.
+ */
+export class RefreshDurations {
+  #fromMs: number | undefined;
+  #told = new Set<string>();
+
+  /** In seconds. */
+  async next(tx: Tx): Promise<readonly number[]> {
+    const fromMs = this.#fromMs;
+    if (fromMs === undefined) {
+      this.#fromMs = await readNowMs(tx);
+      return [];
+    }
+    const rows = await tx.db
+      .selectFrom("refresh_history")
+      .select(["dynamic_table", "token", "started_at_ms", "ended_at_ms"])
+      .where("state", "=", "SUCCEEDED")
+      .where("action", "in", ["FULL", "INCREMENTAL"])
+      .where("ended_at_ms", ">=", fromMs)
+      .orderBy("ended_at_ms")
+      .execute();
+    const keyOf = (row: (typeof rows)[number]) => `${row.dynamic_table}/${row.token}`;
+    const fresh = rows.filter((row) => !this.#told.has(keyOf(row)));
+    const lastMs = rows.at(-1)?.ended_at_ms ?? fromMs;
+    this.#fromMs = lastMs;
+    // Of those before it nobody is asked again.
+    this.#told = new Set(rows.filter((row) => row.ended_at_ms === lastMs).map(keyOf));
+    return fresh.map((row) => Math.max(0, row.ended_at_ms - row.started_at_ms) / 1_000);
+  }
+}
+
+/** The database's clock, which all these times are by. */
+export async function readNowMs({ db }: Tx): Promise<number> {
+  const found = await sql<{ now: number }>`SELECT now_ms() AS now`.execute(db);
+  return found.rows[0]?.now ?? 0;
 }
 
 export interface HistoryRequest {

@@ -2,6 +2,7 @@
 import type { SnapshotId, TableId } from "../../lake/core/index.ts";
 import type { CatalogTx, PendingRefreshesTable, Tx } from "../../store/index.ts";
 import type {
+  FailingTable,
   ScheduleDecision,
   ScheduledPending,
   ScheduledTable,
@@ -82,11 +83,30 @@ function scheduledTable(
     lateSinceMs: row.late_since_ms ?? undefined,
     waitReason: row.wait_reason,
     lastError: row.last_error ?? undefined,
+    failing: failingTable(row, sources),
     expectedDurationMs: row.expected_duration_ms,
     expectedResponseMs: row.expected_response_ms,
     createdAtMs: row.created_at_ms,
     pending: pending === undefined ? undefined : scheduledPending(pending, lastQueued),
     isClaimed,
+  };
+}
+
+function failingTable(
+  row: DynamicTableRow,
+  sources: readonly SourceRow[],
+): FailingTable | undefined {
+  if (row.failing_since_ms === null) return undefined;
+  return {
+    readSnapshots: new Map(
+      sources.map((source) => [
+        source.source_table_id as TableId,
+        snapshotOf(source.failed_snapshot),
+      ]),
+    ),
+    missingPath: row.missing_path ?? undefined,
+    changedRetryAtMs: row.retry_changed_at_ms ?? 0,
+    retryAtMs: row.retry_at_ms ?? undefined,
   };
 }
 

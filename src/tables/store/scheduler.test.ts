@@ -114,6 +114,8 @@ test("[TS15] a lake that cannot be asked is asked again", async () => {
         return await world.lake.current();
       },
       mayHaveChanged: (ranges, to) => world.lake.mayHaveChanged(ranges, to),
+      hasChanged: (ranges, to) => world.lake.hasChanged(ranges, to),
+      isThere: (path) => world.lake.isThere(path),
     },
   });
   await world.clock.advance(2_000);
@@ -188,6 +190,8 @@ test("[TS17] looks that are dear are rare: pokes all the time get a quarter of i
       return await world.lake.current();
     },
     mayHaveChanged: (ranges, to) => world.lake.mayHaveChanged(ranges, to),
+    hasChanged: (ranges, to) => world.lake.hasChanged(ranges, to),
+    isThere: (path) => world.lake.isThere(path),
   };
   const scheduler = await world.startScheduler({ lake });
   for (let step = 0; step < 400; step += 1) {

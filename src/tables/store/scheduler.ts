@@ -14,7 +14,6 @@ import type { Clock, Timer } from "../../kernel/clock.ts";
 import { AssertionError, assert, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Prng } from "../../kernel/prng.ts";
-import type { SnapshotId, TableId } from "../../lake/core/index.ts";
 import type { LeaseGrant, Store, Tx } from "../../store/index.ts";
 import {
   decideBackoffMs,
@@ -27,7 +26,7 @@ import {
 import type { SnapshotPins } from "./needed-snapshots.ts";
 import { historyRowsDefault } from "./refresh-history.ts";
 import { applyDecision, isEmptyDecision, readScheduledTables } from "./schedule-state.ts";
-import type { SourceChanges } from "./source-changes.ts";
+import { askForChanges, type SourceChanges } from "./source-changes.ts";
 import type { StoreRefreshClaims } from "./store-refresh-claims.ts";
 
 export interface RefreshSchedulerOptions {
@@ -144,9 +143,9 @@ export class RefreshScheduler {
     if (before.tables.length === 0) return this.#lookMsMax;
     const { nowMs } = before;
     const { snapshot } = await lake.current(); // TL1
-    const mayHaveChanged = await this.#askForChanges(before.tables, snapshot);
+    const changes = await askForChanges(lake, before.tables, snapshot);
     const decide = (tables: readonly ScheduledTable[]): ScheduleDecision =>
-      decideRefreshes({ tables, snapshot, mayHaveChanged }, nowMs, options);
+      decideRefreshes({ tables, snapshot, ...changes }, nowMs, options);
     let decision = decide(before.tables);
     if (!isEmptyDecision(decision)) {
       const { historyRows = historyRowsDefault, pins } = this.#options;
@@ -160,26 +159,6 @@ export class RefreshScheduler {
     }
     const wakeAtMs = Math.min(decision.wakeAtMs ?? Infinity, before.expiresAtMs ?? Infinity);
     return Math.min(this.#lookMsMax, Math.max(0, wakeAtMs - nowMs));
-  }
-
-  /** Only of plain tables, and only where nothing else says that the table has something to do. */
-  async #askForChanges(
-    tables: readonly ScheduledTable[],
-    to: SnapshotId,
-  ): Promise<(source: TableId, from: SnapshotId) => boolean> {
-    const dynamic = new Set(tables.map(({ tableId }) => tableId));
-    const ranges = new Map<string, { tableId: TableId; from: SnapshotId }>();
-    for (const { cursors } of tables) {
-      for (const [tableId, from] of cursors) {
-        if (from === undefined || from === to || dynamic.has(tableId)) continue;
-        ranges.set(`${tableId}@${from}`, { tableId, from });
-      }
-    }
-    const keys = [...ranges.keys()];
-    const answers = await this.#options.lake.mayHaveChanged([...ranges.values()], to);
-    const changed = new Map(keys.map((key, index) => [key, answers[index] ?? true]));
-    // A cursor that moved since it was asked about is not in the map: in doubt there is work.
-    return (source, from) => from !== to && (changed.get(`${source}@${from}`) ?? true);
   }
 
   #logLateness({ lateness }: ScheduleDecision, tables: readonly ScheduledTable[]): void {

@@ -47,6 +47,7 @@ import {
   type DynamicTableRow,
   dynamicTableOf,
   groupSources,
+  readSourceColumns,
   readSources,
   requireRow,
   snapshotOf,
@@ -198,6 +199,7 @@ export class StoreRefreshClaims implements RefreshClaims {
     const described: ClaimedRefresh[] = [];
     for (const claim of granted) {
       const row = await requireRow(tx, claim.table_id as TableId);
+      const columns = await readSourceColumns(tx, claim.table_id);
       described.push({
         tableId: claim.table_id as TableId,
         workerId: claim.worker_id,
@@ -210,7 +212,10 @@ export class StoreRefreshClaims implements RefreshClaims {
         trigger: claim.refresh_trigger,
         targetSnapshot: claim.target_snapshot as SnapshotId,
         targetTimeMs: claim.target_time_ms,
-        sources: (inputs.get(claim.table_id) ?? []).map(({ reader: _, ...source }) => source),
+        sources: (inputs.get(claim.table_id) ?? []).map(({ reader: _, ...source }) => {
+          const known = columns.get(source.tableId);
+          return known === undefined ? source : { ...source, columns: known };
+        }),
         experience: hasChoice(row) ? await readExperience(tx, row) : [],
       });
     }

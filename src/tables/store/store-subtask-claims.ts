@@ -47,7 +47,15 @@ export class StoreSubtaskClaims implements SubtaskClaims {
       if ((await holdClaim(tx, lead)) === undefined) return { kind: "claim_lost" };
       const parts = await tx.db
         .selectFrom("refresh_subtasks")
-        .select(["part", "state", "worker_id", "result", "error_code", "error_message"])
+        .select([
+          "part",
+          "state",
+          "worker_id",
+          "result",
+          "error_code",
+          "error_message",
+          "missing_path",
+        ])
         .where("refresh_token", "=", lead.token)
         .orderBy("part")
         .execute();
@@ -60,6 +68,7 @@ export class StoreSubtaskClaims implements SubtaskClaims {
           code: failed.error_code ?? "query_failed",
           message: `part ${failed.part + 1} of ${parts.length}: ${failed.error_message ?? ""}`,
           isPermanent: failed.error_code === "bad_sql",
+          ...(failed.missing_path === null ? {} : { missingPath: failed.missing_path }),
         };
         return { kind: "failed", failure, results };
       }

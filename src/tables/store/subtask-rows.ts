@@ -136,10 +136,10 @@ export async function finishSubtask(
 export async function failSubtask(
   tx: CatalogTx,
   held: HeldSubtask,
-  { code, message, isPermanent }: RefreshFailure,
+  { code, message, isPermanent, missingPath }: RefreshFailure,
   { partAttemptsMax }: ClaimSettings,
 ): Promise<void> {
-  const error = { error_code: code, error_message: message };
+  const error = { error_code: code, error_message: message, missing_path: missingPath ?? null };
   const isOver = isPermanent || held.attempts >= partAttemptsMax;
   await one(tx, held)
     .set(
@@ -199,22 +199,11 @@ export async function insertSubtasks(
     result: null,
     error_code: null,
     error_message: null,
+    missing_path: null,
   }));
   await tx.db.insertInto("refresh_subtasks").values(rows).execute();
   await tx.update("dynamic_tables", dynamic_table, {
     part_count: specs.length,
     part_done_count: 0,
   });
-}
-
-/** Those that are there and take work: so many may take parts. */
-export async function countWorkers({ db }: Tx): Promise<number> {
-  const found = await db
-    .selectFrom("workers")
-    .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("state", "=", "ACTIVE")
-    .where("accepting_work", "=", 1)
-    .where("drain_requested", "=", 0)
-    .executeTakeFirstOrThrow();
-  return found.count;
 }

@@ -11,7 +11,7 @@ import { readBacklog } from "./overview.ts";
 import { readRefreshHistory } from "./refresh-history.ts";
 import { StoreSubtaskClaims } from "./store-subtask-claims.ts";
 import { suspendTable } from "./suspension.ts";
-import { orders, TablesFixture, tableId } from "./testing/tables-fixture.ts";
+import { hourMs, orders, TablesFixture, tableId } from "./testing/tables-fixture.ts";
 
 const ability = "test";
 
@@ -212,6 +212,26 @@ export function testSubtasks(fixture: StoreFixture): void {
       assert.match(progress.failure.message, /part 1 of 2: no such thing/);
     });
 
+    test("[TP7, TC20] a part that misses a file fails the refresh with it, and the file heals the table", async (t) => {
+      const tables = await open(t, { backoff: { minMs: 1, maxMs: 1 }, seldomMsMax: hourMs });
+      await tables.create({ 10: [orders] });
+      const lead = await tables.lead(1);
+      const lost = { ...failure, missingPath: "orders/a.parquet" };
+      for (const worker of ["w2", "w3"]) {
+        await tables.parts.fail(await tables.takeOne(worker), lost);
+      }
+      const progress = await tables.parts.progress(lead);
+      assert.ok(progress.kind === "failed");
+      assert.equal(progress.failure.missingPath, lost.missingPath);
+      await tables.claims.fail(lead, { ...progress.failure, isPermanent: true });
+      assert.equal((await tables.row(10)).status, "FAILED");
+      await tables.schedule();
+      assert.deepEqual(await tables.work(), [], "nothing has changed");
+      tables.lake.found.add(lost.missingPath);
+      await tables.schedule();
+      assert.deepEqual(await tables.work(), [10]);
+    });
+
     test("[TP4] parts poke those who wait, tell when one can be had by time alone, and count as pending", async (t) => {
       const tables = await open(t, { leaseMs: 60_000 });
       await tables.create({ 10: [orders] });
@@ -222,8 +242,10 @@ export function testSubtasks(fixture: StoreFixture): void {
       await tables.lead(1);
       assert.ok(pokes > 0);
       const backlog = await tables.store.read(readBacklog);
-      assert.equal(backlog.pendingRefreshCount, 2);
+      assert.deepEqual([backlog.pendingRefreshCount, backlog.pendingPartCount], [2, 1]);
       await tables.takeOne("w2");
+      const taken = await tables.store.read(readBacklog);
+      assert.deepEqual([taken.pendingRefreshCount, taken.pendingPartCount], [1, 1]);
       const subtasks = { ability, limit: 1, of: "any" } as const;
       const { waitMs } = await tables.claims.claim({ workerId: "w3", limit: 0, subtasks });
       assert.ok(waitMs !== undefined && waitMs > 0 && waitMs <= 60_000);

@@ -5,19 +5,26 @@
  *   SU2  Resuming a table resumes those that were suspended only because of it, unless something else that they read is suspended.
  *   SU3  A table that reads a suspended one is not resumed: its sources would never come.
  *   SU4  Who refreshes a table that is suspended loses the claim: nothing more is published.
+ *   SU5  A table that is suspended for its failures heals: it is tried again now and then, and a
+ *        success resumes it, with those that were suspended because of it. One that a person
+ *        suspended is left alone.
  */
 import { OperatingError } from "../../kernel/errors.ts";
 import type { TableId } from "../../lake/core/index.ts";
 import type { CatalogTx } from "../../store/index.ts";
 import type { TableGraph } from "../core/index.ts";
-import { abandonTargets, dropWork } from "./pending-work.ts";
-import { readGraph, requireRow, type TableNode } from "./table-rows.ts";
+import { abandonTargets, addRequest, dropWork } from "./pending-work.ts";
+import { notFailing, readGraph, requireRow, type TableNode } from "./table-rows.ts";
 
-/** Names of the tables that are suspended by it, itself first. One that is suspended already is left as it is. */
+/**
+ * Names of the tables that are suspended by it, itself first. Of its readers, one that is suspended
+ * already is left as it is. `heals`: for its failures, which the caller has recorded (SU5).
+ */
 export async function suspendTable(
   tx: CatalogTx,
   tableId: TableId,
   reason: string,
+  heals?: "heals",
 ): Promise<readonly string[]> {
   const row = await requireRow(tx, tableId);
   const graph = await readGraph(tx);
@@ -28,10 +35,14 @@ export async function suspendTable(
     suspended_by: null, // Of its own: whatever else it followed, it stays when that is resumed.
     wait_reason: "",
     late_since_ms: null,
+    ...(heals === undefined ? notFailing : {}),
   });
   const suspended = [row.dynamic_table];
   for (const below of graph.downstreamOf(tableId)) {
-    if (below.row.status === "SUSPENDED") continue;
+    if (below.row.status === "SUSPENDED") {
+      await abandonTargets(tx, below.row); // It may have been on trial.
+      continue;
+    }
     await dropWork(tx, below.row);
     await tx.update("dynamic_tables", below.label, {
       status: "SUSPENDED",
@@ -39,19 +50,21 @@ export async function suspendTable(
       suspended_by: row.dynamic_table, // SU1
       wait_reason: "",
       late_since_ms: null,
+      ...notFailing,
     });
     suspended.push(below.label);
   }
   return suspended;
 }
 
-/** Its definition no longer works. Its readers wait, and say for what. */
+/** Its definition, or a value of its sources, does not work. Its readers wait, and say for what. */
 export async function markFailed(tx: CatalogTx, tableId: TableId, reason: string): Promise<void> {
   const row = await requireRow(tx, tableId);
   await dropWork(tx, row);
   await tx.update("dynamic_tables", row.dynamic_table, {
     status: "FAILED",
     status_reason: reason,
+    suspended_by: null,
     wait_reason: "",
     late_since_ms: null,
   });
@@ -60,7 +73,10 @@ export async function markFailed(tx: CatalogTx, tableId: TableId, reason: string
   }
 }
 
-/** Names of the tables that run again, itself first. Its failures are forgotten. It is looked at afresh by the scheduler. */
+/**
+ * Names of the tables that run again, itself first. Its failures are forgotten. The scheduler looks
+ * at it afresh.
+ */
 export async function resumeTable(tx: CatalogTx, tableId: TableId): Promise<readonly string[]> {
   const row = await requireRow(tx, tableId);
   const graph = await readGraph(tx);
@@ -74,13 +90,23 @@ export async function resumeTable(tx: CatalogTx, tableId: TableId): Promise<read
       { hint: `Resume ${above} first: it takes those along that were suspended because of it.` },
     ); // SU3
   }
-  const resumed = new Set([tableId]);
   await putBack(tx, { row, label: row.dynamic_table });
-  const names = [row.dynamic_table];
+  return [row.dynamic_table, ...(await resumeFollowers(tx, tableId))];
+}
+
+/**
+ * SU2. It runs again, or reads something else now: names of those below it that were suspended for
+ * another's sake, read nothing that is suspended any more, and so run, too.
+ */
+export async function resumeFollowers(tx: CatalogTx, tableId: TableId): Promise<readonly string[]> {
+  const graph = await readGraph(tx);
+  const resumed = new Set([tableId]);
+  const names: string[] = [];
   for (const below of graph.downstreamOf(tableId)) {
-    if (below.row.status !== "SUSPENDED" || below.row.suspended_by !== row.dynamic_table) continue;
+    if (below.row.status !== "SUSPENDED" || below.row.suspended_by === null) continue;
     const other = suspendedAbove(graph, below.tableId, resumed);
     if (other !== undefined) {
+      if (below.row.suspended_by === other) continue;
       // Still suspended, for another's sake from now on.
       const root = graph.upstreamOf(below.tableId).find(({ label }) => label === other);
       await tx.update("dynamic_tables", below.label, {
@@ -118,5 +144,9 @@ async function putBack(
     suspended_by: null,
     failures_in_a_row: 0,
     last_error: null,
+    ...notFailing,
   });
+  // What was asked for when it was created is not there yet, and nobody may be due to ask again for
+  // a long time.
+  if (row.data_snapshot === null) await addRequest(tx, row, "INITIAL");
 }

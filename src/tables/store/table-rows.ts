@@ -25,10 +25,23 @@ export async function readRows({ db }: Tx): Promise<readonly DynamicTableRow[]> 
   return await db.selectFrom("dynamic_tables").selectAll().orderBy("table_id").execute();
 }
 
+export function isStopped({ status }: Pick<DynamicTableRow, "status">): boolean {
+  return status === "SUSPENDED" || status === "FAILED";
+}
+
+/** Of a table whose last refresh did not fail, or that somebody suspended. */
+export const notFailing = {
+  failing_since_ms: null,
+  retry_at_ms: null,
+  retry_changed_at_ms: null,
+  missing_path: null,
+} as const;
+
 export interface SourceRow {
   readonly table_id: number;
   readonly source_table_id: number;
   readonly cursor_snapshot: number | null;
+  readonly failed_snapshot: number | null;
 }
 
 /** Of all tables, or of the given ones. */
@@ -43,6 +56,28 @@ export async function readSources(
     .orderBy("table_id")
     .orderBy("source_table_id");
   return await (tableIds === undefined ? all : all.where("table_id", "in", tableIds)).execute();
+}
+
+/**
+ * By source: the columns that the definition knows, in their order. Of a source without an entry it
+ * knows all.
+ */
+export type SourceColumns = ReadonlyMap<TableId, readonly string[]>;
+
+export async function readSourceColumns({ db }: Tx, tableId: number): Promise<SourceColumns> {
+  const rows = await db
+    .selectFrom("dynamic_table_columns")
+    .select(["source_table_id", "column_name"])
+    .where("table_id", "=", tableId)
+    .orderBy("source_table_id")
+    .orderBy("column_order")
+    .execute();
+  const bySource = new Map<TableId, string[]>();
+  for (const { source_table_id, column_name } of rows) {
+    const source = source_table_id as TableId;
+    bySource.set(source, [...(bySource.get(source) ?? []), column_name]);
+  }
+  return bySource;
 }
 
 export async function readGraph(tx: Tx): Promise<TableGraph<TableNode>> {

@@ -8,8 +8,8 @@ export type {
   WorkReport,
   WorkSpec,
 } from "./messages.ts";
-export { keyOf, workKeyText } from "./messages.ts";
-export { rankWorkers, rendezvous } from "./rendezvous.ts";
+export { keyOf, workKeyText, workLogFields } from "./messages.ts";
+export { affinityScore, hashText } from "./rendezvous.ts";
 export { WorkBoard } from "./work-board.ts";
 export type { LedgerEffect, LedgerEvent } from "./work-ledger.ts";
 export { WorkLedger } from "./work-ledger.ts";

@@ -5,7 +5,8 @@
  * Every message names the attempt it is about. A work item may be assigned several times, even to
  * the same worker, and a report of an earlier attempt must not be taken for one of the current.
  */
-import type { LeafId, QueryId, WorkId } from "../../kernel/ids.ts";
+import type { LeafId, QueryId, WorkerId, WorkId } from "../../kernel/ids.ts";
+import type { LogFields } from "../../kernel/logger.ts";
 
 /** The identity of a work item. Completions are deduplicated by it. */
 export interface WorkKey {
@@ -20,6 +21,11 @@ export interface WorkSpec extends WorkKey {
   readonly body: string;
   /** Work with one key prefers one worker, so that its caches are warm. */
   readonly affinityKey: string;
+  /**
+   * The planner's choice, where it has one: taken as long as that worker takes work. It is not
+   * sent.
+   */
+  readonly preferred?: WorkerId | undefined;
 }
 
 /** The artifact contract of interactive-queries.md, all eight fields. Parquet, on the worker's disk. */
@@ -73,6 +79,11 @@ export type WorkReport =
 /** A text that is equal for equal keys only. Ids contain no slash. */
 export function workKeyText(key: WorkKey): string {
   return `${key.queryId}/${key.leafId}/${key.workId}`;
+}
+
+/** What every log line about a work item carries. */
+export function workLogFields({ queryId, workId }: WorkKey): LogFields {
+  return { query_id: queryId, work_id: workId };
 }
 
 /** The identity alone, without what travels once. */

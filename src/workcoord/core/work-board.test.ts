@@ -101,6 +101,19 @@ test("[WC14] the observation says whether the favourite of all workers that are 
   assert.deepEqual(hits, [true, false]);
 });
 
+test("[WC35] the planner's choice is taken while that worker takes work, and has not failed the item", () => {
+  const board = boardWith("a", "b", "c");
+  const chosen = { ...w1, preferred: workerId("c") };
+  assert.deepEqual(board.submit("q", chosen), ["c:assign#1(w1)"]);
+  board.accepted("c", chosen);
+  assert.deepEqual(board.failed("c", chosen, 1, true), [
+    "moved(w1, work_failed)",
+    "a:assign#2(w1)",
+  ]);
+  const gone = { ...sampleSpec("r", "w9", w1.affinityKey), preferred: workerId("elsewhere") };
+  assert.deepEqual(board.submit("r", gone), ["a:assign#1(w9)"]);
+});
+
 test("[WC9] after a failure another worker is preferred, and the same one taken where there is no other", () => {
   const board = boardWith("a", "b");
   board.submit("q", w1);

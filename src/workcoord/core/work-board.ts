@@ -9,8 +9,8 @@
  *       last spoke of its admission, and holds fewer than `worksPerWorkerMax` items.
  *   B3  While work is queued and not held back, no worker is eligible: whatever frees a worker is followed by
  *       assignment.
- *   B4  Of the eligible workers the one that wants the item most gets it (rendezvous), except that workers where
- *       it failed before come last.
+ *   B4  Of the eligible workers the planner's choice gets an item, or else the one that wants it
+ *       most (rendezvous); workers where it failed before come last.
  *   B5  Work that lost its worker is assigned before work that is new; within each, in order of arrival.
  *   B6  A submitted query ends exactly once: done, failed or cancelled. It is done when all its items are
  *       committed. When one fails, the others are cancelled first.
@@ -349,7 +349,11 @@ export class WorkBoard {
       if (entry === undefined) return;
       const { work } = entry;
       assert(work.state === "queued", "what is in a queue is queued");
-      const { workerId, affinityHit } = this.#workers.choose(entry.affinity, work.history.avoid); // B4
+      const { workerId, affinityHit } = this.#workers.choose(
+        entry.affinity,
+        work.history.avoid,
+        work.spec.preferred,
+      ); // B4
       this.#advance(entry, { kind: "assign", workerId });
       const attempt = work.history.attempt + 1;
       const key = keyOf(work.spec);

@@ -152,6 +152,11 @@ export class WorkLedger {
     return { queued, executing, aborting, ready, acked };
   }
 
+  /** What has waited for a slot the longest. */
+  firstQueued(): { readonly session: string; readonly work: WorkSpec } | undefined {
+    return this.#queue.peek()?.held;
+  }
+
   /** Everything, for tests and the simulator's checkers. */
   snapshot(): readonly HeldOnLedger[] {
     return Array.from(this.#items.values(), ({ held }) => {

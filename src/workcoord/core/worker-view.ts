@@ -89,13 +89,19 @@ export class WorkerView<Item> {
   }
 
   /**
-   * The eligible worker that wants the key most; those to avoid come last. There must be one that is eligible.
-   * `affinityHit`: no worker that is up, eligible or not, wants it more.
+   * The planner's choice where that is eligible, or else the eligible worker that wants the key
+   * most; those to avoid come last. There must be one that is eligible. `affinityHit`: it is the
+   * planner's choice, or where there is none, no worker that is up, eligible or not, wants it more.
    */
   choose(
     key: TextHash,
     avoid: readonly WorkerId[],
+    preferred: WorkerId | undefined,
   ): { readonly workerId: WorkerId; readonly affinityHit: boolean } {
+    const choice = preferred === undefined ? undefined : this.#workers.get(preferred);
+    if (choice !== undefined && this.#eligible.has(choice) && !avoid.includes(choice.workerId)) {
+      return { workerId: choice.workerId, affinityHit: true };
+    }
     let favourite: ViewedWorker<Item> | undefined; // Of all that are up.
     let favouriteScore = -1;
     let best: ViewedWorker<Item> | undefined; // Of the eligible.
@@ -117,7 +123,7 @@ export class WorkerView<Item> {
       bestAvoided = avoided;
     }
     assert(best !== undefined, "there is an eligible worker");
-    return { workerId: best.workerId, affinityHit: best === favourite };
+    return { workerId: best.workerId, affinityHit: best === (choice ?? favourite) };
   }
 
   show(): readonly WorkerOnBoard[] {

@@ -42,6 +42,7 @@ function update(revision: number, changes: Partial<WorkerRow>): WatchEvent {
 
 function frame(completed: number, workers: LiveFrame["workers"] = []): LiveFrame {
   return {
+    attention: { total: 0, items: [] },
     status: {
       version: "0.1.0",
       role: "leader",

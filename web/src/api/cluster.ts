@@ -1,6 +1,6 @@
 /**
  * The page's live picture of the cluster: two subscriptions feeding one state. A hidden tab lets go of both
- * after a while, because a browser grants a host only six connections, whatever the number of tabs.
+ * after a while: nobody looks, and the coordinator has a bound on streams.
  */
 import { createContext, useContext, useSyncExternalStore } from "react";
 import {

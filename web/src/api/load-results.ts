@@ -1,4 +1,7 @@
-/** What the API tells of runs that are or were: their list, one run's figures, comparisons. Names are the API's. */
+/**
+ * What the API tells of runs that are or were: their list, one run's figures, comparisons. Names
+ * are the API's.
+ */
 import { request } from "./http.ts";
 import { changeRun } from "./load.ts";
 import type {
@@ -35,6 +38,9 @@ export interface TestResult {
   readonly duration_seconds: number | null;
   readonly total_operations: number;
   readonly failed_operations: number;
+  /** `null`: an earlier version did not count them. */
+  readonly unserved: number | null;
+  readonly verdict: "PASSED" | "FAILED" | null;
   readonly qps: number | null;
   readonly p50_latency_ms: number | null;
   readonly p95_latency_ms: number | null;
@@ -96,6 +102,14 @@ export interface FindMaxStep {
   readonly reason: string;
 }
 
+export type LatencyName =
+  | "p50_latency_ms"
+  | "p95_latency_ms"
+  | "p99_latency_ms"
+  | "p999_latency_ms"
+  | "avg_latency_ms"
+  | "max_latency_ms";
+
 export interface Latency {
   readonly p50_latency_ms: number | null;
   readonly p95_latency_ms: number | null;
@@ -103,6 +117,8 @@ export interface Latency {
   readonly p999_latency_ms: number | null;
   readonly avg_latency_ms: number | null;
   readonly max_latency_ms: number | null;
+  /** Those that are at least so much: arrivals that nobody answered are among them. */
+  readonly at_least: readonly string[];
 }
 
 export interface OperationSummary extends Latency {
@@ -110,11 +126,25 @@ export interface OperationSummary extends Latency {
   readonly query_kind: string;
   readonly ops: number;
   readonly errors: number;
+  readonly unserved: number | null;
+  readonly qps: number;
 }
 
-/** `report.json`: of merged histograms, so that it is there however much was recorded. */
+/** `report.json`: the run's final record, from which everybody has his figures. */
 export interface RunSummary extends Latency {
   readonly verdict: "PASSED" | "FAILED" | null;
+  /** Why it failed. */
+  readonly reasons: readonly string[];
+  /** Limits that the template sets otherwise than by default. */
+  readonly allowances: readonly string[];
+  readonly generator_bound: boolean;
+  readonly percentiles_from: "records" | "histograms";
+  readonly unserved: number | null;
+  readonly unserved_pct: number | null;
+  readonly resent_requests: number | null;
+  readonly availability_pct: number | null;
+  readonly longest_silence_ms: number | null;
+  readonly failed_latency: Omit<Latency, "at_least"> | null;
   readonly measured_seconds: number;
   readonly worker_count: number;
   readonly total_operations: number;
@@ -129,6 +159,9 @@ export interface RunSummary extends Latency {
     readonly qps: number;
     readonly p95_latency_ms: number;
     readonly reason: string;
+    /** Between which numbers the maximum lies; not there in results of older versions. */
+    readonly low?: number | null;
+    readonly high?: number | null;
   } | null;
   readonly find_max_steps: readonly FindMaxStep[];
   readonly warnings: readonly string[];
@@ -238,13 +271,26 @@ export interface EnrichmentState {
   }[];
 }
 
-export type ComparisonVerdict = "IMPROVEMENT" | "NEUTRAL" | "WARNING" | "REGRESSION";
+export type ComparisonVerdict =
+  | "IMPROVEMENT"
+  | "NEUTRAL"
+  | "INCONCLUSIVE"
+  | "WARNING"
+  | "REGRESSION";
 
 export interface MetricDifference {
-  readonly metric: "qps" | "p50" | "p95" | "p99" | "error_rate_pct";
+  readonly metric:
+    | "qps"
+    | "p50"
+    | "p95"
+    | "p99"
+    | "error_rate_pct"
+    | "unserved_pct"
+    | "availability_pct";
   readonly of: string;
   readonly before: number | null;
   readonly after: number | null;
+  readonly is_least: readonly [before: boolean, after: boolean];
   readonly change_pct: number | null;
   readonly interval_pct: readonly [number, number] | null;
   readonly p_value: number | null;

@@ -1,4 +1,6 @@
-/** Load tests, as the coordinator's API sends them. Names are the API's own, hence the underscores. */
+/**
+ * Load tests, as the coordinator's API sends them. Names are the API's own, hence the underscores.
+ */
 
 export type RunStatus =
   | "PREPARED"
@@ -59,7 +61,17 @@ export interface TemplateProblem {
 export interface SloConfig {
   /** An operation's name, a kind of query, or `ALL`. */
   readonly of: string;
-  readonly metric: "p50" | "p95" | "p99" | "p999" | "max" | "avg" | "error_rate_pct" | "qps_min";
+  readonly metric:
+    | "p50"
+    | "p95"
+    | "p99"
+    | "p999"
+    | "max"
+    | "avg"
+    | "error_rate_pct"
+    | "qps_min"
+    | "availability_pct"
+    | "longest_silence";
   readonly limit: number;
 }
 
@@ -149,6 +161,13 @@ export interface AggregateMetrics {
   readonly read_count: number;
   readonly write_count: number;
   readonly target_qps: number | null;
+  /** Arrivals without an answer; `null`: not known. */
+  readonly unserved: number | null;
+  /** Latencies that are at least so much. */
+  readonly at_least: readonly string[];
+  readonly availability_pct: number | null;
+  readonly longest_silence_ms: number | null;
+  readonly resent_requests: number | null;
 }
 
 export interface RunWorker {
@@ -181,6 +200,8 @@ export interface OperationUpdate {
   readonly p50_latency_ms: number | null;
   readonly p95_latency_ms: number | null;
   readonly p99_latency_ms: number | null;
+  /** Latencies that are at least so much. */
+  readonly at_least: readonly string[];
 }
 
 export interface ServerState {
@@ -224,6 +245,8 @@ interface Resources {
   readonly event_loop_delay_ms_peak: number | null;
   readonly waiting: number;
   readonly dropped: number;
+  /** Why the last second was the generator's and not the target's. */
+  readonly generator_bound_reason: string | null;
 }
 
 export interface LogLine {

@@ -71,11 +71,28 @@ export interface QueryRecord {
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
+/** Something that is wrong now. */
+export interface AttentionItem {
+  readonly kind: "part" | "worker" | "dynamic_table" | "load_run" | "scrape_target";
+  readonly id: string;
+  readonly name: string;
+  readonly severity: "failed" | "degraded";
+  readonly state: string;
+  readonly reason: string;
+  readonly since_ms: number | null;
+}
+
+export interface AttentionList {
+  readonly total: number;
+  readonly items: readonly AttentionItem[];
+}
+
 /** One frame of `/api/v1/live`, once a second. */
 export interface LiveFrame {
   readonly status: ClusterStatus;
   readonly workers: readonly Worker[];
   readonly queries: readonly QueryRecord[];
+  readonly attention: AttentionList;
 }
 
 /** One event of `/api/v1/watch?table=workers`. */

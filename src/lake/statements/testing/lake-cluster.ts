@@ -30,6 +30,7 @@ import { LakeStore } from "../../store/lake-store.ts";
 import { createLakeQueryExecutor, lakeQueryWorkKind } from "../lake-query-executor.ts";
 import { LakeStatements } from "../lake-statements.ts";
 import { createLakeWriteExecutor, lakeWriteWorkKind } from "../lake-write-executor.ts";
+import type { ReadableRelations } from "../readable-relations.ts";
 import { openUploads, type Uploads } from "../uploads.ts";
 
 const token = "cluster-secret";
@@ -55,6 +56,8 @@ export interface LakeClusterOptions {
   readonly store?: Store;
   readonly memoryBytes?: number;
   readonly statementMsMax?: number;
+  /** What other kinds of work let SQL read. */
+  readonly relations?: (store: Store) => ReadableRelations;
 }
 
 export async function startLakeCluster(options: LakeClusterOptions = {}): Promise<LakeCluster> {
@@ -68,7 +71,8 @@ export async function startLakeCluster(options: LakeClusterOptions = {}): Promis
   const pool = new LoopbackPool();
   const engineOf = (spoolDir: string, tempDir: string, extra: readonly string[]) =>
     startEngine({
-      memoryLimitBytes: options.memoryBytes ?? 256 * 1024 * 1024,
+      memoryLimitBytes: options.memoryBytes ?? 512 * 1024 ** 2,
+      treeLimitBytes: 4 * 1024 ** 3,
       threads: 2,
       spoolDir,
       tempDir,
@@ -84,7 +88,6 @@ export async function startLakeCluster(options: LakeClusterOptions = {}): Promis
     dir: fetchedDir,
     clock: realClock,
     logger: silentLogger,
-    checksum: (path) => engine.checksum(path),
   });
   const manager = new ApiWorkManager({ pool, clock: realClock, logger: silentLogger, fetcher });
   const workerId = parseWorkerId("w1");
@@ -140,6 +143,7 @@ export async function startLakeCluster(options: LakeClusterOptions = {}): Promis
     clock: realClock,
     prng,
     logger: silentLogger,
+    ...(options.relations === undefined ? {} : { relations: options.relations(store) }),
   };
   const statements = new LakeStatements(deps);
   return {

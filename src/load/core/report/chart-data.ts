@@ -19,12 +19,13 @@ export function momentsOf(seconds: readonly ReportSecond[], countMax: number): r
     seconds.slice(at * size, (at + 1) * size),
   );
   return groups.map((group) => {
-    const sum = (field: "ops" | "errors" | "active_connections"): number =>
+    const sum = (field: "ops" | "errors" | "active_connections" | "seconds"): number =>
       group.reduce((total, second) => total + second[field], 0);
+    const seconds = sum("seconds");
     return {
       time: group.at(-1)?.elapsed_seconds ?? 0,
-      qps: sum("ops") / group.length,
-      errorsPerSecond: sum("errors") / group.length,
+      qps: seconds > 0 ? (sum("ops") - sum("errors")) / seconds : 0,
+      errorsPerSecond: seconds > 0 ? sum("errors") / seconds : 0,
       connections: sum("active_connections") / group.length,
       isWarmup: group[0]?.phase === "WARMUP",
       response: mergeHistograms(group.map(({ response }) => response)),

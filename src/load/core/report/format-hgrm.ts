@@ -1,6 +1,7 @@
 /**
  * The percentile distribution as HdrHistogram prints it (`.hgrm`), which its plotter and many tools read. Values are milliseconds.
- * Five lines to each half of what is left, up to the greatest value.
+ * Five lines to each half of what is left, up to the greatest value. The last line says how exact it is: a run's final percentiles
+ * are of single records, and may differ by so much.
  */
 import type { Histogram } from "../histogram.ts";
 
@@ -19,6 +20,7 @@ export function formatHgrm(histogram: Histogram): string {
     `#[Mean    = ${ms(mean)}, StdDeviation   = ${ms(deviationOf(histogram, mean))}]`,
     `#[Max     = ${ms(histogram.maxUs ?? 0)}, Total count    = ${String(histogram.count).padStart(12)}]`,
     `#[Buckets = ${"25".padStart(12)}, SubBuckets     = ${"256".padStart(12)}]`,
+    "#[Values are of a histogram, within 0.4 %; the run's final percentiles are of its records]",
   );
   return `${lines.join("\n")}\n`;
 }

@@ -1,6 +1,6 @@
 /**
- * A run as one HTML file: no script, nothing from elsewhere, so that it can be mailed and opened in ten years. Everything that came
- * from people is escaped by `html`.
+ * A run as one HTML file: no script, nothing from elsewhere, so that it can be mailed and opened in
+ * ten years. Everything that came from people is escaped by `html`.
  */
 import { toMs } from "../figures.ts";
 import { barsOf, heatMapOf, type Moment, momentsOf } from "./chart-data.ts";
@@ -11,12 +11,12 @@ import {
   configSection,
   errorSection,
   findMaxSection,
+  latencyText,
   operationSection,
   sloSection,
 } from "./report-sections.ts";
 import { reportStyle } from "./report-style.ts";
 import type { RunReport } from "./run-report.ts";
-import { summarizeLatency } from "./summarize-run.ts";
 
 const momentsMax = 300;
 const heatColumnsMax = 120;
@@ -33,7 +33,7 @@ ${sloSection(report)}
 <div class="pair">${rateSection(report, moments)}${latencySection(report, moments)}</div>
 <div class="pair">${distributionSection(report)}${heatSection(report)}</div>
 ${operationSection(report)}${errorSection(report, moments)}${findMaxSection(report)}${configSection(report)}
-<footer>Latency is ${latencyMeaning(report)}. Percentiles are of merged histograms, off by at most 0.4 %. Warm-up is in the charts and in no figure.</footer>
+<footer>Latency is ${latencyMeaning(report)}. ${percentileMeaning(report)} Warm-up is in the charts and in no figure.</footer>
 </main></body></html>
 `;
   return body.text;
@@ -51,7 +51,7 @@ function head(report: RunReport): Markup {
   const parts = [
     scenario.template_name,
     load,
-    `${formatCount(report.measured_seconds)} s measured`,
+    `${formatCount(report.record.measured_seconds)} s measured`,
     workers === 1 ? "1 worker" : `${workers} workers`,
     target.kind,
     at === null ? "never started" : at.replace("T", " ").replace(/\.\d+Z$/, " UTC"),
@@ -60,48 +60,54 @@ function head(report: RunReport): Markup {
   return html`<header><h1>${report.test_name}</h1>${badges(report)}</header><p class="meta">${parts.join(" · ")}</p>`;
 }
 
-function badges({ status, slo }: RunReport): Piece {
+function badges({ status, record }: RunReport): Piece {
   const tone = status === "COMPLETED" ? "dim" : status === "FAILED" ? "bad" : "warn";
-  const verdict =
-    slo.verdict === null
-      ? ""
-      : html`<span class="badge ${slo.verdict === "PASSED" ? "good" : "bad"}">${slo.verdict === "PASSED" ? "objectives met" : "objectives missed"}</span>`;
-  return [verdict, html`<span class="badge ${tone}">${status}</span>`];
+  return [verdictBadge(record), html`<span class="badge ${tone}">${status}</span>`];
 }
 
-function notes(report: RunReport): Piece {
-  const bad = [
-    ...(report.cancellation_reason === null ? [] : [report.cancellation_reason]),
-    ...(report.percentiles_valid
-      ? []
-      : ["Arrivals were dropped: the percentiles are those of what was sent, and not valid."]),
-  ];
-  const doubtful = [
-    ...(report.generator_bound
-      ? ["The generator was the bottleneck: the target may be faster than this says."]
-      : []),
-    ...report.warnings,
-  ];
+function verdictBadge({ verdict, generator_bound: isBound }: RunReport["record"]): Markup | "" {
+  if (verdict === null) return "";
+  if (verdict === "FAILED") return html`<span class="badge bad">failed</span>`;
+  if (isBound) return html`<span class="badge warn">passed, generator saturated</span>`;
+  return html`<span class="badge good">passed</span>`;
+}
+
+function notes({ record, cancellation_reason: reason }: RunReport): Piece {
+  const bad = [...(reason === null ? [] : [reason]), ...record.reasons];
+  const doubtful = [...record.allowances, ...record.warnings];
   return [
     ...bad.map((text) => html`<p class="note bad">${text}</p>`),
     ...doubtful.map((text) => html`<p class="note">${text}</p>`),
   ];
 }
 
-function tiles({ figures }: RunReport): Markup {
-  const latency = summarizeLatency(figures.response);
-  const share = figures.ops === 0 ? 0 : (figures.errors / figures.ops) * 100;
+function tiles({ record }: RunReport): Markup {
+  const { unserved, availability_pct: available, longest_silence_ms: silence } = record;
+  const short = (value: number): string => `${Number(value.toPrecision(3))} %`;
   const shown: readonly (readonly [string, string])[] = [
-    ["a second", formatCount(figures.qps)],
-    ["p50", formatMs(latency.p50_latency_ms)],
-    ["p95", formatMs(latency.p95_latency_ms)],
-    ["p99", formatMs(latency.p99_latency_ms)],
-    ["p99.9", formatMs(latency.p999_latency_ms)],
-    ["longest", formatMs(latency.max_latency_ms)],
-    ["operations", formatCount(figures.ops)],
-    [`errors, ${Number(share.toPrecision(3))} %`, formatCount(figures.errors)],
+    ["succeeded a second", formatCount(record.qps)],
+    ["p50", latencyText(record, "p50_latency_ms")],
+    ["p95", latencyText(record, "p95_latency_ms")],
+    ["p99", latencyText(record, "p99_latency_ms")],
+    ["p99.9", latencyText(record, "p999_latency_ms")],
+    ["longest", latencyText(record, "max_latency_ms")],
+    ["operations", formatCount(record.total_operations)],
+    [`failed, ${short(record.error_rate_pct)}`, formatCount(record.failed_operations)],
+    ...(unserved === null
+      ? []
+      : ([[`unserved, ${short(record.unserved_pct ?? 0)}`, formatCount(unserved)]] as const)),
+    ...(record.resent_requests === null || record.resent_requests === 0
+      ? []
+      : ([["requests sent again", formatCount(record.resent_requests)]] as const)),
+    ...(available === null ? [] : ([["available", `${floored(available)} %`]] as const)),
+    ...(silence === null ? [] : ([["longest silence", formatMs(silence)]] as const)),
   ];
   return html`<div class="tiles">${shown.map(([name, value]) => html`<div class="tile"><b>${value}</b><span>${name}</span></div>`)}</div>`;
+}
+
+/** Never 100 where it is less. */
+function floored(percent: number): string {
+  return (Math.floor(percent * 100) / 100).toString();
 }
 
 function warmupEnd(moments: readonly Moment[]): number {
@@ -111,7 +117,7 @@ function warmupEnd(moments: readonly Moment[]): number {
 function rateSection({ scenario }: RunReport, moments: readonly Moment[]): Markup {
   const { target_qps: wanted } = scenario.workload;
   const chart = lineChart({
-    label: "Operations a second over time",
+    label: "Successful operations a second over time",
     times: moments.map(({ time }) => time),
     lines: [
       { name: "operations", color: "c1", values: moments.map(({ qps }) => qps), isFilled: true },
@@ -141,8 +147,7 @@ function latencySection(_: RunReport, moments: readonly Moment[]): Markup {
   return html`<section><h2>Latency</h2>${chart}</section>`;
 }
 
-function distributionSection({ figures }: RunReport): Markup | "" {
-  const { response } = figures;
+function distributionSection({ response }: RunReport): Markup | "" {
   if (response.count === 0) return "";
   const marks = [
     { name: "p50", value: toMs(response.percentileUs(0.5)) ?? 0 },
@@ -158,6 +163,14 @@ function heatSection({ seconds }: RunReport): Markup | "" {
   if (!moments.some(({ response }) => response.count > 0)) return "";
   const chart = heatMapChart("Latencies over time", heatMapOf(moments), formatMs);
   return html`<section><h2>Latencies over time</h2>${chart}</section>`;
+}
+
+function percentileMeaning({ record }: RunReport): string {
+  const source =
+    record.percentiles_from === "records"
+      ? "Percentiles are of the records of all operations."
+      : "Percentiles are of merged histograms, off by at most 0.4 %.";
+  return `${source} They are of successes, and of arrivals without an answer by how long those waited at least.`;
 }
 
 function latencyMeaning({ scenario }: RunReport): string {

@@ -1,18 +1,26 @@
-/** JUnit XML: the run is one case, each objective another, so that a build shows what failed by its name. */
+/**
+ * JUnit XML: the run is one case, its limits are another, each objective one more, so that a build
+ * shows what failed by its name.
+ */
+import { latenciesOf } from "../latency.ts";
+import { isLowerLimit, missedSlos } from "../slo.ts";
 import type { RunReport } from "./run-report.ts";
-import { summarizeLatency } from "./summarize-run.ts";
 
 interface Case {
   readonly name: string;
   /** `undefined`: passed. */
-  readonly failure: { readonly kind: "failure" | "error"; readonly text: string } | undefined;
+  readonly failure:
+    | { readonly kind: "failure" | "error" | "skipped"; readonly text: string }
+    | undefined;
 }
 
 export function formatJunit(report: RunReport): string {
-  const cases = [runCase(report), ...report.slo.slos.map(sloCase)];
+  const judged = [limitsCase(report), ...report.record.slos.map(sloCase)];
+  const cases = [runCase(report), ...judged.map((each) => atEnd(each, report))];
   const count = (kind: string): number =>
     cases.filter(({ failure }) => failure?.kind === kind).length;
-  const { measured_seconds: seconds, test_name: name, scenario, started_at: at } = report;
+  const { record, test_name: name, scenario, started_at: at } = report;
+  const { measured_seconds: seconds } = record;
   const time = seconds.toFixed(3);
   const totals = `tests="${cases.length}" failures="${count("failure")}" errors="${count("error")}" time="${time}"`;
   const className = `load.${scenario.template_name}`;
@@ -20,7 +28,7 @@ export function formatJunit(report: RunReport): string {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites ${totals}>`,
-    `  <testsuite name="${escaped(name)}" ${totals} skipped="0"${stamp}>`,
+    `  <testsuite name="${escaped(name)}" ${totals} skipped="${count("skipped")}"${stamp}>`,
     "    <properties>",
     ...propertiesOf(report).map(
       ([key, value]) => `      <property name="${escaped(key)}" value="${escaped(value)}"/>`,
@@ -39,8 +47,23 @@ function runCase({ status, cancellation_reason: reason }: RunReport): Case {
   return { name: "run", failure: isDone ? undefined : { kind: "error", text } };
 }
 
-function sloCase({ of, metric, limit, state, text }: RunReport["slo"]["slos"][number]): Case {
-  const sign = metric === "qps_min" ? ">=" : "<=";
+/** VE5: what holds until a run is stopped has not held to its end. */
+function atEnd(each: Case, { status }: RunReport): Case {
+  if (status === "COMPLETED" || each.failure !== undefined) return each;
+  const text = `the run is ${status}: it was not measured to its end`;
+  return { ...each, failure: { kind: "skipped", text } };
+}
+
+/** What fails a run whatever its objectives. */
+function limitsCase({ record }: RunReport): Case {
+  const missed = new Set(missedSlos({ verdict: null, slos: record.slos }));
+  const broken = record.reasons.filter((reason) => !missed.has(reason));
+  const text = broken.join("; ");
+  return { name: "limits", failure: text === "" ? undefined : { kind: "failure", text } };
+}
+
+function sloCase({ of, metric, limit, state, text }: RunReport["record"]["slos"][number]): Case {
+  const sign = isLowerLimit(metric) ? ">=" : "<=";
   const name = `${of}: ${metric} ${sign} ${limit}`;
   return { name, failure: state === "MET" ? undefined : { kind: "failure", text } };
 }
@@ -57,17 +80,30 @@ function caseLines({ name, failure }: Case, className: string, time: string): re
 }
 
 function propertiesOf(report: RunReport): readonly (readonly [string, string])[] {
-  const { figures, run_id: runId } = report;
+  const { record, run_id: runId } = report;
   const numbers = {
-    qps: figures.qps,
-    total_operations: figures.ops,
-    failed_operations: figures.errors,
-    ...summarizeLatency(figures.response),
+    qps: record.qps,
+    total_operations: record.total_operations,
+    failed_operations: record.failed_operations,
+    unserved: record.unserved,
+    resent_requests: record.resent_requests,
+    error_rate_pct: record.error_rate_pct,
+    availability_pct: record.availability_pct,
+    longest_silence_ms: record.longest_silence_ms,
+    ...latenciesOf(record),
   };
   const shown = Object.entries(numbers).map(
     ([name, value]) => [name, value === null ? "" : String(Number(value.toPrecision(6)))] as const,
   );
-  return [["run_id", runId], ...shown];
+  return [
+    ["run_id", runId],
+    ["verdict", record.verdict ?? ""],
+    ["percentiles_valid", String(record.percentiles_valid)],
+    ["at_least", record.at_least.join(" ")],
+    ["generator_bound", String(record.generator_bound)],
+    ...shown,
+    ...[...record.allowances, ...record.warnings].map((text) => ["note", text] as const),
+  ];
 }
 
 /** What XML cannot hold at all is left out. */

@@ -13,17 +13,25 @@ const nasty = `<script>alert("x")</script> & 'q' \u0007`;
 /** Text of people's and of databases', wherever a report shows one. */
 function nastyReport(): RunReport {
   const report = reportOf();
-  const { scenario } = report;
-  const [look] = report.operations;
+  const { scenario, record } = report;
+  const [look] = record.operations;
   assert.ok(look !== undefined);
   return reportOf({
     test_name: nasty,
     run_id: nasty,
     status: "FAILED",
     cancellation_reason: nasty,
-    warnings: [nasty],
-    operations: [{ ...look, operation: nasty }],
-    figures: { ...report.figures, errors_by_kind: { [nasty]: 3 } },
+    record: {
+      ...record,
+      warnings: [nasty],
+      reasons: [nasty],
+      allowances: [nasty],
+      operations: [{ ...look, operation: nasty }],
+      errors_by_kind: { [nasty]: 3 },
+      error_examples: { [nasty]: nasty },
+      verdict: "FAILED",
+      slos: [{ of: nasty, metric: "p95", limit: 1, state: "MISSED", value: 2, text: nasty }],
+    },
     scenario: {
       ...scenario,
       template_name: nasty,
@@ -42,14 +50,12 @@ function nastyReport(): RunReport {
         ],
       },
     },
-    slo: {
-      verdict: "FAILED",
-      slos: [{ of: nasty, metric: "p95", limit: 1, state: "MISSED", value: 2, text: nasty }],
-    },
     find_max: {
       result: {
         max_concurrency: 5,
         true_max: true,
+        low: 5,
+        high: 5,
         qps: 1,
         p95_latency_ms: 1,
         reason: nasty,
@@ -82,7 +88,7 @@ test("[RR2] the report has its charts and tables, and stays small however long t
   const page = formatHtmlReport(reportOf());
   const labels = [...page.matchAll(/aria-label="([^"]+)"/g)].map(([, label]) => label);
   assert.deepEqual(labels, [
-    "Operations a second over time",
+    "Successful operations a second over time",
     "Latency over time",
     "How many took how long",
     "Latencies over time",
@@ -107,31 +113,10 @@ test("[RR2] the report has its charts and tables, and stays small however long t
 
 test("[RR2] a run that measured nothing has a report, too", () => {
   const none = new Histogram();
-  const empty = reportOf(
-    {
-      status: "CANCELLED",
-      started_at: null,
-      operations: [],
-      generator_bound: true,
-      percentiles_valid: false,
-      figures: {
-        ...reportOf().figures,
-        ops: 0,
-        errors: 0,
-        errors_by_kind: {},
-        qps: 0,
-        response: none,
-        service: none,
-      },
-    },
-    0,
-  );
+  const empty = reportOf({ status: "CANCELLED", started_at: null }, 0);
   const page = formatHtmlReport(empty);
   assert.doesNotMatch(page, /NaN|undefined|Infinity/);
-  assert.match(
-    page,
-    /generator was the bottleneck.*never started|never started.*generator was the bottleneck/s,
-  );
+  assert.match(page, /never started.*no operation succeeded: nothing was measured/s);
   assert.match(formatJunit(empty), /errors="1"/);
   assert.match(formatHgrm(none), /Total count {4}= {12}0/);
 });
@@ -140,7 +125,7 @@ test("[RR3] JUnit has a case for the run and one for each objective", () => {
   const xml = formatJunit(reportOf());
   assert.match(
     xml,
-    /<testsuite name="Checkout before the release" tests="4" failures="1" errors="0" time="60\.000"/,
+    /<testsuite name="Checkout before the release" tests="5" failures="1" errors="0" time="60\.000"/,
   );
   assert.match(xml, /<testcase classname="load\.Checkout" name="run" time="60\.000"\/>/);
   assert.match(xml, /name="ALL: p95 &lt;= 20" time="0\.000"\/>/);
@@ -153,6 +138,16 @@ test("[RR3] JUnit has a case for the run and one for each objective", () => {
   assert.ok(!failed.includes("\u0007") && !failed.includes("<script"));
 });
 
+test("[RR3] [VE5] of a run that was stopped nothing has passed in JUnit: what would have is skipped", () => {
+  const report = reportOf();
+  const record = { ...report.record, verdict: null, resent_requests: 7 };
+  const xml = formatJunit({ ...report, status: "CANCELLED", record });
+  assert.match(xml, /tests="5" failures="1" errors="1" time="60\.000" skipped="3"/);
+  assert.match(xml, /name="limits" time="0\.000">\n {6}<skipped message="the run is CANCELLED/);
+  assert.match(xml, /<property name="verdict" value=""\/>/);
+  assert.match(xml, /<property name="resent_requests" value="7"\/>/);
+});
+
 test("[RR4] the summary is JSON with every figure", () => {
   const summary = JSON.parse(JSON.stringify(summarizeRun(reportOf())));
   assert.equal(summary.verdict, "FAILED");
@@ -160,6 +155,7 @@ test("[RR4] the summary is JSON with every figure", () => {
   assert.equal(summary.operations.length, 2);
   assert.ok(summary.p50_latency_ms > 4 && summary.p50_latency_ms < summary.p99_latency_ms);
   assert.ok(Math.abs(summary.error_rate_pct - (18 / summary.total_operations) * 100) < 1e-9);
+  assert.deepEqual([summary.unserved, summary.availability_pct], [0, 100]);
   assert.equal(summary.configuration.workload.concurrent_connections, 16);
   assert.deepEqual([summary.find_max, summary.find_max_steps], [null, []]);
   assert.equal(summarizeRun(nastyReport()).find_max_steps[0]?.outcome, "PLATEAU");
@@ -182,6 +178,7 @@ test("[RR5] the percentile distribution is as HdrHistogram prints it", () => {
   assert.equal(lines[last - 1], "      10.000 1.000000000000        100");
   assert.match(lines[last] ?? "", /^#\[Mean {4}= {8}5\.050, StdDeviation {3}= {8}2\.88\d\]$/);
   assert.equal(lines[last + 1], "#[Max     =       10.000, Total count    =          100]");
+  assert.match(lines[last + 3] ?? "", /^#\[Values are of a histogram, within 0\.4 %/);
   const counts = lines.slice(2, last).map((line) => Number(line.trim().split(/\s+/)[2]));
   assert.deepEqual(
     counts,

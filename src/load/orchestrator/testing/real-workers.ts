@@ -5,6 +5,7 @@ import type { Prng } from "../../../kernel/prng.ts";
 import { clockWakeTimer } from "../../../kernel/wake-timer.ts";
 import type { Target } from "../../core/target.ts";
 import type { WorkerControl } from "../../core/worker-control.ts";
+import type { Executed } from "../../generator/load-generator.ts";
 import { LoadWorker, type WorkerEnd } from "../../worker/load-worker.ts";
 import type { SpawnRequest, WorkerPlace, WorkerSpawner } from "../worker-spawner.ts";
 
@@ -13,6 +14,8 @@ export interface RealWorkersOptions {
   readonly control: WorkerControl;
   readonly target: Target;
   readonly prng: Prng;
+  /** Every operation, and where the store's time begins on the worker's clock. */
+  readonly onExecuted?: (executed: Executed, originMs: number) => void;
 }
 
 export class RealWorkers implements WorkerSpawner {
@@ -40,7 +43,10 @@ export class RealWorkers implements WorkerSpawner {
       control,
       openTarget: async () => target,
       readPools: async () => new Map(),
-      openRecorder: () => ({ record: () => undefined, finish: async () => undefined }),
+      openRecorder: (_view, _session, _source, originMs) => ({
+        record: (executed) => this.#options.onExecuted?.(executed, originMs()),
+        finish: async () => undefined,
+      }),
       live: () => undefined,
       meter: { take: () => idle },
       wake: clockWakeTimer(clock),
@@ -68,4 +74,11 @@ export class RealWorkers implements WorkerSpawner {
   forget(): void {}
 }
 
-const idle = { event_loop_delay_ms_p99: 0, cpu_percent: 5, memory_percent: 1, rss_bytes: 1 };
+/** What a worker says of a process that has little to do. */
+export const idle = {
+  event_loop_delay_ms_p99: 0,
+  event_loop_delay_ms_mean: 0,
+  cpu_percent: 5,
+  memory_percent: 1,
+  rss_bytes: 1,
+};

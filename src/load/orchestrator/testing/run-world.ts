@@ -20,7 +20,7 @@ import { ProcessStore } from "../../store/process-store.ts";
 import { StoreWorkerControl } from "../../store/store-worker-control.ts";
 import { leaseName, takeLease } from "../../store/testing/load-fixture.ts";
 import { HostSpawner } from "../host-spawner.ts";
-import type { EnrichmentPoll, RunRecords } from "../ports.ts";
+import type { EnrichmentPoll, RunRecords, TargetFactory } from "../ports.ts";
 import { RunOrchestrator } from "../run-orchestrator.ts";
 import { FakeMachine, type FakeSpawner } from "./fake-machine.ts";
 
@@ -42,6 +42,7 @@ export class RunWorld {
   readonly store: Store;
   readonly machine: FakeMachine;
   readonly target = new FakeTarget();
+  openTarget: TargetFactory = async () => this.target;
   /** What the server tells of the run's queries, poll by poll; or why it does not. */
   enrichment: EnrichmentPoll[] | string = [];
   /** Capstan's workers that do not know the store, and say so. */
@@ -79,7 +80,7 @@ export class RunWorld {
         clock: this.clock,
         logger: silentLogger,
       }),
-      openTarget: async () => this.target,
+      openTarget: (...asked) => this.openTarget(...asked),
       records: {
         percentiles: async () => this.percentiles,
         enrich: async () => {

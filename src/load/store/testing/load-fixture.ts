@@ -55,6 +55,10 @@ export function beatOf(changes: Partial<WorkerBeat> = {}): WorkerBeat {
 
 export const idleHealth: GeneratorHealth = {
   event_loop_delay_ms_p99: 0,
+  event_loop_delay_ms_mean: 0,
+  schedule_lag_ms_p95: 0,
+  latency_ms_p50: 10,
+  latency_ms_p95: 20,
   schedule_lag_ms_p99: 0,
   cpu_percent: 10,
   memory_percent: 10,
@@ -93,7 +97,10 @@ export function snapshotOf(
     active_connections: 5,
     qps: 10,
     health: idleHealth,
+    answering: { measured_ms: 1_000 * sequence, silences: "" },
+    error_examples: {},
     series: book.snapshot(),
+    step_response: null,
     ...changes,
   };
 }

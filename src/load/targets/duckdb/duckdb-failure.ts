@@ -1,5 +1,6 @@
 /** DuckDB has no codes: an error's class is the first words of its message (`Constraint Error: …`). */
 import { messageOf, OperatingError } from "../../../kernel/errors.ts";
+import { refusedTargetSql } from "../../core/check-target-sql.ts";
 import type { FailureKind, OperationFailure } from "../../core/target.ts";
 
 const kinds: Readonly<Record<string, FailureKind>> = {
@@ -41,8 +42,11 @@ export function duckdbFailureOf(thrown: unknown): OperationFailure {
 
 export function duckdbError(thrown: unknown): OperatingError {
   if (thrown instanceof OperatingError) return thrown;
-  const { kind, message } = duckdbFailureOf(thrown);
+  const { kind, code, message } = duckdbFailureOf(thrown);
   if (kind === "syntax") return new OperatingError("bad_sql", "never", messageOf(thrown));
+  // What the instance is closed to (DK5), in whatever words it was asked for.
+  if (kind === "permission") return refusedTargetSql("duckdb", message);
+  if (code === "Out of Memory") return new OperatingError("statement_too_large", "never", message);
   return new OperatingError(
     "query_failed",
     kind === "serialization" ? "backoff" : "never",

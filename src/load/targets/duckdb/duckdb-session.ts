@@ -1,13 +1,20 @@
-/** One connection of DuckDB. Its statements run on libuv's threads and DuckDB's own, not on ours. */
+/**
+ * One connection of DuckDB. Its statements run on libuv's threads and DuckDB's own, not on ours.
+ *
+ *   DK6  A statement is judged by its text before DuckDB sees it, since DuckDB runs some PRAGMAs
+ *        while it parses; and by what DuckDB says it is before it runs.
+ */
 import {
   type DuckDBConnection,
   type DuckDBMaterializedResult,
   type DuckDBPreparedStatement,
   DuckDBTimestampValue,
   ResultReturnType,
+  StatementType,
 } from "@duckdb/node-api";
 import { type Clock, sleep } from "../../../kernel/clock.ts";
 import { OperatingError } from "../../../kernel/errors.ts";
+import { refusedTargetSql, targetSqlProblem } from "../../core/check-target-sql.ts";
 import type {
   Operation,
   OperationStatement,
@@ -63,7 +70,7 @@ export class DuckdbSession implements DriverSession<DuckdbPlan> {
 
   async run(sql: string, values: readonly ParameterValue[]): Promise<readonly Row[]> {
     try {
-      const prepared = await this.#watch(this.#connection.prepare(sql));
+      const prepared = await this.#prepare(sql);
       if (this.#closed !== undefined) throw new OperatingError("cancelled", "never", "closed");
       if (prepared.parameterCount !== values.length) {
         const message = `${values.length} values for ${prepared.parameterCount} parameters`;
@@ -132,9 +139,18 @@ export class DuckdbSession implements DriverSession<DuckdbPlan> {
     return prepared;
   }
 
+  /** DK6 */
+  async #prepare(sql: string): Promise<DuckDBPreparedStatement> {
+    const problem = targetSqlProblem("duckdb", sql);
+    if (problem !== undefined) throw refusedTargetSql("duckdb", problem);
+    const prepared = await this.#watch(this.#connection.prepare(sql));
+    if (typesAllowed.has(prepared.statementType) || /^\s*checkpoint\b/i.test(sql)) return prepared;
+    throw refusedTargetSql("duckdb", "a load test of DuckDB does not run this kind of statement");
+  }
+
   async #prepareOf(operation: Operation, statement: OperationStatement): Promise<DuckdbStatement> {
     const sql = statement.texts.reduce((before, text, index) => `${before}$${index}${text}`);
-    const prepared = await this.#watch(this.#connection.prepare(sql)).catch((thrown: unknown) => {
+    const prepared = await this.#prepare(sql).catch((thrown: unknown) => {
       throw badSql(operation, statement, duckdbError(thrown).message);
     });
     const parameters = statement.parameters.map((index) => ({
@@ -144,6 +160,13 @@ export class DuckdbSession implements DriverSession<DuckdbPlan> {
     return { prepared, parameters };
   }
 }
+
+const typesAllowed: ReadonlySet<StatementType> = new Set([
+  ...[StatementType.SELECT, StatementType.INSERT, StatementType.UPDATE, StatementType.DELETE],
+  ...[StatementType.MERGE_INTO, StatementType.CREATE, StatementType.CREATE_FUNC],
+  ...[StatementType.ALTER, StatementType.DROP, StatementType.TRANSACTION],
+  ...[StatementType.ANALYZE, StatementType.VACUUM, StatementType.EXPLAIN],
+]);
 
 function bindValue(
   prepared: DuckDBPreparedStatement,

@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { OperatingError } from "../../../kernel/errors.ts";
 import { realClock } from "../../../kernel/node/real-clock.ts";
 import { eventually } from "../../../store/testing/eventually.ts";
 import { operationOf as compiled } from "../../core/compile-workload.ts";
-import type { Target } from "../../core/target.ts";
+import type { PreparedOperation, Target } from "../../core/target.ts";
 import { execute, operationOf } from "../testing/operations.ts";
 import { createHttpTarget } from "./http-target.ts";
 
@@ -53,7 +54,7 @@ async function withServer(
   }
 }
 
-test("[TP1, TP4, TP6, HT1] requests go in order on one connection that stays, values encoded for their place", async () => {
+test("[TT1, TT4, TT6, HT1] requests go in order on one connection that stays, values encoded for their place", async () => {
   await withServer(async (target, seen) => {
     const connection = await target.connect(1, signal);
     const get = await connection.prepare(
@@ -123,7 +124,7 @@ test("[HT2] a body is a form, or JSON, or what its header says; headers take val
   }, "sesame");
 });
 
-test("[TP3, HT3] a status from 400 on is a failure by its kind, without the server's words", async () => {
+test("[TT3, HT3] a status from 300 on is a failure by its kind, without the server's words", async () => {
   await withServer(async (target, seen) => {
     const connection = await target.connect(1, signal);
     const get = await connection.prepare(
@@ -136,7 +137,7 @@ test("[TP3, HT3] a status from 400 on is a failure by its kind, without the serv
       assert.equal(failure?.message, failure === undefined ? undefined : `answered ${code}`);
     }
     const [fine, moved, ...rest] = kinds;
-    assert.deepEqual([fine, moved], [undefined, undefined]);
+    assert.deepEqual([fine, moved], [undefined, "redirect"]);
     const want = "syntax permission syntax serialization resources other resources timeout";
     assert.deepEqual(rest, want.split(" "));
     assert.equal(new Set(seen.map(({ port }) => port)).size, 1); // Bodies were read to their end.
@@ -144,7 +145,26 @@ test("[TP3, HT3] a status from 400 on is a failure by its kind, without the serv
   }, "sesame");
 });
 
-test("[TP2, TP9, TP10, TP12] a cut connection, a closed one, an aborted wait, a closed target", async () => {
+test("[HT3] an operation says which statuses it expects; no other is a success then", async () => {
+  await withServer(async (target) => {
+    const connection = await target.connect(1, signal);
+    const operation = compiled({
+      ...{ name: "get", kind: "CUSTOM", weight: 1, statements: ["GET /status/:code"] },
+      ...{ transaction: false, expect_status: [302, 404] },
+      parameters: { code: { kind: "integer", min: 200, max: 599 } },
+    });
+    const get = await connection.prepare(operation);
+    const heard: unknown[] = [];
+    for (const code of [200, 302, 303, 404, 500]) {
+      const { failure, rowCount } = await execute(get, [code]);
+      heard.push(failure?.kind ?? rowCount);
+    }
+    assert.deepEqual(heard, ["other", 1, "redirect", 1, "other"]);
+    await assert.rejects(target.run("GET /status/302", [], signal), { code: "query_failed" });
+  });
+});
+
+test("[TT2, TT9, TT10, TT12] a cut connection, a closed one, an aborted wait, a closed target", async () => {
   await withServer(async (target, seen, server) => {
     const hang = operationOf("CUSTOM", "GET /hang", {});
     const cut = await target.connect(1, signal);
@@ -185,7 +205,203 @@ test("[TP2, TP9, TP10, TP12] a cut connection, a closed one, an aborted wait, a 
   });
 });
 
-test("[TP7, HT4] what is no request is refused when it is prepared; where nobody is, when connecting", async () => {
+/** What a socket does with its nth request, from 1. */
+type Script = (socket: Socket, nth: number, passMs: (ms: number) => void) => void;
+
+const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/**
+ * Time passes where the script says so, and by `readMs` with every look at the clock: opening a
+ * socket takes as much, and so does every loss after its request was written.
+ */
+async function withScript(
+  script: Script,
+  body: (target: Target, opened: () => number, dropAll: () => void) => Promise<void>,
+  readMs = 0,
+): Promise<void> {
+  let nowMs = 0;
+  let opened = 0;
+  const sockets = new Set<Socket>();
+  const server = createNetServer((socket) => {
+    opened += 1;
+    sockets.add(socket);
+    let requests = 0;
+    socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
+    socket.on("data", () => {
+      requests += 1;
+      script(socket, requests, (ms) => {
+        nowMs += ms;
+      });
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const clock = {
+    ...realClock,
+    nowMs: () => {
+      nowMs += readMs;
+      return nowMs;
+    },
+  };
+  const target = createHttpTarget(`http://127.0.0.1:${port}/`, null, clock);
+  const dropAll = (): void => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  try {
+    await body(target, () => opened, dropAll);
+  } finally {
+    await target.close();
+    dropAll();
+    server.close();
+  }
+}
+
+/** One request after the other, each begun within the answer of the one before, as a closed loop does. */
+function backToBack(
+  prepared: PreparedOperation,
+  count: number,
+): Promise<readonly (readonly [string | undefined, number])[]> {
+  return new Promise((resolve) => {
+    const heard: (readonly [string | undefined, number])[] = [];
+    const next = (): void => {
+      prepared.execute([], (failure, _, resent = 0) => {
+        heard.push([failure?.kind, resent]);
+        if (failure !== undefined || heard.length === count) resolve(heard);
+        else next();
+      });
+    };
+    next();
+  });
+}
+
+async function later(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) await new Promise((done) => setImmediate(done));
+}
+
+const fine = [undefined, 0] as const;
+const again = [undefined, 1] as const;
+const failed = ["connection", 0] as const;
+
+const closings: readonly {
+  readonly name: string;
+  readonly method?: string;
+  readonly script: Script;
+  readonly readMs?: number;
+  readonly heard: readonly (readonly [string | undefined, number])[];
+}[] = [
+  {
+    name: "a server that closes after every answer, without a word of it, is healthy",
+    script: (socket) => socket.end(answer),
+    heard: [fine, again, again, again],
+  },
+  {
+    name: "a close that a busy machine sees late is still of the time before",
+    script: (socket) => socket.end(answer),
+    readMs: 40,
+    heard: [fine, again, again, again],
+  },
+  {
+    name: "a request that is not idempotent is not sent twice",
+    method: "POST",
+    script: (socket) => socket.end(answer),
+    heard: [fine, failed],
+  },
+  {
+    name: "a request that the server took and reset at once has failed",
+    script: (socket, nth) => {
+      if (nth === 1) socket.write(answer);
+      else socket.resetAndDestroy();
+    },
+    heard: [fine, failed],
+  },
+  {
+    name: "a request that the server took and reset after 20 ms has failed",
+    script: (socket, nth, passMs) => {
+      if (nth === 1) {
+        socket.write(answer);
+        return;
+      }
+      passMs(20);
+      void later(8).then(() => socket.resetAndDestroy());
+    },
+    heard: [fine, failed],
+  },
+  {
+    name: "a request that the server took and closed after 20 ms has failed",
+    script: (socket, nth, passMs) => {
+      if (nth === 1) {
+        socket.write(answer);
+        return;
+      }
+      passMs(20);
+      void later(8).then(() => socket.end());
+    },
+    heard: [fine, failed],
+  },
+  {
+    name: "the first request of a socket that the server closes has failed",
+    script: (socket) => socket.end(),
+    heard: [failed],
+  },
+  {
+    name: "a part of an answer is no reason to ask again",
+    script: (socket, nth) => {
+      if (nth === 1) socket.write(answer);
+      else socket.end(answer.slice(0, -1));
+    },
+    heard: [fine, failed],
+  },
+];
+
+for (const { name, method = "GET", script, readMs, heard } of closings) {
+  test(`[HT5] ${name}`, async () => {
+    const ask = async (target: Target): Promise<void> => {
+      const connection = await target.connect(1, signal);
+      const prepared = await connection.prepare(operationOf("CUSTOM", `${method} /x`, {}));
+      assert.deepEqual(await backToBack(prepared, 4), heard);
+    };
+    await withScript(script, ask, readMs);
+  });
+}
+
+test("[HT5] a request is sent again once: a server that closes the second socket as well has failed", async () => {
+  let answers = 0;
+  const script: Script = (socket) => {
+    answers += 1;
+    socket.end(answers > 1 ? "" : answer);
+  };
+  await withScript(script, async (target, opened) => {
+    const connection = await target.connect(1, signal);
+    const prepared = await connection.prepare(operationOf("CUSTOM", "GET /x", {}));
+    assert.deepEqual(await backToBack(prepared, 4), [fine, failed]);
+    assert.equal(opened(), 2);
+  });
+});
+
+test("[HT1] a connection is one socket, from its opening on; one that was closed while it was idle is replaced", async () => {
+  await withScript(
+    (socket) => socket.write(answer),
+    async (target, opened, dropAll) => {
+      const connection = await target.connect(1, signal);
+      const prepared = await connection.prepare(operationOf("CUSTOM", "GET /x", {}));
+      assert.deepEqual(await backToBack(prepared, 4), [fine, fine, fine, fine]);
+      assert.equal(opened(), 1);
+      dropAll();
+      await later(8);
+      assert.deepEqual(await backToBack(prepared, 2), [fine, fine]);
+      assert.equal(opened(), 2);
+      const idle = await target.connect(1, signal);
+      await eventually("it is accepted", () => (opened() === 3 ? true : undefined));
+      dropAll();
+      await later(8);
+      const never = await idle.prepare(operationOf("CUSTOM", "GET /x", {}));
+      assert.deepEqual(await backToBack(never, 2), [fine, fine]);
+      assert.equal(opened(), 4);
+    },
+  );
+});
+
+test("[TT7, HT4] what is no request is refused when it is prepared; where nobody is, when connecting", async () => {
   await withServer(async (target) => {
     const connection = await target.connect(1, signal);
     for (const text of [

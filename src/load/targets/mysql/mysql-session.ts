@@ -1,4 +1,5 @@
 /** One connection of mysql2. Statements are prepared by the server; numbers go with their types. */
+import { connect as connectSocket } from "node:net";
 import mysql, { type Connection, type PrepareStatementInfo } from "mysql2";
 import type {
   Operation,
@@ -7,6 +8,7 @@ import type {
   ParameterValue,
 } from "../../core/operation.ts";
 import type { Done, OperationFailure } from "../../core/target.ts";
+import { guardedLookup } from "../guarded-lookup.ts";
 import { badSql } from "../session/bad-sql.ts";
 import type { DriverSession, Row } from "../session/driver-session.ts";
 import { runSteps, type Steps } from "../session/run-steps.ts";
@@ -183,7 +185,15 @@ export async function openMysqlSession(address: MysqlAddress): Promise<MysqlSess
 function connect(address: MysqlAddress): Connection {
   const { host, port, socketPath, user, password, database, sslMode, connectMsMax } = address;
   return mysql.createConnection({
-    ...(socketPath === undefined ? { host, port } : { socketPath }),
+    ...(socketPath === undefined
+      ? {
+          host,
+          port,
+          stream: () =>
+            connectSocket({ host, port, lookup: guardedLookup, noDelay: true, keepAlive: true }),
+        }
+      : { socketPath }),
+    flags: ["-LOCAL_FILES"], // No server reads a file of this machine (LOAD DATA LOCAL). MY7.
     user,
     password,
     database,

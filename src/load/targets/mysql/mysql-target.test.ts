@@ -1,5 +1,7 @@
 /** The contract on a real MariaDB, where there is one, and what only it does. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { after, before, test } from "node:test";
 import { OperatingError } from "../../../kernel/errors.ts";
 import { realClock } from "../../../kernel/node/real-clock.ts";
@@ -216,4 +218,28 @@ test("[MY6] a URL that is none, or has a setting that there is not, is bad_reque
       url,
     );
   }
+});
+
+test("[MY7] a server is told that it gets no files", async () => {
+  const greeting = Buffer.concat([
+    Buffer.from([10, ...Buffer.from("8.0.0\0"), 1, 0, 0, 0, ...Buffer.from("12345678"), 0]),
+    Buffer.from([0xff, 0xff, 33, 2, 0, 0xff, 0xdf, 21, ...Buffer.alloc(10)]),
+    Buffer.from("123456789012\0mysql_native_password\0"),
+  ]);
+  const said = Promise.withResolvers<Buffer>();
+  const pretender = createServer((socket) => {
+    socket.write(Buffer.concat([Buffer.from([greeting.length, 0, 0, 0]), greeting]));
+    socket.once("data", (bytes) => {
+      said.resolve(bytes);
+      socket.destroy();
+    });
+  }).listen(0, "127.0.0.1");
+  await once(pretender, "listening");
+  const { port } = pretender.address() as AddressInfo;
+  const target = createMysqlTarget(`mysql://me@127.0.0.1:${port}/x`, realClock);
+  await assert.rejects(target.connect(1, signal));
+  const mayLoadLocal = (await said.promise).readUInt32LE(4) & 0x80;
+  assert.equal(mayLoadLocal, 0);
+  await target.close();
+  pretender.close();
 });

@@ -5,8 +5,9 @@ import { connect as connectSocket, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import type { Clock } from "../../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../kernel/errors.ts";
+import { guardedLookup } from "../guarded-lookup.ts";
 import { sslRequestFrame } from "./frames.ts";
-import { type PostgresAddress, postgresPlace } from "./parse-postgres-url.ts";
+import { type PostgresAddress, postgresPlace, postgresSocket } from "./parse-postgres-url.ts";
 import { Wire, type WireReceiver } from "./wire.ts";
 
 /** One read of the socket. More rows than fit are more reads. */
@@ -67,7 +68,9 @@ function openPlain({ host, port }: PostgresAddress): PlainSocket {
       return true;
     },
   };
-  const place = host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };
+  const place = host.startsWith("/")
+    ? { path: postgresSocket(host, port) }
+    : { host, port, lookup: guardedLookup };
   const socket = connectSocket({
     ...place,
     noDelay: true,

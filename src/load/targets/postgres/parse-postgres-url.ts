@@ -50,10 +50,15 @@ export function parsePostgresUrl(text: string): PostgresAddress {
   return address;
 }
 
+/** `dir`: the host of an address, where that is a directory. */
+export function postgresSocket(dir: string, port: number): string {
+  return `${dir}/.s.PGSQL.${port}`;
+}
+
 /** For messages: no user, no password. */
 export function postgresPlace({ host, port, database }: PostgresAddress): string {
   return host.startsWith("/")
-    ? `postgres:${host}/.s.PGSQL.${port}/${database}`
+    ? `postgres:${postgresSocket(host, port)}/${database}`
     : `postgres://${bracketed(host)}:${port}/${database}`;
 }
 

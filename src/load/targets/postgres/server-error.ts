@@ -62,7 +62,7 @@ const kindByClass: Readonly<Record<string, FailureKind>> = {
   "58": "resources",
 };
 
-/** TP3: an answer to an execution, without any value. */
+/** TT3: an answer to an execution, without any value. */
 export function failureOf({ code, message }: ServerError): OperationFailure {
   return { kind: failureKindOf(code), code, message: withoutValues(code, message) };
 }

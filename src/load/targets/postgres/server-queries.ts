@@ -59,6 +59,7 @@ export async function queryStatementFigures(run: RunQuery): Promise<StatementFig
     SELECT query, sum(calls)::bigint, sum(${totalColumn})::float8, sum(rows)::bigint
       FROM ${relation} AS s JOIN pg_database AS d ON d.oid = s.dbid
      WHERE d.datname = current_database() AND query IS NOT NULL
+       AND s.userid = (SELECT oid FROM pg_roles WHERE rolname = current_user)
      GROUP BY query`).catch((error: unknown) => {
     // Installed, but not among shared_preload_libraries.
     if (sqlStateOf(error) === "55000") throw noFigures("pg_stat_statements is not loaded");

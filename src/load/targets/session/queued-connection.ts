@@ -1,5 +1,6 @@
 /**
- * A connection under load over a `DriverSession`: the line before it, and what the port promises when it ends.
+ * A connection under load over a `DriverSession`: the line before it, and what the port promises
+ * when it ends.
  *
  *   1  `#running` has at most `depth` executions, in the order given; nothing waits while there is room.
  *   2  Once `#failure` is set nothing is started, and everything fails with it. Late answers of the driver go nowhere.
@@ -83,11 +84,11 @@ export class QueuedConnection<Plan> implements TargetConnection {
 
   #start(execution: QueuedExecution<Plan>): void {
     this.#running.add(execution);
-    this.#session.start(execution.plan, execution.values, (failure, rowCount) => {
+    this.#session.start(execution.plan, execution.values, (failure, rowCount, resent) => {
       if (!this.#running.delete(execution)) return;
       const next = this.#waiting.shift();
       if (next !== undefined) this.#start(next);
-      execution.done(failure, failure === undefined ? rowCount : 0);
+      execution.done(failure, failure === undefined ? rowCount : 0, resent);
     });
   }
 

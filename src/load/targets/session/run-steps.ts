@@ -1,4 +1,7 @@
-/** An operation's statements, one after the other; after a failure the transaction, if there is one, is rolled back. */
+/**
+ * An operation's statements, one after the other; after a failure the transaction, if there is one,
+ * is rolled back.
+ */
 import type { Done } from "../../core/target.ts";
 
 export interface Steps<Statement> {
@@ -14,20 +17,22 @@ export function runSteps<Statement>(
 ): void {
   let at = 0;
   let rowCount = 0;
+  let resent = 0;
   const go = (): void => {
     const statement = statements[at];
-    if (statement === undefined) answer(undefined, rowCount);
+    if (statement === undefined) answer(undefined, rowCount, resent);
     else run(statement, answered);
   };
-  const answered: Done = (failure, count) => {
+  const answered: Done = (failure, count, again = 0) => {
+    resent += again;
     if (failure === undefined) {
       at += 1;
       rowCount += count;
       go();
     } else if (rollback === undefined || failure.kind === "connection") {
-      answer(failure, 0);
+      answer(failure, 0, resent);
     } else {
-      run(rollback, () => answer(failure, 0));
+      run(rollback, () => answer(failure, 0, resent));
     }
   };
   go();

@@ -1,5 +1,10 @@
-/** One session of snowflake-sdk. There are no prepared statements: an operation is described once, and then sent as text with its values. */
+/**
+ * One session of snowflake-sdk. There are no prepared statements: an operation is described once, and
+ * then sent as text with its values. No text that would transfer a file is sent (TX3).
+ */
 import type { Connection, RowStatement } from "snowflake-sdk";
+import { OperatingError } from "../../../kernel/errors.ts";
+import { refusedTargetSql, targetSqlProblem } from "../../core/check-target-sql.ts";
 import type { Operation, ParameterType, ParameterValue } from "../../core/operation.ts";
 import type { Done, OperationFailure } from "../../core/target.ts";
 import { badSql } from "../session/bad-sql.ts";
@@ -48,6 +53,7 @@ export class SnowflakeSession implements DriverSession<SnowflakePlan> {
       }));
       const binds = parameters.map(({ type }) => sampleOf[type]);
       await this.#execute(sql, binds, { describeOnly: true }).catch((thrown: unknown) => {
+        if (thrown instanceof OperatingError) throw badSql(operation, statement, thrown.message);
         const error = snowflakeError(thrown);
         if (error.code === "target_unreachable") throw error;
         throw badSql(operation, statement, thrown instanceof Error ? thrown.message : "refused");
@@ -97,7 +103,7 @@ export class SnowflakeSession implements DriverSession<SnowflakePlan> {
         Object.fromEntries((row as unknown[]).map((value, at) => [names[at], jsonOf(value)])),
       ]);
     } catch (thrown) {
-      throw thrown instanceof Error && "retry" in thrown ? thrown : snowflakeError(thrown);
+      throw thrown instanceof OperatingError ? thrown : snowflakeError(thrown);
     } finally {
       this.#abandon = undefined;
     }
@@ -138,6 +144,8 @@ export class SnowflakeSession implements DriverSession<SnowflakePlan> {
       readonly parameters?: Readonly<Record<string, string>>;
     },
   ): Promise<Answered> {
+    const problem = targetSqlProblem("snowflake", sqlText);
+    if (problem !== undefined) return Promise.reject(refusedTargetSql("snowflake", problem));
     return new Promise((resolve, reject) => {
       const started = this.#connection.execute({
         sqlText,

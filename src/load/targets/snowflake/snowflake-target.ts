@@ -1,19 +1,20 @@
 /**
- * Snowflake under test, by snowflake-sdk, which is not installed with Capstan (122 MB): an optional peer, loaded when it is used. Tried
- * against a local stub of its HTTP protocol only.
+ * Snowflake under test, by snowflake-sdk (`load-sdk.ts`). Tried against a local stub of its HTTP
+ * protocol only.
  */
 import type { Connection } from "snowflake-sdk";
 import type { Clock } from "../../../kernel/clock.ts";
 import { OperatingError } from "../../../kernel/errors.ts";
 import type { ExecutedQuery, HistoryWindow, ServerPoll } from "../../core/target.ts";
+import { checkResolvedHost } from "../guarded-lookup.ts";
 import { SessionTarget, type TargetKind } from "../session/session-target.ts";
+import { loadSdk, type Sdk } from "./load-sdk.ts";
 import { type SnowflakeAddress, snowflakePlace } from "./parse-snowflake-url.ts";
 import { queryServerPoll, readQueryHistory } from "./server-queries.ts";
 import { snowflakeFailureOf } from "./snowflake-failure.ts";
 import { SnowflakeSession } from "./snowflake-session.ts";
 
 type Plan = Awaited<ReturnType<SnowflakeSession["prepare"]>>;
-type Sdk = typeof import("snowflake-sdk");
 
 export class SnowflakeTarget extends SessionTarget<Plan> {
   readonly #tag: string;
@@ -40,18 +41,6 @@ export async function createSnowflakeTarget(
   return new SnowflakeTarget(address, tag, await loadSdk(), clock);
 }
 
-async function loadSdk(): Promise<Sdk> {
-  try {
-    const { default: sdk } = await import("snowflake-sdk");
-    sdk.configure({ logLevel: "OFF", additionalLogToConsole: false }); // It would write a file.
-    return sdk;
-  } catch {
-    throw new OperatingError("unsupported", "never", "the client of Snowflake is not installed", {
-      hint: "npm install snowflake-sdk (122 MB), beside Capstan",
-    });
-  }
-}
-
 function kindOf(address: SnowflakeAddress, tag: string, sdk: Sdk): TargetKind<Plan> {
   const place = snowflakePlace(address);
   const { warehouse } = address;
@@ -66,6 +55,7 @@ function kindOf(address: SnowflakeAddress, tag: string, sdk: Sdk): TargetKind<Pl
     place,
     connectMsMax: 60_000,
     open: async () => {
+      await checkResolvedHost(address.host); // The client would try again and hide the reason.
       const { account, accessUrl, user, password, database, schema, role } = address;
       const connection = sdk.createConnection({
         account,

@@ -4,6 +4,7 @@ import type { FailureKind, OperationFailure } from "../../core/target.ts";
 
 const error = 1;
 const busy = 5;
+const auth = 23;
 const busySnapshot = 517;
 const constraintTrigger = 1811;
 
@@ -34,8 +35,9 @@ export function isBusy(thrown: unknown): boolean {
   return isSqliteError(thrown) && thrown.errcode === busy;
 }
 
+/** Also what SL5 does not let through. */
 export function isSyntax(thrown: unknown): boolean {
-  return isSqliteError(thrown) && thrown.errcode === error;
+  return isSqliteError(thrown) && (thrown.errcode === error || thrown.errcode === auth);
 }
 
 /**

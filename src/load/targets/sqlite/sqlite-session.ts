@@ -1,8 +1,10 @@
 /** This side of a connection's thread. */
 import { Worker } from "node:worker_threads";
 import { type Clock, sleep } from "../../../kernel/clock.ts";
+import { decodeError } from "../../../kernel/error-codec.ts";
 import { assert, messageOf, OperatingError } from "../../../kernel/errors.ts";
 import { siblingModule } from "../../../kernel/node/sibling-module.ts";
+import { refusedTargetSql, targetSqlProblem } from "../../core/check-target-sql.ts";
 import type { Operation, ParameterValue } from "../../core/operation.ts";
 import type { Done, OperationFailure } from "../../core/target.ts";
 import { badSql } from "../session/bad-sql.ts";
@@ -11,6 +13,9 @@ import type { Execution, FromThread, SqliteThreadOptions, ToThread } from "./thr
 
 /** How long closing waits for a statement that computes: SQLite's client here cannot interrupt one. */
 const closeMsMax = 2000;
+const codeRangeSizeMb = 16;
+/** NOMEM, TOOBIG. */
+const memoryCodes: ReadonlySet<string> = new Set(["7", "18"]);
 
 interface Waiting {
   resolve(message: FromThread): void;
@@ -33,18 +38,23 @@ export class SqliteSession implements DriverSession<number> {
     this.#clock = clock;
     this.#thread = new Worker(siblingModule(import.meta.url, "./sqlite-thread"), {
       workerData: options,
+      resourceLimits: { codeRangeSizeMb }, // Otherwise V8 reserves half a gigabyte for each.
     });
     this.#thread.on("message", (message: FromThread) => this.#receive(message));
     this.#thread.on("error", (thrown) => this.#lose(messageOf(thrown)));
     this.#thread.on("exit", () => this.#lose("its thread ended"));
   }
 
-  /** Rejects with `target_refused`. */
+  /** Rejects with `target_refused`, or `target_unreachable` while somebody has the file locked. */
   get opened(): Promise<void> {
     return this.#opened.promise;
   }
 
   async prepare(operation: Operation): Promise<number> {
+    for (const statement of operation.statements) {
+      const problem = targetSqlProblem("sqlite", statement.texts.join("?"));
+      if (problem !== undefined) throw badSql(operation, statement, problem);
+    }
     const id = this.#id();
     const statements = operation.statements.map(({ texts, parameters }) => ({
       sql: texts.join("?"),
@@ -70,11 +80,16 @@ export class SqliteSession implements DriverSession<number> {
   }
 
   async run(sql: string, values: readonly ParameterValue[]): Promise<readonly Row[]> {
+    const problem = targetSqlProblem("sqlite", sql);
+    if (problem !== undefined) throw refusedTargetSql("sqlite", problem);
     const answer = await this.#ask({ kind: "run", id: this.#id(), sql, values });
     if (answer.kind === "rows") return answer.rows;
     assert(answer.kind === "failed", "a statement is answered");
     const { kind, message } = answer.failure;
     if (answer.isSyntax) throw new OperatingError("bad_sql", "never", message);
+    if (memoryCodes.has(answer.failure.code)) {
+      throw new OperatingError("statement_too_large", "never", message);
+    }
     const isPassing = kind === "timeout" || kind === "serialization";
     throw new OperatingError("query_failed", isPassing ? "backoff" : "never", message);
   }
@@ -110,7 +125,7 @@ export class SqliteSession implements DriverSession<number> {
         this.#opened.resolve();
         return;
       case "unopened":
-        this.#opened.reject(new OperatingError("target_refused", "never", message.message));
+        this.#opened.reject(decodeError(message.error));
         return;
       case "done":
         this.#answers.shift()?.(message.failure, message.rowCount);

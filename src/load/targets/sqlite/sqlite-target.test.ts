@@ -1,23 +1,29 @@
 /** The contract on a real SQLite, and what only SQLite does. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { OperatingError } from "../../../kernel/errors.ts";
 import { realClock } from "../../../kernel/node/real-clock.ts";
 import type { Target } from "../../core/target.ts";
+import { createTargetFiles } from "../target-files.ts";
 import { execute, operationOf } from "../testing/operations.ts";
 import { testTarget } from "../testing/target.contract.ts";
 import { createSqliteTarget } from "./sqlite-target.ts";
+import { closeIn } from "./sqlite-wall.ts";
 
 const { signal } = new AbortController();
 
-function openTemporary(settings = ""): { target: Target; close(): Promise<void> } {
+function openTemporary(settings = ""): { target: Target; path: string; close(): Promise<void> } {
   const dir = mkdtempSync(join(tmpdir(), "capstan-sqlite-"));
-  const target = createSqliteTarget(`sqlite://${join(dir, "t.db")}${settings}`, realClock);
+  const files = createTargetFiles({ dataDir: dir });
+  const path = files.pathOf("t.db");
+  const target = createSqliteTarget(`sqlite://${path}${settings}`, realClock, files);
   return {
     target,
+    path,
     close: async () => {
       await target.close();
       rmSync(dir, { recursive: true });
@@ -97,9 +103,10 @@ test("[SL2] transactions that write wait for each other; a closed connection fre
 });
 
 test("[SL3] it is WAL; whole numbers are integers, up to 64 bits; booleans are 0 and 1", async () => {
-  const { target, close } = openTemporary("?synchronous=off");
+  const { target, path, close } = openTemporary("?synchronous=off");
   try {
-    assert.deepEqual(await target.run("PRAGMA journal_mode", [], signal), [["wal"]]);
+    await target.run("CREATE TABLE t (id INTEGER)", [], signal);
+    assert.ok(existsSync(`${path}-wal`));
     const rows = await target.run(
       "SELECT typeof(?), typeof(?), ?, ?",
       [1, 1.5, true, 2n ** 60n],
@@ -117,11 +124,87 @@ test("[SL3] it is WAL; whole numbers are integers, up to 64 bits; booleans are 0
 test("[SL4] a URL that names no file, or none that can be opened, is said so", async () => {
   for (const url of ["sqlite://host/t.db", "sqlite:t.db", "sqlite:///t.db?synchronous=yes"]) {
     assert.throws(
-      () => createSqliteTarget(url, realClock),
+      () => createSqliteTarget(url, realClock, createTargetFiles({ dataDir: "/tmp" })),
       (error) => error instanceof OperatingError && error.code === "bad_request",
     );
   }
-  const nowhere = createSqliteTarget("sqlite:///no/such/directory/t.db", realClock);
+  const dir = mkdtempSync(join(tmpdir(), "capstan-sqlite-"));
+  const files = createTargetFiles({ dataDir: dir });
+  const url = `sqlite://${files.pathOf("no/such/directory/t.db")}`;
+  const nowhere = createSqliteTarget(url, realClock, files);
   await assert.rejects(nowhere.connect(1, signal), { code: "target_refused" });
   await nowhere.close();
+  rmSync(dir, { recursive: true });
+});
+
+/**
+ * Statements that would leave the database. The text alone gives the first ones away, SQLite's
+ * authorizer all of them.
+ */
+const waysOut = (dir: string): readonly string[] => [
+  `ATTACH '${dir}/other.db' AS other`,
+  `VACUUM INTO '${dir}/copy.db'`,
+  "PRAGMA journal_mode = DELETE",
+  "PRAGMA writable_schema = ON",
+  "SELECT load_extension('x')",
+  "SELECT \"load_extension\"('x')",
+  "SELECT * FROM pragma_database_list",
+  "DETACH main",
+];
+
+test("[SL5] a load test stays in its file: the text is judged", async () => {
+  const { target, close } = openTemporary();
+  try {
+    const connection = await target.connect(1, signal);
+    for (const sql of waysOut("/tmp")) {
+      await assert.rejects(target.run(sql, [], signal), { code: "bad_sql" }, sql);
+      const prepared = connection.prepare(operationOf("CUSTOM", sql, {}));
+      await assert.rejects(prepared, { code: "bad_sql" }, sql);
+    }
+  } finally {
+    await close();
+  }
+});
+
+test("[SL5] SQLite itself holds the wall, also for what stands in an allowed file already", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "capstan-sqlite-"));
+  const path = join(dir, "given.db");
+  const planted = new DatabaseSync(path);
+  planted.exec("CREATE VIEW out AS SELECT load_extension('x') AS x");
+  planted.exec("CREATE VIEW files AS SELECT file FROM pragma_database_list");
+  planted.exec("CREATE TABLE t (id INTEGER)");
+  closeIn(planted);
+  try {
+    for (const sql of [...waysOut(dir), `ATTACH ('${dir}' || '/x.db') AS other`]) {
+      if (sql.startsWith("DETACH")) continue;
+      assert.throws(
+        () => planted.prepare(sql).all(),
+        /not authorized|authorization denied|prohibited/,
+        sql,
+      );
+    }
+    assert.throws(() => planted.exec("SELECT * FROM out"), /not authorized|unsafe use/);
+    for (const table of ["files", "'pragma_database_list'", "pragma_table_info('t')"]) {
+      const prepare = (): unknown => planted.prepare(`SELECT * FROM ${table}`);
+      assert.throws(prepare, /not authorized|prohibited|unsafe use/, table); // Not only when it runs.
+    }
+    assert.throws(() => planted.exec("CREATE VIRTUAL TABLE d USING dbstat"), /not authorized/);
+    for (const sql of ["VACUUM", "ANALYZE", "REINDEX", "CREATE VIRTUAL TABLE f USING fts5(x)"]) {
+      planted.exec(sql);
+    }
+    planted.exec("INSERT INTO f VALUES ('a')");
+    planted.close();
+    const allowed = createTargetFiles({ dataDir: join(dir, "data"), allowed: [path] });
+    const target = createSqliteTarget(`sqlite://${path}`, realClock, allowed);
+    await target.run("INSERT INTO t VALUES (1)", [], signal);
+    // No text gives these away: only the authorizer of the target's own connection does.
+    const hidden = ["SELECT * FROM out", "SELECT * FROM files"];
+    for (const sql of [...hidden, "CREATE VIRTUAL TABLE d USING dbstat"]) {
+      await assert.rejects(target.run(sql, [], signal), { code: "bad_sql" });
+    }
+    await target.close();
+    assert.deepEqual(readdirSync(dir).sort(), ["given.db"]);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
 });

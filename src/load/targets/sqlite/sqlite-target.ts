@@ -5,37 +5,53 @@
 import type { Clock } from "../../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../kernel/errors.ts";
 import type { Target } from "../../core/target.ts";
+import { sqliteValueBytes } from "../../core/target-memory.ts";
 import { parseFileUrl } from "../parse-file-url.ts";
-import { SessionTarget } from "../session/session-target.ts";
+import { SessionTarget, type TargetKind } from "../session/session-target.ts";
+import type { TargetFiles } from "../target-files.ts";
 import { SqliteSession } from "./sqlite-session.ts";
 
 const settings = { busy_timeout: /^\d{1,7}$/, synchronous: /^(off|normal|full|extra)$/i };
 const busyMsDefault = "5000";
 
+export function createSqliteTarget(
+  url: string,
+  clock: Clock,
+  files: TargetFiles,
+  processBytes?: number,
+): Target {
+  return new SessionTarget(sqliteKind(url, clock, files, processBytes), clock);
+}
+
 /** Throws `bad_request` for a URL that is none. Nothing is opened yet. */
-export function createSqliteTarget(url: string, clock: Clock): Target {
+export function sqliteKind(
+  url: string,
+  clock: Clock,
+  files: TargetFiles,
+  processBytes: number | undefined,
+): TargetKind<number> {
   const { path, settings: given } = parseFileUrl("sqlite", url, settings);
   const place = `sqlite://${path}`;
   const options = {
-    path,
     busyMsMax: Number(given.get("busy_timeout") ?? busyMsDefault),
     synchronous: given.get("synchronous") ?? "normal",
+    valueBytesMax: sqliteValueBytes(processBytes),
   };
-  return new SessionTarget(
-    {
-      kind: "sqlite",
-      capabilities: { depthMax: 64, pollsServer: false, enrichment: "none", transactions: true },
-      place,
-      connectMsMax: 30_000,
-      open: async () => {
-        const session = new SqliteSession(options, clock);
-        await session.opened.catch(async (error: unknown) => {
-          await session.close();
-          throw new OperatingError("target_refused", "never", `${place}: ${messageOf(error)}`);
-        });
-        return session;
-      },
+  return {
+    kind: "sqlite",
+    capabilities: { depthMax: 64, pollsServer: false, enrichment: "none", transactions: true },
+    place,
+    connectMsMax: 30_000,
+    open: async () => {
+      const real = files.resolve(path);
+      const session = new SqliteSession({ ...options, path: real }, clock);
+      await session.opened.catch(async (error: unknown) => {
+        await session.close();
+        throw new OperatingError("target_refused", "never", `${place}: ${messageOf(error)}`);
+      });
+      if (files.resolve(path) === real) return session;
+      await session.close();
+      throw new OperatingError("forbidden", "never", `${place} changed while it was opened`);
     },
-    clock,
-  );
+  };
 }

@@ -1,10 +1,12 @@
 /** One connection of SQLite in a thread of its own: it may block as long as it likes. */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
-import { assert, messageOf } from "../../../kernel/errors.ts";
+import { encodeError } from "../../../kernel/error-codec.ts";
+import { assert, messageOf, OperatingError } from "../../../kernel/errors.ts";
 import { realClock } from "../../../kernel/node/real-clock.ts";
 import type { ParameterType, ParameterValue } from "../../core/operation.ts";
 import { isBusy, isSyntax, sqliteFailureOf } from "./sqlite-failure.ts";
+import { closeIn } from "./sqlite-wall.ts";
 import type {
   Execution,
   FromThread,
@@ -25,7 +27,7 @@ interface Plan {
   readonly begin: string | undefined;
 }
 
-const { path, busyMsMax, synchronous } = workerData as SqliteThreadOptions;
+const { path, busyMsMax, synchronous, valueBytesMax } = workerData as SqliteThreadOptions;
 assert(parentPort !== null, "this is a thread");
 const port = parentPort;
 const never = new Int32Array(new SharedArrayBuffer(4));
@@ -55,14 +57,22 @@ function patiently<T>(database: DatabaseSync, run: () => T): T {
 
 function open(): DatabaseSync | undefined {
   try {
-    const database = new DatabaseSync(path, { timeout: 0 });
+    const database = new DatabaseSync(path, { timeout: 0, limits: { length: valueBytesMax } });
     patiently(database, () => database.exec("PRAGMA journal_mode = WAL"));
     database.exec(`PRAGMA synchronous = ${synchronous}`);
+    closeIn(database); // SL5
     return database;
   } catch (thrown) {
-    send({ kind: "unopened", message: messageOf(thrown) });
+    send({ kind: "unopened", error: encodeError(thrown, unopened) });
     return undefined;
   }
+}
+
+/** A file that somebody else has locked may be free later; one that is no database stays none. */
+function unopened(thrown: unknown): OperatingError {
+  const message = messageOf(thrown);
+  if (isBusy(thrown)) return new OperatingError("target_unreachable", "backoff", message);
+  return new OperatingError("target_refused", "never", message);
 }
 
 function prepareStatement(database: DatabaseSync, request: StatementRequest): PreparedStatement {

@@ -1,4 +1,5 @@
 /** What goes between a connection and its thread. Answers to executions come in the order of the executions. */
+import type { ErrorData } from "../../../kernel/error-codec.ts";
 import type { ParameterType, ParameterValue } from "../../core/operation.ts";
 import type { OperationFailure } from "../../core/target.ts";
 
@@ -6,6 +7,8 @@ export interface SqliteThreadOptions {
   readonly path: string;
   readonly busyMsMax: number;
   readonly synchronous: string;
+  /** Of a text or a BLOB. */
+  readonly valueBytesMax: number;
 }
 
 export interface StatementRequest {
@@ -33,7 +36,7 @@ export type ToThread =
 
 export type FromThread =
   | { readonly kind: "ready" }
-  | { readonly kind: "unopened"; readonly message: string }
+  | { readonly kind: "unopened"; readonly error: ErrorData }
   /** `id` is also the plan's. */
   | { readonly kind: "prepared"; readonly id: number }
   | {

@@ -41,7 +41,7 @@ export function testTarget(kind: string, open: () => Promise<TargetUnderTest>): 
     await target.run("CREATE TABLE things (id BIGINT PRIMARY KEY, word VARCHAR(200))", [], signal);
   }
 
-  check("[TP1] every execution is answered once, after `execute` has returned", async (under) => {
+  check("[TT1] every execution is answered once, after `execute` has returned", async (under) => {
     const { target } = under;
     await createThings(target);
     const connection = await target.connect(depthOf(target), signal);
@@ -65,13 +65,13 @@ export function testTarget(kind: string, open: () => Promise<TargetUnderTest>): 
     await eventually("all answers", () => (connection.inFlight === 0 ? true : undefined));
     assert.deepEqual(
       answers,
-      Array.from({ length: 50 }, (_, id) => id), // [TP4] in the order given
+      Array.from({ length: 50 }, (_, id) => id), // [TT4] in the order given
     );
     const rows = await target.run("SELECT word FROM things WHERE id = 49", [], signal);
     assert.deepEqual(rows, [["word 49"]]);
   });
 
-  check("[TP4] one waits for what it was given after", async (under) => {
+  check("[TT4] one waits for what it was given after", async (under) => {
     const { target } = under;
     await createThings(target);
     const connection = await target.connect(depthOf(target), signal);
@@ -87,7 +87,7 @@ export function testTarget(kind: string, open: () => Promise<TargetUnderTest>): 
     assert.deepEqual(rows, [["abcdefghijklmnop"]]);
   });
 
-  check("[TP5] rows are counted: those read, and those changed", async ({ target }) => {
+  check("[TT5] rows are counted: those read, and those changed", async ({ target }) => {
     await createThings(target);
     const connection = await target.connect(1, signal);
     const put = await connection.prepare(insert);
@@ -103,7 +103,7 @@ export function testTarget(kind: string, open: () => Promise<TargetUnderTest>): 
     assert.equal((await execute(await connection.prepare(remove), [5])).rowCount, 7);
   });
 
-  check("[TP6] values come back as they went in", async ({ target, types }) => {
+  check("[TT6] values come back as they went in", async ({ target, types }) => {
     const columns = "n BIGINT, d DOUBLE PRECISION, t VARCHAR(200), b BOOLEAN";
     await target.run(`CREATE TABLE kept (id BIGINT PRIMARY KEY, ${columns})`, [], signal);
     const connection = await target.connect(1, signal);
@@ -142,7 +142,7 @@ export function testTarget(kind: string, open: () => Promise<TargetUnderTest>): 
     );
   });
 
-  check("[TP3] a failure says what kind it is, and shows no value", async ({ target }) => {
+  check("[TT3] a failure says what kind it is, and shows no value", async ({ target }) => {
     await createThings(target);
     const connection = await target.connect(1, signal);
     const put = await connection.prepare(insert);
@@ -154,7 +154,7 @@ export function testTarget(kind: string, open: () => Promise<TargetUnderTest>): 
     assert.equal((await execute(put, [1, "goes on"])).failure, undefined);
   });
 
-  check("[TP7] what the target refuses is refused when it is prepared", async ({ target }) => {
+  check("[TT7] what the target refuses is refused when it is prepared", async ({ target }) => {
     const connection = await target.connect(1, signal);
     for (const sql of ["SELEC 1", "SELECT nothing FROM nowhere"]) {
       await assert.rejects(
@@ -168,7 +168,7 @@ export function testTarget(kind: string, open: () => Promise<TargetUnderTest>): 
 
   for (const isPipelined of [false, true]) {
     const how = isPipelined ? "pipelined" : "step by step";
-    check(`[TP8] a transaction is all or nothing, ${how}`, async ({ target }) => {
+    check(`[TT8] a transaction is all or nothing, ${how}`, async ({ target }) => {
       if (!target.capabilities.transactions) return;
       await createThings(target);
       const connection = await target.connect(isPipelined ? depthOf(target) : 1, signal);
@@ -193,7 +193,7 @@ export function testTarget(kind: string, open: () => Promise<TargetUnderTest>): 
     });
   }
 
-  check("[TP2] a cut connection fails what is in flight, and then says so", async (under) => {
+  check("[TT2] a cut connection fails what is in flight, and then says so", async (under) => {
     const { target, cutConnections, slowSql } = under;
     if (cutConnections === undefined || slowSql === undefined) return;
     const connection = await target.connect(depthOf(target), signal);
@@ -217,7 +217,7 @@ export function testTarget(kind: string, open: () => Promise<TargetUnderTest>): 
     assert.equal(heard.length, 4);
   });
 
-  check("[TP9] closing ends what is in flight, and is no break", async (under) => {
+  check("[TT9] closing ends what is in flight, and is no break", async (under) => {
     const { target, slowSql } = under;
     if (slowSql === undefined) return;
     const connection = await target.connect(1, signal);
@@ -236,7 +236,7 @@ export function testTarget(kind: string, open: () => Promise<TargetUnderTest>): 
     assert.equal((await execute(slow, [])).failure?.kind, "connection");
   });
 
-  check("[TP10] an aborted wait is `cancelled`", async ({ target, slowSql }) => {
+  check("[TT10] an aborted wait is `cancelled`", async ({ target, slowSql }) => {
     const isCancelled = (error: unknown): boolean =>
       error instanceof OperatingError && error.code === "cancelled";
     await assert.rejects(target.connect(1, AbortSignal.abort()), isCancelled);
@@ -250,7 +250,7 @@ export function testTarget(kind: string, open: () => Promise<TargetUnderTest>): 
   });
 
   check(
-    "[TP11] a poll says who runs, and figures count calls, where there are any",
+    "[TT11] a poll says who runs, and figures count calls, where there are any",
     async (under) => {
       const { target } = under;
       const { pollsServer, enrichment } = target.capabilities;
@@ -264,7 +264,7 @@ export function testTarget(kind: string, open: () => Promise<TargetUnderTest>): 
     },
   );
 
-  check("[TP12] a closed target has closed its connections", async ({ target }) => {
+  check("[TT12] a closed target has closed its connections", async ({ target }) => {
     const connection: TargetConnection = await target.connect(1, signal);
     const one = await connection.prepare(operationOf("CUSTOM", "SELECT 1", {}));
     await target.close();

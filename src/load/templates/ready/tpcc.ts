@@ -16,7 +16,7 @@ const w = { kind: "key", max: ":scale" };
 const d = { kind: "key", max: districts };
 const c = { kind: "key", distribution: "zipfian", max: customers };
 
-/** From a row's number `i`: which of `count` it is, and the how-manieth of those before that. Numbers from 1. */
+/** Of the row with the number `i`: a number from 1 to `count` that changes every `before` rows. */
 function place(before: number, count: number): string {
   const rest = before === 1 ? "(i - 1)" : `FLOOR((i - 1) / ${before}.0)`;
   return `CAST(${rest} % ${count} AS DECIMAL(12, 0)) + 1`;

@@ -68,10 +68,7 @@ export async function writePool(
   pool: string,
   values: readonly PoolValue[],
 ): Promise<void> {
-  if (values.length === 0 || values.length > poolValuesMax) {
-    const message = `the pool ${pool} has ${values.length} values; expected 1 to ${poolValuesMax}`;
-    throw new OperatingError("bad_request", "never", message);
-  }
+  checkPool(pool, values);
   await db
     .deleteFrom("template_value_pools")
     .where("template_id", "=", templateId)
@@ -88,6 +85,13 @@ export async function writePool(
       })
       .execute();
   }
+}
+
+/** Throws `bad_request`. */
+export function checkPool(pool: string, values: readonly PoolValue[]): void {
+  if (values.length > 0 && values.length <= poolValuesMax) return;
+  const message = `the pool ${pool} has ${values.length} values; expected 1 to ${poolValuesMax}`;
+  throw new OperatingError("bad_request", "never", message);
 }
 
 export async function copyPools(db: Db, from: string, to: string): Promise<void> {

@@ -1,44 +1,56 @@
-/** Exemplars of all series, bounded per series and in all: the oldest go first. */
+/**
+ * Exemplars of all series, in one ring: there is room for so many, and the oldest go first,
+ * whichever series they are of. A series that says much is not cut short while others say nothing.
+ */
 import type { Exemplar } from "../model.ts";
 
 export class ExemplarRing {
-  readonly #perSeriesMax: number;
   readonly #max: number;
-  readonly #bySeries = new Map<string, Exemplar[]>();
-  #count = 0;
+  /** In the order of arrival, beginning at `#first` when it is full. */
+  readonly #ring: Exemplar[] = [];
+  #first = 0;
+  /** What each series said last, and how much of it is in the ring. */
+  readonly #series = new Map<string, { last: Exemplar; count: number }>();
 
-  constructor(perSeriesMax: number, max: number) {
-    this.#perSeriesMax = perSeriesMax;
+  constructor(max: number) {
     this.#max = max;
   }
 
-  /** Whether it is news: not the one that came last, and not older than that. */
+  /** Whether it is news: not the one that came last of its series, and not older than that. */
   add(exemplar: Exemplar): boolean {
-    const { key } = exemplar.series;
-    const kept = this.#bySeries.get(key) ?? [];
-    const last = kept.at(-1);
-    if (last !== undefined && (exemplar.ts < last.ts || isSame(last, exemplar))) return false;
-    kept.push(exemplar);
-    this.#count += 1;
-    // What was written last is forgotten last.
-    this.#bySeries.delete(key);
-    this.#bySeries.set(key, kept);
-    if (kept.length > this.#perSeriesMax) this.#dropFirst(key, kept);
-    while (this.#count > this.#max) {
-      const [oldKey, old] = this.#bySeries.entries().next().value as [string, Exemplar[]];
-      this.#dropFirst(oldKey, old);
+    const known = this.#series.get(exemplar.series.key);
+    if (known !== undefined && (exemplar.ts < known.last.ts || isSame(known.last, exemplar))) {
+      return false;
     }
+    if (known === undefined) this.#series.set(exemplar.series.key, { last: exemplar, count: 1 });
+    else {
+      known.last = exemplar;
+      known.count += 1;
+    }
+    this.#put(exemplar);
     return true;
   }
 
+  /** In the order of arrival. */
   *all(): Generator<Exemplar> {
-    for (const kept of this.#bySeries.values()) yield* kept;
+    for (let index = 0; index < this.#ring.length; index += 1) {
+      yield this.#ring[(this.#first + index) % this.#ring.length] as Exemplar;
+    }
   }
 
-  #dropFirst(key: string, kept: Exemplar[]): void {
-    kept.shift();
-    this.#count -= 1;
-    if (kept.length === 0) this.#bySeries.delete(key);
+  #put(exemplar: Exemplar): void {
+    if (this.#ring.length < this.#max) {
+      this.#ring.push(exemplar);
+      return;
+    }
+    const oldest = this.#ring[this.#first] as Exemplar;
+    this.#ring[this.#first] = exemplar;
+    this.#first = (this.#first + 1) % this.#max;
+    const { key } = oldest.series;
+    const left = this.#series.get(key);
+    if (left === undefined) return;
+    left.count -= 1;
+    if (left.count === 0) this.#series.delete(key);
   }
 }
 

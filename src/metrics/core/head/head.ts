@@ -9,7 +9,6 @@
  *
  * It refuses nothing for being sealed already: readers take the earlier of two samples.
  */
-import { assert } from "../../../kernel/errors.ts";
 import {
   compileMatchers,
   type Labels,
@@ -20,8 +19,8 @@ import {
 } from "../../../promql/core/index.ts";
 import { shardOf } from "../fingerprint.ts";
 import { parseLabelsJson } from "../labels-json.ts";
-import type { Exemplar, MetricMetadata, SampleBatch } from "../model.ts";
-import { cutSamples, joinPieces } from "../sample-pieces.ts";
+import type { Exemplar, HeadSnapshot, MetricMetadata, SampleBatch } from "../model.ts";
+import { cutSamples, joinPieces, sliceSamples } from "../sample-pieces.ts";
 import { AppendPass, type HeadAppend } from "./append-pass.ts";
 import { ExemplarRing } from "./exemplar-ring.ts";
 import type { HeadSample } from "./sample-buffer.ts";
@@ -33,17 +32,20 @@ export interface HeadLimits {
   readonly outOfOrderMs: number;
   /** How far ahead of now. */
   readonly futureMs: number;
-  readonly exemplarsPerSeriesMax: number;
   readonly exemplarsMax: number;
   readonly metadataMax: number;
   /** Characters of one metric's; longer ones are not kept. */
   readonly metadataLengthMax: number;
 }
 
+/** The head that gave a snapshot with these times has no older sample, and never takes one. H2 */
+export function earliestOf({ minTs, maxTs }: Pick<HeadSnapshot, "minTs" | "maxTs">): number {
+  return Math.min(minTs, maxTs - headLimitsDefault.outOfOrderMs);
+}
+
 export const headLimitsDefault: HeadLimits = {
   outOfOrderMs: 60 * 60_000,
   futureMs: 10 * 60_000,
-  exemplarsPerSeriesMax: 10,
   exemplarsMax: 20_000,
   metadataMax: 20_000,
   metadataLengthMax: 4_096,
@@ -58,6 +60,17 @@ export interface SliceRequest {
   readonly maxMs: number;
 }
 
+export interface LabelsRequest extends Omit<SliceRequest, "matchers"> {
+  /** A series is meant that matches one of them. */
+  readonly matcherSets: readonly (readonly Matcher[])[];
+}
+
+/** Of series that `labels` looks at in a turn. */
+const seriesPerTurn = 4_096;
+
+/** Labels of a usual series, as text. */
+const usualKeyLength = 1_024;
+
 /** A series that was silent for longer than a block is not expected back with samples from before. */
 const forgetSeriesMs = 2 * 60 * 60_000;
 
@@ -68,12 +81,13 @@ export class Head {
   readonly #metadata = new Map<string, MetricMetadata>();
   readonly #exemplars: ExemplarRing;
   readonly #generations: Generation[] = [];
+  #seriesWeight = 0;
   #nextRef = 1;
   #maxTs = -Infinity;
 
   constructor(limits: HeadLimits, firstGeneration: number) {
     this.#limits = limits;
-    this.#exemplars = new ExemplarRing(limits.exemplarsPerSeriesMax, limits.exemplarsMax);
+    this.#exemplars = new ExemplarRing(limits.exemplarsMax);
     this.#generations.push(new Generation(firstGeneration, 0));
   }
 
@@ -86,9 +100,14 @@ export class Head {
     return this.#byKey.size;
   }
 
-  /** How many of them it does not know. */
-  countUnknown(series: readonly Labels[]): number {
-    return series.reduce((count, { key }) => count + (this.#byKey.has(key) ? 0 : 1), 0);
+  /** Those series counted in usual ones: one with long labels counts as several. */
+  get seriesWeight(): number {
+    return this.#seriesWeight;
+  }
+
+  /** Of those that it does not know. */
+  weighUnknown(series: readonly Labels[]): number {
+    return series.reduce((sum, { key }) => sum + (this.#byKey.has(key) ? 0 : weightOf(key)), 0);
   }
 
   /** The generations that a view at `seq` reads. */
@@ -121,14 +140,22 @@ export class Head {
     return pass.finish(metadata, exemplars);
   }
 
-  /** A record of the log, into the current generation, visible to every view. `refs` is kept for one generation's files. */
-  replay(record: WalRecord, refs: Map<number, Labels>, nowMs: number): void {
+  /**
+   * A record of the log, into the current generation, visible to every view. `refs` is kept for one
+   * generation's files. Gives how many samples were left out because their series was never
+   * defined: then a part of the log is lost.
+   */
+  replay(record: WalRecord, refs: Map<number, Labels>, nowMs: number): number {
     for (const [ref, json] of record.series) refs.set(ref, parseLabelsJson(json));
     const generation = this.current;
     const histograms = new Map(record.histograms);
+    let strayCount = 0;
     for (let index = 0; index < record.count; index += 1) {
       const labels = refs.get(record.refs[index] as number);
-      assert(labels !== undefined, "a series is defined before it is used in the log");
+      if (labels === undefined) {
+        strayCount += 1;
+        continue;
+      }
       const entry = this.#entry(labels);
       const sample: HeadSample = {
         ts: record.ts[index] as number,
@@ -144,6 +171,7 @@ export class Head {
     if (record.count > 0) generation.firstAppendMs ??= nowMs;
     for (const one of record.metadata) this.#noteMetadata(one);
     for (const one of record.exemplars) this.#exemplars.add(one);
+    return strayCount;
   }
 
   /** Later appends go to a new generation. Gives the old one, and what the new one's log must begin with. */
@@ -200,6 +228,30 @@ export class Head {
     }
   }
 
+  /**
+   * The series that match one of the sets, each once with one of its samples, in no order;
+   * `undefined` ends a turn.
+   */
+  *labels(request: LabelsRequest, seq: number): Generator<RawSeries | undefined> {
+    const { shard, shardCount, minMs, maxMs } = request;
+    const visible = new Set(this.visible(seq));
+    const found = new Set<SeriesEntry>();
+    let looked = 0;
+    for (const matchers of request.matcherSets) {
+      const matches = compileMatchers(matchers);
+      for (const entry of this.#candidates(matchers)) {
+        looked += 1;
+        if (looked % seriesPerTurn === 0) yield undefined;
+        if (found.has(entry) || entry.chunks.length === 0 || !matches(entry.labels)) continue;
+        if (shardCount > 1 && shardOf(entry.fingerprint, shardCount) !== shard) continue;
+        const samples = firstSample(entry, visible, seq, minMs, maxMs);
+        if (samples === undefined) continue;
+        found.add(entry);
+        yield { labels: entry.labels, samples };
+      }
+    }
+  }
+
   metadata(metric: string | undefined): MetricMetadata[] {
     if (metric === undefined) return [...this.#metadata.values()];
     const found = this.#metadata.get(metric);
@@ -232,6 +284,7 @@ export class Head {
     const entry = new SeriesEntry(this.#nextRef, labels);
     this.#nextRef += 1;
     this.#byKey.set(labels.key, entry);
+    this.#seriesWeight += weightOf(labels.key);
     const named = this.#byName.get(labels.name);
     if (named === undefined) this.#byName.set(labels.name, new Set([entry]));
     else named.add(entry);
@@ -239,7 +292,7 @@ export class Head {
   }
 
   #forget(entry: SeriesEntry): void {
-    this.#byKey.delete(entry.labels.key);
+    if (this.#byKey.delete(entry.labels.key)) this.#seriesWeight -= weightOf(entry.labels.key);
     const named = this.#byName.get(entry.labels.name);
     named?.delete(entry);
     if (named?.size === 0) this.#byName.delete(entry.labels.name);
@@ -256,4 +309,25 @@ export class Head {
     this.#metadata.set(metric, metadata);
     return true;
   }
+}
+
+/** One sample of the series after `minMs` up to `maxMs`, where there is one. */
+function firstSample(
+  { chunks }: SeriesEntry,
+  visible: ReadonlySet<Generation>,
+  seq: number,
+  minMs: number,
+  maxMs: number,
+): SampleColumns | undefined {
+  for (const chunk of chunks) {
+    if (!visible.has(chunk.generation)) continue;
+    const view = chunk.view(seq - chunk.generation.seqBase);
+    const piece = view === undefined ? undefined : cutSamples(view, minMs, maxMs);
+    if (piece !== undefined && piece.count > 0) return sliceSamples(piece, 0, 1);
+  }
+  return undefined;
+}
+
+function weightOf(key: string): number {
+  return Math.max(1, key.length / usualKeyLength);
 }

@@ -65,6 +65,8 @@ export class Generation {
   readonly seqBase: number;
   readonly chunks: SeriesChunk[] = [];
   sampleCount = 0;
+  /** Buckets of its histograms: each takes about as much memory as a sample. */
+  bucketCount = 0;
   minTs = Infinity;
   maxTs = -Infinity;
   /** By the monotonic clock, when its first samples came. */
@@ -75,6 +77,11 @@ export class Generation {
   constructor(number: number, seqBase: number) {
     this.number = number;
     this.seqBase = seqBase;
+  }
+
+  /** What it holds, counted in samples. */
+  get weight(): number {
+    return this.sampleCount + this.bucketCount;
   }
 
   /** Everything of it, series by series in no order. */
@@ -128,6 +135,13 @@ export function addSample(
     chunk.late.add(sample, seq);
   }
   generation.sampleCount += 1;
+  generation.bucketCount += bucketCountOf(sample.histogram);
   generation.minTs = Math.min(generation.minTs, sample.ts);
   generation.maxTs = Math.max(generation.maxTs, sample.ts);
+}
+
+function bucketCountOf(histogram: HeadSample["histogram"]): number {
+  if (histogram === undefined) return 0;
+  const { positiveBuckets, negativeBuckets, customValues } = histogram;
+  return positiveBuckets.length + negativeBuckets.length + customValues.length;
 }

@@ -1,5 +1,6 @@
 /** Labels as a sender gave them: put in order, checked as Prometheus does, or the reason why not. */
 import { compareText, Labels, metricNameLabel } from "../../../promql/core/index.ts";
+import { type LabelLimits, labelProblem, usualLabelLimits } from "./label-limits.ts";
 import { labelsText } from "./labels-text.ts";
 
 /** A sender's series. With a `problem`, its samples are refused, and `labels` is empty. */
@@ -9,7 +10,12 @@ export interface KnownSeries {
 }
 
 /** `pairs`: name, value, name, value … in any order; taken over. `undefined` stands for what is not UTF-8. */
-export function knownSeries(pairs: (string | undefined)[]): KnownSeries {
+export function knownSeries(
+  pairs: (string | undefined)[],
+  limits: LabelLimits = usualLabelLimits,
+): KnownSeries {
+  const tooMuch = labelProblem(pairs, limits);
+  if (tooMuch !== undefined) return refused(tooMuch);
   if (!pairs.every((text) => text !== undefined)) {
     const shown = pairs.map((text) => text ?? "\ufffd");
     return refused(`invalid metric name or labels, got ${labelsText(shown)}`);

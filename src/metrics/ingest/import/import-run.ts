@@ -18,6 +18,7 @@ import {
   type SortedSeries,
   sortPages,
 } from "../../core/ingest/import/sort-pages.ts";
+import { type LabelLimits, usualLabelLimits } from "../../core/ingest/label-limits.ts";
 import { MalformedInput } from "../../core/ingest/malformed.ts";
 import type { TextFormat } from "../../core/ingest/text/parse-series.ts";
 import { TextParser } from "../../core/ingest/text/text-parser.ts";
@@ -36,6 +37,7 @@ export interface ImportRunOptions {
   readonly importId: string;
   readonly format: TextFormat | undefined;
   readonly onError: "fail" | "skip";
+  readonly labelLimits?: LabelLimits;
   readonly blockMs: number;
   readonly shardCount: number | undefined;
   readonly samplesPerShard: number;
@@ -132,8 +134,8 @@ export class ImportRun {
   }
 
   #createParser(format: TextFormat): TextParser {
-    const { onError } = this.#options;
-    return new TextParser({ format, timestampsRequired: true, onError });
+    const { onError, labelLimits = usualLabelLimits } = this.#options;
+    return new TextParser({ format, timestampsRequired: true, onError, labelLimits });
   }
 
   #startParser(format: TextFormat): TextParser {
@@ -227,7 +229,7 @@ export class ImportRun {
     });
     this.#writer = writer;
     for (const { rank, samples } of mine) {
-      writer.add({ labels: labels[rank] as Labels, samples }, fingerprints[rank]);
+      await writer.add({ labels: labels[rank] as Labels, samples }, fingerprints[rank]);
     }
     this.#segments.push(await writer.finish());
     this.#writer = undefined;

@@ -3,12 +3,15 @@
  *
  *   SP1  No more than `memorySamplesMax` samples' room is in memory, however many samples and blocks there are.
  *   SP2  Of each block, samples are read back in the order they were added.
+ *   SP4  What is read back is what was put aside, or the import fails.
  *   SP3  After `remove` there is no file.
  *
  * One file, pages of all blocks after one another: a year has thousands of blocks, and a process only so many files.
  */
 import { closeSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { OperatingError } from "../../../kernel/errors.ts";
 import {
   decodePage,
   encodePage,
@@ -28,6 +31,7 @@ interface Extent {
   readonly offset: number;
   readonly count: number;
   readonly hasStart: boolean;
+  readonly crc32: number;
 }
 
 const capacityMin = 512;
@@ -127,9 +131,10 @@ export class Spill {
   *pages(startMs: number): Generator<SamplePage> {
     const block = this.#blocks.get(startMs);
     if (block === undefined) return;
-    for (const { offset, count, hasStart } of block.extents) {
+    for (const { offset, count, hasStart, crc32: wanted } of block.extents) {
       const bytes = new Uint8Array(pageBytes(count, hasStart));
       this.#read(bytes, offset);
+      if (crc32(bytes) !== wanted) throw damaged(); // SP4
       yield decodePage(bytes.buffer, count, hasStart);
     }
     if (block.count > 0) yield block.page();
@@ -187,7 +192,8 @@ export class Spill {
       done += writeSync(this.#fd, bytes, done, bytes.length - done, this.#fileBytes + done);
     }
     const hasStart = block.startTs !== undefined;
-    block.extents.push({ offset: this.#fileBytes, count: block.count, hasStart });
+    const extent = { offset: this.#fileBytes, count: block.count, hasStart };
+    block.extents.push({ ...extent, crc32: crc32(bytes) });
     this.#fileBytes += bytes.length;
     block.count = 0;
     block.startTs = undefined;
@@ -197,8 +203,15 @@ export class Spill {
     for (let done = 0; done < into.length; ) {
       const length = Math.min(into.length - done, readBytesMax);
       const read = readSync(this.#fd, into, done, length, offset + done);
-      if (read === 0) throw new Error("samples that were put aside are gone");
+      if (read === 0) throw damaged();
       done += read;
     }
   }
+}
+
+function damaged(): OperatingError {
+  const message = "samples of the import that were put aside on disk are not as they were";
+  return new OperatingError("data_corrupt", "never", message, {
+    hint: "Nothing was imported. Look after the disk, then import again.",
+  });
 }

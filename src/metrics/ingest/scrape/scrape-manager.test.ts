@@ -246,7 +246,7 @@ test("[IN16] this process is a target without a network, and stays through reloa
     job: "capstan",
     instance: "coordinator",
     intervalMs: 5_000,
-    read: async () => `own ${++reads}\n`,
+    read: async () => ({ contentType: "text/plain", text: `own ${++reads}\n` }),
   });
   await fixture.apply("");
   await fixture.clock.advance(10_000);

@@ -19,7 +19,7 @@ import type {
 import type { ScrapeFetcher, TargetFiles } from "../../core/ingest/scrape/scrape-fetcher.ts";
 import { selfJob } from "../../core/ingest/scrape/self-job.ts";
 import { buildTargets, type Target } from "../../core/ingest/scrape/target.ts";
-import type { TargetStatus } from "../../core/ingest-service.ts";
+import type { ScrapedText, TargetStatus } from "../../core/ingest-service.ts";
 import type { AppendOutcome, SampleBatch } from "../../core/model.ts";
 import { ScrapeLoop } from "./scrape-loop.ts";
 
@@ -37,8 +37,7 @@ export interface SelfTarget {
   readonly job: string;
   readonly instance: string;
   readonly intervalMs: number;
-  /** This process's metrics in Prometheus's text format. */
-  read(): Promise<string>;
+  read(): Promise<ScrapedText>;
 }
 
 /** A file of targets is looked at this often at least. */
@@ -87,10 +86,10 @@ export class ScrapeManager {
     const [target] = buildTargets(job, job.staticGroups).targets;
     if (target === undefined) throw new Error(`${self.instance} is no instance's name`);
     const encoder = new TextEncoder();
-    const fetch = async (): Promise<{ body: Uint8Array; contentType: string }> => ({
-      body: encoder.encode(await self.read()),
-      contentType: "text/plain",
-    });
+    const fetch = async (): Promise<{ body: Uint8Array; contentType: string }> => {
+      const { contentType, text } = await self.read();
+      return { body: encoder.encode(text), contentType };
+    };
     const loop = this.#loop(target, { fetch });
     this.#selfLoops.push(loop);
     loop.start();

@@ -1,4 +1,5 @@
 /** Aggregations at the API, of vectors that are whole. Those of leaves that workers aggregated are in `leaf-nodes.ts`. */
+import { stepBytes } from "../held-memory.ts";
 import { type AggregateSpec, aggregateVector } from "./aggregate-vector.ts";
 import { countValues } from "./count-values.ts";
 import {
@@ -86,7 +87,14 @@ export class CountValuesNode extends ExecNode<VectorValue> {
   protected override compute(context: EvalContext): VectorValue {
     const { valueLabel, grouping, steps, singleStep } = this.#spec;
     const { series } = this.#input.eval(context);
-    return finishVector(countValues(valueLabel, grouping, series, steps), singleStep, context);
+    const { budget } = context;
+    let bytes = 0; // There may be a series for each value of each step.
+    const counted = countValues(valueLabel, grouping, series, steps, (labels) => {
+      bytes += steps * stepBytes;
+      budget.expect(bytes);
+      return budget.make(labels);
+    });
+    return finishVector(counted, singleStep, context);
   }
 
   override describe(): string {

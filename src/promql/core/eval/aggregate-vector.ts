@@ -1,5 +1,6 @@
 /** Aggregations of a vector that is here, by group: everything but what keeps whole samples (see `select-k.ts`). */
 import { histogramIgnoredInAggregation, invalidQuantile } from "../annotations.ts";
+import { stepBytes } from "../held-memory.ts";
 import { type Position, type StepSeries, stepHistogram } from "../model.ts";
 import { aggregateFloats, type FloatAggregation, quantilesOf } from "./aggregate-floats.ts";
 import { aggregateMixed } from "./aggregate-mixed.ts";
@@ -29,7 +30,9 @@ export function aggregateVector(
     context.annotations.add(level, message, spec.inputPosition);
   }
   const results: StepSeries[] = [];
-  for (const group of groupSeries(series, spec.grouping)) {
+  const groups = groupSeries(series, spec.grouping);
+  context.budget.expect(groups.length * spec.steps * stepBytes);
+  for (const group of groups) {
     const columns = aggregateGroup(spec, params, group, context);
     if (!hasSample(columns.kinds)) continue;
     results.push(seriesOf(group.labels, anyDropsName(group.members), columns));

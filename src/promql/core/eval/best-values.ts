@@ -5,6 +5,7 @@
  * Whoever merges shards therefore needs exactly those: each sample that was among the best when it came. One that was
  * not among the best of its shard would not have been among the best of all, so it changes nothing.
  */
+import { type HeldMemory, unboundedMemory } from "../held-memory.ts";
 import { stepAbsent, stepFloat } from "../model.ts";
 
 export class BestValues {
@@ -16,8 +17,11 @@ export class BestValues {
   /** Per step a heap of `#room` values with the worst first, their sign such that greater is better. */
   #heaps = new Float64Array(0);
   readonly #sizes: Int32Array;
+  readonly #memory: HeldMemory;
 
-  constructor(steps: number, k: number, sign: 1 | -1) {
+  constructor(steps: number, k: number, sign: 1 | -1, memory: HeldMemory = unboundedMemory) {
+    this.#memory = memory;
+    memory.take(steps * 4);
     this.#steps = steps;
     this.#k = k;
     this.#sign = sign;
@@ -51,11 +55,13 @@ export class BestValues {
 
   #grow(): void {
     const room = Math.min(this.#k, Math.max(4, this.#room * 2));
+    this.#memory.take(room * this.#steps * 8);
     const heaps = new Float64Array(room * this.#steps);
     for (let step = 0; step < this.#steps; step += 1) {
       const from = step * this.#room;
       heaps.set(this.#heaps.subarray(from, from + this.#room), step * room);
     }
+    this.#memory.give(this.#heaps.byteLength);
     this.#room = room;
     this.#heaps = heaps;
   }

@@ -14,6 +14,7 @@ export function countValues(
   { names, without }: Grouping,
   series: readonly StepSeries[],
   steps: number,
+  make: (labels: Labels) => Labels = (labels) => labels,
 ): readonly StepSeries[] {
   checkLabelName(valueLabel);
   const grouping = without ? names : [...names, valueLabel];
@@ -29,8 +30,9 @@ export function countValues(
         const labels = groupLabels(one.labels.with(valueLabel, text), grouping, without);
         columns = results.get(labels.key)?.columns;
         if (columns === undefined) {
+          const { key } = make(labels);
           columns = newColumns(steps);
-          results.set(labels.key, { labels, columns });
+          results.set(key, { labels, columns });
         }
         byText.set(text, columns);
       }

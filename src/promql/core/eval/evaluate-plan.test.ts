@@ -7,6 +7,7 @@ import {
   type QueryParams,
   type QueryResult,
 } from "../engine-types.ts";
+import type { HeldMemory } from "../held-memory.ts";
 import { histogramToText } from "../histogram/text.ts";
 import { compareText } from "../labels.ts";
 import type { RawSeries, StepSeries } from "../model.ts";
@@ -422,6 +423,37 @@ test("[PE22] samples in memory are limited", () => {
   assert.doesNotThrow(limited(12, "sum(a) + sum(b)"));
 });
 
+test("[PE22] labels in memory are limited: those that are read and those that a query makes", () => {
+  const text = "x".repeat(1_000);
+  const many = Array.from({ length: 100 }, (_, i) =>
+    rawSeries({ __name__: "m", i: String(i) }, [i, i, i]),
+  );
+  const one = [rawSeries({ __name__: "info", text }, [1, 1, 1])];
+  const fat = Array.from({ length: 100 }, (_, i) =>
+    rawSeries({ __name__: "fat", text: `${text}${i}` }, [i, i, i]),
+  );
+  const limited = (labelBytesMax: number, query: string) => () =>
+    run(query, threeSteps, [...many, ...one, ...fat], { labelBytesMax });
+  const tooMuch = { message: /the limit query_label_bytes is \d+$/, stage: "execution" };
+  const multiplying = [
+    `count(label_join(m, "x", "${text}", "i", "i"))`,
+    `count(label_replace(m, "x", "${text}$1", "i", "(.*)"))`,
+    "count(m * on() group_left(text) info)",
+    'count(count_values by (text) ("v", m * on() group_left(text) info))',
+    "fat",
+    "count by (text) (fat)",
+    "topk(100, fat)",
+    "fat + fat",
+  ];
+  for (const query of multiplying) {
+    assert.throws(limited(50_000, query), tooMuch, query);
+    assert.doesNotThrow(limited(1_000_000, query), query);
+  }
+  // What an aggregation does not keep is not held.
+  assert.doesNotThrow(limited(50_000, "count(fat)"));
+  assert.doesNotThrow(limited(50_000, "m + m"));
+});
+
 test("[PE23] a range vector is answered with its samples", () => {
   const at = { instant: true, grid: { startMs: 2 * minute, endMs: 2 * minute, stepMs: 1 } };
   const result = run("a{job='y'}[2m]", at);
@@ -462,3 +494,35 @@ test("[PE24] info adds the labels of the newest matching info series", () => {
     '{__name__="target_info", instance="1", job="x", v="old"} 1',
   ]);
 });
+
+const growing: readonly [query: string, bytes: number][] = [
+  ["sum by (i) (a > 0)", 3 * 27],
+  ['count_values("v", b)', 3 * 27],
+  ["max_over_time(vector(1)[1h:1s])", 3_720 * 9],
+  ["a + on (job) group_left one", 3 * 27],
+];
+for (const [query, bytes] of growing) {
+  test(`[PE28] what ${query} holds is counted in bytes, and given back but for the result`, () => {
+    let held = 0;
+    let peak = 0;
+    const memory = (bytesMax: number): HeldMemory => ({
+      take(more) {
+        if (held + more > bytesMax) throw new Error("too large");
+        held += more;
+        peak = Math.max(peak, held);
+      },
+      give(less) {
+        held -= less;
+      },
+    });
+    const evaluate = (bytesMax: number) => {
+      held = 0;
+      const options = { ...defaultEngineOptions };
+      return evaluateInMemory(query, threeSteps, options, data, 3, undefined, memory(bytesMax));
+    };
+    const result = evaluate(1e9);
+    assert.ok(peak >= bytes, `${peak}`);
+    assert.equal(held, result.type === "vector" ? result.series.length * 27 : 0);
+    assert.throws(() => evaluate(bytes - 1), /too large/);
+  });
+}

@@ -2,6 +2,7 @@
 import { assert } from "../../../kernel/errors.ts";
 import { AnnotationSet } from "../annotations.ts";
 import type { QueryPlan, QueryResult } from "../engine-types.ts";
+import { type HeldMemory, unboundedMemory } from "../held-memory.ts";
 import { compareLabels, type Labels } from "../labels.ts";
 import type { LeafResult } from "../leaf.ts";
 import type { Annotation, Position, RawSeries, StepSeries } from "../model.ts";
@@ -13,13 +14,20 @@ import { withoutMetadata } from "./result-labels.ts";
 import { SampleBudget } from "./sample-budget.ts";
 import { hasSample } from "./step-columns.ts";
 
-/** `leaves` has one result for every leaf of the plan: the shards of each are merged already. */
-export function evaluatePlan(plan: QueryPlan, leaves: readonly LeafResult[]): QueryResult {
+/**
+ * `leaves` has one result for every leaf of the plan: the shards of each are merged already. What it
+ * still holds of `memory` in the end is the result's.
+ */
+export function evaluatePlan(
+  plan: QueryPlan,
+  leaves: readonly LeafResult[],
+  memory: HeldMemory = unboundedMemory,
+): QueryResult {
   assert(plan instanceof ExecutablePlan, "a plan is evaluated by the thread that made it");
   assert(leaves.length === plan.leaves.length, "every leaf of the plan has a result");
   const { options } = plan;
   const notes = new AnnotationSet<Position>();
-  const budget = new SampleBudget(options.samplesMax);
+  const budget = new SampleBudget(options.samplesMax, options.labelBytesMax, memory);
   const context: EvalContext = { leaves, options, annotations: notes, budget };
   const value = plan.root.eval(context);
   return toResult(plan, value, annotationsOf(plan, notes));

@@ -8,10 +8,16 @@
  */
 import type { AnnotationSet } from "../annotations.ts";
 import type { EngineOptions } from "../engine-types.ts";
+import { sampleBytes } from "../held-memory.ts";
 import type { Labels } from "../labels.ts";
 import type { LeafResult } from "../leaf.ts";
 import type { Position, SampleColumns, StepSeries } from "../model.ts";
-import { countRangeSamples, countSamples, type SampleBudget } from "./sample-budget.ts";
+import {
+  columnBytes,
+  countRangeSamples,
+  countSamples,
+  type SampleBudget,
+} from "./sample-budget.ts";
 
 export interface EvalContext {
   /** By the index of the leaf in the plan; the shards of each merged to one. */
@@ -53,7 +59,9 @@ export abstract class ExecNode<Value extends NodeValue = NodeValue> {
   eval(context: EvalContext): Value {
     const heldBefore = context.budget.held;
     const value = this.compute(context);
-    context.budget.exchange(heldBefore, countValueSamples(value));
+    const samples = countValueSamples(value);
+    const labelBytes = countLabelBytes(value);
+    context.budget.exchange(heldBefore, { samples, labelBytes, bytes: countBytes(value, samples) });
     return value;
   }
 
@@ -75,6 +83,26 @@ function countValueSamples(value: NodeValue): number {
     case "matrix":
       return value.series.reduce((sum, { samples }) => sum + countRangeSamples(samples), 0);
   }
+}
+
+function countBytes(value: NodeValue, samples: number): number {
+  switch (value.type) {
+    case "vector":
+      return columnBytes(value.series, samples);
+    case "scalar":
+      return samples * 8;
+    case "string":
+      return 0;
+    case "matrix":
+      return samples * sampleBytes;
+  }
+}
+
+function countLabelBytes(value: NodeValue): number {
+  if (value.type !== "vector" && value.type !== "matrix") return 0;
+  let bytes = 0;
+  for (const { labels } of value.series) bytes += labels.size;
+  return bytes;
 }
 
 export type VectorNode = ExecNode<VectorValue>;

@@ -49,7 +49,7 @@ export class InfoNode extends ExecNode<VectorValue> {
     const wanted = identityFilter(enriched);
     checkFloats(this.#spec.values.eval(context).series.filter(wanted));
     const infos = this.#spec.timestamps.eval(context).series.filter(wanted);
-    const join = new InfoJoin(this.#spec, base, infos);
+    const join = new InfoJoin(this.#spec, base, infos, context.budget.make);
     const series = base.flatMap((one) => (isInfo(one.labels.name) ? [one] : join.enrich(one)));
     join.conflicts.throwFirst();
     return { type: "vector", series: mergeDuplicates(series) };
@@ -105,7 +105,15 @@ class InfoJoin {
   readonly #dataNames: ReadonlySet<string>;
   readonly #needsMatch: boolean;
 
-  constructor(spec: InfoSpec, base: readonly StepSeries[], infos: readonly StepSeries[]) {
+  readonly #make: (labels: Labels) => Labels;
+
+  constructor(
+    spec: InfoSpec,
+    base: readonly StepSeries[],
+    infos: readonly StepSeries[],
+    make: (labels: Labels) => Labels,
+  ) {
+    this.#make = make;
     this.#spec = spec;
     this.#infos = infos;
     this.#dataNames = new Set(spec.dataMatchers.map(({ name }) => name));
@@ -206,6 +214,6 @@ class InfoJoin {
     }
     let labels = base;
     for (const [name, value] of added) labels = labels.with(name, value);
-    return labels;
+    return this.#make(labels);
   }
 }

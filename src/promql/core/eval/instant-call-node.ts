@@ -78,5 +78,6 @@ function call(
     instant: singleStep,
     annotations: sinkAt(context.annotations, places),
     options: context.options,
+    make: context.budget.make,
   });
 }

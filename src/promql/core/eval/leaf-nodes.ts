@@ -1,5 +1,6 @@
 /** Nodes whose value workers computed, or for which they fetched the samples. */
 import { assert } from "../../../kernel/errors.ts";
+import { type HeldMemory, stepBytes } from "../held-memory.ts";
 import { executeLeaf } from "../leaf/execute-leaf.ts";
 import type { BaseExpr, LeafAggregate, LeafResult } from "../leaf.ts";
 import { type Position, type StepSeries, stepCount } from "../model.ts";
@@ -53,10 +54,25 @@ function stepsOf(
   context: EvalContext,
 ): Extract<LeafResult, { kind: "steps" }> {
   const found = resultOf(index, context);
-  const { samplesMax } = context.options;
-  const result = found.kind === "raw" ? executeLeaf(wanted, found.series, { samplesMax }) : found;
+  const { samplesMax, labelBytesMax } = context.options;
+  const limits = { samplesMax, labelBytesMax, memory: expecting(context) };
+  const result = found.kind === "raw" ? executeLeaf(wanted, found.series, limits) : found;
   assert(result.kind === "steps", "a leaf of steps has a result of steps");
   return result;
+}
+
+/** Room for what a leaf makes here. Its node's result is counted as every node's. */
+function expecting({ budget }: EvalContext): HeldMemory {
+  let bytes = 0;
+  return {
+    take(more) {
+      bytes += more;
+      budget.expect(bytes);
+    },
+    give(less) {
+      bytes -= less;
+    },
+  };
 }
 
 function resultOf(index: number, { leaves }: EvalContext): LeafResult {
@@ -94,6 +110,7 @@ export class LeafAggregateNode extends ExecNode<VectorValue> {
     if (aggregate.op === "topk" || aggregate.op === "bottomk") {
       return { type: "vector", series: this.#select(aggregate.op, result.series, steps, context) };
     }
+    context.budget.expect((result.groups.length + result.series.length) * steps * stepBytes);
     const op: GroupedOp = aggregate.op;
     const { inputPosition } = this.#spec;
     const series = finishPartials({ op, aggregate, steps, inputPosition }, result, context);

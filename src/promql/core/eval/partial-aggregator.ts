@@ -10,6 +10,7 @@
  * It knows nothing of annotations and of the final values: those are the merger's.
  */
 import { assert } from "../../../kernel/errors.ts";
+import { type HeldMemory, stepBytes, unboundedMemory } from "../held-memory.ts";
 import { lostAfter } from "../histogram/kahan.ts";
 import { compareLabels, type Labels } from "../labels.ts";
 import { makeGrouper } from "../leaf/group-labels.ts";
@@ -35,6 +36,11 @@ export interface PartialAggregate {
   readonly series: StepSeries[];
 }
 
+export interface AggregatorOptions {
+  readonly onKept?: (labels: Labels) => void;
+  readonly memory?: HeldMemory;
+}
+
 export class PartialAggregator {
   readonly #op: PartialOp;
   readonly #k: number;
@@ -43,8 +49,18 @@ export class PartialAggregator {
   readonly #groups = new Map<string, Group>();
   readonly #series: StepSeries[] = [];
   readonly #chosen: Uint8Array;
+  readonly #onKept: (labels: Labels) => void;
+  readonly #memory: HeldMemory;
 
-  constructor(aggregate: LeafAggregate, stepCount: number) {
+  /** `onKept` is told the labels of each group, and of each series that is kept whole. */
+  constructor(
+    aggregate: LeafAggregate,
+    stepCount: number,
+    { onKept = () => undefined, memory = unboundedMemory }: AggregatorOptions = {},
+  ) {
+    this.#onKept = onKept;
+    this.#memory = memory;
+    memory.take(stepCount);
     this.#op = aggregate.op;
     this.#k = Math.trunc(aggregate.k ?? 0);
     this.#steps = stepCount;
@@ -54,7 +70,7 @@ export class PartialAggregator {
 
   add(series: StepSeries): void {
     if (series.histograms !== undefined && series.kinds.includes(stepHistogram)) {
-      this.#series.push(copySeries(series, series.kinds));
+      this.#keep(series, series.kinds);
       return;
     }
     const group = this.#groupFor(series);
@@ -103,6 +119,7 @@ export class PartialAggregator {
     const labels = this.#groupOf(series.labels);
     let group = this.#groups.get(labels.key);
     if (group === undefined) {
+      this.#onKept(labels);
       group = this.#makeGroup(labels);
       this.#groups.set(labels.key, group);
     }
@@ -116,6 +133,8 @@ export class PartialAggregator {
     const choosing = op === "topk" || op === "bottomk";
     const summing = op === "sum" || op === "avg";
     const valued = summing || op === "min" || op === "max";
+    const columns = (choosing ? 0 : 1) + (valued ? 1 : 0) + (summing ? 1 : 0);
+    this.#memory.take(columns * this.#steps * 8);
     return {
       labels,
       dropName: false,
@@ -123,8 +142,12 @@ export class PartialAggregator {
       values: new Float64Array(valued ? this.#steps : 0),
       compensations: new Float64Array(summing ? this.#steps : 0),
       overflow: undefined,
-      best: choosing ? new BestValues(this.#steps, this.#k, op === "topk" ? 1 : -1) : undefined,
+      best: choosing ? this.#newBest(op === "topk" ? 1 : -1) : undefined,
     };
+  }
+
+  #newBest(sign: 1 | -1): BestValues {
+    return new BestValues(this.#steps, this.#k, sign, this.#memory);
   }
 
   #addToMeans(group: Group, kinds: Uint8Array, values: Float64Array): void {
@@ -176,8 +199,14 @@ export class PartialAggregator {
   #addCandidate(group: Group, series: StepSeries): void {
     assert(group.best !== undefined, "a group of topk or bottomk keeps its best values");
     if (group.best.offer(series.kinds, series.values, this.#chosen)) {
-      this.#series.push(copySeries(series, this.#chosen));
+      this.#keep(series, this.#chosen);
     }
+  }
+
+  #keep(series: StepSeries, kinds: Uint8Array): void {
+    this.#onKept(series.labels);
+    this.#memory.take(this.#steps * stepBytes);
+    this.#series.push(copySeries(series, kinds));
   }
 
   #partial(group: Group): PartialGroup {

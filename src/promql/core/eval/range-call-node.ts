@@ -1,4 +1,5 @@
 /** A function of a range vector, evaluated here: of a subquery, or with arguments that vary from step to step. */
+import { stepBytes } from "../held-memory.ts";
 import { kernelKeepsName } from "../kernels/range-kernels.ts";
 import type { RangeKernel, WindowSpec } from "../kernels/types.ts";
 import { type StepSeries, stepCount } from "../model.ts";
@@ -39,6 +40,7 @@ export class RangeCallNode extends ExecNode<VectorValue> {
     const args = this.#args.map((arg) => arg.eval(context).values);
     const sink = sinkAt(context.annotations, places);
     const steps = stepCount(windows.grid);
+    context.budget.expect(series.length * steps * stepBytes);
     const results: StepSeries[] = [];
     for (const { labels, dropName, samples } of series) {
       const out = newColumns(steps);

@@ -1,4 +1,5 @@
 /** What is the same at every step: evaluated at one, and repeated. */
+import { stepBytes } from "../held-memory.ts";
 import {
   type EvalContext,
   ExecNode,
@@ -21,6 +22,7 @@ export class RepeatedVectorNode extends ExecNode<VectorValue> {
 
   protected override compute(context: EvalContext): VectorValue {
     const { series } = this.#node.eval(context);
+    context.budget.expect(series.length * this.#steps * stepBytes);
     return { type: "vector", series: series.map((one) => repeat(one, this.#steps)) };
   }
 

@@ -1,6 +1,7 @@
 /** An expression evaluated at the steps of a subquery, whose values are then samples at those times. */
+import { sampleBytes } from "../held-memory.ts";
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
-import { type Grid, type StepSeries, stepAbsent } from "../model.ts";
+import { type Grid, type StepSeries, stepAbsent, stepCount } from "../model.ts";
 import {
   type EvalContext,
   ExecNode,
@@ -23,12 +24,10 @@ export class SubqueryNode extends ExecNode<MatrixValue> {
   }
 
   protected override compute(context: EvalContext): MatrixValue {
+    const input = this.#input.eval(context).series.filter(({ kinds }) => hasSample(kinds));
+    context.budget.expect((input.length + 1) * stepCount(this.#grid) * sampleBytes);
     const times = stepTimes(this.#grid);
-    const series = this.#input
-      .eval(context)
-      .series.filter(({ kinds }) => hasSample(kinds))
-      .map((one) => this.#toSamples(one, times));
-    return { type: "matrix", series };
+    return { type: "matrix", series: input.map((one) => this.#toSamples(one, times)) };
   }
 
   #toSamples(

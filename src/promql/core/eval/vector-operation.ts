@@ -37,6 +37,7 @@ export class VectorOperation {
   readonly #many: readonly StepSeries[];
   readonly #one: readonly StepSeries[];
   readonly #swapped: boolean;
+  readonly #make: (labels: Labels) => Labels;
   readonly #dropNameNow: boolean;
   readonly #labelMatching: LabelMatching;
   readonly #groups = new Map<string, OneSideGroup>();
@@ -61,6 +62,7 @@ export class VectorOperation {
     this.#swapped = matching.card === "one-to-many";
     this.#many = this.#swapped ? right : left;
     this.#one = this.#swapped ? left : right;
+    this.#make = context.budget.make;
     this.#dropNameNow = spec.returnBool && !context.options.delayedNameRemoval;
     this.#labelMatching = new LabelMatching(matching.on, matching.labels);
   }
@@ -222,7 +224,7 @@ export class VectorOperation {
       labels = matching.on ? labels.keep(names) : labels.without(names);
     }
     for (const name of matching.include) labels = labels.with(name, one.get(name));
-    return labels;
+    return matching.include.length > 0 ? this.#make(labels) : labels;
   }
 
   #combine(many: StepColumns, one: StepColumns, found: Uint8Array): StepColumns {

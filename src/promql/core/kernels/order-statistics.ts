@@ -160,7 +160,11 @@ function interpolateRank(rank: number, length: number, at: (index: number) => nu
 
 const window = new SortedWindow();
 
-export const quantileOverTime: FloatBody = (floats, bounds, out, { args, annotations }) => {
+/** From so many samples on, looking whether the result is still wanted costs nothing beside sorting them. */
+const largeWindow = 1_024;
+
+export const quantileOverTime: FloatBody = (floats, bounds, out, call) => {
+  const { args, annotations, windows } = call;
   const { steps, lo, hi } = bounds;
   window.reset(floats.values, floats.count);
   const valueAt = (rank: number) => window.at(rank);
@@ -172,6 +176,7 @@ export const quantileOverTime: FloatBody = (floats, bounds, out, { args, annotat
       out.kinds[step] = stepAbsent;
       continue;
     }
+    if (to - from >= largeWindow) windows.checkStop?.();
     const quantile = argAt(args[0], step);
     out.kinds[step] = stepFloat;
     if (quantile >= 0 && quantile <= 1) {
@@ -188,7 +193,7 @@ export const quantileOverTime: FloatBody = (floats, bounds, out, { args, annotat
 
 const deviationScratch = new FloatScratch();
 
-export const madOverTime: FloatBody = (floats, bounds, out) => {
+export const madOverTime: FloatBody = (floats, bounds, out, { windows }) => {
   const { steps, lo, hi } = bounds;
   window.reset(floats.values, floats.count);
   const deviations = deviationScratch.take(floats.count);
@@ -203,6 +208,7 @@ export const madOverTime: FloatBody = (floats, bounds, out) => {
       out.kinds[step] = stepAbsent;
       continue;
     }
+    if (to - from >= largeWindow) windows.checkStop?.();
     out.kinds[step] = stepFloat;
     window.moveTo(from, to);
     if (window.nanCount > 0) {

@@ -14,6 +14,8 @@ export interface WindowSpec {
   readonly fixed: boolean;
   /** Whether start timestamps count as resets, in the functions that know of resets. */
   readonly useStartTs: boolean;
+  /** Throws where the result is no longer wanted. Kernels that take long for a window ask it at every large one. */
+  readonly checkStop?: (() => void) | undefined;
 }
 
 /** One element per step. Whoever owns it may use it for the next series. */

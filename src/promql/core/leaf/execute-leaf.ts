@@ -4,10 +4,11 @@
  */
 import { AnnotationSet } from "../annotations.ts";
 import { PartialAggregator } from "../eval/partial-aggregator.ts";
+import { type HeldMemory, sampleBytes, stepBytes, unboundedMemory } from "../held-memory.ts";
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import type { MutableSteps } from "../kernels/types.ts";
 import { compareLabels, Labels } from "../labels.ts";
-import type { BaseExpr, LeafAggregate, LeafCall, LeafResult } from "../leaf.ts";
+import type { BaseExpr, LeafAggregate, LeafResult } from "../leaf.ts";
 import { type RawSeries, type SampleColumns, type StepSeries, stepCount } from "../model.ts";
 import { withHistogramStats } from "./histogram-stats.ts";
 import { type LeafFunction, leafFunction } from "./leaf-function.ts";
@@ -18,6 +19,12 @@ import { trimSamples } from "./trim-samples.ts";
 export interface LeafLimits {
   /** As Prometheus counts them: samples of a window and values of the result. */
   readonly samplesMax: number;
+  /** Of labels of the result, in characters. Absent: an earlier version asks. */
+  readonly labelBytesMax?: number | undefined;
+  /** Where it says what it is about to hold. */
+  readonly memory?: HeldMemory | undefined;
+  /** Throws where the result is no longer wanted: asked within series that take long. */
+  readonly checkStop?: () => void;
 }
 
 /**
@@ -30,26 +37,41 @@ export function executeLeaf(
   limits: LeafLimits,
 ): LeafResult {
   const { output } = leaf;
-  const budget = new SampleBudget(limits.samplesMax);
+  const budget = new SampleBudget(limits.samplesMax, limits.labelBytesMax);
+  const { memory = unboundedMemory, checkStop } = limits;
   switch (output.kind) {
     case "raw":
-      return executeRaw(leaf, series, budget);
+      return executeRaw(leaf, series, budget, memory);
     case "steps":
-      return executeSteps(leaf, output.call, series, budget);
+      return executeSteps(leaf, leafFunction(leaf, output.call, checkStop), series, budget, memory);
     case "partials":
-      return executePartials(leaf, output.call, output.aggregate, series, budget);
+      return executePartials(
+        leaf,
+        leafFunction(leaf, output.call, checkStop),
+        output.aggregate,
+        series,
+        budget,
+        memory,
+      );
   }
 }
 
-function executeRaw(leaf: BaseExpr, series: Iterable<RawSeries>, budget: SampleBudget): LeafResult {
+function executeRaw(
+  leaf: BaseExpr,
+  series: Iterable<RawSeries>,
+  budget: SampleBudget,
+  memory: HeldMemory,
+): LeafResult {
   const range = leafTimeRange(leaf);
   const kept: RawSeries[] = [];
   let sampleCount = 0;
   for (const { labels, samples } of series) {
     const trimmed = neededSamples(leaf, samples, range);
     if (trimmed.count === 0) continue;
+    memory.take(samples.count * sampleBytes); // It is a view of all of them.
     budget.hold(sampleSize(trimmed, 0, trimmed.count));
     sampleCount += trimmed.count;
+    budget.holdLabels(labels);
     kept.push({ labels, samples: trimmed });
   }
   const stats = { seriesCount: kept.length, sampleCount };
@@ -58,28 +80,37 @@ function executeRaw(leaf: BaseExpr, series: Iterable<RawSeries>, budget: SampleB
 
 function executeSteps(
   leaf: BaseExpr,
-  call: LeafCall | undefined,
+  compute: LeafFunction,
   series: Iterable<RawSeries>,
   budget: SampleBudget,
+  memory: HeldMemory,
 ): LeafResult {
-  const pass = new SeriesPass(leaf, leafFunction(leaf, call), budget);
+  const pass = new SeriesPass(leaf, compute, budget, memory);
+  const bytes = stepCount(leaf.grid) * stepBytes;
   const results: StepSeries[] = [];
   for (const each of series) {
     const values = pass.run(each);
-    if (values !== undefined) results.push(copyOf(values));
+    if (values === undefined) continue;
+    budget.holdLabels(values.labels);
+    memory.take(bytes);
+    results.push(copyOf(values));
   }
   return { kind: "steps", series: inLabelOrder(results), ...pass.report() };
 }
 
 function executePartials(
   leaf: BaseExpr,
-  call: LeafCall | undefined,
+  compute: LeafFunction,
   aggregate: LeafAggregate,
   series: Iterable<RawSeries>,
   budget: SampleBudget,
+  memory: HeldMemory,
 ): LeafResult {
-  const pass = new SeriesPass(leaf, leafFunction(leaf, call), budget);
-  const aggregator = new PartialAggregator(aggregate, stepCount(leaf.grid));
+  const pass = new SeriesPass(leaf, compute, budget, memory);
+  const aggregator = new PartialAggregator(aggregate, stepCount(leaf.grid), {
+    onKept: (labels) => budget.holdLabels(labels),
+    memory,
+  });
   for (const each of series) {
     const values = pass.run(each);
     if (values !== undefined) aggregator.add(values);
@@ -95,6 +126,9 @@ function neededSamples(
   const trimmed = trimSamples(samples, range);
   return histogramStats === true ? withHistogramStats(trimmed) : trimmed;
 }
+
+/** Of a step: where its window begins and ends. */
+const windowBytes = 8;
 
 /** The values of the series at hand. */
 class ScratchSeries implements StepSeries, MutableSteps {
@@ -122,12 +156,14 @@ class SeriesPass {
   #seriesCount = 0;
   #sampleCount = 0;
 
-  constructor(leaf: BaseExpr, compute: LeafFunction, budget: SampleBudget) {
+  constructor(leaf: BaseExpr, compute: LeafFunction, budget: SampleBudget, memory: HeldMemory) {
     this.#leaf = leaf;
     this.#compute = compute;
     this.#range = leafTimeRange(leaf);
     this.#budget = budget;
-    this.#scratch = new ScratchSeries(stepCount(leaf.grid), compute.dropsName);
+    const steps = stepCount(leaf.grid);
+    memory.take(steps * (stepBytes + windowBytes));
+    this.#scratch = new ScratchSeries(steps, compute.dropsName);
   }
 
   /** Valid until the next call. Undefined: the series has no value at any step. */

@@ -22,13 +22,22 @@ export interface LeafFunction {
   checkWindows(samples: SampleColumns, budget: SampleBudget): void;
 }
 
-export function leafFunction(leaf: BaseExpr, call: LeafCall | undefined): LeafFunction {
+export function leafFunction(
+  leaf: BaseExpr,
+  call: LeafCall | undefined,
+  checkStop?: () => void,
+): LeafFunction {
   if (leaf.rangeMs === undefined) return instantFunction(leaf, call);
   assert(call !== undefined, "a range selector without a function has raw output");
-  return rangeFunction(leaf, leaf.rangeMs, call);
+  return rangeFunction(leaf, leaf.rangeMs, call, checkStop);
 }
 
-function rangeFunction(leaf: BaseExpr, rangeMs: number, call: LeafCall): LeafFunction {
+function rangeFunction(
+  leaf: BaseExpr,
+  rangeMs: number,
+  call: LeafCall,
+  checkStop: (() => void) | undefined,
+): LeafFunction {
   const kernel = rangeKernels.get(call.name);
   assert(kernel !== undefined, `${call.name} is a function of a range vector`);
   const { grid, offsetMs, bounds, lookbackMs, useStartTs } = leaf;
@@ -40,6 +49,7 @@ function rangeFunction(leaf: BaseExpr, rangeMs: number, call: LeafCall): LeafFun
     lookbackMs,
     fixed: false,
     useStartTs,
+    checkStop,
   };
   const args = call.args.map((arg) => Float64Array.of(arg));
   const edges = reachedEdges(windows);

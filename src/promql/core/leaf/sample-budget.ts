@@ -3,18 +3,29 @@
  * value of the results. A histogram counts for as many samples as it takes the space of.
  */
 import { PromqlError } from "../engine-types.ts";
+import { tooManyLabels } from "../eval/sample-budget.ts";
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import type { WindowEdges } from "../kernels/windows.ts";
 import { firstAfter } from "../kernels/windows.ts";
+import type { Labels } from "../labels.ts";
 import type { SampleColumns, StepSeries } from "../model.ts";
 import { stepAbsent } from "../model.ts";
 
 export class SampleBudget {
   readonly #samplesMax: number;
+  readonly #labelBytesMax: number;
   #held = 0;
+  #labelBytes = 0;
 
-  constructor(samplesMax: number) {
+  constructor(samplesMax: number, labelBytesMax: number = Number.MAX_SAFE_INTEGER) {
     this.#samplesMax = samplesMax;
+    this.#labelBytesMax = labelBytesMax;
+  }
+
+  /** Of a result: those of a series that is kept, or of a group. */
+  holdLabels({ size }: Labels): void {
+    this.#labelBytes += size;
+    if (this.#labelBytes > this.#labelBytesMax) throw tooManyLabels(this.#labelBytesMax);
   }
 
   /** Throws where that many more are too many. */

@@ -183,7 +183,12 @@ test("[PE11] only count and sum of histograms are read where nothing else is nee
 const refusals: readonly [query: string, params: QueryParams, error: RegExp, stage: string][] = [
   ["x[5m]", rangeQuery, /invalid expression type "range vector" for range query/, "parse"],
   ['"text"', rangeQuery, /invalid expression type "string" for range query/, "parse"],
-  ["max_over_time(x[100y:1ms])", rangeQuery, /would load too many samples/, "execution"],
+  [
+    "max_over_time(x[100y:1ms])",
+    rangeQuery,
+    /a subquery has \d+ steps; at most 10000000 are/,
+    "execution",
+  ],
   [
     "sum_over_time(x[5m] anchored)",
     rangeQuery,
@@ -200,3 +205,32 @@ for (const [query, params, message, stage] of refusals) {
     );
   });
 }
+
+test("[PE30] subqueries are counted, those within others too, and refused by the limit's name", () => {
+  const nested = (depth: number, range: string): string =>
+    depth === 0 ? "x" : `max_over_time((${nested(depth - 1, range)})[${range}])`;
+  const steps = (stepsMax: number) => ({ stepsMax });
+  const refused = { stage: "execution", message: /the limit query_steps is / };
+  leavesOf(nested(200, "5m:1m"), instantQuery, steps(10_000_000));
+  leavesOf("max_over_time(x[1d:1m])", rangeQuery, steps(10_000_000));
+  for (const [query, most] of [
+    [nested(200, "1h:1s"), 1_000_000_000],
+    [nested(20, "1h:1s"), 100_000_000],
+    ["max_over_time(x[1d:1s])", 5_000_000],
+    ["max_over_time(x[1d:1s]) + max_over_time(y[1d:1s])", 6_000_000],
+  ] as const) {
+    assert.throws(() => leavesOf(query, rangeQuery, steps(most)), refused, query.slice(0, 60));
+  }
+  // However it is cut, the whole counts.
+  const span = { ...grid, endMs: grid.startMs };
+  const params = { ...rangeQuery, span };
+  assert.throws(() => leavesOf("max_over_time(x[1d:1s])", params, steps(5_000_000)), refused);
+});
+
+test("[PE30] matchers of all selectors are counted", () => {
+  const query = Array.from({ length: 40 }, (_, n) => `x{a="${n}", b="c"}`).join(" or ");
+  leavesOf(query, rangeQuery, { matchersMax: 120 });
+  const most = { matchersMax: 119 };
+  const message = /has 120 matchers; the limit matchers_per_request is 119/;
+  assert.throws(() => leavesOf(query, rangeQuery, most), { stage: "execution", message });
+});

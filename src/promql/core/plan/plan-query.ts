@@ -7,6 +7,7 @@ import {
   type QueryPlan,
 } from "../engine-types.ts";
 import { ExecutablePlan } from "../eval/executable-plan.ts";
+import type { BaseExpr } from "../leaf.ts";
 import { typeOf } from "../parse/type-of.ts";
 import { isDivisible } from "./name-removal.ts";
 import { Planner } from "./planner.ts";
@@ -20,6 +21,7 @@ export function planQuery(expr: Expr, params: QueryParams, options: EngineOption
   const planner = new Planner(expr, params, options);
   const root = planner.root(expr, scope);
   const { leaves, explanations } = planner.leaves.registry;
+  checkMatchers(leaves, options);
   return new ExecutablePlan({
     params,
     options,
@@ -30,6 +32,13 @@ export function planQuery(expr: Expr, params: QueryParams, options: EngineOption
     explanations,
     root,
   });
+}
+
+function checkMatchers(leaves: readonly BaseExpr[], { matchersMax }: EngineOptions): void {
+  const count = leaves.reduce((sum, { matchers }) => sum + matchers.length, 0);
+  if (count <= matchersMax) return;
+  const message = `the query has ${count} matchers; the limit matchers_per_request is ${matchersMax}`;
+  throw new PromqlError("execution", message);
 }
 
 function checkRangeQuery(type: ValueType): void {

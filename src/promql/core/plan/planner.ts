@@ -41,6 +41,7 @@ export class Planner {
   readonly #options: EngineOptions;
   readonly #times: QueryTimes;
   readonly #invariance = new StepInvariance();
+  #steps = 0;
 
   constructor(query: Expr, params: QueryParams, options: EngineOptions) {
     this.#params = params;
@@ -227,13 +228,25 @@ export class Planner {
     };
   }
 
+  /** Of the whole query, so that it does not matter how it is cut into spans. */
+  #count(steps: number): void {
+    this.#steps += steps;
+    const { stepsMax } = this.#options;
+    if (this.#steps <= stepsMax) return;
+    const message = `the query's subqueries evaluate more than ${stepsMax} steps for each series; the limit query_steps is ${stepsMax}`;
+    throw new PromqlError("execution", message);
+  }
+
   #subquery(subquery: Subquery, scope: Scope, forFunction: boolean): MatrixNode {
     const { at } = subquery;
     const parent = at === undefined ? scope : fixedScope(this.#times.at(at));
+    const rangeMs = this.#times.range(subquery.range);
+    const stepMs = this.#times.subqueryStep(subquery);
+    this.#count(stepCount(parent.whole) * (1 + rangeMs / stepMs));
     const inner = subqueryScope(parent, {
-      rangeMs: this.#times.range(subquery.range),
+      rangeMs,
       offsetMs: this.#times.offset(subquery),
-      stepMs: this.#times.subqueryStep(subquery),
+      stepMs,
     });
     return new SubqueryNode(this.vector(subquery.expr, inner), inner.grid, forFunction);
   }

@@ -4,7 +4,7 @@
  *   S1  `grid` is a run of consecutive steps of `whole`, or both are empty.
  *   S2  `whole` does not depend on how the query is cut into spans; whatever could notice the cut reads `whole`.
  */
-import { tooManySamples } from "../eval/sample-budget.ts";
+import { PromqlError } from "../engine-types.ts";
 import { type Grid, instantGrid, stepCount } from "../model.ts";
 
 export interface Scope {
@@ -56,12 +56,18 @@ function subqueryGrid(parent: Grid, { rangeMs, offsetMs, stepMs }: SubqueryTimes
   const afterMs = parent.startMs - offsetMs - rangeMs;
   const startMs = Math.floor(afterMs / stepMs) * stepMs + stepMs;
   const grid = { startMs, endMs: trimEnd(parent).endMs - offsetMs, stepMs };
-  if (stepCount(grid) > stepsMax) throw tooManySamples();
+  const steps = stepCount(grid);
+  if (steps > stepsMax) throw tooManySteps(steps);
   return grid;
 }
 
 /** Every series has columns of so many elements. A year in steps of four seconds is fewer. */
 const stepsMax = 10_000_000;
+
+function tooManySteps(steps: number): PromqlError {
+  const message = `a subquery has ${steps} steps; at most ${stepsMax} are evaluated`;
+  return new PromqlError("execution", message);
+}
 
 /** The same steps, the end being the last of them. */
 export function trimEnd(grid: Grid): Grid {

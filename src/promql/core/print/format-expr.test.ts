@@ -74,3 +74,11 @@ test("[PQ16] a formatted expression means what it did", () => {
     { numRuns: 300 },
   );
 });
+
+test("[PQ30] formatting takes the time of its answer, whose length is bounded", () => {
+  const nested = (depth: number) =>
+    `${"label_replace(".repeat(depth)}x${',"a","yyyyyyyyyy","a","(.*)")'.repeat(depth)}`;
+  const text = formatExpr(parseExpr(nested(600)));
+  assert.ok(text.length > 2_000_000, `${text.length}`);
+  assert.throws(() => formatExpr(parseExpr(nested(900))), /longer than 4194304 characters/);
+});

@@ -1,80 +1,129 @@
 /**
  * An expression over several lines where one would be longer than 100 bytes, as Prometheus's `format_query` breaks
- * it.
+ * it. Text that is written once is not copied again: the time is that of the answer's length, which is bounded.
  */
 import type { Expr } from "../ast.ts";
+import { PromqlError } from "../engine-types.ts";
 import { printAggregation, printOperator, printSubquerySuffix, printWith } from "./print-expr.ts";
 
 const lineBytesMax = 100;
+/** Each level of an expression indents all that is within it: the text grows with the square of the depth. */
+const lengthMax = 4 * 1024 ** 2;
 
+/** Throws `PromqlError` where it would be too long. */
 export function formatExpr(expr: Expr): string {
-  return new Formatter().format(expr, 0);
+  const formatter = new Formatter();
+  formatter.format(expr, 0);
+  return formatter.text();
 }
 
-/** Every node's line is needed to decide whether it is broken, and again within its parent's. */
 class Formatter {
-  readonly #lines = new Map<Expr, string>();
+  readonly #parts: string[] = [];
+  /** Nodes that fit into a line; `undefined`: it does not. */
+  readonly #lines = new Map<Expr, string | undefined>();
+  #length = 0;
+  /** What comes next stands behind an operator. */
+  #isIndented: boolean = false;
 
-  format(expr: Expr, level: number): string {
-    const indent = "  ".repeat(level);
+  text(): string {
+    return this.#parts.join("");
+  }
+
+  format(expr: Expr, level: number): void {
     switch (expr.kind) {
       case "number":
       case "string":
       case "vectorSelector":
       case "matrixSelector":
-        return `${indent}${this.#line(expr)}`;
+        this.#indent(level);
+        this.#put(printWith(expr, () => ""));
+        return;
+      case "unary":
+        this.#indent(level);
+        this.#put(expr.op);
+        this.#isIndented = true;
+        this.format(expr.expr, level);
+        return;
       case "subquery":
         // Unbroken, it stands where its parent left off: without indent.
-        return this.#fits(expr)
-          ? this.#line(expr)
-          : `${this.format(expr.expr, level)}${printSubquerySuffix(expr)}`;
-      case "unary":
-        return `${indent}${expr.op}${this.format(expr.expr, level).trim()}`;
-      case "paren":
-      case "call":
-      case "aggregate":
+        if (this.#putLine(expr, undefined)) return;
+        this.format(expr.expr, level);
+        this.#put(printSubquerySuffix(expr));
+        return;
       case "binary":
-        return this.#fits(expr) ? `${indent}${this.#line(expr)}` : this.#broken(expr, level);
-    }
-  }
-
-  #broken(expr: Expr, level: number): string {
-    const indent = "  ".repeat(level);
-    const deeper = level + 1;
-    switch (expr.kind) {
+        if (this.#putLine(expr, level)) return;
+        this.format(expr.left, level + 1);
+        this.#put("\n");
+        this.#indent(level);
+        this.#put(`${printOperator(expr)}\n`);
+        this.format(expr.right, level + 1);
+        return;
       case "paren":
-        return `${indent}(\n${this.format(expr.expr, deeper)}\n${indent})`;
-      case "call": {
-        const args = expr.args.map((arg) => this.format(arg, deeper));
-        return `${indent}${expr.name}(\n${args.join(",\n")}\n${indent})`;
-      }
+        if (!this.#putLine(expr, level)) this.#within("(", [expr.expr], level);
+        return;
+      case "call":
+        if (!this.#putLine(expr, level)) this.#within(`${expr.name}(`, expr.args, level);
+        return;
       case "aggregate": {
-        const param = expr.param === undefined ? "" : `${this.format(expr.param, deeper)},\n`;
-        const body = `${param}${this.format(expr.expr, deeper)}`;
-        return `${indent}${printAggregation(expr)}(\n${body}\n${indent})`;
+        if (this.#putLine(expr, level)) return;
+        const operands = expr.param === undefined ? [expr.expr] : [expr.param, expr.expr];
+        this.#within(`${printAggregation(expr)}(`, operands, level);
+        return;
       }
-      case "binary": {
-        const left = this.format(expr.left, deeper);
-        const right = this.format(expr.right, deeper);
-        return `${left}\n${indent}${printOperator(expr)}\n${right}`;
-      }
-      default:
-        return this.#line(expr);
     }
   }
 
-  #fits(expr: Expr): boolean {
+  /** Each operand in lines of its own. */
+  #within(opening: string, operands: readonly Expr[], level: number): void {
+    this.#indent(level);
+    this.#put(`${opening}\n`);
+    for (const [index, operand] of operands.entries()) {
+      if (index > 0) this.#put(",\n");
+      this.format(operand, level + 1);
+    }
+    this.#put("\n");
+    this.#indent(level);
+    this.#put(")");
+  }
+
+  /** `false`: it does not fit, and nothing was written. */
+  #putLine(expr: Expr, level: number | undefined): boolean {
     const line = this.#line(expr);
-    if (line.length > lineBytesMax) return false;
-    return new TextEncoder().encode(line).length <= lineBytesMax;
+    if (line === undefined) return false;
+    if (level !== undefined) this.#indent(level);
+    this.#put(line);
+    return true;
   }
 
-  #line(expr: Expr): string {
-    let line = this.#lines.get(expr);
-    if (line === undefined) {
-      line = printWith(expr, (operand) => this.#line(operand));
-      this.#lines.set(expr, line);
+  #indent(level: number): void {
+    if (!this.#isIndented) this.#put("  ".repeat(level));
+  }
+
+  #put(text: string): void {
+    this.#isIndented = false;
+    this.#length += text.length;
+    if (this.#length > lengthMax) {
+      const message = `the formatted query is longer than ${lengthMax} characters`;
+      throw new PromqlError("execution", message);
     }
+    this.#parts.push(text);
+  }
+
+  #line(expr: Expr): string | undefined {
+    if (this.#lines.has(expr)) return this.#lines.get(expr);
+    let isShort: boolean = true;
+    const printed = printWith(expr, (operand) => {
+      const line = isShort ? this.#line(operand) : undefined;
+      isShort &&= line !== undefined;
+      return line ?? "";
+    });
+    const line = isShort && fits(printed) ? printed : undefined;
+    this.#lines.set(expr, line);
     return line;
   }
+}
+
+function fits(line: string): boolean {
+  if (line.length > lineBytesMax) return false;
+  return new TextEncoder().encode(line).length <= lineBytesMax;
 }

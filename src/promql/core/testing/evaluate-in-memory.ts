@@ -5,6 +5,7 @@
 import type { EngineOptions, QueryParams, QueryResult } from "../engine-types.ts";
 import { evaluatePlan } from "../eval/evaluate-plan.ts";
 import { mergeLeafResults } from "../eval/merge-leaf-results.ts";
+import { type HeldMemory, unboundedMemory } from "../held-memory.ts";
 import { compareLabels, type Labels } from "../labels.ts";
 import { executeLeaf } from "../leaf/execute-leaf.ts";
 import { compileMatchers } from "../leaf/matchers.ts";
@@ -24,17 +25,18 @@ export function evaluateInMemory(
   series: readonly RawSeries[],
   shardCount = 1,
   shardOf: (labels: Labels, shardCount: number) => number = hashShardOf,
+  memory: HeldMemory = unboundedMemory,
 ): QueryResult {
   const plan = planQuery(parseExpr(text), params, options);
   const sorted = [...series].sort((a, b) => compareLabels(a.labels, b.labels));
   const results = plan.leaves.map((leaf) => runLeaf(leaf, sorted, options, shardCount, shardOf));
-  return evaluatePlan(plan, results);
+  return evaluatePlan(plan, results, memory);
 }
 
 function runLeaf(
   leaf: BaseExpr,
   sorted: readonly RawSeries[],
-  { samplesMax }: EngineOptions,
+  { samplesMax, labelBytesMax }: EngineOptions,
   shardCount: number,
   shardOf: (labels: Labels, shardCount: number) => number,
 ): LeafResult {
@@ -43,7 +45,7 @@ function runLeaf(
   for (const one of sorted) {
     if (matches(one.labels)) shards[shardOf(one.labels, shardCount)]?.push(one);
   }
-  const results = shards.map((shard) => executeLeaf(leaf, shard, { samplesMax }));
+  const results = shards.map((shard) => executeLeaf(leaf, shard, { samplesMax, labelBytesMax }));
   return mergeLeafResults(leaf, results);
 }
 

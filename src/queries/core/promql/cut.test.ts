@@ -2,10 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { WorkerId } from "../../../kernel/ids.ts";
 import { stepCount } from "../../../promql/core/index.ts";
-import { rendezvous } from "../../../workcoord/core/index.ts";
-import { balanceAffinity } from "./balance-affinity.ts";
 import { cutGrid, decideCut, defaultCutLimits } from "./decide-cut.ts";
 import { shardsOverlap } from "./shards.ts";
 
@@ -21,23 +18,33 @@ const cuts = [
   { name: "a light query is one work", facts: { ...facts, samplesEstimate: 99_999 }, want: [1, 1] },
   {
     name: "a heavy one uses every unit",
-    facts: { ...facts, samplesEstimate: 10_000_000 },
+    facts: { ...facts, samplesEstimate: 10_000_000, computeUnits: 2 },
+    want: [2, 1],
+  },
+  {
+    name: "from three units on, the cut is the finest, whatever the pool",
+    facts: { ...facts, samplesEstimate: 10_000_000, computeUnits: 3 },
+    want: [16, 1],
+  },
+  {
+    name: "one that reads less is cut less finely",
+    facts: { ...facts, samplesEstimate: 400_000 },
     want: [4, 1],
   },
   {
     name: "a streamed one comes in spans",
     facts: { ...facts, samplesEstimate: 10_000_000, streamed: true },
-    want: [4, 4],
+    want: [16, 4],
   },
   {
     name: "a huge one comes in spans",
     facts: { ...facts, samplesEstimate: 40_000_000 },
-    want: [4, 3],
+    want: [16, 3],
   },
   {
     name: "an instant query is one span",
     facts: { ...facts, samplesEstimate: 40_000_000, stepCount: 1, streamed: true },
-    want: [4, 1],
+    want: [16, 1],
   },
   {
     name: "no more shards than allowed",
@@ -98,25 +105,4 @@ test("[QP3] a shard of the query overlaps the shards of a segment that share its
   }
   assert.ok(!shardsOverlap({ shard: 1, shardCount: 4 }, { shard: 2, shardCount: 4 }));
   assert.ok(!shardsOverlap({ shard: 0, shardCount: 2 }, { shard: 4, shardCount: 8 }));
-});
-
-test("[QP3] a leaf's shards spread evenly, and the same way each time", () => {
-  fc.assert(
-    fc.property(
-      fc.uniqueArray(fc.stringMatching(/^w[a-z0-9]{1,6}$/), { minLength: 1, maxLength: 8 }),
-      fc.constantFrom(1, 2, 4, 8, 16),
-      fc.string(),
-      (names, shardCount, base) => {
-        const workers = names as WorkerId[];
-        const keys = balanceAffinity(base, shardCount, workers);
-        assert.deepEqual(balanceAffinity(base, shardCount, workers.toReversed()), keys);
-        const counts = new Map<string, number>();
-        for (const key of keys) {
-          const worker = rendezvous(key, workers) as string;
-          counts.set(worker, (counts.get(worker) ?? 0) + 1);
-        }
-        assert.ok(Math.max(...counts.values()) <= Math.ceil(shardCount / workers.length));
-      },
-    ),
-  );
 });

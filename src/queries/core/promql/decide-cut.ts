@@ -1,4 +1,8 @@
-/** Into how many shards and spans a query is cut. Small ones stay whole: each piece costs a round trip. */
+/**
+ * Into how many shards and spans a query is cut. Small ones stay whole: each piece costs a round trip. From three threads on,
+ * the number of shards is that of the finest cut, or fewer where there is too little to read, and does not depend on the pool:
+ * a coarser cut would give half of the series to other workers whenever the number of threads passes a power of two.
+ */
 import { type Grid, stepCount } from "../../../promql/core/index.ts";
 import { powerOfTwo } from "./shards.ts";
 
@@ -31,6 +35,9 @@ export const defaultCutLimits: CutLimits = {
   segmentsPerShardMax: 2_000,
 };
 
+/** Up to so many threads get one shard each: two shards, each of one thread, are even already. */
+const shardPerUnitMax = 2;
+
 export interface CutFacts {
   /** Of the leaf that reads the most. */
   readonly samplesEstimate: number;
@@ -44,8 +51,9 @@ export interface CutFacts {
 
 export function decideCut(facts: CutFacts, limits: CutLimits): Cut {
   const { samplesEstimate, streamed } = facts;
+  const { computeUnits } = facts;
   const shardsWanted = Math.min(
-    powerOfTwo(facts.computeUnits),
+    computeUnits > shardPerUnitMax ? limits.shardsMax : powerOfTwo(computeUnits),
     powerOfTwo(Math.floor(samplesEstimate / limits.samplesPerShardMin)),
     limits.shardsMax,
   );

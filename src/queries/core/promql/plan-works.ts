@@ -1,11 +1,11 @@
 /**
  * From leaves to work items: each leaf and span by shards. What has nothing to read gets no work, and is empty at once.
  */
-import type { LeafId, QueryId, WorkerId, WorkId } from "../../../kernel/ids.ts";
+import type { LeafId, QueryId, WorkId } from "../../../kernel/ids.ts";
 import type { HeadSnapshot } from "../../../metrics/core/index.ts";
 import { type Matcher, matcherSetKey, metricNameLabel } from "../../../promql/core/index.ts";
 import type { WorkSpec } from "../../../workcoord/core/index.ts";
-import { balanceAffinity } from "./balance-affinity.ts";
+import type { PlacedShard } from "./place-shards.ts";
 import type { LeafScope, TimeRange } from "./scope-leaf.ts";
 import { segmentsOfShard } from "./shards.ts";
 import { encodeWork, type HeadScope, promqlWorkKind } from "./work-body.ts";
@@ -29,29 +29,34 @@ export interface WorkPlan {
 
 export interface WorkPlanInput {
   readonly queryId: QueryId;
+  /** From 1. A query that begins anew keeps its id; its works have others than before. */
+  readonly attempt?: number;
   /** For each span, its leaves. */
   readonly spans: readonly (readonly LeafScope[])[];
   readonly head: HeadSnapshot | undefined;
   readonly shardCount: number;
   readonly samplesMax: number;
-  /** Those that take work: shards spread over them. */
-  readonly workers: readonly WorkerId[];
+  readonly labelBytesMax: number;
+  /** Who computes the shards of a metric. */
+  readonly place: (base: string, shardCount: number) => readonly PlacedShard[];
 }
 
 export function planWorks(input: WorkPlanInput): WorkPlan {
   const works: PlannedWork[] = [];
   const heads = headScopes(input);
+  const suffix = (input.attempt ?? 1) === 1 ? "" : `.${input.attempt}`;
   const resultCounts = input.spans.map((scopes, span) =>
     scopes.map((scope, leaf) => {
       const added = worksOfLeaf(input, scope, heads.get(matcherSetKey(scope.leaf.matchers)));
-      for (const [index, { shard, body, affinityKey }] of added.entries()) {
+      for (const [index, { shard, body, placed }] of added.entries()) {
         const spec = {
           queryId: input.queryId,
           leafId: `l${leaf}` as LeafId,
-          workId: `${span}.${shard}` as WorkId,
+          workId: `${span}.${shard}${suffix}` as WorkId,
           kind: promqlWorkKind,
           body,
-          affinityKey,
+          affinityKey: placed.affinityKey,
+          preferred: placed.worker,
         };
         works.push({ spec, span, leaf, index, shard });
       }
@@ -64,15 +69,15 @@ export function planWorks(input: WorkPlanInput): WorkPlan {
 interface LeafWorkText {
   readonly shard: number;
   readonly body: string;
-  readonly affinityKey: string;
+  readonly placed: PlacedShard;
 }
 
 function worksOfLeaf(
-  { shardCount, samplesMax, workers }: WorkPlanInput,
+  { shardCount, samplesMax, labelBytesMax, place }: WorkPlanInput,
   scope: LeafScope,
   head: HeadScope | undefined,
 ): readonly LeafWorkText[] {
-  const keys = balanceAffinity(affinityBase(scope.leaf.matchers), shardCount, workers);
+  const places = place(affinityBase(scope.leaf.matchers), shardCount);
   const works: LeafWorkText[] = [];
   for (let shard = 0; shard < shardCount; shard += 1) {
     const segments = segmentsOfShard(scope.segments, shard, shardCount);
@@ -87,8 +92,9 @@ function worksOfLeaf(
       segments,
       head: ownHead,
       samplesMax,
+      labelBytesMax,
     };
-    works.push({ shard, body: encodeWork(work), affinityKey: keys[shard] as string });
+    works.push({ shard, body: encodeWork(work), placed: places[shard] as PlacedShard });
   }
   return works;
 }

@@ -3,7 +3,7 @@
  * It names all that it reads, so that executing it again, anywhere, reads the same.
  */
 import { OperatingError } from "../../../kernel/errors.ts";
-import type { HeadSnapshot, SegmentInfo } from "../../../metrics/core/index.ts";
+import type { HeadSnapshot, SegmentChecksums, SegmentInfo } from "../../../metrics/core/index.ts";
 import type { BaseExpr, Matcher } from "../../../promql/core/index.ts";
 import { parseExact, stringifyExact } from "./exact-numbers.ts";
 
@@ -33,6 +33,7 @@ export interface LeafWork extends WorkScope {
   readonly op: "leaf";
   readonly leaf: BaseExpr;
   readonly samplesMax: number;
+  readonly labelBytesMax?: number;
 }
 
 /** Lists series, label names, or the values of one label; of series with samples within the time. */
@@ -87,15 +88,36 @@ type SegmentTuple = readonly [
   histogramCount: number,
   sizeBytes: number,
   sealSeq: number,
+  /**
+   * Of series, samples and histograms, as far as they are known. An earlier version sends none, and
+   * ignores them.
+   */
+  checksums: readonly (number | null)[],
 ];
 
 function tupleOf(info: SegmentInfo): SegmentTuple {
   const { segmentId, path, seq, level, minTs, maxTs, shardCount, shard } = info;
-  const { seriesCount, sampleCount, histogramCount, sizeBytes, sealSeq } = info;
+  const { seriesCount, sampleCount, histogramCount, sizeBytes, sealSeq, checksums } = info;
   return [
     ...([segmentId, path, seq, level, minTs, maxTs, shardCount, shard] as const),
     ...([seriesCount, sampleCount, histogramCount, sizeBytes, sealSeq] as const),
+    checksums === undefined ? [] : checksumsOf(checksums),
   ];
+}
+
+const checkedFiles = ["series", "samples", "histograms"] as const;
+
+function checksumsOf(checksums: SegmentChecksums): readonly (number | null)[] {
+  return checkedFiles.map((file) => checksums[file] ?? null);
+}
+
+function parseChecksums(listed: unknown): { readonly checksums?: SegmentChecksums } {
+  if (!Array.isArray(listed) || listed.length === 0) return {};
+  const known = checkedFiles.flatMap((file, at) => {
+    const crc: unknown = listed[at];
+    return typeof crc === "number" ? [[file, crc] as const] : [];
+  });
+  return { checksums: Object.fromEntries(known) };
 }
 
 function segmentOf(tuple: unknown): SegmentInfo {
@@ -122,6 +144,7 @@ function segmentOf(tuple: unknown): SegmentInfo {
     sizeBytes: sizeBytes as number,
     sealSeq: sealSeq as number,
     metricNames: undefined,
+    ...parseChecksums(tuple[13]),
   };
 }
 

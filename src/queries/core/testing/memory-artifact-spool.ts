@@ -1,13 +1,20 @@
 /** A spool without a disk. */
 import { assert, OperatingError } from "../../../kernel/errors.ts";
+import { keyOf, type WorkKey } from "../../../workcoord/core/index.ts";
 import { DiskBudget, defaultDiskRatios } from "../disk-budget.ts";
 import type { ArtifactSpool, SpooledFile, SpoolSlot, SpoolUsage } from "../ports.ts";
+
+interface Entry {
+  readonly path: string;
+  readonly key: WorkKey;
+  sizeBytes: number | undefined;
+}
 
 export class MemoryArtifactSpool implements ArtifactSpool {
   /** What is "on disk", by path. */
   readonly files = new Map<string, Uint8Array>();
   readonly #budget: DiskBudget;
-  readonly #entries = new Map<string, { readonly path: string; sizeBytes: number | undefined }>();
+  readonly #entries = new Map<string, Entry>();
   #listener: (name: string) => void = () => undefined;
   #nameNext = 1;
 
@@ -23,12 +30,12 @@ export class MemoryArtifactSpool implements ArtifactSpool {
     return [...this.#entries.keys()];
   }
 
-  reserve(): SpoolSlot {
+  reserve(key: WorkKey): SpoolSlot {
     const bytesMax = this.#budget.roomBytesMax("artifacts");
     if (bytesMax === 0) throw new OperatingError("disk_full", "backoff", "full");
     const name = `memory-${this.#nameNext}`;
     this.#nameNext += 1;
-    this.#entries.set(name, { path: name, sizeBytes: undefined });
+    this.#entries.set(name, { path: name, key: keyOf(key), sizeBytes: undefined });
     return { name, path: name, bytesMax };
   }
 
@@ -63,7 +70,7 @@ export class MemoryArtifactSpool implements ArtifactSpool {
   stat(name: string): SpooledFile | undefined {
     const entry = this.#entries.get(name);
     if (entry?.sizeBytes === undefined) return undefined;
-    return { path: entry.path, sizeBytes: entry.sizeBytes };
+    return { path: entry.path, sizeBytes: entry.sizeBytes, key: entry.key };
   }
 
   usage(): SpoolUsage {

@@ -25,7 +25,14 @@ export const clusterToken = "cluster-secret";
 export interface PromqlClusterOptions
   extends Pick<
     PromqlServiceDeps,
-    "segments" | "head" | "forcedCut" | "limits" | "engine" | "observer" | "computeUnits"
+    | "segments"
+    | "head"
+    | "headMissing"
+    | "forcedCut"
+    | "limits"
+    | "engine"
+    | "observer"
+    | "computeUnits"
   > {
   readonly lakeDir: string;
   readonly workers?: number;
@@ -72,11 +79,11 @@ export async function startPromqlCluster(options: PromqlClusterOptions): Promise
       clock: realClock,
       logger,
       fetcher: {
-        fetch(workerId, artifact, signal) {
+        fetch(workerId, artifact, signal, key) {
           const once = cluster.mischief;
           cluster.mischief = undefined;
           once?.(workerId, artifact);
-          return fetcher.fetch(workerId, artifact, signal);
+          return fetcher.fetch(workerId, artifact, signal, key);
         },
       },
     }),
@@ -96,7 +103,8 @@ export async function startPromqlCluster(options: PromqlClusterOptions): Promise
   for (let index = 1; index <= (options.workers ?? 2); index += 1) {
     workers.push(await startWorker(`w${index}`, dir, pool, options));
   }
-  const { segments, head, forcedCut, limits, engine, observer, computeUnits } = options;
+  const { segments, head, headMissing, forcedCut, limits, engine, observer, computeUnits } =
+    options;
   const service = createPromqlService({
     manager: cluster.manager,
     segments,
@@ -104,6 +112,7 @@ export async function startPromqlCluster(options: PromqlClusterOptions): Promise
     clock: realClock,
     prng: createPrng(7),
     logger,
+    ...(headMissing === undefined ? {} : { headMissing }),
     ...(forcedCut === undefined ? {} : { forcedCut }),
     ...(limits === undefined ? {} : { limits }),
     ...(engine === undefined ? {} : { engine }),

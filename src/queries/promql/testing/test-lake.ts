@@ -64,7 +64,7 @@ export async function writeSegments(
         seq,
         sealSeq: seq,
       });
-      for (const each of own) writer.add(each);
+      for (const each of own) await writer.add(each);
       segments.push(await writer.finish());
     }
     startMs = endMs;
@@ -88,7 +88,8 @@ export class TestHead {
         this.pulls += 1;
         const asked = JSON.parse(Buffer.concat(chunks).toString()) as {
           incarnation: string;
-          matchers: Matcher[];
+          matchers?: Matcher[];
+          matcherSets?: Matcher[][];
           shard: number;
           shardCount: number;
           minMs: number;
@@ -98,9 +99,9 @@ export class TestHead {
           response.writeHead(409).end();
           return;
         }
-        const matches = compileMatchers(asked.matchers);
+        const sets = (asked.matcherSets ?? [asked.matchers ?? []]).map(compileMatchers);
         const found = this.#series
-          .filter(({ labels }) => matches(labels))
+          .filter(({ labels }) => sets.some((matches) => matches(labels)))
           .filter(({ labels }) => shardOf(fingerprint(labels), asked.shardCount) === asked.shard)
           .map((each) => cut(each, asked.minMs, asked.maxMs))
           .filter(({ samples }) => samples.count > 0);

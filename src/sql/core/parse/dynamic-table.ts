@@ -1,6 +1,12 @@
 /** CREATE, ALTER, REFRESH and EXPLAIN DYNAMIC TABLE. */
 import { parseLag } from "../durations.ts";
-import type { AlterDynamicTable, RefreshModeWish, Statement, TargetLag } from "../statement.ts";
+import type {
+  AlterDynamicTable,
+  RefreshModeWish,
+  Statement,
+  TableName,
+  TargetLag,
+} from "../statement.ts";
 import type { TokenCursor } from "../token-cursor.ts";
 import { takeIfNotExists } from "./create-table.ts";
 import { selectToEnd } from "./query.ts";
@@ -100,10 +106,7 @@ function choiceProperty<Choice extends string>(
 export function parseAlterDynamicTable(cursor: TokenCursor): Statement {
   if (cursor.isAt("IF", "EXISTS")) throw cursor.fail("IF EXISTS is not supported here");
   const table = cursor.tableName();
-  if (cursor.take("REFRESH")) {
-    cursor.end();
-    return { kind: "refreshDynamicTable", table };
-  }
+  if (cursor.take("REFRESH")) return refreshOf(cursor, table);
   const change = alteration(cursor);
   if (!cursor.isAtEnd) throw cursor.fail("one change at a time");
   return { kind: "alterDynamicTable", table, change };
@@ -134,6 +137,13 @@ export function parseNamedDynamicTable(
   kind: "refreshDynamicTable" | "explainDynamicTable",
 ): Statement {
   const table = cursor.tableName();
+  if (kind === "refreshDynamicTable") return refreshOf(cursor, table);
   cursor.end();
   return { kind, table };
+}
+
+function refreshOf(cursor: TokenCursor, table: TableName): Statement {
+  const waits = cursor.take("WAIT");
+  cursor.end();
+  return { kind: "refreshDynamicTable", table, ...(waits ? { wait: true } : {}) };
 }

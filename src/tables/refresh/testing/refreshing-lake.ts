@@ -25,7 +25,7 @@ import { createPartRunner, readAbility } from "../refresh-parts.ts";
 export interface WorkerParts {
   /** Between the worker and what it uses: faults. */
   readonly objects?: (objects: ObjectStore) => ObjectStore;
-  readonly engine?: (engine: Engine) => Pick<Engine, "openSession">;
+  readonly engine?: (engine: Engine) => Pick<Engine, "withSession">;
   readonly stagingDir?: string;
   /** Refreshes of so many rows are split. */
   readonly splitRows?: number;
@@ -56,7 +56,7 @@ export class RefreshingLake {
     const stagingDir = parts.stagingDir ?? join(this.dir, "staging");
     const engine = parts.engine?.(this.#engine.engine) ?? this.#engine.engine;
     const objects = parts.objects?.(this.cluster.objects) ?? this.cluster.objects;
-    const ability = await readAbility(this.#engine.engine);
+    const ability = readAbility();
     const deps = { catalog, engine, objects, stagingDir, prng };
     const { splitRows } = parts;
     const loop = new RefreshLoop({
@@ -74,9 +74,7 @@ export class RefreshingLake {
         ...deps,
         clock: realClock,
         logger: silentLogger,
-        ...(splitRows === undefined
-          ? {}
-          : { split: { rowsMin: splitRows, ability, workerCount: async () => 2 } }),
+        ...(splitRows === undefined ? {} : { split: { rowsMin: splitRows, ability } }),
       }),
       onPoke: (listener) => store.onPoke(listener),
       clock: realClock,
@@ -162,7 +160,7 @@ export async function startRefreshingLake(): Promise<RefreshingLake> {
   const scheduler = new RefreshScheduler({
     store,
     claims: new StoreRefreshClaims(store, { prng, pins: catalog }),
-    lake: lakeSourceChanges(catalog),
+    lake: lakeSourceChanges(catalog, cluster.objects),
     pins: catalog,
     lease: () => lease,
     clock: realClock,

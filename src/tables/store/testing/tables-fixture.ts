@@ -12,6 +12,7 @@ import {
 import type { ClaimSettings } from "../claim-settings.ts";
 import { createDynamicTable, requestRefresh, type TableDefinition } from "../definitions.ts";
 import { applyDecision, readScheduledTables } from "../schedule-state.ts";
+import { askForChanges } from "../source-changes.ts";
 import { StoreRefreshClaims } from "../store-refresh-claims.ts";
 import { TestLake } from "./test-lake.ts";
 
@@ -82,21 +83,9 @@ export class TablesFixture {
     const nowMs = atMs ?? (await this.nowMs()) + 1;
     const { snapshot } = await this.lake.current();
     const tables = await this.store.read(readScheduledTables);
-    const changed = new Map<string, boolean>();
-    for (const { cursors } of tables) {
-      for (const [source, from] of cursors) {
-        if (from === undefined) continue;
-        const [answer = true] = await this.lake.mayHaveChanged(
-          [{ tableId: source, from }],
-          snapshot,
-        );
-        changed.set(`${source}@${from}`, answer);
-      }
-    }
-    const mayHaveChanged = (source: TableId, from: SnapshotId): boolean =>
-      changed.get(`${source}@${from}`) ?? true;
+    const changes = await askForChanges(this.lake, tables, snapshot);
     await this.store.catalogTransaction(async (tx) => {
-      const state = { tables: await readScheduledTables(tx), snapshot, mayHaveChanged };
+      const state = { tables: await readScheduledTables(tx), snapshot, ...changes };
       const decision = decideRefreshes(state, nowMs, options);
       await applyDecision(tx, decision, {
         snapshot,

@@ -35,6 +35,17 @@ export class TestLake implements SourceChanges {
     );
   }
 
+  async hasChanged(...asked: Parameters<SourceChanges["hasChanged"]>): Promise<readonly boolean[]> {
+    return await this.mayHaveChanged(...asked);
+  }
+
+  /** Files that are there; those that tests know of are missing until then. */
+  readonly found = new Set<string>();
+
+  async isThere(path: string): Promise<boolean> {
+    return this.found.has(path);
+  }
+
   /** A change of a plain table. */
   async write(tableId: TableId): Promise<SnapshotId> {
     const snapshot = await this.#store.transaction(nextSnapshot);

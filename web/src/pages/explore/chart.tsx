@@ -1,11 +1,18 @@
-/** Series over time. Dragging across it asks for that time; the legend says what is what, and hides and shows. */
-import { useMemo, useRef, useState } from "react";
+/**
+ * Series over time. Dragging across it asks for that time; the legend says what is what, and hides
+ * and shows. The pointer, or the arrow keys, choose a time: what every series is then is beside it
+ * and in the legend.
+ */
+import { type KeyboardEvent, useMemo, useRef, useState } from "react";
 import type uPlot from "uplot";
 import { Plot } from "../../components/plot.tsx";
-import { axisStyle, axisValue, seriesColour, timeLabels } from "../../components/plot-axes.ts";
+import { axisStyle, seriesColour, timeLabels } from "../../components/plot-axes.ts";
+import { formatMoment } from "../../format.ts";
 import { chartColumns, type ResultSeries, seriesText } from "./promql-result.ts";
+import { formatUnit, incrementsOf, type Unit, unitOf } from "./unit.ts";
 
 interface ChartProps {
+  readonly query: string;
   readonly series: readonly ResultSeries[];
   readonly startMs: number;
   readonly endMs: number;
@@ -14,11 +21,22 @@ interface ChartProps {
 }
 
 const drawnMax = 100;
+const readMax = 10;
 
-export function Chart({ series, startMs, endMs, stepMs, onZoom }: ChartProps) {
+/** A time that somebody looks at. */
+interface Cursor {
+  readonly index: number;
+  /** From the chart's left, in pixels. */
+  readonly left: number;
+  readonly isRight: boolean;
+}
+
+export function Chart({ query, series, startMs, endMs, stepMs, onZoom }: ChartProps) {
   const drawn = useMemo(() => series.slice(0, drawnMax), [series]);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-  const [cursor, setCursor] = useState<number>();
+  const [cursor, setCursor] = useState<Cursor>();
+  const plot = useRef<uPlot>(undefined);
+  const unit = useMemo(() => unitOf(query), [query]);
   const zoom = useRef(onZoom);
   zoom.current = onZoom;
   const { times, columns } = useMemo(() => chartColumns(drawn, stepMs), [drawn, stepMs]);
@@ -38,26 +56,56 @@ export function Chart({ series, startMs, endMs, stepMs, onZoom }: ChartProps) {
     });
   };
 
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const { current } = plot;
+    const last = times.length - 1;
+    const at = cursor?.index ?? last;
+    const next = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key];
+    if (current === undefined) return;
+    if (event.key === "Escape") current.setCursor({ left: -10, top: -10 });
+    if (next === undefined) return;
+    event.preventDefault();
+    const seconds = times[Math.max(0, Math.min(last, next))] ?? 0;
+    current.setCursor({ left: current.valToPos(seconds, "x"), top: 20 });
+  };
+
   return (
-    <div className="chart">
+    // biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys choose a time, as the pointer does.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: as above.
+    <div className="chart" tabIndex={0} onKeyDown={onKeyDown}>
       <Plot
         label={`Chart of ${series.length} series`}
         height={320}
         data={data}
         options={(host) =>
-          optionsOf(drawn, host, {
+          optionsOf(drawn, host, unit, {
+            onPlot: (made) => {
+              plot.current = made;
+            },
             onZoom: (from, to) => zoom.current(from, to),
             onCursor: setCursor,
           })
         }
-        version={drawn.map(({ key }) => key).join("\n")}
+        version={[unit.of, unit.isPerSecond, ...drawn.map(({ key }) => key)].join("\n")}
         min={startMs / 1000}
         max={endMs / 1000}
         hidden={hiddenIndexes}
       />
+      {cursor !== undefined && (
+        <Readout
+          cursor={cursor}
+          seconds={times[cursor.index]}
+          unit={unit}
+          rows={drawn.flatMap(({ key, metric }, index) => {
+            const value = columns[index]?.[cursor.index];
+            if (value === null || value === undefined || hidden.has(key)) return [];
+            return [{ key, text: seriesText(metric), value, colour: seriesColour(index) }];
+          })}
+        />
+      )}
       <ul className="legend" aria-label="Series">
         {drawn.map(({ key, metric, values }, index) => {
-          const at = cursor === undefined ? undefined : columns[index]?.[cursor];
+          const at = cursor === undefined ? undefined : columns[index]?.[cursor.index];
           const shown = cursor === undefined ? values.at(-1)?.[1] : at;
           return (
             <li key={key}>
@@ -70,7 +118,7 @@ export function Chart({ series, startMs, endMs, stepMs, onZoom }: ChartProps) {
               >
                 <span className="legend-sign" style={{ background: seriesColour(index) }} />
                 <span className="mono legend-name">{seriesText(metric)}</span>
-                <span className="mono legend-value">{formatValue(shown)}</span>
+                <span className="mono legend-value">{formatValue(shown, unit)}</span>
               </button>
             </li>
           );
@@ -85,33 +133,75 @@ export function Chart({ series, startMs, endMs, stepMs, onZoom }: ChartProps) {
   );
 }
 
-function formatValue(value: number | string | null | undefined): string {
+interface ReadoutProps {
+  readonly cursor: Cursor;
+  readonly seconds: number | undefined;
+  readonly unit: Unit;
+  readonly rows: readonly {
+    readonly key: string;
+    readonly text: string;
+    readonly value: number;
+    readonly colour: string;
+  }[];
+}
+
+/** The time and the largest values at it. */
+function Readout({ cursor, seconds, unit, rows }: ReadoutProps) {
+  const shown = rows.toSorted((a, b) => b.value - a.value).slice(0, readMax);
+  return (
+    <div
+      className={`chart-readout${cursor.isRight ? " chart-readout-right" : ""}`}
+      style={{ left: cursor.left }}
+      role="status"
+      aria-label="At this time"
+    >
+      <div className="chart-readout-time">
+        {seconds === undefined ? "" : formatMoment(seconds * 1000)}
+      </div>
+      {shown.map(({ key, text, value, colour }) => (
+        <div key={key} className="chart-readout-row">
+          <span className="legend-sign" style={{ background: colour }} />
+          <span className="mono truncate">{text}</span>
+          <strong className="mono legend-value">{formatUnit(value, unit, 6)}</strong>
+        </div>
+      ))}
+      {rows.length > readMax && <div className="dim">and {rows.length - readMax} more below</div>}
+    </div>
+  );
+}
+
+function formatValue(value: number | string | null | undefined, unit: Unit): string {
   if (value === null || value === undefined) return "–";
   const number = Number(value);
-  if (!Number.isFinite(number)) return String(value);
-  const size = Math.abs(number);
-  if (size !== 0 && (size >= 1e9 || size < 1e-4)) return number.toExponential(3);
-  return String(Number(number.toPrecision(6)));
+  return Number.isFinite(number) ? formatUnit(number, unit, 6) : String(value);
 }
 
 interface Handlers {
+  readonly onPlot: (plot: uPlot) => void;
   readonly onZoom: (startMs: number, endMs: number) => void;
-  readonly onCursor: (index: number | undefined) => void;
+  readonly onCursor: (cursor: Cursor | undefined) => void;
 }
 
 function optionsOf(
   series: readonly ResultSeries[],
   host: HTMLElement,
-  { onZoom, onCursor }: Handlers,
+  unit: Unit,
+  { onPlot, onZoom, onCursor }: Handlers,
 ): Omit<uPlot.Options, "width" | "height"> {
   const axis = axisStyle(host);
+  const incrs = incrementsOf(unit);
   return {
     legend: { show: false },
     cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
     scales: { x: { time: true } },
     axes: [
       { ...axis, space: 70, values: timeLabels },
-      { ...axis, size: 62, values: (_plot, splits) => splits.map(axisValue) },
+      {
+        ...axis,
+        size: unit.of === "number" ? 62 : 78,
+        ...(incrs !== undefined && { incrs }),
+        values: (_plot, splits) => splits.map((each) => formatUnit(each, unit, 4)),
+      },
     ],
     series: [
       {},
@@ -123,7 +213,14 @@ function optionsOf(
       })),
     ],
     hooks: {
-      setCursor: [({ cursor }) => onCursor(cursor.idx ?? undefined)],
+      ready: [onPlot],
+      setCursor: [
+        ({ cursor: { idx, left = -1 }, over }) => {
+          const at = left + over.offsetLeft;
+          const isRight = left > over.clientWidth / 2;
+          onCursor(typeof idx === "number" ? { index: idx, left: at, isRight } : undefined);
+        },
+      ],
       setSelect: [
         (plot) => {
           const { left, width } = plot.select;

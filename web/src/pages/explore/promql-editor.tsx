@@ -7,11 +7,11 @@ import {
   insertNewlineAndIndent,
 } from "@codemirror/commands";
 import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
-import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
-import { EditorState, Prec } from "@codemirror/state";
+import { type Diagnostic, forceLinting, linter } from "@codemirror/lint";
+import { EditorState, Prec, StateEffect, StateField } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { PromQLExtension } from "@prometheus-io/codemirror-promql";
-import { useEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 import { request } from "../../api/http.ts";
 import "../../components/code-editor.css";
 import { codeColours } from "../../components/code-colours.ts";
@@ -58,14 +58,34 @@ function promqlExtension(): PromQLExtension {
   });
 }
 
+const setFailure = StateEffect.define<string | undefined>();
+const failure = StateField.define<string | undefined>({
+  create: () => undefined,
+  update: (before, { effects }) =>
+    effects.reduce<string | undefined>(
+      (current, effect) => (effect.is(setFailure) ? effect.value : current),
+      before,
+    ),
+});
+
+/**
+ * What the API found, beside what the extension's own linter finds: set from outside, that one
+ * would overwrite it when it comes.
+ */
+const failureMarks = linter((view) => diagnosticsOf(view, view.state.field(failure)), {
+  needsRefresh: ({ startState, state }) => startState.field(failure) !== state.field(failure),
+});
+
 export function PromqlEditor({ value, label, onChange, onRun, error }: PromqlEditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView>(undefined);
   const latest = useRef({ onChange, onRun });
   latest.current = { onChange, onRun };
 
+  // Both before the next key: seen later, `value` is an old text, and would take back what was
+  // typed meanwhile.
   // biome-ignore lint/correctness/useExhaustiveDependencies: made once; what changes goes in below.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (host.current === null) return undefined;
     const promql = promqlExtension();
     const view = new EditorView({
@@ -79,6 +99,8 @@ export function PromqlEditor({ value, label, onChange, onRun, error }: PromqlEdi
           autocompletion({ icons: false }),
           syntaxHighlighting(codeColours),
           promql.asExtension(),
+          failure,
+          failureMarks,
           // Above the keys that run: Enter takes the completion that is offered.
           Prec.highest(keymap.of([...completionKeymap])),
           runKeys((current) => {
@@ -102,7 +124,7 @@ export function PromqlEditor({ value, label, onChange, onRun, error }: PromqlEdi
     };
   }, []);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const view = editor.current;
     if (view === undefined || view.state.doc.toString() === value) return;
     view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
@@ -110,7 +132,9 @@ export function PromqlEditor({ value, label, onChange, onRun, error }: PromqlEdi
 
   useEffect(() => {
     const view = editor.current;
-    if (view !== undefined) view.dispatch(setDiagnostics(view.state, diagnosticsOf(view, error)));
+    if (view === undefined) return;
+    view.dispatch({ effects: setFailure.of(error) });
+    forceLinting(view);
   }, [error]);
 
   return <div ref={host} className="ql-editor" />;

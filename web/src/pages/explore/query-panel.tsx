@@ -2,6 +2,7 @@
 import { ActionIcon, Button, Loader, Tooltip } from "@mantine/core";
 import { IconChartLine, IconPlayerPlay, IconPlayerStop, IconX } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
+import { isHeldBack, release } from "../../arrival.ts";
 import { Empty } from "../../components/empty.tsx";
 import { formatDuration, plural } from "../../format.ts";
 import { Chart } from "./chart.tsx";
@@ -31,6 +32,7 @@ export function QueryPanel(props: QueryPanelProps) {
   const { run, start, cancel, clear } = usePromqlRun();
   const [draft, setDraft] = useState(query);
   const body = useRef<HTMLDivElement>(null);
+  const [isHeld, setHeld] = useState(isHeldBack);
   const [known, setKnown] = useState(query);
   if (query !== known) {
     // The address changed: the back button, or a link.
@@ -44,17 +46,20 @@ export function QueryPanel(props: QueryPanelProps) {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: it asks when what is asked changes, and when told to.
   useEffect(() => {
+    if (turn > 0) setHeld(false); // Somebody pressed Run all.
     if (query.trim() === "") clear();
-    else ask();
+    else if (!isHeld || turn > 0) ask();
   }, [query, state.rangeMs, state.endMs, state.stepMs, state.view === "table", turn]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: it asks when told to.
   useEffect(() => {
-    if (refresh > 0 && query.trim() !== "" && !running) ask();
+    if (!isHeld && refresh > 0 && query.trim() !== "" && !running) ask();
   }, [refresh]);
 
   const submit = (text: string): void => {
     if (text.trim() === "") return;
+    release();
+    setHeld(false);
     if (text === query) ask();
     else onQuery(text);
   };
@@ -105,7 +110,15 @@ export function QueryPanel(props: QueryPanelProps) {
       )}
       <Notes run={run} />
       <div className="ql-body" ref={body}>
-        <Result run={run} state={state} onZoom={onZoom} />
+        {isHeld && query.trim() !== "" ? (
+          <Empty icon={IconChartLine} title="Not run yet">
+            <span className="dim">
+              A link of another site wrote this query. Read it, then press Run.
+            </span>
+          </Empty>
+        ) : (
+          <Result run={run} state={state} onZoom={onZoom} />
+        )}
       </div>
     </section>
   );
@@ -132,7 +145,7 @@ function Result({
   if (result === undefined) {
     if (run.status !== "idle") return null;
     return (
-      <Empty icon={IconChartLine} title="Nothing asked yet">
+      <Empty icon={IconChartLine} title="Enter a query">
         <span className="dim">Write an expression and press Enter. Ctrl Space completes.</span>
       </Empty>
     );
@@ -152,7 +165,14 @@ function Result({
   }
   const floats = result.series.some(({ values }) => values.length > 0);
   if (result.at.kind === "range" && state.view === "chart" && floats) {
-    return <Chart series={result.series} {...result.at} onZoom={onZoom} />;
+    return (
+      <Chart
+        query={run.request?.query ?? ""}
+        series={result.series}
+        {...result.at}
+        onZoom={onZoom}
+      />
+    );
   }
   return <ResultTable result={result} />;
 }

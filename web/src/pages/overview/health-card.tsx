@@ -2,7 +2,7 @@
 import { Skeleton } from "@mantine/core";
 import { IconAlertTriangle, IconCircleCheck, IconCircleX } from "@tabler/icons-react";
 import type { ReactNode } from "react";
-import type { ClusterStatus, Worker } from "../../api/types.ts";
+import type { AttentionList, ClusterStatus, Worker } from "../../api/types.ts";
 import { Card } from "../../components/card.tsx";
 import { formatCount, formatUptime, unknown } from "../../format.ts";
 import { judgeHealth } from "./health.ts";
@@ -14,24 +14,31 @@ const dialects: Readonly<Record<string, string>> = { sqlite: "SQLite", postgres:
 interface HealthCardProps {
   readonly status: ClusterStatus | undefined;
   readonly workers: readonly Worker[] | undefined;
+  readonly attention: AttentionList | undefined;
 }
 
-export function HealthCard({ status, workers }: HealthCardProps) {
+export function HealthCard({ status, workers, attention }: HealthCardProps) {
   return (
     <Card title="Cluster">
       <div className="card-body">
-        {status === undefined || workers === undefined ? (
+        {status === undefined || workers === undefined || attention === undefined ? (
           <Skeleton height={104} />
         ) : (
-          <Known status={status} workers={workers} />
+          <Known status={status} workers={workers} attention={attention} />
         )}
       </div>
     </Card>
   );
 }
 
-function Known({ status, workers }: { status: ClusterStatus; workers: readonly Worker[] }) {
-  const health = judgeHealth(status, workers);
+interface KnownProps {
+  readonly status: ClusterStatus;
+  readonly workers: readonly Worker[];
+  readonly attention: AttentionList;
+}
+
+function Known({ status, workers, attention }: KnownProps) {
+  const health = judgeHealth(status, workers, attention);
   const Icon = icons[health.tone];
   const { store, lease } = status;
   return (

@@ -1,5 +1,5 @@
 /** The cluster's health in one line, for people. Pure. */
-import type { ClusterStatus, Worker } from "../../api/types.ts";
+import type { AttentionList, ClusterStatus, Worker } from "../../api/types.ts";
 import { admissionOf, conditionOf } from "../../api/worker-condition.ts";
 import { plural } from "../../format.ts";
 
@@ -9,7 +9,18 @@ export interface Health {
   readonly detail: string;
 }
 
-export function judgeHealth(status: ClusterStatus, workers: readonly Worker[]): Health {
+export function judgeHealth(
+  status: ClusterStatus,
+  workers: readonly Worker[],
+  attention: AttentionList,
+): Health {
+  const failedPart = attention.items.find(
+    ({ kind, severity }) => kind === "part" && severity === "failed",
+  );
+  if (failedPart !== undefined) {
+    const detail = `${failedPart.name}: ${failedPart.reason}`;
+    return { tone: "bad", title: "Failing", detail };
+  }
   if (workers.length === 0) {
     return { tone: "warn", title: "No workers", detail: "Queries wait until a worker joins." };
   }
@@ -27,7 +38,7 @@ export function judgeHealth(status: ClusterStatus, workers: readonly Worker[]): 
     return {
       tone: "warn",
       title: "No worker takes work",
-      detail: "All are full or draining; queries wait.",
+      detail: "All are full, draining or failing; queries wait.",
     };
   }
   if (unreachable > 0) {
@@ -35,6 +46,14 @@ export function judgeHealth(status: ClusterStatus, workers: readonly Worker[]): 
       tone: "warn",
       title: "Degraded",
       detail: `${unreachable} of ${plural(workers.length, "worker")} unreachable; the others go on.`,
+    };
+  }
+  if (attention.total > 0) {
+    const isBad = attention.items.some(({ severity }) => severity === "failed");
+    return {
+      tone: isBad ? "bad" : "warn",
+      title: "Needs attention",
+      detail: `${summaryOf(attention)}; queries are answered.`,
     };
   }
   if (status.role === "standby") {
@@ -49,4 +68,22 @@ export function judgeHealth(status: ClusterStatus, workers: readonly Worker[]): 
     title: "Healthy",
     detail: `${accepting.length} of ${plural(workers.length, "worker")} taking work.`,
   };
+}
+
+const kinds = {
+  part: "part",
+  worker: "worker",
+  dynamic_table: "dynamic table",
+  load_run: "load test",
+  scrape_target: "scrape target",
+} as const;
+
+/** `2 dynamic tables, 1 scrape target` */
+function summaryOf({ items, total }: AttentionList): string {
+  if (total > items.length) return `${total} things`;
+  return Object.entries(kinds)
+    .map(([kind, word]) => [items.filter((item) => item.kind === kind).length, word] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, word]) => plural(count, word))
+    .join(", ");
 }

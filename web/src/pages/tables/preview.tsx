@@ -4,9 +4,10 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { ApiError, request } from "../../api/http.ts";
 import { SqlResultReader } from "../../api/sql-result.ts";
+import { isHeldBack, release } from "../../arrival.ts";
 import { Card } from "../../components/card.tsx";
 import { SqlResultTable } from "../../components/sql-result-table.tsx";
-import { formatCount } from "../../format.ts";
+import { formatCount, plural } from "../../format.ts";
 
 const rowsMax = 100;
 /** A table that changes all the time is not asked for all the time. */
@@ -20,6 +21,7 @@ interface PreviewProps {
 }
 
 export function Preview({ name, rowCount, snapshot }: PreviewProps) {
+  const [isHeld, setHeld] = useState(isHeldBack);
   const shownSnapshot = useSpaced(snapshot, spacingMs);
   const { data, error, isFetching, refetch } = useQuery({
     queryKey: ["table-rows", name, shownSnapshot],
@@ -34,6 +36,7 @@ export function Preview({ name, rowCount, snapshot }: PreviewProps) {
       }
       return { columns, rows, rowCount: count };
     },
+    enabled: !isHeld,
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
@@ -42,8 +45,8 @@ export function Preview({ name, rowCount, snapshot }: PreviewProps) {
     data === undefined || rowCount === undefined
       ? undefined
       : data.rowCount < rowsMax
-        ? `${formatCount(data.rowCount)} rows`
-        : `${formatCount(data.rowCount)} of ${formatCount(rowCount)} rows, in no order`;
+        ? plural(data.rowCount, "row")
+        : `${formatCount(data.rowCount)} of ${plural(rowCount, "row")}, in no order`;
   return (
     <Card title="Data" aside={<span className="dim preview-note">{note}</span>}>
       {error !== null && (
@@ -60,7 +63,20 @@ export function Preview({ name, rowCount, snapshot }: PreviewProps) {
           </Button>
         </div>
       )}
-      {data === undefined && error === null && (
+      {isHeld && (
+        <div className="card-body">
+          <Button
+            variant="default"
+            onClick={() => {
+              release();
+              setHeld(false);
+            }}
+          >
+            Show rows
+          </Button>
+        </div>
+      )}
+      {!isHeld && data === undefined && error === null && (
         <p className="dim card-body" role="status">
           Reading…
         </p>

@@ -8,7 +8,14 @@ import type { DynamicTable, DynamicTableDetail, LakeTable } from "../../api/tabl
 import { Card } from "../../components/card.tsx";
 import { Empty } from "../../components/empty.tsx";
 import { Figure } from "../../components/figure.tsx";
-import { formatAgo, formatBytes, formatCount, formatDuration, unknown } from "../../format.ts";
+import {
+  formatAgo,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  plural,
+  unknown,
+} from "../../format.ts";
 import { LagCard } from "./lag-chart.tsx";
 import { tablePath } from "./links.ts";
 import { Preview } from "./preview.tsx";
@@ -139,7 +146,7 @@ function DynamicFigures({ dynamic, table, nowMs }: DynamicFiguresProps) {
       </Figure>
       <Figure
         name="Rows"
-        note={`${formatBytes(table?.size_bytes)} in ${formatCount(table?.file_count)} files`}
+        note={`${formatBytes(table?.size_bytes)} in ${plural(table?.file_count, "file")}`}
       >
         {formatCount(table?.row_count)}
       </Figure>
@@ -153,10 +160,10 @@ function DynamicFigures({ dynamic, table, nowMs }: DynamicFiguresProps) {
 function PlainFigures({ table }: { readonly table: LakeTable | undefined }) {
   return (
     <dl className="card figures-strip">
-      <Figure name="Rows" note={`${formatCount(table?.columns.length)} columns`}>
+      <Figure name="Rows" note={plural(table?.columns.length, "column")}>
         {formatCount(table?.row_count)}
       </Figure>
-      <Figure name="Size" note={`${formatCount(table?.file_count)} files`}>
+      <Figure name="Size" note={plural(table?.file_count, "file")}>
         {formatBytes(table?.size_bytes)}
       </Figure>
       <Figure name="Changed" note="the commit that last changed it">

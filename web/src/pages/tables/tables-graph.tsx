@@ -14,7 +14,7 @@ import {
 } from "react";
 import { Link } from "react-router";
 import type { DynamicTable } from "../../api/table-types.ts";
-import { formatCount, plural } from "../../format.ts";
+import { plural } from "../../format.ts";
 import {
   type GraphLayout,
   type GraphSize,
@@ -143,8 +143,7 @@ function Node({ listed, placed, layout, size, nowMs, faded, onPoint }: NodeProps
   const { name, table, dynamic } = listed;
   const condition = dynamic === undefined ? "plain" : conditionOf(dynamic);
   const word = condition === "plain" ? "Table" : conditionWord(condition);
-  const figure =
-    dynamic === undefined ? `${formatCount(table?.row_count)} rows` : figureOf(dynamic, nowMs);
+  const figure = dynamic === undefined ? plural(table?.row_count, "row") : figureOf(dynamic, nowMs);
   const reason = dynamic === undefined ? "" : reasonOf(dynamic);
   const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
     const next = nextTable(layout, placed, event.key);

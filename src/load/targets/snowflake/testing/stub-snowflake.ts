@@ -20,6 +20,8 @@ export interface StubSnowflake {
   readonly logins: readonly Readonly<Record<string, unknown>>[];
   /** How many of its queries the history knows yet. */
   historyMax: number;
+  /** A server that answers queries as it likes; `undefined`: as usual. */
+  answerAs: ((sql: string) => Answer | { readonly redirect: string } | undefined) | undefined;
   /** Sessions are gone: whoever uses one is told so. */
   forgetSessions(): void;
   close(): Promise<void>;
@@ -37,7 +39,7 @@ interface QueryBody {
   readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
-type Answer = Readonly<Record<string, unknown>>;
+export type Answer = Readonly<Record<string, unknown>>;
 
 interface Column {
   readonly name: string;
@@ -60,7 +62,10 @@ export async function startStubSnowflake(nowMs?: () => number): Promise<StubSnow
   const aborted: string[] = [];
   const logins: Record<string, unknown>[] = [];
   const waiting = new Map<string, (answer: Answer) => void>();
-  const stub = { historyMax: Infinity };
+  const stub: Pick<StubSnowflake, "historyMax" | "answerAs"> = {
+    historyMax: Infinity,
+    answerAs: undefined,
+  };
   let count = 0;
 
   const login = async (body: { data: Record<string, unknown> }): Promise<Answer> => {
@@ -90,6 +95,8 @@ export async function startStubSnowflake(nowMs?: () => number): Promise<StubSnow
   };
 
   const query = async (token: string, requestId: string, body: QueryBody): Promise<Answer> => {
+    const given = stub.answerAs?.(body.sqlText);
+    if (given !== undefined) return given;
     const session = sessions.get(token);
     if (session === undefined) return gone;
     if (body.describeOnly !== true) {
@@ -116,7 +123,8 @@ export async function startStubSnowflake(nowMs?: () => number): Promise<StubSnow
     const url = new URL(request.url ?? "", "http://stub");
     const token = /Token="([^"]+)"/.exec(request.headers.authorization ?? "")?.[1] ?? "";
     const done = await route(url, text === "" ? {} : JSON.parse(text), token);
-    response.setHeader("content-type", "application/json");
+    if (typeof done.redirect === "string") response.writeHead(307, { location: done.redirect });
+    else response.setHeader("content-type", "application/json");
     response.end(JSON.stringify(done));
   };
 

@@ -76,7 +76,11 @@ test("[IN11] a whole configuration is read, defaults filled in", () => {
   ]);
   assert.deepEqual(node.fileDiscoveries, [{ files: ["targets/*.json"], refreshMs: 60_000 }]);
   assert.deepEqual([node.relabelRules.length, node.metricRelabelRules.length], [2, 1]);
-  assert.deepEqual(ignored, ["line 7: rule_files means nothing here"]);
+  assert.deepEqual(ignored, [
+    "line 7: rule_files has no effect here",
+    "line 5: global.external_labels has no effect here",
+    "line 23: scrape_configs[0].scrape_protocols has no effect here",
+  ]);
 });
 
 test("[IN11] nothing to scrape is a configuration too", () => {

@@ -49,14 +49,19 @@ const toleratedFields = [
   "scrape_protocols",
 ];
 
+/** Of rules, federation and remote storage. */
+const globalTolerated = [
+  "evaluation_interval",
+  "external_labels",
+  "query_log_file",
+  "rule_query_offset",
+];
+
 const globalFields = [
   ...limitFields,
   ...toleratedFields,
-  "evaluation_interval",
-  "external_labels",
+  ...globalTolerated,
   "extra_scrape_metrics",
-  "query_log_file",
-  "rule_query_offset",
   "scrape_interval",
   "scrape_timeout",
 ];
@@ -122,11 +127,19 @@ export function parseScrapeConfig(text: string): ScrapeConfig {
     }
     names.add(jobName);
   }
-  const ignored = otherSections.flatMap((name) => {
-    const section = root.get(name);
-    return section === undefined ? [] : [`line ${section.line}: ${name} means nothing here`];
-  });
+  const places = [root.get("global"), ...root.items("scrape_configs")];
+  const ignored = [
+    ...withoutEffect(root.value, otherSections),
+    ...places.flatMap((place) => withoutEffect(place, [...toleratedFields, ...globalTolerated])),
+  ];
   return { jobs, ignored };
+}
+
+/** What is there and does nothing, by its lines. */
+function withoutEffect(place: YamlValue | undefined, names: readonly string[]): readonly string[] {
+  if (place === undefined) return [];
+  const found = [...place.record()].filter(([name]) => names.includes(name));
+  return found.map(([, entry]) => `line ${entry.line}: ${entry.path} has no effect here`);
 }
 
 function parseGlobal(value: YamlValue | undefined): Defaults {

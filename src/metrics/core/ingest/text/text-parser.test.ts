@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { usualLabelLimits } from "../label-limits.ts";
 import { LineError } from "./line-error.ts";
 import { openMetricsFloat, parseFloat64 } from "./parse-number.ts";
 import type { TextFormat } from "./parse-series.ts";
@@ -515,4 +516,33 @@ test("[IN6] bounds are written as OpenMetrics does", () => {
     [Infinity, "+Inf"],
   ] as const;
   for (const [value, want] of cases) assert.equal(openMetricsFloat(value), want);
+});
+
+test("[IN30] a series with too many or too long labels is a bad line", () => {
+  const labelLimits = {
+    ...usualLabelLimits,
+    labels_per_series: 3,
+    label_name_bytes: 10,
+    label_value_bytes: 20,
+  };
+  for (const [line, limit] of [
+    ['m{a="1",b="2",c="3"} 1 1', "labels_per_series"],
+    [`m{a="${"x".repeat(21)}"} 1 1`, "label_value_bytes"],
+    ['m{abcdefghijk="1"} 1 1', "label_name_bytes"],
+  ] as const) {
+    const parser = new TextParser({
+      format: "prometheus",
+      timestampsRequired: true,
+      onError: "fail",
+      labelLimits,
+    });
+    const feed = (): void => {
+      parser.feed(new TextEncoder().encode(`ok{a="1"} 1 1\n${line}\n`));
+      parser.end();
+    };
+    assert.throws(feed, (error: Error) => {
+      assert.match(error.message, new RegExp(`2.*${limit}`));
+      return true;
+    });
+  }
 });

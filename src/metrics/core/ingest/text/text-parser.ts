@@ -10,6 +10,7 @@
  */
 import type { Labels } from "../../../../promql/core/index.ts";
 import type { MetricMetadata } from "../../model.ts";
+import { type LabelLimits, labelProblem } from "../label-limits.ts";
 import { quoted } from "../labels-text.ts";
 import { exemplarLabels, isExemplarTooLong } from "../series-labels.ts";
 import { LineError } from "./line-error.ts";
@@ -36,6 +37,8 @@ export interface TextParserOptions {
   /** A sample without one is an error. */
   readonly timestampsRequired: boolean;
   readonly onError: "fail" | "skip";
+  /** None, where it is absent: scraped series are judged when their labels are complete. */
+  readonly labelLimits?: LabelLimits;
 }
 
 const problemsMax = 20;
@@ -277,6 +280,9 @@ export class TextParser {
   #addSeries(text: string, pairs: readonly string[]): TextSeries {
     const known = this.#knownOfType.get(text);
     if (known !== undefined) return known;
+    const { labelLimits } = this.#options;
+    const problem = labelLimits && labelProblem(pairs, labelLimits);
+    if (problem !== undefined) throw this.#error(problem);
     const labels = labelsOfPairs(pairs.map(copyOf), this.#families.type);
     const isStarted = this.#isOpenMetrics && hasStarts(this.#families.type);
     const isStart = isStarted && labels.name.endsWith("_created");

@@ -6,7 +6,6 @@ import {
   type Span,
 } from "../../../../promql/core/index.ts";
 import { histogramProblem } from "../check-histogram.ts";
-import { MalformedInput } from "../malformed.ts";
 import { type ProtoReader, wireBytes, wireFixed64, wireVarint } from "./proto-reader.ts";
 
 export interface WireHistogram {
@@ -22,9 +21,6 @@ const hints: readonly CounterResetHint[] = ["unknown", "reset", "not_reset", "ga
 
 const schemaMax = 8;
 const schemaReservedMax = 52;
-
-/** A histogram of more buckets is no measurement; the limit keeps a small body from becoming a large array. */
-const bucketsMax = 1_000_000;
 
 interface Draft {
   isFloat: boolean;
@@ -44,18 +40,28 @@ interface Draft {
   readonly negativeCounts: number[];
   readonly positiveCounts: number[];
   readonly customValues: number[];
+  readonly bucketsMax: number;
+  /** Some were left out: nothing is kept of it. */
+  hasTooMany: boolean;
 }
 
-/** `reader` is at the length of the message. */
-export function readHistogram(reader: ProtoReader): WireHistogram {
+/**
+ * `reader` is at the length of the message. A histogram of more than `bucketsMax` buckets is a
+ * problem of its own, and never becomes an array of that length.
+ */
+export function readHistogram(reader: ProtoReader, bucketsMax: number): WireHistogram {
   const outerEnd = reader.enter();
-  const draft = emptyDraft();
+  const draft = emptyDraft(bucketsMax);
   for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
     readField(reader, field, draft);
   }
   reader.leave(outerEnd);
   const { ts, startTs, stale } = draft;
   const sent = finish(draft);
+  if (draft.hasTooMany) {
+    const problem = `a histogram has too many buckets; the limit buckets_per_histogram is ${bucketsMax}`;
+    return { ts, startTs, stale, histogram: sent, problem };
+  }
   // Finer schemas than are computed with may come in future: their layout is checked as that of the finest.
   const isFiner = sent.schema > schemaMax && sent.schema <= schemaReservedMax;
   const checked = isFiner ? { ...sent, schema: schemaMax } : sent;
@@ -65,8 +71,10 @@ export function readHistogram(reader: ProtoReader): WireHistogram {
   return { ts, startTs, stale, histogram, problem };
 }
 
-function emptyDraft(): Draft {
+function emptyDraft(bucketsMax: number): Draft {
   return {
+    bucketsMax,
+    hasTooMany: false,
     isFloat: false,
     count: 0,
     sum: 0,
@@ -117,22 +125,22 @@ function readField(reader: ProtoReader, field: number, draft: Draft): void {
       draft.zeroCount = readDouble(reader);
       return;
     case 8:
-      draft.negativeSpans.push(readSpan(reader));
+      add(draft, draft.negativeSpans, readSpan(reader));
       return;
     case 9:
-      readDeltas(reader, draft.negativeDeltas);
+      readDeltas(reader, draft, draft.negativeDeltas);
       return;
     case 10:
-      readDoubles(reader, draft.negativeCounts);
+      readDoubles(reader, draft, draft.negativeCounts);
       return;
     case 11:
-      draft.positiveSpans.push(readSpan(reader));
+      add(draft, draft.positiveSpans, readSpan(reader));
       return;
     case 12:
-      readDeltas(reader, draft.positiveDeltas);
+      readDeltas(reader, draft, draft.positiveDeltas);
       return;
     case 13:
-      readDoubles(reader, draft.positiveCounts);
+      readDoubles(reader, draft, draft.positiveCounts);
       return;
     case 14:
       reader.expect(wireVarint);
@@ -143,7 +151,7 @@ function readField(reader: ProtoReader, field: number, draft: Draft): void {
       draft.ts = reader.int64();
       return;
     case 16:
-      readDoubles(reader, draft.customValues);
+      readDoubles(reader, draft, draft.customValues);
       return;
     case 17:
       reader.expect(wireVarint);
@@ -200,29 +208,28 @@ function readDouble(reader: ProtoReader): number {
 }
 
 /** One at a time, or packed. */
-function readDoubles(reader: ProtoReader, into: number[]): void {
+function readDoubles(reader: ProtoReader, draft: Draft, into: number[]): void {
   if (reader.wireType !== wireBytes) {
-    into.push(readDouble(reader));
+    add(draft, into, readDouble(reader));
     return;
   }
   const outerEnd = reader.enter();
-  while (reader.at < reader.end) into.push(reader.double());
+  while (reader.at < reader.end) add(draft, into, reader.double());
   reader.leave(outerEnd);
-  checkCount(into);
 }
 
-function readDeltas(reader: ProtoReader, into: number[]): void {
+function readDeltas(reader: ProtoReader, draft: Draft, into: number[]): void {
   if (reader.wireType !== wireBytes) {
     reader.expect(wireVarint);
-    into.push(reader.sint64());
+    add(draft, into, reader.sint64());
     return;
   }
   const outerEnd = reader.enter();
-  while (reader.at < reader.end) into.push(reader.sint64());
+  while (reader.at < reader.end) add(draft, into, reader.sint64());
   reader.leave(outerEnd);
-  checkCount(into);
 }
 
-function checkCount(values: readonly number[]): void {
-  if (values.length > bucketsMax) throw new MalformedInput("a histogram has too many buckets");
+function add<T>(draft: Draft, into: T[], value: T): void {
+  if (into.length < draft.bucketsMax) into.push(value);
+  else draft.hasTooMany = true;
 }

@@ -2,6 +2,7 @@
 import type { Labels } from "../../../../promql/core/index.ts";
 import type { Exemplar, MetricMetadata } from "../../model.ts";
 import { BatchBuilder } from "../batch-builder.ts";
+import type { LabelLimits } from "../label-limits.ts";
 import { labelsText } from "../labels-text.ts";
 import {
   exemplarLabels,
@@ -24,9 +25,13 @@ import { readHistogram } from "./read-histogram.ts";
 /** The key: the bytes of a series' label fields, one after another. */
 export type Labels1Cache = ByteKeyedCache<KnownSeries>;
 
-export function decodeRequest1(body: Uint8Array, cache: Labels1Cache): DecodedWrite {
+export function decodeRequest1(
+  body: Uint8Array,
+  cache: Labels1Cache,
+  limits: LabelLimits,
+): DecodedWrite {
   const reader = new ProtoReader(body);
-  const request = new Request1(reader, cache);
+  const request = new Request1(reader, cache, limits);
   for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
     if (field === 1) {
       reader.expect(wireBytes);
@@ -45,8 +50,11 @@ class Request1 {
   readonly #cache: Labels1Cache;
   readonly #problems = new ProblemList();
 
-  constructor(reader: ProtoReader, cache: Labels1Cache) {
+  readonly #limits: LabelLimits;
+
+  constructor(reader: ProtoReader, cache: Labels1Cache, limits: LabelLimits) {
     this.#reader = reader;
+    this.#limits = limits;
     this.#cache = cache;
   }
 
@@ -90,8 +98,8 @@ class Request1 {
   #lookUp(bytes: DataView, start: number, end: number): KnownSeries {
     const known = this.#cache.get(bytes, start, end);
     if (known !== undefined) return known;
-    const fresh = knownSeries(readLabels(bytes, start, end));
-    this.#cache.set(bytes, start, end, fresh);
+    const fresh = knownSeries(readLabels(bytes, start, end), this.#limits);
+    if (end - start <= rememberedBytesMax) this.#cache.set(bytes, start, end, fresh);
     return fresh;
   }
 
@@ -144,7 +152,10 @@ class Request1 {
   }
 
   #readHistogram(series: number, labels: Labels): void {
-    const { ts, stale, histogram, problem } = readHistogram(this.#reader);
+    const { ts, stale, histogram, problem } = readHistogram(
+      this.#reader,
+      this.#limits.buckets_per_histogram,
+    );
     if (series < 0) return;
     if (stale) this.builder.addStale(series, ts);
     else if (problem === undefined) this.builder.addHistogram(series, ts, histogram);
@@ -156,6 +167,9 @@ class Request1 {
     if (series >= 0 && !isExemplarTooLong(exemplar.labels)) this.builder.exemplars.push(exemplar);
   }
 }
+
+/** Label fields beyond that are not worth their place. WD4. */
+const rememberedBytesMax = 65_536;
 
 /** Field 1, a message. */
 const labelTag = (1 << 3) | 2;

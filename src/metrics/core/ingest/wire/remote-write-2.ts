@@ -5,6 +5,7 @@
 import type { Labels } from "../../../../promql/core/index.ts";
 import type { MetricMetadata } from "../../model.ts";
 import { BatchBuilder } from "../batch-builder.ts";
+import type { LabelLimits } from "../label-limits.ts";
 import { labelsText } from "../labels-text.ts";
 import { MalformedInput } from "../malformed.ts";
 import { familyOf } from "../metric-family.ts";
@@ -18,6 +19,10 @@ import { ByteKeyedCache, type ByteKeyedCacheLimits } from "./byte-keyed-cache.ts
 import { type DecodedWrite, metricTypes, ProblemList } from "./decoded-write.ts";
 import { decodeText, ProtoReader, wireBytes, wireFixed64, wireVarint } from "./proto-reader.ts";
 import { readHistogram } from "./read-histogram.ts";
+
+/** What is longer is not worth its place. WD4. */
+const rememberedTextBytesMax = 65_536;
+const rememberedRefsMax = 4_096;
 
 /** `text` is absent when it is not UTF-8. */
 interface KnownText {
@@ -41,12 +46,16 @@ export class Labels2Cache {
     if (known !== undefined) return known;
     const fresh = { number: this.#numberNext, text: textOrUndefined(bytes, start, end) };
     this.#numberNext += 1;
-    this.texts.set(bytes, start, end, fresh);
+    if (end - start <= rememberedTextBytesMax) this.texts.set(bytes, start, end, fresh);
     return fresh;
   }
 }
 
-export function decodeRequest2(body: Uint8Array, cache: Labels2Cache): DecodedWrite {
+export function decodeRequest2(
+  body: Uint8Array,
+  cache: Labels2Cache,
+  limits: LabelLimits,
+): DecodedWrite {
   const reader = new ProtoReader(body);
   const texts: KnownText[] = [];
   const seriesStarts: number[] = [];
@@ -63,7 +72,7 @@ export function decodeRequest2(body: Uint8Array, cache: Labels2Cache): DecodedWr
       reader.skip();
     }
   }
-  const request = new Request2(reader, cache, texts);
+  const request = new Request2(reader, cache, texts, limits);
   for (const start of seriesStarts) {
     reader.at = start;
     request.readSeries();
@@ -82,7 +91,15 @@ class Request2 {
   #numbers = new Uint32Array(64);
   #numberBytes = new DataView(this.#numbers.buffer);
 
-  constructor(reader: ProtoReader, cache: Labels2Cache, texts: readonly KnownText[]) {
+  readonly #limits: LabelLimits;
+
+  constructor(
+    reader: ProtoReader,
+    cache: Labels2Cache,
+    texts: readonly KnownText[],
+    limits: LabelLimits,
+  ) {
+    this.#limits = limits;
     this.#reader = reader;
     this.#cache = cache;
     this.#texts = texts;
@@ -158,8 +175,10 @@ class Request2 {
     const known = this.#cache.series.get(this.#numberBytes, 0, refCount * 4);
     if (known !== undefined) return known;
     const pairs = Array.from({ length: refCount }, (_, index) => this.#textAt(index));
-    const fresh = knownSeries(pairs);
-    this.#cache.series.set(this.#numberBytes, 0, refCount * 4, fresh);
+    const fresh = knownSeries(pairs, this.#limits);
+    if (refCount <= rememberedRefsMax) {
+      this.#cache.series.set(this.#numberBytes, 0, refCount * 4, fresh);
+    }
     return fresh;
   }
 
@@ -243,7 +262,10 @@ class Request2 {
   }
 
   #readHistogram(series: number, labels: Labels): void {
-    const { ts, startTs, stale, histogram, problem } = readHistogram(this.#reader);
+    const { ts, startTs, stale, histogram, problem } = readHistogram(
+      this.#reader,
+      this.#limits.buckets_per_histogram,
+    );
     if (series < 0) return;
     if (problem !== undefined) {
       this.#problems.add(`${problem} for series ${labelsText(labels.pairs)}`);

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { Labels } from "../../../../promql/core/index.ts";
 import type { SampleBatch } from "../../model.ts";
 import { BatchBuilder } from "../batch-builder.ts";
+import { usualLabelLimits } from "../label-limits.ts";
 import { MalformedInput } from "../malformed.ts";
 import { arbitraryBatch, histogramOf } from "../testing/arbitrary-batch.ts";
 import { encodeRequest1, encodeRequest2, writeSpan } from "../testing/encode-write.ts";
@@ -72,6 +73,70 @@ for (const { protocol, encode } of protocols) {
       }),
       { numRuns: 500 },
     );
+  });
+}
+
+const labelLimits = {
+  ...usualLabelLimits,
+  labels_per_series: 4,
+  label_name_bytes: 10,
+  label_value_bytes: 20,
+};
+const tooMuch: readonly (readonly [name: string, Record<string, string>, RegExp])[] = [
+  [
+    "labels",
+    { __name__: "m", a: "1", b: "2", c: "3", d: "4" },
+    /^a series of "m" has 5 labels; the limit labels_per_series is 4$/,
+  ],
+  ["a name", { __name__: "m", abcdefghijk: "1" }, /"abcdefghijk" .* label_name_bytes is 10$/],
+  ["a value", { __name__: "m", a: "x".repeat(21) }, /label "a" .* label_value_bytes is 20$/],
+  ["a metric's name", { __name__: "m".repeat(21) }, /"__name__" .* label_value_bytes is 20$/],
+  ["a value in bytes", { __name__: "m", a: "ä".repeat(11) }, /label_value_bytes is 20$/],
+];
+for (const { protocol, encode } of protocols) {
+  for (const [what, labels, problem] of tooMuch) {
+    test(`[IN30] remote write ${protocol}: too much of ${what} costs its own series only, known or not`, () => {
+      const builder = new BatchBuilder();
+      builder.addFloat(builder.addSeries(Labels.fromPairs(Object.entries(labels))), 1, 1);
+      const fine = { __name__: "m", a: "x".repeat(20), b: "ä".repeat(10), cdefghijkl: "1" };
+      builder.addFloat(builder.addSeries(Labels.fromPairs(Object.entries(fine))), 1, 1);
+      const decoder = new WriteDecoder(labelLimits);
+      for (let turn = 0; turn < 2; turn += 1) {
+        const decoded = decoder.decode(encode(builder.build()), protocol);
+        assert.equal(decoded.batch.count, 1);
+        assert.match(decoded.problems.join("\n"), problem);
+      }
+    });
+  }
+
+  test(`[IN30] remote write ${protocol}: labels that are too long together, and histograms of too many buckets, are refused by name`, () => {
+    const builder = new BatchBuilder();
+    const pairs = Array.from({ length: 9 }, (_, n): [string, string] => [
+      `l${n}`,
+      "ä".repeat(4_000),
+    ]);
+    builder.addFloat(builder.addSeries(Labels.fromPairs([["__name__", "m"], ...pairs])), 1, 1);
+    const series = builder.addSeries(Labels.fromPairs([["__name__", "h"]]));
+    builder.addHistogram(series, 1, histogramOf(new Array<number>(5_000).fill(1), 1));
+    builder.addHistogram(series, 2, histogramOf(new Array<number>(4_000).fill(1), 1));
+    const { batch, problems } = new WriteDecoder().decode(encode(builder.build()), protocol);
+    assert.deepEqual([...batch.ts.subarray(0, batch.count)], [2]);
+    assert.match(problems[0] ?? "", /too long together; the limit series_label_bytes is 65536$/);
+    assert.match(problems[1] ?? "", /too many buckets; the limit buckets_per_histogram is 4096/);
+  });
+
+  test(`[IN30] remote write ${protocol}: a million labels and a value of 10 MB are refused in a short text`, () => {
+    const builder = new BatchBuilder();
+    const many = Array.from({ length: 200_000 }, (_, n): [string, string] => [`l${n}`, "v"]);
+    const huge: [string, string][] = [["a", "x".repeat(10_000_000)]];
+    for (const pairs of [many, huge]) {
+      const labels = Labels.fromPairs([["__name__", "m"], ...pairs]);
+      builder.addFloat(builder.addSeries(labels), 1, 1);
+    }
+    const { batch, problems } = new WriteDecoder().decode(encode(builder.build()), protocol);
+    assert.equal(batch.count, 0);
+    assert.equal(problems.length, 2);
+    for (const text of problems) assert.ok(text.length < 300, text.slice(0, 300));
   });
 }
 

@@ -40,9 +40,11 @@ export function expandTemplate(
   parts: readonly TemplatePart[],
   groups: readonly string[],
   groupNames: readonly string[],
+  checkLength: (length: number) => void = () => undefined,
 ): string {
   let text = "";
   for (const part of parts) {
+    checkLength(text.length);
     if ("text" in part) {
       text += part.text;
       continue;
@@ -50,5 +52,6 @@ export function expandTemplate(
     const at = typeof part.group === "number" ? part.group : groupNames.indexOf(part.group);
     text += groups[at] ?? "";
   }
+  checkLength(text.length);
   return text;
 }

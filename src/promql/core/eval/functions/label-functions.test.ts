@@ -130,3 +130,29 @@ test("[HG14] a value does not grow without end", () => {
   assert.throws(() => call("label_replace", [[long], "b", "$1$1", "a", "(.*)"]), tooLong);
   assert.throws(() => call("label_join", [[long], "b", "", "a", "a"]), tooLong);
 });
+
+test("[PE22] a text that would be too long is never made", () => {
+  const tooLong = /a label's value would have more than \d+ characters/;
+  const separator = "y".repeat(500_000);
+  const sources = Array.from({ length: 5_000 }, () => "src");
+  assert.throws(() => call("label_join", [[one], "x", separator, ...sources]), tooLong);
+  const wide = series({ __name__: "m", src: separator }, 1);
+  const template = "$1".repeat(50_000);
+  assert.throws(() => call("label_replace", [[wide], "x", template, "src", "(.*)"]), tooLong);
+});
+
+test("[PE22] labels are counted as they are made, not when all are", () => {
+  const many = Array.from({ length: 10 }, (_, i) => series({ __name__: "m", i: String(i) }, 1));
+  for (const [name, ...args] of [
+    ["label_join", "x", "-", "i", "i"],
+    ["label_replace", "x", "$1", "i", "(.*)"],
+  ] as const) {
+    let count = 0;
+    const make = (): never => {
+      count += 1;
+      throw new Error("too much");
+    };
+    assert.throws(() => call(name, [many, ...args], { make }), /too much/);
+    assert.equal(count, 1);
+  }
+});

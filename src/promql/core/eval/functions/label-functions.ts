@@ -6,12 +6,12 @@ import { compileRegex, type TextMatcher } from "../../regex/compile-regex.ts";
 import { mergeDuplicates } from "../merge-duplicates.ts";
 import { stringAt, stringsFrom, vectorAt } from "./arguments.ts";
 import { expandTemplate, parseTemplate } from "./expand-template.ts";
-import type { InstantFunction, InstantResult } from "./types.ts";
+import type { InstantContext, InstantFunction, InstantResult } from "./types.ts";
 
 /** Calls within each other, each doubling a value, would fill the memory with it. */
 const valueLengthMax = 1024 ** 2;
 
-const labelReplace: InstantFunction = (args) => {
+const labelReplace: InstantFunction = (args, context) => {
   const target = stringAt(args, 1);
   const template = parseTemplate(stringAt(args, 2));
   const source = stringAt(args, 3);
@@ -25,12 +25,13 @@ const labelReplace: InstantFunction = (args) => {
   const replacementFor = (value: string): string | undefined => {
     if (!replacements.has(value)) {
       const groups = regex.exec(value);
-      const text = groups && expandTemplate(template, groups, regex.groupNames);
+      const text = groups && expandTemplate(template, groups, regex.groupNames, checkLength);
       replacements.set(value, text);
     }
     return replacements.get(value);
   };
-  return relabelled(vectorAt(args, 0), target, (labels) => replacementFor(labels.get(source)));
+  const newValue = (labels: Labels): string | undefined => replacementFor(labels.get(source));
+  return relabelled(vectorAt(args, 0), target, newValue, context);
 };
 
 function compileReplaceRegex(pattern: string): TextMatcher {
@@ -42,7 +43,7 @@ function compileReplaceRegex(pattern: string): TextMatcher {
   }
 }
 
-const labelJoin: InstantFunction = (args) => {
+const labelJoin: InstantFunction = (args, context) => {
   const target = stringAt(args, 1);
   const separator = stringAt(args, 2);
   const sources = stringsFrom(args, 3);
@@ -54,9 +55,13 @@ const labelJoin: InstantFunction = (args) => {
   if (!isLabelName(target)) {
     throw failure(`invalid destination label name in label_join(): ${target}`);
   }
-  return relabelled(vectorAt(args, 0), target, (labels) =>
-    sources.map((source) => labels.get(source)).join(separator),
-  );
+  const newValue = (labels: Labels): string => {
+    const values = sources.map((source) => labels.get(source));
+    const joints = separator.length * Math.max(0, values.length - 1);
+    checkLength(values.reduce((sum, { length }) => sum + length, joints));
+    return values.join(separator);
+  };
+  return relabelled(vectorAt(args, 0), target, newValue, context);
 };
 
 /** `newValue` gives the value of the label `target`; `undefined`: the series stays as it is. */
@@ -64,18 +69,22 @@ function relabelled(
   series: readonly StepSeries[],
   target: string,
   newValue: (labels: Labels) => string | undefined,
+  { make }: InstantContext,
 ): InstantResult {
   const changed = series.map((one): StepSeries => {
     const value = newValue(one.labels);
     if (value === undefined) return one;
-    if (value.length > valueLengthMax) {
-      throw failure(`a label's value would have more than ${valueLengthMax} characters`);
-    }
     // A name that was just given is meant to stay.
     const dropName = target === metricNameLabel ? false : one.dropName;
-    return { ...one, labels: one.labels.with(target, value), dropName };
+    return { ...one, labels: make(one.labels.with(target, value)), dropName };
   });
   return { type: "vector", series: mergeDuplicates(changed) };
+}
+
+/** Before the text is made. */
+function checkLength(length: number): void {
+  if (length <= valueLengthMax) return;
+  throw failure(`a label's value would have more than ${valueLengthMax} characters`);
 }
 
 /** Any text that can be written as UTF-8. */

@@ -49,7 +49,9 @@ const quantilesOf: InstantFunction = (args, context) => {
   for (const [index, quantiles] of all.entries()) warnOfInvalid(quantiles, index + 2, context);
   const evaluation = new QuantileEvaluation(vectorAt(args, 0), 0, context);
   const series = all.flatMap((quantiles) =>
-    evaluation.seriesFor(quantiles).flatMap((one) => labelledByQuantile(one, quantiles, label)),
+    evaluation
+      .seriesFor(quantiles)
+      .flatMap((one) => labelledByQuantile(one, quantiles, label, context)),
   );
   evaluation.reportMonotonicity();
   return vectorOf(series);
@@ -214,13 +216,14 @@ function labelledByQuantile(
   series: StepSeries,
   quantiles: Float64Array,
   label: string,
+  { make }: InstantContext,
 ): StepSeries[] {
   return [...new Set(quantiles)].flatMap((quantile) => {
     const kinds = series.kinds.map((kind, step) =>
       Object.is(quantiles[step], quantile) || quantiles[step] === quantile ? kind : 0,
     );
     if (!hasSample(kinds)) return [];
-    const labels = series.labels.with(label, quantileToText(quantile));
+    const labels = make(series.labels.with(label, quantileToText(quantile)));
     return [{ ...series, labels, kinds }];
   });
 }

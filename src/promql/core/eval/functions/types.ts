@@ -3,6 +3,7 @@
  * columns out.
  */
 import type { EngineOptions } from "../../engine-types.ts";
+import type { Labels } from "../../labels.ts";
 import type { AnnotationSink, Grid, StepSeries } from "../../model.ts";
 
 export interface InstantContext {
@@ -15,6 +16,8 @@ export interface InstantContext {
   /** Places are indexes of the call's arguments, or the call. */
   readonly annotations: AnnotationSink;
   readonly options: EngineOptions;
+  /** Counts labels that the function makes: each before the next. Throws where they are too much. */
+  readonly make: (labels: Labels) => Labels;
 }
 
 export interface VectorArg {

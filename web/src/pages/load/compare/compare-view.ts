@@ -19,20 +19,34 @@ export function withBase(ids: readonly string[], base: string): string {
 }
 
 export function metricName({ metric, of }: Pick<MetricDifference, "metric" | "of">): string {
-  const names = { qps: "Per second", error_rate_pct: "Errors" } as Readonly<Record<string, string>>;
+  const names: Readonly<Record<string, string>> = {
+    qps: "Per second",
+    error_rate_pct: "Errors",
+    unserved_pct: "Unserved",
+    availability_pct: "Available",
+  };
   const name = names[metric] ?? metric;
   return of === "ALL" ? name : `${name} of ${of}`;
 }
 
-export function metricValue(metric: MetricDifference["metric"], value: number | null): string {
+/** `isLeast`: it is at least so much. */
+export function metricValue(
+  metric: MetricDifference["metric"],
+  value: number | null,
+  isLeast = false,
+): string {
   if (metric === "qps") return formatRate(value);
-  return metric === "error_rate_pct" ? formatShare(value) : formatLatency(value);
+  return isShare(metric) ? formatShare(value) : `${isLeast ? "≥ " : ""}${formatLatency(value)}`;
+}
+
+function isShare(metric: MetricDifference["metric"]): boolean {
+  return metric.endsWith("_pct");
 }
 
 /** Of shares the difference counts: from none to a few there is no ratio. */
 export function differenceText(difference: MetricDifference): string {
   const { metric, before, after, change_pct: percent } = difference;
-  if (metric !== "error_rate_pct") return changeText(percent);
+  if (!isShare(metric)) return changeText(percent);
   if (before === null || after === null) return unknown;
   const points = after - before;
   const sign = points === 0 ? "" : points > 0 ? "+" : "−";

@@ -4,6 +4,7 @@ import {
   IconArrowDownRight,
   IconArrowUpRight,
   IconEqual,
+  IconHelpCircle,
 } from "@tabler/icons-react";
 import type {
   ComparisonVerdict,
@@ -25,6 +26,7 @@ import {
 const verdicts: Readonly<Record<ComparisonVerdict, Sign>> = {
   IMPROVEMENT: { word: "Improvement", tone: "good", icon: IconArrowUpRight },
   NEUTRAL: { word: "Neutral", tone: "dim", icon: IconEqual },
+  INCONCLUSIVE: { word: "Inconclusive", tone: "warn", icon: IconHelpCircle },
   WARNING: { word: "Warning", tone: "warn", icon: IconAlertTriangle },
   REGRESSION: { word: "Regression", tone: "bad", icon: IconArrowDownRight },
 };
@@ -106,8 +108,8 @@ function Figures({ metrics, base, letter }: FiguresProps) {
           {metrics.map((each) => (
             <tr key={`${each.metric} ${each.of}`} data-metric={`${each.metric}/${each.of}`}>
               <td>{metricName(each)}</td>
-              <td className="num">{metricValue(each.metric, each.before)}</td>
-              <td className="num">{metricValue(each.metric, each.after)}</td>
+              <td className="num">{metricValue(each.metric, each.before, each.is_least[0])}</td>
+              <td className="num">{metricValue(each.metric, each.after, each.is_least[1])}</td>
               <td className={`num tone-${tones[each.verdict]}`}>{differenceText(each)}</td>
               <td className="num from-sm dim">{intervalText(each.interval_pct)}</td>
               <td className="num from-sm dim">{chanceText(each.p_value)}</td>

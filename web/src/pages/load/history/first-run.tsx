@@ -22,7 +22,7 @@ export function FirstRun() {
     onError: (error) => toasts.failed("Could not start the demo", error),
   });
   return (
-    <Card title="Nothing has been run yet" className="first-run">
+    <Card title="No runs yet" className="first-run">
       <div className="card-body">
         <p className="dim">
           A load test runs operations against a database, measures them truthfully and says whether

@@ -121,7 +121,7 @@ function StepTable({ steps }: { readonly steps: readonly FindMaxStep[] }) {
                 {formatShare(step.error_rate === null ? null : step.error_rate * 100)}
               </td>
               <td>
-                {step.outcome?.toLowerCase().replaceAll("_", " ") ?? unknown}
+                {step.outcome?.toLowerCase().replaceAll("_", " ") ?? "unclear"}
                 {step.stop_reason !== null && step.stop_reason !== "" && (
                   <div className="dim live-small">{step.stop_reason}</div>
                 )}

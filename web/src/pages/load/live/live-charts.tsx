@@ -104,7 +104,7 @@ function LatencyChart({ seconds, startS }: ChartProps) {
 }
 
 function Nothing() {
-  return <p className="dim chart-none">Nothing was measured yet.</p>;
+  return <p className="dim chart-none">No measurements yet.</p>;
 }
 
 function formatX(seconds: number): string {

@@ -1,7 +1,8 @@
 /** The figures of now. */
 import type { RunUpdate } from "../../../api/load-types.ts";
 import { Figure } from "../../../components/figure.tsx";
-import { formatCount, formatLatency, formatRate, formatShare } from "../../../format.ts";
+import { formatCount, formatRate, formatShare } from "../../../format.ts";
+import { latencyText } from "../run/run-figures.tsx";
 
 interface LiveFiguresProps {
   readonly update: RunUpdate;
@@ -19,19 +20,24 @@ export function LiveFigures({ update }: LiveFiguresProps) {
         <span data-figure="qps">{formatRate(all.qps)}</span>
       </Figure>
       <Figure name="p50" note={since}>
-        {formatLatency(all.p50_latency_ms)}
+        {latencyText(all, "p50_latency_ms")}
       </Figure>
       <Figure name="p95" note={since}>
-        {formatLatency(all.p95_latency_ms)}
+        {latencyText(all, "p95_latency_ms")}
       </Figure>
       <Figure name="p99" note={since}>
-        {formatLatency(all.p99_latency_ms)}
+        {latencyText(all, "p99_latency_ms")}
       </Figure>
       <Figure name="Errors" note={errorsNote(all.errors_by_kind, all.error_rate)}>
         <span className={all.total_errors > 0 ? "tone-bad" : ""}>
           {formatCount(all.total_errors)}
         </span>
       </Figure>
+      {(all.unserved ?? 0) > 0 && (
+        <Figure name="Unserved" note="due a second ago or more">
+          <span className="tone-bad">{formatCount(all.unserved)}</span>
+        </Figure>
+      )}
       <Figure name="Connections" note={`of ${formatCount(all.target_connections)} wanted`}>
         {formatCount(all.active_connections)}
       </Figure>

@@ -1,11 +1,13 @@
 /** A run that goes on, or waits for its start. */
 import { Anchor, Button, Title } from "@mantine/core";
 import { IconArrowLeft, IconLoader2 } from "@tabler/icons-react";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { Link } from "react-router";
 import type { LoadTest, RunUpdate } from "../../../api/load-types.ts";
+import { useToasts } from "../../../components/toasts.tsx";
 import { formatAgo } from "../../../format.ts";
 import { templateHref } from "../links.ts";
+import { cancellationToast } from "./cancellation.ts";
 import { FindMaxPanel } from "./find-max-panel.tsx";
 import { generatorWarnings } from "./generator-warning.ts";
 import { GuardrailsCard } from "./guardrails-card.tsx";
@@ -40,6 +42,7 @@ export function LivePage({ test, onEnded }: LivePageProps) {
   useEffect(() => {
     if (stage === "ended") onEnded();
   }, [stage, onEnded]);
+  useCancellationToast(run.update);
   const isLost = run.link.kind !== "open" && stage !== "ended";
   const hasFigures = stage !== "prepared";
   return (
@@ -83,6 +86,17 @@ export function LivePage({ test, onEnded }: LivePageProps) {
   );
 }
 
+function useCancellationToast(update: RunUpdate | undefined): void {
+  const toasts = useToasts();
+  const before = useRef<RunUpdate | undefined>(undefined);
+  useEffect(() => {
+    if (update === undefined) return;
+    const toast = cancellationToast(before.current, update);
+    before.current = update;
+    if (toast !== undefined) toasts.failed(toast.title, toast.message);
+  }, [update, toasts]);
+}
+
 function describe({ scenario_config: { target, workload, template_name, template_id } }: LoadTest) {
   return (
     <>
@@ -116,8 +130,7 @@ function LinkNote({ feed: { run, reconnect } }: { readonly feed: LiveRunFeed }) 
         <IconLoader2 size={15} className="tone-warn spin" /> Not connected
       </span>
       <span>
-        {message}{" "}
-        {update === undefined ? "Nothing is known yet." : ageOf(run, nowMs - receivedAtMs)}
+        {message} {update === undefined ? "No data yet." : ageOf(run, nowMs - receivedAtMs)}
       </span>
       <Button variant="default" size="compact-xs" onClick={reconnect}>
         Try now

@@ -54,7 +54,7 @@ export function LogCard({ lines }: { readonly lines: readonly LogLine[] }) {
     <Card title="Log" aside={aside}>
       {shown.length === 0 ? (
         <p className="dim card-body panel-none">
-          {lines.length === 0 ? "Nothing was said yet." : "None of these."}
+          {lines.length === 0 ? "No log lines yet." : "No lines match."}
         </p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.

@@ -3,7 +3,8 @@ import { IconCircleCheck, IconCircleDashed, IconCircleX } from "@tabler/icons-re
 import type { OperationUpdate, RunUpdate, Scenario } from "../../../api/load-types.ts";
 import { Card } from "../../../components/card.tsx";
 import { type Sign, StateSign } from "../../../components/state-sign.tsx";
-import { formatCount, formatLatency, formatRate, formatShare } from "../../../format.ts";
+import { formatCount, formatRate, formatShare } from "../../../format.ts";
+import { latencyText } from "../run/run-figures.tsx";
 import {
   formatSlo,
   type SloState,
@@ -57,9 +58,9 @@ export function OperationsCard({ update, scenario }: OperationsCardProps) {
                 <td className={row.errors > 0 ? "num tone-bad" : "num"}>
                   {row.errors === 0 ? "0" : `${formatCount(row.errors)} (${share(row)})`}
                 </td>
-                <td className="num">{formatLatency(row.p50_latency_ms)}</td>
-                <td className="num">{formatLatency(row.p95_latency_ms)}</td>
-                <td className="num from-sm">{formatLatency(row.p99_latency_ms)}</td>
+                <td className="num">{latencyText(row, "p50_latency_ms")}</td>
+                <td className="num">{latencyText(row, "p95_latency_ms")}</td>
+                <td className="num from-sm">{latencyText(row, "p99_latency_ms")}</td>
                 {hasOwn && (
                   <td>
                     <Objectives statuses={slosOfOperation(statuses, row)} />
@@ -78,8 +79,8 @@ function Objectives({ statuses }: { readonly statuses: readonly SloStatus[] }) {
   if (statuses.length === 0) return null;
   return (
     <ul className="live-objectives" aria-label="Objectives">
-      {statuses.map(({ slo, state, value }) => (
-        <li key={formatSlo(slo)} title={titleOf(state, value, sloUnit(slo.metric))}>
+      {statuses.map(({ slo, state, value, isLeast }) => (
+        <li key={formatSlo(slo)} title={titleOf(state, value, isLeast, sloUnit(slo.metric))}>
           <StateSign sign={{ ...signs[state], word: formatSlo(slo) }} />
         </li>
       ))}
@@ -87,8 +88,13 @@ function Objectives({ statuses }: { readonly statuses: readonly SloStatus[] }) {
   );
 }
 
-function titleOf(state: SloState, value: number | undefined, unit: string): string {
-  const now = value === undefined ? "" : ` Now ${formatRate(value)}${unit}.`;
+function titleOf(
+  state: SloState,
+  value: number | undefined,
+  isLeast: boolean,
+  unit: string,
+): string {
+  const now = value === undefined ? "" : ` Now ${isLeast ? "≥ " : ""}${formatRate(value)}${unit}.`;
   return state === "open"
     ? `It cannot be told yet; the verdict is at the end.${now}`
     : `${signs[state].word} so far.${now}`;
@@ -107,5 +113,6 @@ function nothing(operation: string, kind: string): OperationUpdate {
     p50_latency_ms: null,
     p95_latency_ms: null,
     p99_latency_ms: null,
+    at_least: [],
   };
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunPhase, RunStatus, RunUpdate } from "../../../api/load-types.ts";
-import { type RunStage, stageIndex, stageOf } from "./run-stage.ts";
+import { cancellationToast } from "./cancellation.ts";
+import { type RunStage, stageIndex, stageOf, stages } from "./run-stage.ts";
 
 const cases: readonly [RunStatus, RunPhase, RunStage, RunUpdate["enrichment_status"]?][] = [
   ["PREPARED", "", "prepared"],
@@ -31,4 +32,21 @@ test("[WEB51] stages are in order", () => {
   assert.deepEqual(order.map(stageIndex), [-1, 0, 1, 2, 3]);
   assert.equal(stageIndex("processing"), 4);
   assert.equal(stageIndex("ended"), 5);
+});
+
+test("[WEB51] MEASUREMENT is shown as Running", () => {
+  assert.equal(stages.find(({ stage }) => stage === "measuring")?.word, "Running");
+});
+
+test("[WEB56] why a run is stopped is told once, when it becomes known", () => {
+  const running = { status: "RUNNING", cancellation_reason: null } as const;
+  const reason = "Guardrail triggered: errors";
+  const failing = { status: "CANCELLING", cancellation_reason: reason } as const;
+  assert.deepEqual(cancellationToast(running, failing), {
+    title: "The run is being stopped",
+    message: reason,
+  });
+  assert.equal(cancellationToast(failing, failing), undefined);
+  assert.equal(cancellationToast(running, running), undefined);
+  assert.equal(cancellationToast(undefined, failing), undefined);
 });

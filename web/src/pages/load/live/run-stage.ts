@@ -29,7 +29,7 @@ export function stageOf(run: Pick<RunUpdate, "status" | "phase" | "enrichment_st
 export const stages = [
   { stage: "starting", word: "Starting" },
   { stage: "warming", word: "Warm-up" },
-  { stage: "measuring", word: "Measurement" },
+  { stage: "measuring", word: "Running" },
   { stage: "stopping", word: "Stopping" },
   { stage: "processing", word: "Processing" },
 ] as const;

@@ -4,6 +4,7 @@
  *
  *   1  Only what is certain is called met or missed. A percentile of several operations together lies between the smallest and the
  *      largest of theirs: when both are on one side of the limit, so is it.
+ *      A least value (`at_least`) beyond the limit misses it; one within does not meet it.
  *   2  What cannot be told from what is sent is open until the end.
  */
 import type { OperationUpdate, RunUpdate, SloConfig } from "../../../api/load-types.ts";
@@ -15,6 +16,8 @@ export interface SloStatus {
   readonly state: SloState;
   /** In the limit's unit, where it is one number. */
   readonly value: number | undefined;
+  /** `value` may be more. */
+  readonly isLeast: boolean;
 }
 
 type Measured = Pick<RunUpdate, "run" | "timing" | "custom_metrics">;
@@ -24,11 +27,14 @@ export function sloStatuses(slos: readonly SloConfig[], update: Measured): reado
     const values = valuesOf(slo, update);
     const [value, ...others] = values;
     if (value === undefined || values.some((each) => each === null)) {
-      return { slo, state: "open", value: undefined };
+      return { slo, state: "open", value: undefined, isLeast: false };
     }
+    const isLeast = hasLeastValue(slo, update);
     const kept = values.map((each) => isKept(slo, each ?? 0));
-    const state = kept.every(Boolean) ? "met" : kept.some(Boolean) ? "open" : "missed";
-    return { slo, state, value: others.length === 0 ? (value ?? undefined) : undefined };
+    const isMet = kept.every(Boolean) && !isLeast;
+    const state = isMet ? "met" : kept.some(Boolean) ? "open" : "missed";
+    const shown = others.length === 0 ? (value ?? undefined) : undefined;
+    return { slo, state, value: shown, isLeast };
   });
 }
 
@@ -42,14 +48,37 @@ export function slosOfOperation(
 
 /** `p95 ≤ 20 ms` */
 export function formatSlo({ of, metric, limit }: SloConfig): string {
-  const what = metric === "error_rate_pct" ? "errors" : metric === "qps_min" ? "rate" : metric;
-  const sign = metric === "qps_min" ? "≥" : "≤";
+  const sign = isLowerLimit(metric) ? "≥" : "≤";
+  const what = names[metric] ?? metric;
   return `${of === "ALL" ? "" : `${of} `}${what} ${sign} ${limit}${sloUnit(metric)}`;
 }
 
+const names: Partial<Record<SloConfig["metric"], string>> = {
+  error_rate_pct: "errors",
+  qps_min: "rate",
+  availability_pct: "availability",
+  longest_silence: "silence",
+};
+
 export function sloUnit(metric: SloConfig["metric"]): string {
   if (metric === "qps_min") return "/s";
-  return metric === "error_rate_pct" ? " %" : " ms";
+  return metric === "error_rate_pct" || metric === "availability_pct" ? " %" : " ms";
+}
+
+function isLowerLimit(metric: SloConfig["metric"]): boolean {
+  return metric === "qps_min" || metric === "availability_pct";
+}
+
+function hasLeastValue({ of, metric }: SloConfig, update: Measured): boolean {
+  const measured = of === "ALL" ? [update.run.aggregate_metrics] : operationsOf(of, update);
+  return measured.some(({ at_least: names }) => names.includes(`${metric}_latency_ms`));
+}
+
+/** Those that an objective is of, by name or kind. */
+function operationsOf(of: string, { custom_metrics: metrics }: Measured) {
+  return Object.values(metrics.app_ops_breakdown).filter(
+    ({ operation, query_kind: kind, ops }) => ops > 0 && (of === operation || of === kind),
+  );
 }
 
 /** One value, or those that bound it; `null` where something is not known. Empty: nothing was measured. */
@@ -58,9 +87,7 @@ function valuesOf(slo: SloConfig, update: Measured): readonly (number | null)[] 
   if (phase !== "MEASUREMENT" || all.total_ops === 0) return [];
   const seconds = update.timing.phase_elapsed_seconds;
   const isAll = slo.of === "ALL";
-  const own = Object.values(update.custom_metrics.app_ops_breakdown).filter(
-    ({ operation, query_kind: kind, ops }) => ops > 0 && (slo.of === operation || slo.of === kind),
-  );
+  const own = operationsOf(slo.of, update);
   const [ops, errors] = isAll
     ? [all.total_ops, all.total_errors]
     : [sum(own.map((each) => each.ops)), sum(own.map((each) => each.errors))];
@@ -69,7 +96,11 @@ function valuesOf(slo: SloConfig, update: Measured): readonly (number | null)[] 
     case "error_rate_pct":
       return [(errors / ops) * 100];
     case "qps_min":
-      return [seconds > 0 ? ops / seconds : null];
+      return [seconds > 0 ? (ops - errors) / seconds : null];
+    case "availability_pct":
+      return [all.availability_pct];
+    case "longest_silence":
+      return [all.longest_silence_ms];
     case "p50":
       return isAll ? [all.p50_latency_ms] : own.map((each) => each.p50_latency_ms);
     case "p95":
@@ -86,7 +117,7 @@ function valuesOf(slo: SloConfig, update: Measured): readonly (number | null)[] 
 }
 
 function isKept({ metric, limit }: SloConfig, value: number): boolean {
-  return metric === "qps_min" ? value >= limit : value <= limit;
+  return isLowerLimit(metric) ? value >= limit : value <= limit;
 }
 
 function sum(values: readonly number[]): number {

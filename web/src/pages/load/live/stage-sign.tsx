@@ -14,7 +14,7 @@ const signs: Readonly<Record<RunStage, Sign>> = {
   prepared: { word: "Prepared", tone: "dim", icon: IconCircleDashed },
   starting: { word: "Starting", tone: "accent", icon: IconLoader2 },
   warming: { word: "Warm-up", tone: "warn", icon: IconFlame },
-  measuring: { word: "Measurement", tone: "good", icon: IconActivity },
+  measuring: { word: "Running", tone: "good", icon: IconActivity },
   stopping: { word: "Stopping", tone: "accent", icon: IconPlayerStop },
   cancelling: { word: "Cancelling", tone: "warn", icon: IconPlayerStop },
   processing: { word: "Processing", tone: "accent", icon: IconLoader2 },

@@ -1,10 +1,21 @@
 /** What failed: by kind, by operation, and in the target's own words. */
 import { useQuery } from "@tanstack/react-query";
-import { type ErrorSummary, readJson, testPath } from "../../../api/load-results.ts";
+import {
+  type ErrorSummary,
+  type RunSummary,
+  readJson,
+  testPath,
+} from "../../../api/load-results.ts";
 import { Card } from "../../../components/card.tsx";
-import { formatCount, formatShare, plural } from "../../../format.ts";
+import { formatCount, formatLatency, formatShare, plural } from "../../../format.ts";
 
-export function ErrorsCard({ runId, total }: { readonly runId: string; readonly total: number }) {
+interface ErrorsCardProps {
+  readonly runId: string;
+  readonly summary: Pick<RunSummary, "total_operations" | "failed_latency">;
+}
+
+export function ErrorsCard({ runId, summary }: ErrorsCardProps) {
+  const { total_operations: total, failed_latency: latency } = summary;
   const { data, error } = useQuery({
     queryKey: ["load-errors", runId],
     queryFn: ({ signal }) => readJson<ErrorSummary>(testPath(runId, "/error-summary"), signal),
@@ -49,6 +60,8 @@ export function ErrorsCard({ runId, total }: { readonly runId: string; readonly 
         {data.by_operation
           .map(({ operation, error_count: count }) => `${operation} ${formatCount(count)}`)
           .join(", ")}
+        {latency !== null &&
+          `. Failed operations took ${formatLatency(latency.p50_latency_ms)} (p50), ${formatLatency(latency.p95_latency_ms)} (p95); they are in no other latency.`}
       </p>
     </Card>
   );

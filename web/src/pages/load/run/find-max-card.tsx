@@ -1,7 +1,8 @@
 /** The search for the most connections: its answer, and the steps to it. */
 import type { RunSummary } from "../../../api/load-results.ts";
 import { Card } from "../../../components/card.tsx";
-import { formatCount, formatLatency, formatRate, formatShare, plural } from "../../../format.ts";
+import { formatCount, formatLatency, formatRate, formatShare } from "../../../format.ts";
+import { searchAnswer } from "./search-answer.ts";
 
 export function FindMaxCard({ summary }: { readonly summary: RunSummary }) {
   const { find_max: result, find_max_steps: steps } = summary;
@@ -20,9 +21,8 @@ export function FindMaxCard({ summary }: { readonly summary: RunSummary }) {
           </p>
         ) : (
           <p className="find-max-answer">
-            <strong>{plural(result.max_concurrency, "connection")}</strong>
-            {result.true_max ? ", confirmed" : ", not confirmed"}: {formatRate(result.qps)} a
-            second, p95 {formatLatency(result.p95_latency_ms)}.{" "}
+            <strong>{searchAnswer(result)}</strong>: {formatRate(result.qps)} a second with{" "}
+            {formatCount(result.max_concurrency)}, p95 {formatLatency(result.p95_latency_ms)}.{" "}
             <span className="dim">{result.reason}</span>
           </p>
         )}
@@ -58,7 +58,7 @@ export function FindMaxCard({ summary }: { readonly summary: RunSummary }) {
                 <td className="num">{formatLatency(step.p95_latency_ms)}</td>
                 <td className="num from-sm">{formatShare(step.error_rate_pct)}</td>
                 <td>
-                  {step.outcome?.toLowerCase().replaceAll("_", " ") ?? ""}
+                  {step.outcome?.toLowerCase().replaceAll("_", " ") ?? "unclear"}
                   {step.reason !== "" && <div className="dim run-small">{step.reason}</div>}
                 </td>
               </tr>

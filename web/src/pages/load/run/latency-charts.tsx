@@ -32,8 +32,7 @@ export function LatencyCharts({ final, loadStartMs }: LatencyChartsProps) {
     return (
       <Card title="Distribution of latency">
         <p className="dim card-body">
-          No operation was recorded, so it is not known how many took how long. Percentiles above
-          are of histograms.
+          No successful operation was recorded, so there is nothing to draw.
         </p>
       </Card>
     );

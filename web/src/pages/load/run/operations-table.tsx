@@ -1,23 +1,20 @@
 /** The run by operation. */
 import { useState } from "react";
-import type { FinalFigures, OperationSummary, RunSummary } from "../../../api/load-results.ts";
+import type { OperationSummary, RunSummary } from "../../../api/load-results.ts";
 import { Card } from "../../../components/card.tsx";
 import { type Heading, SortHeading } from "../../../components/sort-heading.tsx";
 import { compareNames, compareValues, type SortValue } from "../../../components/sort-order.ts";
-import { formatCount, formatLatency, formatRate } from "../../../format.ts";
+import { formatCount, formatRate } from "../../../format.ts";
+import { latencyText } from "./run-figures.tsx";
 
-interface OperationsTableProps {
-  readonly summary: RunSummary;
-  readonly final: FinalFigures | undefined;
-}
-
-type Key = "name" | "ops" | "errors" | "p50" | "p95" | "p99" | "max";
+type Key = "name" | "ops" | "errors" | "unserved" | "p50" | "p95" | "p99" | "max";
 
 const headings: readonly Heading<Key>[] = [
   { title: "Operation", sort: "name" },
-  { title: "Count", sort: "ops", className: "num" },
+  { title: "Succeeded", sort: "ops", className: "num" },
   { title: "Per second", className: "num from-sm" },
   { title: "Errors", sort: "errors", className: "num" },
+  { title: "Unserved", sort: "unserved", className: "num" },
   { title: "p50", sort: "p50", className: "num from-sm" },
   { title: "p95", sort: "p95", className: "num" },
   { title: "p99", sort: "p99", className: "num" },
@@ -26,28 +23,26 @@ const headings: readonly Heading<Key>[] = [
 
 const sortValue: Readonly<Record<Key, (operation: OperationSummary) => SortValue>> = {
   name: ({ operation }) => operation,
-  ops: ({ ops }) => ops,
+  ops: ({ ops, errors }) => ops - errors,
   errors: ({ errors }) => errors,
+  unserved: ({ unserved }) => unserved,
   p50: (each) => each.p50_latency_ms,
   p95: (each) => each.p95_latency_ms,
   p99: (each) => each.p99_latency_ms,
   max: (each) => each.max_latency_ms,
 };
 
-export function OperationsTable({ summary, final }: OperationsTableProps) {
+export function OperationsTable({ summary }: { readonly summary: RunSummary }) {
   const [view, setView] = useState<{ sort: Key; descending: boolean }>({
     sort: "ops",
     descending: true,
   });
   if (summary.operations.length === 0) return null;
-  const exact = new Map(final?.by_operation.map((each) => [each.operation, each.latency]));
-  const operations = summary.operations
-    .map((each) => withExact(each, exact.get(each.operation) ?? undefined))
-    .sort(
-      (a, b) =>
-        compareValues(sortValue[view.sort](a), sortValue[view.sort](b), view.descending) ||
-        compareNames(a.operation, b.operation),
-    );
+  const operations = summary.operations.toSorted(
+    (a, b) =>
+      compareValues(sortValue[view.sort](a), sortValue[view.sort](b), view.descending) ||
+      compareNames(a.operation, b.operation),
+  );
   return (
     <Card title="Operations" aside={<span className="dim">{operations.length}</span>}>
       <div className="table-scroll">
@@ -70,19 +65,18 @@ export function OperationsTable({ summary, final }: OperationsTableProps) {
                     </div>
                   )}
                 </td>
-                <td className="num">{formatCount(each.ops)}</td>
-                <td className="num from-sm">
-                  {formatRate(
-                    summary.measured_seconds > 0 ? each.ops / summary.measured_seconds : null,
-                  )}
-                </td>
+                <td className="num">{formatCount(each.ops - each.errors)}</td>
+                <td className="num from-sm">{formatRate(each.qps)}</td>
                 <td className={`num ${each.errors > 0 ? "tone-bad" : ""}`}>
                   {formatCount(each.errors)}
                 </td>
-                <td className="num from-sm">{formatLatency(each.p50_latency_ms)}</td>
-                <td className="num">{formatLatency(each.p95_latency_ms)}</td>
-                <td className="num">{formatLatency(each.p99_latency_ms)}</td>
-                <td className="num from-sm">{formatLatency(each.max_latency_ms)}</td>
+                <td className={`num ${(each.unserved ?? 0) > 0 ? "tone-bad" : ""}`}>
+                  {formatCount(each.unserved)}
+                </td>
+                <td className="num from-sm">{latencyText(each, "p50_latency_ms")}</td>
+                <td className="num">{latencyText(each, "p95_latency_ms")}</td>
+                <td className="num">{latencyText(each, "p99_latency_ms")}</td>
+                <td className="num from-sm">{latencyText(each, "max_latency_ms")}</td>
               </tr>
             ))}
           </tbody>
@@ -90,18 +84,4 @@ export function OperationsTable({ summary, final }: OperationsTableProps) {
       </div>
     </Card>
   );
-}
-
-/** The same numbers as above the table: of records where there are some. */
-function withExact(
-  operation: OperationSummary,
-  exact: NonNullable<FinalFigures["latency"]> | undefined,
-): OperationSummary {
-  if (exact === undefined) return operation;
-  return {
-    ...operation,
-    p50_latency_ms: exact.p50_ms,
-    p95_latency_ms: exact.p95_ms,
-    p99_latency_ms: exact.p99_ms,
-  };
 }

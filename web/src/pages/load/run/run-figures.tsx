@@ -1,5 +1,5 @@
-/** The run in a handful of numbers. Percentiles are exact where operations were recorded, else those of histograms. */
-import type { FinalFigures, RunSummary } from "../../../api/load-results.ts";
+/** The run in a handful of numbers, all of its final record. */
+import type { Latency, LatencyName, RunSummary } from "../../../api/load-results.ts";
 import { Figure } from "../../../components/figure.tsx";
 import {
   formatCount,
@@ -9,36 +9,29 @@ import {
   formatShare,
 } from "../../../format.ts";
 
-interface RunFiguresProps {
-  readonly summary: RunSummary;
-  readonly final: FinalFigures | undefined;
-}
-
-export function RunFigures({ summary, final }: RunFiguresProps) {
-  const exact = final?.latency ?? undefined;
-  const note = coverageNote(final);
+export function RunFigures({ summary }: { readonly summary: RunSummary }) {
+  const note =
+    summary.percentiles_from === "records" ? "exact, of all records" : "of histograms, ± 0.4 %";
+  const { unserved, availability_pct: available, longest_silence_ms: silence } = summary;
   return (
     <dl className="card figures-strip" aria-label="Figures">
-      <Figure name="Per second" note={`over ${formatDuration(summary.measured_seconds * 1_000)}`}>
+      <Figure
+        name="Per second"
+        note={`successes, over ${formatDuration(summary.measured_seconds * 1_000)}`}
+      >
         {formatRate(summary.qps)}
       </Figure>
       <Figure name="p50" note={note}>
-        {formatLatency(exact?.p50_ms ?? summary.p50_latency_ms)}
+        {latencyText(summary, "p50_latency_ms")}
       </Figure>
       <Figure name="p95" note={note}>
-        {formatLatency(exact?.p95_ms ?? summary.p95_latency_ms)}
-      </Figure>
-      <Figure name="p99" note={note}>
-        {formatLatency(exact?.p99_ms ?? summary.p99_latency_ms)}
-      </Figure>
-      <Figure name="p99.9" note={note}>
-        {formatLatency(exact?.p999_ms ?? summary.p999_latency_ms)}
+        {latencyText(summary, "p95_latency_ms")}
       </Figure>
       <Figure
-        name="Longest"
-        note={`on average ${formatLatency(exact?.avg_ms ?? summary.avg_latency_ms)}`}
+        name="p99"
+        note={`p99.9 ${latencyText(summary, "p999_latency_ms")}, longest ${latencyText(summary, "max_latency_ms")}`}
       >
-        {formatLatency(summary.max_latency_ms)}
+        {latencyText(summary, "p99_latency_ms")}
       </Figure>
       <Figure name="Operations" note="without warm-up">
         {formatCount(summary.total_operations)}
@@ -48,13 +41,43 @@ export function RunFigures({ summary, final }: RunFiguresProps) {
           {formatCount(summary.failed_operations)}
         </span>
       </Figure>
+      <Figure name="Unserved" note={unservedNote(summary)}>
+        <span className={(unserved ?? 0) > 0 ? "tone-bad" : undefined}>
+          {formatCount(unserved)}
+        </span>
+      </Figure>
+      {(summary.resent_requests ?? 0) > 0 && (
+        <Figure name="Sent again" note="the target had closed the connection">
+          {formatCount(summary.resent_requests)}
+        </Figure>
+      )}
+      <Figure
+        name="Available"
+        note={
+          silence === null ? "not known" : `longest silence ${formatLatency(Math.round(silence))}`
+        }
+      >
+        {availabilityText(available)}
+      </Figure>
     </dl>
   );
 }
 
-function coverageNote(final: FinalFigures | undefined): string {
-  if (final?.latency === undefined || final.latency === null) return "of histograms, ± 0.4 %";
-  const { coverage } = final;
-  if (coverage === null || coverage >= 0.99995) return "exact, of all records";
-  return `exact, of ${formatShare(coverage * 100)} recorded`;
+/** `≥ 4.01 s` where it is a least value. */
+export function latencyText<Name extends LatencyName>(
+  latency: Pick<Latency, "at_least" | Name>,
+  name: Name,
+): string {
+  const sign = latency.at_least.includes(name) ? "≥ " : "";
+  return `${sign}${formatLatency(latency[name])}`;
+}
+
+function unservedNote({ unserved, unserved_pct: percent }: RunSummary): string {
+  if (unserved === null) return "not known";
+  return `${formatShare(percent)} of what was due`;
+}
+
+/** Never 100 where it is less. */
+function availabilityText(percent: number | null): string {
+  return formatShare(percent === null ? null : Math.floor(percent * 10) / 10);
 }

@@ -5,6 +5,7 @@ import type { RunPhase } from "../../../api/load-types.ts";
 import { settingsOf, valueText } from "./config-paths.ts";
 import { barsOf, cellAt, extentOf, heatColour, sinceLoad } from "./heat-grid.ts";
 import { formatElapsed, pollSeriesOf, seriesOf, workerHistories } from "./run-series.ts";
+import { searchAnswer } from "./search-answer.ts";
 
 function second(at: number, phase: RunPhase, changes: Partial<RunSecond> = {}): RunSecond {
   return {
@@ -148,4 +149,21 @@ test("[WEB64] settings by path; statements and what is not set are left out", ()
     "a",
     '{"b":1}',
   ]);
+});
+
+test("[WEB65] a search's answer is confirmed, a range, or a least number, and nothing else", () => {
+  const found = { max_concurrency: 4, qps: 1, p95_latency_ms: 1, reason: "" };
+  assert.equal(
+    searchAnswer({ ...found, true_max: true, low: 4, high: 4 }),
+    "4 connections, confirmed",
+  );
+  assert.equal(
+    searchAnswer({ ...found, true_max: false, low: 4, high: 9 }),
+    "Between 4 and 9 connections",
+  );
+  assert.equal(
+    searchAnswer({ ...found, true_max: false, low: 4, high: null }),
+    "At least 4 connections",
+  );
+  assert.equal(searchAnswer({ ...found, true_max: false }), "4 connections, not confirmed");
 });

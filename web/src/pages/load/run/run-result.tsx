@@ -131,10 +131,10 @@ function Parts({ run, summary, version }: PartsProps) {
     placeholderData: (before) => before,
     retry: false,
   });
-  const hasMeasured = summary.total_operations > 0;
+  const hasMeasured = summary.total_operations + (summary.unserved ?? 0) > 0;
   return (
     <>
-      {hasMeasured && <RunFigures summary={summary} final={final.data} />}
+      {hasMeasured && <RunFigures summary={summary} />}
       {summary.find_max_steps.length > 0 && <FindMaxCard summary={summary} />}
       {metrics.data === undefined ? (
         <Waiting error={metrics.error} what="What was measured by the second" />
@@ -150,10 +150,8 @@ function Parts({ run, summary, version }: PartsProps) {
             loadStartMs={metrics.data && loadStartMs(metrics.data.items)}
           />
         ))}
-      <OperationsTable summary={summary} final={final.data} />
-      {summary.failed_operations > 0 && (
-        <ErrorsCard runId={runId} total={summary.total_operations} />
-      )}
+      <OperationsTable summary={summary} />
+      {summary.failed_operations > 0 && <ErrorsCard runId={runId} summary={summary} />}
       <RunWorkers run={run} />
       <ServerCard runId={runId} kind={run.target_kind} metrics={metrics.data} />
       {hasMeasured && (

@@ -27,18 +27,30 @@ export function RunStatusSign({ status }: { readonly status: RunStatus }) {
   return <StateSign sign={statuses[status]} spinning={status === "RUNNING"} />;
 }
 
-/** Of a run that measured something and has ended; without objectives there is no verdict. */
+/**
+ * Of a run that has ended. Without objectives there is no verdict, unless it broke a limit that
+ * holds for every run.
+ */
 export function ObjectivesSign({
   run,
 }: {
-  readonly run: Pick<TestResult, "status" | "slo_result" | "total_operations">;
+  readonly run: Pick<
+    TestResult,
+    "status" | "slo_result" | "total_operations" | "verdict" | "generator_bound"
+  >;
 }) {
   const objectives = run.slo_result ?? [];
+  if (run.verdict === "FAILED" && objectives.every(({ state }) => state === "MET")) {
+    return <StateSign sign={{ word: "Failed", tone: "bad", icon: IconCircleX }} />;
+  }
   const hasFigures = !isUnderWay(run.status) && run.total_operations > 0;
   if (!hasFigures || objectives.length === 0) {
     return <span className="dim">{unknown}</span>;
   }
   const missed = objectives.filter(({ state }) => state === "MISSED").length;
+  if (missed === 0 && run.generator_bound) {
+    return <StateSign sign={{ word: "Met, in doubt", tone: "warn", icon: IconTargetArrow }} />;
+  }
   if (missed === 0) {
     return <StateSign sign={{ word: "Met", tone: "good", icon: IconTargetArrow }} />;
   }

@@ -12,6 +12,7 @@ import { type Verdict, verdictOf } from "./verdict-of.ts";
 
 const icons: Readonly<Record<Verdict["kind"], typeof IconCircleCheck>> = {
   pass: IconCircleCheck,
+  doubtful: IconAlertTriangle,
   fail: IconCircleX,
   stopped: IconBan,
   none: IconTargetArrow,
@@ -25,6 +26,9 @@ interface VerdictCardProps {
 export function VerdictCard({ run, summary }: VerdictCardProps) {
   const { kind, title, sentence } = verdictOf(run, summary);
   const Icon = icons[kind];
+  const objectives = new Set(summary.slos.map(({ text }) => text));
+  const broken = summary.reasons.filter((text) => !objectives.has(text));
+  const notes = [...summary.allowances, ...summary.warnings];
   return (
     <section className="card verdict" data-verdict={kind} aria-label="Verdict">
       <div className="verdict-head">
@@ -44,9 +48,18 @@ export function VerdictCard({ run, summary }: VerdictCardProps) {
           ))}
         </ul>
       )}
-      {summary.warnings.length > 0 && (
+      {broken.length > 0 && (
+        <ul className="objectives" aria-label="Limits">
+          {broken.map((text) => (
+            <li key={text} data-state="MISSED">
+              <IconCircleX size={15} className="tone-bad" aria-label="Broken" /> {text}
+            </li>
+          ))}
+        </ul>
+      )}
+      {notes.length > 0 && (
         <ul className="run-warnings" aria-label="Warnings">
-          {summary.warnings.map((warning) => (
+          {notes.map((warning) => (
             <li key={warning}>
               <IconAlertTriangle size={15} className="tone-warn" aria-label="Warning" /> {warning}
             </li>

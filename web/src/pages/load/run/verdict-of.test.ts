@@ -15,15 +15,28 @@ const run: Run = {
 function objective(state: Objective["state"]): Objective {
   return { of: "ALL", metric: "p95", limit: 1, state, text: "" };
 }
-const met: Summary = { verdict: "PASSED", slos: [objective("MET"), objective("MET")] };
-const missed: Summary = { verdict: "FAILED", slos: [objective("MET"), objective("MISSED")] };
-const none: Summary = { verdict: null, slos: [] };
+const sure = { reasons: [], generator_bound: false };
+const met: Summary = { ...sure, verdict: "PASSED", slos: [objective("MET"), objective("MET")] };
+const missed: Summary = {
+  ...sure,
+  verdict: "FAILED",
+  slos: [objective("MET"), objective("MISSED")],
+  reasons: [""],
+};
+const none: Summary = { ...sure, verdict: null, slos: [] };
+const broken: Summary = {
+  ...met,
+  verdict: "FAILED",
+  reasons: ["no operation succeeded: 9 failed, 0 unserved", "error rate"],
+};
 
 const cases: readonly (readonly [Partial<Run>, Summary, string, string])[] = [
   [{}, met, "pass", "Passed: All 2 objectives are met."],
   [{}, missed, "fail", "Failed: 1 of 2 objectives is missed."],
   [{}, none, "none", "No verdict: Its template has no objectives"],
-  [{ total_operations: 0 }, missed, "fail", "Nothing was measured: Not one operation"],
+  [{}, { ...met, generator_bound: true }, "doubtful", "Passed, with a reservation: All 2"],
+  [{}, broken, "fail", "Failed: No operation succeeded: 9 failed, 0 unserved."],
+  [{ total_operations: 0 }, none, "fail", "Nothing was measured: Not one operation"],
   [{ status: "FAILED", cancellation_reason: "no worker came" }, met, "fail", "no worker came"],
   [{ status: "FAILED", stop_reason: null }, met, "fail", "its log says more"],
   [

@@ -3,7 +3,7 @@ import { isUnderWay, type RunSummary, type TestDetail } from "../../../api/load-
 import { plural } from "../../../format.ts";
 
 export interface Verdict {
-  readonly kind: "pass" | "fail" | "stopped" | "none";
+  readonly kind: "pass" | "doubtful" | "fail" | "stopped" | "none";
   readonly title: string;
   readonly sentence: string;
 }
@@ -15,8 +15,9 @@ type Ended = Pick<
 
 export function verdictOf(
   run: Ended,
-  { verdict, slos }: Pick<RunSummary, "verdict" | "slos">,
+  summary: Pick<RunSummary, "verdict" | "slos" | "reasons" | "generator_bound">,
 ): Verdict {
+  const { verdict, slos, reasons: failures } = summary;
   const reason = run.cancellation_reason ?? reasons[run.stop_reason ?? ""] ?? "";
   if (run.status === "PREPARED") {
     return { kind: "none", title: "Not started", sentence: "It is prepared, and was not started." };
@@ -36,25 +37,35 @@ export function verdictOf(
     const title = "Stopped before its end";
     return { kind: "stopped", title, sentence: [reason, measured].filter(Boolean).join(". ") };
   }
-  if (run.total_operations === 0) {
-    const sentence = "Not one operation was answered while it measured; its log says more.";
-    return { kind: "fail", title: "Nothing was measured", sentence };
-  }
   if (verdict === "PASSED") {
     const kept =
       slos.length === 1 ? "Its objective is met." : `All ${slos.length} objectives are met.`;
-    return { kind: "pass", title: "Passed", sentence: kept };
+    if (!summary.generator_bound) return { kind: "pass", title: "Passed", sentence: kept };
+    const sentence = `${kept} The load generator was saturated: the target may be faster than these figures.`;
+    return { kind: "doubtful", title: "Passed, with a reservation", sentence };
+  }
+  const missed = slos.filter(({ state }) => state === "MISSED");
+  const broken = failures.filter((text) => !missed.some((each) => each.text === text));
+  if (verdict === "FAILED" && broken.length > 0) {
+    return { kind: "fail", title: "Failed", sentence: `${sentenceOf(broken[0])}.` };
   }
   if (verdict === "FAILED") {
-    const missed = slos.filter(({ state }) => state === "MISSED").length;
-    const sentence = `${missed} of ${plural(slos.length, "objective")} ${missed === 1 ? "is" : "are"} missed.`;
+    const sentence = `${missed.length} of ${plural(slos.length, "objective")} ${missed.length === 1 ? "is" : "are"} missed.`;
     return { kind: "fail", title: "Failed", sentence };
+  }
+  if (run.total_operations === 0) {
+    const sentence = "Not one operation was answered while it measured; its log says more.";
+    return { kind: "fail", title: "Nothing was measured", sentence };
   }
   return {
     kind: "none",
     title: "No verdict",
     sentence: "Its template has no objectives: give it some (slos: p95 < 20 ms) to get one.",
   };
+}
+
+function sentenceOf(text = ""): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Where the run itself says no more. */

@@ -100,7 +100,10 @@ function Templates({ templates, text, onText }: TemplatesProps) {
         {own.length > 0 ? (
           <TemplatesTable label="Your templates" templates={own} {...act} />
         ) : (
-          <Empty icon={IconFileText} title={hasOwn ? "None of yours matches" : "None yet"}>
+          <Empty
+            icon={IconFileText}
+            title={hasOwn ? "No template of yours matches" : "No templates of yours yet"}
+          >
             {!hasOwn && <span>Copy one of the ready ones, or import YAML.</span>}
           </Empty>
         )}

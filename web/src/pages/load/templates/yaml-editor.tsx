@@ -4,7 +4,7 @@ import { StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
-import { useEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 import "../../../components/code-editor.css";
 import { codeColours } from "../../../components/code-colours.ts";
 import type { TextProblem } from "./template-text.ts";
@@ -53,8 +53,10 @@ export function YamlEditor(props: YamlEditorProps) {
   const latest = useRef(onChange);
   latest.current = onChange;
 
+  // Both before the next key: seen later, `value` is an old text, and would take back what was
+  // typed meanwhile.
   // biome-ignore lint/correctness/useExhaustiveDependencies: made once; what changes goes in below.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (host.current === null) return undefined;
     const view = new EditorView({
       parent: host.current,
@@ -85,7 +87,7 @@ export function YamlEditor(props: YamlEditorProps) {
     return () => view.destroy();
   }, [isReadOnly]);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const view = editor.current;
     if (view === undefined || view.state.doc.toString() === value) return;
     view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });

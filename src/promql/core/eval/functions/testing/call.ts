@@ -36,13 +36,19 @@ export interface CallOptions {
   readonly steps?: number;
   readonly delayedNameRemoval?: boolean;
   readonly startMs?: number;
+  readonly make?: (labels: Labels) => Labels;
 }
 
 /** Vectors are given as arrays of series, scalars as numbers or as a number for each step. A step is a minute. */
 export function call(
   name: string,
   args: readonly (StepSeries[] | number | Float64Array | string)[],
-  { steps = 1, delayedNameRemoval = true, startMs = 0 }: CallOptions = {},
+  {
+    steps = 1,
+    delayedNameRemoval = true,
+    startMs = 0,
+    make = (labels) => labels,
+  }: CallOptions = {},
 ): Called {
   const evaluate = instantFunctions.get(name);
   assert(evaluate !== undefined, `${name} exists`);
@@ -54,6 +60,7 @@ export function call(
       instant: steps === 1,
       annotations,
       options: { ...defaultEngineOptions, delayedNameRemoval },
+      make,
     },
   );
   return {

@@ -1,0 +1,214 @@
+/**
+ * What is on a simulated disk: as programs see it (the page cache), and as a power loss would leave
+ * it.
+ *
+ *   DI1  A file's unsynced writes are each kept, lost or torn by a power loss, whatever came after
+ *        them.
+ *   DI2  Unsynced changes of names are each kept or lost; of one name only in their order. A rename
+ *        is one change.
+ *   DI3  A failed sync decides at once what of the unsynced writes the disk has. Programs go on
+ *        seeing all of them, and no later sync brings back what was lost.
+ */
+import type { FileKind } from "../../src/kernel/files.ts";
+import type { Prng } from "../../src/kernel/prng.ts";
+
+/** What `write` put at a place, or where `truncate` cut. */
+type Change =
+  | { readonly kind: "write"; readonly at: number; readonly bytes: Buffer }
+  | { readonly kind: "truncate"; readonly length: number };
+
+export class FileNode {
+  readonly kind: FileKind = "file";
+  /** As programs see it. */
+  content: Buffer = Buffer.alloc(0);
+  modifiedMs = 0;
+  #onDisk: Buffer = Buffer.alloc(0);
+  #changes: Change[] = [];
+
+  get isSynced(): boolean {
+    return this.#changes.length === 0 && this.#onDisk.equals(this.content);
+  }
+
+  /** Whether a power loss would leave its first `bytes` as they are. */
+  isSafeUpTo(bytes: number): boolean {
+    const isLost = this.#changes.some((change) =>
+      change.kind === "write" ? change.at < bytes : change.length < bytes,
+    );
+    return !isLost && this.#onDisk.subarray(0, bytes).equals(this.content.subarray(0, bytes));
+  }
+
+  change(change: Change): void {
+    this.content = applied(this.content, change);
+    this.#changes.push(change);
+  }
+
+  sync(): void {
+    for (const change of this.#changes) this.#onDisk = applied(this.#onDisk, change);
+    this.#changes = [];
+  }
+
+  /** DI3 */
+  failSync(prng: Prng): void {
+    this.#onDisk = this.#afterPowerLoss(prng);
+    this.#changes = [];
+  }
+
+  losePower(prng: Prng): void {
+    this.content = this.#afterPowerLoss(prng);
+    this.#onDisk = this.content;
+    this.#changes = [];
+  }
+
+  /** DI1 */
+  #afterPowerLoss(prng: Prng): Buffer {
+    let left = this.#onDisk;
+    const keep = keepers[prng.below(keepers.length)] as number;
+    for (const change of this.#changes) {
+      const luck = prng.next();
+      if (luck >= keep) continue;
+      const isTorn = change.kind === "write" && keep < 1 && prng.next() < 0.4;
+      left = applied(left, isTorn ? torn(change, prng) : change);
+    }
+    return left;
+  }
+}
+
+/** The share of unsynced changes that survives a power loss. */
+const keepers = [0, 0.5, 0.9, 1];
+
+function torn(change: Change & { kind: "write" }, prng: Prng): Change {
+  const { at, bytes } = change;
+  if (prng.next() < 0.5) return { ...change, bytes: bytes.subarray(0, prng.below(bytes.length)) };
+  const from = prng.below(bytes.length); // Its beginning is missing.
+  return { ...change, at: at + from, bytes: bytes.subarray(from) };
+}
+
+function applied(content: Buffer, change: Change): Buffer {
+  const isWrite = change.kind === "write";
+  const length = isWrite
+    ? Math.max(content.length, change.at + change.bytes.length)
+    : change.length;
+  const next = Buffer.alloc(length);
+  content.copy(next, 0, 0, Math.min(content.length, length));
+  if (isWrite) change.bytes.copy(next, change.at);
+  return next;
+}
+
+export class DirectoryNode {
+  readonly kind: FileKind = "directory";
+  /** As programs see it. */
+  readonly entries = new Map<string, Node>();
+  readonly onDisk = new Map<string, Node>();
+  modifiedMs = 0;
+}
+
+export type Node = FileNode | DirectoryNode;
+
+/** A name's new meaning; `undefined`: it has none any more. */
+export interface NameChange {
+  readonly directory: DirectoryNode;
+  readonly name: string;
+  readonly node: Node | undefined;
+}
+
+export class DiskImage {
+  readonly root = new DirectoryNode();
+  /** In their order. Each is done whole or not at all. */
+  #unsynced: (readonly NameChange[])[] = [];
+
+  /** Programs see it at once. */
+  changeNames(changes: readonly NameChange[]): void {
+    for (const change of changes) apply(change.directory.entries, change);
+    this.#unsynced.push(changes);
+  }
+
+  /** Everything about the directory's names is on the disk, with what has to come before it. */
+  syncNames(directory: DirectoryNode): void {
+    const wanted = new Set<readonly NameChange[]>();
+    for (const changes of this.#unsynced.toReversed()) {
+      const isOwn = changes.some((change) => change.directory === directory);
+      const isNeeded = [...wanted].some((later) => meet(changes, later));
+      if (isOwn || isNeeded) wanted.add(changes);
+    }
+    const rest: (readonly NameChange[])[] = [];
+    for (const changes of this.#unsynced) {
+      if (!wanted.has(changes)) rest.push(changes);
+      else for (const change of changes) apply(change.directory.onDisk, change);
+    }
+    this.#unsynced = rest;
+  }
+
+  /** DI1, DI2. What is left is what programs see from now on. */
+  losePower(prng: Prng): void {
+    const keep = keepers[prng.below(keepers.length)] as number;
+    const lost: (readonly NameChange[])[] = [];
+    for (const changes of this.#unsynced) {
+      const isBlocked = lost.some((earlier) => meet(changes, earlier));
+      if (isBlocked || prng.next() >= keep) lost.push(changes);
+      else for (const change of changes) apply(change.directory.onDisk, change);
+    }
+    this.#unsynced = [];
+    this.#settle(this.root, prng);
+  }
+
+  /**
+   * Whether a power loss would leave the file, or the directory with all that is in it, as it is.
+   */
+  isSafe(path: string): boolean {
+    const node = this.findSafe(path);
+    return node !== undefined && isSafeWithin(node);
+  }
+
+  /** What has this name, if a power loss would leave the name. What is in it is another matter. */
+  findSafe(path: string): Node | undefined {
+    let at: Node = this.root;
+    for (const name of partsOf(path)) {
+      if (!(at instanceof DirectoryNode)) return undefined;
+      const next: Node | undefined = at.entries.get(name);
+      if (next === undefined || at.onDisk.get(name) !== next) return undefined;
+      at = next;
+    }
+    return at;
+  }
+
+  find(path: string): Node | undefined {
+    let at: Node | undefined = this.root;
+    for (const name of partsOf(path)) {
+      at = at instanceof DirectoryNode ? at.entries.get(name) : undefined;
+      if (at === undefined) return undefined;
+    }
+    return at;
+  }
+
+  #settle(directory: DirectoryNode, prng: Prng): void {
+    directory.entries.clear();
+    for (const [name, node] of directory.onDisk) {
+      directory.entries.set(name, node);
+      if (node instanceof DirectoryNode) this.#settle(node, prng);
+      else node.losePower(prng);
+    }
+  }
+}
+
+export function partsOf(path: string): readonly string[] {
+  return path.split("/").filter((part) => part !== "");
+}
+
+function apply(entries: Map<string, Node>, { name, node }: NameChange): void {
+  if (node === undefined) entries.delete(name);
+  else entries.set(name, node);
+}
+
+function meet(some: readonly NameChange[], others: readonly NameChange[]): boolean {
+  return some.some(({ directory, name }) =>
+    others.some((other) => other.directory === directory && other.name === name),
+  );
+}
+
+function isSafeWithin(node: Node): boolean {
+  if (node instanceof FileNode) return node.isSynced;
+  if (node.entries.size !== node.onDisk.size) return false;
+  return [...node.entries].every(
+    ([name, child]) => node.onDisk.get(name) === child && isSafeWithin(child),
+  );
+}

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HealthBoard } from "../kernel/health.ts";
+import { VirtualClock } from "../kernel/testing/virtual-clock.ts";
+import { DataCondition } from "./data-condition.ts";
+
+function setUp() {
+  const board = new HealthBoard({ clock: new VirtualClock() });
+  const condition = new DataCondition(board.part("stored_data"));
+  const state = (): string => {
+    const [part] = board.parts();
+    return `${part?.state}${part?.reason === undefined ? "" : `: ${part.reason}`}`;
+  };
+  return { condition, state };
+}
+
+const sound = { damaged: [], unverified: 0 };
+
+test("[LK52] a query that met damage degrades the part at once, until both scrubs have looked", () => {
+  const { condition, state } = setUp();
+  const told: string[] = [];
+  const unfollow = condition.onCorrupt((message) => told.push(message));
+  condition.corrupt("main/orders/a.parquet is damaged");
+  unfollow();
+  condition.corrupt("again");
+  assert.deepEqual(told, ["main/orders/a.parquet is damaged"]);
+  assert.match(state(), /^degraded: a query met damaged data/);
+  condition.found("metrics", sound);
+  assert.match(state(), /^degraded/, "the tables' scrub has not looked yet");
+  condition.found("tables", sound);
+  assert.equal(state(), "ok");
+});
+
+test("[LK52] what is damaged is named by table and segment until it is sound again", () => {
+  const { condition, state } = setUp();
+  condition.found("tables", { damaged: ["orders", "orders"], unverified: 3 });
+  condition.found("metrics", { damaged: ["s1", "s2", "s3"], unverified: 0 });
+  assert.equal(
+    state(),
+    "degraded: damaged files (5) of table orders, segment s1, segment s2 and 1 more; capstan lake check names them",
+  );
+  condition.found("metrics", sound);
+  assert.match(state(), /^degraded: damaged files \(2\) of table orders;/);
+  condition.found("tables", sound);
+  assert.equal(state(), "ok");
+});
+
+test("[LK52] damaged and unverified files are counted once both scrubs had a round", () => {
+  const { condition } = setUp();
+  assert.equal(condition.counts(), undefined);
+  condition.found("tables", { damaged: ["orders"], unverified: 3 });
+  assert.equal(condition.counts(), undefined, "of segments nobody knows");
+  condition.found("metrics", { damaged: [], unverified: 2 });
+  assert.deepEqual(condition.counts(), { damaged: 1, unverified: 5 });
+});

@@ -1,0 +1,142 @@
+/**
+ * What the parts of a process say of themselves: the store, the lease, the metrics log, a
+ * directory. `/readyz`, the status and a gauge show it. A part reports its state whenever it
+ * changes; nobody asks it.
+ *
+ *   HE1  A part that several report under one name is as bad as the worst of them.
+ *   HE2  A failed part costs the process its readiness only if it is vital: without it a main part
+ *        of what this process is for cannot be done here.
+ *   HE3  `sinceMs` is when the state began; a new reason for the same state does not move it.
+ *   HE4  A listener hears of every change, after it; what it reads then is what is so.
+ */
+import type { Clock } from "./clock.ts";
+import { isoTime } from "./iso-time.ts";
+import { type Logger, silentLogger } from "./logger.ts";
+
+export type HealthState = "ok" | "degraded" | "failed";
+
+/** A part's way to say how it is. It begins as ok. */
+export interface HealthReporter {
+  ok(): void;
+  /**
+   * It works in part, or slowly. `reason` is for people, who may be strangers: no paths and no
+   * secrets.
+   */
+  degraded(reason: string): void;
+  failed(reason: string): void;
+  /** The part is no more; what it said does not count any longer. Idempotent. */
+  close(): void;
+}
+
+/** The port that parts are given. */
+export interface Health {
+  /** `vital`: when it failed, this process is not ready. */
+  part(name: string, options?: { readonly vital?: boolean }): HealthReporter;
+}
+
+export interface PartHealth {
+  readonly name: string;
+  readonly state: HealthState;
+  /** Absent while it is ok. */
+  readonly reason?: string;
+  /** By the clock of the wall. */
+  readonly sinceMs: number;
+  readonly vital: boolean;
+}
+
+const rank: Readonly<Record<HealthState, number>> = { ok: 0, degraded: 1, failed: 2 };
+
+export class HealthBoard implements Health {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #reports = new Set<{ current: PartHealth }>();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(options: { readonly clock: Clock; readonly logger?: Logger }) {
+    this.#clock = options.clock;
+    this.#logger = options.logger ?? silentLogger;
+  }
+
+  part(name: string, options: { readonly vital?: boolean } = {}): HealthReporter {
+    const { vital = false } = options;
+    const report = {
+      current: { name, state: "ok", sinceMs: this.#clock.wallMs(), vital } as PartHealth,
+    };
+    this.#reports.add(report);
+    const change = (state: HealthState, reason?: string): void => {
+      const before = report.current;
+      if (before.state === state && before.reason === reason) return;
+      const sinceMs = before.state === state ? before.sinceMs : this.#clock.wallMs(); // HE3
+      report.current = { name, state, sinceMs, vital, ...(reason === undefined ? {} : { reason }) };
+      if (!this.#reports.has(report)) return;
+      if (state === "ok") this.#logger.info({ part: name }, `${name} is ok again`);
+      else this.#logger.warn({ part: name, state }, `${name} is ${state}: ${reason}`);
+      this.#tell();
+    };
+    return {
+      ok: () => change("ok"),
+      degraded: (reason) => change("degraded", reason),
+      failed: (reason) => change("failed", reason),
+      close: () => {
+        if (this.#reports.delete(report)) this.#tell();
+      },
+    };
+  }
+
+  /** HE4. The result ends it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** By name. */
+  parts(): readonly PartHealth[] {
+    const worst = new Map<string, PartHealth>();
+    for (const { current } of this.#reports) {
+      const other = worst.get(current.name);
+      if (other === undefined || isWorse(current, other)) worst.set(current.name, current); // HE1
+    }
+    return [...worst.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Why nothing can be served here; `undefined`: it can, as far as the parts know. HE2 */
+  blocker(): PartHealth | undefined {
+    return this.parts().find(({ state, vital }) => vital && state === "failed");
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function isWorse(one: PartHealth, other: PartHealth): boolean {
+  if (rank[one.state] !== rank[other.state]) return rank[one.state] > rank[other.state];
+  return one.vital && !other.vital;
+}
+
+/** A part that is not well, as a worker tells it to its coordinator: in one line, for people too. */
+export type PartTrouble = Pick<PartHealth, "name" | "state" | "sinceMs"> & {
+  readonly reason: string;
+};
+
+const factPrefix = "part_";
+const reasonCharsMax = 300;
+
+export function partFactKey(name: string): string {
+  return `${factPrefix}${name}`;
+}
+
+/** `failed since 2026-01-01T00:00:00.000Z: the disk is full` */
+export function showPartFact({ state, sinceMs, reason = "" }: PartHealth): string {
+  return `${state} since ${isoTime(sinceMs)}: ${reason.slice(0, reasonCharsMax)}`;
+}
+
+/** What `showPartFact` showed; `undefined` for every other fact. */
+export function parsePartFact(key: string, value: string): PartTrouble | undefined {
+  if (!key.startsWith(factPrefix)) return undefined;
+  const [, state, since = "", reason = ""] =
+    /^(degraded|failed) since (\S+): (.*)$/s.exec(value) ?? [];
+  const sinceMs = Date.parse(since);
+  if (state === undefined || Number.isNaN(sinceMs)) return undefined;
+  return { name: key.slice(factPrefix.length), state: state as HealthState, sinceMs, reason };
+}

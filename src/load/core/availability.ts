@@ -1,0 +1,140 @@
+/**
+ * How much of the time the target answered.
+ *
+ *   AV1  Availability is the share of MEASUREMENT that is in no silence of more than half a second,
+ *        and in no outage (SI4) of more than 100 ms. A target that answered nothing of what was due
+ *        has 0 %.
+ *   AV3  Where answers are usually further apart, silences are of more than ten times that: a slow
+ *        target is not an absent one. How far apart they usually are is told by all operations and
+ *        connections together: the mean of the run, or the median of its silences where there are
+ *        five or more. It is never more than the median of the slowest operation. An outage is
+ *        never excused.
+ *   AV4  Of a closed loop it is no more than the share of its connections' time that is in no stall
+ *        (SI5) of more than 2 s and of three times the p99 of its operation: what percentiles show
+ *        is slow, what they do not show is not served.
+ *   AV2  Of several workers each one's time counts alike; the longest silence is the longest that
+ *        any of them heard.
+ */
+import { figuresOf, toMs } from "./figures.ts";
+import { Histogram, mergeHistograms } from "./histogram.ts";
+import type { Answering, SeriesSnapshot } from "./worker-snapshot.ts";
+
+export interface Availability {
+  readonly availability_pct: number;
+  readonly longest_silence_ms: number;
+  /** Silences up to here are no absence. AV3 */
+  readonly usual_silence_ms: number;
+  /** The share of connections' time that is in stalls. AV4 */
+  readonly stalled_pct: number;
+}
+
+/**
+ * A pause of a process that is otherwise well (garbage collection, a checkpoint, a busy machine) is
+ * shorter.
+ */
+const silenceMsMin = 500;
+/** A connection that cannot be opened is evidence: no pause explains that. */
+const outageMsMin = 100;
+/** A silence counts when it is so many times as long as answers are usually apart. */
+export const usualFactor = 10;
+/** Fewer silences say nothing of what is usual: they may be what went wrong. */
+const silencesMin = 5;
+/** AV4 */
+const stall = { msMin: 2_000, factor: 3 };
+/** Fewer successes of one operation say nothing of how long it usually takes. */
+const successesMin = 20;
+
+/** What AV1 and AV3 need to know of a run's operations. */
+export interface UsualAnswers {
+  /** The median time to an answer, of the slowest operation; `null`: nothing succeeded. */
+  readonly medianMs: number | null;
+  readonly successes: number;
+  /** The 99th percentile of each operation that succeeded. */
+  readonly highMs: ReadonlyMap<string, number>;
+  /** Something was due, and nothing of it succeeded. */
+  readonly isDead: boolean;
+}
+
+export function usualAnswersOf(series: readonly SeriesSnapshot[]): UsualAnswers {
+  const all = figuresOf(series);
+  const services = [...Map.groupBy(series, ({ operation }) => operation)].map(
+    ([operation, own]) => [operation, figuresOf(own).service] as const,
+  );
+  const medians = services
+    .filter(([, { count }]) => count >= successesMin)
+    .map(([, service]) => toMs(service.percentileUs(0.5)) ?? 0);
+  const median = toMs(all.service.percentileUs(0.5));
+  return {
+    medianMs: median === null ? null : Math.max(median, ...medians),
+    successes: all.ops - all.errors,
+    highMs: new Map(
+      services.map(([operation, service]) => [operation, toMs(service.percentileUs(0.99)) ?? 0]),
+    ),
+    isDead: all.ops + all.unserved > 0 && all.ops === all.errors,
+  };
+}
+
+/** `null`: nobody measured for any time. */
+export function availabilityOf(
+  workers: readonly Answering[],
+  answers: UsualAnswers,
+): Availability | null {
+  const measuredMs = workers.reduce((sum, each) => sum + each.measured_ms, 0);
+  if (measuredMs <= 0) return null;
+  const heard = workers.map(({ silences, outages = "" }) => ({
+    all: decoded(silences),
+    refused: decoded(outages),
+  }));
+  const answered = mergeHistograms(heard.map(({ all, refused }) => all.since(refused)));
+  const usualMs = Math.max(silenceMsMin, usualFactor * gapMsOf(answered, measuredMs, answers));
+  let [silentMs, longestMs] = [0, 0];
+  for (const { all, refused } of heard) {
+    longestMs = Math.max(longestMs, (all.maxUs ?? 0) / 1000);
+    // Longer ones are among the silences.
+    silentMs +=
+      sumBeyond(all, usualMs) + sumBeyond(refused, outageMsMin) - sumBeyond(refused, usualMs);
+  }
+  const stalled = stalledShareOf(workers, answers);
+  const silent = Math.min(1, Math.max(0, silentMs) / measuredMs);
+  const share = answers.isDead ? 1 : Math.max(silent, stalled); // A silence is a stall of all.
+  return {
+    availability_pct: (1 - share) * 100,
+    longest_silence_ms: longestMs,
+    usual_silence_ms: usualMs,
+    stalled_pct: stalled * 100,
+  };
+}
+
+/** AV4 */
+function stalledShareOf(workers: readonly Answering[], { highMs }: UsualAnswers): number {
+  const connectionMs = workers.reduce((sum, { connection_ms: ms = 0 }) => sum + ms, 0);
+  const stalls = workers.flatMap((each) => Object.entries(each.stalls ?? {}));
+  const stalledMs = stalls.reduce((sum, [operation, text]) => {
+    const limitMs = Math.max(stall.msMin, stall.factor * (highMs.get(operation) ?? 0));
+    return sum + sumBeyond(decoded(text), limitMs);
+  }, 0);
+  return connectionMs <= 0 ? 0 : Math.min(1, Math.max(0, stalledMs) / connectionMs);
+}
+
+/** AV3: how far apart answers usually are. */
+function gapMsOf(silences: Histogram, measuredMs: number, answers: UsualAnswers): number {
+  const { medianMs, successes } = answers;
+  if (medianMs === null || successes === 0) return 0;
+  const isTelling = silences.count >= silencesMin;
+  const silenceMs = isTelling ? (toMs(silences.percentileUs(0.5)) ?? 0) : 0;
+  return Math.min(medianMs, Math.max(measuredMs / successes, silenceMs));
+}
+
+function sumBeyond(histogram: Histogram, limitMs: number): number {
+  if ((histogram.maxUs ?? 0) / 1000 <= limitMs) return 0;
+  let sumMs = histogram.sumUs / 1000; // Exact; what is taken from it is small.
+  for (const { lowUs, highUs, count } of histogram.buckets()) {
+    const middleMs = (lowUs + highUs - 1) / 2000;
+    if (highUs / 1000 <= limitMs) sumMs -= middleMs * count;
+  }
+  return sumMs;
+}
+
+function decoded(text: string): Histogram {
+  return Histogram.decode(text) ?? new Histogram();
+}

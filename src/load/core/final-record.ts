@@ -1,0 +1,210 @@
+/**
+ * What a run has measured, as one record. It is made when the run ends, made again when the lake's
+ * records of single operations are there, and stored: the page, the command line, the report, JUnit
+ * and comparisons read it there, so that all of them say the same.
+ *
+ *   FF1  Counts are of MEASUREMENT: answered, failed and unserved. The rate is of successes.
+ *   FF2  Latencies are of successes and unserved arrivals, from the lake's records where those are
+ *        complete, else from merged histograms; failed operations have figures of their own.
+ *   FF3  Of a run of an earlier version it says what is not known.
+ */
+import { availabilityOf, usualAnswersOf } from "./availability.ts";
+import { figuresFor, figuresOf } from "./figures.ts";
+import type { FindMaxResult } from "./find-max.ts";
+import { type BoundRun, generatorBoundOf, type HealthSpan } from "./generator-bound.ts";
+import { mergeHistograms } from "./histogram.ts";
+import {
+  arePercentilesValid,
+  type Latency,
+  type LatencySummary,
+  type Measured,
+  measuredOf,
+  summaryOf,
+} from "./latency.ts";
+import type { QueryKind } from "./operation.ts";
+import { isTerminal, type RunStatus } from "./run-state.ts";
+import type { Scenario } from "./scenario.ts";
+import { evaluateSlos, missedSlos, type SloOutcome } from "./slo.ts";
+import { judgeRun, passedAtEnd, type RunVerdict } from "./verdict.ts";
+import type { Answering, SeriesSnapshot } from "./worker-snapshot.ts";
+
+/** More than this share of operations is worth a word. */
+const resentPctMax = 1;
+
+export interface RecordedOperation extends Latency {
+  readonly operation: string;
+  readonly query_kind: QueryKind;
+  readonly ops: number;
+  readonly errors: number;
+  readonly unserved: number | null;
+  /** Successes a second. */
+  readonly qps: number;
+  readonly failed_latency: LatencySummary | null;
+}
+
+export interface FinalRecord extends Latency, RunVerdict {
+  readonly measured_seconds: number;
+  readonly total_operations: number;
+  readonly read_operations: number;
+  readonly write_operations: number;
+  readonly failed_operations: number;
+  /** `null`: not known. */
+  readonly unserved: number | null;
+  readonly error_rate_pct: number;
+  readonly unserved_pct: number | null;
+  /**
+   * Requests that were sent again, because the target had closed their connection after an answer
+   * (HT5); `null`: not known.
+   */
+  readonly resent_requests: number | null;
+  readonly qps: number;
+  readonly percentiles_valid: boolean;
+  readonly percentiles_from: "records" | "histograms";
+  readonly service_latency: LatencySummary;
+  /** `null`: nothing failed, or an earlier version counted failures among the others. */
+  readonly failed_latency: LatencySummary | null;
+  readonly availability_pct: number | null;
+  readonly longest_silence_ms: number | null;
+  readonly errors_by_kind: Readonly<Record<string, number>>;
+  /** By kind of failure: what the target said the first time. */
+  readonly error_examples: Readonly<Record<string, string>>;
+  readonly operations: readonly RecordedOperation[];
+  readonly slos: readonly SloOutcome[];
+  readonly generator_bound: boolean;
+  readonly warnings: readonly string[];
+}
+
+export interface RecordFacts {
+  readonly scenario: Scenario;
+  /** Of MEASUREMENT, of all workers. */
+  readonly series: readonly SeriesSnapshot[];
+  readonly measuredSeconds: number;
+  /** Of MEASUREMENT, each worker's in order. */
+  readonly health: readonly HealthSpan[];
+  /** Each worker's last. */
+  readonly answering: readonly Answering[];
+  readonly errorExamples: Readonly<Record<string, string>>;
+  readonly workerCount: number;
+  readonly lostWorkers: number;
+  readonly status: RunStatus;
+  /** What a search for the maximum has found. */
+  readonly search?: FindMaxResult | null;
+  /**
+   * Exact figures of `ALL`, of kinds and of operations; `undefined`: there are no complete records.
+   */
+  readonly recorded?: ReadonlyMap<string, LatencySummary> | undefined;
+}
+
+export function finalRecordOf(facts: RecordFacts): FinalRecord {
+  const { scenario, series, measuredSeconds: seconds, recorded } = facts;
+  const figures = figuresOf(series);
+  const isOld = series.some(({ failed }) => failed === null); // FF3
+  const availability = availabilityOf(facts.answering, usualAnswersOf(series));
+  const of = (name: string): Measured => measuredOf(figuresFor(series, name), recorded?.get(name));
+  const all = of("ALL");
+  const when = isTerminal(facts.status) ? "final" : "live";
+  const slo = evaluateSlos(scenario.slos, of, { seconds, availability }, when);
+  const { ops, errors, unserved } = figures;
+  const loadMode = scenario.workload.load_mode;
+  const hasCompleted = facts.status === "COMPLETED";
+  const { search = null } = facts;
+  const counted = { loadMode, ops, errors, unserved, availability, search, hasCompleted };
+  const judged: RunVerdict =
+    when === "live" || isOld
+      ? {
+          verdict: passedAtEnd(slo.verdict, hasCompleted || when === "live"),
+          reasons: missedSlos(slo),
+          has_broken_limits: false,
+          allowances: [],
+        }
+      : judgeRun(scenario.verdict, counted, slo);
+  const bound = generatorBoundOf(facts.health);
+  const due = ops + unserved;
+  return {
+    measured_seconds: seconds,
+    total_operations: ops,
+    read_operations: figures.reads,
+    write_operations: figures.writes,
+    failed_operations: errors,
+    unserved: isOld ? null : unserved,
+    error_rate_pct: ops === 0 ? 0 : (errors / ops) * 100,
+    unserved_pct: isOld ? null : due === 0 ? 0 : (unserved / due) * 100,
+    resent_requests: isOld ? null : resentOf(facts),
+    qps: seconds > 0 ? (ops - errors) / seconds : 0,
+    ...all.latency,
+    percentiles_valid: arePercentilesValid(all.latency),
+    percentiles_from: recorded === undefined ? "histograms" : "records",
+    service_latency: summaryOf({ response: figures.service, censored: mergeHistograms([]) }),
+    failed_latency: failedLatency(figures.failed),
+    availability_pct: isOld ? null : (availability?.availability_pct ?? null),
+    longest_silence_ms: isOld ? null : (availability?.longest_silence_ms ?? null),
+    errors_by_kind: figures.errorsByKind,
+    error_examples: facts.errorExamples,
+    operations: operationsOf(facts, isOld),
+    ...judged,
+    slos: slo.slos,
+    generator_bound: bound.isBound,
+    warnings: warningsOf(facts, all, bound, isOld),
+  };
+}
+
+function operationsOf(
+  { series, measuredSeconds: seconds, recorded }: RecordFacts,
+  isOld: boolean,
+): readonly RecordedOperation[] {
+  return [...Map.groupBy(series, ({ operation }) => operation)].map(([operation, own]) => {
+    const figures = figuresOf(own);
+    const { ops, errors, unserved } = figures;
+    return {
+      operation,
+      query_kind: own[0]?.kind ?? "CUSTOM",
+      ops,
+      errors,
+      unserved: isOld ? null : unserved,
+      qps: seconds > 0 ? (ops - errors) / seconds : 0,
+      ...measuredOf(figures, recorded?.get(operation)).latency,
+      failed_latency: failedLatency(figures.failed),
+    };
+  });
+}
+
+function failedLatency(failed: ReturnType<typeof figuresOf>["failed"]): LatencySummary | null {
+  return failed.count === 0 ? null : summaryOf({ response: failed, censored: mergeHistograms([]) });
+}
+
+function resentOf({ answering }: RecordFacts): number {
+  return answering.reduce((sum, { resent = 0 }) => sum + resent, 0);
+}
+
+function warningsOf(
+  facts: RecordFacts,
+  { ops, unserved, latency }: Measured,
+  bound: BoundRun,
+  isOld: boolean,
+): readonly string[] {
+  const { lostWorkers, workerCount } = facts;
+  const isLeast = !arePercentilesValid(latency);
+  const resent = resentOf(facts);
+  const resentPct = ops === 0 ? 0 : (resent / ops) * 100;
+  return [
+    ...(bound.isBound
+      ? [`Load generator saturated (${bound.reason}): the target may be faster than these figures.`]
+      : []),
+    ...(isLeast
+      ? [
+          `${unserved} ${unserved === 1 ? "arrival" : "arrivals"} went unserved: percentiles marked ≥ are least values.`,
+        ]
+      : []),
+    ...(resentPct > resentPctMax
+      ? [
+          `${resent} requests (${Number(resentPct.toPrecision(3))} % of operations) were sent again: the target closed their connections after an answer without announcing it. Each counts once, with the time of both attempts.`,
+        ]
+      : []),
+    ...(lostWorkers === 0 ? [] : [`${lostWorkers} of ${workerCount} workers were lost`]),
+    ...(isOld
+      ? [
+          "Measured by an earlier version: latencies include failed operations; unserved arrivals and availability are not known.",
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,126 @@
+/**
+ * How long operations took: successes, and arrivals without an answer, of which only the least is
+ * known (they are censored).
+ *
+ *   LT1  A figure counts each unserved arrival with the time it had waited. Where it may be more
+ *        than 1 % larger, had they been answered some day, it is called a least one (`at_least`).
+ *        The least latency is of successes.
+ */
+import { type Figures, toMs } from "./figures.ts";
+import { mergeHistograms } from "./histogram.ts";
+
+export interface LatencySummary {
+  readonly p50_latency_ms: number | null;
+  readonly p90_latency_ms: number | null;
+  readonly p95_latency_ms: number | null;
+  readonly p99_latency_ms: number | null;
+  readonly p999_latency_ms: number | null;
+  readonly avg_latency_ms: number | null;
+  readonly min_latency_ms: number | null;
+  readonly max_latency_ms: number | null;
+}
+
+export type LatencyName = keyof LatencySummary;
+
+/** The eight figures of whatever has them, and nothing else of it. */
+export function latenciesOf(of: LatencySummary): LatencySummary {
+  return {
+    p50_latency_ms: of.p50_latency_ms,
+    p90_latency_ms: of.p90_latency_ms,
+    p95_latency_ms: of.p95_latency_ms,
+    p99_latency_ms: of.p99_latency_ms,
+    p999_latency_ms: of.p999_latency_ms,
+    avg_latency_ms: of.avg_latency_ms,
+    min_latency_ms: of.min_latency_ms,
+    max_latency_ms: of.max_latency_ms,
+  };
+}
+
+export interface Latency extends LatencySummary {
+  /** Those that are at least so much, and may be more. */
+  readonly at_least: readonly LatencyName[];
+}
+
+export const percentileShares = {
+  p50_latency_ms: 0.5,
+  p90_latency_ms: 0.9,
+  p95_latency_ms: 0.95,
+  p99_latency_ms: 0.99,
+  p999_latency_ms: 0.999,
+} as const satisfies Partial<Record<LatencyName, number>>;
+
+const tolerance = 1.01;
+
+/** What one operation, a kind or a whole run measured, as objectives and reports want it. */
+export interface Measured {
+  readonly ops: number;
+  readonly errors: number;
+  readonly unserved: number;
+  readonly latency: Latency;
+  /** What each figure is at most, whatever became of the unserved; `null`: there is no bound. */
+  readonly most: Readonly<Record<LatencyName, number | null>>;
+}
+
+type Distributions = Pick<Figures, "response" | "censored">;
+
+/** `recorded`: the same figures from single records, exact, instead of the histograms'. */
+export function measuredOf(
+  {
+    ops,
+    errors,
+    unserved,
+    ...distributions
+  }: Pick<Figures, "ops" | "errors" | "unserved"> & Distributions,
+  recorded?: LatencySummary,
+): Measured {
+  const summary = recorded ?? summaryOf(distributions);
+  const most = mostOf(distributions);
+  const isWhole = distributions.censored.count === 0;
+  const atLeast = (isWhole ? [] : Object.entries(summary)).flatMap(
+    ([name, least]: [string, number | null]) => {
+      const bound = most[name as LatencyName];
+      const isKnown = least === null || (bound !== null && bound <= least * tolerance + 0.001);
+      return isKnown ? [] : [name as LatencyName];
+    },
+  );
+  return { ops, errors, unserved, latency: { ...summary, at_least: atLeast }, most };
+}
+
+/** Whether no percentile is a least one. */
+export function arePercentilesValid({ at_least: names }: Latency): boolean {
+  return !names.some((name) => name in percentileShares);
+}
+
+export function summaryOf({ response, censored }: Distributions): LatencySummary {
+  const all = mergeHistograms([response, censored]);
+  const at = (share: number): number | null => toMs(all.percentileUs(share));
+  return {
+    p50_latency_ms: at(0.5),
+    p90_latency_ms: at(0.9),
+    p95_latency_ms: at(0.95),
+    p99_latency_ms: at(0.99),
+    p999_latency_ms: at(0.999),
+    avg_latency_ms: toMs(all.meanUs),
+    min_latency_ms: toMs(response.minUs),
+    max_latency_ms: toMs(all.maxUs),
+  };
+}
+
+/** The unserved took for ever. */
+function mostOf({ response, censored }: Distributions): Measured["most"] {
+  const count = response.count + censored.count;
+  const at = (share: number): number | null =>
+    toMs(response.atRank(Math.max(1, Math.ceil(share * count))));
+  const whole = (value: number | undefined): number | null =>
+    censored.count === 0 ? toMs(value) : null;
+  return {
+    p50_latency_ms: at(0.5),
+    p90_latency_ms: at(0.9),
+    p95_latency_ms: at(0.95),
+    p99_latency_ms: at(0.99),
+    p999_latency_ms: at(0.999),
+    avg_latency_ms: whole(response.meanUs),
+    min_latency_ms: toMs(response.minUs),
+    max_latency_ms: whole(response.maxUs),
+  };
+}

@@ -1,0 +1,169 @@
+/**
+ * Whether a run is good, whatever its objectives: a target that only fails, hangs or is away has
+ * not passed.
+ *
+ *   VE1  A run has FAILED when nothing succeeded, when more than 5 % of its operations failed, when
+ *        more than 1 % of its arrivals went unserved, when the target was available for less than
+ *        99 % of the time, or silent for more than 5 s.
+ *   VE2  A template may set each of these limits, or none (`null`); what differs from the default
+ *        is said wherever the verdict is.
+ *   VE3  Of a search for the maximum only the first counts: it goes on until the target fails, and
+ *        judges each step itself. One that reached its end and found no number of connections that
+ *        kept to its limits has FAILED too.
+ *   VE5  A run that did not reach its end (CANCELLED, FAILED) has not PASSED: it is FAILED for what
+ *        was measured until then, or has no verdict.
+ *   VE4  Where a template sets no limit for silence, the limit is never less than the silences that
+ *        are usual in the run (AV3); that is said with the verdict. A limit that is set, 5 s too,
+ *        counts as it is.
+ */
+import { type Availability, usualFactor } from "./availability.ts";
+import type { FindMaxResult } from "./find-max.ts";
+import type { LoadMode, VerdictConfig } from "./scenario.ts";
+import { missedSlos, type SloResult } from "./slo.ts";
+
+export const verdictDefaults = {
+  needs_success: true,
+  max_error_rate_pct: 5,
+  max_unserved_pct: 1,
+  min_availability_pct: 99,
+} satisfies VerdictConfig;
+/** Where nothing is set. VE4 */
+const silenceSecondsMax = 5;
+
+export interface VerdictFacts {
+  readonly loadMode: LoadMode;
+  readonly ops: number;
+  readonly errors: number;
+  readonly unserved: number;
+  /** `null`: not known. */
+  readonly availability: Availability | null;
+  /** What a search for the maximum has found; `null`: it is none, or was not begun. */
+  readonly search: Pick<FindMaxResult, "max_concurrency" | "reason"> | null;
+  /** It was not cancelled, and did not fail: nothing measured is then no excuse. */
+  readonly hasCompleted: boolean;
+}
+
+export interface RunVerdict {
+  readonly verdict: "PASSED" | "FAILED" | null;
+  /** Why it failed: limits first, then objectives. */
+  readonly reasons: readonly string[];
+  /** It failed whatever its objectives. */
+  readonly has_broken_limits: boolean;
+  /** VE2 */
+  readonly allowances: readonly string[];
+}
+
+export function judgeRun(config: VerdictConfig, facts: VerdictFacts, slo: SloResult): RunVerdict {
+  const broken = brokenLimits(config, facts);
+  const reasons = [...broken, ...missedSlos(slo)];
+  return {
+    verdict: broken.length > 0 ? "FAILED" : passedAtEnd(slo.verdict, facts.hasCompleted),
+    reasons,
+    has_broken_limits: broken.length > 0,
+    allowances: [...allowancesOf(config), ...relaxedSilence(config, facts)],
+  };
+}
+
+/** VE5 */
+export function passedAtEnd(verdict: RunVerdict["verdict"], hasCompleted: boolean): typeof verdict {
+  return verdict === "PASSED" && !hasCompleted ? null : verdict;
+}
+
+/** VE1 */
+function brokenLimits(config: VerdictConfig, facts: VerdictFacts): readonly string[] {
+  const { ops, errors, unserved, availability, loadMode } = facts;
+  const due = ops + unserved;
+  if (due === 0 && !facts.hasCompleted) return [];
+  if (config.needs_success && ops - errors === 0) {
+    const what = due === 0 ? "nothing was measured" : `${errors} failed, ${unserved} unserved`;
+    return [`no operation succeeded: ${what}`];
+  }
+  if (loadMode === "FIND_MAX_CONCURRENCY") return config.needs_success ? failedSearch(facts) : [];
+  const {
+    max_error_rate_pct: errorsMax,
+    max_unserved_pct: unservedMax,
+    min_availability_pct: availabilityMin,
+  } = config;
+  const errorPct = ops === 0 ? 0 : (errors / ops) * 100;
+  const unservedPct = due === 0 ? 0 : (unserved / due) * 100;
+  const availabilityPct = availability?.availability_pct ?? 100;
+  const silenceMs = availability?.longest_silence_ms ?? 0;
+  const silenceMsMax = silenceLimitMs(config, availability);
+  const reasons: string[] = [];
+  if (errorsMax !== null && errorPct > errorsMax) {
+    reasons.push(
+      `error rate ${shown(errorPct)} %: ${errors} of ${ops} operations failed; at most ${errorsMax} % is allowed`,
+    );
+  }
+  if (unservedMax !== null && unservedPct > unservedMax) {
+    reasons.push(
+      `${unserved} of ${due} arrivals (${shown(unservedPct)} %) were due and never answered; at most ${unservedMax} % is allowed`,
+    );
+  }
+  if (availabilityMin !== null && availabilityPct < availabilityMin) {
+    const stalledPct = availability?.stalled_pct ?? 0;
+    const what =
+      stalledPct > 0 && stalledPct >= 100 - availabilityPct
+        ? `connections waited without an answer for ${shown(stalledPct)} % of their time`
+        : "the target did not answer for the rest of the time";
+    reasons.push(`availability ${shown(availabilityPct)} %: ${what}; minimum ${availabilityMin} %`);
+  }
+  if (silenceMsMax !== null && silenceMs > silenceMsMax) {
+    reasons.push(
+      `longest silence ${shown(silenceMs / 1000)} s without a successful answer; at most ${shown(silenceMsMax / 1000)} s is allowed`,
+    );
+  }
+  return reasons;
+}
+
+/** VE3 */
+function failedSearch({ search, hasCompleted }: VerdictFacts): readonly string[] {
+  if (search === null || search.max_concurrency > 0 || !hasCompleted) return [];
+  return [`no number of connections kept to the limits of the search: ${search.reason}`];
+}
+
+/** VE4 */
+function silenceLimitMs(
+  { max_silence_seconds: seconds }: VerdictConfig,
+  availability: Availability | null,
+): number | null {
+  if (seconds !== undefined) return seconds === null ? null : seconds * 1000;
+  return Math.max(silenceSecondsMax * 1000, availability?.usual_silence_ms ?? 0);
+}
+
+/** VE4 */
+function relaxedSilence(
+  config: VerdictConfig,
+  { availability, loadMode }: VerdictFacts,
+): readonly string[] {
+  const limitMs = silenceLimitMs(config, availability);
+  if (loadMode === "FIND_MAX_CONCURRENCY" || config.max_silence_seconds !== undefined) return [];
+  if (limitMs === null || limitMs <= silenceSecondsMax * 1000) return [];
+  return [
+    `silences up to ${shown(limitMs / 1000)} s are allowed instead of ${silenceSecondsMax} s, because answers usually are ${shown(limitMs / 1000 / usualFactor)} s apart; verdict.max_silence_seconds sets a limit`,
+  ];
+}
+
+/** VE2 */
+function allowancesOf(config: VerdictConfig): readonly string[] {
+  const usuals = { ...verdictDefaults, max_silence_seconds: silenceSecondsMax };
+  const limits = [
+    ["max_error_rate_pct", "error rate", "at most", " %"],
+    ["max_unserved_pct", "unserved arrivals", "at most", " %"],
+    ["min_availability_pct", "availability", "at least", " %"],
+    ["max_silence_seconds", "longest silence", "at most", " s"],
+  ] as const;
+  const changed = limits.flatMap(([field, name, bound, unit]) => {
+    const [own, usual] = [config[field], usuals[field]];
+    if (own === usual || own === undefined) return [];
+    const rule = own === null ? "not judged" : `${bound} ${own}${unit}`;
+    return [`the template's own limit: ${name} ${rule} (default ${bound} ${usual}${unit})`];
+  });
+  return config.needs_success
+    ? changed
+    : ["the template's own limit: a run passes even if no operation succeeded", ...changed];
+}
+
+function shown(value: number): string {
+  return Number(value.toPrecision(4)).toString();
+}

@@ -1,0 +1,120 @@
+/**
+ * When the target answered. A silence is a stretch in which something was wanted of the target and
+ * nothing succeeded.
+ *
+ *   SI1  It begins with the last success, or when something is wanted for the first time since; it
+ *        ends with the next success, or with the phase.
+ *   SI2  A failure does not end it. Idle time after a failure counts only if the next answer is a
+ *        failure again.
+ *   SI4  A silence in which a connection could not be opened is an outage, and is kept as that too.
+ *   SI3  Time in which the generator itself was not running is not the target's silence.
+ */
+import { Histogram, mergeHistograms } from "../core/histogram.ts";
+import type { Answering } from "../core/worker-snapshot.ts";
+
+/** Shorter ones are what answers are apart anyway. */
+const silenceMsMin = 100;
+
+export class SilenceWatch {
+  readonly #silences = new Histogram();
+  /** Those of them in which a connection could not be opened. SI4 */
+  readonly #outages = new Histogram();
+  #isRefused = false;
+  #isMeasuring: boolean;
+  #measuredSinceMs: number;
+  #measuredMs = 0;
+  /** Since when nothing succeeded though something was wanted; `undefined`: nothing is wanted. */
+  #sinceMs: number | undefined;
+  /** After a failure: since when nothing is wanted, and since when something is again. */
+  #idleMs: number | undefined;
+  #resumedMs: number | undefined;
+  /** When the generator woke from its last sleep. */
+  #awakeMs = -Infinity;
+
+  constructor(nowMs: number, isMeasuring: boolean) {
+    this.#isMeasuring = isMeasuring;
+    this.#measuredSinceMs = nowMs;
+  }
+
+  /** From now on silences count, or no longer. */
+  enter(nowMs: number, isMeasuring: boolean): void {
+    if (isMeasuring === this.#isMeasuring) return;
+    if (this.#isMeasuring) {
+      this.#end(nowMs);
+      this.#measuredMs += nowMs - this.#measuredSinceMs;
+    }
+    this.#isMeasuring = isMeasuring;
+    this.#isRefused = false;
+    this.#measuredSinceMs = nowMs;
+    if (this.#sinceMs !== undefined) this.#sinceMs = nowMs;
+    this.#idleMs = undefined;
+    this.#resumedMs = undefined;
+  }
+
+  /** Something is wanted, since `sinceMs`; nobody could want it while the generator slept (SI3). */
+  want(sinceMs: number): void {
+    const nowMs = Math.max(sinceMs, this.#awakeMs);
+    if (this.#sinceMs === undefined) this.#sinceMs = nowMs;
+    else if (this.#idleMs !== undefined && this.#resumedMs === undefined) this.#resumedMs = nowMs;
+  }
+
+  answered(nowMs: number, isWanted: boolean): void {
+    if (this.#isMeasuring) this.#end(nowMs);
+    this.#isRefused = false;
+    this.#sinceMs = isWanted ? nowMs : undefined;
+    this.#idleMs = undefined;
+    this.#resumedMs = undefined;
+  }
+
+  failed(nowMs: number, isWanted: boolean): void {
+    this.#sinceMs ??= nowMs;
+    this.#idleMs = isWanted ? undefined : nowMs; // SI2
+    this.#resumedMs = undefined;
+  }
+
+  /** A connection could not be opened. SI4 */
+  refused(): void {
+    this.#isRefused = true;
+  }
+
+  /** SI3 */
+  slept(fromMs: number, toMs: number): void {
+    this.#awakeMs = toMs;
+    if (this.#sinceMs === undefined) return;
+    this.#sinceMs = this.#sinceMs <= fromMs ? this.#sinceMs + (toMs - fromMs) : toMs;
+  }
+
+  /** With the silence that lasts. */
+  answering(nowMs: number): Answering {
+    const [last, lastOutage] = [new Histogram(), new Histogram()];
+    if (this.#isMeasuring) this.#record(nowMs, last, lastOutage);
+    const sinceMs = this.#isMeasuring ? nowMs - this.#measuredSinceMs : 0;
+    return {
+      measured_ms: this.#measuredMs + sinceMs,
+      silences: mergeHistograms([this.#silences, last]).encode(),
+      outages: mergeHistograms([this.#outages, lastOutage]).encode(),
+    };
+  }
+
+  #end(nowMs: number): void {
+    this.#record(nowMs, this.#silences, this.#outages);
+  }
+
+  #record(nowMs: number, silences: Histogram, outages: Histogram): void {
+    const lengthMs = this.#lengthMs(nowMs);
+    if (lengthMs < silenceMsMin) return;
+    silences.record(lengthMs * 1000);
+    if (this.#isRefused) outages.record(lengthMs * 1000);
+  }
+
+  #lengthMs(nowMs: number): number {
+    if (this.#sinceMs === undefined) return 0;
+    const untilMs =
+      this.#idleMs !== undefined && this.#resumedMs === undefined ? this.#idleMs : nowMs;
+    const idleMs =
+      this.#idleMs === undefined || this.#resumedMs === undefined
+        ? 0
+        : this.#resumedMs - this.#idleMs;
+    return Math.max(0, untilMs - this.#sinceMs - idleMs);
+  }
+}

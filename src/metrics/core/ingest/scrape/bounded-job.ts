@@ -1,0 +1,20 @@
+/** What a job leaves open is bounded like everything that is written. */
+import type { LabelLimits } from "../label-limits.ts";
+import type { ScrapeJob } from "./scrape-config.ts";
+
+/** Of a target's answer, where its job has no `body_size_limit`. */
+const bodyBytesMax = 256 * 1024 ** 2;
+
+export function boundedJob(job: ScrapeJob, limits: LabelLimits): ScrapeJob {
+  const { labels, labelNameBytes, labelValueBytes, bodyBytes } = job.limits;
+  return {
+    ...job,
+    limits: {
+      ...job.limits,
+      bodyBytes: bodyBytes || bodyBytesMax,
+      labels: labels || limits.labels_per_series,
+      labelNameBytes: labelNameBytes || limits.label_name_bytes,
+      labelValueBytes: labelValueBytes || limits.label_value_bytes,
+    },
+  };
+}

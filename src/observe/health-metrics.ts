@@ -1,0 +1,22 @@
+/**
+ * How the parts of a process are, as a gauge: 1 for the state that a part is in, 0 for the others.
+ */
+import type { HealthBoard, HealthState } from "../kernel/health.ts";
+import type { Metrics } from "./metrics.ts";
+
+const states: readonly HealthState[] = ["ok", "degraded", "failed"];
+
+export function showHealth(metrics: Metrics, health: HealthBoard): void {
+  metrics.gauges(
+    "part_health",
+    "1 for the state that a part of the process is in, 0 for the others.",
+    ["part", "state"],
+    () =>
+      health.parts().flatMap(({ name, state: current }) =>
+        states.map((state) => ({
+          labels: { part: name, state },
+          value: state === current ? 1 : 0,
+        })),
+      ),
+  );
+}

@@ -1,0 +1,114 @@
+/**
+ * Looks whether the directories and files that a process lives on are still the ones it started
+ * with. A directory that was deleted, moved or unmounted under a running process keeps taking
+ * writes that nobody will ever read: the process must say that it is not ready.
+ *
+ *   WD1  What is gone, or another one by now, is failed, by name; the process is not ready until
+ *        the same one is back.
+ *   WD2  A look that fails for another reason (the disk does not answer) says so, and counts as
+ *        failed, too.
+ */
+import { stat } from "node:fs/promises";
+import type { Clock, Timer } from "../kernel/clock.ts";
+import { messageOf, OperatingError } from "../kernel/errors.ts";
+import type { Health, HealthReporter } from "../kernel/health.ts";
+
+export interface WatchedPlace {
+  /** The name of the part: `data_dir`, `metrics_dir`. */
+  readonly part: string;
+  /** As people are told: a path is nobody else's business. */
+  readonly name: string;
+  readonly path: string;
+}
+
+export interface DirectoryWatch {
+  /** Looks at once, and throws `data_dir_unusable` if one of them is not well. */
+  require(): Promise<void>;
+  close(): void;
+}
+
+interface Known {
+  readonly place: WatchedPlace;
+  readonly identity: string;
+  readonly health: HealthReporter;
+  trouble: string | undefined;
+}
+
+const everyMsDefault = 1_000;
+
+/** Those that are not there yet are watched from the moment that they are. */
+export async function watchDirectories(options: {
+  readonly places: readonly WatchedPlace[];
+  readonly health: Health;
+  readonly clock: Clock;
+  readonly everyMs?: number;
+}): Promise<DirectoryWatch> {
+  const { places, health, clock, everyMs = everyMsDefault } = options;
+  const known = new Map<WatchedPlace, Known>();
+  const look = async (): Promise<void> => {
+    for (const place of places) {
+      const found = await identityOf(place.path);
+      const before = known.get(place);
+      if (before !== undefined) judge(before, found);
+      else if (found.identity !== undefined) {
+        const reporter = health.part(place.part, { vital: true });
+        known.set(place, { place, identity: found.identity, health: reporter, trouble: undefined });
+      }
+    }
+  };
+  let timer: Timer | undefined;
+  let isClosed = false;
+  const again = (): void => {
+    timer = clock.after(everyMs, () => {
+      void look().then(() => {
+        if (!isClosed) again();
+      });
+    });
+  };
+  await look();
+  again();
+  return {
+    async require() {
+      await look();
+      for (const { place, trouble } of known.values()) {
+        if (trouble === undefined) continue;
+        throw new OperatingError("data_dir_unusable", "never", `${place.name} ${trouble}`, {
+          hint: "Bring it back, or stop this process and start it where its data are.",
+        });
+      }
+    },
+    close() {
+      isClosed = true;
+      timer?.cancel();
+    },
+  };
+}
+
+/** WD1, WD2 */
+function judge(known: Known, { identity, error }: Found): void {
+  const { name } = known.place;
+  if (error !== undefined) known.trouble = `cannot be looked at: ${error}`;
+  else if (identity === undefined) known.trouble = "is gone: what is written is lost";
+  else if (identity !== known.identity) {
+    known.trouble = "is another one than at the start: what is written goes to the old one";
+  } else known.trouble = undefined;
+  if (known.trouble === undefined) known.health.ok();
+  else known.health.failed(`${name} ${known.trouble}`);
+}
+
+interface Found {
+  /** `undefined`: there is nothing. */
+  readonly identity?: string;
+  readonly error?: string;
+}
+
+async function identityOf(path: string): Promise<Found> {
+  try {
+    const { dev, ino } = await stat(path, { bigint: true });
+    return { identity: `${dev}:${ino}` };
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return {};
+    return { error: code ?? messageOf(thrown) };
+  }
+}

@@ -1,0 +1,20 @@
+/** Why a run was cancelled or failed, told once, when it becomes known. Pure. */
+import type { RunUpdate } from "../../../api/load-types.ts";
+
+type Told = Pick<RunUpdate, "status" | "cancellation_reason">;
+
+/**
+ * `undefined`: nothing is to be told. A reason that was there when the page was opened is on the
+ * page already.
+ */
+export function cancellationToast(
+  before: Told | undefined,
+  now: Told,
+): { readonly title: string; readonly message: string } | undefined {
+  const { cancellation_reason: reason, status } = now;
+  if (before === undefined || reason === null || before.cancellation_reason === reason) {
+    return undefined;
+  }
+  const isNatural = status === "STOPPING" || status === "COMPLETED";
+  return { title: isNatural ? "The run is ending" : "The run is being stopped", message: reason };
+}
