@@ -5,7 +5,7 @@
  * than their tests. The last line is a summary.
  */
 import { globSync, mkdirSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -27,6 +27,7 @@ const slowFirst = [
 /** Folders whose tests start nothing and change nothing of their process. */
 const onlyComputes = /^(src\/(.*\/core|promql|sql)|web\/src)\//;
 const groupCount = 4;
+const slowestShown = Number(process.env.CAPSTAN_TEST_SLOWEST ?? 10);
 
 const unknown = options.find((option) => !namePattern.test(option));
 if (unknown !== undefined) refuse(`there is no option ${unknown}; --test-name-pattern=TEXT is one`);
@@ -50,15 +51,28 @@ const tests = run({
   timeout: 480_000,
   testNamePatterns: options.map((option) => namePattern.exec(option)?.[1] ?? ""),
 });
-tests.on("test:summary", ({ file, counts, success }) => {
-  if (file !== undefined) return;
+const fileTimes = [];
+tests.on("test:summary", ({ file, counts, success, duration_ms: durationMs }) => {
+  if (file !== undefined) {
+    fileTimes.push({ file: relative(root, file), seconds: Math.round(durationMs / 100) / 10 });
+    return;
+  }
   const skipped = counts.skipped === 0 ? "" : `, ${counts.skipped} skipped`;
   process.exitCode = success ? 0 : 1;
   process.on("exit", () => {
+    process.stdout.write(`${slowestFiles()}\n`);
     process.stdout.write(`test: ${counts.passed}/${counts.tests} passed${skipped}\n`);
   });
 });
 tests.compose(spec).pipe(process.stdout);
+
+/** Where the time goes: the files that took longest, while others ran beside them. */
+function slowestFiles() {
+  const slowest = fileTimes.sort((a, b) => b.seconds - a.seconds).slice(0, slowestShown);
+  return ["slowest files:", ...slowest.map(({ file, seconds }) => `  ${seconds} s  ${file}`)].join(
+    "\n",
+  );
+}
 
 function rank(file) {
   const index = slowFirst.findIndex((prefix) => file.startsWith(prefix));

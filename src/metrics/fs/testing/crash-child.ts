@@ -1,6 +1,6 @@
 /**
  * A process that appends, seals and compacts until it is killed. It says `acked N` on its standard output once append N is
- * acknowledged, and keeps its catalog in a file that it replaces at once.
+ * acknowledged and `compacted` once a block was, and keeps its catalog in a file that it replaces at once.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -82,6 +82,7 @@ async function compactOne(root: string): Promise<void> {
   const { visible, seq } = readCatalog(root);
   const kept = visible.filter(({ segmentId }) => !replaced.has(segmentId));
   writeCatalog(root, { visible: [...kept, ...made], seq });
+  writeSync(1, "compacted\n");
 }
 
 async function run(root: string, first: number): Promise<void> {
