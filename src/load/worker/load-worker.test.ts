@@ -494,6 +494,16 @@ test("[LW9] a run that has ended, was deleted, or whose place another has taken,
   }
 });
 
+test("[LW9] one whose place another has taken while it stops has failed: nobody has its last figures", async () => {
+  const { clock, control, end } = launch({ row: measuring, serviceMs: 50_000 });
+  await clock.advance(5_000);
+  control.emit(stop());
+  control.incarnation = "i-2";
+  await clock.advance(2_000);
+  assert.deepEqual([end()?.kind, end()?.status], ["superseded", "FAILED"]);
+  assert.equal(control.finished.length, 0);
+});
+
 test("[LW10] a coordinator's lease that has lapsed for 60 s ends it", async () => {
   const { clock, control, end } = launch({ row: measuring, workload: { duration_seconds: 600 } });
   await clock.advance(5_000);

@@ -517,12 +517,16 @@ export class LoadWorker {
     for (const timer of this.#timers) timer.cancel();
     const ending = this.#end ?? { kind: "stopped", message: "stopped", drainMs: 0 };
     const hard = (await isSettled(this.#hard.promise)) ? await this.#hard.promise : ending;
-    const isMute = [ending, hard].some(({ kind }) => muteEnds.has(kind));
-    if (ticking !== undefined && !isMute) await ticking;
+    const mute = [ending, hard].find(({ kind }) => muteEnds.has(kind));
+    if (mute !== undefined) {
+      this.#status = "FAILED"; // Also of one that was stopping: nobody has its last figures.
+      return { kind: mute.kind, status: "FAILED", message: mute.message };
+    }
+    await ticking;
     const status =
       ending.kind === "stopped" || ending.kind === "run_ended" ? "COMPLETED" : "FAILED";
     this.#status = status;
-    if (!isMute && ticking !== undefined && !(await this.#finish(status))) {
+    if (ticking !== undefined && !(await this.#finish(status))) {
       return { kind: "store_lost", status: "FAILED", message: unstored };
     }
     return { kind: ending.kind, status, message: ending.message };
