@@ -9,6 +9,10 @@ import { dirname, join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import {
+  sharedPostgresEnv,
+  startEmbeddedPostgres,
+} from "../src/store/testing/embedded-postgres.ts";
 import { ensureProgram } from "./build-program.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -43,6 +47,10 @@ process.env.NODE_NO_WARNINGS = "1";
 process.env.CAPSTAN_PROGRAM ??= await ensureProgram();
 process.env.CAPSTAN_WARM_UP ??= "off";
 process.chdir(root);
+// Postgres takes 1.5 s of CPU time to set up and start; a dozen files want one.
+const postgres =
+  chosen.length === 0 ? await startEmbeddedPostgres(["max_connections=600"]) : undefined;
+if (postgres !== undefined) process.env[sharedPostgresEnv] = `${postgres.port}`;
 
 const tests = run({
   files,
@@ -59,6 +67,7 @@ tests.on("test:summary", ({ file, counts, success, duration_ms: durationMs }) =>
   }
   const skipped = counts.skipped === 0 ? "" : `, ${counts.skipped} skipped`;
   process.exitCode = success ? 0 : 1;
+  void postgres?.stop();
   process.on("exit", () => {
     process.stdout.write(`${slowestFiles()}\n`);
     process.stdout.write(`test: ${counts.passed}/${counts.tests} passed${skipped}\n`);

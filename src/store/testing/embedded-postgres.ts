@@ -1,6 +1,7 @@
 /**
- * A real Postgres for tests, from npm: a server of its own per test file, in a temporary directory, on a
- * free port of 127.0.0.1, as any user.
+ * A real Postgres for tests, from npm, in a temporary directory, on a free port of 127.0.0.1, as any user.
+ * A whole run of the tests starts one server, and each test file has databases of its own in it; a file that
+ * runs alone, or that wants other settings, starts a server for itself.
  *
  *   1  Nothing is left behind. A shell stands between us and the server and watches a pipe: when our process
  *      ends, in whatever way, it stops the server and deletes the directory.
@@ -22,15 +23,20 @@ export interface EmbeddedPostgres {
   readonly port: number;
   /** A new database, empty or a copy of another one that nobody is connected to; its URL. */
   createDatabase(original?: string): Promise<string>;
+  /** Ends the server, if it was started for the caller. */
   stop(): Promise<void>;
 }
 
+/** The port of the server that the whole run of the tests shares. */
+export const sharedPostgresEnv = "CAPSTAN_TEST_POSTGRES_PORT";
 const portAttemptsMax = 5;
 
 /** `settings`: `name=value` each, over ours. */
 export async function startEmbeddedPostgres(
   settings: readonly string[] = [],
 ): Promise<EmbeddedPostgres> {
+  const shared = process.env[sharedPostgresEnv];
+  if (shared !== undefined && settings.length === 0) return new SharedPostgres(Number(shared));
   for (let attempt = 1; ; attempt += 1) {
     const started = await tryToStart(await freePort(), settings);
     if (typeof started !== "string") return started;
@@ -61,21 +67,17 @@ async function tryToStart(
   }
 }
 
-class RunningPostgres implements EmbeddedPostgres {
+class SharedPostgres implements EmbeddedPostgres {
   readonly port: number;
-  readonly #server: ChildProcess;
-  readonly #home: string;
   #databases = 0;
 
-  constructor(server: ChildProcess, port: number, home: string) {
-    this.#server = server;
+  constructor(port: number) {
     this.port = port;
-    this.#home = home;
   }
 
   async createDatabase(original?: string): Promise<string> {
     this.#databases += 1;
-    const name = `test_${this.#databases}`;
+    const name = `test_${process.pid}_${this.#databases}`;
     const client = new pg.Client({ connectionString: this.#url("postgres") });
     await client.connect();
     // Copying files beats logging every page, where nothing is ever synced.
@@ -85,15 +87,28 @@ class RunningPostgres implements EmbeddedPostgres {
     return this.#url(name);
   }
 
-  async stop(): Promise<void> {
+  async stop(): Promise<void> {}
+
+  #url(database: string): string {
+    return `postgres://capstan@127.0.0.1:${this.port}/${database}`;
+  }
+}
+
+class RunningPostgres extends SharedPostgres {
+  readonly #server: ChildProcess;
+  readonly #home: string;
+
+  constructor(server: ChildProcess, port: number, home: string) {
+    super(port);
+    this.#server = server;
+    this.#home = home;
+  }
+
+  override async stop(): Promise<void> {
     const exited = this.#server.exitCode === null ? once(this.#server, "exit") : undefined;
     this.#server.stdin?.end();
     await exited;
     rmSync(this.#home, { recursive: true, force: true });
-  }
-
-  #url(database: string): string {
-    return `postgres://capstan@127.0.0.1:${this.port}/${database}`;
   }
 }
 
