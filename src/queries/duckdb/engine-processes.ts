@@ -238,7 +238,7 @@ export class EngineProcesses {
 
   /** PE1 */
   #endWhenIdle(child: EngineChild): void {
-    if (child !== this.#shared || !this.#isIdle()) return;
+    if (this.#closed || child !== this.#shared || !this.#isIdle()) return;
     this.#idleTimer?.cancel();
     this.#idleTimer = this.#clock.after(this.#options.idleMs, () => {
       if (child === this.#shared && this.#isIdle()) void this.#endShared();

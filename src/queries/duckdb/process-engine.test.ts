@@ -359,6 +359,16 @@ test("[QU43] closing ends a process that does not end", async () => {
   await assert.rejects(engine.parse("late", never), { code: "shutting_down" });
 });
 
+test("[QU43] closing leaves no timer behind, though a statement ends with it", async () => {
+  const { engine, clock, reached } = bench();
+  const running = assert.rejects(engine.parse("wait", never), { code: "shutting_down" });
+  await reached("wait");
+  await engine.close();
+  await running;
+  await clock.advance(3_000); // The last look at the memory of what is gone.
+  assert.equal(clock.pendingCount, 0);
+});
+
 test("[OB14] a process that is lost is logged once for every query that ran in it", async () => {
   const { engine, clock, processes, lines, reached } = bench();
   const run = async (queryId: string, sql: string): Promise<void> => {
