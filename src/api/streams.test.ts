@@ -4,6 +4,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { after, test } from "node:test";
 import { OperatingError } from "../kernel/errors.ts";
+import { eventually, until } from "../kernel/testing/eventually.ts";
 import { usualLimits } from "../process/index.ts";
 import type { WatchMessage, WatchRequest } from "./ports.ts";
 import { type Api, type ApiConfig, startApi } from "./server.ts";
@@ -169,12 +170,10 @@ test("[AP15] there is a bound on open streams", async () => {
   assert.equal(third.statusCode, 429);
   assert.equal(third.headers["retry-after"], "1");
   for (const stream of streams) stream.destroy();
-  for (let tries = 0; tries < 50; tries += 1) {
+  await eventually("closed streams no longer count", async () => {
     const next = await subscribe(api, "/api/v1/live");
-    if (next.statusCode === 200) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail("closed streams still count");
+    return next.statusCode === 200 ? true : undefined;
+  });
 });
 
 test("[AP15] one client does not take all streams", async () => {
@@ -187,12 +186,10 @@ test("[AP15] one client does not take all streams", async () => {
   third.setEncoding("utf8");
   assert.match((await third.toArray()).join(""), /the limit event_streams_per_client is 2/);
   second.destroy();
-  for (let tries = 0; tries < 50; tries += 1) {
+  await eventually("closed streams no longer count", async () => {
     const next = await subscribe(api, "/api/v1/live");
-    if (next.statusCode === 200) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail("closed streams still count");
+    return next.statusCode === 200 ? true : undefined;
+  });
 });
 
 test("[AP22] the live feed shows status, workers and queries, once a second", async () => {
@@ -204,6 +201,7 @@ test("[AP22] the live feed shows status, workers and queries, once a second", as
     return await status();
   };
   const two = (text: string): boolean => text.split("event: live\n").length > 2;
+  const startMs = performance.now();
   const [first, second] = await Promise.all([
     subscribe(api, "/api/v1/live").then((response) => read(response, two)),
     subscribe(api, "/api/v1/live").then((response) => read(response, two)),
@@ -212,7 +210,9 @@ test("[AP22] the live feed shows status, workers and queries, once a second", as
   assert.deepEqual(Object.keys(frame), ["status", "workers", "queries", "attention"]);
   assert.equal(frame.workers.length, 2);
   assert.ok(second.includes("event: live"));
-  assert.ok(made <= 4, `${made} frames were made for two viewers and two ticks`);
+  // On a busy machine they may come one after the other, while ticks go on.
+  const ticks = Math.ceil((performance.now() - startMs) / 1_000);
+  assert.ok(made <= 2 + ticks, `${made} frames were made for two viewers and ${ticks} ticks`);
 });
 
 test("[AP22] a frame that cannot be made is left out, and the next one is made", async () => {
@@ -251,10 +251,7 @@ test("[AP15] watches that ended, or were refused, leave no listener behind", asy
     }
   };
   const none = async (): Promise<void> => {
-    for (let tries = 0; listeners > 0 && tries < 100; tries += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    assert.equal(listeners, 0);
+    await until(() => listeners === 0);
   };
   for (const path of ["/api/v1/watch?table=workers", "/api/v1/watch?table=workers&revision=1"]) {
     const first = await subscribe(api, path);

@@ -9,8 +9,8 @@ import {
   operateToken,
   readToken,
 } from "../api/testing/fake-ports.ts";
+import { eventually } from "../kernel/testing/eventually.ts";
 import { startLakeCluster } from "../lake/statements/testing/lake-cluster.ts";
-import { eventually } from "../store/testing/eventually.ts";
 import { createTablesPort } from "./tables-port.ts";
 
 const lake = await startLakeCluster();

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { sleep } from "../kernel/clock.ts";
 import { HealthBoard } from "../kernel/health.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
+import { until } from "../kernel/testing/eventually.ts";
 import { watchDirectories } from "./watch-directories.ts";
 
 test("[PR13] a directory or a file that is gone, or is another one, makes the process not ready until it is back", async (t) => {
@@ -26,10 +26,6 @@ test("[PR13] a directory or a file that is gone, or is another one, makes the pr
     everyMs: 5,
   });
   t.after(() => watch.close());
-  const until = async (isSo: () => boolean): Promise<void> => {
-    for (let tries = 0; !isSo() && tries < 12_000; tries += 1) await sleep(realClock, 5);
-    assert.ok(isSo());
-  };
   assert.equal(health.blocker(), undefined);
   await watch.require();
 

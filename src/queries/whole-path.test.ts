@@ -8,6 +8,7 @@ import { OperatingError } from "../kernel/errors.ts";
 import { type Incarnation, parseWorkerId, type WorkerId } from "../kernel/ids.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
 import { createPrng } from "../kernel/prng.ts";
+import { eventually, until } from "../kernel/testing/eventually.ts";
 import { type RecordedLine, recordingLogger } from "../kernel/testing/recording-logger.ts";
 import type { Artifact } from "../workcoord/core/index.ts";
 import {
@@ -138,7 +139,7 @@ const prng = createPrng(7);
 
 async function ask(sql: string, signal: AbortSignal = never): Promise<readonly string[]> {
   const deps = { manager, engine, clock: realClock, prng };
-  const { stream } = await runSql(deps, sql, { timeoutMs: 20_000 }, signal);
+  const { stream } = await runSql(deps, sql, { timeoutMs: 240_000 }, signal);
   return (await textOf(stream)).trimEnd().split("\n");
 }
 
@@ -222,14 +223,15 @@ test("[QU8] an artifact that expires before it is fetched is executed anew", asy
 });
 
 test("[QU14] a worker that is lost while it executes: the other one does it", async () => {
-  const asking = ask("SELECT 7 AS n, sleep_ms(500) AS slept");
-  const holder = await until(() => {
+  // Long enough that it is seen executing, though the machine may be busy.
+  const asking = ask("SELECT 7 AS n, sleep_ms(1000) AS slept");
+  const holder = await eventually("it executes", () => {
     return workers.find((worker) => worker.manager.counts().executing > 0);
   });
   pool.disconnect(holder.workerId);
   assert.match((await asking)[1] ?? "", /^\[7,/);
   assert.equal(manager.list()[0]?.attempts, 2);
-  await until(() => (holder.manager.counts().executing === 0 ? holder : undefined));
+  await until(() => holder.manager.counts().executing === 0);
   pool.connect(holder.workerId, holder.manager);
 });
 
@@ -239,12 +241,12 @@ test("[QU13] a caller that goes away stops the execution", async () => {
   const cancelled = assert.rejects(asking, (thrown) => {
     return thrown instanceof OperatingError && thrown.code === "cancelled";
   });
-  const holder = await until(() => {
+  const holder = await eventually("it executes", () => {
     return workers.find((worker) => worker.manager.counts().executing > 0);
   });
   abort.abort();
   await cancelled;
-  await until(() => (holder.manager.counts().executing === 0 ? holder : undefined));
+  await until(() => holder.manager.counts().executing === 0);
 });
 
 test("[QU60] a hundred statements at once, none lost", async () => {
@@ -271,12 +273,3 @@ test("[OB14] every line that all of this logged names its query", () => {
     [],
   );
 });
-
-async function until<T>(find: () => T | undefined): Promise<T> {
-  for (let tries = 0; tries < 500; tries += 1) {
-    const found = find();
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail("it did not come to pass");
-}

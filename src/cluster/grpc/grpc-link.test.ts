@@ -1,5 +1,6 @@
+import { until } from "../../kernel/testing/eventually.ts";
 import { testLinkContract } from "../core/link.contract.ts";
-import { GrpcFixture, until } from "./testing/grpc-fixture.ts";
+import { GrpcFixture } from "./testing/grpc-fixture.ts";
 
 testLinkContract("links over gRPC", async () => {
   const fixture = new GrpcFixture();

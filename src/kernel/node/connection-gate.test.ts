@@ -4,6 +4,7 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { silentLogger } from "../logger.ts";
+import { until } from "../testing/eventually.ts";
 import { ConnectionGate, type ConnectionLimits, clientOf } from "./connection-gate.ts";
 
 const limits = {
@@ -75,13 +76,6 @@ async function startBench(t: TestContext, given: Partial<ConnectionLimits> = {})
     return busy;
   };
   return { gate, open, ask, fill };
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 2_000 && !holds(); turn += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-  assert.ok(holds());
 }
 
 const slow = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n";

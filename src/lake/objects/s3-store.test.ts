@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
+import { until } from "../../kernel/testing/eventually.ts";
 import { DiskBudget } from "../../queries/core/index.ts";
 import { testObjectStore } from "../core/object-store.contract.ts";
 import { openDownloadCache } from "./download-cache.ts";
@@ -121,7 +122,10 @@ test("[LO8] a server that falls silent is given up", () =>
   withFaults(
     async (opened, proxy) => {
       const bytes = Buffer.alloc(megabyte, 1);
-      await opened.store.put("t/x", await localFile(opened, bytes));
+      // Not by the impatient one: a busy machine is silent for a while itself.
+      const patient = await openAt(server.location());
+      await patient.store.put("t/x", await localFile(patient, bytes));
+      await patient.close();
       proxy.decide(({ method }) => (method === "GET" ? "stallAnswer" : "none"));
       await assert.rejects(opened.store.fetch({ path: "t/x", sizeBytes: bytes.length }), {
         code: "store_unavailable",
@@ -207,8 +211,7 @@ test("[LO11] a fetch that is cancelled ends at once and leaves no copy", () =>
       { path: "t/x", sizeBytes: bytes.length },
       controller.signal,
     );
-    while (!proxy.seen.some(({ method }) => method === "GET"))
-      await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => proxy.seen.some(({ method }) => method === "GET"));
     controller.abort();
     await assert.rejects(fetching, { code: "cancelled" });
   }));

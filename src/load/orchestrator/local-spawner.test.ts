@@ -9,7 +9,7 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
-import { eventually } from "../../store/testing/eventually.ts";
+import { eventually } from "../../kernel/testing/eventually.ts";
 import { boundLog, LocalSpawner, loadLogPath } from "./local-spawner.ts";
 import { stubCommand } from "./testing/stub-command.ts";
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { realClock } from "../../kernel/node/real-clock.ts";
-import { eventually } from "../../store/testing/eventually.ts";
+import { eventually } from "../../kernel/testing/eventually.ts";
 import { type LivePost, LivePoster } from "./live-poster.ts";
 
 const body = { test_id: "t", worker_id: "worker-0", phase: "WARMUP", metrics: {} };

@@ -9,6 +9,7 @@ import { after, before, type TestContext, test } from "node:test";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import { createPrng } from "../../kernel/prng.ts";
+import { eventually } from "../../kernel/testing/eventually.ts";
 import { LakeStore, openLakeFiles } from "../../lake/index.ts";
 import { startEngine } from "../../queries/index.ts";
 import { openStore, type Store, setupStore } from "../../store/index.ts";
@@ -16,7 +17,6 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from "../../store/testing/embedded-postgres.ts";
-import { eventually } from "../../store/testing/eventually.ts";
 import { Histogram } from "../core/histogram.ts";
 import { finalFigures } from "../executions/final-figures.ts";
 import { createLakeRunRecords } from "../executions/lake-run-records.ts";
@@ -257,10 +257,11 @@ test("[LW18] orchestrator and two workers, all real: a run of three seconds ends
   const figures = JSON.parse(parent.figures) as { response: string; record_coverage: number };
   assert.equal(figures.record_coverage, 1);
   const live = Histogram.decode(figures.response);
-  const [p99Ms = 0, liveMs = 0] = [
-    parent.p99_latency_ms ?? 0,
-    (live?.percentileUs(0.99) ?? 0) / 1000,
-  ];
-  // The histogram's 0.4 %, and what there is between two neighbours at that rank.
-  assert.ok(Math.abs(liveMs / p99Ms - 1) < 0.02, `${liveMs} for ${p99Ms}`);
+  // The histogram's 0.4 %, and what there is between the neighbours at that rank: the fewer there
+  // are, the more. A busy machine executes few.
+  const liveMs = (rank: number): number => (live?.percentileUs(rank) ?? 0) / 1000;
+  const [lowMs, highMs] = [liveMs(0.99 - 2 / total), liveMs(Math.min(1, 0.99 + 2 / total))];
+  const p99Ms = parent.p99_latency_ms ?? 0;
+  const shown = `${p99Ms} of ${total} is not within ${lowMs} and ${highMs}`;
+  assert.ok(lowMs > 0 && p99Ms > 0.99 * lowMs && p99Ms < 1.01 * highMs, shown);
 });

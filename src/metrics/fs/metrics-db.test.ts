@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { type Logger, silentLogger } from "../../kernel/logger.ts";
+import { until } from "../../kernel/testing/eventually.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import {
   type CounterResetHint,
@@ -210,13 +211,16 @@ describe("the head", () => {
 
   test("[MH4] what was sealed stays readable for older snapshots for a while; then they are refused", async (t) => {
     const fixture = new DbFixture(t);
-    const db = await fixture.open({ retainMs: 400 });
+    const clock = new VirtualClock();
+    const db = await fixture.open({ retainMs: 400, clock });
     t.after(() => db.close());
     await db.append(batchOf([[up("x"), { ts: 10, value: 1 }]]));
     const snapshot = db.snapshot();
     await db.seal();
     assert.equal(decodeRawSeries(db.slice({ snapshot, ...always })).length, 1);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await clock.advance(399);
+    assert.equal(decodeRawSeries(db.slice({ snapshot, ...always })).length, 1);
+    await clock.advance(1);
     assert.throws(() => db.slice({ snapshot, ...always }), { code: "head_moved" });
     assert.deepEqual(decodeRawSeries(db.slice({ snapshot: db.snapshot(), ...always })), []);
     assert.equal(fixture.readAll(db).length, 1);
@@ -541,13 +545,13 @@ describe("sealing", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     assert.equal(fixture.published.size, 0);
     await db.append(batchOf([2, 3, 4].map((ts) => [up("x"), { ts, value: 1 }])));
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await until(() => fixture.published.size > 0);
     assert.equal(fixture.published.size, 1);
     const other = new DbFixture(t);
     const aged = await other.open({ headAgeMsMax: 1, tickMs: 5 });
     t.after(() => aged.close());
     await aged.append(batchOf([[up("x"), { ts: 1, value: 1 }]]));
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await until(() => other.published.size > 0);
     assert.equal(other.published.size, 1);
   });
 

@@ -119,14 +119,20 @@ describe("upkeep", () => {
 
   test("[MU4] closing ends a compaction that runs, and nothing of it is published", async (t) => {
     const { compactInThread } = await import("../fs/compact-in-thread.ts");
-    const { catalog, db, maintenance } = await setUp(t, { compact: compactInThread });
+    const begun = Promise.withResolvers<void>();
+    const compact: MaintenanceOptions["compact"] = async (request, signal) => {
+      const compacted = compactInThread(request, signal);
+      begun.resolve();
+      return await compacted;
+    };
+    const { catalog, db, maintenance } = await setUp(t, { compact });
     for (let seal = 0; seal < 2; seal += 1) {
       await db.append(batchOf(rowsOf(seal)));
       await db.seal();
     }
     const before = await catalog.list();
     const round = maintenance.runOnce();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await begun.promise;
     await maintenance.close();
     assert.equal((await round).compactions, 0);
     assert.deepEqual(await catalog.list(), before);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { sql } from "kysely";
 import { AssertionError } from "../../kernel/errors.ts";
-import { eventually } from "../testing/eventually.ts";
+import { eventually } from "../../kernel/testing/eventually.ts";
 import { openFresh, openOn, type StoreFixture } from "../testing/store-fixture.ts";
 import { workerRow } from "../testing/worker-row.ts";
 import type { CatalogChangesTable, WorkersTable } from "./schema.ts";

@@ -5,15 +5,17 @@ import pg from "pg";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import { createPrng } from "../../kernel/prng.ts";
+import { eventually } from "../../kernel/testing/eventually.ts";
 import { testStore } from "../core/store.contract.ts";
 import type { Store } from "../core/store.ts";
 import { openStore, setupStore } from "../setup/open-store.ts";
 import { CuttingProxy } from "../testing/cutting-proxy.ts";
-import { eventually } from "../testing/eventually.ts";
 import { postgresFixture } from "../testing/fixtures.ts";
 import { workerRow } from "../testing/worker-row.ts";
 
 const postgres = postgresFixture();
+/** Also bounds connecting and every statement, which a busy machine has to manage. */
+const waitMsMax = 1_500;
 testStore(postgres);
 
 const parts = { clock: realClock, prng: createPrng("test"), logger: silentLogger };
@@ -69,7 +71,7 @@ describe("Postgres connections", () => {
   });
 
   test("[ST12] lost during COMMIT, and the server out of reach: commit_unknown", async (t) => {
-    const { proxy, store, url } = await openThroughProxy(t, { waitMsMax: 300 });
+    const { proxy, store, url } = await openThroughProxy(t, { waitMsMax });
     proxy.cutNext("after-commit", { thenDown: true });
     const change = store.catalogTransaction((tx) => tx.insert("workers", workerRow("w1")));
     await assert.rejects(change, { code: "commit_unknown", retry: "backoff" });
@@ -148,7 +150,7 @@ describe("Postgres connections", () => {
   });
 
   test("[ST9] a lock held too long by another: store_busy", async (t) => {
-    const { store, direct } = await openThroughProxy(t, { waitMsMax: 300 });
+    const { store, direct } = await openThroughProxy(t, { waitMsMax });
     await direct.query("BEGIN; LOCK TABLE catalog_revision IN EXCLUSIVE MODE");
     const change = store.catalogTransaction((tx) => tx.insert("workers", workerRow("w1")));
     await assert.rejects(change, { code: "store_busy", retry: "backoff" });

@@ -41,7 +41,7 @@ testStore(sqliteFixture());
 describe("a SQLite file", () => {
   test("[ST9] another process holds the lock: we wait without blocking the thread, then store_busy", async (t) => {
     const config = await freshFile();
-    const store = await openStore({ ...config, waitMsMax: 300 });
+    const store = await openStore({ ...config, waitMsMax: 1_000 });
     t.after(() => store.close());
     const other = new DatabaseSync(config.path);
     t.after(() => other.close());

@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { eventually } from "../../kernel/testing/eventually.ts";
 import type { LakeStore } from "../../lake/index.ts";
-import { eventually } from "../../store/testing/eventually.ts";
 import { type RefreshingLake, startRefreshingLake } from "./testing/refreshing-lake.ts";
 
 const lake = await startRefreshingLake();

@@ -5,9 +5,9 @@ import { mkdtempSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
+import { eventually } from "../../kernel/testing/eventually.ts";
 import { emptyStaging, type ObjectStore } from "../../lake/index.ts";
 import type { Engine, EngineSession } from "../../queries/index.ts";
-import { eventually } from "../../store/testing/eventually.ts";
 import { type RefreshingLake, startRefreshingLake } from "./testing/refreshing-lake.ts";
 
 async function open(t: TestContext): Promise<RefreshingLake> {

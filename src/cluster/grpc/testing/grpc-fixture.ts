@@ -55,14 +55,3 @@ export class GrpcFixture {
     await Promise.all(this.#servers.map((server) => server.close()));
   }
 }
-
-/** Looks every few milliseconds; fails after `msMax`. */
-export async function until(condition: () => boolean, msMax = 3_000): Promise<void> {
-  const deadlineMs = performance.now() + msMax;
-  while (!condition()) {
-    if (performance.now() > deadlineMs) throw new Error("waited in vain");
-    await new Promise((resolve) => {
-      setTimeout(resolve, 2);
-    });
-  }
-}

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { after, before, test } from "node:test";
 import { OperatingError } from "../../../kernel/errors.ts";
 import { realClock } from "../../../kernel/node/real-clock.ts";
-import { eventually } from "../../../store/testing/eventually.ts";
+import { eventually } from "../../../kernel/testing/eventually.ts";
 import type { Target } from "../../core/target.ts";
 import { execute, operationOf } from "../testing/operations.ts";
 import { testTarget } from "../testing/target.contract.ts";
@@ -48,7 +48,7 @@ if (server === undefined) {
         });
         for (const [id] of rows) await other.run(`KILL ${id}`, [], signal);
       },
-      slowSql: "SELECT SLEEP(60)",
+      slowSql: "SELECT SLEEP(600)",
       types: ["bigint", "double", "text", "timestamp"],
       close: async () => {
         await target.close();

@@ -7,11 +7,11 @@ import { after, before, test } from "node:test";
 import { generate } from "selfsigned";
 import { OperatingError } from "../../../kernel/errors.ts";
 import { realClock } from "../../../kernel/node/real-clock.ts";
+import { eventually } from "../../../kernel/testing/eventually.ts";
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from "../../../store/testing/embedded-postgres.ts";
-import { eventually } from "../../../store/testing/eventually.ts";
 import type { Target } from "../../core/target.ts";
 import { execute, operationOf } from "../testing/operations.ts";
 import { testTarget } from "../testing/target.contract.ts";
@@ -74,7 +74,7 @@ for (const sslMode of ["disable", "require"]) {
           signal,
         );
       },
-      slowSql: "SELECT pg_sleep(60)",
+      slowSql: "SELECT pg_sleep(600)",
       types: ["bigint", "double", "text", "boolean", "timestamp"],
       close: async () => {
         await target.close();
@@ -209,7 +209,8 @@ test("[PG4] errors have their kind by SQLSTATE, and no value of a parameter", as
     assert.equal(await kindOf("SELECT id FROM t WHERE id = :v", 77_123_771_237), "other 22003");
     assert.equal(await kindOf("INSERT INTO t VALUES (:v::int, 0)"), "constraint 23514");
     assert.equal(await kindOf("DO $$ BEGIN RAISE 'rumpelstilz'; END $$"), "other P0001");
-    assert.equal(await kindOf("SET statement_timeout = 20"), "undefined undefined");
+    // Also the next two have to be prepared, and the last one run, within it.
+    assert.equal(await kindOf("SET statement_timeout = 500"), "undefined undefined");
     assert.equal(await kindOf("SELECT pg_sleep(60)"), "timeout 57014");
     assert.equal(await kindOf("RESET statement_timeout"), "undefined undefined");
     assert.equal(await kindOf("COPY t FROM STDIN"), "timeout 57014");

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { OperatingError } from "../../../kernel/errors.ts";
 import { realClock } from "../../../kernel/node/real-clock.ts";
-import { eventually } from "../../../store/testing/eventually.ts";
+import { eventually } from "../../../kernel/testing/eventually.ts";
 import type { Target, TargetConnection } from "../../core/target.ts";
 import { execute, operationOf } from "../testing/operations.ts";
 import { MalformedStream, MessageScanner } from "./message-scanner.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { OperatingError } from "../../../kernel/errors.ts";
 import { realClock } from "../../../kernel/node/real-clock.ts";
-import { eventually } from "../../../store/testing/eventually.ts";
+import { eventually } from "../../../kernel/testing/eventually.ts";
 import { execute, operationOf } from "../testing/operations.ts";
 import { testTarget } from "../testing/target.contract.ts";
 import { loadSdk } from "./load-sdk.ts";

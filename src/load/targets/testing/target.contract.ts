@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OperatingError } from "../../../kernel/errors.ts";
-import { eventually } from "../../../store/testing/eventually.ts";
+import { eventually } from "../../../kernel/testing/eventually.ts";
 import type { ParameterType, ParameterValue } from "../../core/operation.ts";
 import type { OperationFailure, Target, TargetConnection } from "../../core/target.ts";
 import { execute, operationOf } from "./operations.ts";
@@ -11,7 +11,7 @@ export interface TargetUnderTest {
   readonly target: Target;
   /** Cuts every connection from the other side. `undefined`: there is no other side. */
   readonly cutConnections: (() => Promise<void>) | undefined;
-  /** A statement that takes a minute unless it is stopped. `undefined`: there is none. */
+  /** A statement that takes ten minutes unless it is stopped. `undefined`: there is none. */
   readonly slowSql: string | undefined;
   /** Which of these types come back from a table as they went in. */
   readonly types: readonly ParameterType[];
@@ -22,7 +22,7 @@ const { signal } = new AbortController();
 
 export function testTarget(kind: string, open: () => Promise<TargetUnderTest>): void {
   const check = (name: string, body: (under: TargetUnderTest) => Promise<void>): void => {
-    test(`${name} (${kind})`, { timeout: 60_000 }, async () => {
+    test(`${name} (${kind})`, { timeout: 240_000 }, async () => {
       const under = await open();
       try {
         await body(under);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { silentLogger } from "../../../kernel/logger.ts";
 import { realClock } from "../../../kernel/node/real-clock.ts";
 import { createPrng } from "../../../kernel/prng.ts";
+import { eventually } from "../../../kernel/testing/eventually.ts";
 import { emptyStaging, LakeUpkeep, type ObjectStore, UpkeepLoop } from "../../../lake/index.ts";
 import {
   type LakeCluster,
@@ -12,7 +13,6 @@ import {
 } from "../../../lake/statements/testing/lake-cluster.ts";
 import type { Engine } from "../../../queries/index.ts";
 import { startTestEngine, type TestEngine } from "../../../queries/testing/test-engine.ts";
-import { eventually } from "../../../store/testing/eventually.ts";
 import { RefreshLoop } from "../../core/index.ts";
 import { type RefreshHistoryRecord, readRefreshHistory } from "../../store/refresh-history.ts";
 import { RefreshScheduler } from "../../store/scheduler.ts";
