@@ -62,13 +62,13 @@ async function runSuite(suite: DiskSuite): Promise<void> {
 
 test(
   `[MH17] ${seedCount} seeds of the log: whatever the disk does, what was acknowledged is there`,
-  { timeout: 240_000 },
+  { timeout: 480_000 },
   () => runSuite("log"),
 );
 
 test(
   `[LO1] ${seedCount} seeds of the lake: whatever the disk does, what was committed is there`,
-  { timeout: 240_000 },
+  { timeout: 480_000 },
   () => runSuite("disk"),
 );
 

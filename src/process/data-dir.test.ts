@@ -88,7 +88,7 @@ test("[PR3] one process at a time; a killed one holds nothing", async () => {
   assert.equal(tryLockFile(file), undefined);
   await assert.rejects(lockDir(path, "lock", realClock, 0), { code: "data_dir_in_use" });
 
-  const waiting = lockDir(path, "lock", realClock, 10_000);
+  const waiting = lockDir(path, "lock", realClock, 120_000);
   other.kill("SIGKILL");
   const lock = await waiting;
   // It takes no room.

@@ -32,7 +32,7 @@ async function coordinator(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-const config = { clusterToken: "secret", clock: realClock, timeoutMs: 2_000 };
+const config = { clusterToken: "secret", clock: realClock, timeoutMs: 60_000 };
 
 test("[PR6] a worker follows a standby's word to the coordinator that leads", async () => {
   const leader = await coordinator(200, {});

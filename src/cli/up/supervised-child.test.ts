@@ -66,7 +66,7 @@ test("[CM9] a child that is killed is started again, and says when it is back", 
   process.kill(child.pid ?? 0, "SIGKILL");
   await until("ready u again");
   assert.ok(events.includes("died SIGKILL"));
-  assert.equal(await child.stop(5_000), "ended");
+  assert.equal(await child.stop(60_000), "ended");
   assert.equal(events.filter((event) => event === "started").length, 2);
 });
 
@@ -75,7 +75,7 @@ test("[CM9] a child whose command line is refused is not started again", async (
   child.start();
   await until("hopeless usage");
   assert.equal(events.filter((event) => event === "started").length, 1);
-  assert.equal(await child.stop(5_000), "ended");
+  assert.equal(await child.stop(60_000), "ended");
 });
 
 test("[CM9] a child that ends well without being asked is started again", async () => {
@@ -85,7 +85,7 @@ test("[CM9] a child that ends well without being asked is started again", async 
   process.kill(child.pid ?? 0, "SIGTERM");
   await until("died exit status 0");
   await until("ready u again");
-  assert.equal(await child.stop(5_000), "ended");
+  assert.equal(await child.stop(60_000), "ended");
 });
 
 test("[CM9] a worker that was dropped stays down", async () => {

@@ -16,7 +16,7 @@ export interface StoreUnderTest {
 
 export function testObjectStore(kind: string, open: () => Promise<StoreUnderTest>): void {
   const check = (name: string, body: (under: StoreUnderTest) => Promise<void>): void => {
-    test(`${name} (${kind})`, { timeout: 60_000 }, async () => {
+    test(`${name} (${kind})`, { timeout: 240_000 }, async () => {
       const under = await open();
       try {
         await body(under);

@@ -230,7 +230,7 @@ test(
           "t/x",
           join(away, "file"),
         ];
-        const { stdout, stderr } = spawnSync("sh", args, { encoding: "utf8", timeout: 30_000 });
+        const { stdout, stderr } = spawnSync("sh", args, { encoding: "utf8", timeout: 240_000 });
         assert.equal(stdout, "disk_full backoff", stderr);
         assert.deepEqual(await readdir(dir, { recursive: true }), [".writing"]);
       } finally {

@@ -84,7 +84,7 @@ function abortOf(signal: AbortSignal): Promise<never> {
 }
 
 function check(name: string, body: (world: World) => Promise<void>): void {
-  test(name, { timeout: 60_000 }, async () => {
+  test(name, { timeout: 240_000 }, async () => {
     const dir = await mkdtemp(join(tmpdir(), "capstan-cache-"));
     try {
       await body(new World(dir));
@@ -359,7 +359,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 
 test(
   "[LO16] whatever happens, what is read is whole and there, and the disk holds what is counted",
-  { timeout: 120_000 },
+  { timeout: 480_000 },
   () =>
     fc.assert(fc.asyncProperty(fc.array(anyStep, { maxLength: 40 }), runSteps), { numRuns: 150 }),
 );

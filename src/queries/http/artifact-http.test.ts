@@ -284,7 +284,7 @@ async function fetchOnce(
   options: Partial<HttpFetcherOptions> = {},
 ): Promise<string> {
   const dirs = await newDirs();
-  const fetcher = await openFetcher(dirs.fetched, { silenceMsMax: 200, ...options });
+  const fetcher = await openFetcher(dirs.fetched, options);
   try {
     const local = await fetcher.fetch(workerId, artifact, never, aWorkKey);
     const text = await readFile(local.path, "utf8");
@@ -345,8 +345,10 @@ const answers: readonly (readonly [name: string, code: string, listener: Request
 ];
 for (const [name, code, listener] of answers) {
   test(`[QU52] a worker that answers with ${name}: ${code}`, async () => {
+    // Only where silence is the matter: a busy machine is silent for a while itself.
+    const options = name.startsWith("silence") ? { silenceMsMax: 200 } : {};
     await withWorker(listener, async (artifact) => {
-      assert.equal(await fetchOnce(artifact), code);
+      assert.equal(await fetchOnce(artifact, options), code);
     });
   });
 }

@@ -114,7 +114,7 @@ const refusals = new Set(["statement_too_large", "query_failed"]);
 for (const { kind, sql } of greedy) {
   test(`[BT1] a statement that takes too much fails, and this process does not grow: ${kind}, ${sql.slice(0, 50)}`, {
     skip: !canBoundMemory,
-    timeout: 120_000,
+    timeout: 480_000,
   }, async () => {
     const limitBytes = 256 * mebibyte;
     const { target, close } = await openBounded(kind, { limitBytes });
