@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { ensureDashboard } from "../../web/build.ts";
 import { FakeApi, fakeWorker } from "../../web/testing/fake-api.ts";
 import { launchBrowser } from "./browser.ts";
-import { openPage } from "./dashboard-page.ts";
+import { eventually, openPage } from "./dashboard-page.ts";
 
 let browser: Browser;
 before(async () => {
@@ -51,7 +51,7 @@ test("[WEB70] [AP12] a link of another site fills the editor of Explore; the que
   await follow("/explore?q=http_requests_total", async (api, page) => {
     await page.getByText("Not run yet").waitFor();
     const editor = page.getByLabel("PromQL expression 1");
-    assert.equal(await editor.textContent(), "http_requests_total");
+    await eventually(async () => await editor.textContent(), "http_requests_total");
     assert.deepEqual(asked(api, /query_stream|\/query(_range)?\b/), []);
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.getByRole("img", { name: "Chart of 3 series" }).waitFor();
@@ -65,6 +65,6 @@ test("[WEB70] [AP12] a link of another site to a table reads no rows before some
     assert.deepEqual(asked(api, /\/rows/), []);
     await show.click();
     await show.waitFor({ state: "detached" });
-    assert.equal(asked(api, /\/rows/).length, 1);
+    await eventually(async () => asked(api, /\/rows/).length, 1);
   });
 });

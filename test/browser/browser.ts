@@ -28,6 +28,7 @@ async function launch(executablePath: string, env: Record<string, string>): Prom
   );
   return await chromium.launch({
     executablePath,
+    timeout: 120_000, // A busy machine.
     env: { ...Object.fromEntries(inherited), ...env },
     // Only pages of our own are opened, and the sandbox refuses to run as root, as containers do.
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none"],

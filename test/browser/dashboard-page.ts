@@ -2,7 +2,10 @@
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
+
+/** What a machine with other things to do may take for anything. */
+const patienceMs = 120_000;
 
 export interface DashboardPage extends AsyncDisposable {
   readonly page: Page;
@@ -24,7 +27,7 @@ export async function openPage(
   // A browser without a language of its own says "en-US@posix", which is none.
   const locale = "en-US";
   const context = await browser.newContext({ viewport: { width, height }, colorScheme, locale });
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(patienceMs);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("console", (message) => {
@@ -35,23 +38,44 @@ export async function openPage(
   return { page, complaints, [Symbol.asyncDispose]: async () => await context.close() };
 }
 
+/** The page does not scroll sideways, once what slides in or out has done so. */
 export async function assertFits(page: Page): Promise<void> {
   const wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
-  assert.equal(await page.evaluate(wider), 0, "the page scrolls sideways");
+  await eventually(async () => await page.evaluate(wider), 0);
 }
 
 /** Waits until `get` gives `want`; what the page does takes a moment. */
-export async function eventually<T>(
-  get: () => Promise<T>,
-  want: T,
-  timeoutMs: number = 60_000,
-): Promise<void> {
-  const deadlineMs = performance.now() + timeoutMs;
+export async function eventually<T>(get: () => Promise<T>, want: T): Promise<void> {
+  const deadlineMs = performance.now() + patienceMs;
   for (;;) {
     const got = await get();
     if (isDeepStrictEqual(got, want)) return;
     if (performance.now() > deadlineMs) assert.deepEqual(got, want);
     await setTimeout(20);
+  }
+}
+
+/** Keys that belong together, without the time that it takes to ask the browser for each. */
+export async function pressInARow(page: Page, keys: readonly string[]): Promise<void> {
+  await Promise.all(keys.map((key) => page.keyboard.press(key)));
+}
+
+/**
+ * Takes what completion offers first. An offer that has just come or changed is not taken, lest it
+ * be by mistake: where it was not, it is asked for again.
+ */
+export async function complete(page: Page, editor: Locator, wanted: string): Promise<void> {
+  const offered = page.locator('.cm-tooltip-autocomplete [aria-selected="true"]').getByText(wanted);
+  for (;;) {
+    await offered.waitFor();
+    await setTimeout(200);
+    await page.keyboard.press("Enter");
+    for (let look = 0; look < 50; look += 1) {
+      if ((await editor.textContent()) === wanted) return;
+      await setTimeout(20);
+    }
+    await editor.click();
+    await page.keyboard.press("Control+Space");
   }
 }
 

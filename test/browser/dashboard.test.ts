@@ -1,11 +1,10 @@
 /** The dashboard of a real cluster, in a real browser. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
 import type { Browser, Locator, Page } from "playwright-core";
 import { ensureDashboard } from "../../web/build.ts";
 import { launchBrowser } from "./browser.ts";
-import { assertFits, eventually, openPage } from "./dashboard-page.ts";
+import { assertFits, complete, eventually, openPage, pressInARow } from "./dashboard-page.ts";
 import { type RealCluster, startCluster } from "./real-cluster.ts";
 
 let browser: Browser;
@@ -113,8 +112,7 @@ test("[WEB19] dark and narrow, both pages fit and work by keyboard", async () =>
   await page.getByText("Healthy").waitFor();
   await page.locator('html[data-mantine-color-scheme="dark"]').waitFor();
   await assertFits(page);
-  await page.keyboard.press("g");
-  await page.keyboard.press("w");
+  await pressInARow(page, ["g", "w"]);
   await reaches(page, "worker-1", "active");
   await eventually(async () => await page.title(), "Workers · Capstan");
   await assertFits(page);
@@ -127,19 +125,11 @@ test("[WEB32] Explore completes, charts and explains what the cluster scraped of
   await eventually(
     async () => (await promqlSeries("capstan_control_streams_active")).length > 0,
     true,
-    40_000,
   );
   await page.getByLabel("PromQL expression 1").click();
   await page.keyboard.type("capstan_control_str", { delay: 20 });
-  await page
-    .locator(".cm-tooltip-autocomplete")
-    .getByText("capstan_control_streams_active")
-    .first()
-    .waitFor();
-  await setTimeout(200); // What is offered can be taken a moment later, lest it be taken by mistake.
-  await page.keyboard.press("Enter");
   const editor = page.getByLabel("PromQL expression 1");
-  await eventually(async () => await editor.textContent(), "capstan_control_streams_active");
+  await complete(page, editor, "capstan_control_streams_active");
   await page.keyboard.press("Enter");
   await page.getByRole("img", { name: /Chart of \d+ series/ }).waitFor();
   await page.getByText("Table", { exact: true }).click();

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { ensureDashboard } from "../../web/build.ts";
 import { launchBrowser } from "./browser.ts";
-import { assertFits, openPage, withoutRefusals } from "./dashboard-page.ts";
+import { assertFits, eventually, openPage, withoutRefusals } from "./dashboard-page.ts";
 import { type RealCluster, startCluster } from "./real-cluster.ts";
 
 let browser: Browser;
@@ -37,7 +37,7 @@ interface Ended {
 
 /** Until its exact percentiles are there, too. */
 async function ended(id: string): Promise<Ended> {
-  const deadlineMs = performance.now() + 90_000;
+  const deadlineMs = performance.now() + 120_000;
   for (;;) {
     const run = await api<Ended>(`/api/tests/${id}`);
     const isOver = ["COMPLETED", "FAILED", "CANCELLED"].includes(run.status);
@@ -76,10 +76,14 @@ async function figure(page: Page, name: string): Promise<number> {
   return digits(await cell.locator(".figure-value").first().textContent());
 }
 
-/** Whether a chart's canvas has anything on it. */
-async function isDrawn(page: Page, label: RegExp): Promise<boolean> {
+/** Until a chart's canvas has anything on it. */
+async function drawn(page: Page, label: RegExp): Promise<void> {
   const chart = page.getByRole("img", { name: label });
   await chart.scrollIntoViewIfNeeded();
+  await eventually(async () => await isDrawn(chart), true);
+}
+
+async function isDrawn(chart: Locator): Promise<boolean> {
   return await chart.locator("canvas").evaluate((element) => {
     const canvas = element as unknown as {
       width: number;
@@ -99,19 +103,22 @@ test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are 
   await page.getByText("No runs yet").waitFor();
   await page.getByText("capstan load run demo --set duration=10").waitFor();
   await page.getByRole("button", { name: "Run the demo" }).click();
-  await page.waitForURL("**/load/runs/*", { timeout: 30_000 });
+  await page.waitForURL("**/load/runs/*");
   await stop(page);
 
   const short = ["duration=4", "warmup=1", "think_time_ms=5"];
   const first = await run("Before the change", short);
-  const second = await begin("After the change", [...short, "concurrent_connections=2"]);
   await page.goto(`${cluster.url}/load`);
+  await page.locator(`[data-run="${first}"]`).waitFor();
+  const second = await begin("After the change", [...short, "concurrent_connections=2"]);
+  await page.reload(); // Of what the browser has: the run is soon over.
   const running = page.locator(`[data-run="${second}"]`);
   await running.getByText("Watch it live").waitFor();
-  await running.getByText("Completed").waitFor({ timeout: 60_000 }); // By itself, without a reload.
+  await running.getByText("Completed").waitFor(); // By itself, without a reload.
   await ended(second);
   const names = page.locator(".run-name");
-  assert.deepEqual(await names.allInnerTexts(), ["After the change", "Before the change", "Demo"]);
+  const named = ["After the change", "Before the change", "Demo"];
+  await eventually(async () => await names.allInnerTexts(), named);
 
   await page.getByLabel("Search runs").fill("before THE");
   await running.waitFor({ state: "detached" });
@@ -135,21 +142,22 @@ test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are 
     .getByText(/objectives/)
     .first()
     .waitFor();
-  assert.equal(await page.getByRole("list", { name: "Objectives" }).locator("li").count(), 3);
+  const objectives = page.getByRole("list", { name: "Objectives" }).locator("li");
+  await eventually(async () => await objectives.count(), 3);
   await page.getByText("exact, of all records").first().waitFor();
-  assert.equal(await figure(page, "Operations"), total);
+  await eventually(async () => await figure(page, "Operations"), total);
   assert.ok(Math.abs((await figure(page, "Per second")) - qps) <= 0.5);
   assert.ok(Math.abs((await figure(page, "p95")) / latency.p95_ms - 1) < 0.01);
-  assert.ok(await isDrawn(page, /Operations a second over time/));
-  assert.ok(await isDrawn(page, /Percentiles of latency/));
-  assert.ok(await isDrawn(page, /Histogram of the latency/));
-  assert.ok(await isDrawn(page, /Heat map/));
+  await drawn(page, /Operations a second over time/);
+  await drawn(page, /Percentiles of latency/);
+  await drawn(page, /Histogram of the latency/);
+  await drawn(page, /Heat map/);
   const operations = page.getByRole("table", { name: "Operations", exact: true });
-  assert.equal(await operations.locator("tbody tr").count(), 4);
+  await eventually(async () => await operations.locator("tbody tr").count(), 4);
   await page.getByRole("table", { name: "Workers" }).getByText("worker-0").waitFor();
   const single = page.getByRole("table", { name: "Single operations" });
   await single.locator("tbody tr").first().waitFor();
-  assert.equal(await single.locator("tbody tr").count(), 20);
+  await eventually(async () => await single.locator("tbody tr").count(), 20);
   await page.getByRole("button", { name: "Next" }).click();
   await page.getByText("21 to 40").waitFor();
   await page.getByRole("region", { name: "Log lines" }).getByText("MEASUREMENT begins").waitFor();
@@ -179,9 +187,9 @@ test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are 
   const cells = page.locator('[data-metric="qps/ALL"] td');
   assert.ok(Math.abs(digits(await cells.nth(2).textContent()) - rate) <= 0.5);
   await page.getByRole("cell", { name: "workload.concurrent_connections" }).waitFor();
-  assert.ok(await isDrawn(page, /Operations a second of each run/));
-  assert.ok(await isDrawn(page, /p95 of each run/));
-  assert.ok(await isDrawn(page, /Latency of each run by percentile/));
+  await drawn(page, /Operations a second of each run/);
+  await drawn(page, /p95 of each run/);
+  await drawn(page, /Latency of each run by percentile/);
   await page.getByRole("link", { name: "Make it the base" }).click();
   await page.waitForURL(`**/load/compare?ids=${second},${first}`);
   await page.getByRole("link", { name: "After the change" }).click();

@@ -166,7 +166,7 @@ test("[WEB56] a run is prepared, started, watched live and stopped; the page sta
     workload: {
       ...(config.workload as object),
       warmup_seconds: 3,
-      duration_seconds: 120,
+      duration_seconds: 900, // It is stopped, however long a busy machine takes until then.
       think_time_ms: 5,
     },
     scaling: { mode: "FIXED", min_workers: 2, min_connections: 2 },
@@ -183,19 +183,19 @@ test("[WEB56] a run is prepared, started, watched live and stopped; the page sta
   await dialog.getByLabel("Target").fill("sqlite:load-demo.db");
   await dialog.getByLabel("Name of the run").fill("Watched");
   await dialog.getByRole("button", { name: "Prepare" }).click();
-  await page.getByRole("heading", { name: "Watched" }).waitFor({ timeout: 60_000 });
+  await page.getByRole("heading", { name: "Watched" }).waitFor();
   const state = page.getByRole("status", { name: "State" });
   await state.getByText("Prepared").waitFor();
   await picture(page, "run-prepared");
   await page.getByRole("button", { name: "Start" }).click();
   await state.getByText("Starting").waitFor();
-  await page.locator('[data-phase="MEASUREMENT"]').waitFor({ timeout: 60_000 });
+  await page.locator('[data-phase="MEASUREMENT"]').waitFor();
 
   // Both clocks only go forward; the rate is there.
   let before = await look(page);
   let best = 0;
-  for (let turn = 0; turn < 60 && before.total < 600; turn += 1) {
-    await page.waitForTimeout(100);
+  for (let turn = 0; turn < 60 || (best === 0 && turn < 600); turn += 1) {
+    await page.waitForTimeout(50);
     const now = await look(page);
     assert.ok(now.total >= before.total, `${before.total} then ${now.total}`);
     if (now.of === before.of) assert.ok(now.phase >= before.phase, JSON.stringify({ before, now }));
@@ -209,16 +209,25 @@ test("[WEB56] a run is prepared, started, watched live and stopped; the page sta
   await page.getByText("2 of 2 healthy").waitFor();
   await page.getByRole("region", { name: "Log lines" }).waitFor();
 
-  let bestMs = Number.POSITIVE_INFINITY; // The machine may be busy with other tests just now.
-  for (let attempt = 0; attempt < 5 && bestMs >= 500; attempt += 1) {
+  // The machine may be busy with other tests just now: then as quick as without a run counts.
+  const clickMs = async (): Promise<number> => {
     const clickedMs = performance.now();
     await page.getByRole("link", { name: "Templates", exact: true }).first().click();
     await page.getByLabel("Filter templates").waitFor();
-    bestMs = Math.min(bestMs, performance.now() - clickedMs);
-    await page.goBack();
+    return performance.now() - clickedMs;
+  };
+  let bestMs = Number.POSITIVE_INFINITY;
+  let otherMs = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < 10 && bestMs >= Math.max(500, 2 * otherMs); attempt += 1) {
+    bestMs = Math.min(bestMs, await clickMs());
+    await page.getByRole("link", { name: "Runs", exact: true }).first().click();
+    await page.getByLabel("Search runs").waitFor();
+    otherMs = Math.min(otherMs, await clickMs());
+    for (let back = 0; back < 3; back += 1) await page.goBack();
     await page.locator('[data-phase="MEASUREMENT"]').waitFor();
   }
-  assert.ok(bestMs < 500, `a click took ${Math.round(bestMs)} ms`);
+  const times = [bestMs, otherMs].map((ms) => `${Math.round(ms)} ms`);
+  assert.ok(bestMs < Math.max(500, 2 * otherMs), `a click took ${times.join(", without a run ")}`);
   await page.getByRole("img", { name: /Latency percentiles/ }).waitFor();
   await picture(page, "run-live");
   await page.locator(".worker-tile").first().click();
@@ -230,7 +239,7 @@ test("[WEB56] a run is prepared, started, watched live and stopped; the page sta
   await page.getByRole("dialog").getByRole("button", { name: "Let it run" }).click();
   await page.getByRole("button", { name: "Stop…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Stop it" }).click();
-  await page.locator("[data-phase]").waitFor({ state: "detached", timeout: 60_000 });
+  await page.locator("[data-phase]").waitFor({ state: "detached" });
   await state.getByText("Cancelled").waitFor();
   const run = await call<{ readonly status: string }>(`/api/tests/${runIdOf(page)}`);
   assert.equal(run.status, "CANCELLED");
@@ -263,9 +272,9 @@ test("[WEB56] a search for the maximum shows its steps as they are judged, then 
   const { page } = opened;
   await page.getByRole("button", { name: "Start" }).click();
   const steps = page.getByRole("table", { name: "Steps" });
-  await steps.locator("tbody tr").first().waitFor({ timeout: 60_000 });
+  await steps.locator("tbody tr").first().waitFor();
   await picture(page, "run-search");
-  await page.locator("[data-phase]").waitFor({ state: "detached", timeout: 120_000 });
+  await page.locator("[data-phase]").waitFor({ state: "detached" });
   await page.getByRole("status", { name: "State" }).getByText("Completed").waitFor();
   assert.deepEqual(opened.complaints, []);
 });

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const program = join(import.meta.dirname, "../../bin/capstan.js");
-const startMsMax = 60_000;
-const stopMsMax = 10_000;
+const startMsMax = 120_000;
+const stopMsMax = 60_000;
 
 export interface RealCluster extends AsyncDisposable {
   readonly url: string;
@@ -22,7 +22,7 @@ export async function startCluster(workers: number): Promise<RealCluster> {
   const up = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   const dispose = async (): Promise<void> => {
     await stop(up);
-    await rm(dataDir, { recursive: true, force: true });
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   };
   try {
     const url = await addressOf(up);

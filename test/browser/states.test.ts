@@ -11,6 +11,7 @@ import {
   eventually,
   openPage,
   type PageOptions,
+  pressInARow,
   withoutRefusals,
 } from "./dashboard-page.ts";
 
@@ -71,7 +72,7 @@ test("[WEB5] what needs attention is listed live with links, and the cluster is 
   const table = { kind: "dynamic_table", id: "sales.daily", name: "sales.daily" } as const;
   api.attention = [{ ...table, severity: "failed", state: "failed", reason, since_ms: 1 }];
   await page.getByText("1 dynamic table; queries are answered.").waitFor();
-  assert.equal(await page.getByText("Healthy").count(), 0);
+  await eventually(async () => await page.getByText("Healthy").count(), 0);
   const list = page.getByRole("region", { name: "Needs attention" });
   await list.getByText(reason).waitFor();
   const link = list.getByRole("link", { name: "sales.daily" });
@@ -79,7 +80,7 @@ test("[WEB5] what needs attention is listed live with links, and the cluster is 
   await assertFits(page);
   api.attention = [];
   await page.getByText("Healthy").waitFor();
-  assert.equal(await list.count(), 0);
+  await eventually(async () => await list.count(), 0);
   assert.deepEqual(scene.complaints, []);
 });
 
@@ -112,7 +113,7 @@ test("[WEB12] a lost connection is said, data is marked stale, and the page resu
   api.down = true;
   api.cutStreams();
   await page.locator(".banner").getByText("Reconnecting…").waitFor();
-  assert.equal(await page.locator(".card.stale").count(), 1);
+  await eventually(async () => await page.locator(".card.stale").count(), 1);
   await page.getByRole("button", { name: "Try now" }).click();
   const seen = api.revision;
   api.requests.length = 0;
@@ -220,7 +221,7 @@ test("[WEB15] the drawer has facts and the changes seen, and is an address of it
   api.setWorker(fakeWorker(2, { state: "UNREACHABLE", state_reason: "the stream was lost" }));
   await drawer.getByRole("listitem").getByText("the stream was lost").waitFor();
   const spoken = page.getByRole("status", { name: "Worker changes" });
-  assert.match((await spoken.textContent()) ?? "", /worker-2: Unreachable/);
+  await spoken.getByText(/worker-2: Unreachable/).waitFor({ state: "attached" });
   await page.keyboard.press("Escape");
   await drawer.waitFor({ state: "detached" });
   assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, "/workers?sort=cpu");
@@ -251,12 +252,12 @@ test("[WEB17] everything is reachable by keyboard", async () => {
   await page.getByText("Healthy").waitFor();
   await page.keyboard.press("Tab");
   const skip = page.getByRole("link", { name: "Skip to the content" });
-  assert.ok(await skip.evaluate((element) => element.matches(":focus-visible")));
+  await eventually(async () => await skip.evaluate((it) => it.matches(":focus-visible")), true);
   await page.keyboard.press("Enter");
   await page.keyboard.press("Tab");
-  assert.equal(await page.evaluate("document.activeElement.textContent"), "All workers");
-  await page.keyboard.press("g");
-  await page.keyboard.press("w");
+  const focused = "document.activeElement.textContent";
+  await eventually(async () => await page.evaluate(focused), "All workers");
+  await pressInARow(page, ["g", "w"]);
   await page.getByRole("heading", { name: "Workers" }).waitFor();
   await eventually(async () => await page.title(), "Workers · Capstan");
   await page.keyboard.press("?");
@@ -265,7 +266,7 @@ test("[WEB17] everything is reachable by keyboard", async () => {
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await page.keyboard.press("/");
   await page.keyboard.type("g o");
-  assert.equal(await page.getByLabel("Filter workers").inputValue(), "g o");
+  await eventually(async () => await page.getByLabel("Filter workers").inputValue(), "g o");
   assert.deepEqual(scene.complaints, []);
 });
 
