@@ -26,6 +26,7 @@ import {
   runCli,
   startCluster,
   stopEverything,
+  waitFor,
 } from "./harness.ts";
 
 const answers = [
@@ -107,7 +108,8 @@ test("[BU1] a backup while rows come in is whole, has what was acknowledged befo
       committed = n + 1;
     }
   })();
-  while (committed < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+  const enough = waitFor("rows", () => (committed < 3 ? undefined : true));
+  await Promise.race([enough, writing]);
   const before = committed;
   const made = await runCli(["backup", backup, "--data-dir", source.dataDir, "--json"]);
   isDone = true;

@@ -142,9 +142,10 @@ test("[LK50, LO9, LO19] bits flip in files of S3 whose copies were evicted", {
     const asked = tables[table] ?? assert.fail();
     const { key, bytes } = await objectOf(table);
     await allRight([asked]);
-    assert.ok(isCopied(bytes), `${key} was copied`);
+    await waitFor(`a copy of ${key}`, () => (isCopied(bytes) ? true : undefined));
     await allRight(tables.filter((question) => question !== asked));
-    assert.ok(!isCopied(bytes), `the copy of ${key}, ${bytes} bytes, was evicted`);
+    const isEvicted = (): true | undefined => (isCopied(bytes) ? undefined : true);
+    await waitFor(`the copy of ${key}, ${bytes} bytes, to be evicted`, isEvicted);
     const mend = await flipObject(key);
     const judged = await judge([asked], [key]);
     if (flip === 0) {

@@ -258,8 +258,10 @@ test("[LK50, LK51, MS10, MU8] bits flip in tables and segments before a start", 
 test("[MS10] bits flip in segments whose columns were evicted", limit, async () => {
   await allRight(segments); // Each made room for the next, in memory.
   const evicted = join(dataDir, "workers", "worker-1", "columns");
-  const files = filesIn(evicted);
-  assert.ok(files.length > 0, "columns were evicted to the disk");
+  const files = await waitFor("columns to be evicted to the disk", () => {
+    const found = filesIn(evicted);
+    return found.length > 0 ? found : undefined;
+  });
   // From there as well, every other one; a copy that is left is damaged too.
   for (const [at, file] of files.entries()) {
     if (at % 2 === 0) rmSync(file);

@@ -10,9 +10,11 @@ import { type CapstanProcess, type Cluster, http, waitFor } from "./harness.ts";
 
 /** Two days before now there is nothing in a head: segments alone have such times. */
 const longAgoMs = 2 * 24 * 60 * 60_000;
-/** Lease, poll, opening the log, and a machine that is busy with other tests. */
-const takeoverMsMax = 25_000;
-const writeMsMax = 10_000;
+/**
+ * Only of a write that nobody answers: one that was given up too early might be acknowledged later,
+ * and would be found without being expected.
+ */
+const writeMsMax = 120_000;
 
 /** `replica`: the address of a query-api, if there is one. */
 export async function runFrozenLeader(
@@ -33,10 +35,8 @@ export async function runFrozenLeader(
   const asked = replica === undefined ? undefined : askReplica(replica);
   // Sent, and not read by anybody yet.
   const underWay = [writer.write(leader), writer.write(leader)];
-  await waitFor(
-    "the standby to take samples in",
-    async () => ((await writer.write(second)) === 204 ? true : undefined),
-    takeoverMsMax,
+  await waitFor("the standby to take samples in", async () =>
+    (await writer.write(second)) === 204 ? true : undefined,
   );
   const takeoverMs = performance.now() - stoppedMs;
   for (let index = 0; index < 5; index += 1) assert.equal(await writer.write(second), 204);
@@ -53,10 +53,8 @@ export async function runFrozenLeader(
   // The old one leads again: it reads what the second wrote, and nothing that it wrote itself in
   // between.
   await standby.stop();
-  await waitFor(
-    "the first one to take samples in again",
-    async () => ((await writer.write(leader)) === 204 ? true : undefined),
-    takeoverMsMax,
+  await waitFor("the first one to take samples in again", async () =>
+    (await writer.write(leader)) === 204 ? true : undefined,
   );
   await writer.check(leader);
   const told = answered === undefined ? "" : `; a replica, asked at once: ${answered}`;
@@ -111,7 +109,7 @@ class Writer {
       ts: Float64Array.of(this.#startMs + value * 10),
       values: Float64Array.of(value),
     };
-    const patience = AbortSignal.timeout(takeoverMsMax + writeMsMax);
+    const patience = AbortSignal.timeout(writeMsMax);
     const status = await Promise.race([
       remoteWrite(url, remoteWriteBody([series])).catch(() => 0),
       new Promise<number>((resolve) => patience.addEventListener("abort", () => resolve(0))),

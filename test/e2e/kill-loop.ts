@@ -101,8 +101,10 @@ async function untilNextKill(
 ): Promise<void> {
   if (kill % 8 === 7) await cluster.waitForWorkers("ACTIVE", workers, calmMsMax);
   const wanted = doneBy(writers) + prng.below(5);
-  const isDone = (): true | undefined => (doneBy(writers) >= wanted ? true : undefined);
-  await waitFor("statements", isDone, stuckMs).catch(() => undefined);
+  const untilMs = performance.now() + stuckMs;
+  await waitFor("statements", () =>
+    doneBy(writers) >= wanted || performance.now() > untilMs ? true : undefined,
+  );
   const waitMs = prng.below(400);
   await new Promise((resolve) => setTimeout(resolve, waitMs));
 }

@@ -26,6 +26,11 @@ interface Step {
 
 export const kinds = 7;
 const rowsMax = 1_500;
+/**
+ * Later than any statement's own deadline: who leaves before his answer cannot know whether the
+ * statement still goes through.
+ */
+const answerMsMax = 180_000;
 
 /** The table that writers share. */
 export const eventsSql =
@@ -72,7 +77,7 @@ export class ModelledWriter {
 
   async #send({ sql, csv }: Step): Promise<void> {
     const body = { sql, ...(csv === undefined ? {} : { upload_id: await this.#upload(csv) }) };
-    await rowsOf(this.#url(), sql, { body, signal: AbortSignal.timeout(60_000) });
+    await rowsOf(this.#url(), sql, { body, signal: AbortSignal.timeout(answerMsMax) });
   }
 
   async #upload(csv: string): Promise<string> {
@@ -165,7 +170,7 @@ export class ModelledWriter {
     return await waitFor(
       `rows of writer ${this.#owner}`,
       () =>
-        rowsOf(this.#url(), sql, { body: { sql }, signal: AbortSignal.timeout(60_000) }).catch(
+        rowsOf(this.#url(), sql, { body: { sql }, signal: AbortSignal.timeout(answerMsMax) }).catch(
           (thrown: unknown) => {
             last = thrown;
             return undefined;

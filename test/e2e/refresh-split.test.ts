@@ -92,16 +92,25 @@ test("[TE5, TP10] a refresh above the threshold is computed by both workers, and
   }
 });
 
+/**
+ * Begins a refresh, and resolves when it is seen in the middle, with how many there were before.
+ * `undefined`: it was over before anybody looked.
+ */
+async function untilInParts(): Promise<number | undefined> {
+  const count = async (): Promise<number> =>
+    (await history()).filter((each) => each.state === "SUCCEEDED").length;
+  const before = await count();
+  await sql("UPDATE facts SET v = v + 1 WHERE k = 7");
+  await sql("REFRESH DYNAMIC TABLE digests");
+  return await waitFor("a refresh in parts, or its end", async () => {
+    if (/of [2-4] parts/.test(await state())) return { before };
+    return (await count()) > before ? { before: undefined } : undefined;
+  }).then((seen) => seen.before);
+}
+
 test("[TE5] a worker killed in the middle of it, lead or not: the right rows, one publication", async () => {
   for (const victim of workers) {
-    const before = (await history()).filter((each) => each.state === "SUCCEEDED").length;
-    await sql("UPDATE facts SET v = v + 1 WHERE k = 7");
-    await sql("REFRESH DYNAMIC TABLE digests");
-    await waitFor(
-      "a refresh in parts",
-      async () => (/of [2-4] parts/.test(await state()) ? true : undefined),
-      60_000,
-    );
+    const before = await waitFor("a refresh in parts", untilInParts);
     cluster.kill(victim, "SIGKILL");
     await untilRefreshed(before + 1);
     await cluster.waitForWorkers("ACTIVE", workers, 60_000);

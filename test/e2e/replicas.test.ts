@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import type { ReadyBody } from "../../src/api/index.ts";
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
@@ -59,19 +60,25 @@ test("on Postgres a statement goes the same way", async () => {
 });
 
 test("on Postgres a killed worker comes back", async () => {
+  const incarnation = async (): Promise<string | undefined> =>
+    (await listWorkers(url)).find(({ worker_id }) => worker_id === "worker-1")?.incarnation;
+  const before = await incarnation();
   cluster.kill("worker-1", "SIGKILL");
-  await cluster.waitForWorkers("UNREACHABLE", ["worker-1"]);
   assert.deepEqual((await sql(url, "SELECT 42")).rows, [[42]]);
+  // How long it is shown as unreachable depends on how fast the machine starts another.
+  await waitFor("another worker-1", async () =>
+    (await incarnation()) === before ? undefined : true,
+  );
   await cluster.waitForWorkers("ACTIVE", ["worker-1", "worker-2"]);
 });
 
 test("a query-api replica answers through its own sessions and changes nothing", async () => {
   const replica = await start("query-api").url();
-  const { parts, ...ready } = await getJson<{ parts: readonly { state: string }[] }>(
-    `${replica}/readyz`,
-  );
-  assert.deepEqual(ready, { ready: true, role: "query_api" });
-  assert.deepEqual(new Set(parts.map(({ state }) => state)), new Set(["ok"]));
+  const { role } = await waitFor("all of it to be well", async () => {
+    const body = (await (await http(`${replica}/readyz`)).json()) as ReadyBody;
+    return body.ready && body.parts.every(({ state }) => state === "ok") ? body : undefined;
+  });
+  assert.equal(role, "query_api");
   await waitFor("its sessions", async () =>
     (await listWorkers(replica)).every(({ live }) => live?.session === true) ? true : undefined,
   );

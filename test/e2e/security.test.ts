@@ -15,6 +15,7 @@ import {
   runCli,
   startCluster,
   stopEverything,
+  waitFor,
 } from "./harness.ts";
 
 const readToken = "read-0123456789abcdef";
@@ -176,6 +177,12 @@ test("a worker with the wrong cluster token is refused and says why", async () =
 test("of two workers with one name the second is refused, and the first goes on", async () => {
   const own = makeDir();
   const env = { CAPSTAN_CLUSTER_TOKEN: cluster.clusterToken() };
+  // A name belongs to a worker that is there; a busy machine may have lost sight of it.
+  await waitFor("the first to be active", async () => {
+    const answer = await http(`${url}/api/v1/workers`, { token: readToken });
+    const { items } = (await answer.json()) as { items: Awaited<ReturnType<typeof listWorkers>> };
+    return items[0]?.state === "ACTIVE" ? true : undefined;
+  });
   const [elsewhere, here] = await Promise.all([
     runCli(workerArgs("worker-1", own), { env }),
     runCli(workerArgs("worker-1", dir), { env }),
