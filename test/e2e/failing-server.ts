@@ -6,9 +6,15 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
 export type Behaviour =
-  | { readonly kind: "hangs"; readonly afterMs: number }
+  /** By their count rather than by time: a slow machine sends fewer of them in a second. */
+  | { readonly kind: "hangs"; readonly afterRequests: number }
   | { readonly kind: "fails" }
   | { readonly kind: "away"; readonly afterMs: number; readonly forMs: number };
+
+/**
+ * On Linux an address of its own: nobody else is given its port at 127.0.0.1 while it is away.
+ */
+const host = process.platform === "linux" ? "127.0.0.3" : "127.0.0.1";
 
 export class FailingServer implements AsyncDisposable {
   /**
@@ -44,11 +50,19 @@ export class FailingServer implements AsyncDisposable {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `http://${host}:${this.#port}`;
   }
 
   get answered(): number {
     return this.log.filter(({ answeredMs }) => answeredMs !== undefined).length;
+  }
+
+  /** Between two answers, one after the other. */
+  get longestGapMs(): number {
+    const times = this.log
+      .flatMap(({ answeredMs }) => answeredMs ?? [])
+      .sort((left, right) => left - right);
+    return Math.max(0, ...times.map((ms, at) => ms - (times[at - 1] ?? ms)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -65,7 +79,7 @@ export class FailingServer implements AsyncDisposable {
     };
     this.log.push(entry);
     const { kind } = this.#behaviour;
-    if (kind === "hangs" && entry.atMs > this.#behaviour.afterMs) return;
+    if (kind === "hangs" && this.log.length > this.#behaviour.afterRequests) return;
     this.#after(5, () => {
       entry.answeredMs = this.#nowMs();
       response.statusCode = kind === "fails" ? 500 : 200;
@@ -89,7 +103,7 @@ export class FailingServer implements AsyncDisposable {
   }
 
   #listen(port: number): Promise<void> {
-    return new Promise((resolve) => this.#server.listen(port, "127.0.0.1", resolve));
+    return new Promise((resolve) => this.#server.listen(port, host, resolve));
   }
 
   #nowMs(): number {

