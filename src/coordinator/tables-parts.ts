@@ -120,7 +120,7 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
   let durations = new RefreshDurations();
   let looking: Timer | undefined;
   const observe = metrics && createRefreshMetrics(metrics, () => backlog);
-  const lookOnce = async (): Promise<void> => {
+  const lookNow = async (): Promise<void> => {
     if (!node.leading()) {
       backlog = undefined;
       durations = new RefreshDurations(); // Whoever leads meanwhile counts them.
@@ -129,6 +129,12 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
     backlog = await store.read(readBacklog).catch(() => undefined);
     const told = await store.read((tx) => durations.next(tx)).catch(() => []);
     for (const seconds of told) observe?.(seconds);
+  };
+  // One after the other: two at once would be told the same durations.
+  let looked = Promise.resolve();
+  const lookOnce = (): Promise<void> => {
+    looked = looked.then(lookNow);
+    return looked;
   };
   const look = async (): Promise<void> => {
     await lookOnce();
@@ -144,7 +150,11 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
   let stopListening: () => void = () => undefined;
   return {
     start() {
-      const unfollow = node.lease?.onChange(() => scheduler.leaseChanged());
+      const unfollow = node.lease?.onChange(() => {
+        // Durations count from now on, not from the next look on.
+        if (metrics !== undefined) void lookOnce();
+        scheduler.leaseChanged();
+      });
       const unlisten = node.pool.listen({
         workerUp: () => undefined,
         workerAdmission: () => undefined,
