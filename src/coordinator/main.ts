@@ -171,6 +171,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
     clock,
     logger,
     observer: createEngineMetrics(metrics, memoryBytes),
+    health: health.part("engine"),
   });
   const fetcher = await createHttpArtifactFetcher({
     token: setup.clusterToken,

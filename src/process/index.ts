@@ -31,6 +31,7 @@ export {
   setUpProcess,
 } from "./process-setup.ts";
 export { guardedRequestOf, hasOneHost, RequestGuard } from "./request-guard.ts";
+export { RoomWatch } from "./room-watch.ts";
 export {
   bearerToken,
   readSecretFile,

@@ -44,6 +44,7 @@ import {
   type ProcessOptions,
   packageInfo,
   planMemory,
+  RoomWatch,
   runStopSteps,
   type StopReason,
   setUpProcess,
@@ -75,6 +76,7 @@ import {
   StoreRefreshClaims,
   StoreSubtaskClaims,
 } from "../tables/index.ts";
+import { isAbleTo } from "./able-to.ts";
 import { startMonitor } from "./monitor-server.ts";
 import { registerOnce } from "./register-client.ts";
 import { Registration } from "./registration.ts";
@@ -183,6 +185,11 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   const { objects } = lake;
   const stagingDir = join(ownDir, "staging");
   await emptyStaging(stagingDir);
+  const room = new RoomWatch({
+    places: [stagingDir, ...(tables.kind === "directory" ? [tables.root] : [])],
+    health: health.part("disk"),
+    clock,
+  });
   const [engine, promql] = await Promise.all([
     startEngine({
       memoryLimitBytes: memory.engineBytes,
@@ -198,6 +205,7 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       clock,
       logger,
       observer: createEngineMetrics(metrics, memoryBytes),
+      health: health.part("engine"),
     }),
     createPromqlExecutor({
       threads: computeThreads,
@@ -247,6 +255,17 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
     },
     (hopeless) => ended.resolve(hopeless),
   );
+  const executor = dispatchByKind({
+    [sqlWorkKind]: createSqlExecutor(engine),
+    [promqlWorkKind]: promql,
+    [lakeQueryWorkKind]: createLakeQueryExecutor(engine, objects),
+    [lakeWriteWorkKind]: createLakeWriteExecutor({
+      engine,
+      objects,
+      stagingDir,
+      prng: prng.fork("lake"),
+    }),
+  });
   const node = new WorkerNode({
     clock,
     prng,
@@ -255,19 +274,9 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
     incarnation,
     softwareVersion: version,
     capacity: slots,
-    executor: tracing.traceExecutor(
-      dispatchByKind({
-        [sqlWorkKind]: createSqlExecutor(engine),
-        [promqlWorkKind]: promql,
-        [lakeQueryWorkKind]: createLakeQueryExecutor(engine, objects),
-        [lakeWriteWorkKind]: createLakeWriteExecutor({
-          engine,
-          objects,
-          stagingDir,
-          prng: prng.fork("lake"),
-        }),
-      }),
-    ),
+    executor: tracing.traceExecutor({
+      execute: (...work) => room.noting(executor.execute(...work)),
+    }),
     spool,
     dataUrl: () => dataUrl,
     limits: { slots },
@@ -330,27 +339,38 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
     stagingDir,
     prng: prng.fork("refresh"),
   };
+  const refresher =
+    refreshParts &&
+    createLakeRefresher({
+      ...refreshParts,
+      logger,
+      clock,
+      split: {
+        ability,
+        ...(options.splitRows === undefined ? {} : { rowsMin: options.splitRows }),
+      },
+    });
+  const runner = refreshParts && createPartRunner(refreshParts, ability);
   const refreshes =
     store &&
-    refreshParts &&
+    refresher &&
+    runner &&
     claims &&
     new RefreshLoop({
       workerId,
       claims,
       parts: {
         claims: new StoreSubtaskClaims(store, { prng: prng.fork("subtasks") }),
-        runner: createPartRunner(refreshParts, ability),
+        runner: { ability, run: (...part) => room.noting(runner.run(...part)) },
       },
-      refresher: createLakeRefresher({
-        ...refreshParts,
-        logger,
-        clock,
-        split: {
-          ability,
-          ...(options.splitRows === undefined ? {} : { rowsMin: options.splitRows }),
-        },
-      }),
-      onPoke: (listener) => store.onPoke(listener),
+      refresher: { refresh: (...claimed) => room.noting(refresher.refresh(...claimed)) },
+      isAble: () => isAbleTo("refreshes", health, node),
+      onPoke: (listener) => {
+        const stops = [store.onPoke(listener), health.onChange(listener)];
+        return () => {
+          for (const stop of stops) stop();
+        };
+      },
       clock,
       prng: prng.fork("polls"),
       logger,
@@ -361,6 +381,7 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       name: workerId,
       hostName: hostname(),
       processes: new ProcessStore(store),
+      isAble: () => isAbleTo("load", health, node),
       spawner: createLocalSpawner({
         storeUrl: options.store ?? dataDir.storePath,
         dataDir: dataDir.path,
@@ -375,7 +396,12 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       prng: prng.fork("load"),
       logger,
     });
-  if (loadProcesses !== undefined) node.endpoint.setFact("starts_load", "yes");
+  const tellLoad = (): void => {
+    if (isAbleTo("load", health, node)) node.endpoint.setFact("starts_load", "yes");
+    else node.endpoint.unsetFact("starts_load");
+  };
+  const stopTellingLoad = loadProcesses && health.onChange(tellLoad);
+  if (loadProcesses !== undefined) tellLoad();
   node.start();
   refreshes?.start();
   loadProcesses?.start();
@@ -428,7 +454,14 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
       { name: "delete spool", timeoutMs: 2_000, run: () => spool.close() },
       { name: "delete overflow", timeoutMs: 500, run: async () => overflow?.remove() },
       { name: "delete columns", timeoutMs: 2_000, run: () => columnFiles.close() },
-      { name: "stop watching", timeoutMs: 500, run: async () => directories.close() },
+      {
+        name: "stop watching",
+        timeoutMs: 500,
+        run: async () => {
+          directories.close();
+          room.close();
+        },
+      },
       { name: "send spans", timeoutMs: 2_000, run: () => tracing.close() },
     ],
     clock,
@@ -436,6 +469,7 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   );
   facts.stop();
   stopTelling();
+  stopTellingLoad?.();
   lock.release();
   logger.info({}, "stopped");
   if (failed) throw reason;

@@ -9,6 +9,8 @@
  *   N3  Stopping is bounded: whatever still runs is aborted, sessions end, nothing is registered any more, and a
  *       registration under way is waited for two seconds at most.
  *   N4  While a vital part of it has failed it takes no new work, whatever operators ask for.
+ *   N5  What it claims by itself (refreshes, processes of load tests) it claims only while it takes
+ *       work and no part that this kind of work needs has failed (able-to.ts).
  */
 import { type SessionTiming, WorkerEndpoint } from "../cluster/index.ts";
 import { type Clock, sleep } from "../kernel/clock.ts";
@@ -141,6 +143,11 @@ export class WorkerNode {
     timeout.abort();
   }
 
+  /** N5: it neither drains nor is blocked. */
+  get takesWork(): boolean {
+    return !(this.#ownDrain || this.#askedDrain || this.#isBlocked);
+  }
+
   /** N4 */
   setBlocked(isBlocked: boolean): void {
     this.#isBlocked = isBlocked;
@@ -149,7 +156,7 @@ export class WorkerNode {
 
   /** An operator may end a drain that an operator began, but not the one of a process that is going away. */
   #admit(): void {
-    this.manager.setDraining(this.#ownDrain || this.#askedDrain || this.#isBlocked);
+    this.manager.setDraining(!this.takesWork);
   }
 
   async #keepRegistered(register: () => Promise<void>): Promise<void> {

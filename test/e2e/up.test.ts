@@ -454,7 +454,7 @@ test("[IN11] a scrape configuration with a mistake ends the start with status 2 
   removeDir(dir);
 });
 
-test("[AP45] [N4] a worker whose directory vanishes needs attention and takes no work until it is back", async () => {
+test("[AP45] [N4] [TW8] a worker whose directory vanishes needs attention, takes no work and claims no refresh until it is back", async () => {
   const own = join(cluster.dataDir, "workers", "worker-1");
   const listed = async (): Promise<readonly string[]> =>
     (await getJson<AttentionBody>(`${url}/api/v1/attention`)).items
@@ -472,6 +472,20 @@ test("[AP45] [N4] a worker whose directory vanishes needs attention and takes no
     );
     await waitFor("it to take no work", async () => ((await takesWork()) ? undefined : true));
     assert.equal((await sql(url, "SELECT 42")).summary?.worker_id, "worker-2");
+    for (const name of ["v1", "v2", "v3", "v4"]) {
+      await sql(url, `CREATE DYNAMIC TABLE ${name} TARGET_LAG = '1 hour' AS SELECT 1 AS one`);
+      assert.deepEqual((await sql(url, `SELECT * FROM ${name}`)).rows, [[1]]);
+    }
+    const store = new DatabaseSync(join(cluster.dataDir, "store.sqlite"), { readOnly: true });
+    const refreshes = store.prepare(
+      "SELECT DISTINCT state, worker_id FROM refresh_history WHERE dynamic_table LIKE '%v_'",
+    );
+    assert.deepEqual(
+      refreshes.all().map((row) => ({ ...row })),
+      [{ state: "SUCCEEDED", worker_id: "worker-2" }],
+    );
+    store.close();
+    for (const name of ["v1", "v2", "v3", "v4"]) await sql(url, `DROP DYNAMIC TABLE ${name}`);
   } finally {
     renameSync(`${own}-moved`, own);
   }

@@ -8,6 +8,8 @@
  *   PH3  A signal that is wanted is sent once. A process whose run ends before it was started is not started.
  *   PH4  Load workers outlive this worker, and are known again by their process ids, as
  *        `LocalSpawner` knows them (WP4).
+ *   PH5  While this worker is not able to start processes it takes none: another is asked for them
+ *        (HS2). It goes on seeing to those that it has.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { AssertionError, messageOf } from "../../kernel/errors.ts";
@@ -22,6 +24,8 @@ export interface ProcessHostOptions {
   /** This machine's, as heartbeats of load workers have it. */
   readonly hostName: string;
   readonly processes: ProcessStore;
+  /** Whether load workers can be started here at the moment; always, unless given. PH5 */
+  readonly isAble?: () => boolean;
   readonly spawner: Pick<LocalSpawner, "spawn" | "isAlive" | "see" | "signal" | "forget" | "close">;
   readonly clock: Clock;
   readonly prng: Prng;
@@ -87,7 +91,8 @@ export class ProcessHost {
   }
 
   async #take(process: LoadProcess): Promise<void> {
-    const { processes } = this.#options;
+    const { processes, isAble } = this.#options;
+    if (isAble?.() === false) return; // PH5
     if (!(await processes.advance(process, { state: "STARTING" }))) return; // PH1
     await this.#start({ ...process, state: "STARTING" });
   }

@@ -201,6 +201,29 @@ test("[PH2] a load worker that was started and not heard of yet is not taken for
   assert.equal(a.machine.all.length, 4);
 });
 
+test("[PH5] a Capstan worker with a failed part takes no process, and sees to those that it has; another takes them", async () => {
+  const world = new RunWorld();
+  const [a, b] = [await world.addHost("a", { capacity: 100 }), await world.addHost("b")];
+  for (const { startAnew } of [a, b]) startAnew().start();
+  const coordinator = await world.lead();
+  const two = scenarioOf({ target, workload, scaling: { worker_count: 2 } });
+  const before = await world.start(coordinator, two);
+  await world.until(before, ({ run }) => run.phase === "MEASUREMENT");
+  world.unwell.add("a");
+  const runId = await world.start(coordinator, two);
+  await world.until(runId, ({ run }) => run.phase === "MEASUREMENT", 60);
+  assert.deepEqual(await statesOf(world, runId), ["worker-0 b STARTED", "worker-1 b STARTED"]);
+  await world.untilEnd(before);
+  await world.clock.advance(5_000);
+  assert.deepEqual(await statesOf(world, before), ["worker-0 a ENDED", "worker-1 a ENDED"]);
+  await world.untilEnd(runId);
+
+  world.unwell.delete("a");
+  const after = await world.start(coordinator, two);
+  await world.until(after, ({ run }) => run.phase === "MEASUREMENT", 60);
+  assert.deepEqual(await statesOf(world, after), ["worker-0 a STARTED", "worker-1 a STARTED"]);
+});
+
 test("[PH3] what nobody took of a run that was stopped is started nowhere", async () => {
   const world = new RunWorld();
   await world.addHost("a");

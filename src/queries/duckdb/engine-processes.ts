@@ -9,11 +9,15 @@
  *        job does to that one is its own doing, and is told.
  *   PE3  What had not begun, or ran beside a statement that ignored its cancellation, is simply run
  *        again: at most `againMax` times, then it is tried alone, where nobody can disturb it.
+ *   PE5  A process that does not start is this process's failure, and is told to its health. While it is
+ *        so, a start is tried again after a pause that grows to half a minute: nobody has to ask for
+ *        the engine to find out that it works again.
  *   PE4  A job that was lost leaves no file before it is run again, and none when it fails.
  */
 import { join } from "node:path";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
+import type { HealthReporter } from "../../kernel/health.ts";
 import type { LogFields, Logger } from "../../kernel/logger.ts";
 import { type EngineObserver, memoryHint } from "../core/index.ts";
 import {
@@ -40,6 +44,8 @@ export interface EngineProcessesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: EngineObserver;
+  /** PE5 */
+  readonly health?: HealthReporter;
 }
 
 export type Perform<T> = (child: EngineChild, job: Job) => Promise<T>;
@@ -61,6 +67,8 @@ type Outcome<T> =
 
 /** PE3 */
 const againMax = 2;
+/** PE5 */
+const startPause = { minMs: 1_000, maxMs: 30_000 };
 /** Then this system is taken to have no such limit. */
 const boundedFailuresMax = 3;
 
@@ -79,6 +87,9 @@ export class EngineProcesses {
   #readerNext = 1;
   #processNext = 1;
   #closed: boolean = false;
+  /** The next try at a start, while the last one has failed. */
+  #startRetry: Timer | undefined;
+  #startFailures = 0;
   /** Those that were started within the kernel's limit, and are not known to have failed at that. */
   readonly #bounded = new WeakSet<EngineChild>();
   /** Starts within it that failed, one after the other. */
@@ -117,6 +128,7 @@ export class EngineProcesses {
   async close(): Promise<void> {
     this.#closed = true;
     this.#idleTimer?.cancel();
+    this.#startRetry?.cancel();
     await Promise.all(Array.from(this.#living, (child) => child.end().then(() => child.removed)));
   }
 
@@ -178,7 +190,10 @@ export class EngineProcesses {
     if (signal?.aborted === true) throw cancelled();
   }
 
-  async #sharedChild({ signal, fields }: Order<unknown>): Promise<EngineChild> {
+  async #sharedChild({
+    signal,
+    fields,
+  }: Pick<Order<unknown>, "signal" | "fields">): Promise<EngineChild> {
     this.#idleTimer?.cancel();
     for (let wasTold = false; ; wasTold = true) {
       if (this.#shared === undefined || this.#shared.lost) this.#shared = this.#start();
@@ -190,7 +205,11 @@ export class EngineProcesses {
         return child;
       } catch (thrown) {
         const isStart = thrown instanceof OperatingError && thrown.code === "query_failed";
-        if (!isStart || !wasBounded || wasTold) throw thrown;
+        if (!isStart || this.#closed) throw thrown;
+        if (!wasBounded || wasTold) {
+          this.#startFailed(thrown.message);
+          throw thrown;
+        }
         if (this.#bounded.delete(child)) {
           this.#boundedFailures += 1;
           this.#isUnboundedNext = true;
@@ -199,6 +218,29 @@ export class EngineProcesses {
         this.#logger.warn(fields, `${message} (${thrown.message})`);
       }
     }
+  }
+
+  /** PE5 */
+  #startFailed(reason: string): void {
+    this.#options.health?.failed(reason);
+    if (this.#startRetry !== undefined) return;
+    const pauseMs = Math.min(startPause.maxMs, startPause.minMs * 2 ** this.#startFailures);
+    this.#startFailures = Math.min(10, this.#startFailures + 1);
+    this.#startRetry = this.#clock.after(pauseMs, () => {
+      this.#startRetry = undefined;
+      if (this.#closed) return;
+      this.#sharedChild({ signal: undefined, fields: {} }).then(
+        (child) => this.#endWhenIdle(child),
+        () => undefined, // Told above.
+      );
+    });
+  }
+
+  #started(): void {
+    this.#startFailures = 0;
+    this.#startRetry?.cancel();
+    this.#startRetry = undefined;
+    this.#options.health?.ok();
   }
 
   #start(): EngineChild {
@@ -214,7 +256,10 @@ export class EngineProcesses {
     this.#living.add(child);
     if (bounded) this.#bounded.add(child);
     void child.ready.then(
-      () => observer.processStarted(this.#clock.nowMs() - startMs),
+      () => {
+        observer.processStarted(this.#clock.nowMs() - startMs);
+        this.#started();
+      },
       () => undefined,
     );
     void child.removed.then(() => this.#living.delete(child));

@@ -14,6 +14,7 @@ import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
+import type { HealthReporter } from "../../kernel/health.ts";
 import type { LogFields, Logger } from "../../kernel/logger.ts";
 import { canBoundMemory } from "../../kernel/node/bounded-command.ts";
 import { siblingModule } from "../../kernel/node/sibling-module.ts";
@@ -52,6 +53,8 @@ export interface EngineOptions {
   /** The process ends when nobody needed it for so long. */
   readonly idleMs?: number;
   readonly observer?: EngineObserver;
+  /** Told when its process does not start, and when it does again. */
+  readonly health?: HealthReporter;
 }
 
 /** Rows of an artifact as NDJSON: a JSON array a line, every line ended, whole lines in every chunk. */
@@ -151,6 +154,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     clock: options.clock,
     logger: options.logger,
     observer: options.observer ?? silentEngineObserver,
+    ...(options.health === undefined ? {} : { health: options.health }),
   });
   return new ProcessEngine(processes);
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
+import { HealthBoard, type HealthReporter } from "../../kernel/health.ts";
 import { type RecordedLine, recordingLogger } from "../../kernel/testing/recording-logger.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import { silentEngineObserver } from "../core/index.ts";
@@ -94,7 +95,7 @@ interface Bench {
   readonly bounds: readonly boolean[];
 }
 
-function bench(stillbornCount = 0): Bench {
+function bench(stillbornCount = 0, health?: HealthReporter): Bench {
   const clock = new VirtualClock();
   const processes: FakeProcess[] = [];
   const bounds: boolean[] = [];
@@ -129,6 +130,7 @@ function bench(stillbornCount = 0): Bench {
       processLost: (reason) => losses.push(reason),
       statementAtFault: (code) => faults.push(code),
     },
+    ...(health === undefined ? {} : { health }),
   });
   const engine = new ProcessEngine(pool);
   const reached = async (sql: string): Promise<void> => {
@@ -330,6 +332,29 @@ test("[QU44] a process that does not start fails the statement, to be tried agai
   await failed;
   assert.equal(processes.length, 2);
   await engine.parse("two", never);
+  await engine.close();
+});
+
+test("[QE6] an engine that does not start is a failed part, tries again by itself, and heals", async () => {
+  const board = new HealthBoard({ clock: new VirtualClock() });
+  const state = () => board.parts()[0]?.state;
+  const { engine, processes, clock } = bench(6, board.part("engine"));
+  await assert.rejects(engine.parse("one", never), { code: "query_failed" });
+  assert.deepEqual([state(), processes.length], ["failed", 2]);
+  assert.match(board.parts()[0]?.reason ?? "", /the engine's process did not start/);
+  await clock.advance(1_100); // Two more processes, with the kernel's limit and without it.
+  assert.deepEqual([state(), processes.length], ["failed", 4]);
+  await clock.advance(1_500);
+  assert.deepEqual([state(), processes.length], ["failed", 4], "pauses grow");
+  await clock.advance(600);
+  assert.equal(state(), "failed");
+  await clock.advance(4_100);
+  assert.equal(state(), "ok");
+  const count = processes.length;
+  await engine.parse("two", never);
+  assert.equal(processes.length, count, "what was started to find out is used");
+  await clock.advance(61_000);
+  assert.equal(processes.at(-1)?.connected, false, "or ends when nobody does");
   await engine.close();
 });
 

@@ -10,6 +10,8 @@
  *   RL5  `drain` takes no more work, but the parts of what it leads, and resolves when what runs has ended. `stop` aborts that and
  *        gives it back.
  *   RL6  An `AssertionError` is our bug and ends the process.
+ *   RL7  While it is not able to compute refreshes it asks for nothing, parts of its own included. It
+ *        looks again with every poke and every poll.
  *
  * Everything takes its time and chance from the clock and generator that it is given.
  */
@@ -33,6 +35,11 @@ export interface RefreshLoopOptions {
   readonly parts?: PartPorts;
   /** Usually `store.onPoke`. */
   readonly onPoke: (listener: () => void) => () => void;
+  /**
+   * Whether refreshes can be computed here at the moment; always, unless given. Whoever knows that
+   * it has changed pokes.
+   */
+  readonly isAble?: () => boolean;
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
@@ -128,6 +135,10 @@ export class RefreshLoop {
     const room = this.#room();
     if (room.refreshes + room.parts === 0) return; // RL2: whoever ends asks.
     this.#poll?.cancel();
+    if (this.#options.isAble?.() === false) {
+      this.#askLater(this.#pollMs); // RL7
+      return;
+    }
     this.#askAgain = false;
     const { claims, workerId, logger, parts } = this.#options;
     const of = this.#state === "draining" ? "own" : "any";
@@ -163,6 +174,10 @@ export class RefreshLoop {
       this.#ask();
       return;
     }
+    this.#askLater(againMs);
+  }
+
+  #askLater(againMs: number): void {
     if (this.#state !== "started") return;
     // Jitter only ever adds: what cannot be claimed before its time is not asked for before its time.
     this.#poll = this.#options.clock.after(this.#jittered(againMs), () => this.#ask());

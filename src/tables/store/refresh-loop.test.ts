@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
-import type { RefreshClaims } from "../core/index.ts";
+import type { ClaimedRefresh, RefreshClaims } from "../core/index.ts";
 import { readRefreshHistory } from "./refresh-history.ts";
 import { RefreshWorld } from "./testing/refresh-world.ts";
 import { orders } from "./testing/tables-fixture.ts";
@@ -175,6 +175,53 @@ test("[TW5] stop aborts what runs and gives it back: another takes it at once, a
   await world.clock.advance(200);
   await stopped;
   assert.deepEqual(await history(world), ["10 CANCELLED w1", "10 SUCCEEDED w2"]);
+});
+
+test("[TW8] a worker with a failed part claims nothing; others take the tables, and it claims again when it is well", async () => {
+  const world = await worldWith({ 10: [orders], 11: [orders] });
+  let isWell = false;
+  const pokes: (() => void)[] = [];
+  const onPoke = (listener: () => void) => {
+    pokes.push(listener);
+    return () => undefined;
+  };
+  world.startWorker("sick", { loop: { isAble: () => isWell, onPoke } });
+  await world.schedule();
+  for (const poke of pokes) poke();
+  await world.clock.advance(10_000);
+  assert.deepEqual(await history(world), []);
+  const other = world.startWorker("well");
+  await world.clock.advance(1_000);
+  assert.deepEqual(await history(world), ["10 SUCCEEDED well", "11 SUCCEEDED well"]);
+  await other.stop();
+
+  await world.create({ 12: [orders], 13: [orders] });
+  await world.schedule();
+  await world.clock.advance(10_000);
+  assert.equal((await history(world)).length, 2, "it still claims nothing");
+  isWell = true;
+  for (const poke of pokes) poke();
+  await world.clock.advance(300);
+  assert.deepEqual((await history(world)).slice(2), ["12 SUCCEEDED sick", "13 SUCCEEDED sick"]);
+});
+
+test("[TW8] of what it leads a worker with a failed part computes no part: another does", async () => {
+  const world = await worldWith({ 10: [orders] });
+  await world.schedule();
+  let isWell = true;
+  const refresher = {
+    refresh: async (claim: ClaimedRefresh) => {
+      isWell = false;
+      return world.split(claim, 2);
+    },
+  };
+  const runner = world.runner(() => 100);
+  world.startWorker("lead", { refresher, runner, loop: { isAble: () => isWell } });
+  await world.clock.advance(10_000);
+  assert.deepEqual(await history(world), []);
+  world.startWorker("other", { runner });
+  await world.clock.advance(5_000);
+  assert.deepEqual(await history(world), ["10 SUCCEEDED lead"]);
 });
 
 test("[TW6, TC10] a refresh that throws is an attempt; the worker asks again when its pause is over", async () => {

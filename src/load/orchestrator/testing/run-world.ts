@@ -47,6 +47,8 @@ export class RunWorld {
   enrichment: EnrichmentPoll[] | string = [];
   /** Capstan's workers that do not know the store, and say so. */
   readonly unable = new Set<string>();
+  /** Capstan's workers of which a part has failed. */
+  readonly unwell = new Set<string>();
   /** Of the coordinators' next commits so many are done, and nobody learns of it. */
   answersLost = 0;
   percentiles: Awaited<ReturnType<RunRecords["percentiles"]>>;
@@ -118,6 +120,7 @@ export class RunWorld {
         name,
         hostName,
         processes: new ProcessStore(openSimStore({ database: this.#database })),
+        isAble: () => !this.unwell.has(name),
         spawner: machine.createSpawner(),
         clock: this.clock,
         prng: createPrng(name),
