@@ -37,6 +37,9 @@ test("[LC1] [FF1] operations are the record's total_operations; arrivals that we
 test("[LC1] [HT5] requests that were sent again are shown", () => {
   assert.match(printed({ resent_requests: 605 }), /^Sent again +605 requests/m);
   assert.doesNotMatch(printed({ resent_requests: 0 }), /Sent again/);
+  const frozen = { generator_frozen_ms: 3_210, skipped_arrivals: 321 };
+  assert.match(printed(frozen), /^Generator +did not run for 3.21 s; 321 arrivals were not sent/m);
+  assert.doesNotMatch(printed({ generator_frozen_ms: 0 }), /did not run/);
 });
 
 test("[LC1] [VE5] a run that was cancelled has no verdict", () => {
@@ -59,7 +62,7 @@ test("[LC1] [LT1] a line of progress says of a least value that it is one", () =
   assert.match(line([]), /p95 12\.00 ms/);
 });
 
-test("[LC1] the list says of a pass whose generator was saturated that it is one", async () => {
+test("[LC1] the list says of a pass whose generator was saturated, or did not run, that it is one", async () => {
   let text = "";
   const terminal = { paint: createPaint(false), out: (piece: string) => (text += piece) };
   const row = {
@@ -75,7 +78,7 @@ test("[LC1] the list says of a pass whose generator was saturated that it is one
   ];
   const client = { json: async () => ({ items }) };
   await loadCommands.listTests({ terminal, client } as unknown as CommandContext, undefined);
-  assert.match(text, /bound .*PASSED, but the load generator was saturated/);
+  assert.match(text, /bound .*PASSED, but the load generator may have hidden something/);
   assert.match(text, /plain .*PASSED +1 /);
 });
 

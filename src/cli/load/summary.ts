@@ -27,6 +27,7 @@ export function printSummary({ terminal }: CommandContext, run: SummarizedRun): 
         ...(run.resent_requests === null || run.resent_requests === 0
           ? []
           : ([["Sent again", resentText(run.resent_requests)]] as [string, string][])),
+        ...frozenFields(run),
         ...answeringFields(run),
         ...(run.find_max === null
           ? []
@@ -56,7 +57,7 @@ export function printSummary({ terminal }: CommandContext, run: SummarizedRun): 
 }
 
 /** A pass that says less than it seems to. */
-export const boundPass = "PASSED, but the load generator was saturated";
+export const boundPass = "PASSED, but the load generator may have hidden something";
 
 function verdictText(
   { verdict, reasons, slos, status, generator_bound: isBound }: SummarizedRun,
@@ -84,6 +85,13 @@ function unservedText({ unserved, unserved_pct: percent }: SummarizedRun): strin
 
 function resentText(resent: number): string {
   return `${resent} ${resent === 1 ? "request" : "requests"}, because the target had closed the connection after an answer`;
+}
+
+function frozenFields(run: SummarizedRun): [string, string][] {
+  const { generator_frozen_ms: ms, skipped_arrivals: skipped } = run;
+  if (ms === null || ms === 0) return [];
+  const unsent = skipped === null || skipped === 0 ? "" : `; ${skipped} arrivals were not sent`;
+  return [["Generator", `did not run for ${(ms / 1000).toFixed(2)} s${unsent}`]];
 }
 
 function answeringFields(run: SummarizedRun): [string, string][] {

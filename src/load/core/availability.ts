@@ -1,7 +1,7 @@
 /**
  * How much of the time the target answered.
  *
- *   AV1  Availability is the share of MEASUREMENT that is in no silence of more than half a second,
+ *   AV1  Availability is the share of MEASUREMENT, without freezes of the generator (SI6), that is in no silence of more than half a second,
  *        and in no outage (SI4) of more than 100 ms. A target that answered nothing of what was due
  *        has 0 %.
  *   AV3  Where answers are usually further apart, silences are of more than ten times that: a slow
@@ -79,7 +79,10 @@ export function availabilityOf(
   workers: readonly Answering[],
   answers: UsualAnswers,
 ): Availability | null {
-  const measuredMs = workers.reduce((sum, each) => sum + each.measured_ms, 0);
+  const measuredMs = workers.reduce(
+    (sum, { measured_ms: ms, frozen_ms: frozenMs = 0 }) => sum + Math.max(0, ms - frozenMs), // SI6
+    0,
+  );
   if (measuredMs <= 0) return null;
   const heard = workers.map(({ silences, outages = "" }) => ({
     all: decoded(silences),

@@ -405,7 +405,9 @@ function judge(
 
 function doubtsOf(...runs: readonly ComparedRun[]): readonly string[] {
   return runs.flatMap(({ record, test_name: name }) => [
-    ...(record.generator_bound ? [`${name}: the load generator was saturated`] : []),
+    ...(record.generator_bound
+      ? [`${name}: the load generator was saturated, or did not run all the time`]
+      : []),
     ...(record.unserved === null && record.failed_operations > 0
       ? [`${name}: measured by an earlier version, its latencies include failed operations`]
       : []),

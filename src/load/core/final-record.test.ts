@@ -129,3 +129,32 @@ test("[VE5] a run that was cancelled has no verdict where it would have passed",
   const record = finalRecordOf(factsOf(bookOf(500, 0), { status: "CANCELLED" }));
   assert.deepEqual([record.verdict, record.reasons, record.slos[0]?.state], [null, [], "MET"]);
 });
+
+const frozenRuns = [
+  { name: "none", frozen: [0, 0], isSaid: false },
+  { name: "a short one", frozen: [900, 0], isSaid: false },
+  { name: "more than a second", frozen: [1_100, 0], isSaid: true },
+  { name: "2 % of a short run", measuredMs: 10_000, frozen: [0, 600], isSaid: true },
+] as const;
+for (const { name, frozen, isSaid, ...rest } of frozenRuns) {
+  test(`[GB2] a generator that did not run: ${name}`, () => {
+    const { measuredMs = 100_000 } = rest as { measuredMs?: number };
+    const answering = frozen.map((ms) => ({
+      measured_ms: measuredMs,
+      silences: "",
+      frozen_ms: ms,
+      skipped: ms / 10,
+    }));
+    const facts = { answering, measuredSeconds: measuredMs / 1000, workerCount: 2 };
+    const record = finalRecordOf(factsOf(bookOf(1_000, 0), facts));
+    const [longest, all] = [Math.max(...frozen), frozen[0] + frozen[1]];
+    assert.equal(record.verdict, "PASSED");
+    assert.equal(record.generator_bound, isSaid, "it has passed, with a reservation");
+    assert.deepEqual([record.generator_frozen_ms, record.skipped_arrivals], [longest, all / 10]);
+    assert.equal(record.measured_seconds, measuredMs / 1000);
+    const ranSeconds = (measuredMs - all / 2) / 1000;
+    assert.ok(Math.abs(record.qps - 1_000 / ranSeconds) < 1e-9, "the rate is of the other time");
+    const said = `The load generator did not run for ${longest / 1000} s .*; ${all / 10} arrivals that came due then went unsent`;
+    assert.equal(new RegExp(said).test(record.warnings.join("\n")), isSaid, record.warnings.join());
+  });
+}

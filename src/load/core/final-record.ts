@@ -11,7 +11,13 @@
 import { availabilityOf, usualAnswersOf } from "./availability.ts";
 import { figuresFor, figuresOf } from "./figures.ts";
 import type { FindMaxResult } from "./find-max.ts";
-import { type BoundRun, generatorBoundOf, type HealthSpan } from "./generator-bound.ts";
+import {
+  type BoundRun,
+  type FrozenRun,
+  frozenOf,
+  generatorBoundOf,
+  type HealthSpan,
+} from "./generator-bound.ts";
 import { mergeHistograms } from "./histogram.ts";
 import {
   arePercentilesValid,
@@ -57,6 +63,12 @@ export interface FinalRecord extends Latency, RunVerdict {
    * (HT5); `null`: not known.
    */
   readonly resent_requests: number | null;
+  /**
+   * How long the generator did not run (SI6), of the worker for which that was longest, and the
+   * arrivals that came due then (GE10); `null`: not known. Rates are of the other time.
+   */
+  readonly generator_frozen_ms: number | null;
+  readonly skipped_arrivals: number | null;
   readonly qps: number;
   readonly percentiles_valid: boolean;
   readonly percentiles_from: "records" | "histograms";
@@ -96,7 +108,9 @@ export interface RecordFacts {
 }
 
 export function finalRecordOf(facts: RecordFacts): FinalRecord {
-  const { scenario, series, measuredSeconds: seconds, recorded } = facts;
+  const { scenario, series, recorded } = facts;
+  const frozen = frozenOf(facts.answering);
+  const seconds = runSecondsOf(facts, frozen);
   const figures = figuresOf(series);
   const isOld = series.some(({ failed }) => failed === null); // FF3
   const availability = availabilityOf(facts.answering, usualAnswersOf(series));
@@ -121,7 +135,7 @@ export function finalRecordOf(facts: RecordFacts): FinalRecord {
   const bound = generatorBoundOf(facts.health);
   const due = ops + unserved;
   return {
-    measured_seconds: seconds,
+    measured_seconds: facts.measuredSeconds,
     total_operations: ops,
     read_operations: figures.reads,
     write_operations: figures.writes,
@@ -130,6 +144,8 @@ export function finalRecordOf(facts: RecordFacts): FinalRecord {
     error_rate_pct: ops === 0 ? 0 : (errors / ops) * 100,
     unserved_pct: isOld ? null : due === 0 ? 0 : (unserved / due) * 100,
     resent_requests: isOld ? null : resentOf(facts),
+    generator_frozen_ms: isOld ? null : frozen.frozenMs,
+    skipped_arrivals: isOld ? null : frozen.skipped,
     qps: seconds > 0 ? (ops - errors) / seconds : 0,
     ...all.latency,
     percentiles_valid: arePercentilesValid(all.latency),
@@ -140,16 +156,22 @@ export function finalRecordOf(facts: RecordFacts): FinalRecord {
     longest_silence_ms: isOld ? null : (availability?.longest_silence_ms ?? null),
     errors_by_kind: figures.errorsByKind,
     error_examples: facts.errorExamples,
-    operations: operationsOf(facts, isOld),
+    operations: operationsOf(facts, seconds, isOld),
     ...judged,
     slos: slo.slos,
-    generator_bound: bound.isBound,
-    warnings: warningsOf(facts, all, bound, isOld),
+    generator_bound: bound.isBound || frozen.warning !== undefined,
+    warnings: warningsOf(facts, all, bound, frozen, isOld),
   };
 }
 
+/** The part of MEASUREMENT in which the generators ran: nothing could be answered in the rest. */
+function runSecondsOf({ measuredSeconds }: RecordFacts, { meanMs }: FrozenRun): number {
+  return Math.max(0, measuredSeconds - meanMs / 1000);
+}
+
 function operationsOf(
-  { series, measuredSeconds: seconds, recorded }: RecordFacts,
+  { series, recorded }: RecordFacts,
+  seconds: number,
   isOld: boolean,
 ): readonly RecordedOperation[] {
   return [...Map.groupBy(series, ({ operation }) => operation)].map(([operation, own]) => {
@@ -180,6 +202,7 @@ function warningsOf(
   facts: RecordFacts,
   { ops, unserved, latency }: Measured,
   bound: BoundRun,
+  frozen: FrozenRun,
   isOld: boolean,
 ): readonly string[] {
   const { lostWorkers, workerCount } = facts;
@@ -190,6 +213,7 @@ function warningsOf(
     ...(bound.isBound
       ? [`Load generator saturated (${bound.reason}): the target may be faster than these figures.`]
       : []),
+    ...(frozen.warning === undefined ? [] : [frozen.warning]),
     ...(isLeast
       ? [
           `${unserved} ${unserved === 1 ? "arrival" : "arrivals"} went unserved: percentiles marked ≥ are least values.`,

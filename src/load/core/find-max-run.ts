@@ -107,7 +107,7 @@ export function finalResult(
 ): FindMaxResult {
   const found = result ?? resultSoFar(boundedConfig(scenario), state, end.reason);
   return end.isGeneratorBound && found.true_max
-    ? unconfirmed(found, "the load generator was saturated")
+    ? unconfirmed(found, "the load generator was saturated, or did not run all the time")
     : found;
 }
 

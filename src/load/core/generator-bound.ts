@@ -4,9 +4,12 @@
  *   GB1  A run is bound by the generator when a quarter of its time was, as `generatorBoundReason`
  *        judges it. Each snapshot stands for the time since the one before: a generator that was
  *        frozen for 4 s tells of them once. What it was late by may be told by the next one.
+ *   GB2  A run is bound by its generator, too, when that did not run (SI6) for more than a second, or
+ *        for more than 2 % of MEASUREMENT. A second is long enough to hide an outage that a person
+ *        would want to know of; 2 % of a short run are more than its limits let pass (VE1).
  */
 import { generatorBoundReason } from "./generator-health.ts";
-import type { GeneratorHealth } from "./worker-snapshot.ts";
+import type { Answering, GeneratorHealth } from "./worker-snapshot.ts";
 
 const shareMax = 0.25;
 /** A snapshot comes once a second: one that stands for more came late. */
@@ -45,4 +48,38 @@ export function generatorBoundOf(spans: readonly HealthSpan[]): BoundRun {
     isBound,
     reason: `${Math.round(boundSeconds)} of ${Math.round(allSeconds)} seconds: ${first}`,
   };
+}
+
+export interface FrozenRun {
+  /** Of the worker for which it was longest. */
+  readonly frozenMs: number;
+  /** Of each worker, on average. */
+  readonly meanMs: number;
+  /** Arrivals that were not sent, of all workers. */
+  readonly skipped: number;
+  /** For people; `undefined`: it was too short to matter. GB2 */
+  readonly warning: string | undefined;
+}
+
+const frozenMsMax = 1_000;
+const frozenShareMax = 0.02;
+
+/** Of each worker's last word. */
+export function frozenOf(workers: readonly Answering[]): FrozenRun {
+  let [frozenMs, sumMs, skipped, isLong] = [0, 0, 0, false];
+  for (const { measured_ms: measuredMs, frozen_ms: ownMs = 0, skipped: own = 0 } of workers) {
+    frozenMs = Math.max(frozenMs, ownMs);
+    sumMs += ownMs;
+    skipped += own;
+    isLong ||= ownMs > frozenMsMax || ownMs > frozenShareMax * measuredMs;
+  }
+  const meanMs = workers.length === 0 ? 0 : sumMs / workers.length;
+  return { frozenMs, meanMs, skipped, warning: isLong ? warningOf(frozenMs, skipped) : undefined };
+}
+
+function warningOf(frozenMs: number, skipped: number): string {
+  const arrivals = skipped === 1 ? "1 arrival that came" : `${skipped} arrivals that came`;
+  const unsent = skipped === 0 ? "" : `; ${arrivals} due then went unsent and are in no figure`;
+  const seconds = Number((frozenMs / 1000).toPrecision(3));
+  return `The load generator did not run for ${seconds} s (it was paused or starved of CPU, or its machine was asleep): what the target did then is not known${unsent}.`;
 }

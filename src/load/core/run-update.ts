@@ -19,6 +19,7 @@ import { availabilityOf, usualAnswersOf } from "./availability.ts";
 import { type Figures, figuresOf, slowestWorker, toMs } from "./figures.ts";
 import type { FinalRecord } from "./final-record.ts";
 import { baselineP95Ms, type FindMaxState } from "./find-max.ts";
+import { frozenOf } from "./generator-bound.ts";
 import { generatorBoundReason } from "./generator-health.ts";
 import { arePercentilesValid, type Latency, type LatencyName, measuredOf } from "./latency.ts";
 import type { QueryKind } from "./operation.ts";
@@ -71,6 +72,10 @@ export interface AggregateMetrics {
   readonly longest_silence_ms: number | null;
   /** Requests that were sent again (HT5); `null`: an earlier version did not count them. */
   readonly resent_requests: number | null;
+  /** How long the generator did not run, at most of all workers (SI6); `null`: not known. */
+  readonly generator_frozen_ms: number | null;
+  /** Arrivals that came due then, and were not sent (GE10). */
+  readonly skipped_arrivals: number | null;
 }
 
 export interface WorkerUpdate {
@@ -338,6 +343,7 @@ function aggregateOf(
   const { record } = facts;
   const latency: Latency = record ?? measuredOf(figures).latency; // RU7
   const answering = counted.flatMap(({ snapshot }) => snapshot?.answering ?? []);
+  const frozen = frozenOf(answering);
   const availability = record ?? availabilityOf(answering, usualAnswersOf(series.flat()));
   return {
     total_ops: figures.ops,
@@ -370,6 +376,8 @@ function aggregateOf(
       record === undefined
         ? sum(answering.map(({ resent = 0 }) => resent))
         : record.resent_requests,
+    generator_frozen_ms: record === undefined ? frozen.frozenMs : record.generator_frozen_ms,
+    skipped_arrivals: record === undefined ? frozen.skipped : record.skipped_arrivals,
   };
 }
 

@@ -63,6 +63,12 @@ export interface Answering {
   readonly stalls?: Readonly<Record<string, EncodedHistogram>>;
   /** Requests that were sent again (HT5); rows of an earlier version have no number. */
   readonly resent?: number;
+  /**
+   * How long the generator itself did not run (SI6), and the arrivals that came due then (GE10);
+   * rows of an earlier version have neither.
+   */
+  readonly frozen_ms?: number;
+  readonly skipped?: number;
 }
 
 export interface GeneratorHealth {

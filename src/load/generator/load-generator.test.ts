@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Clock } from "../../kernel/clock.ts";
+import type { Clock, Timer } from "../../kernel/clock.ts";
 import { createPrng } from "../../kernel/prng.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import { clockWakeTimer, type WakeTimer } from "../../kernel/wake-timer.ts";
@@ -456,4 +456,113 @@ test("[SI5] [SI3] a generator that slept stalls nobody; a connection that is ope
   assert.ok(waited?.count === 2 && (waited.minUs ?? 0) >= 3_000_000, JSON.stringify(waited));
   assert.ok(Math.abs((connectionMs ?? 0) - 24_000) < 100, `${connectionMs}`);
   await generator.close();
+});
+
+/** A clock whose process can be stopped: timers that came due meanwhile fire when it goes on. */
+class StoppableClock implements Clock {
+  readonly #world: VirtualClock;
+  #stoppedUntilMs = -Infinity;
+  #suspendedMs = 0;
+
+  constructor(world: VirtualClock) {
+    this.#world = world;
+  }
+
+  stop(lengthMs: number): void {
+    this.#stoppedUntilMs = this.#world.nowMs() + lengthMs;
+  }
+
+  /** The machine sleeps: only the wall's clock goes on. */
+  suspend(lengthMs: number): void {
+    this.#suspendedMs += lengthMs;
+  }
+
+  nowMs(): number {
+    return this.#world.nowMs();
+  }
+
+  wallMs(): number {
+    return this.#world.wallMs() + this.#suspendedMs;
+  }
+
+  after(delayMs: number, fire: () => void): Timer {
+    let timer = this.#world.after(delayMs, () => {
+      const restMs = this.#stoppedUntilMs - this.#world.nowMs();
+      if (restMs > 0) timer = this.#world.after(restMs, fire);
+      else fire();
+    });
+    return { cancel: () => timer.cancel() };
+  }
+}
+
+/** Its target answers in time; who is stopped hears of it later. */
+function stoppable(options: Partial<LoadGeneratorOptions>, serviceMs = 10) {
+  const world = new VirtualClock();
+  const clock = new StoppableClock(world);
+  const target = new QueueTarget({ clock, servers: 50, serviceMs });
+  const wake = clockWakeTimer(clock);
+  return {
+    ...start({ servers: 1, serviceMs }, { clock, target, wake, ...options }),
+    world,
+    own: clock,
+  };
+}
+
+test("[GE10] [SI6] arrivals that came due while the generator was stopped are neither sent nor charged to the target", async () => {
+  const { generator, figures, world, own } = stoppable({});
+  generator.setTarget({ connections: 20, qps: 100, rampMs: 0 });
+  await world.advance(10_000);
+  own.stop(3_000);
+  await world.advance(10_000);
+  await drain(world, generator);
+  const { ops, errors, unserved, response } = figures();
+  const { frozen_ms: frozenMs = 0, skipped = 0, ...answering } = generator.answering;
+  assert.ok(Math.abs(frozenMs - 3_000) < 60, `${frozenMs}`);
+  assert.ok(Math.abs(skipped - 300) <= 5, `${skipped}`);
+  assert.ok(Math.abs(ops + skipped - 2_000) <= 1, `${ops} and ${skipped}`);
+  assert.deepEqual([errors, unserved], [0, 0]);
+  assert.ok((response.percentileUs(0.99) ?? 0) < 12_000, "the target was fast all the time");
+  const usual = { medianMs: 10, successes: ops, highMs: new Map(), isDead: false };
+  assert.equal(availabilityOf([answering], usual)?.availability_pct, 100);
+});
+
+for (const loop of ["open", "closed"] as const) {
+  test(`[SI6] [SI3] a generator that is stopped beyond the end of the run: ${loop} loop, no silence and nothing unserved`, async () => {
+    const { generator, book, figures, world, own } = stoppable({ loop });
+    book.cut("COOLDOWN", 10_000);
+    generator.setTarget({ connections: 20, qps: loop === "open" ? 100 : 0, rampMs: 0 });
+    await world.advance(8_000);
+    own.stop(5_000);
+    await world.advance(6_000);
+    await drain(world, generator);
+    const measured = figuresOf(book.snapshot().filter(({ phase }) => phase === "MEASUREMENT"));
+    const { frozen_ms: frozenMs = 0 } = generator.answering;
+    assert.ok(Math.abs(frozenMs - 2_000) < 60, `${frozenMs}`);
+    assert.deepEqual([measured.errors, measured.unserved], [0, 0], JSON.stringify(figures()));
+    const usual = { medianMs: 10, successes: measured.ops, highMs: new Map(), isDead: false };
+    assert.equal(availabilityOf([generator.answering], usual)?.availability_pct, 100);
+  });
+}
+
+test("[SI6] [GE5] what was under way when the generator was stopped for longer than a timeout has not timed out", async () => {
+  const { generator, figures, world, own } = stoppable({
+    loop: "closed",
+    operationTimeoutMs: 2_000,
+  });
+  generator.setTarget({ connections: 4, qps: 0, rampMs: 0 });
+  await world.advance(1_000);
+  own.stop(5_000);
+  await world.advance(6_000);
+  assert.equal(figures().errors, 0);
+  await drain(world, generator);
+});
+
+test("[SI6] a machine that slept is seen by the wall's clock, though the generator's own stood still", async () => {
+  const { generator, world, own } = stoppable({ loop: "closed" });
+  generator.setTarget({ connections: 1, qps: 0, rampMs: 0 });
+  await world.advance(1_000);
+  own.suspend(30_000);
+  await world.advance(1_000);
+  assert.equal(generator.answering.frozen_ms, 30_000);
+  await drain(world, generator);
 });

@@ -19,7 +19,8 @@
  *        replaced.
  *   GE6  Draining begins nothing new and waits for what is in flight, as long as it may.
  *   GE9  Every arrival that was due has ended, or is unserved: what still waits when draining
- *        begins, and what did not fit the line.
+ *        begins, and what did not fit the line. What came due in a freeze was never offered to the
+ *        target, and is counted apart (GE10, freeze-watch.ts).
  *   GE7  The same seed gives the same operations and values, in the same order, whatever the target
  *        does.
  *   GE8  Until it has a target nothing begins, however many connections are open.
@@ -35,6 +36,7 @@ import type { FailureKind, OperationFailure, Target } from "../core/target.ts";
 import type { Answering } from "../core/worker-snapshot.ts";
 import type { Workload } from "../core/workload.ts";
 import { ConnectionSet, type Slot } from "./connection-set.ts";
+import { FreezeWatch, freezeMsMin } from "./freeze-watch.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 import { StallWatch } from "./stall-watch.ts";
 import { WaitingLine } from "./waiting-line.ts";
@@ -116,6 +118,11 @@ export class LoadGenerator {
   readonly #lag = new Histogram();
   readonly #silence: SilenceWatch;
   readonly #stalls: StallWatch;
+  readonly #freezes: FreezeWatch;
+  /** The last moment of which is known that this ran. */
+  #ranMs: number;
+  /** How far the clock of the wall was ahead of ours at the last sweep. */
+  #wallAheadMs: number;
   /**
    * Arrivals that did not fit the line, gathered by when they were due: at `dueMs` or up to 100 ms
    * before.
@@ -145,6 +152,9 @@ export class LoadGenerator {
     this.#silence = new SilenceWatch(clock.nowMs(), isMeasuring);
     const names = workload.operations.map(({ operation }) => operation.name);
     this.#stalls = new StallWatch(names, clock.nowMs(), isMeasuring);
+    this.#freezes = new FreezeWatch(isMeasuring);
+    this.#ranMs = clock.nowMs();
+    this.#wallAheadMs = clock.wallMs() - clock.nowMs();
     this.#values = workload.operations.map(({ operation }) =>
       new Array(operation.parameters.length).fill(null),
     );
@@ -181,7 +191,7 @@ export class LoadGenerator {
     this.#state = "running";
     this.#growing?.cancel();
     const { clock, loop } = this.#options;
-    this.#follow(clock.nowMs());
+    this.#wakeAt(clock.nowMs());
     const startMs = fromMs ?? clock.nowMs();
     if (loop === "open") {
       this.#connections.resize(connections);
@@ -207,7 +217,7 @@ export class LoadGenerator {
   /** Resolves when nothing is in flight, or `timeoutMs` is over. Nothing begins any more. */
   async drain(timeoutMs: number): Promise<void> {
     if (this.#state === "draining" || this.#state === "closed") return;
-    this.#follow(this.#options.clock.nowMs());
+    this.#wakeAt(this.#options.clock.nowMs());
     this.#state = "draining";
     this.#growing?.cancel();
     this.#giveUpWaiting();
@@ -224,7 +234,7 @@ export class LoadGenerator {
   async close(): Promise<void> {
     if (this.#state === "closed") return;
     if (this.#state === "running") {
-      this.#follow(this.#options.clock.nowMs());
+      this.#wakeAt(this.#options.clock.nowMs());
       this.#giveUpWaiting();
     }
     this.#state = "closed";
@@ -257,8 +267,12 @@ export class LoadGenerator {
 
   get answering(): Answering {
     const nowMs = this.#options.clock.nowMs();
-    this.#follow(nowMs);
-    const heard = { ...this.#silence.answering(nowMs), resent: this.#resent };
+    this.#wakeAt(nowMs);
+    const heard = {
+      ...this.#silence.answering(nowMs),
+      ...this.#freezes.figures(),
+      resent: this.#resent,
+    };
     if (this.#options.loop === "open") return heard;
     return { ...heard, ...this.#stalls.answering(nowMs, this.#connections.unanswered()) };
   }
@@ -326,6 +340,10 @@ export class LoadGenerator {
     const operation = workload.choose();
     const token = book.tokenAt(dueMs);
     this.#follow(dueMs);
+    if (this.#freezes.covers(dueMs)) {
+      this.#freezes.skip(book.pageOf(book.settled(token, dueMs)).phase === "MEASUREMENT"); // GE10
+      return;
+    }
     this.#silence.want(dueMs);
     if (this.#waiting.push(dueMs, operation, token)) return;
     this.#dropped += 1;
@@ -379,6 +397,7 @@ export class LoadGenerator {
     if (this.#state !== "running") return;
     const { clock, wake } = this.#options;
     let nowMs = clock.nowMs();
+    this.#noteSleep(nowMs);
     // All that was due since the last look could have begun: that the burst now waits for
     // connections is the generator's doing.
     const wasFree = this.#waiting.length === 0 && this.#free.length > 0;
@@ -503,8 +522,13 @@ export class LoadGenerator {
     if (this.#state === "closed") return;
     const { clock, operationTimeoutMs, book } = this.#options;
     const nowMs = clock.nowMs();
-    this.#follow(nowMs);
-    this.#noteSleep(nowMs);
+    this.#wakeAt(nowMs);
+    this.#noteSuspension(nowMs);
+    // Answers that came while this slept have not been read yet.
+    if (nowMs - this.#freezes.awakeMs < sweepMs) {
+      this.#armSweep();
+      return;
+    }
     this.#connections.expire(nowMs - operationTimeoutMs, {
       kind: "timeout",
       code: "",
@@ -543,30 +567,44 @@ export class LoadGenerator {
   }
 
   #enter(nowMs: number, isMeasuring: boolean): void {
+    this.#freezes.enter(nowMs, isMeasuring);
     this.#silence.enter(nowMs, isMeasuring);
     this.#stalls.enter(nowMs, isMeasuring, this.#connections.unanswered());
   }
 
   #hear(failure: OperationFailure | undefined, nowMs: number): void {
-    this.#follow(nowMs);
+    this.#wakeAt(nowMs);
     const isWanted = this.#inFlight > 0 || this.#waiting.length > 0 || this.#isReconnecting();
-    if (failure === undefined) {
-      this.#noteSleep(nowMs);
-      this.#silence.answered(nowMs, isWanted);
-    } else {
-      this.#silence.failed(nowMs, isWanted);
-    }
+    if (failure === undefined) this.#silence.answered(nowMs, isWanted);
+    else this.#silence.failed(nowMs, isWanted);
   }
 
   #isReconnecting(): boolean {
     return this.#options.loop === "closed" && this.#connections.waiting > 0;
   }
 
-  /** The first that runs after a sleep says so, be it the sweep or an answer. */
+  /** A sleep is noted before the phase that it may have slept through is cut. */
+  #wakeAt(nowMs: number): void {
+    this.#noteSleep(nowMs);
+    this.#follow(nowMs);
+  }
+
+  /** The first that runs after a sleep says so, be it the sweep, an arrival or an answer. */
   #noteSleep(nowMs: number): void {
-    if (nowMs - this.#sweepDueMs < sleepMsMin) return;
-    this.#silence.slept(this.#sweepDueMs, nowMs);
-    this.#connections.slept(this.#sweepDueMs, nowMs);
+    const [ranMs, dueMs] = [this.#ranMs, this.#sweepDueMs];
+    this.#ranMs = nowMs;
+    if (nowMs - dueMs < sleepMsMin) return;
+    this.#silence.slept(dueMs, nowMs);
+    this.#connections.slept(dueMs, nowMs);
+    this.#freezes.slept(ranMs, dueMs, nowMs);
     this.#sweepDueMs = nowMs;
+  }
+
+  /** On many systems our clock stands still while the machine sleeps; the wall's goes on. */
+  #noteSuspension(nowMs: number): void {
+    const aheadMs = this.#options.clock.wallMs() - nowMs;
+    const jumpMs = aheadMs - this.#wallAheadMs;
+    this.#wallAheadMs = aheadMs;
+    if (jumpMs >= freezeMsMin) this.#freezes.suspended(jumpMs);
   }
 }

@@ -1,6 +1,7 @@
 /** The facts of a run's update: control state and what is missing in the cache from the store, in one reading; the rest from the cache. */
 import type { Store } from "../../store/index.ts";
 import { figuresOf, toMs } from "../core/figures.ts";
+import { frozenOf } from "../core/generator-bound.ts";
 import type { EnrichmentStatus } from "../core/run-state.ts";
 import { healthOf, isTerminal } from "../core/run-state.ts";
 import {
@@ -149,7 +150,9 @@ function warningsOf(
       healthOf(nowMs - worker.lastHeartbeatMs) === "STALE",
   );
   const lost = workers.filter((worker) => worker.status === "DEAD" || worker.status === "FAILED");
+  const frozen = frozenOf(workers.flatMap(({ snapshot }) => snapshot?.answering ?? []));
   return [
+    ...(frozen.warning === undefined ? [] : [frozen.warning]),
     ...(lost.length === 0 || isTerminal(status)
       ? []
       : [`${lost.length}/${expectedWorkers} workers unresponsive`]),

@@ -75,10 +75,10 @@ export async function readFinalRecord({ db }: Tx, runId: string): Promise<FinalR
 
 export function finalRecordIn(figures: string): FinalRecord | undefined {
   const { final } = JSON.parse(figures) as { readonly final?: FinalRecord };
-  // One of an earlier version does not know how many requests were sent again.
-  return final === undefined
-    ? undefined
-    : { ...final, resent_requests: final.resent_requests ?? null };
+  if (final === undefined) return undefined;
+  // One of an earlier version does not know all of it.
+  const { resent_requests = null, generator_frozen_ms = null, skipped_arrivals = null } = final;
+  return { ...final, resent_requests, generator_frozen_ms, skipped_arrivals };
 }
 
 /** The stored one, or what can be said now. */

@@ -142,6 +142,9 @@ export interface RunSummary extends Latency {
   readonly unserved: number | null;
   readonly unserved_pct: number | null;
   readonly resent_requests: number | null;
+  /** How long the load generator did not run; `null`: not known. */
+  readonly generator_frozen_ms: number | null;
+  readonly skipped_arrivals: number | null;
   readonly availability_pct: number | null;
   readonly longest_silence_ms: number | null;
   readonly failed_latency: Omit<Latency, "at_least"> | null;

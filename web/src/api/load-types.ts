@@ -168,6 +168,8 @@ export interface AggregateMetrics {
   readonly availability_pct: number | null;
   readonly longest_silence_ms: number | null;
   readonly resent_requests: number | null;
+  readonly generator_frozen_ms: number | null;
+  readonly skipped_arrivals: number | null;
 }
 
 export interface RunWorker {

@@ -68,7 +68,7 @@ function badges({ status, record }: RunReport): Piece {
 function verdictBadge({ verdict, generator_bound: isBound }: RunReport["record"]): Markup | "" {
   if (verdict === null) return "";
   if (verdict === "FAILED") return html`<span class="badge bad">failed</span>`;
-  if (isBound) return html`<span class="badge warn">passed, generator saturated</span>`;
+  if (isBound) return html`<span class="badge warn">passed, with a reservation</span>`;
   return html`<span class="badge good">passed</span>`;
 }
 
@@ -99,6 +99,9 @@ function tiles({ record }: RunReport): Markup {
     ...(record.resent_requests === null || record.resent_requests === 0
       ? []
       : ([["requests sent again", formatCount(record.resent_requests)]] as const)),
+    ...((record.generator_frozen_ms ?? 0) === 0
+      ? []
+      : ([["generator did not run", formatMs(record.generator_frozen_ms ?? 0)]] as const)),
     ...(available === null ? [] : ([["available", `${floored(available)} %`]] as const)),
     ...(silence === null ? [] : ([["longest silence", formatMs(silence)]] as const)),
   ];

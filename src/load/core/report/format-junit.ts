@@ -87,6 +87,8 @@ function propertiesOf(report: RunReport): readonly (readonly [string, string])[]
     failed_operations: record.failed_operations,
     unserved: record.unserved,
     resent_requests: record.resent_requests,
+    generator_frozen_ms: record.generator_frozen_ms,
+    skipped_arrivals: record.skipped_arrivals,
     error_rate_pct: record.error_rate_pct,
     availability_pct: record.availability_pct,
     longest_silence_ms: record.longest_silence_ms,

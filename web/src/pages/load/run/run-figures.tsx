@@ -51,6 +51,14 @@ export function RunFigures({ summary }: { readonly summary: RunSummary }) {
           {formatCount(summary.resent_requests)}
         </Figure>
       )}
+      {(summary.generator_frozen_ms ?? 0) > 0 && (
+        <Figure
+          name="Generator frozen"
+          note={`${formatCount(summary.skipped_arrivals)} arrivals were not sent`}
+        >
+          {formatLatency(Math.round(summary.generator_frozen_ms ?? 0))}
+        </Figure>
+      )}
       <Figure
         name="Available"
         note={

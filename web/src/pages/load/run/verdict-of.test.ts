@@ -15,7 +15,7 @@ const run: Run = {
 function objective(state: Objective["state"]): Objective {
   return { of: "ALL", metric: "p95", limit: 1, state, text: "" };
 }
-const sure = { reasons: [], generator_bound: false };
+const sure = { reasons: [], warnings: [], generator_bound: false };
 const met: Summary = { ...sure, verdict: "PASSED", slos: [objective("MET"), objective("MET")] };
 const missed: Summary = {
   ...sure,
@@ -35,6 +35,12 @@ const cases: readonly (readonly [Partial<Run>, Summary, string, string])[] = [
   [{}, missed, "fail", "Failed: 1 of 2 objectives is missed."],
   [{}, none, "none", "No verdict: Its template has no objectives"],
   [{}, { ...met, generator_bound: true }, "doubtful", "Passed, with a reservation: All 2"],
+  [
+    {},
+    { ...met, generator_bound: true, warnings: ["The load generator did not run for 3 s."] },
+    "doubtful",
+    "All 2 objectives are met. The load generator did not run for 3 s.",
+  ],
   [{}, broken, "fail", "Failed: No operation succeeded: 9 failed, 0 unserved."],
   [{ total_operations: 0 }, none, "fail", "Nothing was measured: Not one operation"],
   [{ status: "FAILED", cancellation_reason: "no worker came" }, met, "fail", "no worker came"],

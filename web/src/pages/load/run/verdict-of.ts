@@ -15,7 +15,7 @@ type Ended = Pick<
 
 export function verdictOf(
   run: Ended,
-  summary: Pick<RunSummary, "verdict" | "slos" | "reasons" | "generator_bound">,
+  summary: Pick<RunSummary, "verdict" | "slos" | "reasons" | "warnings" | "generator_bound">,
 ): Verdict {
   const { verdict, slos, reasons: failures } = summary;
   const reason = run.cancellation_reason ?? reasons[run.stop_reason ?? ""] ?? "";
@@ -41,7 +41,8 @@ export function verdictOf(
     const kept =
       slos.length === 1 ? "Its objective is met." : `All ${slos.length} objectives are met.`;
     if (!summary.generator_bound) return { kind: "pass", title: "Passed", sentence: kept };
-    const sentence = `${kept} The load generator was saturated: the target may be faster than these figures.`;
+    const doubt = summary.warnings[0] ?? "The load generator was saturated.";
+    const sentence = `${kept} ${doubt}`;
     return { kind: "doubtful", title: "Passed, with a reservation", sentence };
   }
   const missed = slos.filter(({ state }) => state === "MISSED");

@@ -1,0 +1,65 @@
+/**
+ * How long the generator itself did not run: its process was stopped, its machine was asleep, or
+ * others had the processor. Nobody can say what the target did meanwhile.
+ *
+ *   SI6  A freeze is half a second and more in which nothing of the generator ran: shorter pauses
+ *        hide no silence that would count (AV1). It counts as far as it lies in MEASUREMENT.
+ *   GE10 An arrival that came due in a freeze was not offered to the target, and is not sent later:
+ *        a burst would measure the generator. It is counted as skipped.
+ */
+
+export const freezeMsMin = 500;
+
+export class FreezeWatch {
+  #isMeasuring: boolean;
+  #frozenMs = 0;
+  #skipped = 0;
+  /** The last freeze. Since `#ranMs` nothing ran; only from `#fromMs` on something should have. */
+  #ranMs = -Infinity;
+  #fromMs = -Infinity;
+  #toMs = -Infinity;
+
+  constructor(isMeasuring: boolean) {
+    this.#isMeasuring = isMeasuring;
+  }
+
+  /** The phase changed at `nowMs`, which may lie in the last freeze. */
+  enter(nowMs: number, isMeasuring: boolean): void {
+    if (isMeasuring === this.#isMeasuring) return;
+    const restMs = Math.max(0, this.#toMs - Math.max(nowMs, this.#fromMs));
+    this.#frozenMs += isMeasuring ? restMs : -restMs;
+    this.#isMeasuring = isMeasuring;
+  }
+
+  /** Nothing has run since `ranMs`, though something was due at `fromMs`. */
+  slept(ranMs: number, fromMs: number, toMs: number): void {
+    if (toMs - fromMs < freezeMsMin) return;
+    this.#ranMs = ranMs;
+    this.#fromMs = fromMs;
+    this.#toMs = toMs;
+    if (this.#isMeasuring) this.#frozenMs += toMs - fromMs;
+  }
+
+  /** Time passed in the world and not by our clock: the machine slept. */
+  suspended(lengthMs: number): void {
+    if (this.#isMeasuring && lengthMs >= freezeMsMin) this.#frozenMs += lengthMs;
+  }
+
+  /** GE10 */
+  covers(dueMs: number): boolean {
+    return dueMs > this.#ranMs && dueMs < this.#toMs;
+  }
+
+  skip(isMeasured: boolean): void {
+    if (isMeasured) this.#skipped += 1;
+  }
+
+  /** Something ran again at this moment. */
+  get awakeMs(): number {
+    return this.#toMs;
+  }
+
+  figures(): { readonly frozen_ms: number; readonly skipped: number } {
+    return { frozen_ms: this.#frozenMs, skipped: this.#skipped };
+  }
+}
