@@ -37,6 +37,16 @@ const cases: readonly (readonly [
     { treeBytes: 1001 * mb, sharedBytes: 300 * mb, aloneBytes: none },
     none,
   ],
+  [
+    "those that had their turn give way first",
+    { treeBytes: 1001 * mb, sharedBytes: 200 * mb, aloneBytes: 300 * mb, overdueBytes: 300 * mb },
+    "overdue",
+  ],
+  [
+    "one that had its turn and has little is no help",
+    { treeBytes: 1001 * mb, sharedBytes: 200 * mb, aloneBytes: 500 * mb, overdueBytes: 90 * mb },
+    "shared",
+  ],
   ["no engine", { treeBytes: 2000 * mb, sharedBytes: none, aloneBytes: none }, none],
 ];
 for (const [name, use, want] of cases) {

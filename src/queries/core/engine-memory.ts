@@ -44,18 +44,21 @@ export interface MemoryUse {
   readonly sharedBytes: number | undefined;
   /** Of the process in which one statement runs alone. */
   readonly aloneBytes: number | undefined;
+  /** Of the largest process in which one ran alone and had its turn. */
+  readonly overdueBytes?: number | undefined;
 }
 
 /**
  * Which process of the engine has to go, when all together take too much. A statement that runs
- * alone has its whole share, so that its end says something about it: the others give way. A
- * process that has no more than DuckDB may take stays: then the rest of the tree is too large.
+ * alone has its whole share, so that its end says something about it: the others give way, those that
+ * had their turn first. A process that has no more than DuckDB may take stays: then the rest of the tree is too large.
  */
 export function decideVictim(
-  { treeBytes, sharedBytes = 0, aloneBytes = 0 }: MemoryUse,
+  { treeBytes, sharedBytes = 0, aloneBytes = 0, overdueBytes = 0 }: MemoryUse,
   { treeBytesMax, engineBytesMax }: MemoryLimits,
-): "shared" | "alone" | undefined {
+): "shared" | "alone" | "overdue" | undefined {
   if (treeBytes <= treeBytesMax) return undefined;
+  if (overdueBytes > engineBaseBytes * 2) return "overdue";
   if (aloneBytes > 0 && sharedBytes > engineBaseBytes * 2) return "shared";
   const dueBytes = engineKeepsBytes(engineBytesMax);
   if (sharedBytes > dueBytes) return "shared";

@@ -20,10 +20,10 @@ import { cancelled } from "./statement-pool.ts";
 /** Why a process of the engine is gone. */
 export interface Loss {
   /**
-   * `memory`: more than it may have; `cancel`: it did not stop; `crash`: by itself; `closed`: as it
-   * was asked to.
+   * `memory`: more than it may have; `cancel`: it did not stop; `crash`: by itself; `overdue`: it had
+   * its turn, and gave way to others; `closed`: as it was asked to.
    */
-  readonly kind: "memory" | "cancel" | "crash" | "closed";
+  readonly kind: "memory" | "cancel" | "crash" | "overdue" | "closed";
   readonly message: string;
 }
 

@@ -7,6 +7,10 @@
  *   PE2  When it is lost, or has no memory left for a job that shared it, the jobs that had begun
  *        are tried: each alone, one after the other, in a process that nobody used before. What a
  *        job does to that one is its own doing, and is told.
+ *   PE6  Whoever is tried alone has the line for `turnMsMax`. Then it goes on in its process, overdue,
+ *        and the next is tried beside it. Overdue ones give way, the oldest first, where more than
+ *        `overdueMax` are there, and the largest first where memory is short: that is told as
+ *        `overloaded`, because it says nothing about the statement.
  *   PE3  What had not begun, or ran beside a statement that ignored its cancellation, is simply run
  *        again: at most `againMax` times, then it is tried alone, where nobody can disturb it.
  *   PE5  A process that does not start is this process's failure, and is told to its health. While it is
@@ -67,6 +71,9 @@ type Outcome<T> =
 
 /** PE3 */
 const againMax = 2;
+/** PE6: statements that run for longer are rare, and a person waits for two of them at most. */
+const turnMsMax = 30_000;
+const overdueMax = 2;
 /** PE5 */
 const startPause = { minMs: 1_000, maxMs: 30_000 };
 /** Then this system is taken to have no such limit. */
@@ -77,10 +84,11 @@ export class EngineProcesses {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #watch: EngineWatch;
-  readonly #turns = new TurnQueue();
+  readonly #turns: TurnQueue;
   readonly #living = new Set<EngineChild>();
   #shared: EngineChild | undefined;
-  #alone: EngineChild | undefined;
+  /** Whose turn it is, the last one, and before it those whose turn is over. PE6 */
+  readonly #alone: EngineChild[] = [];
   #idleTimer: Timer | undefined;
   /** Orders that wait for the shared process to be up. */
   #comingCount = 0;
@@ -101,9 +109,11 @@ export class EngineProcesses {
     this.#options = options;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#turns = new TurnQueue(options.clock, turnMsMax);
     this.#watch = new EngineWatch(options, options.clock, () => ({
       shared: this.#shared,
-      alone: this.#alone,
+      alone: this.#alone.at(-1),
+      overdue: this.#alone.slice(0, -1),
     }));
   }
 
@@ -139,7 +149,8 @@ export class EngineProcesses {
       this.#options.observer.statementRepeated();
       if (this.#isIdle()) await this.#endShared(); // Its memory is for this one.
       const child = this.#start();
-      this.#alone = child;
+      this.#alone.push(child);
+      for (const overdue of this.#alone.slice(0, -1 - overdueMax)) overdue.kill(crowdedOut);
       try {
         await started(child, order.signal);
         const outcome = await this.#attempt(child, order);
@@ -148,7 +159,7 @@ export class EngineProcesses {
         this.#refuse(order);
         throw this.#faultOf(outcome.loss);
       } finally {
-        this.#alone = undefined;
+        this.#alone.splice(this.#alone.indexOf(child), 1);
         await child.end();
       }
     });
@@ -301,6 +312,14 @@ export class EngineProcesses {
   }
 
   #faultOf({ kind, message }: Loss): OperatingError {
+    if (kind === "overdue") {
+      return new OperatingError(
+        "overloaded",
+        "backoff",
+        `the statement ran alone for more than ${turnMsMax / 1000} s and gave way to others: ${message}`,
+        { hint: "Try it again later." },
+      );
+    }
     const limit = Math.round(this.#options.engineBytesMax / 1024 ** 2);
     const isMemory = kind === "memory";
     const code = isMemory ? "statement_too_large" : "query_failed";
@@ -320,6 +339,11 @@ export class EngineProcesses {
         );
   }
 }
+
+const crowdedOut: Loss = {
+  kind: "overdue",
+  message: `more than ${overdueMax} statements took so long`,
+};
 
 /** A process that did not come up says nothing about the statement. */
 async function started(child: EngineChild, signal: AbortSignal | undefined): Promise<void> {

@@ -35,6 +35,8 @@ export interface WatchedProcess {
 export interface Watched {
   readonly shared: WatchedProcess | undefined;
   readonly alone: WatchedProcess | undefined;
+  /** Statements that are tried alone, whose turn is over. */
+  readonly overdue?: readonly WatchedProcess[];
 }
 
 export class EngineWatch {
@@ -67,20 +69,27 @@ export class EngineWatch {
 
   #look(): void {
     this.#timer = undefined;
-    const { shared, alone } = this.#watched();
-    const pids = [shared?.pid, alone?.pid].filter((pid) => pid !== undefined);
+    const { shared, alone, overdue = [] } = this.#watched();
+    const pids = [shared, alone, ...overdue].flatMap((child) => child?.pid ?? []);
     if (pids.length === 0) return;
-    const [sharedBytes, aloneBytes] = [shared, alone].map((child) =>
-      child?.pid === undefined ? undefined : this.#bytesOf(child.pid),
-    );
-    const others = this.#others().filter((pid) => !pids.includes(pid));
-    const otherBytes = others.reduce((sum, pid) => sum + this.#bytesOf(pid), 0);
-    const treeBytes = otherBytes + (sharedBytes ?? 0) + (aloneBytes ?? 0);
-    const victim = decideVictim({ treeBytes, sharedBytes, aloneBytes }, this.#limits);
+    const bytesOf = (child: WatchedProcess | undefined): number | undefined =>
+      child?.pid === undefined ? undefined : this.#bytesOf(child.pid);
+    const [sharedBytes, aloneBytes] = [bytesOf(shared), bytesOf(alone)];
+    const [largest] = overdue
+      .map((child) => ({ child, bytes: bytesOf(child) ?? 0 }))
+      .sort((a, b) => b.bytes - a.bytes);
+    const treePids = new Set([...this.#others(), ...pids]);
+    const treeBytes = [...treePids].reduce((sum, pid) => sum + this.#bytesOf(pid), 0);
+    const use = { treeBytes, sharedBytes, aloneBytes, overdueBytes: largest?.bytes };
+    const victim = decideVictim(use, this.#limits);
     if (victim !== undefined) {
-      const bytes = victim === "alone" ? aloneBytes : sharedBytes;
-      const message = `it took ${mebibytes(bytes ?? 0)} MiB, of ${mebibytes(this.#limits.engineBytesMax)} MiB that it may, and the whole ${mebibytes(treeBytes)} MiB`;
-      (victim === "alone" ? alone : shared)?.kill({ kind: "memory", message });
+      const [child, bytes = 0] = {
+        shared: [shared, sharedBytes] as const,
+        alone: [alone, aloneBytes] as const,
+        overdue: [largest?.child, largest?.bytes] as const,
+      }[victim];
+      const message = `it took ${mebibytes(bytes)} MiB, of ${mebibytes(this.#limits.engineBytesMax)} MiB that it may, and the whole ${mebibytes(treeBytes)} MiB`;
+      child?.kill({ kind: victim === "overdue" ? "overdue" : "memory", message });
     }
     const busy = alone !== undefined || shared?.idle === false;
     this.#lookIn(busy ? busyMs : idleMs);

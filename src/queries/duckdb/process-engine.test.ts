@@ -322,6 +322,52 @@ test("[QU13] whoever leaves while his statement waits to be tried is told at onc
   await engine.close();
 });
 
+test("[QU48] a statement that hangs alone keeps the line for 30 s: then the next is tried beside it, and it goes on", async () => {
+  const { engine, processes, faults, reached, clock } = bench();
+  const innocent = engine.parse("other", never);
+  await innocent;
+  const [first, second] = [engine.parse("wait", never), engine.parse("wait too", never)];
+  await reached("wait too");
+  processes[0]?.die("SIGSEGV");
+  await clock.advance(1);
+  assert.deepEqual(processes[1]?.asked, ["wait too"], "the newest first");
+  await clock.advance(29_900);
+  assert.equal(processes.length, 2);
+  await clock.advance(200);
+  assert.deepEqual(processes[2]?.asked, ["wait"]);
+  processes[2]?.release();
+  assert.equal(await first, "done");
+  assert.equal(processes[1]?.connected, true);
+  processes[1]?.release();
+  assert.equal(await second, "done");
+  assert.deepEqual(faults, []);
+  await engine.close();
+});
+
+test("[QU48] of statements that hang alone no more than two stay beside the one whose turn it is", async () => {
+  const { engine, processes, faults, losses, reached, clock } = bench();
+  const names = ["wait 1", "wait 2", "wait 3", "wait 4"];
+  const hanging = names.map((name) => engine.parse(name, never));
+  await reached("wait 4");
+  processes[0]?.die("SIGSEGV");
+  const oldest = assert.rejects(hanging[3] ?? Promise.resolve(), (thrown: unknown) => {
+    assert.ok(thrown instanceof OperatingError);
+    assert.deepEqual([thrown.code, thrown.retry], ["overloaded", "backoff"]);
+    assert.match(thrown.message, /ran alone for more than 30 s and gave way/);
+    return true;
+  });
+  await clock.advance(90_100);
+  await oldest;
+  assert.deepEqual(
+    processes.filter(({ connected }) => connected).map(({ asked }) => asked),
+    [["wait 3"], ["wait 2"], ["wait 1"]],
+  );
+  for (const process of processes) process.release();
+  assert.deepEqual(await Promise.all(hanging.slice(0, 3)), ["done", "done", "done"]);
+  assert.deepEqual([faults, losses], [[], ["crash", "overdue"]]);
+  await engine.close();
+});
+
 test("[QU44] a process that does not start fails the statement, to be tried again", async () => {
   const { engine, processes } = bench(2); // With the kernel's limit, and without it.
   const failed = assert.rejects(engine.parse("one", never), (thrown: unknown) => {

@@ -1,8 +1,19 @@
-/** One at a time, in order of arrival; whoever gives up while waiting is not run. */
+/**
+ * One at a time, in order of arrival; whoever gives up while waiting is not run. A turn lasts
+ * `turnMsMax` at most: whoever needs longer goes on, and the next begins beside it.
+ */
+import type { Clock } from "../../kernel/clock.ts";
 import { cancelled } from "./statement-pool.ts";
 
 export class TurnQueue {
+  readonly #clock: Clock;
+  readonly #turnMsMax: number;
   #last: Promise<void> = Promise.resolve();
+
+  constructor(clock: Clock, turnMsMax: number) {
+    this.#clock = clock;
+    this.#turnMsMax = turnMsMax;
+  }
 
   /** Rejects with `cancelled` when `signal` aborts before its turn. */
   async run<T>(signal: AbortSignal | undefined, use: () => Promise<T>): Promise<T> {
@@ -22,9 +33,11 @@ export class TurnQueue {
     } finally {
       signal?.removeEventListener("abort", onAbort);
     }
+    const over = this.#clock.after(this.#turnMsMax, () => done.resolve());
     try {
       return await use();
     } finally {
+      over.cancel();
       done.resolve();
     }
   }
