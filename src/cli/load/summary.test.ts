@@ -78,7 +78,7 @@ test("[LC1] the list says of a pass whose generator was saturated, or did not ru
   ];
   const client = { json: async () => ({ items }) };
   await loadCommands.listTests({ terminal, client } as unknown as CommandContext, undefined);
-  assert.match(text, /bound .*PASSED, but the load generator may have hidden something/);
+  assert.match(text, /bound .*PASSED, with a reservation about the load generator/);
   assert.match(text, /plain .*PASSED +1 /);
 });
 

@@ -57,7 +57,7 @@ export function printSummary({ terminal }: CommandContext, run: SummarizedRun): 
 }
 
 /** A pass that says less than it seems to. */
-export const boundPass = "PASSED, but the load generator may have hidden something";
+export const boundPass = "PASSED, with a reservation about the load generator";
 
 function verdictText(
   { verdict, reasons, slos, status, generator_bound: isBound }: SummarizedRun,
