@@ -64,6 +64,7 @@ export {
   type ReadableRelation,
   type ReadableRelations,
   rowsFile,
+  type WantedRows,
 } from "./statements/readable-relations.ts";
 export { openUploads, type Uploads } from "./statements/uploads.ts";
 export { readChecksummedFiles } from "./store/file-checksums.ts";

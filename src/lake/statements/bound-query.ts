@@ -6,7 +6,7 @@
  *   BQ1  All tables without `AT` are of one snapshot.
  *   BQ2  A name that is no table of the lake is refused here, before any worker sees it.
  *   BQ3  A relation that another kind of work gives is read by its name where the lake has no table
- *        of that name.
+ *        of that name. Of one that has keys, no more is asked for than the WHEREs demand (SQ27).
  */
 import {
   nameKey,
@@ -14,10 +14,11 @@ import {
   renameTablesInText,
   type TableUse,
   tableRefs,
+  wantedValues,
 } from "../../sql/core/index.ts";
 import { withoutHidden } from "../core/hidden-columns.ts";
 import type { LakeCatalog, NeededFile, TableMoment, TableVersion } from "../core/index.ts";
-import type { ReadableRelations } from "./readable-relations.ts";
+import type { ReadableRelation, ReadableRelations, WantedRows } from "./readable-relations.ts";
 import type { RowFiles } from "./row-files.ts";
 
 /** A table version under the name that a statement has for it. */
@@ -68,7 +69,7 @@ export async function bindQuery(
   const tree = parseSelectTree(await ports.parse(sql), sql);
   const named = distinctUses(tableRefs(tree));
   if (named.length === 0) return { sql, tables: [] };
-  const { views, reads } = await openRelations(named, readable);
+  const { views, reads } = await openRelations(tree, named, readable);
   const isView = (use: Use): boolean => views.some(({ key }) => key === keyOf(use));
   const uses = distinctUses([...named.filter((use) => !isView(use)), ...reads]);
   const bound = await bindTables(ports, tree, sql, uses);
@@ -107,6 +108,7 @@ async function bindTables(
 
 /** BQ3 */
 async function openRelations(
+  tree: ReturnType<typeof parseSelectTree>,
   uses: readonly Use[],
   readable: RelationPorts | undefined,
 ): Promise<{
@@ -126,13 +128,26 @@ async function openRelations(
   const there = new Set(given.flatMap(({ relation }) => relation.reads).filter(has));
   const views = [];
   for (const { use, relation } of given) {
-    const { sql, lines } = await relation.open(there, readable.signal);
+    const wanted = wantedOf(tree, use.name, relation);
+    const { sql, lines } = await relation.open(there, readable.signal, wanted);
     const rows = lines && { rows: await readable.rowFiles.put(nameKey(use.name), lines) };
     views.push({ key: keyOf(use), schema: defaultSchema, name: use.name, sql, ...rows });
   }
   const at = { kind: "current" } as const;
   const reads = [...there].map((name): Use => ({ schema: undefined, name, at }));
   return { views, reads };
+}
+
+function wantedOf(
+  tree: ReturnType<typeof parseSelectTree>,
+  name: string,
+  { keys = [] }: ReadableRelation,
+): WantedRows | undefined {
+  for (const column of keys) {
+    const values = wantedValues(tree, name, column);
+    if (values !== undefined) return { column, values: [...values] };
+  }
+  return undefined;
 }
 
 function distinctUses(uses: readonly Use[]): readonly Use[] {

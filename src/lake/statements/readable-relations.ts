@@ -6,8 +6,23 @@
 export interface ReadableRelation {
   /** Tables of the lake that its SELECT reads by their names, where they are there. */
   readonly reads: readonly string[];
-  /** `there`: which of `reads` there are. */
-  open(there: ReadonlySet<string>, signal: AbortSignal): Promise<OpenedRelation>;
+  /** Columns of texts by which it can be asked for fewer rows than all. */
+  readonly keys?: readonly string[];
+  /**
+   * `there`: which of `reads` there are. `wanted`: rows that the statement has no use for, and that
+   * may be left out, are all others.
+   */
+  open(
+    there: ReadonlySet<string>,
+    signal: AbortSignal,
+    wanted?: WantedRows,
+  ): Promise<OpenedRelation>;
+}
+
+/** The rows that have one of these values in one of the relation's `keys`. */
+export interface WantedRows {
+  readonly column: string;
+  readonly values: readonly string[];
 }
 
 export interface OpenedRelation {

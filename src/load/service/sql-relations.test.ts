@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type { ReadableRelation, WantedRows } from "../../lake/index.ts";
 import { startLakeCluster } from "../../lake/statements/testing/lake-cluster.ts";
 import { executionColumns } from "../executions/execution-table.ts";
 import { writePoll } from "../store/run-series.ts";
@@ -9,7 +10,26 @@ import { identityOf, leaseName, takeLease } from "../store/testing/load-fixture.
 import { scenarioOf } from "../testing/scenario.ts";
 import { createLoadRelations } from "./sql-relations.ts";
 
-const cluster = await startLakeCluster({ relations: createLoadRelations });
+/** What statements asked relations for, and how much SQL the answer was. */
+const opened: { name: string; wanted: WantedRows | undefined; chars: number; isFile: boolean }[] =
+  [];
+const cluster = await startLakeCluster({
+  relations: (store) =>
+    new Map(
+      [...createLoadRelations(store)].map(([name, relation]) => [
+        name,
+        {
+          ...relation,
+          open: async (there, signal, wanted) => {
+            const found = await relation.open(there, signal, wanted);
+            const isFile = found.lines !== undefined;
+            opened.push({ name, wanted, chars: found.sql.length, isFile });
+            return found;
+          },
+        } satisfies ReadableRelation,
+      ]),
+    ),
+});
 after(() => cluster.close());
 const { rows, store, objects } = cluster;
 const lease = await takeLease(store, 1);
@@ -104,7 +124,7 @@ test("[LS10] they are read only, and a table of the lake of the same name goes f
   assert.deepEqual(await rows("SELECT count(*) FROM v_warehouse_metrics"), [[1]]);
 });
 
-test("[RV2] [RW1] any number of rows can be read, and nothing of them stays beside the lake", async () => {
+test("[RV2] [RW1] [RV3] any number of rows can be read, those of one run without the others, and nothing of them stays beside the lake", async () => {
   const rowCount = 30_000;
   const poll = { run_id: "r1", elapsed_seconds: 0.1, warehouse_name: "b\u00e4nch \"x\" \n'y'" };
   const rest = { min_cluster_count: null, max_cluster_count: 7, raw_result: "{}" };
@@ -133,6 +153,36 @@ test("[RV2] [RW1] any number of rows can be read, and nothing of them stays besi
     [[rowCount, rowCount, (rowCount * (rowCount - 1)) / 2, last, poll.warehouse_name, 0, 7, 0.1]],
   );
   await rows("EXPLAIN SELECT * FROM v_warehouse_metrics");
+  // One run's rows, of that run alone.
+  await store.transaction(({ db }) =>
+    db
+      .updateTable("warehouse_poll_snapshots")
+      .set({ run_id: "r2" })
+      .where("snapshot_id", "in", ["s7", "s8", "s29999"])
+      .execute(),
+  );
+  opened.length = 0;
+  const few = "SELECT count(*), sum(running) FROM v_warehouse_metrics m";
+  assert.deepEqual(await rows(`${few} WHERE m.run_id = 'r2' AND running < 20`), [[2, 15]]);
+  assert.deepEqual(
+    await rows(`${few} JOIN test_results t ON t.test_id = m.run_id
+      WHERE m.run_id IN ('r2', 'none') AND t.test_id = 'r2'`),
+    [[3, 30_014]],
+  );
+  assert.deepEqual(
+    opened.map(({ name, wanted, isFile, chars }) => [name, wanted?.values, isFile, chars < 5_000]),
+    [
+      ["v_warehouse_metrics", ["r2"], false, true],
+      ["v_warehouse_metrics", ["r2", "none"], false, true],
+      ["test_results", ["r2"], false, true],
+    ],
+  );
+  assert.deepEqual(await rows("SELECT count(*) FROM v_warehouse_metrics WHERE run_id = 'q'"), [
+    [0],
+  ]);
+  assert.deepEqual(await rows("SELECT test_name FROM test_results WHERE run_id = 'r2'"), [
+    ["other"],
+  ]);
   await store.transaction(async ({ db }) => {
     const name = "x".repeat(60_000);
     const row = await db.selectFrom("test_results").selectAll().limit(1).executeTakeFirstOrThrow();

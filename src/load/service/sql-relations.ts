@@ -4,7 +4,8 @@
  *   RV2  `test_results` (parents and children) and `v_latest_test_results` (each test's newest run)
  *        and `v_warehouse_metrics` (the poller's samples) are the control store's rows as they are
  *        now: up to 2 MB of them in the statement's text, more in a file (lake/RW1). They are read
- *        in pages, so that a row that changes meanwhile is seen as it was or as it is.
+ *        in pages, so that a row that changes meanwhile is seen as it was or as it is. Of the first
+ *        and the last only those of the runs are read that a statement asks for (sql/SQ27).
  *        `v_metrics_by_minute`, `v_cluster_breakdown` and `v_warehouse_timeseries` are of the
  *        records in the lake, of all runs, without warm-up, and empty where there are none.
  */
@@ -13,6 +14,7 @@ import {
   type ReadableRelation,
   type ReadableRelations,
   rowsFile,
+  type WantedRows,
 } from "../../lake/index.ts";
 import { quoteName, quoteText } from "../../sql/core/index.ts";
 import type { LoadTables, Store } from "../../store/index.ts";
@@ -91,8 +93,15 @@ const pollColumns: Columns<LoadTables["warehouse_poll_snapshots"]> = {
 };
 
 export function createLoadRelations(store: Store): ReadableRelations {
-  const stored = (open: () => Promise<OpenedRelation>): ReadableRelation => ({ reads: [], open });
-  const results = (): Promise<OpenedRelation> => {
+  const stored = (
+    keys: readonly string[],
+    open: (wanted?: WantedRows) => Promise<OpenedRelation>,
+  ): ReadableRelation => ({
+    reads: [],
+    keys,
+    open: (_there, _signal, wanted) => open(wanted),
+  });
+  const results = (wanted?: WantedRows): Promise<OpenedRelation> => {
     const columns = Object.keys(resultColumns) as (keyof LoadTables["test_results"])[];
     return openRows(resultColumns, ({ test_id: after = "" }) =>
       store.read(({ db }) =>
@@ -100,13 +109,16 @@ export function createLoadRelations(store: Store): ReadableRelations {
           .selectFrom("test_results")
           .select(columns)
           .where("test_id", ">", after)
+          .$if(wanted !== undefined, (query) =>
+            query.where(wanted?.column as "run_id", "in", wanted?.values ?? []),
+          )
           .orderBy("test_id")
           .limit(pageRows)
           .execute(),
       ),
     );
   };
-  const polls = (): Promise<OpenedRelation> => {
+  const polls = (wanted?: WantedRows): Promise<OpenedRelation> => {
     const columns = Object.keys(pollColumns) as (keyof LoadTables["warehouse_poll_snapshots"])[];
     return openRows(pollColumns, ({ snapshot_id: after = "" }) =>
       store.read(({ db }) =>
@@ -114,6 +126,9 @@ export function createLoadRelations(store: Store): ReadableRelations {
           .selectFrom("warehouse_poll_snapshots")
           .select([...columns, "snapshot_id"])
           .where("snapshot_id", ">", after)
+          .$if(wanted !== undefined, (query) =>
+            query.where(wanted?.column as "run_id", "in", wanted?.values ?? []),
+          )
           .orderBy("snapshot_id")
           .limit(pageRows)
           .execute(),
@@ -121,17 +136,17 @@ export function createLoadRelations(store: Store): ReadableRelations {
     );
   };
   return new Map([
-    ["test_results", stored(results)],
+    ["test_results", stored(["test_id", "run_id"], results)],
     [
       "v_latest_test_results",
-      stored(async () => {
+      stored([], async () => {
         const { sql, ...rows } = await results();
         const latest = `SELECT * FROM (${sql}) WHERE worker_id IS NULL
 QUALIFY row_number() OVER (PARTITION BY test_name ORDER BY created_at DESC, test_id DESC) = 1`;
         return { sql: latest, ...rows };
       }),
     ],
-    ["v_warehouse_metrics", stored(polls)],
+    ["v_warehouse_metrics", stored(["run_id"], polls)],
     ["v_metrics_by_minute", recorded("metrics_by_minute")],
     ["v_cluster_breakdown", recorded("cluster_breakdown")],
     ["v_warehouse_timeseries", recorded("warehouse_timeseries")],

@@ -30,3 +30,4 @@ export { type TableRef, tableRefs } from "./table-refs.ts";
 export type { TableUse } from "./table-scope.ts";
 export { type Scan, scanTokens, type Token, type TokenKind } from "./tokens.ts";
 export { isVolatile, volatilePartsOf } from "./volatile.ts";
+export { wantedValues } from "./wanted-values.ts";
