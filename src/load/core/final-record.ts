@@ -122,7 +122,11 @@ export function finalRecordOf(facts: RecordFacts): FinalRecord {
   const loadMode = scenario.workload.load_mode;
   const hasCompleted = facts.status === "COMPLETED";
   const { search = null } = facts;
-  const counted = { loadMode, ops, errors, unserved, availability, search, hasCompleted };
+  const operations = operationsOf(facts, seconds, isOld);
+  const counted = {
+    ...{ loadMode, ops, errors, unserved, operations },
+    ...{ availability, search, hasCompleted },
+  };
   const judged: RunVerdict =
     when === "live" || isOld
       ? {
@@ -156,7 +160,7 @@ export function finalRecordOf(facts: RecordFacts): FinalRecord {
     longest_silence_ms: isOld ? null : (availability?.longest_silence_ms ?? null),
     errors_by_kind: figures.errorsByKind,
     error_examples: facts.errorExamples,
-    operations: operationsOf(facts, seconds, isOld),
+    operations,
     ...judged,
     slos: slo.slos,
     generator_bound: bound.isBound || frozen.warning !== undefined,

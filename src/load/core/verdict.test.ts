@@ -12,6 +12,7 @@ const good: VerdictFacts = {
   ops: 10_000,
   errors: 0,
   unserved: 0,
+  operations: [],
   availability: {
     availability_pct: 100,
     longest_silence_ms: 120,
@@ -44,6 +45,27 @@ const cases: readonly [name: string, facts: VerdictFacts, reason: RegExp | null]
   ["everything failed", { ...good, errors: 10_000 }, /no operation succeeded: 10000 failed/],
   ["everything hung", { ...good, ops: 0, unserved: 500 }, /no operation succeeded: 0 failed, 500/],
   ["nothing was due", { ...good, ops: 0 }, /nothing was measured/],
+  [
+    "one operation always failed",
+    { ...good, errors: 3, operations: [{ operation: "put", ops: 3, errors: 3, unserved: 0 }] },
+    /operation put never succeeded: 3 failed, 0 unserved/,
+  ],
+  [
+    "one operation always failed, or went unserved, in a search",
+    {
+      ...searched(12),
+      operations: [
+        { operation: "look", ops: 9_000, errors: 0, unserved: 0 },
+        { operation: "put", ops: 2, errors: 2, unserved: 1 },
+      ],
+    },
+    /operation put never succeeded: 2 failed, 1 unserved/,
+  ],
+  [
+    "one operation failed twice, and was tried no more often",
+    { ...good, errors: 2, operations: [{ operation: "put", ops: 2, errors: 2, unserved: 0 }] },
+    null,
+  ],
   ["5 % failed", { ...good, errors: 500 }, null],
   ["more failed", { ...good, errors: 501 }, /error rate 5.01 %: 501 of 10000.*at most 5 %/],
   ["1 % unserved", { ...good, ops: 9_900, unserved: 100 }, null],

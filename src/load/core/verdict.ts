@@ -2,9 +2,10 @@
  * Whether a run is good, whatever its objectives: a target that only fails, hangs or is away has
  * not passed.
  *
- *   VE1  A run has FAILED when nothing succeeded, when more than 5 % of its operations failed, when
- *        more than 1 % of its arrivals went unserved, when the target was available for less than
- *        99 % of the time, or silent for more than 5 s.
+ *   VE1  A run has FAILED when nothing succeeded, of everything or of one operation that was due three
+ *        times or more, when more than 5 % of its operations failed, when more than 1 % of its
+ *        arrivals went unserved, when the target was available for less than 99 % of the time, or
+ *        silent for more than 5 s.
  *   VE2  A template may set each of these limits, or none (`null`); what differs from the default
  *        is said wherever the verdict is.
  *   VE3  Of a search for the maximum only the first counts: it goes on until the target fails, and
@@ -27,6 +28,11 @@ export const verdictDefaults = {
   max_unserved_pct: 1,
   min_availability_pct: 99,
 } satisfies VerdictConfig;
+/**
+ * Of an operation that fails no more often than the default allows, three failures of three are one
+ * case in 8,000.
+ */
+const dueMin = 3;
 /** Where nothing is set. VE4 */
 const silenceSecondsMax = 5;
 
@@ -35,6 +41,13 @@ export interface VerdictFacts {
   readonly ops: number;
   readonly errors: number;
   readonly unserved: number;
+  /** Those of which something was due. */
+  readonly operations: readonly {
+    readonly operation: string;
+    readonly ops: number;
+    readonly errors: number;
+    readonly unserved: number | null;
+  }[];
   /** `null`: not known. */
   readonly availability: Availability | null;
   /** What a search for the maximum has found; `null`: it is none, or was not begun. */
@@ -78,7 +91,10 @@ function brokenLimits(config: VerdictConfig, facts: VerdictFacts): readonly stri
     const what = due === 0 ? "nothing was measured" : `${errors} failed, ${unserved} unserved`;
     return [`no operation succeeded: ${what}`];
   }
-  if (loadMode === "FIND_MAX_CONCURRENCY") return config.needs_success ? failedSearch(facts) : [];
+  const reasons: string[] = config.needs_success ? neverSucceeded(facts) : [];
+  if (loadMode === "FIND_MAX_CONCURRENCY") {
+    return config.needs_success ? [...reasons, ...failedSearch(facts)] : [];
+  }
   const {
     max_error_rate_pct: errorsMax,
     max_unserved_pct: unservedMax,
@@ -89,7 +105,6 @@ function brokenLimits(config: VerdictConfig, facts: VerdictFacts): readonly stri
   const availabilityPct = availability?.availability_pct ?? 100;
   const silenceMs = availability?.longest_silence_ms ?? 0;
   const silenceMsMax = silenceLimitMs(config, availability);
-  const reasons: string[] = [];
   if (errorsMax !== null && errorPct > errorsMax) {
     reasons.push(
       `error rate ${shown(errorPct)} %: ${errors} of ${ops} operations failed; at most ${errorsMax} % is allowed`,
@@ -114,6 +129,15 @@ function brokenLimits(config: VerdictConfig, facts: VerdictFacts): readonly stri
     );
   }
   return reasons;
+}
+
+/** What hides behind others that succeed. */
+function neverSucceeded({ operations }: VerdictFacts): string[] {
+  return operations.flatMap(({ operation, ops, errors, unserved }) =>
+    ops > errors || ops + (unserved ?? 0) < dueMin
+      ? []
+      : [`operation ${operation} never succeeded: ${errors} failed, ${unserved ?? 0} unserved`],
+  );
 }
 
 /** VE3 */

@@ -228,6 +228,7 @@ export class LoadGenerator {
       await promise;
       timer.cancel();
     }
+    this.#silence.drained();
     await this.close();
   }
 

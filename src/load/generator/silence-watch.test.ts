@@ -84,3 +84,18 @@ test("[SI3] a generator that slept says nothing of the target", () => {
   idle.answered(10_250, false);
   near(silencesOf(idle, 11_000), [200]);
 });
+
+test("[SI7] a silence that the phase's end cut is an outage if nothing is heard any more", () => {
+  const outagesOf = (isHeard: boolean): number => {
+    const watch = new SilenceWatch(0, true);
+    watch.want(0);
+    watch.answered(600, true);
+    watch.enter(1_000, false);
+    if (isHeard) watch.answered(1_050, false);
+    else watch.failed(1_050, false);
+    watch.drained();
+    watch.drained();
+    return Histogram.decode(watch.answering(2_000).outages ?? "")?.sumUs ?? 0;
+  };
+  assert.deepEqual([outagesOf(true), outagesOf(false)], [0, 400_000]);
+});

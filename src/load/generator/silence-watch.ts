@@ -7,6 +7,8 @@
  *   SI2  A failure does not end it. Idle time after a failure counts only if the next answer is a
  *        failure again.
  *   SI4  A silence in which a connection could not be opened is an outage, and is kept as that too.
+ *   SI7  So is one that the end of the phase cut, and after which nothing was heard until draining was
+ *        over: no pause explains that.
  *   SI3  Time in which the generator itself was not running is not the target's silence.
  */
 import { Histogram, mergeHistograms } from "../core/histogram.ts";
@@ -20,6 +22,8 @@ export class SilenceWatch {
   /** Those of them in which a connection could not be opened. SI4 */
   readonly #outages = new Histogram();
   #isRefused = false;
+  /** How long the silence was that the end of the phase cut; 0: something was heard since. SI7 */
+  #cutMs = 0;
   #isMeasuring: boolean;
   #measuredSinceMs: number;
   #measuredMs = 0;
@@ -40,6 +44,7 @@ export class SilenceWatch {
   enter(nowMs: number, isMeasuring: boolean): void {
     if (isMeasuring === this.#isMeasuring) return;
     if (this.#isMeasuring) {
+      this.#cutMs = this.#isRefused ? 0 : this.#lengthMs(nowMs); // One that was refused is kept.
       this.#end(nowMs);
       this.#measuredMs += nowMs - this.#measuredSinceMs;
     }
@@ -61,6 +66,7 @@ export class SilenceWatch {
   answered(nowMs: number, isWanted: boolean): void {
     if (this.#isMeasuring) this.#end(nowMs);
     this.#isRefused = false;
+    this.#cutMs = 0;
     this.#sinceMs = isWanted ? nowMs : undefined;
     this.#idleMs = undefined;
     this.#resumedMs = undefined;
@@ -75,6 +81,12 @@ export class SilenceWatch {
   /** A connection could not be opened. SI4 */
   refused(): void {
     this.#isRefused = true;
+  }
+
+  /** Whatever was under way has had its time. SI7 */
+  drained(): void {
+    if (this.#cutMs >= silenceMsMin) this.#outages.record(this.#cutMs * 1000);
+    this.#cutMs = 0;
   }
 
   /** SI3 */
