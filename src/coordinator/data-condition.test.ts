@@ -14,7 +14,7 @@ function setUp() {
   return { condition, state };
 }
 
-const sound = { damaged: [], unverified: 0 };
+const sound = { damaged: [], unverified: 0, suspected: 0 };
 
 test("[LK52] a query that met damage degrades the part at once, until both scrubs have looked", () => {
   const { condition, state } = setUp();
@@ -27,14 +27,16 @@ test("[LK52] a query that met damage degrades the part at once, until both scrub
   assert.match(state(), /^degraded: a query met damaged data/);
   condition.found("metrics", sound);
   assert.match(state(), /^degraded/, "the tables' scrub has not looked yet");
+  condition.found("tables", { ...sound, suspected: 1 });
+  assert.match(state(), /^degraded/, "the tables' scrub could not read it");
   condition.found("tables", sound);
   assert.equal(state(), "ok");
 });
 
 test("[LK52] what is damaged is named by table and segment until it is sound again", () => {
   const { condition, state } = setUp();
-  condition.found("tables", { damaged: ["orders", "orders"], unverified: 3 });
-  condition.found("metrics", { damaged: ["s1", "s2", "s3"], unverified: 0 });
+  condition.found("tables", { ...sound, damaged: ["orders", "orders"], unverified: 3 });
+  condition.found("metrics", { ...sound, damaged: ["s1", "s2", "s3"] });
   assert.equal(
     state(),
     "degraded: damaged files (5) of table orders, segment s1, segment s2 and 1 more; capstan lake check names them",
@@ -48,8 +50,8 @@ test("[LK52] what is damaged is named by table and segment until it is sound aga
 test("[LK52] damaged and unverified files are counted once both scrubs had a round", () => {
   const { condition } = setUp();
   assert.equal(condition.counts(), undefined);
-  condition.found("tables", { damaged: ["orders"], unverified: 3 });
+  condition.found("tables", { ...sound, damaged: ["orders"], unverified: 3 });
   assert.equal(condition.counts(), undefined, "of segments nobody knows");
-  condition.found("metrics", { damaged: [], unverified: 2 });
+  condition.found("metrics", { ...sound, unverified: 2 });
   assert.deepEqual(condition.counts(), { damaged: 1, unverified: 5 });
 });

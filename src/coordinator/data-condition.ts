@@ -5,7 +5,8 @@
  *   DN1  A query that met damage makes the part degraded at once, and has the scrubs look at what
  *        it named in their next round.
  *   DN2  What a scrub found takes the place of what it found before; a file that is sound again
- *        counts no more.
+ *        counts no more. What a query met counts until the scrub has read it: a round that could
+ *        not, clears nothing.
  */
 import type { HealthReporter } from "../kernel/health.ts";
 import type { Metrics } from "../observe/index.ts";
@@ -16,13 +17,17 @@ export interface AreaCondition {
   /** Tables or segments with damaged files, a name for each file. */
   readonly damaged: readonly string[];
   readonly unverified: number;
+  /** Texts of queries that met damage, about files that the scrub has not read since. */
+  readonly suspected: number;
 }
+
+const nothingFound: AreaCondition = { damaged: [], unverified: 0, suspected: 0 };
 
 export class DataCondition {
   readonly #health: HealthReporter;
   readonly #areas = new Map<DataArea, AreaCondition>([
-    ["tables", { damaged: [], unverified: 0 }],
-    ["metrics", { damaged: [], unverified: 0 }],
+    ["tables", nothingFound],
+    ["metrics", nothingFound],
   ]);
   readonly #listeners = new Set<(message: string) => void>();
   /** Whose scrub has not looked yet at what a query met. */
@@ -53,7 +58,7 @@ export class DataCondition {
   found(area: DataArea, condition: AreaCondition): void {
     this.#areas.set(area, condition);
     this.#unseen.delete(area);
-    this.#suspected.delete(area);
+    if (condition.suspected === 0) this.#suspected.delete(area);
     this.#report();
   }
 

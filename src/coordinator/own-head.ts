@@ -104,9 +104,9 @@ export async function startOwnHead(options: OwnHeadOptions): Promise<OwnedMetric
     lakeDir,
     logger,
     limits: options.scrub,
-    onCondition: ({ damaged, unverified }) => {
+    onCondition: ({ damaged, unverified, suspected }) => {
       const names = damaged.map(({ segmentId }) => segmentId);
-      options.condition.found("metrics", { damaged: names, unverified });
+      options.condition.found("metrics", { damaged: names, unverified, suspected });
     },
   });
   const unfollow = options.condition.onCorrupt((message) => scrubber.suspect(message));

@@ -71,9 +71,9 @@ function createScrub(
     objects,
     logger,
     ...(scrub === undefined ? {} : { limits: scrub }),
-    onCondition: ({ damaged, unverified }) => {
+    onCondition: ({ damaged, unverified, suspected }) => {
       const names = damaged.map(({ table }) => table);
-      condition.found("tables", { damaged: names, unverified });
+      condition.found("tables", { damaged: names, unverified, suspected });
     },
   });
   condition.onCorrupt((message) => created.suspect(message));

@@ -34,6 +34,33 @@ export const scrubLimitsDefault: ScrubLimits = {
 
 const catchUp = 4;
 
+/** Texts beyond so many are dropped: what they name is found in its turn. */
+const suspicionsMax = 10_000;
+
+/**
+ * Where somebody met damage: texts that name files. A text stays until a round has read what it
+ * names, also over rounds that fail.
+ */
+export class Suspicions {
+  #texts: string[] = [];
+
+  get texts(): readonly string[] {
+    return [...this.#texts];
+  }
+
+  add(text: string): void {
+    if (this.#texts.length < suspicionsMax) this.#texts.push(text);
+  }
+
+  /**
+   * After a round that looked for `texts`, which are the first that there are. `unread`: names of
+   * what it could not read.
+   */
+  settle(texts: readonly string[], unread: readonly string[]): void {
+    this.#texts = [...unread, ...this.#texts.slice(texts.length)].slice(0, suspicionsMax);
+  }
+}
+
 export function decideScrub<File extends ScrubFile>(
   files: readonly File[],
   nowMs: number,

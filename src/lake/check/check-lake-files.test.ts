@@ -269,7 +269,7 @@ test("[LK51] upkeep gives a checksum to files that have none", async () => {
   assert.ok(read >= 9, String(read));
   const report = await check();
   assert.deepEqual([report.unverified, report.findings], [0, []]);
-  assert.deepEqual(conditions, [{ damaged: [], unverified: 0, files: read }]);
+  assert.deepEqual(conditions, [{ damaged: [], unverified: 0, files: read, suspected: 0 }]);
   assert.equal(await scrub.run(new AbortController().signal), 0, "none is due again");
 });
 

@@ -40,11 +40,11 @@ export interface ObjectStore {
    */
   fetch(file: NeededFile, signal?: AbortSignal): Promise<LocalCopy>;
   /**
-   * Of the file as it is stored now, for the scrub: a directory's is read whole; of S3's, which
-   * sees to its own disks, it is what the file was put with. `undefined`: not there, or nobody can
-   * tell.
+   * Of the file as it is stored now, for the scrub: all of its bytes are read, from the directory or
+   * from S3, and none of them is kept. `undefined`: it is not there. What is known to be damaged
+   * without it (S3 keeps a checksum with the file) is `data_corrupt`.
    */
-  checksum(path: string): Promise<number | undefined>;
+  checksum(path: string, signal?: AbortSignal): Promise<number | undefined>;
   /**
    * Room for local copies of all of these together, until it is released; `fetch` each meanwhile. Whoever reads several files
    * asks for it first, and for all at once: one who waits holds nothing, so that two never wait for each other.

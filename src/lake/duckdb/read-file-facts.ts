@@ -15,7 +15,6 @@ import type {
   ReferencedFile,
   TableVersion,
 } from "../core/index.ts";
-import { showCrc32 } from "../objects/file-verifier.ts";
 import { leavesOf } from "./column-type.ts";
 import { columnFactsWidth, dataFactsSql, deleteFactsSql, footerSql } from "./file-facts-sql.ts";
 import { rowIdColumn, rowSnapshotColumn } from "./internal-columns.ts";
@@ -40,17 +39,12 @@ export async function readFileFacts(
   const info = await objects.stat(path);
   if (info === undefined) return { kind: "missing" };
   const { sizeBytes } = info;
-  const found = crc32 === undefined ? undefined : await objects.checksum(path);
-  if (crc32 !== undefined && found !== undefined && found !== crc32) {
-    const why = `its checksum is ${showCrc32(found)}, it was ${showCrc32(crc32)}`;
-    return { kind: "unreadable", sizeBytes, why };
-  }
-  const wanted = { path, sizeBytes, ...(crc32 === undefined ? {} : { crc32 }) };
+  // Whatever this process knows of it: it is read whole now.
+  const wanted = { path, sizeBytes, isDamaged: true, ...(crc32 === undefined ? {} : { crc32 }) };
   let copy: LocalCopy | undefined;
   try {
     copy = await objects.fetch(wanted, signal);
   } catch (thrown) {
-    // Bytes that rotted in S3 are seen when they have come.
     if (!(thrown instanceof OperatingError) || thrown.code !== "data_corrupt") throw thrown;
     return { kind: "unreadable", sizeBytes, why: thrown.message.replace(/^.* is damaged: /, "") };
   }

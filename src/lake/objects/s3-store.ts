@@ -17,14 +17,8 @@ import type {
 import type { FileCache, WantedFile } from "./download-cache.ts";
 import { throwIfCancelled } from "./object-errors.ts";
 import { checkObjectPath, checkObjectPrefix, isObjectPath } from "./object-path.ts";
-import {
-  checksumMetadata,
-  connectBucket,
-  placeOf,
-  type S3Bucket,
-  type S3Options,
-} from "./s3-bucket.ts";
-import { downloadObject } from "./s3-download.ts";
+import { connectBucket, placeOf, type S3Bucket, type S3Options } from "./s3-bucket.ts";
+import { checksumObject, downloadObject } from "./s3-download.ts";
 import { isMissingKey, translateS3Error } from "./s3-errors.ts";
 import { uploadFile } from "./s3-upload.ts";
 
@@ -90,20 +84,14 @@ class BucketStore implements S3ObjectStore {
     );
   }
 
-  async checksum(path: string): Promise<number | undefined> {
+  async checksum(path: string, signal?: AbortSignal): Promise<number | undefined> {
     checkObjectPath(path);
-    const { sdk, client, bucket } = this.#bucket;
-    const command = new sdk.HeadObjectCommand({ Bucket: bucket, Key: this.#keyOf(path) });
-    return await this.#translated(path, async () => {
-      try {
-        const { Metadata: metadata } = await client.send(command);
-        const text = metadata?.[checksumMetadata] ?? "";
-        return /^[0-9a-f]{8}$/.test(text) ? Number.parseInt(text, 16) : undefined;
-      } catch (thrown) {
-        if (isMissingKey(thrown)) return undefined;
-        throw thrown;
-      }
-    });
+    try {
+      return await checksumObject(this.#bucket, this.#keyOf(path), signal);
+    } catch (thrown) {
+      if (thrown instanceof OperatingError && thrown.code === "not_found") return undefined;
+      throw thrown;
+    }
   }
 
   async reserve(files: readonly NeededFile[], signal?: AbortSignal): Promise<Reservation> {

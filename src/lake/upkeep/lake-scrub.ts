@@ -3,14 +3,19 @@
  * that have none. What is damaged is noted in the store, told to the log once, and shown as the
  * health of the lake until the file is sound again.
  *
- *   LB1  A file that cannot be read now (the disk is away) is neither sound nor damaged: it is
- *        tried in the next round.
+ *   LB1  A file that cannot be read now (the disk or S3 is away) is neither sound nor damaged: what
+ *        was known or suspected of it stays, and it is tried in the next round.
  *   LB2  A checksum is given to a file only when it has the size that the catalog says.
  *   LB3  A file that went away with its rows meanwhile is nobody's.
  */
-import { AssertionError, messageOf } from "../../kernel/errors.ts";
+import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { decideScrub, type ScrubLimits, scrubLimitsDefault } from "../../kernel/scrub.ts";
+import {
+  decideScrub,
+  type ScrubLimits,
+  Suspicions,
+  scrubLimitsDefault,
+} from "../../kernel/scrub.ts";
 import type { Store } from "../../store/index.ts";
 import type { ObjectStore } from "../core/index.ts";
 import { showCrc32 } from "../objects/file-verifier.ts";
@@ -33,6 +38,8 @@ export interface LakeCondition {
   readonly damaged: readonly DamagedFile[];
   readonly unverified: number;
   readonly files: number;
+  /** Texts of queries that met damage, about files that nobody has read since. */
+  readonly suspected: number;
 }
 
 export interface LakeScrubOptions {
@@ -50,13 +57,10 @@ type Judged = { readonly file: ChecksummedFile } & (
   | { readonly kind: "damaged"; readonly damage: string }
 );
 
-/** Texts that were told between two rounds. What is beyond them is found in its turn. */
-const suspicionsMax = 10_000;
-
 export class LakeScrub {
   readonly #options: LakeScrubOptions;
   readonly #limits: ScrubLimits;
-  #suspicions: string[] = [];
+  readonly #suspicions = new Suspicions();
   /** Files without a checksum whose size is another: there is no row to note it in. */
   #unfit = new Map<number, string>();
 
@@ -67,7 +71,7 @@ export class LakeScrub {
 
   /** Somebody met damage: files that the text names are read in the next round. */
   suspect(text: string): void {
-    if (this.#suspicions.length < suspicionsMax) this.#suspicions.push(text);
+    this.#suspicions.add(text);
   }
 
   /** How many files were read. */
@@ -75,8 +79,7 @@ export class LakeScrub {
     const { store, onCondition } = this.#options;
     await forgetChecksums(store);
     const { nowMs, files } = await store.read(readChecksummedFiles);
-    const texts = this.#suspicions;
-    this.#suspicions = [];
+    const { texts } = this.#suspicions;
     const candidates = files.map((file) => ({
       ...file,
       isSuspected: texts.some((text) => text.includes(file.path)),
@@ -86,37 +89,44 @@ export class LakeScrub {
     const judged: Judged[] = [];
     for (const file of chosen) {
       if (signal.aborted) break;
-      judged.push(await this.#judge(file));
+      judged.push(await this.#judge(file, signal));
     }
     await keepScrubbed(store, judged.flatMap(rowOf));
     this.#tell(judged);
+    const known = judged.filter(({ kind }) => kind !== "unknown");
+    const read = new Set(known.map(({ file }) => file.path));
+    const unread = candidates.filter(({ isSuspected, path }) => isSuspected && !read.has(path));
+    const names = unread.map(({ path }) => path);
+    this.#suspicions.settle(texts, names); // LB1
     onCondition?.(this.#condition(files, judged));
     return judged.length;
   }
 
-  async #judge(file: ChecksummedFile): Promise<Judged> {
+  async #judge(file: ChecksummedFile, signal: AbortSignal): Promise<Judged> {
     const { objects, logger } = this.#options;
     try {
       const info = await objects.stat(file.path);
-      const found = info === undefined ? undefined : await objects.checksum(file.path);
-      const isHere = info !== undefined;
-      if (isHere && info.sizeBytes !== file.sizeBytes) {
+      if (info !== undefined && info.sizeBytes !== file.sizeBytes) {
         const damage = `it has ${info.sizeBytes} bytes instead of ${file.sizeBytes}`;
         return { file, kind: "damaged", damage };
       }
-      if (!isHere) {
+      const found = info === undefined ? undefined : await objects.checksum(file.path, signal);
+      if (found === undefined) {
         const isStillNamed = await this.#isNamed(file); // LB3
         return isStillNamed
           ? { file, kind: "damaged", damage: "it is not there" }
           : { file, kind: "unknown" };
       }
-      if (found === undefined) return { file, kind: "unknown" };
       if (file.crc32 === undefined) return { file, kind: "filled", crc32: found }; // LB2
       if (found === file.crc32) return { file, kind: "sound" };
       const damage = `its checksum is ${showCrc32(found)}, it was ${showCrc32(file.crc32)}`;
       return { file, kind: "damaged", damage };
     } catch (thrown) {
       if (thrown instanceof AssertionError) throw thrown;
+      if (thrown instanceof OperatingError && thrown.code === "data_corrupt") {
+        return { file, kind: "damaged", damage: thrown.message.replace(/^.* is damaged: /, "") };
+      }
+      if (signal.aborted) return { file, kind: "unknown" };
       logger.warn({ file: file.path }, `a file of the lake was not verified: ${messageOf(thrown)}`);
       return { file, kind: "unknown" }; // LB1
     }
@@ -157,7 +167,8 @@ export class LakeScrub {
       if (damage !== undefined) damaged.push({ table: file.table, path: file.path, damage });
       if (file.crc32 === undefined && found?.kind !== "filled") unverified += 1;
     }
-    return { damaged, unverified, files: files.length };
+    const suspected = this.#suspicions.texts.length;
+    return { damaged, unverified, files: files.length, suspected };
   }
 }
 

@@ -4,7 +4,7 @@
  * tried in each way.
  */
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, test } from "node:test";
@@ -150,6 +150,16 @@ test("[MU8] the scrub gives checksums to old segments, finds what flipped, and c
     });
   }
   await scrubber.run(lease, signal);
-  assert.deepEqual(conditions.at(-1), { damaged: [], unverified: 0, files: 1 });
+  assert.deepEqual(conditions.at(-1), { damaged: [], unverified: 0, files: 1, suspected: 0 });
+  const samples = join(lakeDir, info.path, "samples.parquet");
+  scrubber.suspect("segment rotting: a query says so");
+  renameSync(samples, `${samples}.away`);
+  mkdirSync(samples); // Something that cannot be read, and is there.
+  await scrubber.run(lease, signal);
+  assert.equal(conditions.at(-1)?.suspected, 1, "it was not read: the suspicion stays");
+  rmdirSync(samples);
+  renameSync(`${samples}.away`, samples);
+  await scrubber.run(lease, signal);
+  assert.deepEqual(conditions.at(-1), { damaged: [], unverified: 0, files: 1, suspected: 0 });
   await store.close();
 });

@@ -7,7 +7,12 @@ import { join } from "node:path";
 import { AssertionError, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { checksumFile } from "../../kernel/node/checksum-file.ts";
-import { decideScrub, type ScrubLimits, scrubLimitsDefault } from "../../kernel/scrub.ts";
+import {
+  decideScrub,
+  type ScrubLimits,
+  Suspicions,
+  scrubLimitsDefault,
+} from "../../kernel/scrub.ts";
 import type { LeaseGrant } from "../../store/index.ts";
 import type { SegmentChecksums, SegmentInfo } from "../core/model.ts";
 import { type SegmentFile, segmentFileNames } from "../core/segment-schema.ts";
@@ -17,6 +22,8 @@ export interface SegmentsCondition {
   readonly damaged: readonly { readonly segmentId: string; readonly damage: string }[];
   readonly unverified: number;
   readonly files: number;
+  /** Texts of queries that met damage, about segments that nobody has read since. */
+  readonly suspected: number;
 }
 
 export interface SegmentScrubberOptions {
@@ -28,13 +35,10 @@ export interface SegmentScrubberOptions {
   readonly onCondition?: (condition: SegmentsCondition) => void;
 }
 
-/** Texts that were told between two rounds. What is beyond them is found in its turn. */
-const suspicionsMax = 10_000;
-
 export class SegmentScrubber {
   readonly #options: SegmentScrubberOptions;
   readonly #limits: ScrubLimits;
-  #suspicions: string[] = [];
+  readonly #suspicions = new Suspicions();
 
   constructor(options: SegmentScrubberOptions) {
     this.#options = options;
@@ -43,15 +47,14 @@ export class SegmentScrubber {
 
   /** Somebody met damage: segments that the text names are read in the next round. */
   suspect(text: string): void {
-    if (this.#suspicions.length < suspicionsMax) this.#suspicions.push(text);
+    this.#suspicions.add(text);
   }
 
   /** How many segments were read. */
   async run(lease: LeaseGrant, signal: AbortSignal): Promise<number> {
     const { catalog, onCondition } = this.#options;
     const { nowMs, segments } = await catalog.listScrubbed();
-    const texts = this.#suspicions;
-    this.#suspicions = [];
+    const { texts } = this.#suspicions;
     const candidates = segments.map((segment) => ({
       segment,
       sizeBytes: segment.info.sizeBytes,
@@ -66,7 +69,11 @@ export class SegmentScrubber {
       if (judged !== undefined) found.set(judged.segmentId, judged);
     }
     await catalog.keepScrubbed([...found.values()], lease);
-    onCondition?.(conditionOf(segments, found));
+    const suspects = candidates.filter(({ isSuspected }) => isSuspected);
+    const names = suspects.map(({ segment }) => segment.info.segmentId);
+    const unread = names.filter((name) => !found.has(name));
+    this.#suspicions.settle(texts, unread);
+    onCondition?.({ ...conditionOf(segments, found), suspected: this.#suspicions.texts.length });
     return found.size;
   }
 
@@ -147,7 +154,7 @@ function show(crc32: number): string {
 function conditionOf(
   segments: readonly ScrubbedSegment[],
   found: ReadonlyMap<string, SegmentScrub>,
-): SegmentsCondition {
+): Omit<SegmentsCondition, "suspected"> {
   const damaged: { segmentId: string; damage: string }[] = [];
   let unverified = 0;
   for (const { info, damage: before } of segments) {
