@@ -15,14 +15,16 @@ function setUp() {
 }
 
 const sound = { damaged: [], unverified: 0, suspected: 0 };
+const notes = (...names: string[]) =>
+  names.map((name) => ({ name, damage: "its checksum is 1, it was 2" }));
 
 test("[LK52] a query that met damage degrades the part at once, until both scrubs have looked", () => {
   const { condition, state } = setUp();
   const told: string[] = [];
   const unfollow = condition.onCorrupt((message) => told.push(message));
-  condition.corrupt("main/orders/a.parquet is damaged");
+  condition.met("damaged", "main/orders/a.parquet is damaged");
   unfollow();
-  condition.corrupt("again");
+  condition.met("damaged", "again");
   assert.deepEqual(told, ["main/orders/a.parquet is damaged"]);
   assert.match(state(), /^degraded: a query met damaged data/);
   condition.found("metrics", sound);
@@ -35,8 +37,8 @@ test("[LK52] a query that met damage degrades the part at once, until both scrub
 
 test("[LK52] what is damaged is named by table and segment until it is sound again", () => {
   const { condition, state } = setUp();
-  condition.found("tables", { ...sound, damaged: ["orders", "orders"], unverified: 3 });
-  condition.found("metrics", { ...sound, damaged: ["s1", "s2", "s3"] });
+  condition.found("tables", { ...sound, damaged: notes("orders", "orders"), unverified: 3 });
+  condition.found("metrics", { ...sound, damaged: notes("s1", "s2", "s3") });
   assert.equal(
     state(),
     "degraded: damaged files (5) of table orders, segment s1, segment s2 and 1 more; capstan lake check names them",
@@ -47,10 +49,30 @@ test("[LK52] what is damaged is named by table and segment until it is sound aga
   assert.equal(state(), "ok");
 });
 
+test("[LK52] a query that missed a file degrades the part at once; missing files are named as such", () => {
+  const { condition, state } = setUp();
+  const told: string[] = [];
+  condition.onCorrupt((message) => told.push(message));
+  condition.met("missing", "segment s1 is missing");
+  assert.deepEqual(told, ["segment s1 is missing"]);
+  assert.match(state(), /^degraded: a query met a file that is missing/);
+  condition.found("tables", { ...sound, damaged: [{ name: "orders", damage: "it is missing" }] });
+  const lost = { name: "s1", damage: "samples.parquet is missing" };
+  condition.found("metrics", { ...sound, damaged: [...notes("s2"), lost] });
+  assert.equal(
+    state(),
+    "degraded: damaged files (1) of segment s2; missing files (2) of table orders, segment s1; capstan lake check names them",
+  );
+  assert.deepEqual(condition.counts(), { damaged: 3, unverified: 0 });
+  condition.found("metrics", sound);
+  condition.found("tables", sound);
+  assert.equal(state(), "ok");
+});
+
 test("[LK52] damaged and unverified files are counted once both scrubs had a round", () => {
   const { condition } = setUp();
   assert.equal(condition.counts(), undefined);
-  condition.found("tables", { ...sound, damaged: ["orders"], unverified: 3 });
+  condition.found("tables", { ...sound, damaged: notes("orders"), unverified: 3 });
   assert.equal(condition.counts(), undefined, "of segments nobody knows");
   condition.found("metrics", { ...sound, unverified: 2 });
   assert.deepEqual(condition.counts(), { damaged: 1, unverified: 5 });

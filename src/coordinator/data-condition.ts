@@ -2,20 +2,24 @@
  * Whether the files that answers are computed from are sound, as the scrubs and failed queries say:
  * a part of the process's health, and gauges.
  *
- *   DN1  A query that met damage makes the part degraded at once, and has the scrubs look at what
- *        it named in their next round.
+ *   DN1  A query that met damage, or missed a file, makes the part degraded at once, and has the
+ *        scrubs look at what it named in their next round.
  *   DN2  What a scrub found takes the place of what it found before; a file that is sound again
  *        counts no more. What a query met counts until the scrub has read it: a round that could
  *        not, clears nothing.
  */
 import type { HealthReporter } from "../kernel/health.ts";
+import { isMissingNote } from "../kernel/scrub.ts";
 import type { Metrics } from "../observe/index.ts";
 
 export type DataArea = "tables" | "metrics";
 
+/** What a query met in the place of the data that it wanted. */
+export type Met = "damaged" | "missing";
+
 export interface AreaCondition {
-  /** Tables or segments with damaged files, a name for each file. */
-  readonly damaged: readonly string[];
+  /** Each damaged or missing file: the table or segment that it is of, and the scrub's note. */
+  readonly damaged: readonly { readonly name: string; readonly damage: string }[];
   readonly unverified: number;
   /** Texts of queries that met damage, about files that the scrub has not read since. */
   readonly suspected: number;
@@ -35,6 +39,7 @@ export class DataCondition {
   /** Whose scrub has not had a round in this process. */
   readonly #unseen = new Set<DataArea>(this.#areas.keys());
   #met = 0;
+  #metLast: Met = "damaged";
 
   constructor(health: HealthReporter) {
     this.#health = health;
@@ -47,8 +52,9 @@ export class DataCondition {
   }
 
   /** DN1 */
-  corrupt(message: string): void {
+  met(what: Met, message: string): void {
     this.#met += 1;
+    this.#metLast = what;
     for (const area of this.#areas.keys()) this.#suspected.add(area);
     for (const listener of this.#listeners) listener(message);
     this.#report();
@@ -77,7 +83,7 @@ export class DataCondition {
       [...this.#areas].map(([area, condition]) => ({ labels: { area }, value: of(condition) }));
     metrics.gauges(
       "damaged_files",
-      "Files of tables, and segments, whose bytes are not those that were committed.",
+      "Files of tables, and segments, that are missing or have other bytes than were committed.",
       ["area"],
       areas(({ damaged }) => damaged.length),
     );
@@ -87,25 +93,48 @@ export class DataCondition {
       ["area"],
       areas(({ unverified }) => unverified),
     );
-    metrics.gauges("corrupt_reads", "Works that met damaged data since the start.", [], () => [
-      { labels: {}, value: this.#met },
-    ]);
+    metrics.gauges(
+      "corrupt_reads",
+      "Works that met damaged or missing data since the start.",
+      [],
+      () => [{ labels: {}, value: this.#met }],
+    );
   }
 
   #report(): void {
-    const damaged = [...this.#areas].flatMap(([area, condition]) =>
-      condition.damaged.map((name) => (area === "tables" ? `table ${name}` : `segment ${name}`)),
+    const found = [...this.#areas].flatMap(([area, { damaged }]) =>
+      damaged.map(({ name, damage }) => ({
+        owner: area === "tables" ? `table ${name}` : `segment ${name}`,
+        isMissing: isMissingNote(damage),
+      })),
     );
-    if (damaged.length === 0 && this.#suspected.size === 0) {
+    if (found.length === 0 && this.#suspected.size === 0) {
       this.#health.ok();
       return;
     }
-    const names = [...new Set(damaged)];
-    const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
-    const reason =
-      damaged.length === 0
-        ? "a query met damaged data; its files are being read"
-        : `damaged files (${damaged.length}) of ${names.slice(0, 3).join(", ")}${more}; capstan lake check names them`;
-    this.#health.degraded(reason);
+    const kinds = [
+      countOwners("damaged", found, false),
+      countOwners("missing", found, true),
+      ...(found.length === 0 ? [suspicions[this.#metLast]] : ["capstan lake check names them"]),
+    ];
+    this.#health.degraded(kinds.filter((text) => text !== undefined).join("; "));
   }
+}
+
+const suspicions: Readonly<Record<Met, string>> = {
+  damaged: "a query met damaged data; its files are being read",
+  missing: "a query met a file that is missing; it is being looked for",
+};
+
+/** `undefined`: there are none of that kind. */
+function countOwners(
+  word: string,
+  found: readonly { readonly owner: string; readonly isMissing: boolean }[],
+  isMissing: boolean,
+): string | undefined {
+  const owners = found.filter((each) => each.isMissing === isMissing).map(({ owner }) => owner);
+  if (owners.length === 0) return undefined;
+  const names = [...new Set(owners)];
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
+  return `${word} files (${owners.length}) of ${names.slice(0, 3).join(", ")}${more}`;
 }

@@ -435,7 +435,7 @@ function createNode(
     dialer: createGrpcDialer({ token: clusterToken, clock, logger, ...clusterTlsOf(setup) }),
     queryObserver: {
       ...createApiQueryMetrics(metrics),
-      dataCorrupt: (message) => condition.corrupt(message),
+      dataCorrupt: (what, message) => condition.met(what, message),
     },
     sessionObserver: createSessionMetrics(metrics),
     ...(store === undefined ? {} : { store }),

@@ -105,8 +105,8 @@ export async function startOwnHead(options: OwnHeadOptions): Promise<OwnedMetric
     logger,
     limits: options.scrub,
     onCondition: ({ damaged, unverified, suspected }) => {
-      const names = damaged.map(({ segmentId }) => segmentId);
-      options.condition.found("metrics", { damaged: names, unverified, suspected });
+      const notes = damaged.map(({ segmentId: name, damage }) => ({ name, damage }));
+      options.condition.found("metrics", { damaged: notes, unverified, suspected });
     },
   });
   const unfollow = options.condition.onCorrupt((message) => scrubber.suspect(message));

@@ -72,8 +72,8 @@ function createScrub(
     logger,
     ...(scrub === undefined ? {} : { limits: scrub }),
     onCondition: ({ damaged, unverified, suspected }) => {
-      const names = damaged.map(({ table }) => table);
-      condition.found("tables", { damaged: names, unverified, suspected });
+      const notes = damaged.map(({ table: name, damage }) => ({ name, damage }));
+      condition.found("tables", { damaged: notes, unverified, suspected });
     },
   });
   condition.onCorrupt((message) => created.suspect(message));

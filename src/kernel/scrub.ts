@@ -34,6 +34,13 @@ export const scrubLimitsDefault: ScrubLimits = {
 
 const catchUp = 4;
 
+/** How a note of damage ends that says that a file is not there. */
+export const missingNote = " is missing";
+
+export function isMissingNote(damage: string): boolean {
+  return damage.endsWith(missingNote);
+}
+
 /** Texts beyond so many are dropped: what they name is found in its turn. */
 const suspicionsMax = 10_000;
 

@@ -9,7 +9,7 @@
  * hour).
  */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
@@ -58,9 +58,13 @@ async function startCoordinator(name = "coordinator"): Promise<void> {
   url = await coordinator.url();
 }
 
-/** `columns`: memory for decoded columns. A kilobyte has room for one of them. */
 async function start(columns: string): Promise<void> {
   await startCoordinator();
+  await startWorker(columns);
+}
+
+/** `columns`: memory for decoded columns. A kilobyte has room for one of them. */
+async function startWorker(columns: string): Promise<void> {
   worker = startProcess(
     [
       ...["worker", "--name", "worker-1", "--data-dir", dataDir, "--join", url],
@@ -242,6 +246,37 @@ async function look(
 test("[LK50, LK51, MS10, MU8] bits flip in tables and segments while it runs", limit, async () => {
   await look("while it runs", flipTables(), flipSegments());
 });
+
+test(
+  "[LK52, MS5] files of tables and segments that are deleted while it runs are named as missing",
+  limit,
+  async () => {
+    const [file = ""] = filesIn(join(lakeDir, "main", "t0"));
+    const [segment = ""] = filesIn(join(lakeDir, "segments")).map(dirname);
+    const places = [file, segment];
+    for (const place of places) renameSync(place, `${place}-away`);
+    await worker.stop(); // What it has open it reads on.
+    await startWorker("32MB");
+    const answers = await Promise.all([...tables, ...segments].map(({ ask }) => ask()));
+    const refused = answers.flatMap((answer) => ("code" in answer ? [answer.message] : []));
+    assert.equal(refused.length, 2, refused.join("\n"));
+    assert.ok(refused.some((message) => message.includes(relative(lakeDir, file))));
+    assert.ok(refused.some((message) => message.includes(`${basename(segment)} is missing`)));
+    const reason = await waitFor(
+      "missing files on /readyz",
+      async () => {
+        const { parts } = await getJson<ReadyBody>(`${url}/readyz`);
+        return parts.find(({ name }) => name === "stored_data")?.reason;
+      },
+      waitMs,
+    );
+    assert.match(reason, /^a query met a file that is missing|^missing files \(\d\) of/);
+    for (const place of places) renameSync(`${place}-away`, place);
+    await untilSound();
+    await allRight(tables);
+    await allRight(segments);
+  },
+);
 
 test("[LK50, LK51, MS10, MU8] bits flip in tables and segments before a start", limit, async () => {
   await worker.stop();

@@ -4,7 +4,7 @@
  * CAPSTAN_TEST_FLIPS says how many are tried in each way.
  */
 import assert from "node:assert/strict";
-import { readdirSync, utimesSync } from "node:fs";
+import { readdirSync, renameSync, utimesSync } from "node:fs";
 import { join, relative } from "node:path";
 import { after, test } from "node:test";
 import { sql } from "kysely";
@@ -129,6 +129,34 @@ test("[LK51] the scrub finds what flipped, notes it, and clears it once it is me
   await scrub.run(signal);
   assert.deepEqual(conditions.at(-1)?.damaged, []);
   assert.deepEqual(await damagedOfOrders(), []);
+});
+
+test("[LK51] a file that was deleted is noted as missing, and cleared once it is back", async () => {
+  const conditions: LakeCondition[] = [];
+  const scrub = new LakeScrub({
+    store,
+    objects,
+    logger: silentLogger,
+    onCondition: (condition) => void conditions.push(condition),
+  });
+  const [path = ""] = filesOfOrders();
+  const { signal } = new AbortController();
+  renameSync(join(lakeDir, path), join(lakeDir, "away"));
+  const told = await rows(answer).then(
+    () => assert.fail("it was answered"),
+    (thrown: { code?: string; message: string }) => thrown,
+  );
+  assert.equal(told.code, "store_corrupt");
+  assert.equal(await scrub.run(signal), 0, "it is not due yet");
+  scrub.suspect(told.message);
+  assert.equal(await scrub.run(signal), 1);
+  assert.deepEqual(conditions.at(-1)?.damaged, [
+    { table: "orders", path, damage: "it is missing" },
+  ]);
+  renameSync(join(lakeDir, "away"), join(lakeDir, path));
+  await scrub.run(signal);
+  assert.deepEqual(conditions.at(-1)?.damaged, []);
+  assert.deepEqual(await rows(answer), right);
 });
 
 test("[LK50] damage to files without a checksum is data_corrupt where DuckDB sees it, never bad_sql", async () => {

@@ -12,6 +12,8 @@ import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.t
 import type { Logger } from "../../kernel/logger.ts";
 import {
   decideScrub,
+  isMissingNote,
+  missingNote,
   type ScrubLimits,
   Suspicions,
   scrubLimitsDefault,
@@ -114,7 +116,7 @@ export class LakeScrub {
       if (found === undefined) {
         const isStillNamed = await this.#isNamed(file); // LB3
         return isStillNamed
-          ? { file, kind: "damaged", damage: "it is not there" }
+          ? { file, kind: "damaged", damage: `it${missingNote}` }
           : { file, kind: "unknown" };
       }
       if (file.crc32 === undefined) return { file, kind: "filled", crc32: found }; // LB2
@@ -143,10 +145,12 @@ export class LakeScrub {
     for (const each of judged) {
       const { file } = each;
       const was = file.damage ?? this.#unfit.get(file.fileId);
-      const fields = { table: file.table, file: file.path, code: "data_corrupt" };
+      const fields = { table: file.table, file: file.path };
       if (each.kind === "damaged") {
-        if (was === undefined)
-          logger.error(fields, `a file of the lake is damaged: ${each.damage}`);
+        const isMissing = isMissingNote(each.damage);
+        const code = isMissing ? "store_corrupt" : "data_corrupt";
+        const what = isMissing ? "missing" : `damaged: ${each.damage}`;
+        if (was === undefined) logger.error({ ...fields, code }, `a file of the lake is ${what}`);
         if (file.crc32 === undefined) this.#unfit.set(file.fileId, each.damage);
       } else if (each.kind !== "unknown") {
         if (was !== undefined) logger.info(fields, "a file of the lake is sound again");

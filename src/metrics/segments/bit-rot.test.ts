@@ -154,6 +154,14 @@ test("[MU8] the scrub gives checksums to old segments, finds what flipped, and c
   const samples = join(lakeDir, info.path, "samples.parquet");
   scrubber.suspect("segment rotting: a query says so");
   renameSync(samples, `${samples}.away`);
+  await scrubber.run(lease, signal);
+  const [missing] = conditions.at(-1)?.damaged ?? [];
+  assert.equal(missing?.damage, "samples.parquet is missing");
+  renameSync(`${samples}.away`, samples);
+  await scrubber.run(lease, signal);
+  assert.deepEqual(conditions.at(-1)?.damaged, []);
+  scrubber.suspect("segment rotting: a query says so");
+  renameSync(samples, `${samples}.away`);
   mkdirSync(samples); // Something that cannot be read, and is there.
   await scrubber.run(lease, signal);
   assert.equal(conditions.at(-1)?.suspected, 1, "it was not read: the suspicion stays");

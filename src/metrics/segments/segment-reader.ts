@@ -491,15 +491,19 @@ function readFully(file: FileReader, offset: number, bytes: Uint8Array): Uint8Ar
 }
 
 const damagedHint =
-  "Put the segment back from a backup (capstan restore); capstan lake check names every damaged file.";
+  "Put the segment back from a backup (capstan restore); capstan lake check names every damaged or missing file.";
 
-/** Says which segment it was. A file that is gone means that the list of segments was too old. */
+/**
+ * Says which segment it was. Where a file is missing the list of segments was too old, or somebody
+ * deleted it.
+ */
 function inSegment<T>(info: SegmentInfo, read: () => T): T {
   try {
     return read();
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === "ENOENT") {
-      throw new OperatingError("not_found", "backoff", `segment ${info.segmentId} is gone`);
+      const message = `segment ${info.segmentId} is missing. ${damagedHint}`;
+      throw new OperatingError("not_found", "backoff", message);
     }
     if (!(thrown instanceof OperatingError) || thrown.message.startsWith("segment ")) throw thrown;
     // Segments are ours: what we would not write is damage, too.

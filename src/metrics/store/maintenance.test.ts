@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { LeaseEpoch } from "../../kernel/ids.ts";
@@ -150,6 +150,24 @@ describe("upkeep", () => {
     assert.equal(compactions, 1);
     const merged = (await catalog.list()).filter(({ level }) => level === 1);
     assert.ok(merged.length > 0 && merged.every(({ minTs }) => minTs >= 1000));
+  });
+
+  test("[MU8] what a compaction finds damaged or missing is told to the scrub of the same round", async (t) => {
+    const told: string[] = [];
+    const scrubber = { run: async () => 0, suspect: (text: string) => void told.push(text) };
+    const { fixture, catalog, db, maintenance } = await setUp(t, { scrubber });
+    for (let seal = 0; seal < 3; seal += 1) {
+      await db.append(batchOf(rowsOf(seal)));
+      await db.seal();
+    }
+    const blocks = Map.groupBy(await catalog.list(), ({ minTs }) => Math.floor(minTs / 1000));
+    const [[damaged], [missing]] = [[...(blocks.get(0) ?? [])], [...(blocks.get(1) ?? [])]];
+    writeFileSync(join(fixture.lakeDir, damaged?.path ?? "", "samples.parquet"), "no Parquet");
+    rmSync(join(fixture.lakeDir, missing?.path ?? "", "samples.parquet"));
+    assert.equal((await maintenance.runOnce()).compactions, 0);
+    assert.equal(told.length, 2, told.join());
+    assert.ok(told.some((text) => text.includes(damaged?.segmentId ?? "none")));
+    assert.ok(told.some((text) => text.includes(`${missing?.segmentId} is missing`)));
   });
 
   test("[MU5] a removed segment's files stay for the grace", async (t) => {

@@ -53,7 +53,7 @@ export interface MaintenanceOptions {
   readonly orphanAgeMs?: number;
   readonly claimMs?: number;
   /** Verifies files. Absent: nobody does. */
-  readonly scrubber?: Pick<SegmentScrubber, "run">;
+  readonly scrubber?: Pick<SegmentScrubber, "run" | "suspect">;
   /** For tests: elsewhere it runs in a thread of its own. */
   readonly compact?: (
     request: CompactionRequest,
@@ -180,6 +180,7 @@ export class Maintenance {
     } catch (thrown) {
       if (!(thrown instanceof OperatingError) && !isSystemError(thrown)) throw thrown;
       this.#warn("compaction", thrown);
+      if (isOfFiles(thrown)) this.#options.scrubber?.suspect(messageOf(thrown));
       return undefined;
     }
   }
@@ -258,6 +259,12 @@ export class Maintenance {
   #warn(step: string, thrown: unknown): void {
     this.#options.logger.warn({ step, error: messageOf(thrown) }, "metrics upkeep failed");
   }
+}
+
+/** Files of a segment are damaged or missing. */
+function isOfFiles(thrown: unknown): boolean {
+  if (!(thrown instanceof OperatingError)) return false;
+  return thrown.code === "data_corrupt" || thrown.code === "not_found";
 }
 
 function isSystemError(thrown: unknown): boolean {

@@ -9,6 +9,8 @@ import type { Logger } from "../../kernel/logger.ts";
 import { checksumFile } from "../../kernel/node/checksum-file.ts";
 import {
   decideScrub,
+  isMissingNote,
+  missingNote,
   type ScrubLimits,
   Suspicions,
   scrubLimitsDefault,
@@ -84,12 +86,14 @@ export class SegmentScrubber {
     try {
       const found = await readChecksums(lakeDir, info);
       const damage = damageOf(info, found);
-      const fields = { segment: segmentId, code: "data_corrupt" };
       if (damage !== undefined && before === undefined) {
-        logger.error(fields, `a segment is damaged: ${damage}`);
+        const isMissing = isMissingNote(damage);
+        const code = isMissing ? "store_corrupt" : "data_corrupt";
+        const what = isMissing ? "lacks a file" : "is damaged";
+        logger.error({ segment: segmentId, code }, `a segment ${what}: ${damage}`);
       }
       if (damage === undefined && before !== undefined) {
-        logger.info(fields, "a segment is sound again");
+        logger.info({ segment: segmentId }, "a segment is sound again");
       }
       const isNew = info.checksums === undefined && damage === undefined;
       return { segmentId, checksums: isNew ? found : undefined, damage };
@@ -125,7 +129,7 @@ export function damageOf(
   for (const name of filesOf(info)) {
     const [was, is] = [info.checksums?.[name], found[name]];
     const file = segmentFileNames[name];
-    if (is === undefined) return `${file} is not there`;
+    if (is === undefined) return `${file}${missingNote}`;
     if (was !== undefined && was !== is) {
       return `the checksum of ${file} is ${show(is)}, it was ${show(was)}`;
     }

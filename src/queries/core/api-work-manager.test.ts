@@ -242,6 +242,24 @@ test("[QU12] past its deadline a query says that the workers' disks are full", a
   await running;
 });
 
+for (const [code, what] of [
+  ["data_corrupt", "damaged"],
+  ["store_corrupt", "missing"],
+] as const) {
+  test(`[LK52] a work that fails with ${code} is told at once as ${what} data`, async () => {
+    const { pool, manager, observed } = newBench();
+    const workerId = pool.up("w1");
+    const running = assert.rejects(manager.run(request()), fails(code));
+    pool.accept();
+    const failure = { code, message: "segment s1 is not what it was", retryable: false };
+    const key = keyOf(testWork("q1"));
+    pool.report(workerId, { kind: "workFailed", key, attempt: 1, ...failure });
+    await running;
+    const told = observed.filter(([name]) => name === "dataCorrupt");
+    assert.deepEqual(told, [["dataCorrupt", what, failure.message]]);
+  });
+}
+
 test("[QU12] the deadline is for the artifacts, not for reading them", async () => {
   const { clock, pool, fetcher, manager } = newBench();
   pool.up("w1");

@@ -377,7 +377,8 @@ export class ApiWorkManager {
     if (report.kind === "workReady") this.#fullDisks.delete(workerId);
     if (report.kind === "workFailed") {
       if (report.code === "disk_full") this.#fullDisks.add(workerId);
-      if (report.code === "data_corrupt") this.#observer.dataCorrupt?.(report.message);
+      if (report.code === "data_corrupt") this.#observer.dataCorrupt?.("damaged", report.message);
+      if (report.code === "store_corrupt") this.#observer.dataCorrupt?.("missing", report.message);
       const { key, attempt, code, message, retryable } = report;
       const ids = { ...workLogFields(key), worker_id: workerId };
       this.#logger.info({ ...ids, attempt, code, retryable }, `work failed: ${message}`);

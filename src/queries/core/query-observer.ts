@@ -34,8 +34,10 @@ export interface ApiQueryObserver {
   artifactFetched(readyToFetchMs: number, fetchMs: number, sizeBytes: number, work: WorkKey): void;
   artifactFetchFailed(code: string): void;
   checksumMismatch(workerId: WorkerId): void;
-  /** A worker met data that is not what was committed; the message names it. */
-  dataCorrupt?(message: string): void;
+  /**
+   * A worker met data that is not what was committed, or that is not there; the message names it.
+   */
+  dataCorrupt?(what: "damaged" | "missing", message: string): void;
 }
 
 /** The worker's side. */

@@ -316,8 +316,7 @@ class ThreadedPromqlService implements StartedPromqlService {
     try {
       return await attempt();
     } catch (thrown) {
-      const moved = thrown instanceof OperatingError && thrown.code === "head_moved";
-      const again = moved || thrown instanceof StoppedTogether;
+      const again = isOfOldList(thrown) || thrown instanceof StoppedTogether;
       if (!again || !mayRepeat()) throw thrown;
       const message = `the query begins anew: ${thrown.message}`;
       this.#deps.logger.info({ query_id: queryId, query_attempt: begun }, message);
@@ -419,6 +418,12 @@ class ThreadedPromqlService implements StartedPromqlService {
     const options = { ...promqlEngineDefaults, ...this.#deps.engine };
     return lookbackMs === undefined || lookbackMs <= 0 ? options : { ...options, lookbackMs };
   }
+}
+
+/** What was listed has another owner by now, or its files are missing: a new list may help. */
+function isOfOldList(thrown: unknown): thrown is OperatingError {
+  if (!(thrown instanceof OperatingError)) return false;
+  return thrown.code === "head_moved" || thrown.code === "store_corrupt";
 }
 
 function rounded(ms: number | undefined): number | undefined {

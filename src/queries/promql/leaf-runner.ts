@@ -50,9 +50,9 @@ export function workError(thrown: unknown): unknown {
   if (thrown instanceof PromqlError) {
     return new OperatingError("bad_promql", "never", thrown.message);
   }
-  // A segment was replaced so long ago that its files are gone: only a new list of them helps.
+  // A segment's files are missing: it was replaced long ago, and a new list helps, or nothing does.
   if (thrown instanceof OperatingError && thrown.code === "not_found") {
-    return new OperatingError("head_moved", "never", thrown.message);
+    return new OperatingError("store_corrupt", "never", thrown.message);
   }
   return thrown;
 }

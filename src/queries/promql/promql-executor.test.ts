@@ -187,12 +187,12 @@ const failures: readonly (readonly [
     "bad_request",
   ],
   [
-    "a segment that is gone",
+    "a segment that is missing",
     workOf(leafOf("max_over_time", 1e6), {
       segments: [{ ...(segmentLike() as SegmentInfo), segmentId: "gone", path: "segments/gone" }],
     }),
     1e9,
-    "head_moved",
+    "store_corrupt",
   ],
 ];
 for (const [name, work, bytesMax, wanted] of failures) {
