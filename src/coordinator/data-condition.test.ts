@@ -4,14 +4,15 @@ import { HealthBoard } from "../kernel/health.ts";
 import { VirtualClock } from "../kernel/testing/virtual-clock.ts";
 import { DataCondition } from "./data-condition.ts";
 
-function setUp() {
-  const board = new HealthBoard({ clock: new VirtualClock() });
-  const condition = new DataCondition(board.part("stored_data"));
+function setUp(verifiesHere = true) {
+  const clock = new VirtualClock();
+  const board = new HealthBoard({ clock });
+  const condition = new DataCondition(board.part("stored_data"), { clock, verifiesHere });
   const state = (): string => {
     const [part] = board.parts();
     return `${part?.state}${part?.reason === undefined ? "" : `: ${part.reason}`}`;
   };
-  return { condition, state };
+  return { clock, condition, state };
 }
 
 const sound = { damaged: [], unverified: 0, suspected: 0 };
@@ -68,6 +69,25 @@ test("[LK52] a query that missed a file degrades the part at once; missing files
   condition.found("tables", sound);
   assert.equal(state(), "ok");
 });
+
+for (const [what, words] of [
+  ["damaged", /^degraded: a query met damaged data; this process checks no files/],
+  ["missing", /^degraded: a query met a file that is missing; this process checks no files/],
+] as const) {
+  test(`[LK52] a query-api that met ${what} data says who looks at it, and for ten minutes`, async () => {
+    const { clock, condition, state } = setUp(false);
+    condition.met(what, "segment s1");
+    assert.match(state(), words);
+    assert.match(state(), /the coordinator's scrub does/);
+    assert.doesNotMatch(state(), /being read/);
+    await clock.advance(9 * 60_000);
+    condition.met(what, "segment s1");
+    await clock.advance(9 * 60_000);
+    assert.match(state(), /^degraded/);
+    await clock.advance(60_000);
+    assert.equal(state(), "ok");
+  });
+}
 
 test("[LK52] damaged and unverified files are counted once both scrubs had a round", () => {
   const { condition } = setUp();

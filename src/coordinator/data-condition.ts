@@ -7,7 +7,10 @@
  *   DN2  What a scrub found takes the place of what it found before; a file that is sound again
  *        counts no more. What a query met counts until the scrub has read it: a round that could
  *        not, clears nothing.
+ *   DN3  Where no scrubs run nobody can say that it is mended: what a query met is told, and who
+ *        looks at it, until none met any for ten minutes.
  */
+import type { Clock, Timer } from "../kernel/clock.ts";
 import type { HealthReporter } from "../kernel/health.ts";
 import { isMissingNote } from "../kernel/scrub.ts";
 import type { Metrics } from "../observe/index.ts";
@@ -25,6 +28,13 @@ export interface AreaCondition {
   readonly suspected: number;
 }
 
+export interface DataConditionOptions {
+  readonly clock: Clock;
+  /** Whether scrubs run in this process. They do in a coordinator, and not in a query-api. */
+  readonly verifiesHere: boolean;
+}
+
+const lapseMs = 10 * 60_000;
 const nothingFound: AreaCondition = { damaged: [], unverified: 0, suspected: 0 };
 
 export class DataCondition {
@@ -38,11 +48,14 @@ export class DataCondition {
   readonly #suspected = new Set<DataArea>();
   /** Whose scrub has not had a round in this process. */
   readonly #unseen = new Set<DataArea>(this.#areas.keys());
+  readonly #options: DataConditionOptions;
+  #lapse: Timer | undefined;
   #met = 0;
   #metLast: Met = "damaged";
 
-  constructor(health: HealthReporter) {
+  constructor(health: HealthReporter, options: DataConditionOptions) {
     this.#health = health;
+    this.#options = options;
   }
 
   /** Told what a query met. Gives what ends that. */
@@ -55,9 +68,19 @@ export class DataCondition {
   met(what: Met, message: string): void {
     this.#met += 1;
     this.#metLast = what;
+    if (!this.#options.verifiesHere) {
+      this.#health.degraded(`${meetings[what]}; ${checkedElsewhere}`);
+      this.#lapse?.cancel();
+      this.#lapse = this.#options.clock.after(lapseMs, () => this.#health.ok()); // DN3
+      return;
+    }
     for (const area of this.#areas.keys()) this.#suspected.add(area);
     for (const listener of this.#listeners) listener(message);
     this.#report();
+  }
+
+  close(): void {
+    this.#lapse?.cancel();
   }
 
   /** DN2 */
@@ -115,16 +138,21 @@ export class DataCondition {
     const kinds = [
       countOwners("damaged", found, false),
       countOwners("missing", found, true),
-      ...(found.length === 0 ? [suspicions[this.#metLast]] : ["capstan lake check names them"]),
+      found.length === 0
+        ? `${meetings[this.#metLast]}; its files are being read again`
+        : "capstan lake check names them",
     ];
     this.#health.degraded(kinds.filter((text) => text !== undefined).join("; "));
   }
 }
 
-const suspicions: Readonly<Record<Met, string>> = {
-  damaged: "a query met damaged data; its files are being read",
-  missing: "a query met a file that is missing; it is being looked for",
+const meetings: Readonly<Record<Met, string>> = {
+  damaged: "a query met damaged data",
+  missing: "a query met a file that is missing",
 };
+
+const checkedElsewhere =
+  "this process checks no files: the coordinator's scrub does, and capstan lake check names what is damaged or missing";
 
 /** `undefined`: there are none of that kind. */
 function countOwners(

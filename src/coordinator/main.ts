@@ -150,7 +150,8 @@ export async function runController(options: ControllerOptions): Promise<void> {
   const overflow = makeOverflowDir(place.ownDir);
   const overflowDirs = overflow === undefined ? [] : [overflow.path];
   showHealth(metrics, health);
-  const condition = new DataCondition(health.part("stored_data"));
+  const verifiesHere = role === "coordinator";
+  const condition = new DataCondition(health.part("stored_data"), { clock, verifiesHere });
   if (role === "coordinator") condition.show(metrics);
   const memoryBytes = options.memoryLimit ?? decideMemoryBytes("coordinator", machine());
   const memory = planMemory(memoryBytes, 0);
@@ -356,6 +357,7 @@ export async function runController(options: ControllerOptions): Promise<void> {
       { name: "close copies", timeoutMs: 500, run: async () => await copies?.close() },
       { name: "close store", timeoutMs: 2_000, run: async () => await store?.close() },
       { name: "stop watching", timeoutMs: 500, run: async () => directories.close() },
+      { name: "stop judging data", timeoutMs: 500, run: async () => condition.close() },
       { name: "send spans", timeoutMs: 2_000, run: () => tracing.close() },
     ],
     clock,
