@@ -32,7 +32,10 @@ function place(t: TestContext) {
     await claimLake({ store, objects, place: lake, metricsDir, prng: createPrng(seeds) });
   };
   const idOf = (side: string): string => readFileSync(join(root, side, lakeIdFile), "utf8");
-  return { put, newStore, claim, idOf };
+  const setId = (side: string, bytes: string | Buffer): void =>
+    writeFileSync(join(root, side, lakeIdFile), bytes);
+  const removeId = (side: string): void => rmSync(join(root, side, lakeIdFile));
+  return { put, newStore, claim, idOf, setId, removeId };
 }
 
 const refusal = { code: "data_dir_unusable", retry: "never", hint: /capstan restore/ };
@@ -43,7 +46,65 @@ test("[LK17] a new lake gets its store's text on both sides, and is opened again
   await Promise.all([claim(store), claim(store)]);
   await claim(store);
   assert.equal(idOf("lake"), idOf("metrics"));
-  assert.match(idOf("lake"), /^[0-9a-z]{26}\n$/);
+  assert.match(idOf("lake"), /^[0-9a-z]{26} [0-9a-f]{8}\n$/);
+});
+
+test("[LK17] a text without a checksum, as it was written first, is taken and gets one", async (t) => {
+  const { newStore, claim, idOf, setId } = place(t);
+  const store = newStore();
+  await claim(store);
+  const whole = idOf("lake");
+  setId("lake", `${whole.slice(0, 26)}\n`);
+  await claim(store);
+  assert.equal(idOf("lake"), whole);
+});
+
+const damage = {
+  code: "data_corrupt",
+  retry: "never",
+  message: /lake-id.* is damaged/,
+  hint: /[Dd]elete the file lake-id/,
+};
+for (const side of ["lake", "metrics"]) {
+  test(`[LK17] a bit that flips in the text of the ${side} is damage, and no other lake`, async (t) => {
+    const { newStore, claim, idOf, setId } = place(t);
+    const store = newStore();
+    await claim(store);
+    const sound = Buffer.from(idOf(side));
+    const old = Buffer.from(`${idOf(side).slice(0, 26)}\n`);
+    for (const text of [sound, old]) {
+      for (let bit = 0; bit < text.length * 8; bit += 3) {
+        const rotten = Buffer.from(text);
+        rotten[bit >> 3] = (rotten[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+        setId(side, rotten);
+        await assert.rejects(claim(store), damage, `bit ${bit} of ${text.length} bytes`);
+        assert.deepEqual(Buffer.from(idOf(side), "utf8"), Buffer.from(rotten.toString("utf8")));
+      }
+    }
+    for (const text of ["", "x", sound.subarray(0, 20)]) {
+      setId(side, text);
+      await assert.rejects(claim(store), damage);
+    }
+    // A new store is told of the first side that is not its own.
+    await assert.rejects(claim(newStore()), side === "lake" ? damage : refusal);
+    setId(side, sound);
+    await claim(store);
+  });
+}
+
+test("[LK17] a damaged text that was deleted, as the hint says, is written again", async (t) => {
+  const { put, newStore, claim, idOf, setId, removeId } = place(t);
+  const store = newStore();
+  await claim(store);
+  const sound = idOf("lake");
+  setId("lake", "rotten");
+  await assert.rejects(claim(store), damage);
+  removeId("lake");
+  await claim(store);
+  assert.equal(idOf("lake"), sound);
+  put("lake", "main", "orders", "a.parquet");
+  removeId("lake");
+  await assert.rejects(claim(newStore()), refusal, "but not for a store that knows no files");
 });
 
 test("[LK17] a lake of another store is refused, with files or without", async (t) => {

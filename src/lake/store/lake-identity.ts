@@ -8,10 +8,15 @@
  *        refused, and nothing changes.
  *   LI2  A lake of an earlier version, without a text, gets one when its store knows its files.
  *   LI3  The store's row is written first: a crash in between is mended by the next start.
+ *   LI4  The text has a checksum, so that a damaged one is not taken for another lake's. One
+ *        without, as it was written first, gets it; until then a text that differs from the
+ *        store's in a few characters counts as damaged, because two random ones differ in most.
+ *   LI5  The text is read from where it is kept, never from a copy that may be older.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { OperatingError } from "../../kernel/errors.ts";
 import type { Files } from "../../kernel/files.ts";
 import { realFiles } from "../../kernel/node/real-files.ts";
@@ -19,6 +24,7 @@ import { type Prng, randomText } from "../../kernel/prng.ts";
 import type { Store, Tx } from "../../store/index.ts";
 import type { ObjectStore } from "../core/index.ts";
 import { openDirectoryStore } from "../objects/directory-store.ts";
+import { showCrc32 } from "../objects/file-verifier.ts";
 
 export interface LakeClaim {
   readonly store: Store;
@@ -47,15 +53,49 @@ export async function claimLake(claim: LakeClaim): Promise<void> {
   ];
   const texts = await Promise.all(sides.map((side) => readText(side.objects)));
   for (const [at, side] of sides.entries()) {
-    const text = texts[at];
-    const isOther = text !== undefined && text !== known.lakeId;
-    const isLost = text === undefined && !side.knowsFiles && (await hasFiles(side));
+    const text = texts[at] ?? damagedText;
+    if (text.kind === "damaged" || isAlmost(text, known.lakeId)) throw damagedId(side.place); // LI4
+    const isOther = text.kind === "there" && text.lakeId !== known.lakeId;
+    const isLost = text.kind === "absent" && !side.knowsFiles && (await hasFiles(side));
     if (isOther || isLost) throw notOurs(side.place, known.lakeId === undefined); // LI1
   }
-  const lakeId = known.lakeId ?? (await keepId(store, randomText(prng, 26))); // LI3
+  const lakeId = known.lakeId ?? (await keepId(store, randomText(prng, idLength))); // LI3
   for (const [at, side] of sides.entries()) {
-    if (texts[at] === undefined) await writeText(side.objects, lakeId); // LI2
+    const text = texts[at];
+    const isWhole = text?.kind === "there" && text.isChecked;
+    if (!isWhole) await writeText(side.objects, lakeId); // LI2, LI4
   }
+}
+
+type LakeText =
+  | { readonly kind: "absent" | "damaged" }
+  | { readonly kind: "there"; readonly lakeId: string; readonly isChecked: boolean };
+
+const damagedText: LakeText = { kind: "damaged" };
+const idLength = 26;
+const textPattern = /^([0-9a-z]{26})(?: ([0-9a-f]{8}))?\n$/;
+/** Two random texts have fewer characters in different places about once in 10^32 pairs. */
+const damagedCharsMax = 3;
+const textBytesMax = 1024;
+
+function encodeText(lakeId: string): string {
+  return `${lakeId} ${showCrc32(crc32(lakeId))}\n`;
+}
+
+function decodeText(bytes: Buffer): LakeText {
+  const [, lakeId, checksum] = textPattern.exec(bytes.toString("latin1")) ?? [];
+  if (lakeId === undefined) return damagedText;
+  if (checksum === undefined) return { kind: "there", lakeId, isChecked: false };
+  return checksum === showCrc32(crc32(lakeId))
+    ? { kind: "there", lakeId, isChecked: true }
+    : damagedText;
+}
+
+/** LI4, of a text without a checksum. */
+function isAlmost(text: LakeText, known: string | undefined): boolean {
+  if (text.kind !== "there" || text.isChecked || known === undefined) return false;
+  const differing = [...text.lakeId].filter((char, at) => char !== known[at]).length;
+  return differing > 0 && differing <= damagedCharsMax;
 }
 
 interface Known {
@@ -100,14 +140,23 @@ async function hasFiles(side: {
   return false;
 }
 
-async function readText(objects: ObjectStore): Promise<string | undefined> {
+async function readText(objects: ObjectStore): Promise<LakeText> {
   const info = await objects.stat(lakeIdFile);
-  if (info === undefined) return undefined;
-  const copy = await objects.fetch({ path: lakeIdFile, sizeBytes: info.sizeBytes });
+  if (info === undefined) return { kind: "absent" };
+  if (info.sizeBytes > textBytesMax) return damagedText;
   try {
-    return (await realFiles.read(copy.localPath)).toString("utf8").trim();
-  } finally {
-    copy.release();
+    const stored = await objects.checksum(lakeIdFile); // LI5
+    if (stored === undefined) return { kind: "absent" };
+    const file = { path: lakeIdFile, sizeBytes: info.sizeBytes, crc32: stored };
+    const copy = await objects.fetch(file);
+    try {
+      return decodeText(await realFiles.read(copy.localPath));
+    } finally {
+      copy.release();
+    }
+  } catch (thrown) {
+    if (thrown instanceof OperatingError && thrown.code === "data_corrupt") return damagedText;
+    throw thrown;
   }
 }
 
@@ -115,11 +164,18 @@ async function writeText(objects: ObjectStore, lakeId: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "capstan-lake-id-"));
   try {
     const file = join(folder, lakeIdFile);
-    await writeFile(file, `${lakeId}\n`);
+    await writeFile(file, encodeText(lakeId));
     await objects.put(lakeIdFile, file);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function damagedId(place: string): OperatingError {
+  const message = `the file ${lakeIdFile} of ${place}, which says whose lake it is, is damaged`;
+  return new OperatingError("data_corrupt", "never", message, {
+    hint: `Nothing was changed. If --store is the store of this lake, delete the file ${lakeIdFile} and start again: a store that knows the lake's files writes it anew, and any other one refuses the lake.`,
+  });
 }
 
 function notOurs(place: string, isNewStore: boolean): OperatingError {
