@@ -100,7 +100,8 @@ async function setUp(t: TestContext) {
   const metricsDir = lakeDir;
   mkdirSync(join(metricsDir, "wal"), { recursive: true });
   writeFileSync(join(metricsDir, "wal", logName), logBytes);
-  const listed = { name: logName, generation: 1, index: 1, bytes: undefined, hasGap: false };
+  const place = { name: logName, generation: 1, index: 1 };
+  const listed = { ...place, bytes: undefined, hasGap: false, isNamed: false };
   const list = encodeLogList({ term: 1, lineage: "abcdefghijkl", files: [listed] });
   writeFileSync(join(metricsDir, "wal", "term-1"), list);
   writeFileSync(join(metricsDir, "wal", "lock"), "");

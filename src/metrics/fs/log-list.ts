@@ -12,6 +12,12 @@
  *   LL4  A list that was begun is empty. Its owner acknowledged nothing, as long as an older whole
  *        list is there: that one counts. Without one, log files of the present format say that
  *        there was a list: then the empty one is damage, and no log file is left out.
+ *   LL6  A file's content is bound to its place: its first frame has its name and the log's lineage,
+ *        and the list says that it has one. A file with another name inside, or without one where
+ *        the list wants one, is another file in its place.
+ *   LL7  The owner of a list writes it before the first record of a new file. So a file of the
+ *        list's own term that is newer than those it has, and has a record, says that the list is
+ *        an older one than the last.
  *   LL5  The file `lineage` says that a list was written. Where none is there any more it is
  *        missing, whether log files are there or not.
  */
@@ -27,6 +33,8 @@ export interface ListedFile {
    * A repair left records of its generation out: samples may lack the definition of their series.
    */
   readonly hasGap: boolean;
+  /** Its first frame says which file it is; those of earlier versions have none. LL6 */
+  readonly isNamed: boolean;
 }
 
 export interface LogList {
@@ -69,10 +77,15 @@ export function parseLogName(name: string): LogName | undefined {
 
 export function encodeLogList(list: LogList): Buffer {
   const text = JSON.stringify({
-    version: 1,
+    version: 2,
     term: list.term,
     lineage: list.lineage ?? null,
-    files: list.files.map(({ name, bytes, hasGap }) => [name, bytes ?? null, hasGap ? 1 : 0]),
+    files: list.files.map(({ name, bytes, hasGap, isNamed }) => [
+      name,
+      bytes ?? null,
+      hasGap ? 1 : 0,
+      isNamed ? 1 : 0,
+    ]),
   });
   return Buffer.from(`${text}\n${checksumOf(text)}\n`);
 }
@@ -85,14 +98,15 @@ export function decodeLogList(bytes: Buffer, term: number): LogList | undefined 
     readonly version: number;
     readonly term: number;
     readonly lineage: string | null;
-    readonly files: readonly (readonly [string, number | null, number])[];
+    readonly files: readonly (readonly [string, number | null, number, number?])[];
   };
-  if (found.version !== 1 || found.term !== term) return undefined; // LL3
-  const files = found.files.flatMap(([name, length, gap]): ListedFile[] => {
+  if (found.version > 2 || found.term !== term) return undefined; // LL3
+  const files = found.files.flatMap(([name, length, gap, named]): ListedFile[] => {
     const parsed = parseLogName(name);
     if (parsed === undefined) return [];
     const { generation, index } = parsed;
-    return [{ name, generation, index, bytes: length ?? undefined, hasGap: gap === 1 }];
+    const bytes = length ?? undefined;
+    return [{ name, generation, index, bytes, hasGap: gap === 1, isNamed: named === 1 }];
   });
   return { term, lineage: found.lineage ?? undefined, files };
 }

@@ -27,6 +27,7 @@ import {
 import { prepareLake } from "./lake.ts";
 import type { MetricsDb } from "./metrics-db.ts";
 import { DbFixture, type View } from "./testing/db-fixture.ts";
+import { namelessFile } from "./testing/nameless-file.ts";
 import { frameBytes } from "./wal-frames.ts";
 
 const up = (a: string): Labels => Labels.of({ __name__: "up", a });
@@ -717,7 +718,9 @@ describe("the log", () => {
     rmSync(join(old.walDir, "term-1"));
     writeFileSync(join(old.walDir, "lineage"), db.lineage);
     for (const name of readdirSync(old.walDir).filter((each) => each.endsWith(".wal"))) {
-      renameSync(join(old.walDir, name), join(old.walDir, name.replace(/^1-/, "")));
+      const path = join(old.walDir, name);
+      writeFileSync(join(old.walDir, name.replace(/^1-/, "")), namelessFile(readFileSync(path)));
+      rmSync(path);
     }
     const torn = old.crashCopy(t);
     const newest = newestFile(torn);

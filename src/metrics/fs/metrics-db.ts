@@ -180,6 +180,7 @@ async function openAt(options: WholeOptions, term: number): Promise<MetricsDb> {
     sync: options.sync,
     fileBytesMax: options.walFileBytesMax,
     term,
+    lineage,
     existing,
     writeList: (files) => writeLogList(disk, walDir, listOf(files)),
     confirm: createLogGate({ files: disk, directory: walDir, term, lease, clock: options.clock }),

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FileEntry, FileStat, Files } from "../../kernel/files.ts";
-import { encodeLogList, type ListedFile, logFileName } from "./log-list.ts";
+import { decodeLogList, encodeLogList, type ListedFile, logFileName } from "./log-list.ts";
 import { findLog, goodAround, type LogRead, readLog } from "./read-log.ts";
-import { encodeFrames, encodeMark, frameBytes } from "./wal-frames.ts";
+import {
+  encodeFrames,
+  encodeIdentity,
+  encodeMark,
+  frameBytes,
+  isRecord,
+  readFrames,
+} from "./wal-frames.ts";
 
 /** As much of a disk as reading needs. */
 function diskOf(files: ReadonlyMap<string, Buffer>): Files {
@@ -26,18 +33,18 @@ function logFiles(isClosed: boolean): Map<string, Buffer> {
   const files = new Map<string, Buffer>();
   const listed: ListedFile[] = [];
   for (let index = 0; index < 3; index += 1) {
-    let bytes = Buffer.alloc(0);
+    const name = logFileName(7, 3, index);
+    let bytes = encodeFrames([encodeIdentity({ lineage: "abcdefghijkl", name })], 0);
     let synced = 0;
     for (const record of [1, 2]) {
       bytes = Buffer.concat([bytes, encodeFrames([payload(`${index} ${record}`)], synced)]);
       synced = bytes.length;
       bytes = Buffer.concat([bytes, encodeMark(synced)]);
     }
-    const name = logFileName(7, 3, index);
     files.set(name, bytes);
     const isOpen = index === 2 && !isClosed;
     const length = isOpen ? undefined : synced;
-    listed.push({ name, generation: 3, index, bytes: length, hasGap: false });
+    listed.push({ name, generation: 3, index, bytes: length, hasGap: false, isNamed: true });
   }
   files.set("term-7", encodeLogList({ term: 7, lineage: "abcdefghijkl", files: listed }));
   files.set("lock", Buffer.from("x"));
@@ -116,7 +123,8 @@ test("[MH11] what is good before and after the damage is counted", async () => {
   const whole = logFiles(true);
   const middle = logFileName(7, 3, 1);
   const bytes = Buffer.from(whole.get(middle) as Buffer);
-  bytes[20] = (bytes[20] as number) ^ 1;
+  const first = readFrames(bytes).frames.find(isRecord) ?? assert.fail();
+  bytes[first.at + 20] = (bytes[first.at + 20] as number) ^ 1;
   assert.deepEqual(goodAround(await read(new Map(whole).set(middle, bytes))), {
     before: 2,
     after: 3,
@@ -150,6 +158,29 @@ test("[MH11] a list that somebody began does not count beside a whole one, nor d
   const found = await read(files);
   assert.deepEqual(found.damage, []);
   assert.deepEqual(textsOf(found), textsOf(await read(whole)));
+});
+
+test("[MH24] a newer file that its owner listed while the log was read is nobody's loss", async () => {
+  const whole = logFiles(false);
+  const list = whole.get("term-7") as Buffer;
+  const name = logFileName(7, 3, 3);
+  const { files = [] } = decodeLogList(list, 7) ?? {};
+  const added = { name, generation: 3, index: 3, bytes: undefined, hasGap: false, isNamed: true };
+  const later = encodeLogList({ term: 7, lineage: "abcdefghijkl", files: [...files, added] });
+  const header = encodeIdentity({ lineage: "abcdefghijkl", name });
+  const log = new Map(whole).set(name, encodeFrames([header, payload("late")], 0));
+  const disk = diskOf(log);
+  const found = await findLog(disk, "log", 9);
+  const lost = await readLog(disk, "log", found, () => true);
+  assert.deepEqual(
+    lost.damage.map(({ file, what }) => `${file}: ${what}`),
+    [`${name}: not listed`],
+  );
+  log.set("term-7", later);
+  const read = await readLog(disk, "log", found, () => true);
+  assert.deepEqual([read.damage, textsOf(read).length], [[], 6]);
+  log.set("term-7", list).set(name, encodeFrames([header], 0));
+  assert.deepEqual((await readLog(disk, "log", found, () => true)).damage, [], "it has no record");
 });
 
 test("[MH22] a log of the first format that somebody began to take over is whole", async () => {

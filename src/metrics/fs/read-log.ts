@@ -17,7 +17,14 @@ import {
   parseListName,
   parseLogName,
 } from "./log-list.ts";
-import { type BadBytes, type ReadFrame, type ReadFrames, readFrames } from "./wal-frames.ts";
+import {
+  type BadBytes,
+  isRecord,
+  type ReadFrame,
+  type ReadFrames,
+  readFrames,
+  readIdentity,
+} from "./wal-frames.ts";
 
 /** A place where the log is not what was written. */
 export interface LogDamage {
@@ -28,6 +35,7 @@ export interface LogDamage {
     | "shorter than it was"
     | "empty"
     | "not listed"
+    | "holds another file"
     | "uses undefined series";
   /** Of a file that is there. */
   readonly bytes?: BadBytes;
@@ -38,7 +46,7 @@ export interface LogDamage {
 export interface LogFileRead {
   readonly file: ListedFile;
   readonly place: number;
-  /** As far as they count. Marks are left out. */
+  /** As far as they count. Marks and the file's name are left out. */
   readonly records: readonly ReadFrame[];
   /** How much of it counts. */
   readonly bytes: number;
@@ -52,10 +60,14 @@ export interface LogFileRead {
 export interface LogFound {
   /** The highest number of a list that there is, whole or not; 0: none. */
   readonly newestTerm: number;
+  /** Of the list that counts; 0: there is none. */
+  readonly term: number;
   /** `undefined`: a log of the first format, or a new one. */
   readonly lineage: string | undefined;
   /** In the order of their records. */
   readonly files: readonly ListedFile[];
+  /** Files of the list's own term that are newer than those it has. LL7 */
+  readonly newer: readonly ListedFile[];
   readonly damage: readonly LogDamage[];
 }
 
@@ -94,7 +106,13 @@ export async function findLog(
       damage.push({ file: "the list of the log's files", what: "missing", place: -1 }); // LL5
     }
   }
-  return { newestTerm, lineage, files: list.files ?? filesWithoutList(logs, damage), damage };
+  const files = list.files ?? filesWithoutList(logs, damage);
+  const newestIndex = files.reduce((most, { index }) => Math.max(most, index), -1);
+  const newer = logs
+    .filter(({ term, index }) => term === list.term && term > 0 && index > newestIndex)
+    .sort((a, b) => a.index - b.index)
+    .map(unlisted);
+  return { newestTerm, term: list.term, lineage, files, newer, damage };
 }
 
 /** Of the files from `isNeeded` on: others are neither read nor missed. */
@@ -106,13 +124,56 @@ export async function readLog(
 ): Promise<LogRead> {
   const damage = [...found.damage];
   const files: LogFileRead[] = [];
-  for (const [place, file] of found.files.entries()) {
-    if (!isNeeded(file)) continue;
+  const there = new Map<ListedFile, Buffer>();
+  for (const file of [...found.files, ...found.newer].filter(isNeeded)) {
     const bytes = await readIfThere(disk, join(directory, file.name));
-    if (bytes === undefined) damage.push({ file: file.name, what: "missing", place });
-    else files.push(readOne(file, place, bytes, file === found.files.at(-1), damage));
+    if (bytes !== undefined) there.set(file, bytes);
+  }
+  const listedNow = await listedSince(disk, directory, found);
+  const newer = found.newer.filter((file) => hasRecord(there.get(file)) && !listedNow(file));
+  const all = [...found.files, ...newer];
+  for (const [place, file] of all.entries()) {
+    if (!isNeeded(file)) continue;
+    const bytes = there.get(file);
+    if (newer.includes(file)) damage.push({ file: file.name, what: "not listed", place }); // LL7
+    if (bytes === undefined) {
+      damage.push({ file: file.name, what: "missing", place });
+      continue;
+    }
+    const isIt = (content: Buffer): boolean => isContentOf(content, file, found.lineage);
+    if (!isIt(bytes)) damage.push({ file: file.name, what: "holds another file", place }); // LL6
+    const content = isIt(bytes) ? bytes : [...there.values()].find(isIt); // Under another name.
+    const isNewest = file === all.at(-1);
+    if (content !== undefined) files.push(readOne(file, place, content, isNewest, damage));
   }
   return { files, damage };
+}
+
+/**
+ * Which files the owner of the list has added to it since it was read. It was fenced before that,
+ * so nothing in them was acknowledged.
+ */
+async function listedSince(
+  disk: Files,
+  directory: string,
+  { term, newer }: LogFound,
+): Promise<(file: ListedFile) => boolean> {
+  if (newer.length === 0) return () => false;
+  const bytes = await readIfThere(disk, join(directory, listFileName(term)));
+  const list = bytes && decodeLogList(bytes, term);
+  return ({ name }) => list?.files.some((file) => file.name === name) === true;
+}
+
+/** LL6. Of a file whose beginning cannot be read its frames tell the damage. */
+function isContentOf(bytes: Buffer, file: ListedFile, lineage: string | undefined): boolean {
+  const said = readIdentity(bytes);
+  if (said === undefined || said === "unnamed") return said === undefined || !file.isNamed;
+  const isOfLog = lineage === undefined || said.lineage === undefined || said.lineage === lineage;
+  return said.name === file.name && isOfLog;
+}
+
+function hasRecord(bytes: Buffer | undefined): boolean {
+  return bytes !== undefined && readFrames(bytes).frames.some(isRecord);
 }
 
 async function readIfThere(disk: Files, path: string): Promise<Buffer | undefined> {
@@ -180,13 +241,12 @@ function filesWithoutList(logs: readonly LogName[], damage: LogDamage[]): Listed
     const file = `what was between ${before.name} and ${name}`;
     damage.push({ file, what: "missing", place: at });
   });
-  return sorted.map(({ name, generation, index }) => ({
-    name,
-    generation,
-    index,
-    bytes: undefined,
-    hasGap: false,
-  }));
+  return sorted.map(unlisted);
+}
+
+/** Without a list nobody says how long it was, or whether it has its name inside. */
+function unlisted({ name, generation, index }: LogName): ListedFile {
+  return { name, generation, index, bytes: undefined, hasGap: false, isNamed: false };
 }
 
 function readOne(
@@ -207,7 +267,7 @@ function readOne(
   for (const bad of read.bad) {
     if (bad.from < torn) damage.push({ file: file.name, what: "damaged", bytes: bad, place });
   }
-  const records = read.frames.filter(({ at, payload }) => at < torn && payload.length > 0);
+  const records = read.frames.filter((frame) => frame.at < torn && isRecord(frame));
   const from = isOpen ? Math.min(read.syncedBytes, torn) : torn;
   const unsynced = from === torn ? undefined : { bytes: bytes.subarray(from, torn), from };
   return { file, place, records, bytes: torn, tornBytes: bytes.length - torn, unsynced };

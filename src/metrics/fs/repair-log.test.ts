@@ -15,7 +15,7 @@ import { batchOf } from "../testing/sample-batches.ts";
 import type { LogRepair } from "./repair-log.ts";
 import { repairLog } from "./repair-log.ts";
 import { DbFixture } from "./testing/db-fixture.ts";
-import { frameBytes, readFrames } from "./wal-frames.ts";
+import { frameBytes, isRecord, readFrames } from "./wal-frames.ts";
 
 const series = (name: string): Labels => Labels.of({ __name__: name });
 
@@ -42,6 +42,13 @@ async function killedLog(t: TestContext): Promise<DbFixture> {
   const killed = fixture.crashCopy(t);
   await db.close();
   return killed;
+}
+
+/** In its first record. */
+function flipRecord(path: string): void {
+  const record = readFrames(readFileSync(path)).frames.find(isRecord);
+  assert.ok(record !== undefined);
+  flip(path, record.at + frameBytes + 14);
 }
 
 function flip(path: string, at: number): void {
@@ -86,7 +93,7 @@ const cases: readonly {
 }[] = [
   {
     name: "a damaged record in the middle",
-    damage: (walDir) => flip(join(walDir, fileOf(1)), 30),
+    damage: (walDir) => flipRecord(join(walDir, fileOf(1))),
     kept: [a1, a3],
     want: {
       recordsBefore: 1,
@@ -213,7 +220,7 @@ test("[MH23] of a file with several damaged records all others stay, and everyth
   const fixture = written.crashCopy(t);
   await db.close();
   const path = join(fixture.walDir, fileOf(0));
-  const records = readFrames(readFileSync(path)).frames.filter(({ payload }) => payload.length > 0);
+  const records = readFrames(readFileSync(path)).frames.filter(isRecord);
   const damaged = [records[1], records[3]].map((record) => {
     assert.ok(record !== undefined);
     flip(path, record.at + frameBytes + 3);
@@ -245,7 +252,7 @@ test("[MH23] the records beside the damage are those that came beside it, howeve
   }
   const fixture = written.crashCopy(t);
   await db.close();
-  flip(join(fixture.walDir, fileOf(2)), 30);
+  flipRecord(join(fixture.walDir, fileOf(2)));
   const { before, after } = await repairLog(realFiles, fixture.walDir);
   assert.deepEqual([before, after], [at(5_000), at(7_000)]);
 });

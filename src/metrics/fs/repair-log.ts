@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { OperatingError } from "../../kernel/errors.ts";
 import type { Files } from "../../kernel/files.ts";
 import type { WalRecord } from "../core/head/wal-record.ts";
+import { readLineage } from "./lineage.ts";
 import { type ListedFile, listFileName, logFileName } from "./log-list.ts";
 import {
   describeDamage,
@@ -23,7 +24,7 @@ import {
   tryDecode,
 } from "./read-log.ts";
 import { newestTerm, noLease, raiseFence, removeUnlisted, writeLogList } from "./take-log.ts";
-import { encodeFrames, frameBytes } from "./wal-frames.ts";
+import { encodeFrames, encodeIdentity, frameBytes } from "./wal-frames.ts";
 
 export interface TimeSpan {
   readonly oldestMs: number;
@@ -74,11 +75,12 @@ export async function repairLog(disk: Files, directory: string): Promise<LogRepa
   const hasGap = ({ file }: LogFileRead): boolean =>
     file.hasGap || gaps.has(file.generation) || damage.some(({ place }) => place < 0);
   const files: ListedFile[] = [];
+  const lineage = found.lineage ?? (await readLineage(disk, directory))?.name;
   for (const one of log.files) {
     const isDamaged = damage.some(({ file }) => file === one.file.name);
     files.push({
       ...(isDamaged
-        ? await rewrite(disk, directory, term, one)
+        ? await rewrite(disk, directory, { term, lineage }, one)
         : { ...one.file, bytes: one.bytes }),
       hasGap: hasGap(one),
     });
@@ -198,15 +200,13 @@ async function logFilesIn(disk: Files, directory: string): Promise<string[]> {
 async function rewrite(
   disk: Files,
   directory: string,
-  term: number,
+  { term, lineage }: { readonly term: number; readonly lineage: string | undefined },
   { file, records }: LogFileRead,
 ): Promise<ListedFile> {
   const { generation, index } = file;
   const name = logFileName(term, generation, index);
-  const bytes = encodeFrames(
-    records.map(({ payload }) => payload),
-    0,
-  );
+  const payloads = records.map(({ payload }) => payload);
+  const bytes = encodeFrames([encodeIdentity({ lineage, name }), ...payloads], 0);
   const written = await disk.open(join(directory, name), "new");
   try {
     await written.write(bytes, 0);
@@ -215,7 +215,7 @@ async function rewrite(
     await written.close();
   }
   await disk.sync(directory);
-  return { name, generation, index, bytes: bytes.length, hasGap: true };
+  return { name, generation, index, bytes: bytes.length, hasGap: true, isNamed: true };
 }
 
 /** Throws where there is no log at all: then it was named wrongly. */

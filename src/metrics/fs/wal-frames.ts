@@ -2,7 +2,8 @@
  * Frames of the log. A frame is 16 bytes and a payload: magic, length of the payload, CRC-32 of
  * what follows it, and how much of the file was on the disk when the frame was written (uint32
  * each, little endian). A frame without a payload is a *mark*: it says how much is on the disk, and
- * nothing else.
+ * nothing else. The first frame of a file says which file of which log it is (`FileIdentity`), so
+ * that no other file can take its place unseen; files of earlier versions have none.
  */
 import { crc32 } from "node:zlib";
 
@@ -30,6 +31,41 @@ const nothing = new Uint8Array(0);
 
 export function encodeMark(syncedBytes: number): Buffer {
   return encodeFrames([nothing], syncedBytes);
+}
+
+export interface FileIdentity {
+  /** `undefined`: a repair that did not know it wrote the file. */
+  readonly lineage: string | undefined;
+  readonly name: string;
+}
+
+/** No record begins so: those begin with the number of their version. */
+const identityPattern = /^capstan-log ([a-z0-9]+|-) (\S+)$/;
+const identityBytesMax = 200;
+
+export function encodeIdentity({ lineage, name }: FileIdentity): Buffer {
+  return Buffer.from(`capstan-log ${lineage ?? "-"} ${name}`);
+}
+
+function decodeIdentity(payload: Buffer): FileIdentity | undefined {
+  if (payload.length > identityBytesMax) return undefined;
+  const [, lineage, name] = identityPattern.exec(payload.toString("latin1")) ?? [];
+  if (name === undefined) return undefined;
+  return { lineage: lineage === "-" ? undefined : lineage, name };
+}
+
+/**
+ * What the file's first frame says. `"unnamed"`: it is whole, and says nothing of the kind.
+ * `undefined`: there is no whole frame at its beginning.
+ */
+export function readIdentity(bytes: Buffer): FileIdentity | "unnamed" | undefined {
+  const payload = frameAt(bytes, 0);
+  return payload === undefined ? undefined : (decodeIdentity(payload) ?? "unnamed");
+}
+
+/** A mark, or what says which file it is, is none. */
+export function isRecord({ at, payload }: ReadFrame): boolean {
+  return payload.length > 0 && (at > 0 || decodeIdentity(payload) === undefined);
 }
 
 export interface ReadFrame {

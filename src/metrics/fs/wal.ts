@@ -23,7 +23,7 @@ import { isDiskFull } from "../../kernel/disk-full.ts";
 import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Files, OpenFile } from "../../kernel/files.ts";
 import { type ListedFile, logFileName } from "./log-list.ts";
-import { encodeFrames, encodeMark } from "./wal-frames.ts";
+import { encodeFrames, encodeIdentity, encodeMark } from "./wal-frames.ts";
 
 /** `always`: on the disk before it is acknowledged. Otherwise a power loss may cost what came in the last `everyMs`. */
 export type SyncPolicy = "always" | { readonly everyMs: number };
@@ -36,6 +36,7 @@ export interface WalOptions {
   /** A file is closed when it is longer. */
   readonly fileBytesMax: number;
   readonly term: number;
+  readonly lineage: string;
   /** The files that were replayed; they are deleted with their generations. */
   readonly existing: readonly ListedFile[];
   /** Makes these the files of the log, for good. */
@@ -263,12 +264,19 @@ export class Wal implements Log {
     if (this.#open !== undefined && this.#isDone(this.#open, generation)) await this.#closeFile();
     this.#open ??= await this.#openFile(generation);
     const file = this.#open;
-    const bytes = encodeFrames(payloads, file.syncedBytes);
+    const isFirst = file.entry.bytes === 0;
+    const frames = isFirst ? [this.#identityOf(file.entry), ...payloads] : payloads;
+    const bytes = encodeFrames(frames, file.syncedBytes);
     // What a write without room left behind is written over by the next, which begins with the same
     // records.
     file.isDirty = true;
     await file.handle.write(bytes, file.entry.bytes);
     file.entry.bytes += bytes.length;
+  }
+
+  /** LL6 */
+  #identityOf({ name }: LogFile): Uint8Array {
+    return encodeIdentity({ lineage: this.#options.lineage, name });
   }
 
   #isDone(file: OpenLog, generation: number): boolean {
@@ -283,7 +291,8 @@ export class Wal implements Log {
     const name = logFileName(term, generation, index);
     const handle = await files.open(join(directory, name), "new");
     await synced(() => files.sync(directory)); // Before it is listed: what is listed is there.
-    const entry: LogFile = { name, generation, index, bytes: 0, hasGap: false, isOpen: true };
+    const place = { name, generation, index };
+    const entry: LogFile = { ...place, bytes: 0, hasGap: false, isNamed: true, isOpen: true };
     this.#files.push(entry);
     this.#wasOpened = true;
     try {
@@ -330,12 +339,9 @@ export class Wal implements Log {
     const { writeList } = this.#options;
     const written = this.#listing.then(() =>
       writeList(
-        this.#files.map(({ name, generation, index, bytes, hasGap, isOpen }) => ({
-          name,
-          generation,
-          index,
+        this.#files.map(({ isOpen, bytes, ...file }) => ({
+          ...file,
           bytes: isOpen ? undefined : bytes,
-          hasGap,
         })),
       ),
     );
