@@ -361,7 +361,7 @@ test("[PG8] the poll tells who waits for a lock from who runs", async () => {
       const found = await target.pollServer(signal);
       return found.queued === 1 && found.running === 1 ? found : undefined;
     });
-    assert.match(poll.name, /^test_\d+$/);
+    assert.match(poll.name, /^test_\d+_\d+$/);
     assert.equal(poll.raw.idle_in_transaction, 1);
     await execute(await holder.prepare(operationOf("CUSTOM", "COMMIT", {})), []);
     assert.equal((await waiting).failure, undefined);
