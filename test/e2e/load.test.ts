@@ -452,16 +452,17 @@ test("[RU1] [RU2] [RU4] [RU5] every field of the specification's payload is ther
   const { contract, updates } = prepared;
   assert.deepEqual(contract.neverKnown(), ["warehouse.started_clusters", "cancellation_reason"]);
 
-  const phases = updates.map(({ status, phase }) => `${status} ${phase}`);
-  const order = [...new Set(phases)].filter((each) => each !== "STOPPING COOLDOWN");
-  assert.deepEqual(order, [
-    "PREPARED ",
-    "RUNNING PREPARING",
-    "RUNNING WARMUP",
-    "RUNNING MEASUREMENT",
-    "COMPLETED PROCESSING",
-    ...(order.includes("COMPLETED COOLDOWN") ? ["COMPLETED COOLDOWN"] : []),
-  ]);
+  const shown = new Set(updates.map(({ status, phase }) => `${status} ${phase}`));
+  const inOrder = [
+    ...["PREPARED ", "RUNNING PREPARING", "RUNNING WARMUP", "RUNNING MEASUREMENT"],
+    ...["STOPPING COOLDOWN", "COMPLETED PROCESSING", "COMPLETED COOLDOWN"],
+  ];
+  // There is one update a second: a shorter phase may be in none, except these.
+  const always = new Set(["PREPARED ", "RUNNING MEASUREMENT", "COMPLETED PROCESSING"]);
+  assert.deepEqual(
+    [...shown],
+    inOrder.filter((each) => shown.has(each) || always.has(each)),
+  );
   const last = updates.at(-1) ?? assert.fail("there were updates");
   assert.equal(last.latency_aggregation_method, "merged_histogram");
   assert.deepEqual(
