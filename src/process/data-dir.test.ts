@@ -37,6 +37,16 @@ test("[PR2] a directory of a newer layout is refused, and left as it is", () => 
   assert.equal(readFileSync(join(path, "LAYOUT"), "utf8"), "2\n");
 });
 
+for (const text of ["q\n", "!", "0\n", "-1", "x1"]) {
+  test(`[PR2] a LAYOUT of ${JSON.stringify(text)}, which no version writes, is said to be damaged`, () => {
+    const path = mkdtempSync(join(base, "rotten-"));
+    writeFileSync(join(path, "LAYOUT"), text);
+    const damaged = { code: "data_corrupt", message: /LAYOUT .* is damaged/, hint: /must hold 1/ };
+    assert.throws(() => openDataDir(path), damaged);
+    assert.equal(readFileSync(join(path, "LAYOUT"), "utf8"), text);
+  });
+}
+
 test("[PR2] an empty LAYOUT, as a full disk leaves it, is written anew", () => {
   const path = openDataDir(join(base, "cut-short")).path;
   writeFileSync(join(path, "LAYOUT"), "");

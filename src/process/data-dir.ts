@@ -122,11 +122,18 @@ function checkLayout(path: string): void {
     return;
   }
   if (Number(found) === layoutVersion) return;
+  const ifOurs = `If this Capstan wrote the directory, the file LAYOUT in it must hold ${layoutVersion}.`;
+  if (!/^\d+$/.test(found) || Number(found) < layoutVersion) {
+    const message = `the file LAYOUT of ${path} is damaged: it holds ${JSON.stringify(found)}`;
+    throw new OperatingError("data_corrupt", "never", message, { hint: ifOurs });
+  }
   throw new OperatingError(
     "schema_newer",
     "never",
     `${path} has data layout ${JSON.stringify(found)}, and this Capstan knows ${layoutVersion}`,
-    { hint: "Use the Capstan that wrote it, or another directory with --data-dir." },
+    {
+      hint: `Use the Capstan that wrote it, or another directory with --data-dir. ${ifOurs}`,
+    },
   );
 }
 

@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -64,6 +72,17 @@ test("[QP13] a file with any bit flipped, cut off or of an earlier version costs
   }
   writeFileSync(file, sound);
   assert.deepEqual(columns.read("s/0/ts"), column);
+});
+
+test("[QP13] a file in another one's place costs a decoding", () => {
+  const dir = mkdtempSync(join(base, "swapped-"));
+  const columns = new DiskColumns(dir, () => undefined);
+  columns.write("s/0/value", Float64Array.of(1, 2));
+  columns.write("s/1/value", Float64Array.of(3, 4));
+  renameSync(join(dir, "s.0.value"), join(dir, "other"));
+  renameSync(join(dir, "s.1.value"), join(dir, "s.0.value"));
+  renameSync(join(dir, "other"), join(dir, "s.1.value"));
+  assert.deepEqual([columns.read("s/0/value"), columns.read("s/1/value")], [undefined, undefined]);
 });
 
 test("[QU31] [QU33] files of columns go first, and what does not fit is deleted", async () => {

@@ -4,7 +4,8 @@
  *
  *   DC1  A file is whole or absent: it gets its name when it is complete.
  *   DC2  Whatever goes wrong here costs a decoding, never a query: a file whose checksum, at its
- *        end, is another's is absent.
+ *        end, is another's is absent. The checksum is of the name as well, so that no other
+ *        column's file passes for it.
  */
 import {
   closeSync,
@@ -54,7 +55,10 @@ export class DiskColumns {
         done += count;
       }
       const length = bytes.length - checksumBytes;
-      if (length < 0 || !hasChecksum(bytes, length)) return undefined;
+      const isWhole =
+        length >= 0 &&
+        new DataView(bytes.buffer).getUint32(length) === checksumOf(name, bytes, length);
+      if (!isWhole) return undefined;
       this.hits += 1;
       this.#note({ name, writtenBytes: undefined });
       if (key.endsWith("/stale")) return bytes.subarray(0, length);
@@ -74,7 +78,7 @@ export class DiskColumns {
     try {
       const bytes = new Uint8Array(column.byteLength + checksumBytes);
       bytes.set(new Uint8Array(column.buffer, column.byteOffset, column.byteLength));
-      const crc = crc32(bytes.subarray(0, column.byteLength));
+      const crc = checksumOf(name, bytes, column.byteLength);
       new DataView(bytes.buffer).setUint32(column.byteLength, crc);
       writeFileSync(fresh, bytes);
       renameSync(fresh, join(this.#dir, name)); // DC1
@@ -87,8 +91,8 @@ export class DiskColumns {
 
 const checksumBytes = 4;
 
-function hasChecksum(bytes: Uint8Array<ArrayBuffer>, length: number): boolean {
-  return new DataView(bytes.buffer).getUint32(length) === crc32(bytes.subarray(0, length));
+function checksumOf(name: string, bytes: Uint8Array<ArrayBuffer>, length: number): number {
+  return crc32(bytes.subarray(0, length), crc32(name));
 }
 
 /** `undefined`: it could not be a file's name. */
