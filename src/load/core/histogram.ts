@@ -15,8 +15,16 @@ const octaves = 24;
 const bucketCount = exactBelow + octaves * bucketsOfOctave;
 const valueMax = 2 ** 32 - 1;
 
+const noCounts = new Float64Array(0);
+
+/**
+ * Latencies of one operation lie within a few powers of two, and there are a dozen short-lived
+ * histograms for each second of a run. So only the octaves between the least and the greatest value
+ * have room: `#counts` begins with the bucket `#base`.
+ */
 export class Histogram {
-  readonly #counts = new Float64Array(bucketCount);
+  #counts: Float64Array = noCounts;
+  #base = 0;
   #count = 0;
   #sum = 0;
   #min = Infinity;
@@ -46,8 +54,7 @@ export class Histogram {
   /** Fractions are rounded, negative values are 0: a clock that was read twice may say so. */
   record(us: number): void {
     const value = us > 0 ? Math.round(us) : 0;
-    const index = indexOf(value);
-    this.#counts[index] = (this.#counts[index] ?? 0) + 1;
+    this.#add(indexOf(value), 1);
     this.#count += 1;
     this.#sum += value;
     if (value < this.#min) this.#min = value;
@@ -59,8 +66,7 @@ export class Histogram {
     if (count < 1) return;
     this.record(us);
     const value = us > 0 ? Math.round(us) : 0;
-    const index = indexOf(value);
-    this.#counts[index] = (this.#counts[index] ?? 0) + count - 1;
+    this.#add(indexOf(value), count - 1);
     this.#count += count - 1;
     this.#sum += value * (count - 1);
   }
@@ -74,9 +80,12 @@ export class Histogram {
   }
 
   merge(other: Histogram): void {
-    for (let index = 0; index < bucketCount; index += 1) {
-      const more = other.#counts[index] ?? 0;
-      if (more !== 0) this.#counts[index] = (this.#counts[index] ?? 0) + more;
+    const { length } = other.#counts;
+    if (length > 0) this.#cover(other.#base, other.#base + length - 1);
+    const shift = other.#base - this.#base;
+    for (let at = 0; at < length; at += 1) {
+      const more = other.#counts[at] ?? 0;
+      if (more !== 0) this.#counts[at + shift] = (this.#counts[at + shift] ?? 0) + more;
     }
     this.#count += other.#count;
     this.#sum += other.#sum;
@@ -90,10 +99,10 @@ export class Histogram {
    */
   since(earlier: Histogram): Histogram {
     const rest = new Histogram();
-    for (let index = 0; index < bucketCount; index += 1) {
-      const more = (this.#counts[index] ?? 0) - (earlier.#counts[index] ?? 0);
+    for (const [index, count] of this.#filled()) {
+      const more = count - (earlier.#counts[index - earlier.#base] ?? 0);
       if (more <= 0) continue;
-      rest.#counts[index] = more;
+      rest.#add(index, more);
       rest.#count += more;
       rest.#min = Math.min(rest.#min, Math.max(lowOf(index), this.#min));
       rest.#max = Math.max(rest.#max, Math.min(lowOf(index + 1) - 1, this.#max));
@@ -115,18 +124,18 @@ export class Histogram {
 
   #atRank(rank: number): number {
     let seen = 0;
-    for (let index = 0; index < bucketCount; index += 1) {
-      seen += this.#counts[index] ?? 0;
-      if (seen >= rank) return this.#within(middleOf(index));
+    for (let at = 0; at < this.#counts.length; at += 1) {
+      seen += this.#counts[at] ?? 0;
+      if (seen >= rank) return this.#within(middleOf(this.#base + at));
     }
     return this.#max;
   }
 
   /** How many are not above `us`, by buckets. */
   countUpTo(us: number): number {
-    const last = indexOf(Math.max(0, us));
+    const last = Math.min(indexOf(Math.max(0, us)) - this.#base, this.#counts.length - 1);
     let seen = 0;
-    for (let index = 0; index <= last; index += 1) seen += this.#counts[index] ?? 0;
+    for (let at = 0; at <= last; at += 1) seen += this.#counts[at] ?? 0;
     return seen;
   }
 
@@ -136,9 +145,8 @@ export class Histogram {
     readonly highUs: number;
     readonly count: number;
   }> {
-    for (let index = 0; index < bucketCount; index += 1) {
-      const count = this.#counts[index] ?? 0;
-      if (count !== 0) yield { lowUs: lowOf(index), highUs: lowOf(index + 1), count };
+    for (const [index, count] of this.#filled()) {
+      yield { lowUs: lowOf(index), highUs: lowOf(index + 1), count };
     }
   }
 
@@ -146,9 +154,7 @@ export class Histogram {
     if (this.#count === 0) return "";
     const numbers = [this.#min, this.#max, this.#sum];
     let last = -1;
-    for (let index = 0; index < bucketCount; index += 1) {
-      const count = this.#counts[index] ?? 0;
-      if (count === 0) continue;
+    for (const [index, count] of this.#filled()) {
       numbers.push(index - last, count);
       last = index;
     }
@@ -169,13 +175,41 @@ export class Histogram {
       const count = pairs[at + 1] ?? 0;
       index += gap;
       if (gap === 0 || count === 0 || index >= bucketCount) return undefined;
-      histogram.#counts[index] = count;
+      histogram.#add(index, count);
       histogram.#count += count;
     }
     histogram.#min = min;
     histogram.#max = max;
     histogram.#sum = sum;
     return histogram;
+  }
+
+  #add(index: number, count: number): void {
+    if (this.#counts[index - this.#base] === undefined) this.#cover(index, index);
+    const at = index - this.#base;
+    this.#counts[at] = (this.#counts[at] ?? 0) + count;
+  }
+
+  /** Makes room for these buckets, both included, by whole octaves. */
+  #cover(first: number, last: number): void {
+    const { length } = this.#counts;
+    const end = (Math.floor(last / bucketsOfOctave) + 1) * bucketsOfOctave;
+    const from = Math.floor(first / bucketsOfOctave) * bucketsOfOctave;
+    const base = length === 0 ? from : Math.min(this.#base, from);
+    const wanted = Math.max(end, this.#base + length) - base;
+    if (wanted === length) return;
+    const counts = new Float64Array(wanted);
+    if (length > 0) counts.set(this.#counts, this.#base - base);
+    this.#counts = counts;
+    this.#base = base;
+  }
+
+  /** The buckets that are not empty, in order. */
+  *#filled(): Iterable<readonly [index: number, count: number]> {
+    for (let at = 0; at < this.#counts.length; at += 1) {
+      const count = this.#counts[at] ?? 0;
+      if (count !== 0) yield [this.#base + at, count];
+    }
   }
 
   #within(us: number): number {
