@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { HealthBoard, parsePartFact, partFactKey, showPartFact } from "./health.ts";
 import { VirtualClock } from "./testing/virtual-clock.ts";
 
-test("a part is ok until it says otherwise, and again when it says so", async () => {
+test("[HE3] a part is ok until it says otherwise, and again when it says so", async () => {
   const clock = new VirtualClock();
   const board = new HealthBoard({ clock });
   const log = board.part("metrics_log");
@@ -23,14 +23,14 @@ test("a part is ok until it says otherwise, and again when it says so", async ()
   });
   await clock.advance(1_000);
   log.degraded("the disk is still full");
-  assert.equal(board.parts()[0]?.sinceMs, startMs + 1_000, "[HE3] the state is the same");
+  assert.equal(board.parts()[0]?.sinceMs, startMs + 1_000, "the state is the same");
   log.ok();
   assert.deepEqual(board.parts(), [
     { name: "metrics_log", state: "ok", sinceMs: startMs + 2_000, vital: false },
   ]);
 });
 
-test("only a vital part that failed is in the way of serving", () => {
+test("[HE2] only a vital part that failed is in the way of serving", () => {
   const board = new HealthBoard({ clock: new VirtualClock() });
   const store = board.part("store", { vital: true });
   const log = board.part("metrics_log");
@@ -41,7 +41,7 @@ test("only a vital part that failed is in the way of serving", () => {
   assert.equal(board.blocker()?.reason, "it is gone");
 });
 
-test("of several reports under a name the worst counts, and a closed one does not", () => {
+test("[HE1] of several reports under a name the worst counts, and a closed one does not", () => {
   const board = new HealthBoard({ clock: new VirtualClock() });
   const [one, other] = [board.part("disk"), board.part("disk")];
   one.failed("full");

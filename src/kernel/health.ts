@@ -1,13 +1,7 @@
 /**
  * What the parts of a process say of themselves: the store, the lease, the metrics log, a
  * directory. `/readyz`, the status and a gauge show it. A part reports its state whenever it
- * changes; nobody asks it.
- *
- *   HE1  A part that several report under one name is as bad as the worst of them.
- *   HE2  A failed part costs the process its readiness only if it is vital: without it a main part
- *        of what this process is for cannot be done here.
- *   HE3  `sinceMs` is when the state began; a new reason for the same state does not move it.
- *   HE4  A listener hears of every change, after it; what it reads then is what is so.
+ * changes; nobody asks it. The rules HE1 to HE4 are in SPEC.md.
  */
 import type { Clock } from "./clock.ts";
 import { isoTime } from "./iso-time.ts";

@@ -9,6 +9,7 @@ import { figuresOf } from "../core/figures.ts";
 import { Histogram } from "../core/histogram.ts";
 import { measuredOf } from "../core/latency.ts";
 import { SeriesBook } from "../core/series-book.ts";
+import type { Workload } from "../core/workload.ts";
 import { oneOperation } from "../testing/one-operation.ts";
 import { QueueTarget, type QueueTargetOptions } from "../testing/queue-target.ts";
 import { LoadGenerator, type LoadGeneratorOptions } from "./load-generator.ts";
@@ -79,6 +80,38 @@ for (const arrivals of ["uniform", "poisson"] as const) {
     }
   });
 }
+
+test("[GE7] the same seed gives the same operations at the same moments, whatever the target does", async () => {
+  const mixed: Workload = {
+    operations: oneOperation().operations.flatMap((each) => [each, each, each]),
+    choose: () => 0,
+  };
+  const sent = async (queue: Omit<QueueTargetOptions, "clock">, seed = "generator") => {
+    const chances = createPrng(`${seed} operations`);
+    const done: { operation: number; intendedMs: number }[] = [];
+    const { clock, generator } = start(queue, {
+      arrivals: "poisson",
+      prng: createPrng(seed),
+      workload: { ...mixed, choose: () => chances.below(3) },
+      book: new SeriesBook(
+        mixed.operations.map(({ operation }) => operation),
+        "MEASUREMENT",
+      ),
+      onExecuted: (executed) => done.push(executed),
+    });
+    generator.setTarget({ connections: 8, qps: 100, rampMs: 0 });
+    await clock.advance(10_000);
+    await drain(clock, generator);
+    return done
+      .toSorted((one, other) => one.intendedMs - other.intendedMs)
+      .map(({ operation, intendedMs }) => [operation, intendedMs]);
+  };
+  const quick = await sent({ servers: 8, serviceMs: 1 });
+  assert.ok(quick.length > 500, `${quick.length}`);
+  const stall = { fromMs: 2_000, everyMs: 60_000, lengthMs: 3_000 }; // It catches up before the end.
+  assert.deepEqual(await sent({ servers: 2, serviceMs: 5, stall }), quick);
+  assert.notDeepEqual(await sent({ servers: 8, serviceMs: 1 }, "another"), quick);
+});
 
 test("[GE2] beyond the waiting line's length arrivals are dropped, and counted", async () => {
   const { clock, generator } = start({ servers: 1, serviceMs: 1_000 }, { waitingMax: 5 });

@@ -284,7 +284,7 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
       assert.equal(slowest.p95_latency_ms, 14.1755);
     });
 
-    test("[FI1] [FI2] [FI3] [FI4] [FF1] [FF3] [CT3] final figures are of measurement, merged, with those of who died", async (t) => {
+    test("[FI1] [FI2] [FI3] [FI4] [FF1] [FF3] [CT3] [WS3] final figures are of measurement, merged, with those of who died", async (t) => {
       const { store, runs, lease, prepare, control } = await open(t);
       await prepare("r1", {
         ...scenarioOf(),

@@ -1,0 +1,65 @@
+/** Calls that only adapters may make, what a core must not contain, words that must not stay. */
+import { isAdapter, isCore } from "./check-imports.ts";
+import { isTest, type SourceFile } from "./sources.ts";
+
+type Pattern = readonly [pattern: RegExp, text: string];
+
+const bannedCalls: readonly Pattern[] = [
+  [/\bDate\.now\b/, "Clock.nowMs or Clock.wallMs"],
+  [/\bnew Date\(\)/, "Clock.wallMs"],
+  [/\bperformance\.now\b/, "Clock.nowMs"],
+  [/\bMath\.random\b/, "Prng"],
+  // A socket's own `.setTimeout` is about silence on the wire, not about our time.
+  [/(?<![.\w])set(Timeout|Interval|Immediate)\b|\bglobalThis\.set/, "Clock.after"],
+  [/\bnode:timers\b/, "Clock.after"],
+  [/\bAbortSignal\.timeout\b/, "Clock.after"],
+  [/\brandom(Bytes|UUID|Int|FillSync)\b|\bgetRandomValues\b/, "Prng or randomSecret"],
+];
+
+const bannedInCore: readonly Pattern[] = [
+  [/\bfrom "node:/, "node:* in a core"],
+  [/\basync\b|\bawait\b/, "waiting in a core"],
+  [/\bDate\b/, "Date in a core"],
+];
+
+const bannedWords: readonly Pattern[] = [
+  [/\b(FIXME|TODO|XXX|HACK)\b/, "unfinished work on main"],
+  [/^\s*export \*/, "export * hides what is public"],
+];
+
+export function checkCalls(files: readonly SourceFile[]): string[] {
+  const inSource = files.filter(({ path }) => path.startsWith("src/") && !isTest(path));
+  return inSource.flatMap((file) => [
+    ...(isAdapter(file.path) ? [] : scan(file, bannedCalls, "use")),
+    ...(isCore(file.path) ? scan(file, bannedInCore, "not here:") : []),
+  ]);
+}
+
+export function checkWords(files: readonly SourceFile[]): string[] {
+  return files
+    .filter(({ path }) => !path.startsWith("tools/tidy/"))
+    .flatMap((file) => scan(file, bannedWords, "not on main:", { inComments: true }));
+}
+
+function scan(
+  file: SourceFile,
+  patterns: readonly Pattern[],
+  verb: string,
+  options: { readonly inComments?: boolean } = {},
+): string[] {
+  return file.text.split("\n").flatMap((line, index) => {
+    const code = options.inComments === true ? line : withoutCommentsAndTexts(line);
+    return patterns
+      .filter(([pattern]) => pattern.test(code))
+      .map(([, text]) => `${file.path}:${index + 1}: ${verb} ${text}`);
+  });
+}
+
+/** Good enough for one line: import paths stay, other texts and comments go. */
+function withoutCommentsAndTexts(line: string): string {
+  if (/^\s*(\/\/|\/?\*)/.test(line)) return "";
+  const code = /\bfrom "|\bimport\("/.test(line)
+    ? line
+    : line.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`/g, '""');
+  return code.replace(/\s\/\/.*$/, "");
+}

@@ -1,0 +1,76 @@
+/**
+ * Rules of a SPEC.md and the tests that prove them. A rule is a bold id, `**XY1**`, in a list or a
+ * table; several may share a line. A test cites it as `[XY1]`.
+ */
+import { isTest, type SourceFile } from "./sources.ts";
+
+interface SpecRule {
+  readonly id: string;
+  readonly line: string;
+  /** `file:line` */
+  readonly place: string;
+}
+
+const rulesLine = /^\s*[-|]\s*\*\*[A-Z]{2,3}\d+\*\*/;
+const ruleId = /\*\*([A-Z]{2,3}\d+)\*\*/g;
+const citation = /\[([A-Z]{2,3}\d+(?:, ?[A-Z]{2,3}\d+)*)\]/g;
+
+export function rulesOf(specs: readonly SourceFile[]): SpecRule[] {
+  return specs.flatMap(({ path, text }) =>
+    text.split("\n").flatMap((line, index) =>
+      rulesLine.test(line)
+        ? [...line.matchAll(ruleId)].map(([, id]) => ({
+            id: id as string,
+            line,
+            place: `${path}:${index + 1}`,
+          }))
+        : [],
+    ),
+  );
+}
+
+/** Every rule is cited by a test, or its line says `(no test)`. */
+export function checkRules(specs: readonly SourceFile[], files: readonly SourceFile[]): string[] {
+  const cited = new Set(citationsOf(files).map(({ id }) => id));
+  return rulesOf(specs).flatMap(({ id, place, line }) =>
+    line.includes("(no test)") || cited.has(id) ? [] : [`${place}: no test cites ${id}`],
+  );
+}
+
+/** A test cites a rule by its id alone: an id that two rules have proves neither. */
+export function checkRuleIds(specs: readonly SourceFile[]): string[] {
+  const places = new Map<string, string>();
+  return rulesOf(specs).flatMap(({ id, place }) => {
+    const first = places.get(id);
+    if (first === undefined) places.set(id, place);
+    return first === undefined ? [] : [`${place}: ${id} is a rule already, at ${first}`];
+  });
+}
+
+/** A test that cites a rule which is nowhere proves nothing that anybody was promised. */
+export function checkCitations(
+  specs: readonly SourceFile[],
+  files: readonly SourceFile[],
+): string[] {
+  const known = new Set(rulesOf(specs).map(({ id }) => id));
+  return citationsOf(files).flatMap(({ id, place }) =>
+    known.has(id) ? [] : [`${place}: no SPEC.md has the rule ${id}`],
+  );
+}
+
+function citationsOf(files: readonly SourceFile[]): { id: string; place: string }[] {
+  return (
+    files
+      // Its own tests plant rules that nobody has.
+      .filter(({ path }) => isTest(path) && !path.startsWith("tools/tidy/"))
+      .flatMap(({ path, text }) =>
+        text
+          .split("\n")
+          .flatMap((line, index) =>
+            [...line.matchAll(citation)].flatMap(([, ids]) =>
+              (ids as string).split(/, ?/).map((id) => ({ id, place: `${path}:${index + 1}` })),
+            ),
+          ),
+      )
+  );
+}
