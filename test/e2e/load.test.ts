@@ -201,9 +201,12 @@ test("[AP43] [AS1] the acceptance test: two workers, started, watched, stopped",
   const first = await delaysOf(id, async () => {
     passed("Workers registered: 2/2 in WORKER_HEARTBEATS");
     await checkFlow(id, updates);
+    // It is stopped as soon as it measures: the update of that second has to come first.
+    await waitFor("an update of MEASUREMENT", () =>
+      updates.find(({ phase }) => phase === "MEASUREMENT"),
+    );
   });
   await closed;
-  assert.ok(updates.some(({ phase }) => phase === "MEASUREMENT"));
   passed("Final status: RUN_STATUS.STATUS = CANCELLED");
   assert.equal(heartbeats(id).filter((each) => isAlive(Number(each.process_id))).length, 0);
   passed("Cleanup: no process is left");
