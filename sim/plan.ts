@@ -4,7 +4,7 @@
  *
  * Targets are numbers, taken modulo how many there are, so that every list is valid for every topology.
  */
-import { createPrng, type Prng } from "../src/kernel/prng.ts";
+import { createPrng, type Prng } from "../src/ground/kernel/prng.ts";
 import {
   drawLoadSettings,
   drawLoadSteps,

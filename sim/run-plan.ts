@@ -2,7 +2,7 @@
  * One run: faults and queries as planned, then healing, then the checks of what must be true in the end. Everything
  * that happens is decided by the plan.
  */
-import { messageOf } from "../src/kernel/errors.ts";
+import { messageOf } from "../src/ground/kernel/errors.ts";
 import type { Counts } from "./checks/counters.ts";
 import { type Finding, findLeftovers, findUnconverged } from "./checks/end-check.ts";
 import type { Violation } from "./checks/verdict.ts";

@@ -2,15 +2,16 @@
  * Where the simulator can put something else in the place of a production part. The default is production; a
  * planted bug replaces one of these and nothing else.
  */
-import type { AcceptLink } from "../src/cluster/core/index.ts";
-import { ControllerNode, type ControllerParts } from "../src/coordinator/controller-node.ts";
-import type { TablesPartClasses } from "../src/coordinator/tables-parts.ts";
-import { UpkeepLoop } from "../src/lake/index.ts";
-import { EvalFlow } from "../src/queries/core/promql/eval-flow.ts";
-import { type Store, watch } from "../src/store/index.ts";
-import { RefreshScheduler, StoreRefreshClaims } from "../src/tables/index.ts";
-import { WorkBoard } from "../src/workcoord/core/index.ts";
-import type { WorkerParts } from "../src/worker/worker-node.ts";
+
+import { UpkeepLoop } from "../src/data/lake/index.ts";
+import type { AcceptLink } from "../src/ground/cluster/core/index.ts";
+import { type Store, watch } from "../src/ground/store/index.ts";
+import { WorkBoard } from "../src/ground/work/core/index.ts";
+import { ControllerNode, type ControllerParts } from "../src/ground/work/node/controller-node.ts";
+import type { WorkerParts } from "../src/ground/work/node/worker-node.ts";
+import { EvalFlow } from "../src/kinds/ask/run/core/eval-flow.ts";
+import type { TablesPartClasses } from "../src/kinds/refresh/coordinator/refresh-part.ts";
+import { RefreshScheduler, StoreRefreshClaims } from "../src/kinds/refresh/index.ts";
 import { type LoadSeams, productionLoadSeams } from "./load/load-seams.ts";
 import { SimLake } from "./promql/sim-lake.ts";
 import type { PlacedRow } from "./tables/lake-files.ts";

@@ -1,6 +1,6 @@
 /** A thread that runs seeds as it is told to, until it is told nothing. */
 import { parentPort } from "node:worker_threads";
-import { assert } from "../src/kernel/errors.ts";
+import { assert } from "../src/ground/kernel/errors.ts";
 import { diskSeams } from "./disk/disk-seams.ts";
 import { runDiskSeed } from "./disk/run-disk-seed.ts";
 import { type DiskSuite, planOf } from "./plan.ts";

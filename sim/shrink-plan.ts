@@ -1,5 +1,5 @@
 /** Finds a small list of steps that violates what a long one did, by leaving out ever smaller pieces of it. */
-import { assert } from "../src/kernel/errors.ts";
+import { assert } from "../src/ground/kernel/errors.ts";
 import type { Plan } from "./plan.ts";
 import { runPlan } from "./run-plan.ts";
 import type { Seams } from "./seams.ts";

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { startPrometheus } from "../bench/promql/prometheus.ts";
-import { createPrng, type Prng } from "../src/kernel/prng.ts";
+import { createPrng, type Prng } from "../src/ground/kernel/prng.ts";
 import {
   defaultEngineOptions,
   formatAnnotation,
@@ -17,10 +17,10 @@ import {
   PromqlError,
   type QueryParams,
   type RawSeries,
-} from "../src/promql/core/index.ts";
-import { evaluateInMemory } from "../src/promql/core/testing/evaluate-in-memory.ts";
-import { JsonSink } from "../src/queries/promql/json-sink.ts";
-import { writeData } from "../src/queries/promql/result-json.ts";
+} from "../src/kinds/ask/promql/core/index.ts";
+import { evaluateInMemory } from "../src/kinds/ask/promql/core/testing/evaluate-in-memory.ts";
+import { JsonSink } from "../src/kinds/ask/run/json-sink.ts";
+import { writeData } from "../src/kinds/ask/run/result-json.ts";
 import { type ApiAnswer, differenceOf } from "./promql-fuzz/differences.ts";
 import { randomQuery } from "./promql-fuzz/random-query.ts";
 import { randomSeries } from "./promql-fuzz/random-series.ts";

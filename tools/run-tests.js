@@ -1,6 +1,6 @@
 /**
  * `npm test`: every test of the project, four files at a time. Arguments narrow it down: paths or globs of test files, and
- * `--test-name-pattern=TEXT` (`npm test -- --test-name-pattern=ST3 src/store`). The slow files go first, since they mostly wait for
+ * `--test-name-pattern=TEXT` (`npm test -- --test-name-pattern=ST3 src/ground/store`). The slow files go first, since they mostly wait for
  * processes, and leave the cores to the others. Files that only compute share a few processes: to start one for each takes longer
  * than their tests. The last line is a summary.
  */
@@ -12,7 +12,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import {
   sharedPostgresEnv,
   startEmbeddedPostgres,
-} from "../src/store/testing/embedded-postgres.ts";
+} from "../src/ground/store/testing/embedded-postgres.ts";
 import { ensureProgram } from "./build-program.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -25,11 +25,11 @@ const slowFirst = [
   "sim/sim.test.ts",
   "test/e2e/",
   "test/browser/",
-  "src/tables/incremental/property.test.ts",
-  "src/store/",
+  "src/kinds/refresh/incremental/property.test.ts",
+  "src/ground/store/",
 ];
 /** Folders whose tests start nothing and change nothing of their process. */
-const onlyComputes = /^(src\/(.*\/core|promql|sql)|web\/src)\//;
+const onlyComputes = /^(src\/(.*\/core|kinds\/ask\/promql|data\/sql)|web\/src)\//;
 const groupCount = 4;
 const slowestShown = Number(process.env.CAPSTAN_TEST_SLOWEST ?? 10);
 

@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from "../../src/store/testing/embedded-postgres.ts";
+} from "../../src/ground/store/testing/embedded-postgres.ts";
 import { type Cluster, getJson, http, startCluster, waitFor } from "../../test/e2e/harness.ts";
 
 /** As many as pgbench has threads, and the goals' machine cores. */

@@ -3,15 +3,15 @@
  * next message, so that all processes count at the same time.
  */
 import { once } from "node:events";
-import { realClock } from "../../src/kernel/node/real-clock.ts";
-import { createPrng, type Prng } from "../../src/kernel/prng.ts";
+import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
+import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
 import type {
   Operation,
   OperationStatement,
   ParameterValue,
-} from "../../src/load/core/operation.ts";
-import type { PreparedOperation } from "../../src/load/core/target.ts";
-import { createPostgresTarget } from "../../src/load/targets/postgres/postgres-target.ts";
+} from "../../src/kinds/load/core/operation.ts";
+import type { PreparedOperation } from "../../src/kinds/load/core/target.ts";
+import { createPostgresTarget } from "../../src/kinds/load/targets/postgres/postgres-target.ts";
 
 export interface ClientOrder {
   readonly url: string;

@@ -5,7 +5,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "../../src/store/testing/embedded-postgres.ts";
+import { startEmbeddedPostgres } from "../../src/ground/store/testing/embedded-postgres.ts";
 import { type BenchOptions, median, type Report } from "../report.ts";
 import { scale } from "./load-cluster.ts";
 import {

@@ -6,7 +6,7 @@
  */
 import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
-import { createPrng, type Prng } from "../../src/kernel/prng.ts";
+import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
 
 export const intervalMs = 30_000;
 export const daySamples = 2_880;

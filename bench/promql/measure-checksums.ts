@@ -3,10 +3,14 @@
  * and without, by turns.
  */
 import { join } from "node:path";
-import { silentLogger } from "../../src/kernel/logger.ts";
-import { realClock } from "../../src/kernel/node/real-clock.ts";
-import { openSegment, SegmentCatalog, type SegmentInfo } from "../../src/metrics/index.ts";
-import { openStore } from "../../src/store/index.ts";
+import { silentLogger } from "../../src/ground/kernel/logger.ts";
+import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
+import { openStore } from "../../src/ground/store/index.ts";
+import {
+  openSegment,
+  SegmentCatalog,
+  type SegmentInfo,
+} from "../../src/kinds/ask/metrics/index.ts";
 import { median, type Report } from "../report.ts";
 
 const rounds = 9;

@@ -9,12 +9,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLogger } from "../../src/kernel/logger.ts";
-import { realClock } from "../../src/kernel/node/real-clock.ts";
-import { createPrng } from "../../src/kernel/prng.ts";
-import { openStore, parseStoreUrl, setupStore } from "../../src/store/index.ts";
-import { startEmbeddedPostgres } from "../../src/store/testing/embedded-postgres.ts";
-import { orders, TablesFixture } from "../../src/tables/store/testing/tables-fixture.ts";
+import { silentLogger } from "../../src/ground/kernel/logger.ts";
+import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
+import { createPrng } from "../../src/ground/kernel/prng.ts";
+import { openStore, parseStoreUrl, setupStore } from "../../src/ground/store/index.ts";
+import { startEmbeddedPostgres } from "../../src/ground/store/testing/embedded-postgres.ts";
+import { orders, TablesFixture } from "../../src/kinds/refresh/store/testing/tables-fixture.ts";
 import type { BenchOptions, Report } from "../report.ts";
 import { findPeers } from "./claim-peers.ts";
 

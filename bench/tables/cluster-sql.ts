@@ -1,9 +1,9 @@
 /** A real cluster for tables: statements over HTTP, and a look into its store, as exact as its own. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { silentLogger } from "../../src/kernel/logger.ts";
-import { realClock } from "../../src/kernel/node/real-clock.ts";
-import { openStore, type Store } from "../../src/store/index.ts";
+import { silentLogger } from "../../src/ground/kernel/logger.ts";
+import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
+import { openStore, type Store } from "../../src/ground/store/index.ts";
 import { type Cluster, type ClusterOptions, sql, startCluster } from "../../test/e2e/harness.ts";
 
 export class TablesCluster {

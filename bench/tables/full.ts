@@ -6,7 +6,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { quoteText } from "../../src/sql/core/index.ts";
+import { quoteText } from "../../src/data/sql/core/index.ts";
 import { type BenchOptions, median, type Report } from "../report.ts";
 import { LakeWorld, memoryBytes, type Spent, startStopwatch } from "./lake-world.ts";
 import { definitions, fillShop, type Shape } from "./shop.ts";

@@ -3,7 +3,7 @@
  * random for a minute. Every half second the store is asked how far each table is behind: none may ever be later than its target.
  */
 import { setTimeout } from "node:timers/promises";
-import { readOverview } from "../../src/tables/store/overview.ts";
+import { readOverview } from "../../src/kinds/refresh/store/overview.ts";
 import { waitFor } from "../../test/e2e/harness.ts";
 import type { BenchOptions, Report } from "../report.ts";
 import { TablesCluster } from "./cluster-sql.ts";

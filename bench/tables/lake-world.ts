@@ -7,19 +7,22 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLogger } from "../../src/kernel/logger.ts";
-import { realClock } from "../../src/kernel/node/real-clock.ts";
-import { createSystemPrng } from "../../src/kernel/node/system-random.ts";
-import { filesOf } from "../../src/lake/duckdb/relation-sql.ts";
+import { filesOf } from "../../src/data/lake/duckdb/relation-sql.ts";
 import {
   type LakeCluster,
   startLakeCluster,
-} from "../../src/lake/statements/testing/lake-cluster.ts";
-import { openStore, type Store, setupStore } from "../../src/store/index.ts";
-import { decideRefreshes, type Refresher } from "../../src/tables/core/index.ts";
-import { createLakeRefresher, StoreRefreshClaims } from "../../src/tables/index.ts";
-import { requestRefresh } from "../../src/tables/store/definitions.ts";
-import { applyDecision, readScheduledTables } from "../../src/tables/store/schedule-state.ts";
+} from "../../src/data/lake/statements/testing/lake-cluster.ts";
+import { silentLogger } from "../../src/ground/kernel/logger.ts";
+import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
+import { createSystemPrng } from "../../src/ground/kernel/node/system-random.ts";
+import { openStore, type Store, setupStore } from "../../src/ground/store/index.ts";
+import { decideRefreshes, type Refresher } from "../../src/kinds/refresh/core/index.ts";
+import { createLakeRefresher, StoreRefreshClaims } from "../../src/kinds/refresh/index.ts";
+import { requestRefresh } from "../../src/kinds/refresh/store/definitions.ts";
+import {
+  applyDecision,
+  readScheduledTables,
+} from "../../src/kinds/refresh/store/schedule-state.ts";
 
 export interface TimedRefresh extends Spent {
   readonly action: "FULL" | "INCREMENTAL" | "NO_DATA";

@@ -3,7 +3,7 @@
  * subtasks that idle workers take. The time is that of the refresh history, from the claim to the publication.
  */
 
-import { readRefreshHistory } from "../../src/tables/store/refresh-history.ts";
+import { readRefreshHistory } from "../../src/kinds/refresh/store/refresh-history.ts";
 import { waitFor } from "../../test/e2e/harness.ts";
 import { type BenchOptions, median, type Report } from "../report.ts";
 import { TablesCluster } from "./cluster-sql.ts";

@@ -1,7 +1,7 @@
 /**
  * Follows one controller's `WorkBoard` by its events and effects, with a model of its own.
  *
- *   I1   Work moves only as the diagram in workcoord's work.ts allows, and a query ends once.
+ *   I1   Work moves only as the diagram in work.ts allows, and a query ends once.
  *   I4   A work item is committed at most once, from the attempt that was fetched.
  *   I12  Every assignment goes out on the wire in the same moment, unless the session has just ended.
  */
@@ -11,7 +11,7 @@ import {
   type WorkBoard,
   type WorkKey,
   workKeyText,
-} from "../../src/workcoord/core/index.ts";
+} from "../../src/ground/work/core/index.ts";
 import type { Counters } from "./counters.ts";
 import type { Verdict } from "./verdict.ts";
 

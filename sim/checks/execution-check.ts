@@ -3,7 +3,7 @@
  * execution stops within the silence that the worker tolerates, plus what the network may add.
  * I9: a work item kills at most two processes.
  */
-import { type WorkSpec, workKeyText } from "../../src/workcoord/core/index.ts";
+import { type WorkSpec, workKeyText } from "../../src/ground/work/core/index.ts";
 import type { Life } from "../engine/life.ts";
 import type { ExecutionProbe } from "../world/sim-executor.ts";
 import type { Counters } from "./counters.ts";

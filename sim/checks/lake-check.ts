@@ -4,10 +4,10 @@
  * I25: the catalog's rows agree with each other.
  */
 
-import { referencedFiles } from "../../src/lake/core/check-files.ts";
-import { checkLake } from "../../src/lake/core/check-lake.ts";
-import type { LakeRows } from "../../src/lake/index.ts";
-import { lakeTableColumns } from "../../src/store/core/index.ts";
+import { referencedFiles } from "../../src/data/lake/core/check-files.ts";
+import { checkLake } from "../../src/data/lake/core/check-lake.ts";
+import type { LakeRows } from "../../src/data/lake/index.ts";
+import { lakeTableColumns } from "../../src/ground/store/core/index.ts";
 import type { TablesSettings } from "../tables/plan-tables.ts";
 import type { SimObjects } from "../tables/sim-objects.ts";
 import type { Finding } from "./end-check.ts";

@@ -5,7 +5,7 @@
  *        with the right checksum can be read.
  *   I17  The results of spans come in the order of time, each once.
  */
-import { fingerprint, shardOf } from "../../src/metrics/index.ts";
+import { fingerprint, shardOf } from "../../src/kinds/ask/metrics/index.ts";
 import {
   defaultEngineOptions,
   type Grid,
@@ -13,8 +13,8 @@ import {
   type QueryParams,
   type QueryResult,
   type RawSeries,
-} from "../../src/promql/core/index.ts";
-import { evaluateInMemory } from "../../src/promql/core/testing/evaluate-in-memory.ts";
+} from "../../src/kinds/ask/promql/core/index.ts";
+import { evaluateInMemory } from "../../src/kinds/ask/promql/core/testing/evaluate-in-memory.ts";
 import { findDifference } from "../promql/same-result.ts";
 import type { Counters } from "./counters.ts";
 import type { Verdict } from "./verdict.ts";

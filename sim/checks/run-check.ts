@@ -10,10 +10,10 @@
  *   I33  Once faults heal, every run ends.
  */
 
-import type { RunUpdate } from "../../src/load/core/run-update.ts";
-import type { Scenario } from "../../src/load/core/scenario.ts";
-import type { WorkerSnapshot } from "../../src/load/core/worker-snapshot.ts";
-import type { SharedSqlite } from "../../src/store/index.ts";
+import type { SharedSqlite } from "../../src/ground/store/index.ts";
+import type { RunUpdate } from "../../src/kinds/load/core/run-update.ts";
+import type { Scenario } from "../../src/kinds/load/core/scenario.ts";
+import type { WorkerSnapshot } from "../../src/kinds/load/core/worker-snapshot.ts";
 import type { LoadProcess } from "../load/load-process.ts";
 import type { Counters } from "./counters.ts";
 import type { Finding } from "./end-check.ts";

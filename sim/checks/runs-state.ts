@@ -1,5 +1,5 @@
 /** Load tests as the database has them, read by a way of its own. */
-import type { SharedSqlite } from "../../src/store/index.ts";
+import type { SharedSqlite } from "../../src/ground/store/index.ts";
 
 export interface RunRow {
   readonly run_id: string;

@@ -11,7 +11,7 @@ import type {
   ControllerFrame,
   Envelope,
   WorkerFrame,
-} from "../../src/cluster/core/index.ts";
+} from "../../src/ground/cluster/core/index.ts";
 import type { Life } from "../engine/life.ts";
 import type { NetworkProbe } from "../world/network.ts";
 import type { Counters } from "./counters.ts";

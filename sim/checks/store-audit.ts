@@ -5,7 +5,7 @@
  *   I6  Every change was made under the newest lease; leases are granted one at a time and their epochs grow.
  *   I7  (its first half) The log, replayed, is the table. `stateAt` is what subscribers are compared with.
  */
-import type { LeaseGrant, WorkersTable } from "../../src/store/index.ts";
+import type { LeaseGrant, WorkersTable } from "../../src/ground/store/index.ts";
 import type { Counters } from "./counters.ts";
 import type { Verdict } from "./verdict.ts";
 

@@ -1,6 +1,6 @@
 /** Dynamic tables and the lake as the database has them, read by a way of its own after every transaction that may have changed them. */
 import { CompiledQuery } from "kysely";
-import type { SharedSqlite } from "../../src/store/index.ts";
+import type { SharedSqlite } from "../../src/ground/store/index.ts";
 
 export interface TableRow {
   readonly dynamic_table: string;

@@ -2,8 +2,8 @@
  * I7, its second half: a subscriber that applies what `watch` gives it has, after every event, exactly the
  * rows that the table had at that revision, and has skipped no revision.
  */
-import type { Revision } from "../../src/kernel/ids.ts";
-import type { WatchEvent } from "../../src/store/index.ts";
+import type { Revision } from "../../src/ground/kernel/ids.ts";
+import type { WatchEvent } from "../../src/ground/store/index.ts";
 import type { Counters } from "./counters.ts";
 import type { StoreAudit, TableState } from "./store-audit.ts";
 import type { Verdict } from "./verdict.ts";

@@ -9,8 +9,8 @@
  *   DI3  A failed sync decides at once what of the unsynced writes the disk has. Programs go on
  *        seeing all of them, and no later sync brings back what was lost.
  */
-import type { FileKind } from "../../src/kernel/files.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
+import type { FileKind } from "../../src/ground/kernel/files.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
 
 /** What `write` put at a place, or where `truncate` cut. */
 type Change =

@@ -1,8 +1,9 @@
 /** Where a planted bug of the disk suites may replace something. Production is `diskSeams`. */
-import type { Files } from "../../src/kernel/files.ts";
-import type { ObjectStore } from "../../src/lake/core/index.ts";
-import { type Log, Wal, type WalOptions } from "../../src/metrics/fs/wal.ts";
-import type { SegmentCatalog } from "../../src/metrics/store/segment-catalog.ts";
+
+import type { ObjectStore } from "../../src/data/lake/core/index.ts";
+import type { Files } from "../../src/ground/kernel/files.ts";
+import { type Log, Wal, type WalOptions } from "../../src/kinds/ask/metrics/fs/wal.ts";
+import type { SegmentCatalog } from "../../src/kinds/ask/metrics/store/segment-catalog.ts";
 
 export interface DiskSeams {
   /** The disk, as production code is given it. */

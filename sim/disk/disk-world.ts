@@ -4,10 +4,10 @@
  * `lake-run.ts`).
  */
 
-import { messageOf, OperatingError } from "../../src/kernel/errors.ts";
-import type { Files } from "../../src/kernel/files.ts";
-import { createPrng, type Prng } from "../../src/kernel/prng.ts";
-import { openSimStore, type Store } from "../../src/store/index.ts";
+import { messageOf, OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { Files } from "../../src/ground/kernel/files.ts";
+import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
+import { openSimStore, type Store } from "../../src/ground/store/index.ts";
 import { Counters } from "../checks/counters.ts";
 import { Verdict } from "../checks/verdict.ts";
 import { drive, turn } from "../engine/drive.ts";

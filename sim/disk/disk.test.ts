@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { test } from "node:test";
-import { testFiles, writeText } from "../../src/kernel/files.contract.ts";
-import { createPrng } from "../../src/kernel/prng.ts";
-import { emptyRecord, encodeWalRecord } from "../../src/metrics/core/head/wal-record.ts";
-import { type LogRepair, repairLog } from "../../src/metrics/fs/repair-log.ts";
-import { encodeFrames, frameBytes } from "../../src/metrics/fs/wal-frames.ts";
+import { testFiles, writeText } from "../../src/ground/kernel/files.contract.ts";
+import { createPrng } from "../../src/ground/kernel/prng.ts";
+import { emptyRecord, encodeWalRecord } from "../../src/kinds/ask/metrics/core/head/wal-record.ts";
+import { type LogRepair, repairLog } from "../../src/kinds/ask/metrics/fs/repair-log.ts";
+import { encodeFrames, frameBytes } from "../../src/kinds/ask/metrics/fs/wal-frames.ts";
 import { Life } from "../engine/life.ts";
 import { Timeline } from "../engine/timeline.ts";
 import type { DiskSuite } from "../plan.ts";

@@ -3,21 +3,22 @@
  * directory store, staging, `LakeWriter`, `LakeAppender`, `LakeStore`. DuckDB is simulated by
  * something that writes files and syncs nothing.
  */
-import { messageOf, OperatingError } from "../../src/kernel/errors.ts";
-import type { Files } from "../../src/kernel/files.ts";
-import { LakeAppender } from "../../src/lake/append/lake-appender.ts";
+
+import { LakeAppender } from "../../src/data/lake/append/lake-appender.ts";
 import type {
   Commit,
   Committed,
   LakeTable,
   ObjectStore,
   TableVersion,
-} from "../../src/lake/core/index.ts";
-import { type LakeDuckDb, LakeWriter } from "../../src/lake/duckdb/lake-writer.ts";
-import { emptyStaging } from "../../src/lake/duckdb/staging.ts";
-import { openDirectoryStore } from "../../src/lake/objects/directory-store.ts";
-import { LakeStore } from "../../src/lake/store/lake-store.ts";
-import { ChunkReader, parquetRuntime, readFooter } from "../../src/parquet/index.ts";
+} from "../../src/data/lake/core/index.ts";
+import { type LakeDuckDb, LakeWriter } from "../../src/data/lake/duckdb/lake-writer.ts";
+import { emptyStaging } from "../../src/data/lake/duckdb/staging.ts";
+import { openDirectoryStore } from "../../src/data/lake/objects/directory-store.ts";
+import { LakeStore } from "../../src/data/lake/store/lake-store.ts";
+import { ChunkReader, parquetRuntime, readFooter } from "../../src/data/parquet/index.ts";
+import { messageOf, OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { Files } from "../../src/ground/kernel/files.ts";
 import type { Life } from "../engine/life.ts";
 import type { RunResult } from "../run-plan.ts";
 import { FileNode } from "./disk-image.ts";

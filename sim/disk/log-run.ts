@@ -5,23 +5,27 @@
  * does.
  */
 import { basename } from "node:path";
-import { messageOf, OperatingError } from "../../src/kernel/errors.ts";
-import type { Files } from "../../src/kernel/files.ts";
-import type { LeaseEpoch } from "../../src/kernel/ids.ts";
-import { silentLogger } from "../../src/kernel/logger.ts";
-import type { SampleBatch, SegmentInfo } from "../../src/metrics/core/model.ts";
-import { compactBlock } from "../../src/metrics/fs/compact-block.ts";
-import { decodeLogList, parseListName } from "../../src/metrics/fs/log-list.ts";
-import { type MetricsDb, openMetricsDb } from "../../src/metrics/fs/metrics-db.ts";
-import { collectSeries } from "../../src/metrics/segments/collect-series.ts";
-import { decodeRawSeries } from "../../src/metrics/segments/raw-series-codec.ts";
-import { openSegment } from "../../src/metrics/segments/segment-reader.ts";
-import { SeriesInterner } from "../../src/metrics/segments/series-interner.ts";
-import { Maintenance } from "../../src/metrics/store/maintenance.ts";
-import { SegmentCatalog } from "../../src/metrics/store/segment-catalog.ts";
-import { batchOf, everySeries, type TestSample } from "../../src/metrics/testing/sample-batches.ts";
-import { Labels } from "../../src/promql/core/index.ts";
-import type { LeaseGrant } from "../../src/store/index.ts";
+import { messageOf, OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { Files } from "../../src/ground/kernel/files.ts";
+import type { LeaseEpoch } from "../../src/ground/kernel/ids.ts";
+import { silentLogger } from "../../src/ground/kernel/logger.ts";
+import type { LeaseGrant } from "../../src/ground/store/index.ts";
+import type { SampleBatch, SegmentInfo } from "../../src/kinds/ask/metrics/core/model.ts";
+import { compactBlock } from "../../src/kinds/ask/metrics/fs/compact-block.ts";
+import { decodeLogList, parseListName } from "../../src/kinds/ask/metrics/fs/log-list.ts";
+import { type MetricsDb, openMetricsDb } from "../../src/kinds/ask/metrics/fs/metrics-db.ts";
+import { collectSeries } from "../../src/kinds/ask/metrics/segments/collect-series.ts";
+import { decodeRawSeries } from "../../src/kinds/ask/metrics/segments/raw-series-codec.ts";
+import { openSegment } from "../../src/kinds/ask/metrics/segments/segment-reader.ts";
+import { SeriesInterner } from "../../src/kinds/ask/metrics/segments/series-interner.ts";
+import { Maintenance } from "../../src/kinds/ask/metrics/store/maintenance.ts";
+import { SegmentCatalog } from "../../src/kinds/ask/metrics/store/segment-catalog.ts";
+import {
+  batchOf,
+  everySeries,
+  type TestSample,
+} from "../../src/kinds/ask/metrics/testing/sample-batches.ts";
+import { Labels } from "../../src/kinds/ask/promql/core/index.ts";
 import type { Life } from "../engine/life.ts";
 import type { RunResult } from "../run-plan.ts";
 import { FileNode } from "./disk-image.ts";

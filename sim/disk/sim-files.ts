@@ -7,8 +7,14 @@
  *        itself.
  *   SF3  The power goes at the call that it was set for: before it is done, or after.
  */
-import type { FileReader, FileStat, Files, OpenFile, OpenMode } from "../../src/kernel/files.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
+import type {
+  FileReader,
+  FileStat,
+  Files,
+  OpenFile,
+  OpenMode,
+} from "../../src/ground/kernel/files.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
 import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";
 import { DirectoryNode, type DiskImage, FileNode, type Node, partsOf } from "./disk-image.ts";

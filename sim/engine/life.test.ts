@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPrng } from "../../src/kernel/prng.ts";
+import { createPrng } from "../../src/ground/kernel/prng.ts";
 import { Life } from "./life.ts";
 import { Timeline } from "./timeline.ts";
 

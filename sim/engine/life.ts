@@ -7,8 +7,8 @@
  *   P3  Clocks of different processes start anywhere and drift a little. A wall clock may be set.
  *   P4  A frozen life (its machine is suspended) is paused, and its clock and timers go on where they were when it is back.
  */
-import type { Clock, Timer } from "../../src/kernel/clock.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
+import type { Clock, Timer } from "../../src/ground/kernel/clock.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
 import type { Timeline, TimelineEvent } from "./timeline.ts";
 
 interface Deferred {

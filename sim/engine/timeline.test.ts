@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createPrng } from "../../src/kernel/prng.ts";
+import { createPrng } from "../../src/ground/kernel/prng.ts";
 import { drive } from "./drive.ts";
 import { Timeline } from "./timeline.ts";
 

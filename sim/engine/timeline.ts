@@ -6,8 +6,8 @@
  *   T2  Two events of one moment happen in an order that the seed alone decides.
  *   T3  A cancelled event never fires.
  */
-import { assert } from "../../src/kernel/errors.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
+import { assert } from "../../src/ground/kernel/errors.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
 
 export interface TimelineEvent {
   readonly timeMs: number;

@@ -1,15 +1,16 @@
 /** One load worker's process: the real `LoadWorker`, its way to the store, its target, and what it truly did. */
-import { messageOf, OperatingError } from "../../src/kernel/errors.ts";
-import type { Logger } from "../../src/kernel/logger.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
-import { clockWakeTimer } from "../../src/kernel/wake-timer.ts";
-import type { SequencedEvent } from "../../src/load/core/control-events.ts";
-import type { WorkerControl, WorkerIdentity } from "../../src/load/core/worker-control.ts";
-import type { WorkerSnapshot } from "../../src/load/core/worker-snapshot.ts";
-import { idle } from "../../src/load/orchestrator/testing/real-workers.ts";
-import type { SpawnRequest } from "../../src/load/orchestrator/worker-spawner.ts";
-import type { LoadWorker, WorkerEnd } from "../../src/load/worker/load-worker.ts";
-import type { Store } from "../../src/store/index.ts";
+import { messageOf, OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { Logger } from "../../src/ground/kernel/logger.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
+import { clockWakeTimer } from "../../src/ground/kernel/wake-timer.ts";
+import type { Store } from "../../src/ground/store/index.ts";
+import type { SequencedEvent } from "../../src/kinds/load/core/control-events.ts";
+import type { WorkerEnd } from "../../src/kinds/load/core/load-worker-state.ts";
+import type { WorkerControl, WorkerIdentity } from "../../src/kinds/load/core/worker-control.ts";
+import type { WorkerSnapshot } from "../../src/kinds/load/core/worker-snapshot.ts";
+import { idle } from "../../src/kinds/load/orchestrator/testing/real-workers.ts";
+import type { SpawnRequest } from "../../src/kinds/load/orchestrator/worker-spawner.ts";
+import type { LoadWorker } from "../../src/kinds/load/worker/load-worker.ts";
 import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";
 import type { LoadSeams } from "./load-seams.ts";
@@ -65,7 +66,7 @@ export class LoadProcess {
     this.life = life;
   }
 
-  /** As `src/load/worker/main.ts` does it, `bootMs` after the process began. */
+  /** As `src/kinds/load/worker/main.ts` does it, `bootMs` after the process began. */
   start(bootMs: number): void {
     const { life, failed } = this.#options;
     life.after(bootMs, () => {

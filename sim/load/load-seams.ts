@@ -1,7 +1,7 @@
 /** The classes that load tests are made of; a planted bug puts another in the place of one. */
-import { RunOrchestrator } from "../../src/load/orchestrator/run-orchestrator.ts";
-import { StoreWorkerControl } from "../../src/load/store/store-worker-control.ts";
-import { LoadWorker } from "../../src/load/worker/load-worker.ts";
+import { RunOrchestrator } from "../../src/kinds/load/orchestrator/run-orchestrator.ts";
+import { StoreWorkerControl } from "../../src/kinds/load/store/store-worker-control.ts";
+import { LoadWorker } from "../../src/kinds/load/worker/load-worker.ts";
 
 export interface LoadSeams {
   readonly RunOrchestrator: typeof RunOrchestrator;

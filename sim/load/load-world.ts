@@ -1,18 +1,19 @@
 /** Load tests in a world: what its coordinators are given for them, the processes that they start, and who asks for runs. */
-import type { ControllerNode } from "../../src/coordinator/controller-node.ts";
-import { sleep } from "../../src/kernel/clock.ts";
-import { OperatingError } from "../../src/kernel/errors.ts";
-import type { Logger } from "../../src/kernel/logger.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
-import type { RunOrchestrator } from "../../src/load/orchestrator/run-orchestrator.ts";
+
+import { sleep } from "../../src/ground/kernel/clock.ts";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { Logger } from "../../src/ground/kernel/logger.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
+import type { SharedSqlite, Store } from "../../src/ground/store/index.ts";
+import type { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
+import type { RunOrchestrator } from "../../src/kinds/load/orchestrator/run-orchestrator.ts";
 import type {
   SeenProcess,
   SpawnRequest,
   WorkerPlace,
   WorkerSpawner,
-} from "../../src/load/orchestrator/worker-spawner.ts";
-import { scenarioOf } from "../../src/load/testing/scenario.ts";
-import type { SharedSqlite, Store } from "../../src/store/index.ts";
+} from "../../src/kinds/load/orchestrator/worker-spawner.ts";
+import { scenarioOf } from "../../src/kinds/load/testing/scenario.ts";
 import type { Counters } from "../checks/counters.ts";
 import type { Finding } from "../checks/end-check.ts";
 import { RunCheck } from "../checks/run-check.ts";

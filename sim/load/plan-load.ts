@@ -1,5 +1,5 @@
 /** What is done to load tests in a world that has some: runs that people start and stop, and what happens to their processes. */
-import type { Prng } from "../../src/kernel/prng.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
 
 export interface LoadSettings {
   /** How long a process takes from its start to its registration; some take much longer. */

@@ -1,6 +1,6 @@
 /** What is under test: servers that all processes of a run share, and each process's connections to them. */
-import { OperatingError } from "../../src/kernel/errors.ts";
-import { QueueTarget } from "../../src/load/testing/queue-target.ts";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
+import { QueueTarget } from "../../src/kinds/load/testing/queue-target.ts";
 import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";
 

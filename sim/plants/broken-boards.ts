@@ -1,6 +1,7 @@
 /** Assignment of work, on either side, that breaks its rules. */
-import { WorkerWorkManager } from "../../src/queries/index.ts";
-import { type BoardEffect, type BoardEvent, WorkBoard } from "../../src/workcoord/core/index.ts";
+
+import { type BoardEffect, type BoardEvent, WorkBoard } from "../../src/ground/work/core/index.ts";
+import { WorkerWorkManager } from "../../src/ground/work/index.ts";
 
 export class TwiceCommittingBoard extends WorkBoard {
   #count = 0;

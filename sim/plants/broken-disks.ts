@@ -2,11 +2,12 @@
  * Bugs of whoever writes files: a sync that is left out, an order that is wrong, a failure that is
  * forgotten.
  */
-import type { OperatingError } from "../../src/kernel/errors.ts";
-import type { Files, OpenFile } from "../../src/kernel/files.ts";
-import type { ObjectStore } from "../../src/lake/core/index.ts";
-import { findLog, readLog } from "../../src/metrics/fs/read-log.ts";
-import { type Log, Wal, type WalOptions } from "../../src/metrics/fs/wal.ts";
+
+import type { ObjectStore } from "../../src/data/lake/core/index.ts";
+import type { OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { Files, OpenFile } from "../../src/ground/kernel/files.ts";
+import { findLog, readLog } from "../../src/kinds/ask/metrics/fs/read-log.ts";
+import { type Log, Wal, type WalOptions } from "../../src/kinds/ask/metrics/fs/wal.ts";
 import type { DiskSeams } from "../disk/disk-seams.ts";
 import { withMethods } from "../disk/with-methods.ts";
 

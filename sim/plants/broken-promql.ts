@@ -1,7 +1,7 @@
 /** Ways from leaves to an answer that break their rules. */
-import type { LeafResult, SampleColumns } from "../../src/promql/core/index.ts";
-import { EvalFlow } from "../../src/queries/core/promql/eval-flow.ts";
-import type { HeadScope } from "../../src/queries/core/promql/work-body.ts";
+import type { LeafResult, SampleColumns } from "../../src/kinds/ask/promql/core/index.ts";
+import { EvalFlow } from "../../src/kinds/ask/run/core/eval-flow.ts";
+import type { HeadScope } from "../../src/kinds/ask/run/core/work-body.ts";
 import type { StoredSeries } from "../promql/data-set.ts";
 import { SimLake } from "../promql/sim-lake.ts";
 import { SimFetcher } from "../world/sim-fetcher.ts";

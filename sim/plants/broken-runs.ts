@@ -1,10 +1,10 @@
 /** Load tests whose parts break their rules. */
 import { sql } from "kysely";
-import type { WorkerControl } from "../../src/load/core/worker-control.ts";
-import { RunOrchestrator } from "../../src/load/orchestrator/run-orchestrator.ts";
-import { StoreWorkerControl } from "../../src/load/store/store-worker-control.ts";
-import { LoadWorker, type LoadWorkerDeps } from "../../src/load/worker/load-worker.ts";
-import type { CatalogTx, LeaseGrant, Store } from "../../src/store/index.ts";
+import type { CatalogTx, LeaseGrant, Store } from "../../src/ground/store/index.ts";
+import type { WorkerControl } from "../../src/kinds/load/core/worker-control.ts";
+import { RunOrchestrator } from "../../src/kinds/load/orchestrator/run-orchestrator.ts";
+import { StoreWorkerControl } from "../../src/kinds/load/store/store-worker-control.ts";
+import { LoadWorker, type LoadWorkerDeps } from "../../src/kinds/load/worker/load-worker.ts";
 import { storeWith } from "./broken-stores.ts";
 
 /** Every transaction of a coordinator ends with a statement of ours. */
@@ -79,7 +79,7 @@ function stubborn(control: WorkerControl): WorkerControl {
       return { ...view, phase, status: "RUNNING", leaseLapsedMs: 0 };
     },
     events: async (runId, after) =>
-      (await control.events(runId, after)).filter(({ event_type: type }) => type !== "STOP"),
+      (await control.events(runId, after)).filter(({ type }) => type !== "STOP"),
     beat: async (worker, beat) => {
       await control.beat(worker, beat);
       return "ok";

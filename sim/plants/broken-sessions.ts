@@ -6,7 +6,7 @@ import type {
   Envelope,
   SessionView,
   WorkerListener,
-} from "../../src/cluster/core/index.ts";
+} from "../../src/ground/cluster/core/index.ts";
 import {
   defaultSessionTiming,
   type EndpointSession,
@@ -14,8 +14,8 @@ import {
   type SessionPoolOptions,
   WorkerEndpoint,
   type WorkerEndpointOptions,
-} from "../../src/cluster/index.ts";
-import type { LeaseEpoch, WorkerId } from "../../src/kernel/ids.ts";
+} from "../../src/ground/cluster/index.ts";
+import type { LeaseEpoch, WorkerId } from "../../src/ground/kernel/ids.ts";
 
 /** Hands every frame on as if it were of the session that the link was opened for. */
 export function acceptAnyEpoch(accept: AcceptLink): AcceptLink {

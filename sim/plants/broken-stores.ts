@@ -8,7 +8,7 @@ import {
   type WatchEvent,
   type WatchOptions,
   watch,
-} from "../../src/store/index.ts";
+} from "../../src/ground/store/index.ts";
 
 /** A store whose catalog transactions are changed before they begin. */
 export function storeWith(

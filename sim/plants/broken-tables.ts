@@ -1,7 +1,7 @@
 /** Claims, schedulers and upkeep of tables that break their rules. */
 
-import { type LakeUpkeep, UpkeepLoop, type UpkeepLoopOptions } from "../../src/lake/index.ts";
-import type { CatalogTx, LeaseGrant, Store, Tx } from "../../src/store/index.ts";
+import { type LakeUpkeep, UpkeepLoop, type UpkeepLoopOptions } from "../../src/data/lake/index.ts";
+import type { CatalogTx, LeaseGrant, Store, Tx } from "../../src/ground/store/index.ts";
 import {
   type ClaimAnswer,
   type ClaimKey,
@@ -10,7 +10,7 @@ import {
   RefreshScheduler,
   type RefreshSchedulerOptions,
   StoreRefreshClaims,
-} from "../../src/tables/index.ts";
+} from "../../src/kinds/refresh/index.ts";
 import { ObjectLink } from "../tables/sim-objects.ts";
 import { storeWith } from "./broken-stores.ts";
 

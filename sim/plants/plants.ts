@@ -5,7 +5,7 @@
 import {
   ControllerNode,
   type ControllerNodeOptions,
-} from "../../src/coordinator/controller-node.ts";
+} from "../../src/ground/work/node/controller-node.ts";
 import type { Invariant } from "../checks/verdict.ts";
 import { type DiskSeams, diskSeams } from "../disk/disk-seams.ts";
 import type { DiskSuite, WorldKind } from "../plan.ts";

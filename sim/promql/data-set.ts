@@ -5,15 +5,15 @@
  *   D1  A sample is decided by its variant, series and time alone.
  *   D2  Samples are appended in the order of their `seq`, and a few of them come later than younger ones of their series.
  */
-import { createPrng, type Prng } from "../../src/kernel/prng.ts";
-import { fingerprint } from "../../src/metrics/index.ts";
+import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
+import { fingerprint } from "../../src/kinds/ask/metrics/index.ts";
 import {
   compareLabels,
   type FloatHistogram,
   Labels,
   type RawSeries,
   type SampleColumns,
-} from "../../src/promql/core/index.ts";
+} from "../../src/kinds/ask/promql/core/index.ts";
 
 export interface StoredSeries extends RawSeries {
   /** The batch that brought each sample. */

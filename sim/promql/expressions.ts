@@ -1,5 +1,5 @@
 /** Expressions over the metrics of `data-set.ts`, drawn from a seed: a little of everything that is cut, merged and joined. */
-import type { Prng } from "../../src/kernel/prng.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
 
 interface Template {
   readonly text: (prng: Prng) => string;

@@ -1,9 +1,9 @@
 /** Leaves of PromQL queries, executed as a worker's compute thread does: series put together, the leaf run, an artifact's bytes. */
-import { assert } from "../../src/kernel/errors.ts";
-import { executeLeaf } from "../../src/promql/core/index.ts";
-import { type LeafWork, parseWork } from "../../src/queries/core/promql/work-body.ts";
-import { encodeLeafResult } from "../../src/queries/promql/leaf-artifact.ts";
-import type { WorkSpec } from "../../src/workcoord/core/index.ts";
+import { assert } from "../../src/ground/kernel/errors.ts";
+import type { WorkSpec } from "../../src/ground/work/core/index.ts";
+import { executeLeaf } from "../../src/kinds/ask/promql/core/index.ts";
+import { type LeafWork, parseWork } from "../../src/kinds/ask/run/core/work-body.ts";
+import { encodeLeafResult } from "../../src/kinds/ask/run/leaf-artifact.ts";
 import type { Product, TaskOf } from "../world/sim-executor.ts";
 import type { SimLake } from "./sim-lake.ts";
 

@@ -3,9 +3,15 @@
  * workers, merged and evaluated as artifacts come. Everything that decides is production's; what is simulated is that
  * artifacts are read a moment later, as another thread would.
  */
-import { assert, messageOf, type OperatingError } from "../../src/kernel/errors.ts";
-import type { QueryId } from "../../src/kernel/ids.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
+import { assert, messageOf, type OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { QueryId } from "../../src/ground/kernel/ids.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
+import type {
+  ApiWorkManager,
+  LocalArtifact,
+  QueryHandle,
+} from "../../src/ground/work/core/index.ts";
+import { type WorkSpec, workKeyText } from "../../src/ground/work/core/index.ts";
 import {
   defaultEngineOptions,
   evaluatePlan,
@@ -18,15 +24,13 @@ import {
   type QueryParams,
   type QueryPlan,
   type QueryResult,
-} from "../../src/promql/core/index.ts";
-import type { ApiWorkManager, LocalArtifact, QueryHandle } from "../../src/queries/core/index.ts";
-import { cutGrid } from "../../src/queries/core/promql/decide-cut.ts";
-import type { EvalFlow } from "../../src/queries/core/promql/eval-flow.ts";
-import { placeShards } from "../../src/queries/core/promql/place-shards.ts";
-import { type PlannedWork, planWorks } from "../../src/queries/core/promql/plan-works.ts";
-import { SampleDensities, scopeLeaf } from "../../src/queries/core/promql/scope-leaf.ts";
-import { decodeLeafResult } from "../../src/queries/promql/leaf-artifact.ts";
-import { type WorkSpec, workKeyText } from "../../src/workcoord/core/index.ts";
+} from "../../src/kinds/ask/promql/core/index.ts";
+import { cutGrid } from "../../src/kinds/ask/run/core/decide-cut.ts";
+import type { EvalFlow } from "../../src/kinds/ask/run/core/eval-flow.ts";
+import { placeShards } from "../../src/kinds/ask/run/core/place-shards.ts";
+import { type PlannedWork, planWorks } from "../../src/kinds/ask/run/core/plan-works.ts";
+import { SampleDensities, scopeLeaf } from "../../src/kinds/ask/run/core/scope-leaf.ts";
+import { decodeLeafResult } from "../../src/kinds/ask/run/leaf-artifact.ts";
 import type { Counters } from "../checks/counters.ts";
 import { PromqlCheck } from "../checks/promql-check.ts";
 import type { Verdict } from "../checks/verdict.ts";

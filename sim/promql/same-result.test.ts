@@ -6,8 +6,8 @@ import {
   Labels,
   type QueryResult,
   type StepSeries,
-} from "../../src/promql/core/index.ts";
-import { testHistogram } from "../../src/promql/core/testing/raw-series.ts";
+} from "../../src/kinds/ask/promql/core/index.ts";
+import { testHistogram } from "../../src/kinds/ask/promql/core/testing/raw-series.ts";
 import { findDifference } from "./same-result.ts";
 
 type Point = number | FloatHistogram | undefined;

@@ -12,9 +12,9 @@ import {
   stepAbsent,
   stepCount,
   stepFloat,
-} from "../../src/promql/core/index.ts";
-import { stringifyExact } from "../../src/queries/core/promql/exact-numbers.ts";
-import { joinSpans } from "../../src/queries/promql/result-json.ts";
+} from "../../src/kinds/ask/promql/core/index.ts";
+import { stringifyExact } from "../../src/kinds/ask/run/core/exact-numbers.ts";
+import { joinSpans } from "../../src/kinds/ask/run/result-json.ts";
 
 /** `undefined`: they are the same. `spans` are in the order of time. */
 export function findDifference(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPrng } from "../../src/kernel/prng.ts";
-import { cutSamples } from "../../src/metrics/core/sample-pieces.ts";
+import { createPrng } from "../../src/ground/kernel/prng.ts";
+import { cutSamples } from "../../src/kinds/ask/metrics/core/sample-pieces.ts";
 import {
   type BaseExpr,
   compareLabels,
@@ -10,9 +10,9 @@ import {
   parseExpr,
   planQuery,
   type RawSeries,
-} from "../../src/promql/core/index.ts";
-import { segmentsOfShard } from "../../src/queries/core/promql/shards.ts";
-import type { LeafWork } from "../../src/queries/core/promql/work-body.ts";
+} from "../../src/kinds/ask/promql/core/index.ts";
+import { segmentsOfShard } from "../../src/kinds/ask/run/core/shards.ts";
+import type { LeafWork } from "../../src/kinds/ask/run/core/work-body.ts";
 import { DataSet, scrapeMs } from "./data-set.ts";
 import { SimLake } from "./sim-lake.ts";
 

@@ -5,17 +5,17 @@
  *   K1  What a work names (segments, and the head at a moment) has the same samples whenever it is read.
  *   K2  The head keeps the last sealed block for a while: what is in both counts once.
  */
-import { assert } from "../../src/kernel/errors.ts";
-import { cutSamples, joinPieces } from "../../src/metrics/core/sample-pieces.ts";
-import { type HeadSnapshot, type SegmentInfo, shardOf } from "../../src/metrics/index.ts";
+import { assert } from "../../src/ground/kernel/errors.ts";
+import { cutSamples, joinPieces } from "../../src/kinds/ask/metrics/core/sample-pieces.ts";
+import { type HeadSnapshot, type SegmentInfo, shardOf } from "../../src/kinds/ask/metrics/index.ts";
 import {
   compareText,
   compileMatchers,
   leafTimeRange,
   type RawSeries,
   type SampleColumns,
-} from "../../src/promql/core/index.ts";
-import type { HeadScope, LeafWork } from "../../src/queries/core/promql/work-body.ts";
+} from "../../src/kinds/ask/promql/core/index.ts";
+import type { HeadScope, LeafWork } from "../../src/kinds/ask/run/core/work-body.ts";
 import {
   appendedUntil,
   batchesBefore,

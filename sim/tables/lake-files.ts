@@ -1,5 +1,5 @@
 /** What simulated files of the lake have in them, and what of that a version of a table shows: rows are numbers. */
-import { assert } from "../../src/kernel/errors.ts";
+
 import type {
   ChangedFile,
   DataFile,
@@ -10,7 +10,8 @@ import type {
   NewDeleteFile,
   SnapshotId,
   TableVersion,
-} from "../../src/lake/index.ts";
+} from "../../src/data/lake/index.ts";
+import { assert } from "../../src/ground/kernel/errors.ts";
 
 export type LakeFile =
   | {

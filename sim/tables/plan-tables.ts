@@ -2,7 +2,7 @@
  * What is done to the lake and to dynamic tables in a world that has them. Tables are numbers: plain ones are `p0`, `p1`, and dynamic
  * ones `d0` and so on, each of which reads plain tables and dynamic ones of lower numbers.
  */
-import type { Prng } from "../../src/kernel/prng.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
 import { type RefreshStep, refreshSteps } from "./sim-refresher.ts";
 
 export interface TablesSettings {

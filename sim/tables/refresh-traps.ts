@@ -1,5 +1,5 @@
 /** Faults that wait for a refresh to get to a certain step. Each is sprung once, by the first that does. */
-import { OperatingError } from "../../src/kernel/errors.ts";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { Counters } from "../checks/counters.ts";
 import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";

@@ -1,22 +1,23 @@
-/** Executes work of kind `lake_write` as `src/lake/statements` does, but for DuckDB: inserts, changes and compactions of numbers. */
-import { sleep } from "../../src/kernel/clock.ts";
-import { assert, OperatingError } from "../../src/kernel/errors.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
+/** Executes work of kind `lake_write` as `src/data/lake/statements` does, but for DuckDB: inserts, changes and compactions of numbers. */
+
 import type {
   DataFile,
   FileId,
   LakeTable,
   NewDataFile,
   NewDeleteFile,
-} from "../../src/lake/index.ts";
-import type { LakeWrite, LakeWritten } from "../../src/lake/statements/lake-write.ts";
+} from "../../src/data/lake/index.ts";
+import type { LakeWrite, LakeWritten } from "../../src/data/lake/statements/lake-write.ts";
+import { sleep } from "../../src/ground/kernel/clock.ts";
+import { assert, OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
+import type { WorkSpec } from "../../src/ground/work/core/index.ts";
 import {
   artifactSchemaVersion,
   type Executor,
   type ProducedFile,
-} from "../../src/queries/core/index.ts";
-import { encodeList } from "../../src/queries/promql/list-artifact.ts";
-import type { WorkSpec } from "../../src/workcoord/core/index.ts";
+} from "../../src/ground/work/core/index.ts";
+import { encodeList } from "../../src/kinds/ask/run/list-artifact.ts";
 import type { Life } from "../engine/life.ts";
 import type { SimDisk } from "../world/disk.ts";
 import type { ExecutionProbe } from "../world/sim-executor.ts";

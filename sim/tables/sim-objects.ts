@@ -2,9 +2,10 @@
  * The lake's object store: files that are there whole or not at all, and a link to it from each life, with latency and errors.
  * An operation whose answer is an error may have been done all the same, as with any store behind a network.
  */
-import { AssertionError, OperatingError } from "../../src/kernel/errors.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
-import type { LakeTable, ObjectStore } from "../../src/lake/index.ts";
+
+import type { LakeTable, ObjectStore } from "../../src/data/lake/index.ts";
+import { AssertionError, OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
 import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";
 import type { LakeFile } from "./lake-files.ts";

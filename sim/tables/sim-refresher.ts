@@ -1,10 +1,8 @@
 /**
- * Computes refreshes as `src/tables/refresh` does, but for DuckDB: the same reads of the catalog, the same choice between full and
+ * Computes refreshes as `src/kinds/refresh/refresh` does, but for DuckDB: the same reads of the catalog, the same choice between full and
  * incremental, files written one after the other, and the commit. What happens to it at each step is the world's affair.
  */
-import { sleep } from "../../src/kernel/clock.ts";
-import { OperatingError } from "../../src/kernel/errors.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
+
 import type {
   ChangeScan,
   FileId,
@@ -13,7 +11,10 @@ import type {
   NewDataFile,
   NewDeleteFile,
   TableVersion,
-} from "../../src/lake/index.ts";
+} from "../../src/data/lake/index.ts";
+import { sleep } from "../../src/ground/kernel/clock.ts";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
 import type {
   ClaimedRefresh,
   DynamicTable,
@@ -21,7 +22,7 @@ import type {
   Refresher,
   RefreshResult,
   RefreshSource,
-} from "../../src/tables/index.ts";
+} from "../../src/kinds/refresh/index.ts";
 import type { Life } from "../engine/life.ts";
 import { derive, deriveAll, parseDefinition } from "./definition.ts";
 import {

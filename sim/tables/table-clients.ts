@@ -2,15 +2,22 @@
  * People who use the lake and its dynamic tables, by way of a controller, as its statements do. What they are refused is counted;
  * what was promised to them is checked.
  */
-import { assert, OperatingError } from "../../src/kernel/errors.ts";
-import type { QueryId } from "../../src/kernel/ids.ts";
-import { silentLogger } from "../../src/kernel/logger.ts";
-import { createPrng } from "../../src/kernel/prng.ts";
-import type { Commit, LakeStore, LakeTable, TableId, TableVersion } from "../../src/lake/index.ts";
-import type { LakeWrite } from "../../src/lake/statements/lake-write.ts";
-import { isInDoubt, runWrite, type WriteDeps } from "../../src/lake/statements/run-write.ts";
-import type { Store } from "../../src/store/index.ts";
-import type { TableDefinition } from "../../src/tables/index.ts";
+
+import type {
+  Commit,
+  LakeStore,
+  LakeTable,
+  TableId,
+  TableVersion,
+} from "../../src/data/lake/index.ts";
+import type { LakeWrite } from "../../src/data/lake/statements/lake-write.ts";
+import { isInDoubt, runWrite, type WriteDeps } from "../../src/data/lake/statements/run-write.ts";
+import { assert, OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { QueryId } from "../../src/ground/kernel/ids.ts";
+import { silentLogger } from "../../src/ground/kernel/logger.ts";
+import { createPrng } from "../../src/ground/kernel/prng.ts";
+import type { Store } from "../../src/ground/store/index.ts";
+import type { TableDefinition } from "../../src/kinds/refresh/index.ts";
 import {
   createDynamicTable,
   dropDynamicTable,
@@ -18,8 +25,8 @@ import {
   replaceDynamicTable,
   requestRefresh,
   setTargetLag,
-} from "../../src/tables/store/definitions.ts";
-import { resumeTable, suspendTable } from "../../src/tables/store/suspension.ts";
+} from "../../src/kinds/refresh/store/definitions.ts";
+import { resumeTable, suspendTable } from "../../src/kinds/refresh/store/suspension.ts";
 import type { ContentsCheck } from "../checks/contents-check.ts";
 import type { Counters } from "../checks/counters.ts";
 import type { Life } from "../engine/life.ts";

@@ -1,14 +1,15 @@
 /** The lake and its dynamic tables in a world: what its processes are given for them, who uses them, and what is checked. */
-import type { ControllerNode } from "../../src/coordinator/controller-node.ts";
-import { createTablesParts } from "../../src/coordinator/tables-parts.ts";
-import { sleep } from "../../src/kernel/clock.ts";
-import { OperatingError } from "../../src/kernel/errors.ts";
-import type { Logger } from "../../src/kernel/logger.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
-import { LakeStore, type ObjectStore } from "../../src/lake/index.ts";
-import type { LocalArtifact } from "../../src/queries/core/index.ts";
-import type { SharedSqlite, Store } from "../../src/store/index.ts";
-import { type ClaimSettings, RefreshLoop } from "../../src/tables/index.ts";
+
+import { LakeStore, type ObjectStore } from "../../src/data/lake/index.ts";
+import { sleep } from "../../src/ground/kernel/clock.ts";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { Logger } from "../../src/ground/kernel/logger.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
+import type { SharedSqlite, Store } from "../../src/ground/store/index.ts";
+import type { LocalArtifact } from "../../src/ground/work/core/index.ts";
+import type { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
+import { createTablesParts } from "../../src/kinds/refresh/coordinator/refresh-part.ts";
+import { type ClaimSettings, RefreshLoop } from "../../src/kinds/refresh/index.ts";
 import { ContentsCheck } from "../checks/contents-check.ts";
 import type { Counters } from "../checks/counters.ts";
 import type { Finding } from "../checks/end-check.ts";

@@ -3,11 +3,11 @@
  *
  *   I8  A query ends, with exactly the right result or with an error that what happened explains.
  */
-import { OperatingError } from "../../src/kernel/errors.ts";
-import type { LeafId, QueryId, WorkId } from "../../src/kernel/ids.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
-import type { ApiWorkManager, LocalArtifact } from "../../src/queries/core/index.ts";
-import { type WorkSpec, workKeyText } from "../../src/workcoord/core/index.ts";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { LeafId, QueryId, WorkId } from "../../src/ground/kernel/ids.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
+import type { ApiWorkManager, LocalArtifact } from "../../src/ground/work/core/index.ts";
+import { type WorkSpec, workKeyText } from "../../src/ground/work/core/index.ts";
 import type { Counters } from "../checks/counters.ts";
 import type { Verdict } from "../checks/verdict.ts";
 import type { Life } from "../engine/life.ts";

@@ -1,17 +1,18 @@
 /** A coordinator's or query-api's machine: one life of a `ControllerNode` after another. */
+
 import {
   defaultSessionTiming,
   type SessionObserver,
   storeDiscovery,
-} from "../../src/cluster/index.ts";
-import type { ControllerNode, LeaseOptions } from "../../src/coordinator/controller-node.ts";
-import { sleep } from "../../src/kernel/clock.ts";
-import { assert, OperatingError } from "../../src/kernel/errors.ts";
-import { parseControllerId } from "../../src/kernel/ids.ts";
-import type { Logger } from "../../src/kernel/logger.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
-import type { ApiQueryObserver } from "../../src/queries/core/index.ts";
-import type { Store, WatchCondition } from "../../src/store/index.ts";
+} from "../../src/ground/cluster/index.ts";
+import { sleep } from "../../src/ground/kernel/clock.ts";
+import { assert, OperatingError } from "../../src/ground/kernel/errors.ts";
+import { parseControllerId } from "../../src/ground/kernel/ids.ts";
+import type { Logger } from "../../src/ground/kernel/logger.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
+import type { Store, WatchCondition } from "../../src/ground/store/index.ts";
+import type { ApiQueryObserver } from "../../src/ground/work/core/index.ts";
+import type { ControllerNode, LeaseOptions } from "../../src/ground/work/node/controller-node.ts";
 import { auditedBoard, type BoardCheck } from "../checks/board-check.ts";
 import type { Subscriber } from "../checks/watch-check.ts";
 import type { Life } from "../engine/life.ts";

@@ -2,8 +2,8 @@
  * Databases for worlds, used again. Making one and preparing its statements costs a tenth of a run, so a run that
  * ended well leaves its database, emptied, to the next of its thread.
  */
-import { assert } from "../../src/kernel/errors.ts";
-import { createSharedSqlite, type SharedSqlite } from "../../src/store/index.ts";
+import { assert } from "../../src/ground/kernel/errors.ts";
+import { createSharedSqlite, type SharedSqlite } from "../../src/ground/store/index.ts";
 
 /** A migration that adds a table fails here, until `returnDatabase` empties it. */
 const knownTables = [

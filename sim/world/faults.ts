@@ -1,8 +1,9 @@
 /** Does to a world what its plan says. What finds no target (a crash of what is down) has no effect and is not counted. */
-import type { ControllerNode } from "../../src/coordinator/controller-node.ts";
-import { OperatingError } from "../../src/kernel/errors.ts";
-import type { WorkerId } from "../../src/kernel/ids.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
+
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { WorkerId } from "../../src/ground/kernel/ids.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
+import type { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
 import type { LoadAction, LoadFault } from "../load/plan-load.ts";
 import type { Action, Fault } from "../plan.ts";
 import type { TableAction, TableFault } from "../tables/plan-tables.ts";

@@ -1,5 +1,5 @@
 /** Who reaches whom, and how fast. Hosts are named; a direction is a pair of names. */
-import type { Prng } from "../../src/kernel/prng.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
 
 /** One way between two hosts, as it is now. Links keep theirs, so that nothing is looked up for each frame. */
 export interface Direction {

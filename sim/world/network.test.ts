@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AcceptLink, ControllerFrame, Envelope } from "../../src/cluster/core/index.ts";
-import type { SessionEpoch } from "../../src/kernel/ids.ts";
-import { createPrng, type Prng } from "../../src/kernel/prng.ts";
+import type { AcceptLink, ControllerFrame, Envelope } from "../../src/ground/cluster/core/index.ts";
+import type { SessionEpoch } from "../../src/ground/kernel/ids.ts";
+import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
 import { Life } from "../engine/life.ts";
 import { Timeline } from "../engine/timeline.ts";
 import { Trace } from "../engine/trace.ts";

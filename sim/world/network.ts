@@ -18,9 +18,9 @@ import type {
   Link,
   LinkHandlers,
   WorkerFrame,
-} from "../../src/cluster/core/index.ts";
-import { OperatingError } from "../../src/kernel/errors.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
+} from "../../src/ground/cluster/core/index.ts";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
 import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";
 import type { Trace } from "../engine/trace.ts";

@@ -1,11 +1,11 @@
 /** Executes simulated work: waits as long as its task says, then writes what it produces, fails, or kills. */
-import { OperatingError } from "../../src/kernel/errors.ts";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { WorkSpec } from "../../src/ground/work/core/index.ts";
 import {
   artifactSchemaVersion,
   type Executor,
   type ProducedFile,
-} from "../../src/queries/core/index.ts";
-import type { WorkSpec } from "../../src/workcoord/core/index.ts";
+} from "../../src/ground/work/core/index.ts";
 import type { Life } from "../engine/life.ts";
 import type { SimDisk } from "./disk.ts";
 import { checksumOf } from "./work-body.ts";

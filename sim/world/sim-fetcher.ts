@@ -1,8 +1,7 @@
 /** Fetches artifacts over the simulated network and verifies them, as the HTTP fetcher does. */
-import { OperatingError } from "../../src/kernel/errors.ts";
-import type { WorkerId } from "../../src/kernel/ids.ts";
-import type { ArtifactFetcher, LocalArtifact } from "../../src/queries/core/index.ts";
-import type { Artifact } from "../../src/workcoord/core/index.ts";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { WorkerId } from "../../src/ground/kernel/ids.ts";
+import type { Artifact, ArtifactFetcher, LocalArtifact } from "../../src/ground/work/core/index.ts";
 import type { Life } from "../engine/life.ts";
 import type { SimDisk } from "./disk.ts";
 import type { SimNetwork } from "./network.ts";

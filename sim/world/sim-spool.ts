@@ -1,12 +1,12 @@
 /** The artifact spool on a simulated disk: a bounded number of bytes, evicted as the port's contract says. */
-import { OperatingError } from "../../src/kernel/errors.ts";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import type {
   ArtifactSpool,
   SpooledFile,
   SpoolSlot,
   SpoolUsage,
-} from "../../src/queries/core/index.ts";
-import type { WorkKey } from "../../src/workcoord/core/index.ts";
+  WorkKey,
+} from "../../src/ground/work/core/index.ts";
 import type { Life } from "../engine/life.ts";
 import type { SimDisk } from "./disk.ts";
 

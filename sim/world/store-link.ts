@@ -9,9 +9,9 @@
  *   3  Lost after COMMIT: everything was changed. The store finds out and returns the result, or gives up with
  *      `commit_unknown`.
  */
-import { OperatingError } from "../../src/kernel/errors.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
-import type { CatalogTx, LeaseGrant, Store, Tx } from "../../src/store/index.ts";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
+import type { CatalogTx, LeaseGrant, Store, Tx } from "../../src/ground/store/index.ts";
 import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";
 import type { Direction, NetworkConditions } from "./network-conditions.ts";

@@ -1,5 +1,5 @@
 /** Log lines as part of the trace, when somebody reads it. */
-import { type LogFields, type Logger, silentLogger } from "../../src/kernel/logger.ts";
+import { type LogFields, type Logger, silentLogger } from "../../src/ground/kernel/logger.ts";
 import type { Trace } from "../engine/trace.ts";
 
 export function traceLogger(trace: Trace, name: string): Logger {

@@ -3,8 +3,8 @@
  * Each is sprung once, by the first such moment of any PromQL query.
  */
 
-import { promqlWorkKind } from "../../src/queries/core/promql/work-body.ts";
-import type { WorkSpec } from "../../src/workcoord/core/index.ts";
+import type { WorkSpec } from "../../src/ground/work/core/index.ts";
+import { promqlWorkKind } from "../../src/kinds/ask/run/core/work-body.ts";
 import type { Counters } from "../checks/counters.ts";
 import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";

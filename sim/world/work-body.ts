@@ -2,8 +2,8 @@
  * What an opaque query asks for. A work's body says everything: what the right answer is, how long it takes
  * and what it does to its worker. So any executor gives the same answer, and a client can check it.
  */
-import { assert, OperatingError } from "../../src/kernel/errors.ts";
-import { type WorkSpec, workKeyText } from "../../src/workcoord/core/index.ts";
+import { assert, OperatingError } from "../../src/ground/kernel/errors.ts";
+import { type WorkSpec, workKeyText } from "../../src/ground/work/core/index.ts";
 import type { TaskOf } from "./sim-executor.ts";
 
 export const opaqueWorkKind = "sim";

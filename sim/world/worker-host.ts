@@ -1,19 +1,20 @@
 /** A worker's machine: a disk, and one life of a `WorkerNode` after another. */
-import type { AcceptLink } from "../../src/cluster/core/index.ts";
-import type { WorkerRegistration } from "../../src/cluster/index.ts";
-import { assert, OperatingError } from "../../src/kernel/errors.ts";
-import { parseIncarnation, parseWorkerId, type WorkerId } from "../../src/kernel/ids.ts";
-import type { Logger } from "../../src/kernel/logger.ts";
-import type { Prng } from "../../src/kernel/prng.ts";
-import { lakeWriteWorkKind } from "../../src/lake/index.ts";
+
+import { lakeWriteWorkKind } from "../../src/data/lake/index.ts";
+import type { AcceptLink } from "../../src/ground/cluster/core/index.ts";
+import type { WorkerRegistration } from "../../src/ground/cluster/index.ts";
+import { assert, OperatingError } from "../../src/ground/kernel/errors.ts";
+import { parseIncarnation, parseWorkerId, type WorkerId } from "../../src/ground/kernel/ids.ts";
+import type { Logger } from "../../src/ground/kernel/logger.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
+import type { Store } from "../../src/ground/store/index.ts";
 import {
   dispatchByKind,
   type Executor,
   type WorkerQueryObserver,
-} from "../../src/queries/core/index.ts";
-import { promqlWorkKind } from "../../src/queries/core/promql/work-body.ts";
-import type { Store } from "../../src/store/index.ts";
-import { WorkerNode } from "../../src/worker/worker-node.ts";
+} from "../../src/ground/work/core/index.ts";
+import { WorkerNode } from "../../src/ground/work/node/worker-node.ts";
+import { promqlWorkKind } from "../../src/kinds/ask/run/core/work-body.ts";
 import type { Life } from "../engine/life.ts";
 import type { Settings } from "../plan.ts";
 import type { Seams } from "../seams.ts";

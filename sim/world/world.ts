@@ -2,17 +2,22 @@
  * A whole Capstan in one process: workers, coordinators, query-apis, their store, their network and their
  * clients, all on one virtual clock. It runs the production classes; only what they are given is simulated.
  */
-import type { DisconnectCause } from "../../src/cluster/index.ts";
-import { type SessionObserver, silentSessionObserver } from "../../src/cluster/index.ts";
-import type { ControllerNode } from "../../src/coordinator/controller-node.ts";
-import { messageOf } from "../../src/kernel/errors.ts";
-import type { WorkerId } from "../../src/kernel/ids.ts";
-import type { Logger } from "../../src/kernel/logger.ts";
-import { createPrng, type Prng } from "../../src/kernel/prng.ts";
-import { lakeWriteWorkKind } from "../../src/lake/index.ts";
-import { type QueryObserver, silentQueryObserver } from "../../src/queries/core/index.ts";
-import { openSimStore, type Store } from "../../src/store/index.ts";
-import { type WorkSpec, workKeyText } from "../../src/workcoord/core/index.ts";
+
+import { lakeWriteWorkKind } from "../../src/data/lake/index.ts";
+import type { DisconnectCause } from "../../src/ground/cluster/index.ts";
+import { type SessionObserver, silentSessionObserver } from "../../src/ground/cluster/index.ts";
+import { messageOf } from "../../src/ground/kernel/errors.ts";
+import type { WorkerId } from "../../src/ground/kernel/ids.ts";
+import type { Logger } from "../../src/ground/kernel/logger.ts";
+import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
+import { openSimStore, type Store } from "../../src/ground/store/index.ts";
+import {
+  type QueryObserver,
+  silentQueryObserver,
+  type WorkSpec,
+  workKeyText,
+} from "../../src/ground/work/core/index.ts";
+import type { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
 import { BoardCheck } from "../checks/board-check.ts";
 import { Counters } from "../checks/counters.ts";
 import { ExecutionCheck } from "../checks/execution-check.ts";

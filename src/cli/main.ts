@@ -1,12 +1,13 @@
 /** `capstan`: parses the command line, runs the command, and turns what went wrong into a line and an exit status. */
 import { CommanderError } from "commander";
-import { OperatingError } from "../kernel/errors.ts";
-import { packageInfo } from "../process/package-info.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import { type Failure, failureOf } from "./failure.ts";
-import { processTerminal } from "./output/terminal.ts";
-import { createProgram, type RunAction, usageFailure } from "./program.ts";
-import { formatFailure, formatFailureJson } from "./report-failure.ts";
+import { type ExitCode, exitCodes } from "../ground/command/exit-codes.ts";
+import { type Failure, failureOf } from "../ground/command/failure.ts";
+import { processTerminal } from "../ground/command/output/terminal.ts";
+import { formatFailure, formatFailureJson } from "../ground/command/report-failure.ts";
+import type { RunAction } from "../ground/command/run-action.ts";
+import { OperatingError } from "../ground/kernel/errors.ts";
+import { packageInfo } from "../ground/process/package-info.ts";
+import { createProgram, usageFailure } from "./program.ts";
 
 export async function main(argv: readonly string[]): Promise<number> {
   const code = await runMain(argv);
@@ -72,7 +73,7 @@ async function runMain(argv: readonly string[]): Promise<number> {
 /** A child of `capstan up` leaves it to its supervisor to say what went wrong. */
 async function toldSupervisor(thrown: unknown, { code, message, hint }: Failure): Promise<boolean> {
   if (process.env.CAPSTAN_SUPERVISED !== "1") return false;
-  const { isSupervised, tellSupervisor } = await import("../process/lifecycle.ts");
+  const { isSupervised, tellSupervisor } = await import("../ground/process/lifecycle.ts");
   if (!isSupervised()) return false;
   const final = !(thrown instanceof OperatingError) || thrown.retry === "never";
   await tellSupervisor({ kind: "failed", code, message, hint, final });

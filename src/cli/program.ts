@@ -3,14 +3,17 @@
  * is asked for, so that `capstan --help` costs nothing.
  */
 import { Command, type CommanderError, Option } from "commander";
-import { limitRules } from "../process/limits.ts";
-import { addBackupCommands } from "./backup-commands.ts";
-import { client, dataDir, example, lake, metricsDir, withStore } from "./command-parts.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
-import { Failure } from "./failure.ts";
-import { addLakeCommands } from "./lake-commands.ts";
-import { addLoadCommands } from "./load-commands.ts";
-import { addMetricsCommands } from "./metrics-commands.ts";
+import { addBackupCommands } from "../faces/backup/index.ts";
+import {
+  client,
+  dataDir,
+  example,
+  lake,
+  metricsDir,
+  withStore,
+} from "../ground/command/command-parts.ts";
+import { exitCodes } from "../ground/command/exit-codes.ts";
+import { Failure } from "../ground/command/failure.ts";
 import {
   collect,
   collectApiUrls,
@@ -21,16 +24,12 @@ import {
   parsePort,
   parseSeconds,
   parseSize,
-} from "./option-values.ts";
-
-export interface RunAction {
-  /** A command that asks a running Capstan something; Ctrl-C aborts the signal. */
-  ask(action: (interrupted: AbortSignal) => Promise<void>): Promise<void>;
-  /** A process that runs until it is told to stop, and sees to signals itself. */
-  serve(action: () => Promise<void>): Promise<void>;
-  /** What the process says at its end, where that is not `ok` and nothing failed. */
-  exitWith(code: ExitCode): void;
-}
+} from "../ground/command/option-values.ts";
+import type { RunAction } from "../ground/command/run-action.ts";
+import { limitRules } from "../ground/process/limits.ts";
+import { addMetricsCommands } from "../kinds/ask/cli/metrics-commands.ts";
+import { addLoadCommands } from "../kinds/load/cli/load-commands.ts";
+import { addLakeCommands } from "./commands/lake-commands.ts";
 
 const usageHint = "capstan --help shows what there is";
 
@@ -70,7 +69,7 @@ function addClientCommands(program: Command, run: RunAction): void {
     .action(async (options) => {
       await run.ask(async () => {
         const [{ commandContext }, { runStatus }] = await Promise.all([
-          import("./context.ts"),
+          import("../ground/command/context.ts"),
           import("./commands/status.ts"),
         ]);
         await runStatus(commandContext(options));
@@ -86,7 +85,7 @@ function addClientCommands(program: Command, run: RunAction): void {
       if (command.args[0] !== undefined) unknownVerb(command, command.args[0]);
       await run.ask(async () => {
         const [{ commandContext }, { runWorkersList }] = await Promise.all([
-          import("./context.ts"),
+          import("../ground/command/context.ts"),
           import("./commands/workers.ts"),
         ]);
         await runWorkersList(commandContext(options));
@@ -104,7 +103,7 @@ function addClientCommands(program: Command, run: RunAction): void {
       .action(async (name: string, _options, command: Command) => {
         await run.ask(async () => {
           const [{ commandContext }, { runWorkerVerb }] = await Promise.all([
-            import("./context.ts"),
+            import("../ground/command/context.ts"),
             import("./commands/workers.ts"),
           ]);
           await runWorkerVerb(commandContext(command.optsWithGlobals()), verb, name);
@@ -128,9 +127,9 @@ function addClientCommands(program: Command, run: RunAction): void {
     .action(async (what: string, options) => {
       await run.ask(async (interrupted) => {
         const [{ commandContext }, { runWatch }, { realClock }] = await Promise.all([
-          import("./context.ts"),
-          import("./commands/watch.ts"),
-          import("../kernel/node/real-clock.ts"),
+          import("../ground/command/context.ts"),
+          import("../data/statements/cli/watch.ts"),
+          import("../ground/kernel/node/real-clock.ts"),
         ]);
         await runWatch(commandContext(options), what, options, realClock, interrupted);
       });
@@ -155,8 +154,8 @@ function addClientCommands(program: Command, run: RunAction): void {
     .action(async (options) => {
       await run.ask(async (interrupted) => {
         const [{ commandContext }, { runSqlCommand }] = await Promise.all([
-          import("./context.ts"),
-          import("./commands/sql.ts"),
+          import("../ground/command/context.ts"),
+          import("../data/statements/cli/sql.ts"),
         ]);
         await runSqlCommand(commandContext(options), options, interrupted);
       });
@@ -175,9 +174,9 @@ function addDemo(program: Command, run: RunAction): void {
     .action(async (options) => {
       await run.ask(async (interrupted) => {
         const [{ commandContext }, { runDemo }, { realClock }] = await Promise.all([
-          import("./context.ts"),
-          import("./commands/demo.ts"),
-          import("../kernel/node/real-clock.ts"),
+          import("../ground/command/context.ts"),
+          import("../kinds/refresh/cli/demo.ts"),
+          import("../ground/kernel/node/real-clock.ts"),
         ]);
         await runDemo(commandContext(options), options, realClock, interrupted);
       });
@@ -268,7 +267,7 @@ function addServerCommands(program: Command, run: RunAction): void {
       await run.serve(async () => {
         const [{ runWorker }, { isSupervised }] = await Promise.all([
           import("../worker/index.ts"),
-          import("../process/index.ts"),
+          import("../ground/process/index.ts"),
         ]);
         const reason = await runWorker(options);
         // Elsewhere it has done what it was told: a status that looks like a failure would bring it back.
@@ -289,7 +288,7 @@ function addServerCommands(program: Command, run: RunAction): void {
     .addOption(logLevel());
   logFormat(targetFiles(lake(withStore(dataDir(loadWorker))))).action(async (options) => {
     await run.serve(async () => {
-      const { runLoadWorker } = await import("../load/worker/main.ts");
+      const { runLoadWorker } = await import("../kinds/load/worker/main.ts");
       const { status } = await runLoadWorker(options);
       if (status === "FAILED") run.exitWith(exitCodes.failure);
     });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decideLakePlaces } from "../lake/index.ts";
+import { decideLakePlaces } from "../data/lake/index.ts";
 import { watchedPlaces } from "./watched-places.ts";
 
 const dataDir = { path: "/data", storePath: "/data/store.sqlite" };

@@ -1,6 +1,6 @@
-import type { LakeLocation } from "../lake/index.ts";
-import type { DataDir, WatchedPlace } from "../process/index.ts";
-import { parseStoreUrl } from "../store/index.ts";
+import type { LakeLocation } from "../data/lake/index.ts";
+import type { DataDir, WatchedPlace } from "../ground/process/index.ts";
+import { parseStoreUrl } from "../ground/store/index.ts";
 
 /** What a coordinator or a query-api cannot do without, wherever an operator put it. PR13. */
 export function watchedPlaces(

@@ -5,10 +5,10 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { PartHealth } from "../kernel/health.ts";
-import { type Logger, silentLogger } from "../kernel/logger.ts";
-import { ConnectionGate } from "../kernel/node/connection-gate.ts";
-import type { Metrics } from "../observe/index.ts";
+import type { PartHealth } from "../ground/kernel/health.ts";
+import { type Logger, silentLogger } from "../ground/kernel/logger.ts";
+import { ConnectionGate } from "../ground/kernel/node/connection-gate.ts";
+import type { Metrics } from "../ground/observe/index.ts";
 import {
   bearerToken,
   guardedRequestOf,
@@ -18,7 +18,7 @@ import {
   listenError,
   RequestGuard,
   takesGzip,
-} from "../process/index.ts";
+} from "../ground/process/index.ts";
 
 export interface MonitorConfig {
   readonly host: string;

@@ -1,6 +1,6 @@
 /** A worker makes itself known: to the coordinator that leads, whichever of the given ones was asked. */
-import type { Clock } from "../kernel/clock.ts";
-import { type ErrorCode, messageOf, OperatingError } from "../kernel/errors.ts";
+import type { Clock } from "../ground/kernel/clock.ts";
+import { type ErrorCode, messageOf, OperatingError } from "../ground/kernel/errors.ts";
 
 export interface RegistrationConfig {
   /** Coordinators' addresses. */

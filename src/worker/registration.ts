@@ -2,8 +2,8 @@
  * Decides which refusals of a registration end the worker. Most pass: a coordinator that is starting, or that
  * has not yet noticed that this name's last process is gone.
  */
-import type { Clock } from "../kernel/clock.ts";
-import { OperatingError } from "../kernel/errors.ts";
+import type { Clock } from "../ground/kernel/clock.ts";
+import { OperatingError } from "../ground/kernel/errors.ts";
 
 /** Well above the 3.5 s in which a coordinator notices that a worker is gone. */
 const nameTakenMsMax = 6_000;

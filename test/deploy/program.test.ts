@@ -3,17 +3,22 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { startApi } from "../../src/api/index.ts";
-import { apiConfig, bothTokens, FakeCluster, readToken } from "../../src/api/testing/fake-ports.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { parseWorkerId } from "../../src/kernel/ids.ts";
-import { parseLakeUrl } from "../../src/lake/objects/lake-url.ts";
-import { parseScrapeConfig } from "../../src/metrics/core/ingest/scrape/parse-scrape-config.ts";
-import { Metrics } from "../../src/observe/index.ts";
-import { RequestGuard } from "../../src/process/index.ts";
-import { parseBytes } from "../../src/process/memory-share.ts";
-import { parseTokens } from "../../src/process/tokens.ts";
-import { parseStoreUrl } from "../../src/store/index.ts";
+import { parseLakeUrl } from "../../src/data/lake/objects/lake-url.ts";
+import { startApi } from "../../src/faces/api/index.ts";
+import {
+  apiConfig,
+  bothTokens,
+  FakeCluster,
+  readToken,
+} from "../../src/faces/api/testing/fake-ports.ts";
+import { parseWorkerId } from "../../src/ground/kernel/ids.ts";
+import { Metrics } from "../../src/ground/observe/index.ts";
+import { RequestGuard } from "../../src/ground/process/index.ts";
+import { parseBytes } from "../../src/ground/process/memory-share.ts";
+import { parseTokens } from "../../src/ground/process/tokens.ts";
+import { parseStoreUrl } from "../../src/ground/store/index.ts";
+import { parseScrapeConfig } from "../../src/kinds/ask/metrics/core/ingest/scrape/parse-scrape-config.ts";
 import { startMonitor } from "../../src/worker/monitor-server.ts";
 import {
   at,

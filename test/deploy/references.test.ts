@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { test } from "node:test";
-import { decideSplit, splitLimitsDefault } from "../../src/tables/refresh/decide-split.ts";
+import { decideSplit, splitLimitsDefault } from "../../src/kinds/refresh/refresh/decide-split.ts";
 import {
   at,
   kubernetesDir,

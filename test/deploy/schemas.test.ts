@@ -8,7 +8,7 @@ import {
   renderExternalMetric,
   renderExternalMetricsDiscovery,
   renderUnknownMetric,
-} from "../../src/api/external-metrics.ts";
+} from "../../src/kinds/refresh/http/external-metrics.ts";
 import { type Node, nodeAt, readDocuments, readManifests, yamlFiles } from "./manifests.ts";
 import { checkPublished, checkWith } from "./published-schemas.ts";
 

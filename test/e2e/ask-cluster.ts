@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { chooseFreePort } from "../../src/process/index.ts";
-import type { QuerySummary } from "../../src/queries/index.ts";
+import { chooseFreePort } from "../../src/ground/process/index.ts";
+import type { QuerySummary } from "../../src/kinds/ask/run/index.ts";
 import { type DataSeries, openMetricsText, remoteWriteBody } from "./ask-data.ts";
 import {
   type CapstanProcess,

@@ -1,6 +1,6 @@
 /** Samples for tests of PromQL: made up, but the same each time, and as text, as remote writes and as the engine's own series. */
-import { compressSnappy } from "../../src/metrics/core/ingest/wire/snappy.ts";
-import { Labels, type RawSeries } from "../../src/promql/core/index.ts";
+import { compressSnappy } from "../../src/kinds/ask/metrics/core/ingest/wire/snappy.ts";
+import { Labels, type RawSeries } from "../../src/kinds/ask/promql/core/index.ts";
 
 export interface DataSeries {
   /** `__name__` included. */

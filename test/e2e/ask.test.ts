@@ -7,18 +7,18 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { encodeRequest1 } from "../../src/metrics/core/ingest/testing/encode-write.ts";
-import { compressSnappy } from "../../src/metrics/core/ingest/wire/snappy.ts";
-import { batchOf, columnsOf } from "../../src/metrics/testing/sample-batches.ts";
+import { encodeRequest1 } from "../../src/kinds/ask/metrics/core/ingest/testing/encode-write.ts";
+import { compressSnappy } from "../../src/kinds/ask/metrics/core/ingest/wire/snappy.ts";
+import { batchOf, columnsOf } from "../../src/kinds/ask/metrics/testing/sample-batches.ts";
 import {
   defaultEngineOptions,
   instantGrid,
   Labels,
   type RawSeries,
-} from "../../src/promql/core/index.ts";
-import { evaluateInMemory } from "../../src/promql/core/testing/evaluate-in-memory.ts";
-import { JsonSink } from "../../src/queries/promql/json-sink.ts";
-import { writeData as writeResult } from "../../src/queries/promql/result-json.ts";
+} from "../../src/kinds/ask/promql/core/index.ts";
+import { evaluateInMemory } from "../../src/kinds/ask/promql/core/testing/evaluate-in-memory.ts";
+import { JsonSink } from "../../src/kinds/ask/run/json-sink.ts";
+import { writeData as writeResult } from "../../src/kinds/ask/run/result-json.ts";
 import {
   AskCluster,
   type At,

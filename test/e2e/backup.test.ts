@@ -6,17 +6,17 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { readManifest } from "../../src/backup/manifest.ts";
-import { realFiles } from "../../src/kernel/node/real-files.ts";
 import {
   type S3TestServer,
   startS3Server,
   testCredentials,
-} from "../../src/lake/objects/testing/s3-server.ts";
+} from "../../src/data/lake/objects/testing/s3-server.ts";
+import { readManifest } from "../../src/faces/backup/manifest.ts";
+import { realFiles } from "../../src/ground/kernel/node/real-files.ts";
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from "../../src/store/testing/embedded-postgres.ts";
+} from "../../src/ground/store/testing/embedded-postgres.ts";
 import { writeData } from "./ask-cluster.ts";
 import {
   type Cluster,

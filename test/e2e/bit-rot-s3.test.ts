@@ -12,13 +12,13 @@ import {
   PutObjectCommand,
   S3Client,
 } from "@aws-sdk/client-s3";
-import { createPrng } from "../../src/kernel/prng.ts";
-import { flipCount } from "../../src/kernel/testing/flip-bit.ts";
 import {
   type S3TestServer,
   startS3Server,
   testCredentials,
-} from "../../src/lake/objects/testing/s3-server.ts";
+} from "../../src/data/lake/objects/testing/s3-server.ts";
+import { createPrng } from "../../src/ground/kernel/prng.ts";
+import { flipCount } from "../../src/ground/kernel/testing/flip-bit.ts";
 import { allRight, judge, type Question, report, seed } from "./bit-rot.ts";
 import {
   makeDir,

@@ -13,9 +13,9 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import { basename, dirname, join, relative } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
-import type { ReadyBody, StatusBody } from "../../src/api/index.ts";
-import { createPrng } from "../../src/kernel/prng.ts";
-import { type BitFlip, flipBit, flipCount } from "../../src/kernel/testing/flip-bit.ts";
+import type { ReadyBody, StatusBody } from "../../src/faces/api/index.ts";
+import { createPrng } from "../../src/ground/kernel/prng.ts";
+import { type BitFlip, flipBit, flipCount } from "../../src/ground/kernel/testing/flip-bit.ts";
 import { remoteWrite } from "./ask-cluster.ts";
 import { type DataSeries, dataSeries, openMetricsText, remoteWriteBody } from "./ask-data.ts";
 import { type Answer, allRight, judge, type Question, report, seed } from "./bit-rot.ts";

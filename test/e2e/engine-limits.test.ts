@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { processTree, pssBytes } from "../../src/kernel/node/process-memory.ts";
+import { processTree, pssBytes } from "../../src/ground/kernel/node/process-memory.ts";
 import { writeData } from "./ask-cluster.ts";
 import {
   type Cluster,

@@ -16,7 +16,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
-import type { ReadyBody } from "../../src/api/index.ts";
+import type { ReadyBody } from "../../src/faces/api/index.ts";
 import { remoteWrite } from "./ask-cluster.ts";
 import { type DataSeries, remoteWriteBody } from "./ask-data.ts";
 import { runFrozenLeader } from "./frozen-leader.ts";

@@ -5,7 +5,7 @@
  * Longer, and at other moments: `CAPSTAN_TEST_KILLS=200 CAPSTAN_TEST_SEED=7 node --test test/e2e/refresh-kill*.test.ts`.
  */
 import assert from "node:assert/strict";
-import { createPrng, type Prng } from "../../src/kernel/prng.ts";
+import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
 import { countDifferences, createDerived, derivedNames } from "./derived-tables.ts";
 import { type Cluster, isAlive, rowsOf, runCli, startCluster, waitFor } from "./harness.ts";
 import { eventsSql, ModelledWriter } from "./modelled-writer.ts";

@@ -3,23 +3,26 @@ import assert from "node:assert/strict";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { silentLogger } from "../../src/kernel/logger.ts";
-import { realClock } from "../../src/kernel/node/real-clock.ts";
-import { createPrng } from "../../src/kernel/prng.ts";
-import { openDownloadCache } from "../../src/lake/objects/download-cache.ts";
-import { openS3Store, type S3ObjectStore } from "../../src/lake/objects/s3-store.ts";
-import { type FaultyProxy, startFaultyProxy } from "../../src/lake/objects/testing/faulty-proxy.ts";
+import { openDownloadCache } from "../../src/data/lake/objects/download-cache.ts";
+import { openS3Store, type S3ObjectStore } from "../../src/data/lake/objects/s3-store.ts";
+import {
+  type FaultyProxy,
+  startFaultyProxy,
+} from "../../src/data/lake/objects/testing/faulty-proxy.ts";
 import {
   type S3TestServer,
   startS3Server,
   testCredentials,
-} from "../../src/lake/objects/testing/s3-server.ts";
-import { DiskBudget } from "../../src/queries/core/index.ts";
-import { openStore, parseStoreUrl } from "../../src/store/index.ts";
+} from "../../src/data/lake/objects/testing/s3-server.ts";
+import { silentLogger } from "../../src/ground/kernel/logger.ts";
+import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
+import { createPrng } from "../../src/ground/kernel/prng.ts";
+import { openStore, parseStoreUrl } from "../../src/ground/store/index.ts";
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from "../../src/store/testing/embedded-postgres.ts";
+} from "../../src/ground/store/testing/embedded-postgres.ts";
+import { DiskBudget } from "../../src/ground/work/core/index.ts";
 import {
   type CapstanProcess,
   getJson,

@@ -3,16 +3,16 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { canBoundMemory } from "../../src/kernel/node/bounded-command.ts";
-import { treePssBytes } from "../../src/kernel/node/process-memory.ts";
-import { realClock } from "../../src/kernel/node/real-clock.ts";
-import { createTargetFiles, openTarget, type RunUpdate } from "../../src/load/index.ts";
-import { scenarioOf } from "../../src/load/testing/scenario.ts";
-import { machine } from "../../src/process/index.ts";
+import { treePssBytes } from "../../src/ground/kernel/node/process-memory.ts";
+import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
+import { machine } from "../../src/ground/process/index.ts";
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from "../../src/store/testing/embedded-postgres.ts";
+} from "../../src/ground/store/testing/embedded-postgres.ts";
+import { canBoundMemory } from "../../src/ground/threads/index.ts";
+import { createTargetFiles, openTarget, type RunUpdate } from "../../src/kinds/load/index.ts";
+import { scenarioOf } from "../../src/kinds/load/testing/scenario.ts";
 import {
   type Cluster,
   http,

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createPrng, type Prng } from "../../src/kernel/prng.ts";
+import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
 import { type Cluster, isAlive, startCluster, stopEverything, waitFor } from "./harness.ts";
 import { LoadRuns } from "./load-runs.ts";
 import { QueueServer } from "./queue-server.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { RunUpdate } from "../../src/load/core/run-update.ts";
+import type { RunUpdate } from "../../src/kinds/load/core/run-update.ts";
 import { type Cluster, http, isAlive, rowsOf, waitFor } from "./harness.ts";
 
 export type Row = Readonly<Record<string, string | number | null>>;

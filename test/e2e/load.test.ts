@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
-import type { RunUpdate, SummarizedRun } from "../../src/load/index.ts";
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from "../../src/store/testing/embedded-postgres.ts";
+} from "../../src/ground/store/testing/embedded-postgres.ts";
+import type { RunUpdate, SummarizedRun } from "../../src/kinds/load/index.ts";
 import { FailingServer } from "./failing-server.ts";
 import {
   type Cluster,

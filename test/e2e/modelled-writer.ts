@@ -6,7 +6,7 @@
  *   2  One whose answer was an error, or was lost, is there as a whole or not at all. He looks, and goes on from there.
  */
 import assert from "node:assert/strict";
-import { createPrng, type Prng } from "../../src/kernel/prng.ts";
+import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
 import { getJson, type Rows, rowsOf, waitFor } from "./harness.ts";
 
 interface Row {

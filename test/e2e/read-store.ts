@@ -1,8 +1,8 @@
 /** The control store of a cluster, read beside its processes. */
-import { silentLogger } from "../../src/kernel/logger.ts";
-import { realClock } from "../../src/kernel/node/real-clock.ts";
-import { createPrng } from "../../src/kernel/prng.ts";
-import { openStore, parseStoreUrl, type Tx } from "../../src/store/index.ts";
+import { silentLogger } from "../../src/ground/kernel/logger.ts";
+import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
+import { createPrng } from "../../src/ground/kernel/prng.ts";
+import { openStore, parseStoreUrl, type Tx } from "../../src/ground/store/index.ts";
 import type { Cluster } from "./harness.ts";
 
 /** `url`: of Postgres; SQLite in the data directory unless given. */

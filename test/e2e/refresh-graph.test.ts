@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
-import { createPrng, type Prng } from "../../src/kernel/prng.ts";
+import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
 import {
   type Cluster,
   type Rows,

@@ -2,7 +2,7 @@ import { after, before, test } from "node:test";
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from "../../src/store/testing/embedded-postgres.ts";
+} from "../../src/ground/store/testing/embedded-postgres.ts";
 import { stopEverything } from "./harness.ts";
 import { runKillLoop } from "./kill-loop.ts";
 

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { ReadyBody } from "../../src/api/index.ts";
+import type { ReadyBody } from "../../src/faces/api/index.ts";
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from "../../src/store/testing/embedded-postgres.ts";
+} from "../../src/ground/store/testing/embedded-postgres.ts";
 import { runFrozenLeader } from "./frozen-leader.ts";
 import {
   type CapstanProcess,

@@ -1,6 +1,6 @@
 /** A few series of every kind that PromQL treats differently, and queries that treat them so. */
-import { testHistogram } from "../../src/metrics/testing/sample-batches.ts";
-import type { FloatHistogram } from "../../src/promql/core/index.ts";
+import { testHistogram } from "../../src/kinds/ask/metrics/testing/sample-batches.ts";
+import type { FloatHistogram } from "../../src/kinds/ask/promql/core/index.ts";
 import { type DataSeries, dataSeries } from "./ask-data.ts";
 
 const stepMs = 30_000;

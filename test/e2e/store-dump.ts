@@ -1,6 +1,6 @@
 /** Every row of a SQLite store, and what was written between two moments that is none of the cluster's own business. */
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
-import { isWatchedTable, watchedTables } from "../../src/store/core/index.ts";
+import { isWatchedTable, watchedTables } from "../../src/ground/store/core/index.ts";
 
 type Row = Readonly<Record<string, SQLOutputValue>>;
 export type StoreDump = ReadonlyMap<string, readonly Row[]>;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseExpr } from "../../src/promql/core/index.ts";
+import { parseExpr } from "../../src/kinds/ask/promql/core/index.ts";
 import { isAggregatedRate } from "./aggregated-rate.ts";
 
 const cases: readonly [query: string, want: boolean][] = [

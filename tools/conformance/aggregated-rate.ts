@@ -1,5 +1,5 @@
 /** Whether everything that an expression reads goes through a rate and then an aggregation that merges from shards. */
-import type { Expr } from "../../src/promql/core/index.ts";
+import type { Expr } from "../../src/kinds/ask/promql/core/index.ts";
 
 const mergeable = new Set(["sum", "avg", "count", "min", "max", "group", "topk", "bottomk"]);
 const rates = new Set(["rate", "increase", "irate"]);

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { runPromqlSuite } from "./promql-suite.ts";
 
 const name = "staleness.test";
-const folder = join(import.meta.dirname, "..", "..", "src", "promql", "testdata");
+const folder = join(import.meta.dirname, "..", "..", "src", "kinds", "ask", "promql", "testdata");
 const script = { name, text: readFileSync(join(folder, name), "utf8") };
 const options = { modes: undefined, line: undefined, failuresMax: 10, verbose: false };
 

@@ -2,9 +2,9 @@
  * Runs Prometheus's test scripts and lists what is not as they expect. A case is one evaluation of a script; it passes
  * when it does wherever the samples are.
  */
-import { createDirectEngine } from "../../src/promql/testing/direct-engine.ts";
-import { type CaseOutcome, runScript } from "../../src/promql/testing/run-script.ts";
-import type { ScriptEngine } from "../../src/promql/testing/script-engine.ts";
+import { createDirectEngine } from "../../src/kinds/ask/promql/testing/direct-engine.ts";
+import { type CaseOutcome, runScript } from "../../src/kinds/ask/promql/testing/run-script.ts";
+import type { ScriptEngine } from "../../src/kinds/ask/promql/testing/script-engine.ts";
 import { type RealCluster, shardCount, startRealCluster } from "./real-cluster.ts";
 import { createRealEngine, type RealEngine } from "./real-engine.ts";
 import { placements, type StoreLayout } from "./script-store.ts";

@@ -6,19 +6,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createGrpcDialer, staticDiscovery } from "../../src/cluster/index.ts";
-import { ControllerNode } from "../../src/coordinator/controller-node.ts";
-import { assert } from "../../src/kernel/errors.ts";
-import { parseControllerId } from "../../src/kernel/ids.ts";
-import { silentLogger } from "../../src/kernel/logger.ts";
-import { realClock } from "../../src/kernel/node/real-clock.ts";
-import { createPrng } from "../../src/kernel/prng.ts";
-import { scriptEngineOptions } from "../../src/promql/testing/direct-engine.ts";
-import { createHttpArtifactFetcher } from "../../src/queries/index.ts";
+import { createGrpcDialer, staticDiscovery } from "../../src/ground/cluster/index.ts";
+import { assert } from "../../src/ground/kernel/errors.ts";
+import { parseControllerId } from "../../src/ground/kernel/ids.ts";
+import { silentLogger } from "../../src/ground/kernel/logger.ts";
+import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
+import { createPrng } from "../../src/ground/kernel/prng.ts";
+import { createHttpArtifactFetcher } from "../../src/ground/work/index.ts";
+import { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
+import { scriptEngineOptions } from "../../src/kinds/ask/promql/testing/direct-engine.ts";
 import {
   createPromqlService,
   type StartedPromqlService,
-} from "../../src/queries/promql/create-promql-service.ts";
+} from "../../src/kinds/ask/run/create-promql-service.ts";
 import { type CapstanProcess, startProcess, waitFor } from "../../test/e2e/harness.ts";
 import { openScriptStore, type ScriptStore, type StoreOptions } from "./script-store.ts";
 

@@ -1,5 +1,5 @@
 /** Scripts against the whole path, and a tally of how their leaves were computed. */
-import { OperatingError } from "../../src/kernel/errors.ts";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import {
   type Expr,
   formatAnnotation,
@@ -8,9 +8,12 @@ import {
   parseExpr,
   type QueryParams,
   type QueryResult,
-} from "../../src/promql/core/index.ts";
-import type { ScriptAnswer, ScriptEngine } from "../../src/promql/testing/script-engine.ts";
-import type { QuerySummary } from "../../src/queries/promql/promql-service.ts";
+} from "../../src/kinds/ask/promql/core/index.ts";
+import type {
+  ScriptAnswer,
+  ScriptEngine,
+} from "../../src/kinds/ask/promql/testing/script-engine.ts";
+import type { QuerySummary } from "../../src/kinds/ask/run/promql-service.ts";
 import { isAggregatedRate } from "./aggregated-rate.ts";
 import type { RealCluster } from "./real-cluster.ts";
 import type { Placement, ScriptStore, StoreLayout } from "./script-store.ts";

@@ -7,13 +7,13 @@
  *   straddle  the earlier half of each load
  */
 import { rm } from "node:fs/promises";
-import { silentLogger } from "../../src/kernel/logger.ts";
-import { realClock } from "../../src/kernel/node/real-clock.ts";
-import { createPrng } from "../../src/kernel/prng.ts";
-import { startHeadServer } from "../../src/metrics/fs/head-server.ts";
-import { openMetricsDb } from "../../src/metrics/fs/metrics-db.ts";
-import type { HeadSnapshot, SampleBatch, SegmentInfo } from "../../src/metrics/index.ts";
-import type { RawSeries } from "../../src/promql/core/index.ts";
+import { silentLogger } from "../../src/ground/kernel/logger.ts";
+import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
+import { createPrng } from "../../src/ground/kernel/prng.ts";
+import { startHeadServer } from "../../src/kinds/ask/metrics/fs/head-server.ts";
+import { openMetricsDb } from "../../src/kinds/ask/metrics/fs/metrics-db.ts";
+import type { HeadSnapshot, SampleBatch, SegmentInfo } from "../../src/kinds/ask/metrics/index.ts";
+import type { RawSeries } from "../../src/kinds/ask/promql/core/index.ts";
 
 export const placements = ["sealed", "head", "straddle"] as const;
 export type Placement = (typeof placements)[number];

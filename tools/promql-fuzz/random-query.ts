@@ -1,5 +1,5 @@
 /** Random expressions over the series of `random-series.ts`: mostly well typed, so that most of them have results. */
-import type { Prng } from "../../src/kernel/prng.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
 
 const metrics = [
   "requests_total",

@@ -1,12 +1,12 @@
 /** Small random series of every kind: counters with resets, gauges, gaps, stale markers, histograms, odd values. */
-import type { Prng } from "../../src/kernel/prng.ts";
+import type { Prng } from "../../src/ground/kernel/prng.ts";
 import {
   customBucketsSchema,
   type FloatHistogram,
   Labels,
   type RawSeries,
   withStoredHint,
-} from "../../src/promql/core/index.ts";
+} from "../../src/kinds/ask/promql/core/index.ts";
 
 const intervalsMs = [15_000, 30_000, 60_000];
 

@@ -1,5 +1,5 @@
 /** Series as a remote-write 1.0 request, in snappy blocks of literals: what a Prometheus takes, written for tests only. */
-import type { FloatHistogram, RawSeries, Span } from "../../src/promql/core/index.ts";
+import type { FloatHistogram, RawSeries, Span } from "../../src/kinds/ask/promql/core/index.ts";
 
 /** The NaN 0x7ff0000000000002, little-endian. */
 const staleMarker = Buffer.from([2, 0, 0, 0, 0, 0, 0xf0, 0x7f]);

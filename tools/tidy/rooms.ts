@@ -7,8 +7,8 @@
  *   faces      what people and other programs meet
  *   processes  coordinator, worker, cli: wiring
  *
- * Rooms lie at `src/<floor>/<room>/`, processes at `src/<process>/`. Folders that have not moved
- * there yet are in `today`; that list only gets shorter.
+ * Rooms lie at `src/<floor>/<room>/`, processes at `src/<process>/`. A large room has halls with index
+ * files of their own (`halls`), which count as one room on the map.
  */
 
 export const floors = ["ground", "data", "kinds", "faces", "processes"] as const;
@@ -18,37 +18,13 @@ export interface Room {
   readonly floor: Floor;
   /** `ground/store`; of a process its name. */
   readonly name: string;
-  /** Where its files lie, with a slash at the end. */
+  /** Where its index files and those behind them lie, with a slash at the end. */
   readonly folder: string;
 }
 
 export const processes: readonly string[] = ["cli", "coordinator", "worker"];
 
-/** The first that fits: `queries` holds three subjects. */
-const today: readonly (readonly [prefix: string, name: string])[] = [
-  ["src/kernel/", "ground/kernel"],
-  ["src/store/", "ground/store"],
-  ["src/reconcile/", "ground/reconcile"],
-  ["src/cluster/", "ground/cluster"],
-  ["src/process/", "ground/process"],
-  ["src/observe/", "ground/observe"],
-  ["src/workcoord/", "ground/work"],
-  ["src/parquet/", "data/parquet"],
-  ["src/sql/", "data/sql"],
-  ["src/lake/", "data/lake"],
-  ["src/queries/duckdb/", "data/duckdb"],
-  ["src/queries/sql/", "data/duckdb"],
-  ["src/queries/core/engine", "data/duckdb"],
-  ["src/queries/promql/", "kinds/ask"],
-  ["src/queries/core/promql", "kinds/ask"],
-  ["src/queries/", "ground/work"],
-  ["src/promql/", "kinds/ask"],
-  ["src/metrics/", "kinds/ask"],
-  ["src/tables/", "kinds/refresh"],
-  ["src/load/", "kinds/load"],
-  ["src/api/", "faces/api"],
-  ["src/backup/", "faces/backup"],
-];
+const halls: readonly string[] = ["kinds/ask/metrics", "kinds/ask/promql", "kinds/ask/run"];
 
 /** `undefined`: a file outside src/, or one in a folder that is on no map. */
 export function roomOf(path: string): Room | undefined {
@@ -57,12 +33,11 @@ export function roomOf(path: string): Room | undefined {
   if (processes.includes(first)) {
     return { floor: "processes", name: first, folder: `src/${first}/` };
   }
-  const name =
-    today.find(([prefix]) => path.startsWith(prefix))?.[1] ??
-    (second === undefined ? first : `${first}/${second}`);
-  const floor = floors.find((each) => name.startsWith(`${each}/`));
-  if (floor === undefined) return undefined;
-  return { floor, name, folder: name === `${first}/${second}` ? `src/${name}/` : `src/${first}/` };
+  const floor = floors.find((each) => each === first);
+  if (floor === undefined || second === undefined) return undefined;
+  const name = `${first}/${second}`;
+  const hall = halls.find((each) => path.startsWith(`src/${each}/`));
+  return { floor, name, folder: `src/${hall ?? name}/` };
 }
 
 export function isAbove(one: Floor, other: Floor): boolean {
@@ -74,9 +49,7 @@ export function isAbove(one: Floor, other: Floor): boolean {
  * gets shorter.
  */
 export const owed: ReadonlyMap<string, string> = new Map([
-  ["ground/observe -> data/lake", "metrics move to what they measure"],
-  ["ground/work -> data/duckdb", "queries becomes three rooms"],
-  ["ground/work -> kinds/ask", "queries becomes three rooms"],
+  ["data/lake -> kinds/ask", "work gets a way for small results"],
   ["ground/cluster -> ground/work", "the control session carries channels"],
   ["data/sql -> data/lake", "sql declares the port that the lake fills"],
 ]);

@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import type { Duplex } from "node:stream";
-import { isFromElsewhere, markedPage } from "../../src/api/arrival-mark.ts";
+import { isFromElsewhere, markedPage } from "../../src/faces/api/arrival-mark.ts";
 import type {
   AttentionItem,
   ClusterStatus,

@@ -1,6 +1,6 @@
-import { exitCodes } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
-import { processTerminal } from "../output/terminal.ts";
+import { exitCodes } from "../../ground/command/exit-codes.ts";
+import { Failure } from "../../ground/command/failure.ts";
+import { processTerminal } from "../../ground/command/output/terminal.ts";
 import { buildDashboard } from "../up/dashboard-build.ts";
 
 export async function runDashboard({ json }: { readonly json?: boolean }): Promise<void> {

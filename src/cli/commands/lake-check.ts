@@ -1,30 +1,31 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { OperatingError } from "../../kernel/errors.ts";
-import { silentLogger } from "../../kernel/logger.ts";
-import { realClock } from "../../kernel/node/real-clock.ts";
-import { createSystemPrng } from "../../kernel/node/system-random.ts";
+import { startEngine } from "../../data/duckdb/index.ts";
 import {
   checkLakeFiles,
   decideLakePlaces,
   type LakeReport,
   openDownloadCache,
   openLakeFiles,
-} from "../../lake/index.ts";
-import { checkSegments, type SegmentsReport } from "../../metrics/index.ts";
+} from "../../data/lake/index.ts";
+import { formatCount } from "../../ground/command/output/format.ts";
+import { processTerminal } from "../../ground/command/output/terminal.ts";
+import { printable } from "../../ground/command/output/terminal-text.ts";
+import { OperatingError } from "../../ground/kernel/errors.ts";
+import { silentLogger } from "../../ground/kernel/logger.ts";
+import { realClock } from "../../ground/kernel/node/real-clock.ts";
+import { createSystemPrng } from "../../ground/kernel/node/system-random.ts";
 import {
   type DataDir,
   decideMemoryBytes,
   machine,
   openDataDir,
   planMemory,
-} from "../../process/index.ts";
-import { DiskBudget, defaultDiskRatios, startEngine } from "../../queries/index.ts";
-import { openStore, parseStoreUrl } from "../../store/index.ts";
-import { formatCount } from "../output/format.ts";
-import { processTerminal } from "../output/terminal.ts";
-import { printable } from "../output/terminal-text.ts";
+} from "../../ground/process/index.ts";
+import { openStore, parseStoreUrl } from "../../ground/store/index.ts";
+import { DiskBudget, defaultDiskRatios } from "../../ground/work/index.ts";
+import { checkSegments, type SegmentsReport } from "../../kinds/ask/metrics/index.ts";
 
 export interface LakeCheckOptions {
   readonly dataDir: string;

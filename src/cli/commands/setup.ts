@@ -1,13 +1,13 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { OperatingError } from "../../kernel/errors.ts";
-import { silentLogger } from "../../kernel/logger.ts";
-import { realClock } from "../../kernel/node/real-clock.ts";
-import { createSystemPrng } from "../../kernel/node/system-random.ts";
-import { decideLakePlaces, lakeIdFile, lostStoreHint } from "../../lake/index.ts";
-import { openDataDir } from "../../process/index.ts";
-import { parseStoreUrl, setupStore } from "../../store/index.ts";
-import { processTerminal } from "../output/terminal.ts";
+import { decideLakePlaces, lakeIdFile, lostStoreHint } from "../../data/lake/index.ts";
+import { processTerminal } from "../../ground/command/output/terminal.ts";
+import { OperatingError } from "../../ground/kernel/errors.ts";
+import { silentLogger } from "../../ground/kernel/logger.ts";
+import { realClock } from "../../ground/kernel/node/real-clock.ts";
+import { createSystemPrng } from "../../ground/kernel/node/system-random.ts";
+import { openDataDir } from "../../ground/process/index.ts";
+import { parseStoreUrl, setupStore } from "../../ground/store/index.ts";
 
 export interface SetupOptions {
   readonly dataDir: string;

@@ -1,8 +1,8 @@
-import type { StatusBody } from "../../api/index.ts";
-import type { CommandContext } from "../context.ts";
-import { formatCount, formatDuration } from "../output/format.ts";
-import { formatFields } from "../output/terminal.ts";
-import { printable } from "../output/terminal-text.ts";
+import type { StatusBody } from "../../faces/api/index.ts";
+import type { CommandContext } from "../../ground/command/context.ts";
+import { formatCount, formatDuration } from "../../ground/command/output/format.ts";
+import { formatFields } from "../../ground/command/output/terminal.ts";
+import { printable } from "../../ground/command/output/terminal-text.ts";
 
 export async function runStatus({ client, terminal, json }: CommandContext): Promise<void> {
   const status = await client.json<StatusBody>("/api/v1/status");

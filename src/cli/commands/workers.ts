@@ -1,8 +1,8 @@
-import type { WorkerBody } from "../../api/index.ts";
-import type { CommandContext } from "../context.ts";
-import { formatBytes, formatDuration } from "../output/format.ts";
-import { type Column, TableWriter } from "../output/table.ts";
-import type { Paint } from "../output/terminal.ts";
+import type { WorkerBody } from "../../faces/api/index.ts";
+import type { CommandContext } from "../../ground/command/context.ts";
+import { formatBytes, formatDuration } from "../../ground/command/output/format.ts";
+import { type Column, TableWriter } from "../../ground/command/output/table.ts";
+import type { Paint } from "../../ground/command/output/terminal.ts";
 
 interface WorkersPage {
   readonly items: readonly WorkerBody[];

@@ -1,8 +1,9 @@
 /** What `capstan up` says: short lines for a person, or JSON lines for a program. */
-import { formatShortLine, type LogRecord, parseRecord } from "../../observe/index.ts";
-import { formatCount, formatDuration } from "../output/format.ts";
-import type { Terminal } from "../output/terminal.ts";
-import { printable } from "../output/terminal-text.ts";
+
+import { formatCount, formatDuration } from "../../ground/command/output/format.ts";
+import type { Terminal } from "../../ground/command/output/terminal.ts";
+import { printable } from "../../ground/command/output/terminal-text.ts";
+import { formatShortLine, type LogRecord, parseRecord } from "../../ground/observe/index.ts";
 
 export type UpEvent =
   | { readonly event: "setup"; readonly from: number; readonly to: number }

@@ -7,7 +7,7 @@ import {
   machine,
   readSecretFile,
   supervisedEnv,
-} from "../../process/index.ts";
+} from "../../ground/process/index.ts";
 
 /** As the command line gives them. */
 export interface UpOptions {

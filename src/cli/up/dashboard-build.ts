@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { packageInfo } from "../../process/index.ts";
+import { packageInfo } from "../../ground/process/index.ts";
 
 export type DashboardOutcome = "built" | "current" | "absent" | "failed";
 

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { realClock } from "../../kernel/node/real-clock.ts";
-import { exitCodes } from "../exit-codes.ts";
+import { exitCodes } from "../../ground/command/exit-codes.ts";
+import { realClock } from "../../ground/kernel/node/real-clock.ts";
 import { LogFile } from "./log-file.ts";
 import { SupervisedChild } from "./supervised-child.ts";
 import { UpFile } from "./up-file.ts";

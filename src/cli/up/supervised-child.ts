@@ -9,9 +9,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { type Clock, sleep } from "../../kernel/clock.ts";
-import type { ChildMessage } from "../../process/index.ts";
-import { exitCodes } from "../exit-codes.ts";
+import { exitCodes } from "../../ground/command/exit-codes.ts";
+import { type Clock, sleep } from "../../ground/kernel/clock.ts";
+import type { ChildMessage } from "../../ground/process/index.ts";
 import { decideRestart, freshHistory } from "./restart-policy.ts";
 
 export type ChildFailure = Extract<ChildMessage, { kind: "failed" }>;

@@ -1,6 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf } from "../../kernel/errors.ts";
+import { messageOf } from "../../ground/kernel/errors.ts";
 
 /** A child that runs: its process, and where it answers HTTP once it is ready. */
 export interface UpProcess {

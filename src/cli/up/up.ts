@@ -1,8 +1,10 @@
 /** `capstan up`: one coordinator and N workers on this machine, kept running until somebody says stop. */
 import { join, resolve } from "node:path";
-import { type ErrorCode, OperatingError } from "../../kernel/errors.ts";
-import { realClock } from "../../kernel/node/real-clock.ts";
-import { readScrapeConfig } from "../../metrics/index.ts";
+import { ApiClient } from "../../ground/command/client/api-client.ts";
+import { defaultUrl } from "../../ground/command/context.ts";
+import { processTerminal } from "../../ground/command/output/terminal.ts";
+import { type ErrorCode, OperatingError } from "../../ground/kernel/errors.ts";
+import { realClock } from "../../ground/kernel/node/real-clock.ts";
 import {
   checkBind,
   chooseFreePort,
@@ -13,11 +15,9 @@ import {
   packageInfo,
   readTokens,
   stopRequested,
-} from "../../process/index.ts";
-import { ApiClient } from "../client/api-client.ts";
+} from "../../ground/process/index.ts";
+import { readScrapeConfig } from "../../kinds/ask/metrics/index.ts";
 import { setUpStore } from "../commands/setup.ts";
-import { defaultUrl } from "../context.ts";
-import { processTerminal } from "../output/terminal.ts";
 import { Announcer } from "./announcer.ts";
 import { childEnv, coordinatorArgs, type UpOptions, workerArgs } from "./child-args.ts";
 import { buildDashboard } from "./dashboard-build.ts";

@@ -1,11 +1,11 @@
 /** The two waits of `capstan up`: for its port to be free, and for everything to be there. */
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { type Clock, sleep } from "../../kernel/clock.ts";
-import { OperatingError } from "../../kernel/errors.ts";
-import { listenError } from "../../process/index.ts";
-import type { ApiClient } from "../client/api-client.ts";
-import { Failure } from "../failure.ts";
+import type { ApiClient } from "../../ground/command/client/api-client.ts";
+import { Failure } from "../../ground/command/failure.ts";
+import { type Clock, sleep } from "../../ground/kernel/clock.ts";
+import { OperatingError } from "../../ground/kernel/errors.ts";
+import { listenError } from "../../ground/process/index.ts";
 
 /**
  * Children of a supervisor that was killed a moment ago are still ending, and hold the port until then; so it is

@@ -1,0 +1,101 @@
+/** Opens what a process with a store has besides: the lake, its tables, and statements on them. */
+import { join } from "node:path";
+import type { ObjectStore } from "../data/lake/index.ts";
+import {
+  claimLake,
+  LakeStatements,
+  LakeStore,
+  openDownloadCache,
+  openLakeFiles,
+  openUploads,
+  showLakeLocation,
+} from "../data/lake/index.ts";
+import type { ControllerContext, CoordinatorContext } from "../data/parts/index.ts";
+import { createQueriesPort } from "../data/statements/index.ts";
+import type { Part } from "../ground/process/index.ts";
+import { closing } from "../ground/process/index.ts";
+import type { Store } from "../ground/store/index.ts";
+import { DiskBudget, defaultDiskRatios } from "../ground/work/index.ts";
+import { createLoadRelations } from "../kinds/load/index.ts";
+import { DynamicTables } from "../kinds/refresh/index.ts";
+import type { ControllerOptions } from "./options.ts";
+
+/** Copies of files in S3 that DuckDB is to read here: records of load tests. */
+const copiesBytesMax = 2 * 1024 ** 3;
+
+export function copiesDirOf(ownDir: string): string {
+  return join(ownDir, "downloads");
+}
+
+export async function openTables(
+  context: ControllerContext,
+  options: ControllerOptions,
+  store: Store,
+): Promise<{ readonly context: CoordinatorContext; readonly parts: readonly Part[] }> {
+  const { engine, node, leadership, clock, logger, prng, tracing } = context;
+  const { objects, part } = await openObjects(context);
+  const uploads = await openUploadsHere(context);
+  const catalog = new LakeStore({ store, prng: prng.fork("lake") });
+  if (context.role === "coordinator") await claimOwnLake(context, store, objects, catalog);
+  const statements = new LakeStatements({
+    catalog,
+    dynamicTables: new DynamicTables({ store, clock, catalog, engine }),
+    relations: createLoadRelations(store),
+    objects,
+    uploads,
+    engine,
+    manager: node.manager,
+    clock,
+    prng: prng.fork("statements"),
+    logger,
+  });
+  const queries = createQueriesPort({
+    manager: node.manager,
+    statements,
+    tracing,
+    checkLeads: () => leadership.check(),
+  });
+  const storeUrl = options.store ?? context.dataDir.storePath;
+  return {
+    context: { ...context, store, storeUrl, catalog, objects, uploads, statements, queries },
+    parts: [part, closing("uploads", 1_000, () => uploads.close())],
+  };
+}
+
+async function openObjects({ places, ownDir, clock, logger }: ControllerContext) {
+  const capacityBytes = copiesBytesMax;
+  const budget = new DiskBudget({ capacityBytes, artifactFloorBytes: 0, ...defaultDiskRatios });
+  const copies =
+    places.tables.kind === "directory"
+      ? undefined
+      : await openDownloadCache({ dir: copiesDirOf(ownDir), budget, clock, logger });
+  const lake = await openLakeFiles(places.tables, { clock, ...(copies && { cache: copies }) });
+  const part = closing("lake", 1_000, async () => {
+    lake.close();
+    await copies?.close();
+  });
+  return { objects: lake.objects, part };
+}
+
+async function openUploadsHere({ ownDir, clock, prng, limits }: ControllerContext) {
+  return await openUploads({
+    dir: join(ownDir, "uploads"),
+    clock,
+    prng: prng.fork("uploads"),
+    uploadsMax: limits.uploads,
+    bytesMax: limits.upload_bytes,
+    idleMsMax: limits.upload_idle_seconds * 1_000,
+  });
+}
+
+async function claimOwnLake(
+  { places, prng }: ControllerContext,
+  store: Store,
+  objects: ObjectStore,
+  catalog: LakeStore,
+): Promise<void> {
+  const { metricsDir } = places;
+  const place = showLakeLocation(places.tables);
+  await claimLake({ store, objects, place, metricsDir, prng: prng.fork("lake-id") });
+  await catalog.declareDataPath(place);
+}

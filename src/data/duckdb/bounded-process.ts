@@ -1,0 +1,95 @@
+/**
+ * A process like the engine's for one other purpose, under the same bounds: the kernel's limit, the look at its memory every
+ * 50 ms, and an end for what ignores its cancellation. It runs whatever `module` hosts (kernel/node/host-process.ts). Nothing is run again:
+ * whoever lost it knows whether that is right.
+ */
+import type { Clock } from "../../ground/kernel/clock.ts";
+import { OperatingError } from "../../ground/kernel/errors.ts";
+import type { Logger } from "../../ground/kernel/logger.ts";
+import { canBoundMemory } from "../../ground/threads/index.ts";
+import { kernelBytesOf, type MemoryLimits } from "./core/index.ts";
+import { EngineChild, type EngineProcess, type Loss, ProcessLost } from "./engine-child.ts";
+import { EngineWatch } from "./engine-watch.ts";
+import { spawnEngine } from "./spawn-engine.ts";
+
+export interface BoundedProcessOptions extends MemoryLimits {
+  readonly module: URL;
+  /** Threads that native code starts by itself, and calls of libuv that run at a time. */
+  readonly threads: number;
+  readonly connections: number;
+  /** What threads reserve that have JavaScript: see `MemoryBound`. */
+  readonly scriptBytes: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class BoundedProcess<Open, Request, Answer> {
+  readonly #child: EngineChild<Open, Request, Answer>;
+  readonly #watch: EngineWatch;
+  readonly #engineBytesMax: number;
+
+  constructor(options: BoundedProcessOptions, open: Open) {
+    const { module, threads, connections, scriptBytes, clock, logger } = options;
+    const spawned = spawnEngine({
+      module,
+      memoryBytesMax: kernelBytesOf(options),
+      connections,
+      threads,
+      scriptBytes,
+      bounded: canBoundMemory,
+    });
+    this.#engineBytesMax = options.engineBytesMax;
+    this.#child = new EngineChild(spawned as EngineProcess<Open, Request>, open, clock, undefined);
+    this.#watch = new EngineWatch(options, clock, () => ({
+      shared: this.#child,
+      alone: undefined,
+    }));
+    void this.#child.exited.then(() => {
+      const { loss } = this.#child;
+      if (loss === undefined || loss.kind === "closed") return;
+      logger.warn({ reason: loss.kind }, `a bounded process is gone: ${loss.message}`);
+    });
+  }
+
+  /** It takes nothing any more. */
+  get lost(): boolean {
+    return this.#child.lost;
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Rejects with what the process says, `statement_too_large` or `query_failed` when it is lost, `cancelled` when `signal` aborts. */
+  async ask(request: Request, signal?: AbortSignal): Promise<Answer> {
+    this.#watch.start();
+    const { result } = await this.#child.withJob({}, async (job) => {
+      await this.#child.ready;
+      return await this.#child.ask(job, request, signal);
+    });
+    try {
+      return await result;
+    } catch (thrown) {
+      throw thrown instanceof ProcessLost ? this.#errorOf(thrown.loss) : thrown;
+    }
+  }
+
+  /** Interrupts what runs; what does not stop soon is killed. */
+  async end(): Promise<void> {
+    await this.#child.end();
+    await this.#child.removed;
+  }
+
+  #errorOf({ kind, message }: Loss): OperatingError {
+    if (kind === "memory") {
+      const limit = Math.round(this.#engineBytesMax / 1024 ** 2);
+      return new OperatingError(
+        "statement_too_large",
+        "never",
+        `it takes more memory than the ${limit} MiB that it may take here, and was stopped`,
+      );
+    }
+    if (kind === "closed") return new OperatingError("shutting_down", "never", "it was closed");
+    return new OperatingError("query_failed", "never", `its process ended: ${message}`);
+  }
+}

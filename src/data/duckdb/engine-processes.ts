@@ -1,0 +1,377 @@
+/**
+ * DuckDB in processes of its own, under this one. Whatever happens to such a process costs the
+ * statement that did it, and nothing else: what else was in it is run again, and nobody notices.
+ *
+ *   PE1  There is one process for everybody, started when somebody needs it, and ended when nobody
+ *        has for `idleMs`.
+ *   PE2  When it is lost, or has no memory left for a job that shared it, the jobs that had begun
+ *        are tried: each alone, one after the other, in a process that nobody used before. What a
+ *        job does to that one is its own doing, and is told.
+ *   PE6  Whoever is tried alone has the line for `turnMsMax`. Then it goes on in its process, overdue,
+ *        and the next is tried beside it. Overdue ones give way, the oldest first, where more than
+ *        `overdueMax` are there, and the largest first where memory is short: that is told as
+ *        `overloaded`, because it says nothing about the statement.
+ *   PE3  What had not begun, or ran beside a statement that ignored its cancellation, is simply run
+ *        again: at most `againMax` times, then it is tried alone, where nobody can disturb it.
+ *   PE5  A process that does not start is this process's failure, and is told to its health. While it is
+ *        so, a start is tried again after a pause that grows to half a minute: nobody has to ask for
+ *        the engine to find out that it works again.
+ *   PE4  A job that was lost leaves no file before it is run again, and none when it fails.
+ */
+import { join } from "node:path";
+import type { Clock, Timer } from "../../ground/kernel/clock.ts";
+import { OperatingError } from "../../ground/kernel/errors.ts";
+import type { HealthReporter } from "../../ground/kernel/health.ts";
+import type { LogFields, Logger } from "../../ground/kernel/logger.ts";
+import { memoryHint } from "../../ground/work/core/index.ts";
+import type { EngineObserver } from "./core/index.ts";
+import {
+  EngineChild,
+  type EngineProcess,
+  type Job,
+  type Loss,
+  ProcessLost,
+} from "./engine-child.ts";
+import type { InstanceOptions } from "./engine-messages.ts";
+import { EngineWatch } from "./engine-watch.ts";
+import { cancelled } from "./statement-pool.ts";
+import { TurnQueue } from "./turn-queue.ts";
+
+export interface EngineProcessesOptions {
+  readonly instance: InstanceOptions;
+  /** Of one process of the engine, all in all. */
+  readonly engineBytesMax: number;
+  /** Of this process and all that descend from it. */
+  readonly treeBytesMax: number;
+  readonly idleMs: number;
+  /** `bounded`: the kernel is asked to bound its memory. */
+  spawn(bounded: boolean): EngineProcess;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly observer: EngineObserver;
+  /** PE5 */
+  readonly health?: HealthReporter;
+}
+
+export type Perform<T> = (child: EngineChild, job: Job) => Promise<T>;
+
+/** What somebody asked for, as it can be done anywhere and again. */
+export interface Order<T> {
+  readonly perform: Perform<T>;
+  readonly signal: AbortSignal | undefined;
+  /** Whose it is, for log lines. */
+  readonly fields: LogFields;
+  /** PE4. Idempotent. */
+  undo?(): void;
+}
+
+type Outcome<T> =
+  | { readonly kind: "done"; readonly value: T }
+  | { readonly kind: "failed"; readonly error: unknown; readonly suspect: boolean }
+  | { readonly kind: "lost"; readonly loss: Loss; readonly suspect: boolean };
+
+/** PE3 */
+const againMax = 2;
+/** PE6: statements that run for longer are rare, and a person waits for two of them at most. */
+const turnMsMax = 30_000;
+const overdueMax = 2;
+/** PE5 */
+const startPause = { minMs: 1_000, maxMs: 30_000 };
+/** Then this system is taken to have no such limit. */
+const boundedFailuresMax = 3;
+
+export class EngineProcesses {
+  readonly #options: EngineProcessesOptions;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #watch: EngineWatch;
+  readonly #turns: TurnQueue;
+  readonly #living = new Set<EngineChild>();
+  #shared: EngineChild | undefined;
+  /** Whose turn it is, the last one, and before it those whose turn is over. PE6 */
+  readonly #alone: EngineChild[] = [];
+  #idleTimer: Timer | undefined;
+  /** Orders that wait for the shared process to be up. */
+  #comingCount = 0;
+  #readerNext = 1;
+  #processNext = 1;
+  #closed: boolean = false;
+  /** The next try at a start, while the last one has failed. */
+  #startRetry: Timer | undefined;
+  #startFailures = 0;
+  /** Those that were started within the kernel's limit, and are not known to have failed at that. */
+  readonly #bounded = new WeakSet<EngineChild>();
+  /** Starts within it that failed, one after the other. */
+  #boundedFailures = 0;
+  /** The next start is without it: the last one failed. */
+  #isUnboundedNext: boolean = false;
+
+  constructor(options: EngineProcessesOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#turns = new TurnQueue(options.clock, turnMsMax);
+    this.#watch = new EngineWatch(options, options.clock, () => ({
+      shared: this.#shared,
+      alone: this.#alone.at(-1),
+      overdue: this.#alone.slice(0, -1),
+    }));
+  }
+
+  async run<T>(order: Order<T>): Promise<T> {
+    for (let again = 0; ; again += 1) {
+      this.#refuse(order);
+      const outcome = await this.#attemptShared(order);
+      if (outcome.kind === "done") return outcome.value;
+      if (outcome.kind === "failed" && !outcome.suspect) throw outcome.error;
+      if (outcome.suspect || again >= againMax) return await this.#runAlone(order);
+      this.#options.observer.statementRepeated();
+    }
+  }
+
+  /** A number for whoever reads a file in pages: of any process, it is this reader's alone. */
+  newReader(): number {
+    const reader = this.#readerNext;
+    this.#readerNext += 1;
+    return reader;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#idleTimer?.cancel();
+    this.#startRetry?.cancel();
+    await Promise.all(Array.from(this.#living, (child) => child.end().then(() => child.removed)));
+  }
+
+  /** PE2 */
+  async #runAlone<T>(order: Order<T>): Promise<T> {
+    return await this.#turns.run(order.signal, async () => {
+      this.#refuse(order);
+      this.#options.observer.statementRepeated();
+      if (this.#isIdle()) await this.#endShared(); // Its memory is for this one.
+      const child = this.#start();
+      this.#alone.push(child);
+      for (const overdue of this.#alone.slice(0, -1 - overdueMax)) overdue.kill(crowdedOut);
+      try {
+        await started(child, order.signal);
+        const outcome = await this.#attempt(child, order);
+        if (outcome.kind === "done") return outcome.value;
+        if (outcome.kind === "failed") throw outcome.error;
+        this.#refuse(order);
+        throw this.#faultOf(outcome.loss);
+      } finally {
+        this.#alone.splice(this.#alone.indexOf(child), 1);
+        await child.end();
+      }
+    });
+  }
+
+  async #attemptShared<T>(order: Order<T>): Promise<Outcome<T>> {
+    this.#comingCount += 1;
+    let child: EngineChild;
+    try {
+      child = await this.#sharedChild(order);
+    } finally {
+      this.#comingCount -= 1;
+    }
+    return await this.#attempt(child, order);
+  }
+
+  async #attempt<T>(child: EngineChild, order: Order<T>): Promise<Outcome<T>> {
+    this.#watch.start();
+    const { job, result } = await child.withJob(order.fields, (own) => order.perform(child, own));
+    this.#endWhenIdle(child);
+    try {
+      return { kind: "done", value: await result };
+    } catch (thrown) {
+      order.undo?.(); // PE4
+      if (order.signal?.aborted === true) return { kind: "failed", error: thrown, suspect: false };
+      if (thrown instanceof ProcessLost) {
+        const { loss } = thrown;
+        const suspect = job.begun && (loss.kind === "memory" || loss.kind === "crash");
+        return { kind: "lost", loss, suspect };
+      }
+      const suspect = job.shared && isSuspicious(thrown);
+      return { kind: "failed", error: thrown, suspect };
+    }
+  }
+
+  /** Throws why the order is not to be run, or run again. */
+  #refuse({ signal }: Order<unknown>): void {
+    if (this.#closed) throw closedError();
+    if (signal?.aborted === true) throw cancelled();
+  }
+
+  async #sharedChild({
+    signal,
+    fields,
+  }: Pick<Order<unknown>, "signal" | "fields">): Promise<EngineChild> {
+    this.#idleTimer?.cancel();
+    for (let wasTold = false; ; wasTold = true) {
+      if (this.#shared === undefined || this.#shared.lost) this.#shared = this.#start();
+      const child = this.#shared;
+      const wasBounded = this.#bounded.has(child);
+      try {
+        await started(child, signal);
+        if (wasBounded) this.#boundedFailures = 0;
+        return child;
+      } catch (thrown) {
+        const isStart = thrown instanceof OperatingError && thrown.code === "query_failed";
+        if (!isStart || this.#closed) throw thrown;
+        if (!wasBounded || wasTold) {
+          this.#startFailed(thrown.message);
+          throw thrown;
+        }
+        if (this.#bounded.delete(child)) {
+          this.#boundedFailures += 1;
+          this.#isUnboundedNext = true;
+        }
+        const message = "the engine does not start within the kernel's limit of memory: without it";
+        this.#logger.warn(fields, `${message} (${thrown.message})`);
+      }
+    }
+  }
+
+  /** PE5 */
+  #startFailed(reason: string): void {
+    this.#options.health?.failed(reason);
+    if (this.#startRetry !== undefined) return;
+    const pauseMs = Math.min(startPause.maxMs, startPause.minMs * 2 ** this.#startFailures);
+    this.#startFailures = Math.min(10, this.#startFailures + 1);
+    this.#startRetry = this.#clock.after(pauseMs, () => {
+      this.#startRetry = undefined;
+      if (this.#closed) return;
+      this.#sharedChild({ signal: undefined, fields: {} }).then(
+        (child) => this.#endWhenIdle(child),
+        () => undefined, // Told above.
+      );
+    });
+  }
+
+  #started(): void {
+    this.#startFailures = 0;
+    this.#startRetry?.cancel();
+    this.#startRetry = undefined;
+    this.#options.health?.ok();
+  }
+
+  #start(): EngineChild {
+    // A failed start may be the moment's fault: the one after the next is within the limit again.
+    const bounded = !this.#isUnboundedNext && this.#boundedFailures < boundedFailuresMax;
+    this.#isUnboundedNext = false;
+    const { instance, spawn, observer } = this.#options;
+    const tempDir = join(instance.tempDir, `process-${this.#processNext}`);
+    this.#processNext += 1;
+    const startMs = this.#clock.nowMs();
+    const options = { ...instance, tempDir };
+    const child = new EngineChild(spawn(bounded), options, this.#clock, tempDir);
+    this.#living.add(child);
+    if (bounded) this.#bounded.add(child);
+    void child.ready.then(
+      () => {
+        observer.processStarted(this.#clock.nowMs() - startMs);
+        this.#started();
+      },
+      () => undefined,
+    );
+    void child.removed.then(() => this.#living.delete(child));
+    void child.exited.then(() => {
+      if (this.#shared === child) this.#shared = undefined;
+      const { loss } = child;
+      if (loss === undefined || loss.kind === "closed") return;
+      observer.processLost(loss.kind);
+      this.#logLoss(child, loss);
+    });
+    return child;
+  }
+
+  /** One line for everybody whose statement ran in it: each finds his own. */
+  #logLoss(child: EngineChild, { kind: reason, message }: Loss): void {
+    const begun = child.begunAtLoss.map(({ fields }) => fields);
+    for (const fields of begun.length === 0 ? [{}] : begun) {
+      this.#logger.warn({ ...fields, reason }, `the engine's process is gone: ${message}`);
+    }
+  }
+
+  /** PE1 */
+  #endWhenIdle(child: EngineChild): void {
+    if (this.#closed || child !== this.#shared || !this.#isIdle()) return;
+    this.#idleTimer?.cancel();
+    this.#idleTimer = this.#clock.after(this.#options.idleMs, () => {
+      if (child === this.#shared && this.#isIdle()) void this.#endShared();
+    });
+  }
+
+  #isIdle(): boolean {
+    return this.#comingCount === 0 && this.#shared?.idle === true;
+  }
+
+  async #endShared(): Promise<void> {
+    const child = this.#shared;
+    this.#shared = undefined;
+    await child?.end();
+  }
+
+  #faultOf({ kind, message }: Loss): OperatingError {
+    if (kind === "overdue") {
+      return new OperatingError(
+        "overloaded",
+        "backoff",
+        `the statement ran alone for more than ${turnMsMax / 1000} s and gave way to others: ${message}`,
+        { hint: "Try it again later." },
+      );
+    }
+    const limit = Math.round(this.#options.engineBytesMax / 1024 ** 2);
+    const isMemory = kind === "memory";
+    const code = isMemory ? "statement_too_large" : "query_failed";
+    this.#options.observer.statementAtFault(code);
+    return isMemory
+      ? new OperatingError(
+          code,
+          "never",
+          `the statement takes more memory than the ${limit} MiB that one may take here, and was stopped`,
+          { hint: memoryHint },
+        )
+      : new OperatingError(
+          code,
+          "never",
+          `the statement ended DuckDB's process (${message}), alone as well`,
+          { hint: "Write it in another way; this is a fault of the engine." },
+        );
+  }
+}
+
+const crowdedOut: Loss = {
+  kind: "overdue",
+  message: `more than ${overdueMax} statements took so long`,
+};
+
+/** A process that did not come up says nothing about the statement. */
+async function started(child: EngineChild, signal: AbortSignal | undefined): Promise<void> {
+  const left = Promise.withResolvers<never>();
+  const onAbort = (): void => left.reject(cancelled());
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    await Promise.race([child.ready, left.promise]);
+  } catch (thrown) {
+    if (!(thrown instanceof ProcessLost)) throw thrown;
+    if (thrown.loss.kind === "closed") throw closedError();
+    const message = `the engine's process did not start: ${thrown.loss.message}`;
+    throw new OperatingError("query_failed", "backoff", message);
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/**
+ * Without memory DuckDB fails in many ways: also with an internal error, or a result that is not
+ * there.
+ */
+export function isSuspicious(thrown: unknown): boolean {
+  const codes = ["statement_too_large", "query_failed"];
+  return thrown instanceof OperatingError && codes.includes(thrown.code);
+}
+
+export function closedError(): OperatingError {
+  return new OperatingError("shutting_down", "backoff", "the engine is closed");
+}

@@ -1,0 +1,178 @@
+/**
+ * The engine as its users see it: what they ask becomes orders for its processes
+ * (engine-processes.ts).
+ */
+import { rmSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
+import type { LogFields } from "../../ground/kernel/logger.ts";
+import type { ProducedFile } from "../../ground/work/core/index.ts";
+import type { Engine, EngineSession, RowStream } from "./engine.ts";
+import { type EngineChild, type Job, ProcessLost } from "./engine-child.ts";
+import type { EngineAnswer, Relation, RowCursor, RowPage } from "./engine-messages.ts";
+import {
+  closedError,
+  type EngineProcesses,
+  isSuspicious,
+  type Perform,
+} from "./engine-processes.ts";
+import type { SessionRows } from "./lane-sessions.ts";
+
+export class ProcessEngine implements Engine {
+  readonly #processes: EngineProcesses;
+  readonly #fields: LogFields;
+
+  constructor(processes: EngineProcesses, fields: LogFields = {}) {
+    this.#processes = processes;
+    this.#fields = fields;
+  }
+
+  with(fields: LogFields): Engine {
+    return new ProcessEngine(this.#processes, { ...this.#fields, ...fields });
+  }
+
+  async executeToParquet(
+    sql: string,
+    path: string,
+    signal: AbortSignal,
+    bytesMax = Number.MAX_SAFE_INTEGER,
+    relations: readonly Relation[] = [],
+  ): Promise<ProducedFile> {
+    const request = { kind: "execute", sql, path, bytesMax, relations } as const;
+    const answer = await this.#processes.run({
+      signal,
+      fields: this.#fields,
+      perform: (child, job) => child.ask(job, request, signal),
+      undo: () => rmSync(path, { force: true }),
+    });
+    return answer as ProducedFile;
+  }
+
+  async parse(sql: string, signal: AbortSignal): Promise<string> {
+    const perform: Perform<EngineAnswer> = (child, job) =>
+      child.ask(job, { kind: "parse", sql }, signal);
+    return (await this.#processes.run({ signal, fields: this.#fields, perform })) as string;
+  }
+
+  async withSession<T>(
+    relations: readonly Relation[],
+    signal: AbortSignal,
+    use: (session: EngineSession) => Promise<T>,
+  ): Promise<T> {
+    return await this.#processes.run({
+      signal,
+      fields: this.#fields,
+      perform: (child, job) => inSession(child, job, relations, signal, use),
+    });
+  }
+
+  async openRows(path: string, signal: AbortSignal): Promise<RowStream> {
+    const reader = this.#processes.newReader();
+    const read = (cursor: RowCursor | undefined, stop: AbortSignal): Promise<ReadPage> =>
+      this.#processes.run({
+        signal: stop,
+        fields: this.#fields,
+        perform: async (child, job) => {
+          const request = { kind: "readPage", path, reader, cursor } as const;
+          return await readPage((await child.ask(job, request, stop)) as RowPage);
+        },
+      });
+    const first = await read(undefined, signal);
+    return {
+      columns: first.columns,
+      isWhole: first.next === undefined,
+      [Symbol.asyncIterator]: () => pagesFrom(first, read, signal),
+    };
+  }
+
+  async *readRows(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    yield* await this.openRows(path, signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#processes.close();
+  }
+}
+
+/**
+ * Whatever `use` makes of an error, a session that was lost is over, and what it gave does not
+ * count.
+ */
+async function inSession<T>(
+  child: EngineChild,
+  job: Job,
+  relations: readonly Relation[],
+  signal: AbortSignal,
+  use: (session: EngineSession) => Promise<T>,
+): Promise<T> {
+  const opened = await child.ask(job, { kind: "openSession", relations }, signal);
+  const { session } = opened as { readonly session: number };
+  let trouble: Error | undefined;
+  const run = async (sql: string, stop: AbortSignal): Promise<SessionRows> => {
+    try {
+      return (await child.ask(job, { kind: "runInSession", session, sql }, stop)) as SessionRows;
+    } catch (thrown) {
+      const isLost = thrown instanceof ProcessLost;
+      if (isLost || isSuspicious(thrown)) trouble ??= thrown as Error;
+      throw isLost && thrown.loss.kind === "closed" ? closedError() : thrown;
+    }
+  };
+  const handle: EngineSession = {
+    run: async (sql, stop) => (await run(sql, stop)).rows,
+    objects: async (sql, stop) => {
+      const { columns, rows } = await run(sql, stop);
+      return rows.map((row) =>
+        Object.fromEntries(columns.map((name, index) => [name, row[index]])),
+      );
+    },
+  };
+  const used = use(handle);
+  try {
+    await used;
+  } catch {
+    // Told below.
+  }
+  const counts = trouble === undefined || (!(trouble instanceof ProcessLost) && !job.shared);
+  if (!child.lost) await child.ask(job, { kind: "closeSession", session });
+  if (!counts) throw trouble;
+  return await used;
+}
+
+interface ReadPage {
+  readonly columns: RowPage["columns"];
+  readonly bytes: Uint8Array;
+  readonly next: RowCursor | undefined;
+}
+
+async function readPage({ columns, rows, next }: RowPage): Promise<ReadPage> {
+  if (rows instanceof Uint8Array) return { columns, bytes: rows, next };
+  try {
+    return { columns, bytes: await readFile(rows.file), next };
+  } catch {
+    // Its directory went with its process.
+    throw new ProcessLost({ kind: "closed", message: "a page of rows went with it" });
+  } finally {
+    await rm(rows.file, { force: true });
+  }
+}
+
+/** The next page is made while the caller is busy with this one. */
+async function* pagesFrom(
+  first: ReadPage,
+  read: (cursor: RowCursor, signal: AbortSignal) => Promise<ReadPage>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const left = new AbortController();
+  const stop = AbortSignal.any([signal, left.signal]);
+  let page = first;
+  try {
+    for (;;) {
+      const next = page.next === undefined ? undefined : read(page.next, stop);
+      next?.catch(() => undefined); // It is awaited below, unless the caller leaves.
+      if (page.bytes.length > 0) yield page.bytes;
+      if (next === undefined) return;
+      page = await next;
+    }
+  } finally {
+    left.abort();
+  }
+}

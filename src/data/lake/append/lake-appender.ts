@@ -1,0 +1,187 @@
+/**
+ * Adds rows to one table, from columns in memory. The table is made when there is none.
+ *
+ *   LA1  Rows are added once: an append that is repeated with its token adds nothing more, whatever became of the first attempt.
+ *   LA2  A store or an object store that does not answer is asked again, with pauses, until the signal aborts.
+ *   LA3  A table of the name whose columns are others is refused, never changed.
+ */
+import { join } from "node:path";
+import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import type { Files } from "../../../ground/kernel/files.ts";
+import { realFiles } from "../../../ground/kernel/node/real-files.ts";
+import { type Prng, randomText } from "../../../ground/kernel/prng.ts";
+import { parquetRuntime } from "../../parquet/index.ts";
+import type {
+  LakeCatalog,
+  LakeTable,
+  NewColumn,
+  NewDataFile,
+  ObjectStore,
+  PutFile,
+  SnapshotId,
+} from "../core/index.ts";
+import { inStaging, withStaging } from "../duckdb/staging.ts";
+import { type ColumnsOfRows, encodeColumnFile } from "./column-file.ts";
+
+export interface LakeAppenderOptions {
+  readonly files?: Files;
+  readonly catalog: Pick<LakeCatalog, "commit" | "current" | "tables">;
+  readonly objects: ObjectStore;
+  /** Exists (`emptyStaging`), and is nobody else's. */
+  readonly stagingDir: string;
+  readonly table: { readonly name: string; readonly columns: readonly NewColumn[] };
+  readonly author: string;
+  readonly prng: Prng;
+  readonly clock: Clock;
+}
+
+interface Found {
+  readonly table: LakeTable;
+  readonly snapshot: SnapshotId;
+}
+
+const schema = "main";
+const pause = { minMs: 100, maxMs: 5_000 };
+
+export class LakeAppender {
+  readonly #options: LakeAppenderOptions;
+
+  constructor(options: LakeAppenderOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with what cannot be helped, or with the last trouble when `signal` has aborted. */
+  async append(rows: ColumnsOfRows, token: string, signal: AbortSignal): Promise<void> {
+    let written: { readonly found: Found; readonly file: NewDataFile } | undefined;
+    let isUnknown = false;
+    for (let failures = 0; ; failures += 1) {
+      try {
+        if (written === undefined) {
+          const found = await this.#find();
+          written = { found, file: await this.#write(found.table, rows, signal) };
+        }
+        await this.#commit(written.found, written.file, token);
+        return;
+      } catch (thrown) {
+        const code = thrown instanceof OperatingError ? thrown.code : undefined;
+        isUnknown ||= code === "commit_unknown";
+        const isLasting =
+          code !== "commit_unknown" &&
+          !(thrown instanceof OperatingError && thrown.retry === "backoff");
+        if ((isLasting || code === "conflict") && written !== undefined && !isUnknown) {
+          await this.#options.objects.delete([written.file.path]).catch(() => undefined);
+          written = undefined;
+        }
+        if (isLasting || signal.aborted) throw thrown;
+        await this.#pause(failures, signal);
+      }
+    }
+  }
+
+  async #pause(failures: number, signal: AbortSignal): Promise<void> {
+    const { clock, prng } = this.#options;
+    const fullMs = Math.min(pause.maxMs, pause.minMs * 2 ** Math.min(10, failures));
+    await sleep(clock, fullMs * (0.5 + prng.next() / 2), signal);
+  }
+
+  /** Made, where it is not there. Of several who make it at once one does, and the others find it. */
+  async #find(): Promise<Found> {
+    const { catalog, table, author, prng } = this.#options;
+    for (;;) {
+      const { snapshot } = await catalog.current();
+      const tables = await catalog.tables(snapshot);
+      const found = tables.find((each) => each.schema === schema && each.name === table.name);
+      if (found !== undefined) return { table: this.#checked(found), snapshot };
+      try {
+        await catalog.commit({
+          readSnapshot: snapshot,
+          token: randomText(prng, 24),
+          changes: [
+            {
+              kind: "createTable",
+              schema,
+              name: table.name,
+              columns: table.columns,
+              files: [],
+              orReplace: false,
+            },
+          ],
+          author,
+          message: `make table ${table.name}`,
+        });
+      } catch (thrown) {
+        if (!(thrown instanceof OperatingError) || thrown.code !== "already_exists") throw thrown;
+      }
+    }
+  }
+
+  /** LA3 */
+  #checked(found: LakeTable): LakeTable {
+    const { table } = this.#options;
+    const unlike = table.columns.find(
+      ({ name, type }) => !found.columns.some((own) => own.name === name && own.type === type),
+    );
+    if (unlike === undefined) return found;
+    const message = `table ${table.name} has no column ${unlike.name} of type ${unlike.type}: it is somebody else's`;
+    throw new OperatingError("already_exists", "never", message, {
+      hint: `Rename it: ALTER TABLE ${table.name} RENAME TO …`,
+    });
+  }
+
+  async #write(table: LakeTable, rows: ColumnsOfRows, signal: AbortSignal): Promise<NewDataFile> {
+    const { objects, stagingDir, prng, files = realFiles } = this.#options;
+    const own = randomText(prng, 24);
+    const { bytes, footerSize, recordCount, columns } = encodeColumnFile(
+      table.columns,
+      rows,
+      parquetRuntime,
+    );
+    const path = `${table.path.replace(/\/+$/, "")}/ducklake-${own}.parquet`;
+    const write = async (directory: string): Promise<PutFile> => {
+      const localPath = join(directory, "rows.parquet");
+      await inStaging(() => writeWhole(files, localPath, bytes));
+      return await objects.put(path, localPath, signal);
+    };
+    const { crc32 } = await withStaging(stagingDir, own, write, files);
+    return {
+      path,
+      crc32,
+      recordCount,
+      sizeBytes: bytes.length,
+      footerSize,
+      columns,
+      rowIds: "fresh",
+    };
+  }
+
+  async #commit({ table, snapshot }: Found, file: NewDataFile, token: string): Promise<void> {
+    const { catalog, author } = this.#options;
+    await catalog.commit({
+      readSnapshot: snapshot,
+      token,
+      changes: [
+        {
+          kind: "changeRows",
+          tableId: table.tableId,
+          added: [file],
+          deletes: [],
+          ended: [],
+          isCompaction: false,
+        },
+      ],
+      author,
+      message: `add rows to ${table.name}`,
+    });
+  }
+}
+
+/** Not synced: the object store does that, whoever wrote the file. */
+async function writeWhole(files: Files, path: string, bytes: Uint8Array): Promise<void> {
+  const file = await files.open(path, "new");
+  try {
+    await file.write(bytes, 0);
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * What a snapshot changed, as `ducklake_snapshot_changes.changes_made` says it: entries `kind:value` joined by commas, names in
+ * double quotes that are doubled inside. Others of the format judge their conflicts by it.
+ */
+
+import { assert } from "../../../ground/kernel/errors.ts";
+import { quoteName } from "../../sql/core/index.ts";
+
+const kindsWithName = [
+  "created_schema",
+  "created_table",
+  "created_view",
+  "created_scalar_macro",
+  "created_table_macro",
+] as const;
+const kindsWithId = [
+  "dropped_schema",
+  "dropped_table",
+  "dropped_view",
+  "dropped_scalar_macro",
+  "dropped_table_macro",
+  "inserted_into_table",
+  "deleted_from_table",
+  "altered_table",
+  "altered_view",
+  "inlined_insert",
+  "inlined_delete",
+  "inline_flush",
+  "flushed_inlined",
+  "merge_adjacent",
+  "rewrite_delete",
+  "compacted_table",
+] as const;
+
+export type ChangeEntry =
+  | {
+      readonly kind: (typeof kindsWithName)[number];
+      /** A schema's, or schema and object. */
+      readonly name: readonly string[];
+    }
+  | { readonly kind: (typeof kindsWithId)[number]; readonly id: number };
+
+/** The order in which the reference writes them. */
+const order: readonly string[] = [
+  "dropped_schema",
+  "dropped_table",
+  "dropped_view",
+  "created_schema",
+  "created_table",
+  "created_view",
+  "created_scalar_macro",
+  "created_table_macro",
+  "dropped_scalar_macro",
+  "dropped_table_macro",
+  "inserted_into_table",
+  "deleted_from_table",
+  "altered_table",
+  "altered_view",
+  "inlined_insert",
+  "inlined_delete",
+  "inline_flush",
+  "flushed_inlined",
+  "merge_adjacent",
+  "rewrite_delete",
+  "compacted_table",
+];
+
+/** Each entry once, in the reference's order. */
+export function formatChanges(entries: readonly ChangeEntry[]): string {
+  const ordered = [...entries].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  const texts = ordered.map((entry) =>
+    "id" in entry
+      ? `${entry.kind}:${entry.id}`
+      : `${entry.kind}:${entry.name.map(quoteName).join(".")}`,
+  );
+  return [...new Set(texts)].join(",");
+}
+
+const entryPattern = /([a-z_]+):(?:(\d+)|("(?:[^"]|"")*"(?:\."(?:[^"]|"")*")?))(?:,(?=.)|$)/isy;
+
+/** `undefined`: not in this grammar. An empty text is no change. */
+export function parseChanges(text: string): readonly ChangeEntry[] | undefined {
+  const entries: ChangeEntry[] = [];
+  let position = 0;
+  while (position < text.length) {
+    entryPattern.lastIndex = position;
+    const match = entryPattern.exec(text);
+    if (match === null) return undefined;
+    position = entryPattern.lastIndex;
+    const kind = (match[1] as string).toLowerCase();
+    const entry = entryOf(kind, match[2], match[3]);
+    if (entry === undefined) return undefined;
+    entries.push(entry);
+  }
+  return entries;
+}
+
+function entryOf(
+  kind: string,
+  id: string | undefined,
+  quoted: string | undefined,
+): ChangeEntry | undefined {
+  const named = kindsWithName.find((known) => known === kind);
+  const withId = kindsWithId.find((known) => known === kind);
+  if (withId !== undefined && id !== undefined) return { kind: withId, id: Number(id) };
+  if (named === undefined || quoted === undefined) return undefined;
+  return { kind: named, name: unquote(quoted) };
+}
+
+function unquote(quoted: string): readonly string[] {
+  const names = quoted.match(/"(?:[^"]|"")*"/g);
+  assert(names !== null, "a quoted name has quotes");
+  return names.map((name) => name.slice(1, -1).replaceAll('""', '"'));
+}

@@ -1,0 +1,46 @@
+/** Rows of the catalog, as the store gives them, and when they count. */
+import type { LakeTables } from "../../../ground/store/core/index.ts";
+import type { SnapshotId } from "./model.ts";
+
+export type SnapshotRow = LakeTables["ducklake_snapshot"];
+export type SchemaRow = LakeTables["ducklake_schema"];
+export type TableRow = LakeTables["ducklake_table"];
+export type ColumnRow = LakeTables["ducklake_column"];
+export type DataFileRow = LakeTables["ducklake_data_file"];
+export type DeleteFileRow = LakeTables["ducklake_delete_file"];
+/** With the file's checksum beside it, and what the scrub found, from a table of our own. */
+export interface ReadChecksum {
+  readonly crc32?: number | null;
+  readonly damage?: string | null;
+}
+export type ReadDataFileRow = DataFileRow & ReadChecksum;
+export type ReadDeleteFileRow = DeleteFileRow & ReadChecksum;
+export type FileStatsRow = LakeTables["ducklake_file_column_stats"];
+
+interface Ranged {
+  readonly begin_snapshot: number | null;
+  readonly end_snapshot: number | null;
+}
+
+/** Whether a row belongs to a snapshot. */
+export function isVisible(row: Ranged, snapshot: SnapshotId): boolean {
+  return (
+    (row.begin_snapshot ?? 0) <= snapshot &&
+    (row.end_snapshot === null || snapshot < row.end_snapshot)
+  );
+}
+
+/** The snapshot that wrote the delete file which the row names now: its `begin_snapshot` may be a predecessor's. */
+export function writtenAt(row: DeleteFileRow): number {
+  return row.partial_max ?? row.begin_snapshot;
+}
+
+/** A path of the lake: each relative part below the one before it. */
+export function joinPath(...parts: readonly { path: string; path_is_relative: number }[]): string {
+  return parts.reduce((whole, part) => (part.path_is_relative === 0 ? "" : whole) + part.path, "");
+}
+
+/** Every row of every table of the format. */
+export type LakeRows = {
+  readonly [T in Extract<keyof LakeTables, `ducklake_${string}`>]: readonly LakeTables[T][];
+};

@@ -1,0 +1,73 @@
+/** The lake: tables as Parquet with a DuckLake catalog, and SQL over them. */
+
+export type { ColumnsOfRows } from "./append/column-file.ts";
+export { LakeAppender } from "./append/lake-appender.ts";
+export { checkLakeFiles, type LakeReport } from "./check/check-lake-files.ts";
+export { visibleColumns } from "./core/hidden-columns.ts";
+export type {
+  ChangedFile,
+  ChangeScan,
+  Commit,
+  Committed,
+  DataFile,
+  DeleteFile,
+  FileFacts,
+  FileId,
+  LakeCatalog,
+  LakeColumn,
+  LakeRows,
+  LakeTable,
+  NewColumn,
+  NewDataFile,
+  NewDeleteFile,
+  ObjectStore,
+  SnapshotId,
+  SnapshotInfo,
+  TableChange,
+  TableId,
+  TableMoment,
+  TableRef,
+  TableVersion,
+  UpkeepDecision,
+  UpkeepLimits,
+} from "./core/index.ts";
+export { isLakePath } from "./core/lake-paths.ts";
+export { LakeWriter } from "./duckdb/lake-writer.ts";
+export { withFiles } from "./duckdb/local-files.ts";
+export { roughChangeSql, tableSql } from "./duckdb/relation-sql.ts";
+export { emptyStaging } from "./duckdb/staging.ts";
+export { type DownloadObserver, openDownloadCache } from "./objects/download-cache.ts";
+export { createDownloadMetrics } from "./objects/download-metrics.ts";
+export {
+  decideLakePlaces,
+  type LakeLocation,
+  type LakePlaces,
+  showLakeLocation,
+} from "./objects/lake-url.ts";
+export { openLakeFiles } from "./objects/open-lake-files.ts";
+export type { BoundTable } from "./statements/bound-query.ts";
+export type {
+  CheckedDefinition,
+  DynamicStatement,
+  DynamicTablesPort,
+  StatementContext,
+} from "./statements/dynamic-tables-port.ts";
+export { LakeStatements } from "./statements/lake-statements.ts";
+export { lakeWriteWorkKind } from "./statements/lake-write-executor.ts";
+export { done, type LocalAnswer } from "./statements/local-answer.ts";
+export {
+  type OpenedRelation,
+  type ReadableRelation,
+  type ReadableRelations,
+  rowsFile,
+  type WantedRows,
+} from "./statements/readable-relations.ts";
+export { openUploads, type Uploads } from "./statements/uploads.ts";
+export { readChecksummedFiles } from "./store/file-checksums.ts";
+export { claimLake, lakeIdFile, lostStoreHint } from "./store/lake-identity.ts";
+export { LakeStore, type LakeStoreOptions } from "./store/lake-store.ts";
+export { type LakeOverview, type LakeTableOverview, readLakeOverview } from "./store/overview.ts";
+export { type Expired, LakeUpkeep } from "./store/upkeep.ts";
+export { LakeScrub } from "./upkeep/lake-scrub.ts";
+export { UpkeepLoop, type UpkeepLoopOptions } from "./upkeep/upkeep-loop.ts";
+export { createStatementExecutors } from "./worker-part.ts";

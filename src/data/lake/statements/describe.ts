@@ -1,0 +1,70 @@
+/** What DuckDB says of a statement's columns, without any file: tables are there by their types alone. */
+import type { Engine } from "../../duckdb/index.ts";
+import type { NewColumn } from "../core/index.ts";
+import { tableSql } from "../duckdb/relation-sql.ts";
+import type { BoundQuery } from "./bound-query.ts";
+
+type Describer = Pick<Engine, "withSession">;
+type Checker = Pick<Engine, "withSession" | "parse">;
+
+export interface DescribedColumn {
+  readonly name: string;
+  /** DuckDB's words. */
+  readonly type: string;
+}
+
+/** Throws `bad_sql` where the query does not bind. */
+export async function describeQuery(
+  engine: Describer,
+  { sql, tables }: BoundQuery,
+  signal: AbortSignal,
+  options: { readonly rowIds?: boolean } = {},
+): Promise<readonly DescribedColumn[]> {
+  const relations = tables.map(({ schema, name, version }, index) => ({
+    schema,
+    name,
+    sql: tableSql(
+      { ...version, files: [] },
+      { rowIds: options.rowIds === true && index === 0, localPaths: new Map() },
+    ),
+  }));
+  return await inSession(engine, relations, `DESCRIBE ${sql}`, signal);
+}
+
+/** Types as DuckDB knows them, of columns as a person wrote them. Throws `bad_sql` for what no SELECT of a person may have. */
+export async function describeColumns(
+  engine: Checker,
+  columns: readonly NewColumn[],
+  signal: AbortSignal,
+): Promise<readonly DescribedColumn[]> {
+  // Both become parts of statements of our own, of which nobody asks what they read.
+  for (const { type, defaultValue = "NULL" } of columns) {
+    await engine.parse(`SELECT CAST(NULL AS ${type}\n), (${defaultValue}\n)`, signal);
+  }
+  // DuckDB refuses what is no default: columns, aggregates, tables.
+  const list = columns
+    .map(({ type, defaultValue }, index) => {
+      return `c${index} ${type}${defaultValue === undefined ? "" : ` DEFAULT (${defaultValue}\n)`}`;
+    })
+    .join(", ");
+  return await engine.withSession([], signal, async (session) => {
+    await session.run(`CREATE TABLE _described (${list})`, signal);
+    const rows = await session.run("DESCRIBE _described", signal);
+    return rows.map(([, type], index) => ({
+      name: columns[index]?.name ?? "",
+      type: String(type),
+    }));
+  });
+}
+
+async function inSession(
+  engine: Describer,
+  relations: Parameters<Engine["withSession"]>[0],
+  sql: string,
+  signal: AbortSignal,
+): Promise<readonly DescribedColumn[]> {
+  return await engine.withSession(relations, signal, async (session) => {
+    const rows = await session.run(sql, signal);
+    return rows.map(([name, type]) => ({ name: String(name), type: String(type) }));
+  });
+}

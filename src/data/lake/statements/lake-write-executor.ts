@@ -1,0 +1,174 @@
+/**
+ * Work of kind `lake_write`: rows written to the lake's files, on a worker. Its artifact says what was written, as one text of
+ * JSON; the files themselves are in the object store already.
+ */
+import { AssertionError, assert, OperatingError } from "../../../ground/kernel/errors.ts";
+import type { LogFields } from "../../../ground/kernel/logger.ts";
+import type { Prng } from "../../../ground/kernel/prng.ts";
+import { type WorkSpec, workLogFields } from "../../../ground/work/core/index.ts";
+import { type Executor, writeArtifactBytes } from "../../../ground/work/index.ts";
+import { encodeList } from "../../../kinds/ask/run/index.ts";
+import type { Engine, EngineFor, EngineSession } from "../../duckdb/index.ts";
+import type { ObjectStore } from "../core/index.ts";
+import { compactFiles } from "../duckdb/compact.ts";
+import { LakeWriter } from "../duckdb/lake-writer.ts";
+import { withFiles, withLocalFiles } from "../duckdb/local-files.ts";
+import { tableSql } from "../duckdb/relation-sql.ts";
+import { copyInto } from "./copy-into.ts";
+import {
+  insertSql,
+  type LakeChange,
+  type LakeCompaction,
+  type LakeCopy,
+  type LakeInsert,
+  type LakeWrite,
+  type LakeWritten,
+} from "./lake-write.ts";
+
+export const lakeWriteWorkKind = "lake_write";
+
+export function lakeWriteBody(write: LakeWrite): string {
+  return JSON.stringify(write);
+}
+
+export interface LakeWriteDeps {
+  readonly engine: EngineFor<"parse" | "withSession">;
+  readonly objects: ObjectStore;
+  readonly stagingDir: string;
+  readonly prng: Prng;
+}
+
+export function createLakeWriteExecutor(deps: LakeWriteDeps): Executor {
+  return {
+    async execute(work, path, signal, bytesMax) {
+      const write = parseBody(work);
+      const fields = workLogFields(work);
+      const parts = { ...deps, engine: deps.engine.with(fields), fields };
+      const written = await run(parts, write, signal);
+      const bytes = encodeList([JSON.stringify(written)]);
+      return writeArtifactBytes(bytes, path, bytesMax, { rowCount: 1 });
+    },
+  };
+}
+
+interface WriteParts extends Omit<LakeWriteDeps, "engine"> {
+  readonly engine: Pick<Engine, "parse" | "withSession">;
+  /** Whose work it is, for log lines. */
+  readonly fields: LogFields;
+}
+
+async function run(deps: WriteParts, write: LakeWrite, signal: AbortSignal): Promise<LakeWritten> {
+  if (write.op === "copy") return await copy(deps, write, signal);
+  if (write.op === "compact") return await compact(deps, write, signal);
+  const { sql, tables } = write.query;
+  await deps.engine.parse(sql, signal); // Whatever becomes part of a statement of ours is one SELECT that may run.
+  const changed = write.op === "insert" ? undefined : tables[0];
+  const versions = tables.map(({ version }) => version);
+  const within = async (localPaths: ReadonlyMap<string, string>): Promise<LakeWritten> => {
+    const relations = tables.map((table) => ({
+      schema: table.schema,
+      name: table.name,
+      sql: tableSql(table.version, { rowIds: table === changed, localPaths }),
+    }));
+    return await deps.engine.withSession(relations, signal, async (session) => {
+      const { objects, stagingDir, prng } = deps;
+      const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
+      return write.op === "insert"
+        ? await insert(writer, write, signal)
+        : await change({ writer, objects, session, localPaths }, write, signal);
+    });
+  };
+  return await withFiles(deps.objects, versions, signal, within, deps.fields);
+}
+
+async function copy(
+  { engine, objects, stagingDir, prng, fields }: WriteParts,
+  write: LakeCopy,
+  signal: AbortSignal,
+): Promise<LakeWritten> {
+  const source = { ...write.source, owner: "the file to copy", fields };
+  return await withLocalFiles(objects, [source], signal, async (localPaths) => {
+    const localPath = localPaths.get(source.path);
+    assert(localPath !== undefined, "what was fetched is here");
+    return await engine.withSession([], signal, async (session) => {
+      const linesLeftOut = await copyInto(session, "_copied", write, localPath, signal);
+      const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
+      const select = "SELECT * FROM _copied";
+      const added = await writer.writeRows({ select, table: write.table, rowIds: "fresh" }, signal);
+      const insertedCount = added.reduce((sum, { recordCount }) => sum + recordCount, 0);
+      const rows = { insertedCount, deletedCount: 0, linesLeftOut };
+      return { added, deletes: [], ended: [], ...rows };
+    });
+  });
+}
+
+async function compact(
+  { engine, objects, stagingDir, prng, fields }: WriteParts,
+  { version, files }: LakeCompaction,
+  signal: AbortSignal,
+): Promise<LakeWritten> {
+  return await engine.withSession([], signal, async (session) => {
+    const writer = new LakeWriter({ duckdb: session, objects, stagingDir, prng });
+    const change = await compactFiles({ version, files }, { writer, objects, fields }, signal);
+    const { added, ended } = change?.kind === "changeRows" ? change : { added: [], ended: [] };
+    return { added, deletes: [], ended, insertedCount: 0, deletedCount: 0 };
+  });
+}
+
+async function insert(
+  writer: LakeWriter,
+  write: LakeInsert,
+  signal: AbortSignal,
+): Promise<LakeWritten> {
+  const { table } = write;
+  const added = await writer.writeRows(
+    { select: insertSql(write), table, rowIds: "fresh" },
+    signal,
+  );
+  const insertedCount = added.reduce((sum, { recordCount }) => sum + recordCount, 0);
+  return { added, deletes: [], ended: [], insertedCount, deletedCount: 0 };
+}
+
+interface ChangeParts {
+  readonly writer: LakeWriter;
+  readonly objects: ObjectStore;
+  readonly session: EngineSession;
+  readonly localPaths: ReadonlyMap<string, string>;
+}
+
+/** The person's SELECT runs once, whatever is read of it afterwards. */
+async function change(
+  { writer, objects, session, localPaths }: ChangeParts,
+  { op, query }: LakeChange,
+  signal: AbortSignal,
+): Promise<LakeWritten> {
+  const [target] = query.tables;
+  if (target === undefined) throw new AssertionError("a change has a table that changes");
+  const { version } = target;
+  await session.run(`CREATE TEMP TABLE _changed AS ${query.sql}`, signal);
+  const { moved, ...deleted } = await writer.writeDeletes(
+    { version, localPaths, select: "SELECT _file_id, _position FROM _changed" },
+    signal,
+  );
+  if (op === "delete") return { added: moved, ...deleted, insertedCount: 0 };
+  const rows = {
+    select: "SELECT * EXCLUDE (_file_id, _position) FROM _changed",
+    table: version.table,
+    rowIds: "inFile",
+  } as const;
+  const added = await writer.writeRows(rows, signal).catch(async (thrown: unknown) => {
+    const paths = [...moved, ...deleted.deletes].map(({ path }) => path);
+    await objects.delete(paths).catch(() => undefined); // Swept, if they stay.
+    throw thrown;
+  });
+  const insertedCount = added.reduce((sum, { recordCount }) => sum + recordCount, 0);
+  return { added: [...moved, ...added], ...deleted, insertedCount };
+}
+
+function parseBody(work: WorkSpec): LakeWrite {
+  if (work.kind !== lakeWriteWorkKind) {
+    const message = `this worker cannot execute work of kind ${work.kind}`;
+    throw new OperatingError("bad_request", "never", message);
+  }
+  return JSON.parse(work.body) as LakeWrite; // Written by a controller of the cluster: `lakeWriteBody`.
+}

@@ -1,0 +1,160 @@
+/**
+ * A change of rows, from works that workers execute to a commit. A commit that another one stood in the way of is computed
+ * anew, from what the lake is then.
+ *
+ *   RW1  What a failed attempt has written is deleted, as far as the object store lets it; what a dead coordinator left is swept.
+ *   RW2  A commit of which nobody knows is said again with its token. While it stays unknown its files stay: they may be the lake's.
+ */
+import { readFile } from "node:fs/promises";
+import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
+import { assert, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
+import type { LeafId, QueryId, WorkId } from "../../../ground/kernel/ids.ts";
+import type { Logger } from "../../../ground/kernel/logger.ts";
+import type { Prng } from "../../../ground/kernel/prng.ts";
+import type { ApiWorkManager, LocalArtifact } from "../../../ground/work/index.ts";
+import { decodeList } from "../../../kinds/ask/run/index.ts";
+import type { Commit, Committed, LakeCatalog, ObjectStore, SnapshotId } from "../core/index.ts";
+import type { LakeWrite, LakeWritten } from "./lake-write.ts";
+import { lakeWriteBody, lakeWriteWorkKind } from "./lake-write-executor.ts";
+
+export interface WriteDeps {
+  readonly manager: Pick<ApiWorkManager, "run">;
+  readonly catalog: Pick<LakeCatalog, "commit">;
+  readonly objects: Pick<ObjectStore, "delete">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly prng: Prng;
+  /** The bytes of a fetched artifact; by default those of its file. */
+  readonly readArtifact?: (artifact: LocalArtifact) => Promise<Uint8Array>;
+}
+
+export interface WriteAttempt {
+  readonly write: LakeWrite;
+  readonly readSnapshot: SnapshotId;
+  /** What to commit of it. */
+  readonly changes: (written: LakeWritten) => Commit["changes"];
+  /** Where more than the catalog has a say in it. */
+  readonly commit?: (commit: Commit) => Promise<Committed>;
+}
+
+export interface WriteRequest {
+  readonly queryId: QueryId;
+  readonly text: string;
+  /** For all attempts together. */
+  readonly deadlineMs: number;
+  /** From what the lake is now. */
+  readonly attempt: () => Promise<WriteAttempt>;
+}
+
+/** Between attempts, at random up to so long: who met once does not meet again. It doubles each time. */
+const waitMs = 20;
+const waitMsMax = 1_000;
+const commitsMax = 5;
+const commitWaitMs = 200;
+
+export async function runWrite(
+  deps: WriteDeps,
+  request: WriteRequest,
+  signal: AbortSignal,
+): Promise<{ readonly written: LakeWritten; readonly committed: Committed | undefined }> {
+  const { objects } = deps;
+  const endMs = deps.clock.nowMs() + request.deadlineMs;
+  for (let attempt = 1; ; attempt += 1) {
+    const { write, readSnapshot, changes, commit } = await request.attempt();
+    const queryId = (attempt === 1 ? request.queryId : `${request.queryId}-${attempt}`) as QueryId;
+    const logger = deps.logger.with({ query_id: queryId });
+    const deadlineMs = Math.max(1, endMs - deps.clock.nowMs());
+    const written = await executeWrite(deps, { ...request, queryId, deadlineMs }, write, signal);
+    if (written.insertedCount + written.deletedCount === 0)
+      return { written, committed: undefined };
+    try {
+      const said: Commit = {
+        readSnapshot,
+        token: queryId,
+        changes: changes(written),
+        author: "sql",
+        message: request.text.slice(0, 200),
+      };
+      const committed = await commitWritten(deps, said, signal, commit);
+      return { written, committed };
+    } catch (thrown) {
+      if (isInDoubt(thrown)) throw thrown; // RW2
+      await discardWritten({ objects, logger }, written); // RW1
+      const isConflict = thrown instanceof OperatingError && thrown.code === "conflict";
+      if (!isConflict || deps.clock.nowMs() >= endMs || signal.aborted) throw thrown;
+      logger.info({ attempt }, `the write begins anew: ${thrown.message}`);
+      const pauseMs = deps.prng.below(Math.min(waitMs * 2 ** attempt, waitMsMax));
+      await sleep(deps.clock, pauseMs, signal);
+    }
+  }
+}
+
+/** RW2. Throws `commit_unknown` when that is all that can be said; whatever else it throws, nothing was committed. */
+export async function commitWritten(
+  { catalog, clock }: Pick<WriteDeps, "catalog" | "clock">,
+  commit: Commit,
+  signal: AbortSignal,
+  say: (commit: Commit) => Promise<Committed> = (said) => catalog.commit(said),
+): Promise<Committed> {
+  let doubt: unknown;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await say(commit);
+    } catch (thrown) {
+      if (isInDoubt(thrown)) doubt = thrown;
+      // The store that could not be asked again has not said that the first time was in vain.
+      if (doubt === undefined || !isStoreTrouble(thrown)) throw thrown;
+      if (attempt >= commitsMax || signal.aborted) throw doubt;
+      await sleep(clock, commitWaitMs * attempt, signal);
+    }
+  }
+}
+
+/** Whether what was to be committed may be committed. */
+export function isInDoubt(thrown: unknown): boolean {
+  return thrown instanceof OperatingError && thrown.code === "commit_unknown";
+}
+
+function isStoreTrouble(thrown: unknown): boolean {
+  const codes = ["store_busy", "store_unavailable", "commit_unknown"];
+  return thrown instanceof OperatingError && codes.includes(thrown.code);
+}
+
+/** On some worker. What it wrote is nobody's yet. */
+export async function executeWrite(
+  { manager, readArtifact = readFileOf }: Pick<WriteDeps, "manager" | "readArtifact">,
+  { queryId, text, deadlineMs }: Pick<WriteRequest, "deadlineMs" | "queryId" | "text">,
+  write: LakeWrite,
+  signal: AbortSignal,
+): Promise<LakeWritten> {
+  const work = {
+    queryId,
+    leafId: "0" as LeafId,
+    workId: "0" as WorkId,
+    kind: lakeWriteWorkKind,
+    body: lakeWriteBody(write),
+    affinityKey: queryId,
+  };
+  const [artifact] = await manager.run({ queryId, works: [work], deadlineMs, text }, signal);
+  assert(artifact !== undefined, "one work, one artifact");
+  try {
+    const [text] = decodeList(await readArtifact(artifact));
+    return JSON.parse(text ?? "null") as LakeWritten;
+  } finally {
+    await artifact.dispose();
+  }
+}
+
+async function readFileOf({ path }: LocalArtifact): Promise<Uint8Array> {
+  return await readFile(path);
+}
+
+export async function discardWritten(
+  { objects, logger }: Pick<WriteDeps, "logger" | "objects">,
+  written: LakeWritten,
+): Promise<void> {
+  const paths = [...written.added, ...written.deletes].map(({ path }) => path);
+  await objects.delete(paths).catch((thrown: unknown) => {
+    logger.warn({}, `files of a failed write are left: ${messageOf(thrown)}`);
+  });
+}

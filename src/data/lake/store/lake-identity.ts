@@ -1,0 +1,189 @@
+/**
+ * Whose lake it is. Files that no row names are nobody's, and upkeep deletes them; so a store that
+ * was lost, emptied or mixed up with another must not be put in front of a lake that has files.
+ * Both sides keep the same random text: the store in a row, the lake's directory or bucket and the
+ * metrics' directory in a file.
+ *
+ *   LI1  A lake with the text of another store, or with files and a store that never had any, is
+ *        refused, and nothing changes.
+ *   LI2  A lake of an earlier version, without a text, gets one when its store knows its files.
+ *   LI3  The store's row is written first: a crash in between is mended by the next start.
+ *   LI4  The text has a checksum, so that a damaged one is not taken for another lake's. One
+ *        without, as it was written first, gets it; until then a text that differs from the
+ *        store's in a few characters counts as damaged, because two random ones differ in most.
+ *   LI5  The text is read from where it is kept, never from a copy that may be older.
+ */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import type { Files } from "../../../ground/kernel/files.ts";
+import { realFiles } from "../../../ground/kernel/node/real-files.ts";
+import { type Prng, randomText } from "../../../ground/kernel/prng.ts";
+import type { Store, Tx } from "../../../ground/store/index.ts";
+import type { ObjectStore } from "../core/index.ts";
+import { openDirectoryStore } from "../objects/directory-store.ts";
+import { showCrc32 } from "../objects/file-verifier.ts";
+
+export interface LakeClaim {
+  readonly store: Store;
+  readonly objects: ObjectStore;
+  /** For people. */
+  readonly place: string;
+  readonly metricsDir: string;
+  readonly prng: Prng;
+  readonly files?: Files;
+}
+
+/** Beside the tables' folder, and beside the segments'. */
+export const lakeIdFile = "lake-id";
+/** What has files of tables and of metrics. */
+const tablesPrefix = "main/";
+const segmentsPrefix = "segments/";
+
+/** Throws unless the lake is this store's, or nobody's yet. */
+export async function claimLake(claim: LakeClaim): Promise<void> {
+  const { store, objects, place, metricsDir, prng } = claim;
+  const metrics = await openDirectoryStore(metricsDir, claim.files ?? realFiles);
+  const known = await store.read(readKnown);
+  const sides = [
+    { objects, place, prefix: tablesPrefix, knowsFiles: known.hasTables },
+    { objects: metrics, place: metricsDir, prefix: segmentsPrefix, knowsFiles: known.hasSegments },
+  ];
+  const texts = await Promise.all(sides.map((side) => readText(side.objects)));
+  for (const [at, side] of sides.entries()) {
+    const text = texts[at] ?? damagedText;
+    if (text.kind === "damaged" || isAlmost(text, known.lakeId)) throw damagedId(side.place); // LI4
+    const isOther = text.kind === "there" && text.lakeId !== known.lakeId;
+    const isLost = text.kind === "absent" && !side.knowsFiles && (await hasFiles(side));
+    if (isOther || isLost) throw notOurs(side.place, known.lakeId === undefined); // LI1
+  }
+  const lakeId = known.lakeId ?? (await keepId(store, randomText(prng, idLength))); // LI3
+  for (const [at, side] of sides.entries()) {
+    const text = texts[at];
+    const isWhole = text?.kind === "there" && text.isChecked;
+    if (!isWhole) await writeText(side.objects, lakeId); // LI2, LI4
+  }
+}
+
+type LakeText =
+  | { readonly kind: "absent" | "damaged" }
+  | { readonly kind: "there"; readonly lakeId: string; readonly isChecked: boolean };
+
+const damagedText: LakeText = { kind: "damaged" };
+const idLength = 26;
+const textPattern = /^([0-9a-z]{26})(?: ([0-9a-f]{8}))?\n$/;
+/** Two random texts have fewer characters in different places about once in 10^32 pairs. */
+const damagedCharsMax = 3;
+const textBytesMax = 1024;
+
+function encodeText(lakeId: string): string {
+  return `${lakeId} ${showCrc32(crc32(lakeId))}\n`;
+}
+
+function decodeText(bytes: Buffer): LakeText {
+  const [, lakeId, checksum] = textPattern.exec(bytes.toString("latin1")) ?? [];
+  if (lakeId === undefined) return damagedText;
+  if (checksum === undefined) return { kind: "there", lakeId, isChecked: false };
+  return checksum === showCrc32(crc32(lakeId))
+    ? { kind: "there", lakeId, isChecked: true }
+    : damagedText;
+}
+
+/** LI4, of a text without a checksum. */
+function isAlmost(text: LakeText, known: string | undefined): boolean {
+  if (text.kind !== "there" || text.isChecked || known === undefined) return false;
+  const differing = [...text.lakeId].filter((char, at) => char !== known[at]).length;
+  return differing > 0 && differing <= damagedCharsMax;
+}
+
+interface Known {
+  readonly lakeId: string | undefined;
+  /** Whether anything was ever committed to its tables. */
+  readonly hasTables: boolean;
+  readonly hasSegments: boolean;
+}
+
+async function readKnown({ db }: Tx): Promise<Known> {
+  const own = await db.selectFrom("lake_identity").select("lake_id").executeTakeFirst();
+  const newest = await db
+    .selectFrom("ducklake_snapshot")
+    .select((eb) => eb.fn.max("snapshot_id").as("snapshot_id"))
+    .executeTakeFirstOrThrow();
+  const metrics = await db.selectFrom("metric_catalog").select("version").executeTakeFirst();
+  return {
+    lakeId: own?.lake_id,
+    hasTables: newest.snapshot_id > 0,
+    hasSegments: (metrics?.version ?? 0) > 0,
+  };
+}
+
+/** Of several processes that start at once, one gives it. */
+async function keepId(store: Store, fresh: string): Promise<string> {
+  return await store.catalogTransaction(async ({ db }) => {
+    await db
+      .insertInto("lake_identity")
+      .values({ id: 1, lake_id: fresh })
+      .onConflict((conflict) => conflict.column("id").doNothing())
+      .execute();
+    return (await db.selectFrom("lake_identity").select("lake_id").executeTakeFirstOrThrow())
+      .lake_id;
+  });
+}
+
+async function hasFiles(side: {
+  readonly objects: ObjectStore;
+  readonly prefix: string;
+}): Promise<boolean> {
+  for await (const _ of side.objects.list(side.prefix)) return true;
+  return false;
+}
+
+async function readText(objects: ObjectStore): Promise<LakeText> {
+  const info = await objects.stat(lakeIdFile);
+  if (info === undefined) return { kind: "absent" };
+  if (info.sizeBytes > textBytesMax) return damagedText;
+  try {
+    const stored = await objects.checksum(lakeIdFile); // LI5
+    if (stored === undefined) return { kind: "absent" };
+    const file = { path: lakeIdFile, sizeBytes: info.sizeBytes, crc32: stored };
+    const copy = await objects.fetch(file);
+    try {
+      return decodeText(await realFiles.read(copy.localPath));
+    } finally {
+      copy.release();
+    }
+  } catch (thrown) {
+    if (thrown instanceof OperatingError && thrown.code === "data_corrupt") return damagedText;
+    throw thrown;
+  }
+}
+
+async function writeText(objects: ObjectStore, lakeId: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "capstan-lake-id-"));
+  try {
+    const file = join(folder, lakeIdFile);
+    await writeFile(file, encodeText(lakeId));
+    await objects.put(lakeIdFile, file);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function damagedId(place: string): OperatingError {
+  const message = `the file ${lakeIdFile} of ${place}, which says whose lake it is, is damaged`;
+  return new OperatingError("data_corrupt", "never", message, {
+    hint: `Nothing was changed. If --store is the store of this lake, delete the file ${lakeIdFile} and start again: a store that knows the lake's files writes it anew, and any other one refuses the lake.`,
+  });
+}
+
+function notOurs(place: string, isNewStore: boolean): OperatingError {
+  const message = isNewStore
+    ? `${place} has tables or metrics, and this store has never seen them: theirs is gone, or it is another one`
+    : `the lake at ${place} belongs to another store`;
+  return new OperatingError("data_dir_unusable", "never", message, { hint: lostStoreHint });
+}
+
+export const lostStoreHint =
+  "Nothing was changed. Put the store back that belongs to it (--store, or `capstan restore` from a backup), or name another place with --lake and --metrics-dir.";

@@ -1,0 +1,135 @@
+/**
+ * The lake's catalog on the control store: `ducklake_*` tables of DuckLake 1.0, and two of our own for tokens and pins.
+ *
+ *   1  Commits take turns over all processes, so that none fails because another was there at the same time; whether two
+ *      can both hold is judged by what they change.
+ *   2  A read is one transaction, hence of one state of the catalog.
+ */
+import { sql } from "kysely";
+import type { Prng } from "../../../ground/kernel/prng.ts";
+import type { Store, Tx } from "../../../ground/store/index.ts";
+import type { LakeCatalog, TableRef } from "../core/catalog.ts";
+import type { ChangeScan } from "../core/change-feed.ts";
+import type { Commit, Committed } from "../core/commit.ts";
+import type { LakeTable, SnapshotId, SnapshotInfo, TableId, TableVersion } from "../core/model.ts";
+import { commitIn } from "./commit-in.ts";
+import { readChanges } from "./read-changes.ts";
+import {
+  readCurrent,
+  readSnapshots,
+  readTables,
+  readVersion,
+  requireSnapshot,
+  resolveRefs,
+} from "./read-tables.ts";
+
+export interface LakeStoreOptions {
+  readonly store: Store;
+  /** For the ids of tables that are unique everywhere. */
+  readonly prng: Prng;
+}
+
+export class LakeStore implements LakeCatalog {
+  readonly #store: Store;
+  readonly #prng: Prng;
+
+  constructor({ store, prng }: LakeStoreOptions) {
+    this.#store = store;
+    this.#prng = prng;
+  }
+
+  /** Where the files are, for other readers of the format: a directory or an address, with a slash at its end. */
+  async declareDataPath(path: string): Promise<void> {
+    const value = path.endsWith("/") ? path : `${path}/`;
+    await this.#store.catalogTransaction(async ({ db }) => {
+      const known = await db
+        .selectFrom("ducklake_metadata")
+        .select("value")
+        .where("key", "=", "data_path")
+        .where("scope", "is", null)
+        .executeTakeFirst();
+      if (known?.value === value) return;
+      await db.deleteFrom("ducklake_metadata").where("key", "=", "data_path").execute();
+      await db
+        .insertInto("ducklake_metadata")
+        .values({ key: "data_path", value, scope: null, scope_id: null })
+        .execute();
+    });
+  }
+
+  current(): Promise<SnapshotInfo> {
+    return this.#store.read(readCurrent);
+  }
+
+  resolve(refs: readonly TableRef[]): Promise<readonly TableVersion[]> {
+    return this.#store.read((tx) => resolveRefs(tx, refs));
+  }
+
+  version(tableId: TableId, snapshot: SnapshotId): Promise<TableVersion> {
+    return this.#store.read((tx) => readVersion(tx, tableId, snapshot));
+  }
+
+  tables(snapshot?: SnapshotId): Promise<readonly LakeTable[]> {
+    return this.#store.read((tx) => readTables(tx, snapshot));
+  }
+
+  snapshots(limit: number, before?: SnapshotId): Promise<readonly SnapshotInfo[]> {
+    return this.#store.read((tx) => readSnapshots(tx, limit, before));
+  }
+
+  /** 1: by the catalog's lock, which both databases have. */
+  commit(commit: Commit): Promise<Committed> {
+    return this.#store.catalogTransaction((tx) => this.commitIn(tx, commit));
+  }
+
+  commitIn(tx: Tx, commit: Commit): Promise<Committed> {
+    return commitIn(tx, commit, this.#prng);
+  }
+
+  changes(tableId: TableId, from: SnapshotId, to: SnapshotId): Promise<ChangeScan | "gone"> {
+    return this.#store.read((tx) => readChanges(tx, tableId, from, to));
+  }
+
+  pin(cursor: string, tableId: TableId, snapshot: SnapshotId): Promise<void> {
+    return this.#store.catalogTransaction((tx) => this.pinIn(tx, cursor, tableId, snapshot));
+  }
+
+  async pinIn(tx: Tx, cursor: string, tableId: TableId, snapshot: SnapshotId): Promise<void> {
+    await requireSnapshot(tx, snapshot);
+    const pinned = {
+      table_id: tableId,
+      snapshot_id: snapshot,
+      pinned_at_ms: sql<number>`now_ms()`,
+    };
+    await tx.db
+      .insertInto("lake_pins")
+      .values({ cursor_name: cursor, ...pinned })
+      .onConflict((conflict) => conflict.column("cursor_name").doUpdateSet(pinned))
+      .execute();
+  }
+
+  unpin(cursor: string): Promise<void> {
+    return this.#store.catalogTransaction((tx) => this.unpinIn(tx, cursor));
+  }
+
+  async unpinIn({ db }: Tx, cursor: string): Promise<void> {
+    await db.deleteFrom("lake_pins").where("cursor_name", "=", cursor).execute();
+  }
+
+  async announce(token: string, forMs: number): Promise<void> {
+    const expires = { expires_at_ms: sql<number>`now_ms() + ${forMs}` };
+    await this.#store.catalogTransaction(async ({ db }) => {
+      await db
+        .insertInto("lake_commit_tokens")
+        .values({ token, snapshot_id: null, result_json: null, ...expires })
+        .onConflict((conflict) =>
+          // What is done stays done.
+          conflict
+            .column("token")
+            .doUpdateSet(expires)
+            .where("lake_commit_tokens.snapshot_id", "is", null),
+        )
+        .execute();
+    });
+  }
+}

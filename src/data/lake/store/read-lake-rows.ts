@@ -1,0 +1,17 @@
+/** Every row of the catalog, of one moment, for `checkLake`. */
+
+import { lakeTableColumns } from "../../../ground/store/core/index.ts";
+import type { Tx } from "../../../ground/store/index.ts";
+import type { LakeRows } from "../core/rows.ts";
+
+export async function readLakeRows({ db }: Tx): Promise<LakeRows> {
+  const rows: Record<string, unknown> = {};
+  for (const name of Object.keys(lakeTableColumns)) {
+    if (!name.startsWith("ducklake_")) continue;
+    rows[name] = await db
+      .selectFrom(name as keyof LakeRows)
+      .selectAll()
+      .execute();
+  }
+  return rows as LakeRows;
+}

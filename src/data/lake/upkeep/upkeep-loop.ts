@@ -1,0 +1,212 @@
+/**
+ * The lake's upkeep, by whoever leads: old snapshots expire, files that no snapshot needs are deleted, small files are merged and
+ * those with many deletes rewritten (on workers), and what nobody committed is swept.
+ *
+ *   UK1  A file is deleted only when it has been scheduled for longer than any query runs, or is a day old and nobody's.
+ *   UK2  Compaction gives way: where its commit meets another one's, its files are deleted, and it is tried in a later round. They
+ *        stay while nobody knows whether it was committed.
+ *   UK3  A step that fails is logged and tried again in the next round; it does not keep the others from their turn.
+ */
+import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+import { AssertionError, assert, messageOf } from "../../../ground/kernel/errors.ts";
+import { parseQueryId } from "../../../ground/kernel/ids.ts";
+import type { Logger } from "../../../ground/kernel/logger.ts";
+import { type Prng, randomText } from "../../../ground/kernel/prng.ts";
+import type { ApiWorkManager } from "../../../ground/work/index.ts";
+import {
+  type Compaction,
+  decideLakeUpkeep,
+  isOrphan,
+  type LakeCatalog,
+  type ObjectStore,
+  type UpkeepDecision,
+  type UpkeepLimits,
+  upkeepLimitsDefault,
+} from "../core/index.ts";
+import {
+  commitWritten,
+  discardWritten,
+  executeWrite,
+  isInDoubt,
+  type WriteDeps,
+} from "../statements/run-write.ts";
+import type { LakeUpkeep } from "../store/upkeep.ts";
+import type { LakeScrub } from "./lake-scrub.ts";
+
+export interface UpkeepLoopOptions {
+  readonly upkeep: LakeUpkeep;
+  readonly catalog: Pick<LakeCatalog, "commit" | "current" | "version">;
+  readonly objects: ObjectStore;
+  readonly manager: Pick<ApiWorkManager, "run">;
+  /** Whether this process is the one that does it. */
+  readonly leads: () => boolean;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+  readonly limits?: Partial<UpkeepLimits>;
+  readonly everyMs?: number;
+  /** Verifies files. Absent: nobody does. */
+  readonly scrub?: Pick<LakeScrub, "run">;
+  readonly readArtifact?: NonNullable<WriteDeps["readArtifact"]>;
+}
+
+export interface UpkeepRound {
+  readonly expired: number;
+  readonly deleted: number;
+  readonly compacted: number;
+  readonly swept: number;
+  /** Files that were read whole and compared with their checksums. */
+  readonly scrubbed: number;
+}
+
+const everyMsDefault = 60_000;
+/** No compaction begins later than so long after the first, so that a round ends. */
+const compactingMsMax = 60_000;
+const compactionMsMax = 600_000;
+/** What is below them is the lake's tables' alone. */
+const prefixes = ["main/", "uploads/"];
+
+export class UpkeepLoop {
+  readonly #options: UpkeepLoopOptions;
+  readonly #limits: UpkeepLimits;
+  readonly #abort = new AbortController();
+  #timer: Timer | undefined;
+  #round: Promise<unknown> = Promise.resolve();
+
+  constructor(options: UpkeepLoopOptions) {
+    this.#options = options;
+    this.#limits = { ...upkeepLimitsDefault, ...options.limits };
+  }
+
+  start(): void {
+    const { clock, everyMs = everyMsDefault } = this.#options;
+    const next = (): void => {
+      this.#timer = clock.after(everyMs, () => {
+        this.#round = this.#options.leads() ? this.run() : Promise.resolve();
+        void this.#round.then(() => {
+          if (!this.#abort.signal.aborted) next();
+        });
+      });
+    };
+    next();
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    this.#timer?.cancel();
+    await this.#round;
+  }
+
+  async run(): Promise<UpkeepRound> {
+    const { upkeep } = this.#options;
+    const decision = await this.#step("deciding", async () =>
+      decideLakeUpkeep(await upkeep.facts(), this.#limits),
+    );
+    const nothing = { expired: 0, deleted: 0, compacted: 0, swept: 0, scrubbed: 0 };
+    if (decision === undefined) return nothing;
+    return {
+      expired: (await this.#step("expiry", () => this.#expire(decision))) ?? 0,
+      deleted: (await this.#step("deletion", () => this.#delete(decision))) ?? 0,
+      compacted: (await this.#step("compaction", () => this.#compact(decision))) ?? 0,
+      swept: (await this.#step("sweeping", () => this.#sweep())) ?? 0,
+      scrubbed: (await this.#step("verifying files", () => this.#scrub())) ?? 0,
+    };
+  }
+
+  async #expire({ expire }: UpkeepDecision): Promise<number> {
+    const { upkeep } = this.#options;
+    await upkeep.forgetTokens();
+    if (expire.length === 0) return 0;
+    const { snapshots } = await upkeep.expire(expire, this.#limits.pinMsMax);
+    return snapshots;
+  }
+
+  /** UK1 */
+  async #delete(decision: UpkeepDecision): Promise<number> {
+    const { objects, upkeep } = this.#options;
+    const { delete: due } = decision;
+    if (due.length === 0 || (await upkeep.isHeld())) return 0;
+    await objects.delete(due.map(({ path }) => path));
+    await upkeep.forget(due.map(({ fileId }) => fileId));
+    return due.length;
+  }
+
+  async #compact({ merge, rewrite }: UpkeepDecision): Promise<number> {
+    const { clock, leads } = this.#options;
+    const endMs = clock.nowMs() + compactingMsMax;
+    const most = [...merge, ...rewrite].sort((a, b) => b.fileIds.length - a.fileIds.length);
+    let done = 0;
+    for (const each of most) {
+      if (this.#abort.signal.aborted || !leads() || clock.nowMs() >= endMs) break;
+      if ((await this.#step("a compaction", () => this.#compactOne(each))) === true) done += 1;
+    }
+    return done;
+  }
+
+  /** UK2 */
+  async #compactOne({ tableId, fileIds }: Compaction): Promise<boolean> {
+    const { catalog, objects, logger, prng } = this.#options;
+    const { snapshot } = await catalog.current();
+    const version = await catalog.version(tableId, snapshot);
+    const there = new Set(version.files.map(({ fileId }) => fileId));
+    if (!fileIds.every((fileId) => there.has(fileId))) return false;
+    const queryId = parseQueryId(`compact-${randomText(prng, 16)}`);
+    assert(queryId !== undefined, "a query's id has the form of one");
+    const text = `compaction of ${version.table.name}`;
+    const request = { queryId, text, deadlineMs: compactionMsMax };
+    const write = { op: "compact", version, files: fileIds } as const;
+    const written = await executeWrite(this.#options, request, write, this.#abort.signal);
+    const { added, ended } = written;
+    if (ended.length === 0) return false;
+    const change = { kind: "changeRows", tableId, added, deletes: [], ended } as const;
+    const commit = {
+      readSnapshot: snapshot,
+      token: queryId,
+      changes: [{ ...change, isCompaction: true }],
+      author: "upkeep",
+      message: text,
+    };
+    try {
+      await commitWritten(this.#options, commit, this.#abort.signal);
+    } catch (thrown) {
+      const own = { objects, logger: logger.with({ query_id: queryId }) };
+      if (!isInDoubt(thrown)) await discardWritten(own, written);
+      throw thrown;
+    }
+    return true;
+  }
+
+  /** Listed before the catalog is read: what is committed meanwhile must not look forgotten. */
+  async #sweep(): Promise<number> {
+    const { objects, upkeep } = this.#options;
+    if (await upkeep.isHeld()) return 0;
+    const listed: { path: string; modifiedMs: number }[] = [];
+    for (const prefix of prefixes) {
+      for await (const object of objects.list(prefix)) listed.push(object);
+    }
+    const facts = await upkeep.orphanFacts();
+    const orphans = listed.filter(({ path, modifiedMs }) =>
+      isOrphan(facts, path, modifiedMs, this.#limits),
+    );
+    if (orphans.length > 0) await objects.delete(orphans.map(({ path }) => path));
+    return orphans.length;
+  }
+
+  async #scrub(): Promise<number> {
+    return (await this.#options.scrub?.run(this.#abort.signal)) ?? 0;
+  }
+
+  /** UK3 */
+  async #step<T>(what: string, act: () => Promise<T>): Promise<T | undefined> {
+    if (this.#abort.signal.aborted) return undefined;
+    try {
+      return await act();
+    } catch (thrown) {
+      if (thrown instanceof AssertionError) throw thrown;
+      if (!this.#abort.signal.aborted) {
+        this.#options.logger.warn({}, `the lake's upkeep, ${what}: ${messageOf(thrown)}`);
+      }
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,182 @@
+/** PLAIN of every type, and BYTE_STREAM_SPLIT of doubles. Little-endian, as the machines are. */
+import { assert } from "../../../ground/kernel/errors.ts";
+import { ByteSink } from "./byte-sink.ts";
+import { ByteSource } from "./byte-source.ts";
+import { corrupt, unsupported } from "./parquet-error.ts";
+import type { ParquetRuntime } from "./parquet-types.ts";
+
+type Numbers = Int32Array | Float64Array | BigInt64Array;
+
+/** The memory of the numbers themselves. */
+export function encodeNumbers(values: Numbers): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}
+
+export function decodeNumbers(bytes: Uint8Array, out: Numbers): void {
+  if (bytes.length !== out.byteLength) throw corrupt("a page has another number of values");
+  new Uint8Array(out.buffer, out.byteOffset, out.byteLength).set(bytes);
+}
+
+/** Integers of 64 bits from and to doubles that hold integers: two words, of which the upper is signed. */
+export function encodeIntegers(values: Float64Array): Uint8Array {
+  const words = new Uint32Array(values.length * 2);
+  for (let index = 0; index < values.length; index += 1) {
+    const value = values[index] as number;
+    assert(Number.isSafeInteger(value), "what is written can be read");
+    const high = Math.floor(value / 2 ** 32);
+    words[index * 2] = value - high * 2 ** 32;
+    words[index * 2 + 1] = high;
+  }
+  return new Uint8Array(words.buffer);
+}
+
+export function decodeIntegers(bytes: Uint8Array, out: Float64Array): void {
+  if (bytes.length !== out.length * 8) throw corrupt("a page has another number of values");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let index = 0; index < out.length; index += 1) {
+    const value = view.getInt32(index * 8 + 4, true) * 2 ** 32 + view.getUint32(index * 8, true);
+    if (!Number.isSafeInteger(value)) throw unsupported("an integer beyond the safe range");
+    out[index] = value;
+  }
+}
+
+/** First bytes first, then second bytes, and so on. */
+export function encodeSplit(values: Float64Array): Uint8Array {
+  const { length } = values;
+  const bytes = encodeNumbers(values);
+  const split = new Uint8Array(bytes.length);
+  for (let plane = 0; plane < 8; plane += 1) {
+    const start = plane * length;
+    for (let index = 0, at = plane; index < length; index += 1, at += 8) {
+      split[start + index] = bytes[at] as number;
+    }
+  }
+  return split;
+}
+
+export function decodeSplit(bytes: Uint8Array, out: Float64Array): void {
+  const { length } = out;
+  if (bytes.length !== length * 8) throw corrupt("a page has another number of values");
+  const words = new Int32Array(out.buffer, out.byteOffset, length * 2);
+  const [b1, b2, b3, b4] = [length, length * 2, length * 3, length * 4];
+  const [b5, b6, b7] = [length * 5, length * 6, length * 7];
+  for (let index = 0; index < length; index += 1) {
+    words[index * 2] =
+      (bytes[index] as number) |
+      ((bytes[b1 + index] as number) << 8) |
+      ((bytes[b2 + index] as number) << 16) |
+      ((bytes[b3 + index] as number) << 24);
+    words[index * 2 + 1] =
+      (bytes[b4 + index] as number) |
+      ((bytes[b5 + index] as number) << 8) |
+      ((bytes[b6 + index] as number) << 16) |
+      ((bytes[b7 + index] as number) << 24);
+  }
+}
+
+/** Bits, the first in the lowest. */
+export function encodeBooleans(values: Uint8Array): Uint8Array {
+  const bits = new Uint8Array(Math.ceil(values.length / 8));
+  for (let index = 0; index < values.length; index += 1) {
+    if (values[index] !== 0) bits[index >>> 3] = (bits[index >>> 3] as number) | (1 << (index & 7));
+  }
+  return bits;
+}
+
+export function decodeBooleans(bytes: Uint8Array, out: Uint8Array): void {
+  if (bytes.length !== Math.ceil(out.length / 8)) {
+    throw corrupt("a page has another number of values");
+  }
+  for (let index = 0; index < out.length; index += 1) {
+    out[index] = ((bytes[index >>> 3] as number) >>> (index & 7)) & 1;
+  }
+}
+
+/** A length before each. */
+export function encodeByteArrays(values: readonly Uint8Array[]): Uint8Array {
+  let total = 0;
+  for (const value of values) total += 4 + value.length;
+  const sink = new ByteSink(total);
+  for (const value of values) {
+    sink.uint32(value.length);
+    sink.bytes(value);
+  }
+  return sink.view();
+}
+
+export function encodeTexts(values: readonly string[], runtime: ParquetRuntime): Uint8Array {
+  const all = values.join("");
+  const bytes = runtime.encodeUtf8(all);
+  const sink = new ByteSink(bytes.length + values.length * 4 + 16);
+  if (bytes.length !== all.length) {
+    for (const value of values) putText(sink, runtime.encodeUtf8(value));
+    return sink.view();
+  }
+  // ASCII alone, as most are: one conversion instead of thousands.
+  let at = 0;
+  for (const { length } of values) {
+    putText(sink, bytes.subarray(at, at + length));
+    at += length;
+  }
+  return sink.view();
+}
+
+function putText(sink: ByteSink, bytes: Uint8Array): void {
+  sink.uint32(bytes.length);
+  sink.bytes(bytes);
+}
+
+/** Views of `bytes`. */
+export function decodeByteArrays(bytes: Uint8Array, count: number): Uint8Array[] {
+  if (count > bytes.length / 4) throw corrupt("a page has fewer values than it claims");
+  const source = new ByteSource(bytes);
+  const values: Uint8Array[] = new Array(count);
+  for (let index = 0; index < count; index += 1) values[index] = source.take(lengthOf(source));
+  if (source.left !== 0) throw corrupt("a page has more values than it claims");
+  return values;
+}
+
+export function decodeTexts(bytes: Uint8Array, count: number, runtime: ParquetRuntime): string[] {
+  const column = new TextColumn(bytes, count, runtime);
+  return Array.from({ length: count }, (_, index) => column.at(index));
+}
+
+/** Texts where they are in the page, each decoded when it is asked for. */
+export class TextColumn {
+  readonly count: number;
+  /** Behind each length, and behind the last text as if another length followed. */
+  readonly #starts: Uint32Array;
+  readonly #read: (start: number, end: number) => string;
+
+  constructor(bytes: Uint8Array, count: number, runtime: ParquetRuntime) {
+    if (count > bytes.length / 4) throw corrupt("a page has fewer values than it claims");
+    this.count = count;
+    this.#starts = new Uint32Array(count + 1);
+    this.#read = runtime.utf8Reader(bytes);
+    const source = new ByteSource(bytes);
+    for (let index = 0; index < count; index += 1) {
+      const length = lengthOf(source);
+      this.#starts[index] = source.position;
+      source.skip(length);
+    }
+    if (source.left !== 0) throw corrupt("a page has more values than it claims");
+    this.#starts[count] = source.position + 4;
+  }
+
+  at(index: number): string {
+    return this.#read(this.#starts[index] as number, (this.#starts[index + 1] as number) - 4);
+  }
+}
+
+function lengthOf(source: ByteSource): number {
+  if (source.left < 4) throw corrupt("it ends in the middle of a length");
+  const { bytes, position } = source;
+  source.position += 4;
+  return (
+    ((bytes[position] as number) |
+      ((bytes[position + 1] as number) << 8) |
+      ((bytes[position + 2] as number) << 16) |
+      ((bytes[position + 3] as number) << 24)) >>>
+    0
+  );
+}

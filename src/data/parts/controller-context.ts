@@ -1,0 +1,49 @@
+/**
+ * What a coordinator or a query-api has, before any kind of work: processes build it once, and each
+ * kind makes its part of it. A process without a store has no `CoordinatorContext`, and so fewer
+ * parts.
+ */
+import type { InstallRoutes, ReadAttention } from "../../ground/http/index.ts";
+import type { DataCondition } from "../../ground/observe/index.ts";
+import type { DirectoryWatch, Limits, Part, ProcessContext } from "../../ground/process/index.ts";
+import type { Store } from "../../ground/store/index.ts";
+import type { ControllerNode, Leadership, QueueState } from "../../ground/work/index.ts";
+import type { Engine } from "../duckdb/index.ts";
+import type { LakePlaces, LakeStatements, LakeStore, ObjectStore, Uploads } from "../lake/index.ts";
+import type { QueriesPort } from "../statements/index.ts";
+
+export interface ControllerContext extends ProcessContext {
+  readonly role: "coordinator" | "query_api";
+  /** Of the API. */
+  readonly port: number;
+  readonly apiUrl: string;
+  readonly limits: Limits;
+  readonly node: ControllerNode;
+  readonly leadership: Leadership;
+  readonly engine: Engine;
+  readonly places: LakePlaces;
+  readonly directories: DirectoryWatch;
+  readonly condition: DataCondition;
+}
+
+export interface StoreContext {
+  readonly store: Store;
+  readonly storeUrl: string;
+  readonly catalog: LakeStore;
+  readonly objects: ObjectStore;
+  readonly uploads: Uploads;
+  readonly statements: LakeStatements;
+  readonly queries: QueriesPort;
+}
+
+export type CoordinatorContext = ControllerContext & StoreContext;
+
+/** What a room adds to a coordinator or a query-api. */
+export interface ControllerPart extends Part {
+  readonly routes?: InstallRoutes;
+  /** By what people call what it lists. */
+  readonly attention?: Readonly<Record<string, ReadAttention>>;
+  /** What waits to be computed before it is work. */
+  readonly waiting?: () => QueueState;
+  start?(): void;
+}

@@ -1,0 +1,35 @@
+/** What a worker has, before any kind of work. */
+import type { WorkerId } from "../../ground/kernel/ids.ts";
+import type { Part, ProcessContext, RoomWatch } from "../../ground/process/index.ts";
+import type { Store } from "../../ground/store/index.ts";
+import type { ColumnFiles, Executor, WorkerNode } from "../../ground/work/index.ts";
+import type { Engine } from "../duckdb/index.ts";
+import type { LakePlaces, LakeStore, ObjectStore } from "../lake/index.ts";
+
+export interface WorkerContext extends ProcessContext {
+  readonly workerId: WorkerId;
+  readonly engine: Engine;
+  readonly objects: ObjectStore;
+  readonly places: LakePlaces;
+  readonly columnFiles: ColumnFiles;
+  /** For files on their way to the lake. */
+  readonly stagingDir: string;
+  /** Told of every write that found no room. */
+  readonly room: RoomWatch;
+}
+
+/** Of a worker that was told where the store is. */
+export interface StoreOfWorker {
+  readonly store: Store;
+  readonly storeUrl: string;
+  readonly catalog: LakeStore;
+}
+
+/** What a room adds to a worker. */
+export interface WorkerPart extends Part {
+  /** By the kind of work. */
+  readonly executors?: Readonly<Record<string, Executor>>;
+  /** What the cluster is told about this worker. */
+  readonly facts?: Readonly<Record<string, string>>;
+  start?(node: WorkerNode): void;
+}

@@ -1,0 +1,115 @@
+/** The interactive prompt: a statement ends with a semicolon, Ctrl-C cancels what runs, Ctrl-D leaves. */
+import { appendFileSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { createInterface, type Interface } from "node:readline";
+import type { CommandContext } from "../../../ground/command/index.ts";
+import { failureOf, formatFailure } from "../../../ground/command/index.ts";
+import { isBlank, splitStatements } from "../../sql/core/index.ts";
+import { runStatement } from "./run-statement.ts";
+
+const historyMax = 1_000;
+const help = `Statements end with a semicolon. Ctrl-C cancels the running one.
+  .help or \\?   this
+  .quit or \\q   leave (so does Ctrl-D)
+`;
+
+const helps = new Set([".help", "\\?", "\\h"]);
+const quits = new Set([".quit", ".exit", "\\q"]);
+
+export async function runPrompt(
+  context: CommandContext,
+  timeoutMs: number | undefined,
+): Promise<void> {
+  const { terminal } = context;
+  const lines = createInterface({
+    input: process.stdin,
+    output: process.stdout,
+    history: readHistory(),
+    historySize: historyMax,
+    removeHistoryDuplicates: true,
+  });
+  terminal.out(`Connected to ${context.client.url}. .help shows what the prompt understands.\n`);
+  let pending = "";
+  let running: AbortController | undefined;
+  lines.on("SIGINT", () => {
+    if (running !== undefined) {
+      running.abort();
+      return;
+    }
+    pending = "";
+    discardLine(lines);
+    terminal.out("^C\n");
+    prompt(lines, pending);
+  });
+  prompt(lines, pending);
+  for await (const line of lines) {
+    const command = pending === "" ? line.trim() : "";
+    if (quits.has(command)) break;
+    if (helps.has(command)) terminal.out(help);
+    else pending += `${line}\n`;
+    const { statements, rest } = splitStatements(pending);
+    pending = isBlank(rest) ? "" : rest;
+    for (const statement of statements) {
+      remember(statement);
+      running = new AbortController();
+      await runAndReport(context, statement, timeoutMs, running.signal);
+      running = undefined;
+    }
+    prompt(lines, pending);
+  }
+  lines.close();
+}
+
+/** What was typed and not entered yet. Readline keeps it over a new prompt, so its own keys remove it. */
+export function discardLine(lines: Interface): void {
+  lines.write(null, { ctrl: true, name: "e" }); // To its end,
+  lines.write(null, { ctrl: true, name: "u" }); // and from there to its beginning.
+}
+
+async function runAndReport(
+  context: CommandContext,
+  statement: string,
+  timeoutMs: number | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { terminal } = context;
+  try {
+    await runStatement(context, statement, timeoutMs, signal);
+  } catch (thrown) {
+    if (signal.aborted) {
+      terminal.err(terminal.paintError.yellow("cancelled\n"));
+      return;
+    }
+    const failure = failureOf(thrown);
+    if (failure === undefined) throw thrown;
+    terminal.err(formatFailure(failure, terminal.paintError));
+  }
+}
+
+function prompt(lines: Interface, pending: string): void {
+  lines.setPrompt(pending === "" ? "capstan> " : "    ...> ");
+  lines.prompt();
+}
+
+const historyFile = (): string => join(homedir(), ".capstan_history");
+
+function readHistory(): string[] {
+  try {
+    const kept = readFileSync(historyFile(), "utf8").split("\n");
+    return kept
+      .filter((line) => line !== "")
+      .slice(-historyMax)
+      .reverse();
+  } catch {
+    return []; // There is none yet, or no home to keep it in: the prompt works without.
+  }
+}
+
+function remember(statement: string): void {
+  try {
+    appendFileSync(historyFile(), `${statement.replace(/\s+/g, " ")};\n`, { mode: 0o600 });
+  } catch {
+    // A home that cannot be written to has no history.
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Follows a table of the catalog. The stream is resumed by its last revision when it breaks, so that no
+ * change is missed over a restart of the coordinator.
+ */
+
+import type { CommandContext } from "../../../ground/command/index.ts";
+import { exitCodes, Failure, linesOf, sseEvents } from "../../../ground/command/index.ts";
+import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
+import { messageOf } from "../../../ground/kernel/errors.ts";
+import type { WatchMessage } from "../http/watch-messages.ts";
+import { WatchView } from "./watch-view.ts";
+
+/** The server says something every 15 s. */
+const silenceMsMax = 40_000;
+const retryMsMax = 5_000;
+
+export interface WatchOptions {
+  readonly revision?: string;
+  /** End after this many events. */
+  readonly count?: string;
+}
+
+export async function runWatch(
+  context: CommandContext,
+  what: string,
+  options: WatchOptions,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const { terminal, json } = context;
+  const view = new WatchView(terminal);
+  const countMax = options.count === undefined ? Number.POSITIVE_INFINITY : Number(options.count);
+  let count = 0;
+  let revision = options.revision;
+  let retryMs = 0;
+  let connected = false;
+  while (!signal.aborted) {
+    try {
+      for await (const message of eventsOf(context, what, revision, signal)) {
+        if (retryMs > 0) terminal.err(terminal.paintError.dim("connected again\n"));
+        connected = true;
+        retryMs = 0;
+        revision = String(message.revision);
+        if (json) terminal.out(`${JSON.stringify(message)}\n`);
+        else view.show(message, clock.wallMs());
+        count += 1;
+        if (count >= countMax) return;
+      }
+      if (signal.aborted) return;
+      throw new Failure("stream_ended", "the coordinator ended the stream", exitCodes.unreachable);
+    } catch (thrown) {
+      if (signal.aborted) return;
+      if (!connected || !isPassing(thrown)) throw thrown;
+      retryMs = Math.min(retryMsMax, retryMs === 0 ? 250 : retryMs * 2);
+      terminal.err(terminal.paintError.dim(`${messageOf(thrown)}; trying again\n`));
+      await sleep(clock, retryMs, signal);
+    }
+  }
+}
+
+async function* eventsOf(
+  { client }: CommandContext,
+  what: string,
+  revision: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<WatchMessage> {
+  const query = new URLSearchParams(
+    /^\s*(watch|select)\s/i.test(what) ? { select: what } : { table: what },
+  );
+  const headers = {
+    accept: "text/event-stream",
+    ...(revision === undefined ? {} : { "last-event-id": revision }),
+  };
+  const response = await client.open(`/api/v1/watch?${query}`, { headers, signal, silenceMsMax });
+  for await (const { event, data } of sseEvents(linesOf(response))) {
+    if (event !== "error") {
+      yield JSON.parse(data) as WatchMessage;
+      continue;
+    }
+    const { code, message } = JSON.parse(data) as { code: string; message: string };
+    throw new Failure(code, message, exitCodes.unreachable);
+  }
+}
+
+/** Refusals that name a mistake do not pass; a coordinator that restarts or stands by does. */
+function isPassing(thrown: unknown): boolean {
+  if (!(thrown instanceof Failure)) return true;
+  if (thrown.exitCode === exitCodes.unreachable) return true;
+  return ["shutting_down", "not_leader", "store_unavailable", "overloaded"].includes(thrown.code);
+}

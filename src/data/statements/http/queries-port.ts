@@ -1,0 +1,84 @@
+/** Queries of this process, each with its span. */
+import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
+import type { QueryId } from "../../../ground/kernel/ids.ts";
+import type { QuerySpan, Tracing } from "../../../ground/observe/index.ts";
+import type { ApiWorkManager } from "../../../ground/work/index.ts";
+import { queryBody } from "./query-bodies.ts";
+import type { QueryRecordBody } from "./schemas.ts";
+
+export interface QueriesPort {
+  /** Rejects as long as nothing of the result is known; later failures are in the stream. */
+  sql(
+    sql: string,
+    options: {
+      readonly queryId: QueryId;
+      readonly timeoutMs: number | undefined;
+      readonly traceparent: string | undefined;
+      /** Whether the statement may change something. */
+      readonly mayWrite: boolean;
+      /** The file of a COPY. */
+      readonly uploadId: string | undefined;
+    },
+    signal: AbortSignal,
+  ): Promise<{ readonly stream: AsyncIterable<Uint8Array> }>;
+  /** Running ones first, then ended ones, newest first. */
+  list(): readonly QueryRecordBody[];
+  /** `false`: no such query is running here. */
+  cancel(queryId: QueryId): boolean;
+}
+
+/** Runs one statement; whoever registered its kind does. */
+export interface RunStatement {
+  run(
+    sql: string,
+    options: {
+      readonly queryId: QueryId;
+      readonly timeoutMs?: number;
+      readonly mayWrite: boolean;
+      readonly uploadId: string | undefined;
+    },
+    signal: AbortSignal,
+  ): Promise<{ readonly stream: AsyncIterable<Uint8Array> }>;
+}
+
+export interface QueriesPortConfig {
+  readonly manager: ApiWorkManager;
+  readonly statements: RunStatement;
+  readonly tracing: Tracing;
+  /** Throws `not_leader`, and says who leads, where no statement can run. */
+  readonly checkLeads: () => Promise<void>;
+}
+
+export function createQueriesPort(config: QueriesPortConfig): QueriesPort {
+  const { manager, statements, tracing } = config;
+  return {
+    async sql(sql, { queryId, timeoutMs, traceparent, mayWrite, uploadId }, signal) {
+      await config.checkLeads();
+      const span = tracing.startQuery(queryId, "sql", traceparent);
+      try {
+        const options = timeoutMs === undefined ? { queryId } : { queryId, timeoutMs };
+        const { stream } = await statements.run(sql, { ...options, mayWrite, uploadId }, signal);
+        return { stream: spanned(stream, span, () => manager.get(queryId)?.error) };
+      } catch (thrown) {
+        const code = thrown instanceof OperatingError ? thrown.code : "internal";
+        span.end({ code, message: messageOf(thrown) });
+        throw thrown;
+      }
+    },
+    list: () => manager.list().map(queryBody),
+    cancel: (queryId) => manager.cancel(queryId, "cancelled by request"),
+  };
+}
+
+/** The span ends with the stream, whoever ends it. */
+async function* spanned(
+  stream: AsyncIterable<Uint8Array>,
+  span: QuerySpan,
+  failure: () => { readonly code: string; readonly message: string } | undefined,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* stream;
+  } finally {
+    span.end(failure());
+  }
+}

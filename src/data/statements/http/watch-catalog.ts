@@ -1,0 +1,54 @@
+/** Subscriptions to the catalog, with flags as the API shows them. */
+
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import type { Store } from "../../../ground/store/index.ts";
+import {
+  isWatchedTable,
+  parseWatchSelect,
+  type WatchEvent,
+  type WatchSelect,
+  watch,
+  watchedTables,
+} from "../../../ground/store/index.ts";
+import type { WatchMessage, WatchRequest } from "./watch-messages.ts";
+
+/** Throws at once for what cannot be watched, so that the caller hears it before the stream begins. */
+export function watchCatalog(
+  store: Store,
+  request: WatchRequest,
+  signal: AbortSignal,
+): AsyncIterable<WatchMessage> {
+  const { fromRevision } = request;
+  return asMessages(watch(store, { ...selectOf(request), fromRevision, signal }));
+}
+
+async function* asMessages(events: AsyncIterable<WatchEvent>): AsyncGenerator<WatchMessage> {
+  for await (const event of events) {
+    if (event.type === "SNAPSHOT") yield { ...event, data: event.data.map(watchedRow) };
+    else if (event.data === undefined) yield event;
+    else yield { ...event, data: watchedRow(event.data) };
+  }
+}
+
+function selectOf({ table, select }: WatchRequest): WatchSelect {
+  if (select !== undefined) return parseWatchSelect(select);
+  if (table !== undefined && isWatchedTable(table)) return { table, columns: undefined, where: [] };
+  const known = Object.keys(watchedTables).join(", ");
+  throw new OperatingError(
+    "bad_request",
+    "never",
+    table === undefined
+      ? "table: or select is needed"
+      : `table: ${JSON.stringify(table)} cannot be watched`,
+    { hint: `These can: ${known}.` },
+  );
+}
+
+const flags = new Set(["drain_requested", "accepting_work", "draining"]);
+
+/** Flags of workers as the API shows them; a subscription may have some of the columns only. */
+function watchedRow(row: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(row).map(([column, value]) => [column, flags.has(column) ? value === 1 : value]),
+  );
+}

@@ -1,0 +1,61 @@
+/** `/openapi.json`: what the schemas say, and what they cannot say. */
+import type { SwaggerOptions } from "@fastify/swagger";
+import { jsonSchemaTransform } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { errorSchema } from "../../ground/http/index.ts";
+
+/** Answers that are not JSON: their schema describes the text. */
+const streamTypes: Readonly<Record<string, string>> = {
+  "/api/v1/sql": "application/x-ndjson",
+  "/api/v1/watch": "text/event-stream",
+  "/api/v1/live": "text/event-stream",
+  "/metrics": "text/plain",
+};
+
+interface Response {
+  readonly description: string;
+  readonly content?: Readonly<Record<string, unknown>>;
+}
+
+type Paths = Record<string, Record<string, { responses?: Record<string, Response> }>>;
+
+export function openApiOptions(version: string): SwaggerOptions {
+  return {
+    openapi: {
+      openapi: "3.1.0",
+      info: { title: "Capstan", version },
+      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+      security: [{ token: [] }],
+    },
+    transform: jsonSchemaTransform,
+    transformObject(document) {
+      if (!("openapiObject" in document)) return {};
+      const { openapiObject } = document;
+      describeStreams((openapiObject.paths ?? {}) as Paths);
+      describeErrors((openapiObject.paths ?? {}) as Paths);
+      return openapiObject;
+    },
+  };
+}
+
+function describeStreams(paths: Paths): void {
+  for (const [path, type] of Object.entries(streamTypes)) {
+    for (const { responses = {} } of Object.values(paths[path] ?? {})) {
+      const found = responses["200"];
+      const described = found?.content?.["application/json"];
+      if (found !== undefined) responses["200"] = { ...found, content: { [type]: described } };
+    }
+  }
+}
+
+/** Any route may fail in any of the ways that SPEC.md lists, always with the same body. */
+function describeErrors(paths: Paths): void {
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(errorSchema);
+  const error = {
+    description: "Every failure, with the status that fits its code.",
+    content: { "application/json": { schema } },
+  };
+  for (const operation of Object.values(paths).flatMap((path) => Object.values(path))) {
+    operation.responses = { ...operation.responses, default: error };
+  }
+}

@@ -1,0 +1,451 @@
+/**
+ * All control sessions of one process that dials workers: a `controller-session` machine for each target, driven
+ * by the clock and the links. The face to the managers of work is `WorkerPool`.
+ *
+ *   CL6  One worker is live through at most one target. A second that claims the same worker is refused, and not
+ *        dialled again while the first is live: the worker would take the new session for the old one's successor.
+ *   CL7  Every dial has a larger epoch than every earlier dial of this pool.
+ *   CL8  Listeners hear of a worker `workerUp`, then reports, admission and facts, then `workerDown`, whatever they
+ *        call from inside a callback: effects wait in a queue that the outermost call drains.
+ *   CL9  A listener that throws is a bug: the error leaves through whoever called (link or timer), and is not caught.
+ */
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { assert } from "../../kernel/errors.ts";
+import type { ControllerId, LeaseEpoch, SessionEpoch, WorkerId } from "../../kernel/ids.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { Prng } from "../../kernel/prng.ts";
+import type { WorkCommand } from "../../work/core/assignment/index.ts";
+import {
+  nextTickMs,
+  openSession,
+  type Session,
+  type SessionEffect,
+  type SessionHappening,
+  stepSession,
+} from "./controller-session.ts";
+import type { Target } from "./discovery.ts";
+import {
+  type ControllerFrame,
+  type ControllerRole,
+  type Envelope,
+  type GoodbyeReason,
+  protocolVersion,
+  type WorkerFrame,
+} from "./frames.ts";
+import type { Dialer, Link, WorkerAddress } from "./link.ts";
+import {
+  type DisconnectCause,
+  type SessionObserver,
+  silentSessionObserver,
+} from "./session-observer.ts";
+import { assertTiming, defaultSessionTiming, type SessionTiming } from "./session-timing.ts";
+import { type SessionView, viewSession } from "./session-view.ts";
+import type { WorkerListener, WorkerPool, WorkerUp } from "./worker-pool.ts";
+
+export interface SessionPoolOptions {
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly dialer: Dialer;
+  readonly controllerId: ControllerId;
+  readonly role: ControllerRole;
+  /** Read at every dial. 0 for a query-api, and for a coordinator that does not hold the lease. */
+  readonly leaseEpoch: () => LeaseEpoch;
+  readonly timing?: SessionTiming;
+  readonly logger: Logger;
+  readonly observer?: SessionObserver;
+}
+
+/** What the pool keeps for each target. */
+interface Entry {
+  readonly key: string;
+  readonly address: WorkerAddress;
+  readonly expected: WorkerId | undefined;
+  readonly logger: Logger;
+  registration: string | undefined;
+  /** Who answered here last. */
+  seen: WorkerId | undefined;
+  session: Session;
+  link: Link<Envelope<ControllerFrame>> | undefined;
+  timer: { readonly atMs: number; readonly handle: Timer } | undefined;
+  downReason: string | undefined;
+}
+
+const lossesMax = 1_000;
+
+export class SessionPool implements WorkerPool {
+  readonly #options: SessionPoolOptions;
+  readonly #timing: SessionTiming;
+  readonly #observer: SessionObserver;
+  readonly #entries = new Map<string, Entry>();
+  /** Of workers that are lost, wherever they come back: a restarted one may have another port. */
+  readonly #lostAtMs = new Map<WorkerId, number>();
+  /** Live sessions only (CL6). */
+  readonly #live = new Map<WorkerId, Entry>();
+  readonly #drainWishes = new Map<WorkerId, boolean>();
+  /** With the workers that each has been told are up (CL8). */
+  readonly #listeners = new Map<WorkerListener, Set<WorkerId>>();
+  readonly #changeListeners = new Set<(workerId: WorkerId) => void>();
+  readonly #effects: (readonly [Entry, SessionEffect])[] = [];
+  #draining: boolean = false;
+  #epoch = 0;
+  #closed: boolean = false;
+
+  constructor(options: SessionPoolOptions) {
+    this.#options = options;
+    this.#timing = options.timing ?? defaultSessionTiming;
+    assertTiming(this.#timing);
+    this.#observer = options.observer ?? silentSessionObserver;
+  }
+
+  /** Dials what is new, says goodbye to what is gone, leaves the rest alone. */
+  setTargets(targets: readonly Target[]): void {
+    if (this.#closed) return;
+    const wanted = new Map(targets.map((target) => [targetKey(target), target]));
+    for (const entry of [...this.#entries.values()]) {
+      if (wanted.has(entry.key)) continue;
+      const workerId = workerIdOf(entry);
+      const isLive = entry.session.state === "live";
+      this.#forget(entry, "shutting_down");
+      // Its worker is listed at another address: it restarted there, and the old session is lost.
+      const isElsewhere = targets.some((target) => target.workerId === workerId);
+      if (isLive && workerId !== undefined && isElsewhere) this.#noteLoss(workerId);
+    }
+    for (const [key, target] of wanted) {
+      const entry = this.#entries.get(key);
+      if (entry === undefined) {
+        this.#add(key, target);
+      } else if (entry.registration !== target.registration) {
+        entry.registration = target.registration;
+        this.#step(entry, { kind: "poke" });
+      }
+    }
+  }
+
+  /** Dials at once where a dial is being waited for: the worker registered anew, or somebody asks. */
+  poke(which: WorkerId | WorkerAddress): void {
+    for (const entry of this.#entries.values()) {
+      const meant =
+        typeof which === "string"
+          ? workerIdOf(entry) === which
+          : addressText(entry.address) === addressText(which);
+      if (meant) this.#step(entry, { kind: "poke" });
+    }
+  }
+
+  /** Remembered, and told to the worker now and at the start of every session. Coordinators only. */
+  setDraining(workerId: WorkerId, draining: boolean): void {
+    assert(this.#options.role === "coordinator", "only a coordinator drains workers");
+    if (this.#drainWishes.get(workerId) === draining) return;
+    this.#drainWishes.set(workerId, draining);
+    this.#sendFrame(workerId, { kind: "setDraining", draining });
+  }
+
+  /** The worker was removed from the cluster: it is told to end itself and its target is forgotten. */
+  drop(workerId: WorkerId): void {
+    for (const entry of [...this.#entries.values()]) {
+      if (workerIdOf(entry) === workerId) this.#forget(entry, "dropped");
+    }
+    this.#lostAtMs.delete(workerId);
+    this.#drainWishes.delete(workerId);
+  }
+
+  views(): readonly SessionView[] {
+    return [...this.#entries.values()].map(viewEntry);
+  }
+
+  view(workerId: WorkerId): SessionView | undefined {
+    const entry =
+      this.#live.get(workerId) ??
+      this.#entries.values().find((candidate) => workerIdOf(candidate) === workerId);
+    return entry === undefined ? undefined : viewEntry(entry);
+  }
+
+  /** Something in `view(workerId)` changed that membership cares about. Returns how to unsubscribe. */
+  onChange(listener: (workerId: WorkerId) => void): () => void {
+    this.#changeListeners.add(listener);
+    return () => this.#changeListeners.delete(listener);
+  }
+
+  listen(listener: WorkerListener): () => void {
+    const known = new Set(this.#live.keys());
+    this.#listeners.set(listener, known);
+    for (const entry of [...this.#live.values()]) listener.workerUp(upOf(entry));
+    return () => this.#listeners.delete(listener);
+  }
+
+  send(workerId: WorkerId, command: WorkCommand): boolean {
+    return this.#sendFrame(workerId, command);
+  }
+
+  /** Says goodbye to every worker; listeners hear `workerDown`. Final. */
+  close(): void {
+    this.#closed = true;
+    for (const entry of [...this.#entries.values()]) this.#forget(entry, "shutting_down");
+  }
+
+  #add(key: string, { address, workerId, registration }: Target): void {
+    const { clock, logger } = this.#options;
+    const entry: Entry = {
+      key,
+      address,
+      expected: workerId,
+      logger: logger.with({ address: addressText(address) }),
+      registration,
+      seen: undefined,
+      session: openSession(clock.nowMs()),
+      link: undefined,
+      timer: undefined,
+      downReason: undefined,
+    };
+    this.#entries.set(key, entry);
+    this.#step(entry, { kind: "tick" });
+  }
+
+  #forget(entry: Entry, goodbye: GoodbyeReason): void {
+    this.#entries.delete(entry.key);
+    this.#step(entry, { kind: "stop", goodbye });
+    const workerId = workerIdOf(entry);
+    if (workerId === undefined) return;
+    const known = this.#entries.values().some((other) => workerIdOf(other) === workerId);
+    if (!known) this.#drainWishes.delete(workerId);
+  }
+
+  #sendFrame(workerId: WorkerId, frame: ControllerFrame): boolean {
+    const entry = this.#live.get(workerId);
+    if (entry?.session.state !== "live" || entry.link === undefined) return false;
+    return entry.link.send({ epoch: entry.session.epoch, frame });
+  }
+
+  #step(entry: Entry, happening: SessionHappening): void {
+    const { clock, prng } = this.#options;
+    const event = { ...happening, nowMs: clock.nowMs(), random: prng.next() };
+    const before = entry.session;
+    const config = { timing: this.#timing, workerId: entry.expected };
+    const [after, effects] = stepSession(before, event, config);
+    entry.session = after;
+    if (before.state === "live" && after.state !== "live") {
+      this.#live.delete(before.welcome.workerId);
+    }
+    if (before.state !== "live" && after.state === "live") {
+      entry.seen = after.welcome.workerId;
+      this.#live.set(entry.seen, entry);
+    }
+    this.#arm(entry);
+    for (const effect of effects) this.#effects.push([entry, effect]);
+    this.#drain();
+  }
+
+  #arm(entry: Entry): void {
+    const atMs = nextTickMs(entry.session);
+    if (entry.timer?.atMs === atMs) return;
+    entry.timer?.handle.cancel();
+    if (atMs === undefined) {
+      entry.timer = undefined;
+      return;
+    }
+    const { clock } = this.#options;
+    const handle = clock.after(Math.max(0, atMs - clock.nowMs()), () => {
+      entry.timer = undefined; // A timer may fire a little early: the step then arms a new one.
+      this.#step(entry, { kind: "tick" });
+    });
+    entry.timer = { atMs, handle };
+  }
+
+  #drain(): void {
+    if (this.#draining) return; // CL8
+    this.#draining = true;
+    try {
+      for (let next = this.#effects.shift(); next !== undefined; next = this.#effects.shift()) {
+        this.#perform(...next);
+      }
+    } finally {
+      this.#draining = false;
+    }
+  }
+
+  #perform(entry: Entry, effect: SessionEffect): void {
+    switch (effect.kind) {
+      case "dial":
+        this.#dial(entry);
+        break;
+      case "send":
+        entry.link?.send({ epoch: effect.epoch, frame: effect.frame });
+        break;
+      case "closeLink":
+        entry.link?.close(effect.reason);
+        entry.link = undefined;
+        break;
+      case "up":
+        this.#announceUp(entry, effect.up);
+        break;
+      case "down":
+        this.#announceDown(entry, effect.cause, effect.reason);
+        break;
+      case "dialFailed":
+        this.#noteFailedDial(entry, effect.cause, effect.reason);
+        break;
+      case "answered":
+        this.#observer.heartbeatAnswered(seenIn(entry), effect.rttMs);
+        break;
+      case "missed":
+        entry.logger.debug({ worker_id: seenIn(entry) }, "a heartbeat was not answered in time");
+        this.#observer.heartbeatMissed(seenIn(entry));
+        break;
+      case "report":
+        this.#tell(entry, (to) => to.workerReport(seenIn(entry), effect.report));
+        break;
+      case "facts":
+        this.#tell(entry, (to) => to.workerFacts(seenIn(entry), effect.facts));
+        break;
+      case "admission":
+        this.#tell(entry, (to) => to.workerAdmission(seenIn(entry), effect.admission));
+        this.#changed(entry);
+        break;
+    }
+  }
+
+  #dial(entry: Entry): void {
+    if (entry.session.state !== "dialling") return; // Stopped while this waited in the queue.
+    const rival = this.#rivalOf(entry, workerIdOf(entry));
+    if (rival !== undefined) {
+      this.#step(entry, { kind: "conflict", reason: rival }); // CL6
+      return;
+    }
+    const { controllerId, role, leaseEpoch, dialer } = this.#options;
+    this.#epoch += 1; // CL7
+    const epoch = this.#epoch as SessionEpoch;
+    entry.link = dialer.dial(entry.address, {
+      onFrame: (envelope) => this.#hear(entry, envelope),
+      onClose: (reason) => this.#step(entry, { kind: "linkClosed", epoch, reason }),
+    });
+    const hello: Extract<ControllerFrame, { kind: "hello" }> = {
+      kind: "hello",
+      controllerId,
+      role,
+      leaseEpoch: leaseEpoch(),
+      protocolVersion,
+      ...(entry.expected === undefined ? {} : { workerId: entry.expected }),
+    };
+    this.#step(entry, { kind: "dialled", epoch, hello });
+  }
+
+  #hear(entry: Entry, { epoch, frame }: Envelope<WorkerFrame>): void {
+    const { session } = entry;
+    if (frame.kind === "welcome" && session.state === "greeting" && session.epoch === epoch) {
+      const rival = this.#rivalOf(entry, frame.workerId);
+      if (rival !== undefined) {
+        entry.seen = frame.workerId;
+        this.#step(entry, { kind: "conflict", reason: rival }); // CL6
+        return;
+      }
+    }
+    this.#step(entry, { kind: "frame", epoch, frame });
+  }
+
+  /** Why `entry` must not have a session with `workerId`; `undefined`: it may. */
+  #rivalOf(entry: Entry, workerId: WorkerId | undefined): string | undefined {
+    const rival = workerId === undefined ? undefined : this.#live.get(workerId);
+    if (rival === undefined || rival === entry) return undefined;
+    return `worker ${workerId} is already connected at ${addressText(rival.address)}`;
+  }
+
+  #announceUp(entry: Entry, up: WorkerUp): void {
+    const { clock } = this.#options;
+    const lostAtMs = this.#lostAtMs.get(up.workerId);
+    const reconnectMs = lostAtMs === undefined ? undefined : clock.nowMs() - lostAtMs;
+    this.#lostAtMs.delete(up.workerId);
+    entry.downReason = undefined;
+    entry.logger.info(
+      { worker_id: up.workerId, incarnation: up.incarnation, reconnect_ms: reconnectMs },
+      "worker connected",
+    );
+    this.#observer.sessionUp(up.workerId, reconnectMs);
+    this.#observer.streamsActive(this.#live.size);
+    const draining = this.#drainWishes.get(up.workerId);
+    if (draining !== undefined) this.#sendFrame(up.workerId, { kind: "setDraining", draining });
+    for (const [listener, known] of [...this.#listeners]) {
+      if (known.has(up.workerId)) continue; // It began to listen while this waited in the queue.
+      known.add(up.workerId);
+      listener.workerUp(up);
+    }
+    this.#changed(entry);
+  }
+
+  /**
+   * The oldest losses are forgotten: a fleet whose workers get new names each time would keep them
+   * for ever.
+   */
+  #noteLoss(workerId: WorkerId): void {
+    this.#lostAtMs.delete(workerId);
+    this.#lostAtMs.set(workerId, this.#options.clock.nowMs());
+    const [oldest] = this.#lostAtMs.keys();
+    if (this.#lostAtMs.size > lossesMax && oldest !== undefined) this.#lostAtMs.delete(oldest);
+  }
+
+  #announceDown(entry: Entry, cause: DisconnectCause, reason: string): void {
+    const workerId = seenIn(entry);
+    entry.downReason = reason;
+    if (cause !== "stopped") this.#noteLoss(workerId);
+    const fields = { worker_id: workerId, cause, reason };
+    if (cause === "stopped") entry.logger.info(fields, "worker disconnected");
+    else entry.logger.warn(fields, "worker lost");
+    this.#observer.sessionDown(workerId, cause);
+    this.#observer.streamsActive(this.#live.size);
+    this.#tell(entry, (to, known) => {
+      known.delete(workerId);
+      to.workerDown(workerId, reason);
+    });
+    this.#changed(entry);
+  }
+
+  #noteFailedDial(entry: Entry, cause: DisconnectCause, reason: string): void {
+    this.#observer.dialFailed(cause);
+    if (entry.downReason === reason) return; // Said already, and nothing new for membership.
+    entry.downReason = reason;
+    const fields = { worker_id: workerIdOf(entry), cause, reason };
+    if (cause === "link_lost") entry.logger.info(fields, "worker not reached");
+    else entry.logger.warn(fields, "worker not reached");
+    this.#changed(entry);
+  }
+
+  /** To every listener that has not left meanwhile and knows the worker to be up (CL8). */
+  #tell(entry: Entry, say: (to: WorkerListener, known: Set<WorkerId>) => void): void {
+    for (const [listener, known] of [...this.#listeners]) {
+      if (this.#listeners.has(listener) && known.has(seenIn(entry))) say(listener, known);
+    }
+  }
+
+  #changed(entry: Entry): void {
+    const workerId = workerIdOf(entry);
+    if (workerId === undefined) return;
+    for (const listener of [...this.#changeListeners]) listener(workerId);
+  }
+}
+
+function viewEntry(entry: Entry): SessionView {
+  return viewSession(entry.address, workerIdOf(entry), entry.session, entry.downReason);
+}
+
+function workerIdOf(entry: Entry): WorkerId | undefined {
+  return entry.expected ?? entry.seen;
+}
+
+function seenIn(entry: Entry): WorkerId {
+  assert(entry.seen !== undefined, "a target that had a session has seen a worker");
+  return entry.seen;
+}
+
+function upOf(entry: Entry): WorkerUp {
+  assert(entry.session.state === "live", "only a live session is replayed");
+  const { welcome, admission } = entry.session;
+  const { workerId, incarnation, dataUrl, capacity } = welcome;
+  return { workerId, incarnation, admission, dataUrl, capacity };
+}
+
+function addressText({ host, grpcPort }: WorkerAddress): string {
+  return host.includes(":") ? `[${host}]:${grpcPort}` : `${host}:${grpcPort}`;
+}
+
+function targetKey({ address, workerId }: Target): string {
+  return `${addressText(address)}/${workerId ?? ""}`;
+}

@@ -1,0 +1,346 @@
+/**
+ * The worker's side of all its control sessions. It greets, answers heartbeats, hands work to the `WorkHandler` and
+ * carries its reports back. It computes nothing, so that an answer is never late because of work.
+ *
+ *   CL10  Nothing but a hello opens a session; anything else first, or a second hello, is a violation, and violations
+ *         end the session.
+ *   CL11  A controller has at most one open session, its newest; a coordinator's newer lease ends the sessions of
+ *         older coordinators. Neither lease nor session epoch ever goes back.
+ *   CL12  `sessionLost` is called exactly once for every session that was opened, before a successor is welcomed;
+ *         nothing is called for it afterwards.
+ *   CL13  A controller that says nothing for `controllerSilenceMsMax` is gone. Frames of another epoch say nothing.
+ *   CL14  A report goes to the session it belongs to, or nowhere.
+ */
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import type {
+  ControllerId,
+  Incarnation,
+  LeaseEpoch,
+  SessionEpoch,
+  WorkerId,
+} from "../../kernel/ids.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { WorkReport } from "../../work/core/assignment/index.ts";
+import { decideHello, decideSupersede, type Hello } from "./decide-hello.ts";
+import { FactsTracker } from "./facts.ts";
+import {
+  type Admission,
+  type ControllerFrame,
+  type ControllerRole,
+  type Envelope,
+  protocolVersion,
+  type RefusalReason,
+  type WorkerFrame,
+} from "./frames.ts";
+import type { AcceptLink, Link } from "./link.ts";
+import { assertTiming, defaultSessionTiming, type SessionTiming } from "./session-timing.ts";
+import type { WorkHandler } from "./work-handler.ts";
+
+export interface WorkerEndpointOptions {
+  readonly clock: Clock;
+  readonly workerId: WorkerId;
+  readonly incarnation: Incarnation;
+  /** Read at every welcome: the data port is known only when its server listens. */
+  readonly dataUrl: () => string;
+  readonly capacity: number;
+  readonly softwareVersion: string;
+  readonly handler: WorkHandler;
+  readonly logger: Logger;
+  readonly timing?: SessionTiming;
+  /** Links, greeted or not, at a time. Default 64. */
+  readonly sessionsMax?: number;
+  /** Default: accepting, not draining. */
+  readonly admission?: Admission;
+  /** The coordinator removed this worker from the cluster: the process should end itself. */
+  readonly onDropped?: () => void;
+  /** The coordinator's wish, which the worker answers with `setAdmission`. */
+  readonly onSetDraining?: (draining: boolean) => void;
+}
+
+export interface EndpointSession {
+  /** The opaque key that `WorkHandler` sees. */
+  readonly key: string;
+  readonly controllerId: ControllerId;
+  readonly role: ControllerRole;
+  readonly epoch: SessionEpoch;
+  readonly leaseEpoch: LeaseEpoch;
+  readonly openedMs: number;
+  readonly lastFrameMs: number;
+}
+
+/** One link and, once greeted, its session. */
+interface Peer {
+  readonly link: Link<Envelope<WorkerFrame>>;
+  /** The link is over, whoever ended it. */
+  gone: boolean;
+  open: OpenPeer | undefined;
+  watchdog: Timer | undefined;
+  silentSinceMs: number;
+}
+
+interface OpenPeer {
+  readonly key: string;
+  readonly controllerId: ControllerId;
+  readonly role: ControllerRole;
+  readonly epoch: SessionEpoch;
+  readonly leaseEpoch: LeaseEpoch;
+  readonly openedMs: number;
+  ackedFactsVersion: number;
+}
+
+/** Controllers whose newest epoch is remembered after their session ended. */
+const rememberedControllersMax = 1_024;
+
+export class WorkerEndpoint {
+  readonly #options: WorkerEndpointOptions;
+  readonly #timing: SessionTiming;
+  readonly #sessionsMax: number;
+  readonly #facts = new FactsTracker();
+  readonly #peers = new Set<Peer>();
+  readonly #open = new Map<string, Peer>();
+  readonly #newestEpochs = new Map<ControllerId, SessionEpoch>();
+  #newestLease = 0 as LeaseEpoch;
+  #admission: Admission;
+  #closing: boolean = false;
+
+  constructor(options: WorkerEndpointOptions) {
+    this.#options = options;
+    this.#timing = options.timing ?? defaultSessionTiming;
+    assertTiming(this.#timing);
+    this.#sessionsMax = options.sessionsMax ?? 64;
+    this.#admission = options.admission ?? { accepting: true, draining: false };
+  }
+
+  /** An arrow function, so that it can be handed to a server as it is. */
+  readonly accept: AcceptLink = (link) => {
+    const { clock, logger } = this.#options;
+    const peer: Peer = {
+      link,
+      gone: false,
+      open: undefined,
+      watchdog: undefined,
+      silentSinceMs: clock.nowMs(),
+    };
+    if (this.#peers.size >= this.#sessionsMax) {
+      logger.warn({ sessions_max: this.#sessionsMax }, "refused a control session: too many");
+      peer.gone = true;
+      link.close(`the worker has ${this.#sessionsMax} sessions already`);
+    } else {
+      this.#peers.add(peer);
+      this.#watch(peer, this.#timing.greetingMs);
+    }
+    return {
+      onFrame: (envelope) => this.#hear(peer, envelope),
+      onClose: (reason) => this.#end(peer, reason),
+    };
+  };
+
+  /** Told to every session at once when it differs from the last. */
+  setAdmission(admission: Admission): void {
+    const { accepting, draining } = admission;
+    if (this.#admission.accepting === accepting && this.#admission.draining === draining) return;
+    this.#admission = admission;
+    for (const peer of this.#open.values()) this.#send(peer, { kind: "admission", admission });
+  }
+
+  setFact(key: string, value: string): void {
+    this.#facts.set(key, value);
+  }
+
+  unsetFact(key: string): void {
+    if (this.#facts.unset(key)) this.#forgetRemovals();
+  }
+
+  /** `false`: that session is gone, and `sessionLost` has been or is about to be called. */
+  report(session: string, report: WorkReport): boolean {
+    const peer = this.#open.get(session); // CL14
+    return peer !== undefined && this.#send(peer, report);
+  }
+
+  sessions(): readonly EndpointSession[] {
+    return [...this.#open.values()].flatMap(({ open, silentSinceMs }) => {
+      if (open === undefined) return [];
+      const { key, controllerId, role, epoch, leaseEpoch, openedMs } = open;
+      return [{ key, controllerId, role, epoch, leaseEpoch, openedMs, lastFrameMs: silentSinceMs }];
+    });
+  }
+
+  /** Ends every session and refuses new ones. Final. */
+  close(reason: string): void {
+    this.#closing = true;
+    for (const peer of [...this.#peers]) {
+      if (peer.open !== undefined) this.#refuse(peer, peer.open.epoch, "shutting_down", reason);
+      this.#end(peer, reason);
+    }
+  }
+
+  #hear(peer: Peer, { epoch, frame }: Envelope<ControllerFrame>): void {
+    if (peer.gone) return;
+    const { open } = peer;
+    if (open === undefined) {
+      if (frame.kind === "hello") this.#greet(peer, epoch, frame);
+      else this.#violation(peer, epoch, `a ${frame.kind} before the hello`); // CL10
+      return;
+    }
+    if (epoch !== open.epoch) return; // CL13
+    peer.silentSinceMs = this.#options.clock.nowMs();
+    this.#obey(peer, open, frame);
+  }
+
+  #greet(peer: Peer, epoch: SessionEpoch, hello: Hello): void {
+    const { controllerId, role, leaseEpoch } = hello;
+    const { workerId, logger } = this.#options;
+    const decision = decideHello(hello, epoch, {
+      workerId,
+      closing: this.#closing,
+      newestLease: this.#newestLease,
+      newestEpoch: this.#newestEpochs.get(controllerId),
+    });
+    if (decision.kind === "refuse") {
+      const { reason, message } = decision;
+      logger.warn({ controller_id: controllerId, epoch, reason }, "refused a controller");
+      this.#refuse(peer, epoch, reason, message);
+      this.#end(peer, message);
+      return;
+    }
+    if (role === "coordinator") this.#newestLease = leaseEpoch; // Not older: it was let in.
+    this.#supersede(hello);
+    this.#rememberEpoch(controllerId, epoch);
+    const key = `${controllerId}#${epoch}`;
+    const openedMs = this.#options.clock.nowMs();
+    const ackedFactsVersion = this.#facts.version;
+    peer.open = { key, controllerId, role, epoch, leaseEpoch, openedMs, ackedFactsVersion };
+    peer.silentSinceMs = openedMs;
+    this.#open.set(key, peer);
+    this.#watch(peer, this.#timing.controllerSilenceMsMax);
+    logger.info({ controller_id: controllerId, epoch, role }, "controller connected");
+    this.#send(peer, this.#welcome());
+  }
+
+  #welcome(): WorkerFrame {
+    const { workerId, incarnation, dataUrl, capacity, softwareVersion } = this.#options;
+    return {
+      kind: "welcome",
+      workerId,
+      incarnation,
+      protocolVersion,
+      admission: this.#admission,
+      facts: this.#facts.all(),
+      factsVersion: this.#facts.version,
+      dataUrl: dataUrl(),
+      capacity,
+      softwareVersion,
+    };
+  }
+
+  #supersede(hello: Hello): void {
+    for (const peer of [...this.#open.values()]) {
+      if (peer.open === undefined) continue;
+      const reason = decideSupersede(peer.open, hello);
+      if (reason === undefined) continue;
+      this.#refuse(peer, peer.open.epoch, reason, "a newer session took over");
+      this.#end(peer, "a newer session took over"); // CL11, CL12
+    }
+  }
+
+  #obey(peer: Peer, open: OpenPeer, frame: ControllerFrame): void {
+    const { handler, onDropped, onSetDraining } = this.#options;
+    switch (frame.kind) {
+      case "hello":
+        this.#violation(peer, open.epoch, "a second hello"); // CL10
+        break;
+      case "heartbeat":
+        this.#answer(peer, open, frame.sequence, frame.ackedFactsVersion);
+        break;
+      case "setDraining":
+        if (open.role === "coordinator") onSetDraining?.(frame.draining);
+        else this.#violation(peer, open.epoch, "only a coordinator may drain a worker");
+        break;
+      case "goodbye":
+        this.#end(peer, `the controller said goodbye: ${frame.reason}`);
+        if (frame.reason === "dropped" && open.role === "coordinator") onDropped?.();
+        break;
+      case "assignWork":
+        handler.assign(open.key, frame.work, frame.attempt);
+        break;
+      case "cancelWork":
+        handler.cancel(open.key, frame.key, frame.attempt);
+        break;
+      case "ackArtifact":
+        handler.ackArtifact(open.key, frame.key, frame.attempt);
+        break;
+    }
+  }
+
+  #answer(peer: Peer, open: OpenPeer, sequence: number, acked: number): void {
+    if (acked > this.#facts.version) {
+      this.#violation(peer, open.epoch, "acknowledged facts that were never sent");
+      return;
+    }
+    if (acked > open.ackedFactsVersion) {
+      open.ackedFactsVersion = acked;
+      this.#forgetRemovals();
+    }
+    const delta = this.#facts.since(open.ackedFactsVersion);
+    this.#send(peer, { kind: "heartbeatAnswer", sequence, delta });
+  }
+
+  #forgetRemovals(): void {
+    const acked = [...this.#open.values()].map((peer) => peer.open?.ackedFactsVersion ?? 0);
+    this.#facts.forgetRemovals(Math.min(this.#facts.version, ...acked));
+  }
+
+  #violation(peer: Peer, epoch: SessionEpoch, what: string): void {
+    this.#options.logger.warn({ epoch, what }, "a controller violated the protocol");
+    this.#refuse(peer, epoch, "bad_frame", what);
+    this.#end(peer, `protocol violation: ${what}`);
+  }
+
+  #refuse(peer: Peer, epoch: SessionEpoch, reason: RefusalReason, message: string): void {
+    if (!peer.gone) peer.link.send({ epoch, frame: { kind: "refused", reason, message } });
+  }
+
+  #send(peer: Peer, frame: WorkerFrame): boolean {
+    return peer.open !== undefined && peer.link.send({ epoch: peer.open.epoch, frame });
+  }
+
+  /** Idempotent. */
+  #end(peer: Peer, reason: string): void {
+    if (peer.gone) return;
+    peer.gone = true;
+    peer.watchdog?.cancel();
+    this.#peers.delete(peer);
+    peer.link.close(reason);
+    const { open } = peer;
+    if (open === undefined) return;
+    peer.open = undefined;
+    this.#open.delete(open.key);
+    this.#forgetRemovals();
+    const { logger, handler } = this.#options;
+    logger.info({ controller_id: open.controllerId, epoch: open.epoch, reason }, "session over");
+    handler.sessionLost(open.key); // CL12
+  }
+
+  /** Ends `peer` when it has been silent for `silenceMsMax`. Replaces an earlier watch. */
+  #watch(peer: Peer, silenceMsMax: number): void {
+    const { clock } = this.#options;
+    peer.watchdog?.cancel();
+    const waitMs = peer.silentSinceMs + silenceMsMax - clock.nowMs();
+    peer.watchdog = clock.after(Math.max(0, waitMs), () => {
+      const silentMs = clock.nowMs() - peer.silentSinceMs;
+      if (silentMs < silenceMsMax) this.#watch(peer, silenceMsMax);
+      else this.#end(peer, `the controller was silent for ${Math.round(silentMs)} ms`); // CL13
+    });
+  }
+
+  #rememberEpoch(controllerId: ControllerId, epoch: SessionEpoch): void {
+    this.#newestEpochs.delete(controllerId); // So that the map is ordered by last use.
+    this.#newestEpochs.set(controllerId, epoch);
+    if (this.#newestEpochs.size <= rememberedControllersMax) return;
+    const connected = new Set([...this.#open.values()].map((peer) => peer.open?.controllerId));
+    const oldest = this.#newestEpochs
+      .keys()
+      .find((id) => id !== controllerId && !connected.has(id));
+    if (oldest !== undefined) this.#newestEpochs.delete(oldest);
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * A query has its name before anything can go wrong with it: the answer carries it, and so does
+ * every log line.
+ */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { assert } from "../kernel/errors.ts";
+import { parseQueryId, type QueryId, queryIdHeader } from "../kernel/ids.ts";
+import type { LogFields } from "../kernel/logger.ts";
+import { newQueryId } from "../kernel/new-query-id.ts";
+import type { Prng } from "../kernel/prng.ts";
+
+export function nameQuery(reply: FastifyReply, prng: Prng): QueryId {
+  const queryId = newQueryId(prng);
+  reply.header(queryIdHeader, queryId);
+  return queryId;
+}
+
+/** For a route whose requests are queries each: named before their parameters are read. */
+export function namesQuery(prng: Prng): {
+  onRequest(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+} {
+  return {
+    async onRequest(_request, reply) {
+      nameQuery(reply, prng);
+    },
+  };
+}
+
+/** The name that `namesQuery` gave. */
+export function queryIdOf(reply: FastifyReply): QueryId {
+  const queryId = parseQueryId(String(reply.getHeader(queryIdHeader)));
+  assert(queryId !== undefined, "the route names its queries");
+  return queryId;
+}
+
+/** Of an answer, for a log line about it; nothing where it is not of a query. */
+export function queryFields(reply: FastifyReply): LogFields {
+  const queryId = reply.getHeader(queryIdHeader);
+  return queryId === undefined ? {} : { query_id: String(queryId) };
+}

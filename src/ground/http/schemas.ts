@@ -1,0 +1,15 @@
+/** Schemas that routes of several rooms share. */
+import { z } from "zod";
+
+export const errorSchema = z
+  .object({
+    code: z.string().describe("For programs: stable, in lower snake case."),
+    message: z.string().describe("For people."),
+    hint: z.string().optional().describe("What could be done about it."),
+  })
+  .describe("Every error has this shape.");
+
+export const pageQuerySchema = z.object({
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  page_token: z.string().max(200).optional(),
+});

@@ -1,0 +1,48 @@
+/** A WebSocket as a stream that one writes to: each write is one message. */
+import { Writable } from "node:stream";
+import type { Problem } from "./problem.ts";
+import { textOf } from "./sse-channel.ts";
+
+/** What is used of a WebSocket here. */
+export interface EventSocket {
+  readonly readyState: number;
+  send(text: string, sent?: (error?: Error) => void): void;
+  close(code: number, reason: string): void;
+  terminate(): void;
+  on(event: "close" | "error", listener: () => void): unknown;
+}
+
+const isOpen = 1;
+const goingAway = 1001;
+const policyViolation = 1008;
+
+/**
+ * Ended, it closes the WebSocket once everything is sent; destroyed, it cuts it. A WebSocket that
+ * closes destroys it.
+ */
+export function socketSink(socket: EventSocket): Writable {
+  const sink = new Writable({
+    decodeStrings: false,
+    write: (text: string, _encoding, sent) => socket.send(text, (error) => sent(error ?? null)),
+    final: (done) => {
+      socket.close(goingAway, "ended");
+      done();
+    },
+    destroy: (error, done) => {
+      if (!sink.writableFinished) socket.terminate();
+      done(error);
+    },
+  });
+  sink.on("error", () => undefined); // `close` follows, which is what counts.
+  socket.on("close", () => sink.destroy());
+  socket.on("error", () => sink.destroy());
+  if (socket.readyState !== isOpen) sink.destroy();
+  return sink;
+}
+
+/** Says why there will be no events, with the status that an HTTP request would have had. */
+export function refuseSocket(socket: EventSocket, { status, code, message, hint }: Problem): void {
+  const data = JSON.stringify({ code, message, hint, status });
+  socket.send(textOf({ event: "error", data }), () => undefined);
+  socket.close(policyViolation, code);
+}

@@ -1,0 +1,38 @@
+/** What every process of ours needs: a data directory, an end, and rules for who may reach it. */
+export { checkBind, hostPort, isLoopback, listenError } from "./bind.ts";
+export { type DataDir, lockDir, openDataDir } from "./data-dir.ts";
+export { tryLockFile } from "./file-lock.ts";
+export { chooseFreePort } from "./free-port.ts";
+export { gzipAnswer, gzipSettings, takesGzip } from "./gzip.ts";
+export {
+  type ChildMessage,
+  isSupervised,
+  launchedEnv,
+  runStopSteps,
+  type StopReason,
+  stopRequested,
+  supervisedEnv,
+  tellSupervisor,
+} from "./lifecycle.ts";
+export { type Limits, parseLimits, usualLimits } from "./limits.ts";
+export {
+  decideLoadWorkerBytes,
+  decideMemoryBytes,
+  machine,
+  parseBytes,
+  planMemory,
+} from "./memory-share.ts";
+export { openProcess, type ProcessContext } from "./open-process.ts";
+export type { OverflowDir } from "./overflow-dir.ts";
+export { packageInfo } from "./package-info.ts";
+export { closing, type Part, stopStep, stopStepsOf } from "./part.ts";
+export {
+  type ClusterTls,
+  type ProcessOptions,
+  type ProcessSetup,
+  setUpProcess,
+} from "./process-setup.ts";
+export { guardedRequestOf, hasOneHost, RequestGuard } from "./request-guard.ts";
+export { RoomWatch } from "./room-watch.ts";
+export { bearerToken, readSecretFile, readTokens, TokenBook } from "./tokens.ts";
+export { type DirectoryWatch, type WatchedPlace, watchDirectories } from "./watch-directories.ts";

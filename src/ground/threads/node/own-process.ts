@@ -1,0 +1,102 @@
+/**
+ * A child process of ours (TK7): started, heard, noticed when it ends, killed. What was started with
+ * a channel ends when the channel is gone, and with it when this process is, however that went.
+ */
+import { type ChildProcess, type Serializable, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import type { Clock } from "../../kernel/clock.ts";
+import type { CommandLine } from "./bounded-command.ts";
+import { within } from "./peer.ts";
+
+export interface ProcessOptions {
+  /** Absent: this process's. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /**
+   * Lines of both outputs to a listener; both to an open file; or the first nowhere and the second
+   * to this process's own.
+   */
+  readonly output: ((line: string) => void) | number | "errors";
+  /** What it sends. Absent: there is no channel. */
+  readonly onMessage?: (message: unknown) => void;
+  /** How messages travel: as JSON unless they are cloned. */
+  readonly isCloned?: boolean;
+  /** It is in a session of its own, and goes on when this process ends. */
+  readonly detached?: boolean;
+}
+
+export interface ProcessEnd {
+  /** `undefined`: a signal ended it, or it could not be started. */
+  readonly code: number | undefined;
+  /** The signal, or `exit status 1`, or why it could not be started. */
+  readonly how: string;
+}
+
+export class OwnProcess {
+  /** Rejects when it cannot be started. */
+  readonly started: Promise<void>;
+  readonly ended: Promise<ProcessEnd>;
+  readonly #child: ChildProcess;
+  #isGone: boolean = false;
+
+  constructor([program, ...args]: CommandLine, options: ProcessOptions) {
+    const { env, output, onMessage, isCloned, detached = false } = options;
+    const stdio = typeof output === "function" ? "pipe" : output;
+    this.#child = spawn(program, args, {
+      env: env ?? process.env,
+      detached,
+      stdio: [
+        "ignore",
+        stdio === "errors" ? "ignore" : stdio,
+        stdio === "errors" ? "inherit" : stdio,
+        ...(onMessage === undefined ? [] : ["ipc" as const]),
+      ],
+      serialization: isCloned === true ? "advanced" : "json",
+    });
+    if (detached) this.#child.unref();
+    if (onMessage !== undefined) this.#child.on("message", onMessage);
+    if (typeof output === "function") {
+      for (const input of [this.#child.stdout, this.#child.stderr]) {
+        if (input === null) continue;
+        createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }).on("line", output);
+      }
+    }
+    const started = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<ProcessEnd>();
+    this.started = started.promise;
+    this.ended = ended.promise;
+    this.started.catch(() => undefined); // `ended` tells the same.
+    const end = (code: number | undefined, how: string): void => {
+      this.#isGone = true;
+      started.reject(new Error(how));
+      ended.resolve({ code, how });
+    };
+    this.#child.once("spawn", () => started.resolve());
+    this.#child.on("error", (error) => end(undefined, error.message));
+    this.#child.once("exit", (code, signal) =>
+      end(code ?? undefined, signal ?? `exit status ${code}`),
+    );
+  }
+
+  /** `undefined`: it is gone, or never was. */
+  get pid(): number | undefined {
+    return this.#isGone ? undefined : this.#child.pid;
+  }
+
+  send(message: unknown): void {
+    if (!this.#child.connected) return; // It is going.
+    this.#child.send(message as Serializable, () => undefined);
+  }
+
+  kill(signal: "SIGTERM" | "SIGKILL"): void {
+    this.#child.kill(signal);
+  }
+
+  /** Asks it to end, and kills it when it has not after `graceMs`. Resolves when it is gone. */
+  async stop(clock: Clock, graceMs: number): Promise<"ended" | "killed"> {
+    this.kill("SIGTERM");
+    if (await within(this.ended, clock, graceMs)) return "ended";
+    this.kill("SIGKILL");
+    await this.ended;
+    return "killed";
+  }
+}

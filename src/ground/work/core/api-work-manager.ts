@@ -1,0 +1,485 @@
+/**
+ * The API's side of interactive work: it puts queries on the `WorkBoard`, carries the board's decisions to the
+ * workers and the fetcher, and gives each caller its artifacts. All state is in this process: when it dies, workers
+ * cancel what it owned.
+ *
+ *   AM1  Every query that was opened ends exactly once: done, failed or cancelled.
+ *   AM2  Board events are handled one after the other, in order of arrival, each with all its effects, even
+ *        when an effect causes the next event.
+ *   AM3  A query past its deadline, whose caller went away, or that was cancelled, is cancelled on its workers at once.
+ *   AM4  Nothing is unbounded: queries, works and fetches under way have a limit, and the rest is told `overloaded`.
+ *   AM5  No local copy is lost sight of: it is given to the caller or deleted.
+ *
+ * What it refuses to do: plan queries, read artifacts, or decide where work goes (that is `WorkBoard`).
+ */
+import type { WorkerListener, WorkerPool } from "../../cluster/core/index.ts";
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { assert, messageOf, OperatingError, unreachable } from "../../kernel/errors.ts";
+import type { QueryId, WorkerId } from "../../kernel/ids.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import {
+  type BoardEffect,
+  type BoardEvent,
+  WorkBoard,
+  type WorkKey,
+  type WorkReport,
+  workKeyText,
+  workLogFields,
+} from "./assignment/index.ts";
+import { errorOfQuery } from "./error-code.ts";
+import { FetchDesk } from "./fetch-desk.ts";
+import { LiveQuery, type QueryRecord, type QueryRequest } from "./live-query.ts";
+import { OneAtATime } from "./one-at-a-time.ts";
+import type { ArtifactFetcher, LocalArtifact } from "./ports.ts";
+import { type ApiQueryObserver, type QueryOutcome, silentQueryObserver } from "./query-observer.ts";
+import type { QueueState } from "./queue-state.ts";
+
+export interface ApiWorkLimits {
+  /** Queries that are worked on or being read. */
+  readonly queriesMax: number;
+  /** Work items of all of them. */
+  readonly worksMax: number;
+  /** Of one work item. */
+  readonly attemptsMax: number;
+  readonly worksPerWorkerMax: number;
+  /** Artifacts fetched at a time. */
+  readonly fetchesMax: number;
+  /** Characters of one work's body: it travels in a frame of the control session, which ends when one is too large. */
+  readonly bodyLengthMax: number;
+  /** Queries remembered after their end. */
+  readonly recordsMax: number;
+  /** How often rejections are forgotten while work waits. */
+  readonly resyncMs: number;
+}
+
+export const defaultApiWorkLimits: ApiWorkLimits = {
+  queriesMax: 1_000,
+  worksMax: 100_000,
+  attemptsMax: 8,
+  worksPerWorkerMax: 64,
+  fetchesMax: 64,
+  bodyLengthMax: 1_000_000,
+  recordsMax: 100,
+  resyncMs: 1_000,
+};
+
+/** The longest that timers take: 24 days. */
+const timerMsMax = 2 ** 31 - 1;
+
+/** A query from its submission until its caller has read the results. */
+export interface QueryHandle {
+  readonly queryId: QueryId;
+  /** In the order of the works. Whoever receives them disposes of them. */
+  readonly artifacts: Promise<readonly LocalArtifact[]>;
+  /** Aborts when the query is cancelled, fails, or passes its deadline; the reason is the `OperatingError`. */
+  readonly signal: AbortSignal;
+  /** The caller is through, with `error` where reading failed. Idempotent. */
+  finish(error?: OperatingError): void;
+}
+
+export interface QueryCounts {
+  readonly running: number;
+  /** Work items that no worker has accepted. */
+  readonly queued: number;
+  readonly completedTotal: number;
+  readonly failedTotal: number;
+  readonly cancelledTotal: number;
+}
+
+export interface ApiWorkManagerOptions {
+  readonly pool: WorkerPool;
+  readonly fetcher: ArtifactFetcher;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits?: Partial<ApiWorkLimits>;
+  readonly observer?: ApiQueryObserver;
+  /** Made from `limits` when absent. */
+  readonly board?: WorkBoard;
+}
+
+export class ApiWorkManager {
+  readonly #pool: WorkerPool;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #observer: ApiQueryObserver;
+  readonly #limits: ApiWorkLimits;
+  readonly #board: WorkBoard;
+  readonly #desk: FetchDesk;
+  readonly #queries = new Map<QueryId, LiveQuery>();
+  readonly #stopWatching = new Map<QueryId, () => void>();
+  /** Of queries that ended, newest last. */
+  readonly #records: QueryRecord[] = [];
+  /** Works that no worker has accepted, and since when. In that order, so the first is the oldest. */
+  readonly #waitingSince = new Map<string, number>();
+  readonly #totals: Record<QueryOutcome, number> = { done: 0, failed: 0, cancelled: 0 };
+  readonly #events = new OneAtATime<BoardEvent>((event) => {
+    for (const effect of this.#board.step(event)) this.#perform(effect);
+  });
+  /** Workers whose last execution found no room. */
+  readonly #fullDisks = new Set<WorkerId>();
+  #resync: Timer | undefined;
+  #closed: boolean = false;
+  readonly #unlisten: () => void;
+
+  constructor(options: ApiWorkManagerOptions) {
+    this.#pool = options.pool;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#observer = options.observer ?? silentQueryObserver;
+    this.#limits = { ...defaultApiWorkLimits, ...options.limits };
+    this.#board = options.board ?? new WorkBoard(this.#limits);
+    this.#desk = new FetchDesk({
+      fetcher: options.fetcher,
+      fetchesMax: this.#limits.fetchesMax,
+      nowMs: () => this.#clock.nowMs(),
+      handlers: {
+        fetched: ({ key, attempt, artifact }, readyToFetchMs, fetchMs) => {
+          this.#observer.artifactFetched(readyToFetchMs, fetchMs, artifact.sizeBytes, key);
+          this.#handle({ kind: "fetched", key, attempt });
+        },
+        failed: ({ key, attempt, workerId }, code, message) => {
+          this.#observer.artifactFetchFailed(code);
+          if (code === "artifact_corrupt") this.#observer.checksumMismatch(workerId);
+          const ids = { ...workLogFields(key), worker_id: workerId };
+          this.#logger.warn({ ...ids, code, attempt }, `artifact not fetched: ${message}`);
+          this.#handle({ kind: "fetchFailed", key, attempt, code, message });
+        },
+      },
+      dispose: (local, { queryId }) => this.#dispose(local, queryId),
+    });
+    this.#unlisten = this.#pool.listen(this.#listener());
+  }
+
+  /**
+   * Throws `overloaded`, `already_exists`, `query_too_large` or `shutting_down`. The query stays open until the caller calls
+   * `finish`, or it fails.
+   */
+  open(request: QueryRequest, signal?: AbortSignal): QueryHandle {
+    const { queryId } = request;
+    this.#admit(request, signal);
+    const query = new LiveQuery(request, this.#clock.nowMs(), this.#clock.wallMs());
+    this.#queries.set(queryId, query);
+    this.#watch(query, request.deadlineMs, signal);
+    this.#observer.queryStarted(query.kind);
+    for (const work of request.works) {
+      this.#waitingSince.set(workKeyText(work), query.startedMs);
+    }
+    this.#handle({ kind: "submit", queryId, works: request.works });
+    return {
+      queryId,
+      artifacts: query.artifacts,
+      signal: query.signal,
+      finish: (error) => this.#finish(query, error),
+    };
+  }
+
+  /** `open`, and `finish` as soon as the artifacts are here. */
+  run(request: QueryRequest, signal?: AbortSignal): Promise<readonly LocalArtifact[]> {
+    let handle: QueryHandle;
+    try {
+      handle = this.open(request, signal);
+    } catch (thrown) {
+      return Promise.reject(thrown);
+    }
+    return handle.artifacts.then((artifacts) => {
+      handle.finish();
+      return artifacts;
+    });
+  }
+
+  /** `false`: no such query is under way. */
+  cancel(queryId: QueryId, message = "the query was cancelled"): boolean {
+    return this.cancelFor(queryId, new OperatingError("cancelled", "never", message));
+  }
+
+  /** Cancels it for a reason that is not the caller's, who is told `error`. `false`: as with `cancel`. */
+  cancelFor(queryId: QueryId, error: OperatingError): boolean {
+    const query = this.#queries.get(queryId);
+    if (query === undefined) return false;
+    this.#stop(query, "cancelled", error);
+    return true;
+  }
+
+  /** Queries under way, then the last ones that ended; each newest first. */
+  list(): readonly QueryRecord[] {
+    const nowMs = this.#clock.nowMs();
+    const live = Array.from(this.#queries.values(), (query) => query.record(nowMs));
+    return [...live.reverse(), ...this.#records.toReversed()];
+  }
+
+  get(queryId: QueryId): QueryRecord | undefined {
+    const query = this.#queries.get(queryId);
+    if (query !== undefined) return query.record(this.#clock.nowMs());
+    return this.#records.findLast((record) => record.queryId === queryId);
+  }
+
+  /** Works that no worker has accepted yet. */
+  queue(): QueueState {
+    const [oldestMs] = this.#waitingSince.values();
+    const oldestAgeMs = oldestMs === undefined ? 0 : this.#clock.nowMs() - oldestMs;
+    return { depth: this.#waitingSince.size, oldestAgeMs };
+  }
+
+  /**
+   * Those that are up and stay. One that takes nothing at the moment, since its queue is full,
+   * keeps its share.
+   */
+  workers(): readonly WorkerId[] {
+    const staying = this.#board.view().filter(({ admission }) => !admission.draining);
+    return staying.map(({ workerId }) => workerId);
+  }
+
+  counts(): QueryCounts {
+    return {
+      running: this.#queries.size,
+      queued: this.#waitingSince.size,
+      completedTotal: this.#totals.done,
+      failedTotal: this.#totals.failed,
+      cancelledTotal: this.#totals.cancelled,
+    };
+  }
+
+  /** Cancels what is under way and refuses what comes. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    const message = "this process is shutting down";
+    for (const query of [...this.#queries.values()]) {
+      const error = new OperatingError("shutting_down", "backoff", message);
+      this.#stop(query, "cancelled", error);
+    }
+    this.#unlisten();
+    this.#resync?.cancel();
+  }
+
+  #admit({ queryId, works }: QueryRequest, signal: AbortSignal | undefined): void {
+    if (this.#closed) {
+      throw new OperatingError("shutting_down", "backoff", "this process is shutting down");
+    }
+    if (signal?.aborted === true) {
+      throw new OperatingError("cancelled", "never", "the query was cancelled before it started");
+    }
+    if (this.#queries.has(queryId)) {
+      throw new OperatingError("already_exists", "never", `query ${queryId} is under way`);
+    }
+    const { bodyLengthMax } = this.#limits;
+    if (works.some(({ body }) => body.length > bodyLengthMax)) {
+      const message = `a query's work is described in more than ${bodyLengthMax} characters`;
+      throw new OperatingError("query_too_large", "never", message);
+    }
+    if (this.#queries.size >= this.#limits.queriesMax) {
+      const hint = "try again in a moment, or add a query-api replica";
+      throw new OperatingError(
+        "overloaded",
+        "backoff",
+        `${this.#queries.size} queries are under way`,
+        { hint },
+      );
+    }
+  }
+
+  /** AM3. */
+  #watch(query: LiveQuery, deadlineMs: number, signal: AbortSignal | undefined): void {
+    const timer = this.#clock.after(Math.min(deadlineMs, timerMsMax), () => {
+      if (query.phase === "working") this.#stop(query, "failed", this.#deadlineError(deadlineMs));
+    });
+    const onAbort = (): void => {
+      const error = new OperatingError("cancelled", "never", "whoever asked went away");
+      this.#stop(query, "cancelled", error);
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#stopWatching.set(query.queryId, () => {
+      timer.cancel();
+      signal?.removeEventListener("abort", onAbort);
+    });
+  }
+
+  #deadlineError(deadlineMs: number): OperatingError {
+    const workers = this.#board.view();
+    const isOpen = workers.some(({ admission }) => admission.accepting && !admission.draining);
+    let hint = "give it more time (`timeout_ms`)";
+    if (workers.length === 0) {
+      hint = "no worker is connected: start one with `capstan worker --join URL`";
+    } else if (workers.every(({ workerId }) => this.#fullDisks.has(workerId))) {
+      hint = "the disks of all workers are full: free some space there, or ask for less";
+    } else if (!isOpen) {
+      hint = "no worker accepts work: they are busy or draining";
+    }
+    const message = `the query took longer than its ${Math.round(deadlineMs)} ms`;
+    return new OperatingError("deadline_exceeded", "backoff", message, { hint });
+  }
+
+  /** Ends the query here, then on its workers. */
+  #stop(query: LiveQuery, outcome: QueryOutcome, error: OperatingError): void {
+    const wasWorking = query.phase === "working";
+    this.#end(query, outcome, error);
+    if (!wasWorking) return; // The board has let go of it already.
+    const { queryId } = query;
+    this.#handle({ kind: "cancel", queryId, code: error.code, message: error.message });
+  }
+
+  #finish(query: LiveQuery, error: OperatingError | undefined): void {
+    if (query.phase === "ended") return;
+    if (query.phase === "working") {
+      const abandoned = new OperatingError("cancelled", "never", "its caller gave it up");
+      this.#stop(query, "cancelled", error ?? abandoned);
+    } else if (error === undefined) {
+      this.#end(query, "done", undefined);
+    } else {
+      this.#end(query, error.code === "cancelled" ? "cancelled" : "failed", error);
+    }
+  }
+
+  /** AM1, AM5. */
+  #end(query: LiveQuery, outcome: QueryOutcome, error: OperatingError | undefined): void {
+    if (query.phase === "ended") return;
+    const { queryId, kind } = query;
+    const nowMs = this.#clock.nowMs();
+    this.#queries.delete(queryId);
+    for (const keyText of query.keyTexts()) this.#waitingSince.delete(keyText);
+    this.#stopWatching.get(queryId)?.();
+    this.#stopWatching.delete(queryId);
+    const record = query.record(nowMs, outcome, error);
+    this.#records.push(record);
+    if (this.#records.length > this.#limits.recordsMax) this.#records.shift();
+    this.#totals[outcome] += 1;
+    this.#observer.queryEnded(kind, outcome, record.durationMs, error?.code);
+    const fields = {
+      query_id: queryId,
+      outcome,
+      duration_ms: record.durationMs,
+      code: error?.code,
+    };
+    this.#logger.info(
+      fields,
+      error === undefined ? "query ended" : `query ended: ${error.message}`,
+    );
+    for (const local of query.end(error)) this.#dispose(local, queryId);
+  }
+
+  #listener(): WorkerListener {
+    return {
+      workerUp: ({ workerId, incarnation, admission }) =>
+        this.#handle({ kind: "workerUp", workerId, incarnation, admission }),
+      workerAdmission: (workerId, admission) =>
+        this.#handle({ kind: "workerAdmission", workerId, admission }),
+      workerReport: (workerId, report) => this.#report(workerId, report),
+      workerFacts: () => undefined,
+      workerDown: (workerId) => {
+        this.#fullDisks.delete(workerId);
+        this.#handle({ kind: "workerDown", workerId });
+      },
+    };
+  }
+
+  #report(workerId: WorkerId, report: WorkReport): void {
+    if (report.kind === "workRejected") this.#observer.workRejected(workerId, report.reason);
+    if (report.kind === "workReady") this.#fullDisks.delete(workerId);
+    if (report.kind === "workFailed") {
+      if (report.code === "disk_full") this.#fullDisks.add(workerId);
+      if (report.code === "data_corrupt") this.#observer.dataCorrupt?.("damaged", report.message);
+      if (report.code === "store_corrupt") this.#observer.dataCorrupt?.("missing", report.message);
+      const { key, attempt, code, message, retryable } = report;
+      const ids = { ...workLogFields(key), worker_id: workerId };
+      this.#logger.info({ ...ids, attempt, code, retryable }, `work failed: ${message}`);
+    }
+    this.#handle({ kind: "report", workerId, report });
+  }
+
+  /** AM2. */
+  #handle(event: BoardEvent): void {
+    if (!this.#events.push(event)) return;
+    const { depth, oldestAgeMs } = this.queue();
+    this.#observer.queueChanged(depth, oldestAgeMs);
+    this.#resyncWhileQueued();
+  }
+
+  #perform(effect: BoardEffect): void {
+    switch (effect.kind) {
+      case "send":
+        // `false` means that the session is gone; `workerDown` follows and moves the work.
+        this.#pool.send(effect.workerId, effect.command);
+        break;
+      case "assigned":
+        this.#queries.get(effect.key.queryId)?.assigned(effect.workerId, effect.attempt);
+        this.#observer.workAssigned(effect.workerId, effect.affinityHit);
+        break;
+      case "accepted":
+        this.#queries.get(effect.key.queryId)?.accepted();
+        this.#stopWaiting(effect.key, effect.workerId);
+        break;
+      case "reassigned":
+        this.#reassigned(effect.key, effect.workerId, effect.reason);
+        break;
+      case "fetch":
+        this.#stopWaiting(effect.key, effect.workerId); // It never said that it accepted.
+        this.#desk.order(effect);
+        break;
+      case "abortFetch":
+        this.#desk.abort(effect.key, effect.attempt);
+        break;
+      case "workCommitted":
+        this.#committed(effect.key, effect.attempt, effect.workerId);
+        break;
+      case "queryDone":
+        this.#queries.get(effect.queryId)?.done();
+        break;
+      case "queryFailed":
+        this.#ended(effect.queryId, "failed", errorOfQuery(effect.code, effect.message));
+        break;
+      case "queryCancelled":
+        this.#ended(effect.queryId, "cancelled", errorOfQuery(effect.code, effect.message));
+        break;
+      default:
+        unreachable(effect);
+    }
+  }
+
+  #stopWaiting(key: WorkKey, workerId: WorkerId): void {
+    const keyText = workKeyText(key);
+    const sinceMs = this.#waitingSince.get(keyText);
+    if (sinceMs === undefined) return;
+    this.#waitingSince.delete(keyText);
+    this.#observer.workAccepted(workerId, this.#clock.nowMs() - sinceMs, key);
+  }
+
+  #reassigned(key: WorkKey, workerId: WorkerId, reason: string): void {
+    this.#observer.workReassigned(reason);
+    const ids = { ...workLogFields(key), worker_id: workerId };
+    this.#logger.info({ ...ids, reason }, "work leaves its worker");
+    const keyText = workKeyText(key);
+    if (!this.#queries.has(key.queryId) || this.#waitingSince.has(keyText)) return;
+    this.#waitingSince.set(keyText, this.#clock.nowMs());
+  }
+
+  #committed(key: WorkKey, attempt: number, workerId: WorkerId): void {
+    const query = this.#queries.get(key.queryId);
+    if (query === undefined) return; // It ended in this very step; the desk deletes the copy.
+    const claimed = this.#desk.claim(key, attempt);
+    assert(claimed !== undefined, "what is committed was fetched, and is committed once");
+    const { local, fetchMs } = claimed;
+    const isFirst = query.committed(key, { workerId, attempt, fetchMs }, local);
+    if (isFirst) this.#observer.firstResult(query.kind, this.#clock.nowMs() - query.startedMs);
+  }
+
+  #ended(queryId: QueryId, outcome: QueryOutcome, error: OperatingError): void {
+    const query = this.#queries.get(queryId);
+    if (query !== undefined) this.#end(query, outcome, error);
+  }
+
+  /** A worker that turned work away is asked again, lest one lost admission frame park it for ever. */
+  #resyncWhileQueued(): void {
+    if (this.#resync !== undefined || this.#closed || this.#board.counts().queued === 0) return;
+    this.#resync = this.#clock.after(this.#limits.resyncMs, () => {
+      this.#resync = undefined;
+      this.#handle({ kind: "resync" });
+    });
+  }
+
+  #dispose(local: LocalArtifact, queryId: QueryId): void {
+    local.dispose().catch((thrown: unknown) => {
+      const fields = { query_id: queryId, path: local.path };
+      this.#logger.warn(fields, `local copy not deleted: ${messageOf(thrown)}`);
+    });
+  }
+}

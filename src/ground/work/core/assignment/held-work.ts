@@ -1,0 +1,238 @@
+/**
+ * One work item, as the worker that holds it sees it.
+ *
+ *            start            executed           ack
+ *   queued ─────────▶ executing ─────────▶ ready ─────────▶ acked ─────────▶ gone
+ *      │                  │                  │    (expired, evicted, let go) ▲
+ *      │               let go                └──────────────────────────────▶│
+ *      │                  ▼      the execution ended                         │
+ *      │               aborting ────────────────────────────────────────────▶│
+ *      └────────────────────────────────────────────────────────────────────▶│
+ *
+ *   H1  gone is final and absorbs every event.
+ *   H2  Acceptance is reported before the execution starts, so that an execution which kills the process is
+ *       known to have been running.
+ *   H3  An execution that was started ends with `executed` or `executionFailed`, even when it was aborted; until
+ *       then the item holds its slot.
+ *   H4  Once the owner let go (cancelled, superseded, session lost) nothing more is reported.
+ *   H5  Every artifact that was produced is deleted exactly once: on its way to gone.
+ *   H6  An artifact that is deleted before it was acknowledged is reported as a failure that may be retried.
+ */
+import { AssertionError, type ErrorCode, unreachable } from "../../../kernel/errors.ts";
+import { type Artifact, keyOf, type WorkReport, type WorkSpec } from "./messages.ts";
+
+/** Names a held item, and so its execution and its artifact, within one worker's process. */
+export type HeldId = number;
+
+interface Held {
+  readonly id: HeldId;
+  /** The session that assigned it and owns it: opaque. */
+  readonly session: string;
+  readonly work: WorkSpec;
+  readonly attempt: number;
+}
+
+interface HeldWithoutArtifact extends Held {
+  readonly state: "queued" | "executing" | "aborting" | "gone";
+}
+interface HeldWithArtifact extends Held {
+  readonly state: "ready" | "acked";
+  readonly artifact: Artifact;
+}
+export type HeldWork = HeldWithoutArtifact | HeldWithArtifact;
+export type HeldState = HeldWork["state"];
+
+export type HeldEvent =
+  /** A slot is free. Only for queued items. */
+  | { readonly kind: "start" }
+  | { readonly kind: "executed"; readonly artifact: Artifact }
+  | {
+      readonly kind: "executionFailed";
+      /** An `ErrorCode`; as text, for it travels. */
+      readonly code: string;
+      readonly message: string;
+      readonly retryable: boolean;
+    }
+  /** The same assignment came again: its answer is repeated. */
+  | { readonly kind: "assignedAgain" }
+  /** The owner wants it no more, or is gone. */
+  | { readonly kind: "letGo" }
+  | { readonly kind: "ack" }
+  /** Its time to live is over. */
+  | { readonly kind: "expired" }
+  /** The disk budget needs its bytes. */
+  | { readonly kind: "evicted" };
+
+export type HeldEffect =
+  | { readonly kind: "report"; readonly session: string; readonly report: WorkReport }
+  | {
+      readonly kind: "startExecution";
+      readonly id: HeldId;
+      readonly session: string;
+      readonly work: WorkSpec;
+      readonly attempt: number;
+    }
+  | { readonly kind: "abortExecution"; readonly id: HeldId }
+  /** The artifact is kept: its time to live starts, or starts anew where `acked`. */
+  | { readonly kind: "keepArtifact"; readonly id: HeldId; readonly acked: boolean }
+  | { readonly kind: "deleteArtifact"; readonly id: HeldId };
+
+type Step = readonly [next: HeldWork, effects: readonly HeldEffect[]];
+
+const untouched: readonly HeldEffect[] = [];
+
+/** The worker takes the item. */
+export function acceptWork(
+  id: HeldId,
+  session: string,
+  work: WorkSpec,
+  attempt: number,
+): readonly [HeldWork, readonly HeldEffect[]] {
+  const held: HeldWork = { state: "queued", id, session, work, attempt };
+  return [held, [accepted(held)]];
+}
+
+export function stepHeldWork(held: HeldWork, event: HeldEvent): Step {
+  switch (held.state) {
+    case "queued":
+      return stepQueued(held, event);
+    case "executing":
+      return stepExecuting(held, event);
+    case "aborting":
+      return stepAborting(held, event);
+    case "ready":
+    case "acked":
+      return stepProduced(held, event);
+    case "gone":
+      return [held, untouched]; // H1
+  }
+}
+
+function stepQueued(held: HeldWithoutArtifact, event: HeldEvent): Step {
+  switch (event.kind) {
+    case "start": {
+      const { id, session, work, attempt } = held;
+      return [
+        { ...held, state: "executing" },
+        [{ kind: "startExecution", id, session, work, attempt }],
+      ];
+    }
+    case "assignedAgain":
+      return [held, [accepted(held)]];
+    case "letGo":
+      return [gone(held), untouched];
+    case "executed":
+    case "executionFailed":
+      return outOfTurn(held, event);
+    case "ack":
+    case "expired":
+    case "evicted":
+      return [held, untouched]; // There is no artifact yet.
+    default:
+      return unreachable(event);
+  }
+}
+
+function stepExecuting(held: HeldWithoutArtifact, event: HeldEvent): Step {
+  switch (event.kind) {
+    case "executed": {
+      const ready: HeldWork = { ...held, state: "ready", artifact: event.artifact };
+      return [
+        ready,
+        [{ kind: "keepArtifact", id: held.id, acked: false }, offered(held, event.artifact)],
+      ];
+    }
+    case "executionFailed": {
+      const { code, message, retryable } = event;
+      return [gone(held), [failed(held, code, message, retryable)]];
+    }
+    case "assignedAgain":
+      return [held, [accepted(held)]];
+    case "letGo":
+      return [{ ...held, state: "aborting" }, [{ kind: "abortExecution", id: held.id }]];
+    case "start":
+      return outOfTurn(held, event);
+    case "ack":
+    case "expired":
+    case "evicted":
+      return [held, untouched]; // There is no artifact yet.
+    default:
+      return unreachable(event);
+  }
+}
+
+function stepAborting(held: HeldWithoutArtifact, event: HeldEvent): Step {
+  switch (event.kind) {
+    case "executed": // It was done before the abort reached it.
+      return [gone(held), [{ kind: "deleteArtifact", id: held.id }]]; // H5
+    case "executionFailed":
+      return [gone(held), untouched]; // H4
+    case "start":
+      return outOfTurn(held, event);
+    case "assignedAgain":
+    case "letGo":
+    case "ack":
+    case "expired":
+    case "evicted":
+      return [held, untouched]; // H3: only the end of the execution frees the slot.
+    default:
+      return unreachable(event);
+  }
+}
+
+function stepProduced(held: HeldWithArtifact, event: HeldEvent): Step {
+  const { id } = held;
+  const deleteArtifact: HeldEffect = { kind: "deleteArtifact", id };
+  const code: ErrorCode = "artifact_lost";
+  switch (event.kind) {
+    case "ack":
+      if (held.state === "acked") return [held, untouched];
+      return [{ ...held, state: "acked" }, [{ kind: "keepArtifact", id, acked: true }]];
+    case "assignedAgain":
+      return [held, [accepted(held), offered(held, held.artifact)]];
+    case "letGo":
+      return [gone(held), [deleteArtifact]];
+    case "expired": {
+      if (held.state === "acked") return [gone(held), [deleteArtifact]];
+      const why = "the artifact expired before it was fetched";
+      return [gone(held), [deleteArtifact, failed(held, code, why, true)]]; // H6
+    }
+    case "evicted": {
+      if (held.state === "acked") return [gone(held), [deleteArtifact]];
+      const why = "the artifact was evicted before it was fetched: the worker's disk is full";
+      return [gone(held), [deleteArtifact, failed(held, code, why, true)]]; // H6
+    }
+    case "start":
+    case "executed":
+    case "executionFailed":
+      return outOfTurn(held, event);
+    default:
+      return unreachable(event);
+  }
+}
+
+/** Only the shell around the ledger starts and ends executions, each once: it has a bug. */
+function outOfTurn(held: HeldWork, event: HeldEvent): never {
+  throw new AssertionError(`held work ${held.id} is ${held.state}: no ${event.kind} is due`);
+}
+
+function gone({ id, session, work, attempt }: HeldWork): HeldWork {
+  return { state: "gone", id, session, work, attempt };
+}
+
+function accepted({ session, work, attempt }: Held): HeldEffect {
+  const report: WorkReport = { kind: "workAccepted", key: keyOf(work), attempt };
+  return { kind: "report", session, report };
+}
+
+function offered({ session, work, attempt }: Held, artifact: Artifact): HeldEffect {
+  const report: WorkReport = { kind: "workReady", key: keyOf(work), attempt, artifact };
+  return { kind: "report", session, report };
+}
+
+function failed(held: Held, code: string, message: string, retryable: boolean): HeldEffect {
+  const { session, work, attempt } = held;
+  const key = keyOf(work);
+  const report: WorkReport = { kind: "workFailed", key, attempt, code, message, retryable };
+  return { kind: "report", session, report };
+}

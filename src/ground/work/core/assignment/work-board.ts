@@ -1,0 +1,390 @@
+/**
+ * All work of one controller process, and its view of the workers: the heart of scheduling. Events in,
+ * effects out, in the order they must happen. It has no clock, does no I/O, and decides the same for the same
+ * events. Nothing here survives the process: work belongs to the session that assigned it.
+ *
+ *   B1  Every item that is assigned, running or ready is on a worker that is up; so no effect is ever for
+ *       a worker that is down.
+ *   B2  Work is assigned only to a worker that is up, accepts, does not drain, has not rejected work since it
+ *       last spoke of its admission, and holds fewer than `worksPerWorkerMax` items.
+ *   B3  While work is queued and not held back, no worker is eligible: whatever frees a worker is followed by
+ *       assignment.
+ *   B4  Of the eligible workers the planner's choice gets an item, or else the one that wants it
+ *       most (rendezvous); workers where it failed before come last.
+ *   B5  Work that lost its worker is assigned before work that is new; within each, in order of arrival.
+ *   B6  A submitted query ends exactly once: done, failed or cancelled. It is done when all its items are
+ *       committed. When one fails, the others are cancelled first.
+ *   B7  An event costs no more than the items that it concerns, and for every assignment one look at
+ *       each worker.
+ *
+ * What it refuses to do: fetch, wait, retry by itself after a time, or remember a query that has ended.
+ */
+import { assert, unreachable } from "../../../kernel/errors.ts";
+import type { Incarnation, QueryId, WorkerId } from "../../../kernel/ids.ts";
+import type {
+  BoardCounts,
+  BoardEffect,
+  BoardEvent,
+  BoardLimits,
+  BoardSnapshot,
+  WorkerAdmission,
+  WorkerOnBoard,
+  WorkOnBoard,
+} from "./board-messages.ts";
+import { Fifo, type FifoNode } from "./fifo.ts";
+import { keyOf, type WorkKey, type WorkReport, type WorkSpec, workKeyText } from "./messages.ts";
+import { hashText, type TextHash } from "./rendezvous.ts";
+import {
+  defaultWorkLimits,
+  isHeldBack,
+  isLive,
+  type Loss,
+  newWork,
+  stepWork,
+  type Work,
+  type WorkEvent,
+  type WorkState,
+} from "./work.ts";
+import { type ViewedWorker, WorkerView } from "./worker-view.ts";
+
+export const defaultBoardLimits: BoardLimits = {
+  ...defaultWorkLimits,
+  worksMax: 100_000,
+  queriesMax: 1_000,
+  worksPerWorkerMax: 64,
+};
+
+interface Query {
+  readonly queryId: QueryId;
+  readonly entries: Entry[];
+  uncommitted: number;
+}
+
+interface Entry {
+  readonly keyText: string;
+  readonly affinity: TextHash;
+  readonly query: Query;
+  work: Work;
+  /** Its place in a queue, while it is queued and not held back. */
+  place: FifoNode<Entry> | undefined;
+}
+
+export class WorkBoard {
+  readonly #limits: BoardLimits;
+  readonly #workers: WorkerView<Entry>;
+  readonly #queries = new Map<QueryId, Query>();
+  /** Of live queries, by `workKeyText`. */
+  readonly #entries = new Map<string, Entry>();
+  /** Live items with an unforgiven loss on the worker, so that its return finds them. */
+  readonly #lossesByWorker = new Map<WorkerId, Set<Entry>>();
+  readonly #retries = new Fifo<Entry>();
+  readonly #fresh = new Fifo<Entry>();
+  readonly #counts: Record<WorkState, number> = {
+    queued: 0,
+    assigned: 0,
+    running: 0,
+    ready: 0,
+    committed: 0,
+    failed: 0,
+    cancelled: 0,
+  };
+  #effects: BoardEffect[] = [];
+
+  constructor(limits: Partial<BoardLimits> = {}) {
+    this.#limits = { ...defaultBoardLimits, ...limits };
+    this.#workers = new WorkerView(this.#limits.worksPerWorkerMax);
+  }
+
+  step(event: BoardEvent): readonly BoardEffect[] {
+    this.#effects = [];
+    this.#handle(event);
+    this.#assignQueued(); // B3
+    return this.#effects;
+  }
+
+  counts(): BoardCounts {
+    const { queued, assigned, running, ready } = this.#counts;
+    return { queued, assigned, running, ready, queries: this.#queries.size };
+  }
+
+  /** The workers that are up. */
+  view(): readonly WorkerOnBoard[] {
+    return this.#workers.show();
+  }
+
+  /** Everything, for tests and the simulator's checkers. */
+  snapshot(): BoardSnapshot {
+    let suspectCount = 0;
+    for (const suspects of this.#lossesByWorker.values()) suspectCount += suspects.size;
+    return {
+      suspectCount,
+      workers: this.view(),
+      works: Array.from(this.#entries.values(), ({ work }) => showWork(work, this.#limits)),
+      queries: [...this.#queries.keys()],
+    };
+  }
+
+  #handle(event: BoardEvent): void {
+    switch (event.kind) {
+      case "workerUp":
+        this.#workerUp(event.workerId, event.incarnation, event.admission);
+        break;
+      case "workerAdmission":
+        this.#workerAdmission(event.workerId, event.admission);
+        break;
+      case "workerDown":
+        this.#workerDown(event.workerId, false);
+        break;
+      case "submit":
+        this.#submit(event.queryId, event.works);
+        break;
+      case "report":
+        this.#report(event.workerId, event.report);
+        break;
+      case "fetched":
+        this.#stepByKey(event.key, { kind: "fetched", attempt: event.attempt });
+        break;
+      case "fetchFailed": {
+        const { key, attempt, code } = event;
+        const message = event.message ?? `the artifact could not be fetched (${code})`;
+        this.#stepByKey(key, { kind: "fetchFailed", attempt, code, message });
+        break;
+      }
+      case "cancel": {
+        const query = this.#queries.get(event.queryId);
+        if (query === undefined) return;
+        const { queryId, code, message } = event;
+        this.#endQuery(query, { kind: "queryCancelled", queryId, code, message });
+        break;
+      }
+      case "resync":
+        this.#workers.forgetRejections();
+        break;
+      default:
+        unreachable(event);
+    }
+  }
+
+  #workerUp(workerId: WorkerId, incarnation: Incarnation, admission: WorkerAdmission): void {
+    const replaced = this.#workers.get(workerId);
+    // A new session without the end of the old one: what the old one held is lost all the same.
+    if (replaced !== undefined) this.#workerDown(workerId, replaced.incarnation === incarnation);
+    this.#workers.add(workerId, incarnation, admission);
+    const suspects = this.#lossesByWorker.get(workerId);
+    if (suspects === undefined) return;
+    // An incarnation returns now or never: another one in its place proves that it died.
+    this.#lossesByWorker.delete(workerId);
+    for (const entry of suspects)
+      this.#step(entry, { kind: "workerReturned", workerId, incarnation });
+  }
+
+  #workerAdmission(workerId: WorkerId, admission: WorkerAdmission): void {
+    const worker = this.#workers.get(workerId);
+    if (worker === undefined) return;
+    this.#workers.admit(worker, admission);
+    if (!admission.draining) return;
+    for (const entry of [...worker.holds]) this.#step(entry, { kind: "workerDraining", workerId });
+  }
+
+  #workerDown(workerId: WorkerId, survived: boolean): void {
+    const worker = this.#workers.get(workerId);
+    if (worker === undefined) return;
+    const { incarnation } = worker;
+    this.#workers.remove(worker);
+    const failed: Entry[] = [];
+    for (const entry of worker.holds) {
+      this.#advance(entry, { kind: "workerLost", workerId, incarnation, survived });
+      if (entry.work.state === "failed") failed.push(entry);
+      else if (isLive(entry.work) && entry.work.history.losses.length > 0) this.#indexLoss(entry);
+    }
+    // Only now: their siblings may have been on this worker too, and must not be cancelled there (B1).
+    for (const entry of failed) this.#settle(entry);
+  }
+
+  #submit(queryId: QueryId, works: readonly WorkSpec[]): void {
+    assert(!this.#queries.has(queryId), `query ${queryId} is submitted once`);
+    const { queriesMax, worksMax } = this.#limits;
+    if (this.#queries.size >= queriesMax || this.#entries.size + works.length > worksMax) {
+      const message = `${this.#queries.size} queries with ${this.#entries.size} work items are under way, and ${works.length} more do not fit`;
+      this.#effects.push({ kind: "queryFailed", queryId, code: "overloaded", message });
+      return;
+    }
+    const query: Query = { queryId, entries: [], uncommitted: works.length };
+    this.#queries.set(queryId, query);
+    for (const spec of works) this.#enter(query, spec);
+    if (works.length === 0) this.#endQuery(query, { kind: "queryDone", queryId });
+  }
+
+  #enter(query: Query, spec: WorkSpec): void {
+    assert(spec.queryId === query.queryId, `work of query ${spec.queryId} is submitted with it`);
+    const keyText = workKeyText(spec);
+    assert(!this.#entries.has(keyText), `work ${keyText} is submitted once`);
+    const affinity = hashText(spec.affinityKey);
+    const entry: Entry = { keyText, affinity, query, work: newWork(spec), place: undefined };
+    entry.place = this.#fresh.push(entry);
+    this.#counts.queued += 1;
+    this.#entries.set(keyText, entry);
+    query.entries.push(entry);
+  }
+
+  #report(workerId: WorkerId, report: WorkReport): void {
+    const worker = this.#workers.get(workerId);
+    if (worker === undefined) return; // Its session is over, and so is all it held.
+    if (report.kind === "workRejected") {
+      // Whatever attempt it was about: what the worker says of its admission comes in order with this.
+      this.#workers.reject(worker);
+    }
+    const entry = this.#entries.get(workKeyText(report.key));
+    if (entry !== undefined) {
+      this.#step(entry, { ...report, workerId });
+    } else if (report.kind === "workReady") {
+      // Of a query that has ended: the worker may delete it.
+      const { attempt } = report;
+      const command = { kind: "ackArtifact", key: keyOf(report.key), attempt } as const;
+      this.#effects.push({ kind: "send", workerId, command });
+    }
+  }
+
+  #stepByKey(key: WorkKey, event: WorkEvent): void {
+    const entry = this.#entries.get(workKeyText(key));
+    if (entry !== undefined) this.#step(entry, event);
+  }
+
+  #step(entry: Entry, event: WorkEvent): void {
+    const before = entry.work;
+    this.#advance(entry, event);
+    if (entry.work !== before) this.#settle(entry);
+  }
+
+  /** Moves one item, and every index with it. */
+  #advance(entry: Entry, event: WorkEvent): void {
+    const before = entry.work;
+    const [after, effects] = stepWork(before, event, this.#limits);
+    for (const effect of effects) this.#effects.push(effect);
+    if (after === before) return;
+    entry.work = after;
+    if (after.state === before.state) {
+      // Forgiven a loss: it keeps its place, or gets one if it was held back.
+      if (after.state === "queued" && entry.place === undefined) this.#arrive(entry, after);
+      return;
+    }
+    this.#counts[before.state] -= 1;
+    this.#counts[after.state] += 1;
+    if (before.state === "assigned" && after.state === "running") return; // On the same worker still.
+    this.#leave(entry, before);
+    this.#arrive(entry, after);
+    if (isLive(before) && !isLive(after)) this.#forgetLosses(entry, before.history.losses);
+  }
+
+  #leave(entry: Entry, before: Work): void {
+    if (before.state === "queued") {
+      entry.place?.home?.remove(entry.place);
+      entry.place = undefined;
+      return;
+    }
+    const worker = this.#holderOf(before);
+    if (worker !== undefined) this.#workers.release(worker, entry, loadOf(before));
+  }
+
+  #arrive(entry: Entry, after: Work): void {
+    if (after.state === "queued") {
+      if (!isHeldBack(after, this.#limits)) entry.place = this.#retries.push(entry);
+      return;
+    }
+    const worker = this.#holderOf(after);
+    if (worker !== undefined) this.#workers.hold(worker, entry, loadOf(after));
+  }
+
+  /** `undefined`: nobody holds it, or the one who did is down. */
+  #holderOf(work: Work): ViewedWorker<Entry> | undefined {
+    const isHeld = work.state === "assigned" || work.state === "running" || work.state === "ready";
+    return isHeld ? this.#workers.get(work.workerId) : undefined;
+  }
+
+  /** What the item's new state means for its query. */
+  #settle(entry: Entry): void {
+    const { query, work } = entry;
+    const { queryId } = query;
+    if (this.#queries.get(queryId) !== query) return; // It has ended already.
+    if (work.state === "committed") {
+      query.uncommitted -= 1;
+      if (query.uncommitted === 0) this.#endQuery(query, { kind: "queryDone", queryId });
+    } else if (work.state === "failed") {
+      const { code, message } = work;
+      this.#endQuery(query, { kind: "queryFailed", queryId, code, message });
+    }
+  }
+
+  #endQuery(query: Query, verdict: BoardEffect): void {
+    this.#queries.delete(query.queryId); // First, so that the cancelled siblings end nothing again.
+    for (const entry of query.entries) {
+      if (isLive(entry.work)) this.#advance(entry, { kind: "cancel" });
+      this.#counts[entry.work.state] -= 1;
+      this.#entries.delete(entry.keyText);
+    }
+    this.#effects.push(verdict);
+  }
+
+  #indexLoss(entry: Entry): void {
+    if (!isLive(entry.work)) return;
+    for (const { workerId } of entry.work.history.losses) {
+      if (this.#workers.get(workerId) !== undefined) continue; // It came back as another: never to be forgiven.
+      const suspects = this.#lossesByWorker.get(workerId);
+      if (suspects === undefined) this.#lossesByWorker.set(workerId, new Set([entry]));
+      else suspects.add(entry);
+    }
+  }
+
+  #forgetLosses(entry: Entry, losses: readonly Loss[]): void {
+    for (const { workerId } of losses) {
+      const suspects = this.#lossesByWorker.get(workerId);
+      suspects?.delete(entry);
+      if (suspects?.size === 0) this.#lossesByWorker.delete(workerId);
+    }
+  }
+
+  #assignQueued(): void {
+    while (this.#workers.eligibleCount > 0) {
+      const entry = this.#retries.peek() ?? this.#fresh.peek(); // B5
+      if (entry === undefined) return;
+      const { work } = entry;
+      assert(work.state === "queued", "what is in a queue is queued");
+      const { workerId, affinityHit } = this.#workers.choose(
+        entry.affinity,
+        work.history.avoid,
+        work.spec.preferred,
+      ); // B4
+      this.#advance(entry, { kind: "assign", workerId });
+      const attempt = work.history.attempt + 1;
+      const key = keyOf(work.spec);
+      this.#effects.push({ kind: "assigned", key, attempt, workerId, affinityHit });
+    }
+  }
+}
+
+/** What is executed needs no slot, only to be fetched. */
+function loadOf(work: Work): 0 | 1 {
+  return work.state === "ready" ? 0 : 1;
+}
+
+function showWork(work: Work, limits: BoardLimits): WorkOnBoard {
+  const key = keyOf(work.spec);
+  const { state } = work;
+  switch (state) {
+    case "queued": {
+      const { attempt } = work.history;
+      return { key, state, heldBack: isHeldBack(work, limits), attempt, workerId: undefined };
+    }
+    case "assigned":
+    case "running":
+    case "ready": {
+      const { workerId } = work;
+      return { key, state, heldBack: false, attempt: work.history.attempt, workerId };
+    }
+    case "committed":
+      return { key, state, heldBack: false, attempt: work.attempt, workerId: work.workerId };
+    case "failed":
+    case "cancelled":
+      return { key, state, heldBack: false, attempt: 0, workerId: undefined };
+  }
+}

@@ -1,0 +1,296 @@
+/**
+ * All work that one worker process holds, for every controller that has a session with it. Events in, effects
+ * out, in the order they must happen; no I/O, no clock.
+ *
+ *   L1  Executions under way, aborting ones included, are never more than `slots`; accepted items that wait are
+ *       never more than `queueMax`. What does not fit is rejected at the door.
+ *   L2  An item belongs to the session that assigned it. When the session is lost, what waits is dropped, what
+ *       executes is aborted, what was produced is deleted, and nothing is reported.
+ *   L3  An attempt is executed once. The same assignment again only repeats the answer; a newer attempt of the
+ *       same key takes the place of the older; an older one is ignored.
+ *   L4  Items start in the order they were accepted, over all sessions.
+ *   L5  `accepting` is false while draining, while the worker has reasons of its own, and from the moment nothing
+ *       more fits until half of the queue is free again. The change is told before any rejection it causes, and
+ *       told again when it ends, so a controller that was rejected always hears when to try again.
+ *   L6  Draining rejects what is new and finishes what was accepted; `drained` is said once, when nothing waits,
+ *       executes or is offered without having been acknowledged.
+ *
+ * What it refuses to do: execute, keep time (TTLs come as `expired`), or decide what the disk can hold.
+ */
+import { assert, unreachable } from "../../../kernel/errors.ts";
+import type { WorkerAdmission } from "./board-messages.ts";
+import { Fifo, type FifoNode } from "./fifo.ts";
+import {
+  acceptWork,
+  type HeldEffect,
+  type HeldEvent,
+  type HeldId,
+  type HeldState,
+  type HeldWork,
+  stepHeldWork,
+} from "./held-work.ts";
+import {
+  type Artifact,
+  keyOf,
+  type RejectReason,
+  type WorkKey,
+  type WorkSpec,
+  workKeyText,
+} from "./messages.ts";
+
+export interface LedgerLimits {
+  /** Executions at a time. */
+  readonly slots: number;
+  /** Accepted items that wait for a slot. */
+  readonly queueMax: number;
+}
+
+export type LedgerEvent =
+  | {
+      readonly kind: "assign";
+      readonly session: string;
+      readonly work: WorkSpec;
+      readonly attempt: number;
+    }
+  | {
+      readonly kind: "cancel" | "ack";
+      readonly session: string;
+      readonly key: WorkKey;
+      readonly attempt: number;
+    }
+  | { readonly kind: "sessionLost"; readonly session: string }
+  /** The execution ended and its artifact is on disk, even if it was aborted meanwhile. */
+  | { readonly kind: "executed"; readonly id: HeldId; readonly artifact: Artifact }
+  /** The execution ended, by itself or aborted, and left nothing on disk. */
+  | {
+      readonly kind: "executionFailed";
+      readonly id: HeldId;
+      readonly code: string;
+      readonly message: string;
+      readonly retryable: boolean;
+    }
+  | { readonly kind: "expired" | "evicted"; readonly id: HeldId }
+  | { readonly kind: "setDraining"; readonly draining: boolean }
+  /** `false` for reasons of the worker's own, as when its disk is full. `true` to begin with. */
+  | { readonly kind: "setAccepting"; readonly accepting: boolean };
+
+export type LedgerEffect =
+  | HeldEffect
+  /** Goes to every session, before any report that follows it. */
+  | { readonly kind: "admissionChanged"; readonly admission: WorkerAdmission }
+  /** Draining, and everything that was accepted has ended: nothing executes, no artifact waits to be fetched. */
+  | { readonly kind: "drained" };
+
+export interface LedgerCounts {
+  readonly queued: number;
+  readonly executing: number;
+  /** Executions that were told to stop and have not ended yet; they still hold their slots. */
+  readonly aborting: number;
+  readonly ready: number;
+  readonly acked: number;
+}
+
+export interface HeldOnLedger {
+  readonly id: HeldId;
+  readonly session: string;
+  readonly key: WorkKey;
+  readonly attempt: number;
+  readonly state: HeldState;
+}
+
+interface Item {
+  held: HeldWork;
+  /** Its place in the queue, while it waits. */
+  place: FifoNode<Item> | undefined;
+}
+
+export class WorkLedger {
+  readonly #limits: LedgerLimits;
+  /** Everything but what is gone. */
+  readonly #items = new Map<HeldId, Item>();
+  /** By session and `workKeyText`: the newest attempt that is not gone. */
+  readonly #owned = new Map<string, Map<string, Item>>();
+  readonly #queue = new Fifo<Item>();
+  readonly #counts: Record<HeldState, number> = {
+    queued: 0,
+    executing: 0,
+    aborting: 0,
+    ready: 0,
+    acked: 0,
+    gone: 0,
+  };
+  #idNext: HeldId = 1;
+  #draining = false;
+  #drainedSaid = false;
+  #willing = true;
+  #full = false;
+  /** As it was last told. */
+  #admission: WorkerAdmission = { accepting: true, draining: false };
+  #effects: LedgerEffect[] = [];
+
+  constructor(limits: LedgerLimits) {
+    assert(Number.isInteger(limits.slots) && limits.slots > 0, "a worker has a slot");
+    assert(Number.isInteger(limits.queueMax) && limits.queueMax >= 0, "a queue has a bound");
+    this.#limits = limits;
+  }
+
+  step(event: LedgerEvent): readonly LedgerEffect[] {
+    this.#effects = [];
+    this.#handle(event);
+    this.#startQueued();
+    this.#tellAdmission();
+    this.#tellDrained();
+    return this.#effects;
+  }
+
+  admission(): WorkerAdmission {
+    return this.#admission;
+  }
+
+  counts(): LedgerCounts {
+    const { queued, executing, aborting, ready, acked } = this.#counts;
+    return { queued, executing, aborting, ready, acked };
+  }
+
+  /** What has waited for a slot the longest. */
+  firstQueued(): { readonly session: string; readonly work: WorkSpec } | undefined {
+    return this.#queue.peek()?.held;
+  }
+
+  /** Everything, for tests and the simulator's checkers. */
+  snapshot(): readonly HeldOnLedger[] {
+    return Array.from(this.#items.values(), ({ held }) => {
+      const { id, session, work, attempt, state } = held;
+      return { id, session, key: keyOf(work), attempt, state };
+    });
+  }
+
+  #handle(event: LedgerEvent): void {
+    switch (event.kind) {
+      case "assign":
+        this.#assign(event.session, event.work, event.attempt);
+        break;
+      case "cancel":
+      case "ack": {
+        const item = this.#owned.get(event.session)?.get(workKeyText(event.key));
+        if (item === undefined || item.held.attempt !== event.attempt) return;
+        this.#advance(item, { kind: event.kind === "ack" ? "ack" : "letGo" });
+        break;
+      }
+      case "sessionLost": // L2
+        for (const item of [...(this.#owned.get(event.session)?.values() ?? [])]) {
+          this.#advance(item, { kind: "letGo" });
+        }
+        break;
+      case "executed":
+      case "executionFailed":
+      case "expired":
+      case "evicted": {
+        const item = this.#items.get(event.id);
+        if (item !== undefined) this.#advance(item, event);
+        break;
+      }
+      case "setDraining":
+        if (!event.draining) this.#drainedSaid = false;
+        this.#draining = event.draining;
+        break;
+      case "setAccepting":
+        this.#willing = event.accepting;
+        break;
+      default:
+        unreachable(event);
+    }
+  }
+
+  #assign(session: string, work: WorkSpec, attempt: number): void {
+    const keyText = workKeyText(work);
+    const older = this.#owned.get(session)?.get(keyText);
+    if (older !== undefined) {
+      if (attempt < older.held.attempt) return; // L3
+      const isSame = attempt === older.held.attempt;
+      this.#advance(older, { kind: isSame ? "assignedAgain" : "letGo" });
+      if (isSame) return;
+    }
+    const reason = this.#refusal();
+    if (reason !== undefined) {
+      const report = { kind: "workRejected", key: keyOf(work), attempt, reason } as const;
+      this.#effects.push({ kind: "report", session, report });
+      return;
+    }
+    const [held, effects] = acceptWork(this.#idNext, session, work, attempt);
+    this.#idNext += 1;
+    const item: Item = { held, place: undefined };
+    item.place = this.#queue.push(item);
+    this.#counts.queued += 1;
+    this.#items.set(held.id, item);
+    const owned = this.#owned.get(session);
+    if (owned === undefined) this.#owned.set(session, new Map([[keyText, item]]));
+    else owned.set(keyText, item);
+    for (const effect of effects) this.#effects.push(effect);
+  }
+
+  /** `undefined`: the worker takes it. */
+  #refusal(): RejectReason | undefined {
+    if (this.#draining) return "draining";
+    if (!this.#willing) return "not_accepting";
+    return this.#hasRoom() ? undefined : "queue_full"; // L1
+  }
+
+  #hasRoom(): boolean {
+    return this.#slotsFree() > 0 || this.#counts.queued < this.#limits.queueMax;
+  }
+
+  #slotsFree(): number {
+    return this.#limits.slots - this.#counts.executing - this.#counts.aborting;
+  }
+
+  #startQueued(): void {
+    while (this.#slotsFree() > 0) {
+      const item = this.#queue.peek();
+      if (item === undefined) return;
+      this.#advance(item, { kind: "start" });
+    }
+  }
+
+  /** Moves one item, and every index with it. */
+  #advance(item: Item, event: HeldEvent): void {
+    const before = item.held;
+    const [after, effects] = stepHeldWork(before, event);
+    for (const effect of effects) this.#effects.push(effect);
+    if (after.state === before.state) return;
+    item.held = after;
+    this.#counts[before.state] -= 1;
+    this.#counts[after.state] += 1;
+    if (before.state === "queued" && item.place !== undefined) this.#queue.remove(item.place);
+    if (after.state !== "gone") return;
+    this.#counts.gone -= 1;
+    this.#items.delete(after.id);
+    this.#disown(item);
+  }
+
+  #disown(item: Item): void {
+    const { session, work } = item.held;
+    const owned = this.#owned.get(session);
+    const keyText = workKeyText(work);
+    if (owned?.get(keyText) !== item) return; // A newer attempt has its place.
+    owned.delete(keyText);
+    if (owned.size === 0) this.#owned.delete(session);
+  }
+
+  #tellAdmission(): void {
+    if (!this.#hasRoom()) this.#full = true;
+    else if (this.#counts.queued <= this.#limits.queueMax / 2) this.#full = false; // L5
+    const accepting = !this.#draining && this.#willing && !this.#full;
+    const { accepting: toldAccepting, draining: toldDraining } = this.#admission;
+    if (accepting === toldAccepting && this.#draining === toldDraining) return;
+    this.#admission = { accepting, draining: this.#draining };
+    this.#effects.push({ kind: "admissionChanged", admission: this.#admission });
+  }
+
+  #tellDrained(): void {
+    const { queued, executing, aborting, ready } = this.#counts;
+    if (!this.#draining || this.#drainedSaid || queued + executing + aborting + ready > 0) return;
+    this.#drainedSaid = true;
+    this.#effects.push({ kind: "drained" });
+  }
+}

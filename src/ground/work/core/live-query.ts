@@ -1,0 +1,163 @@
+/**
+ * One query from its submission until its caller has read the results: what `QueryRecord` shows of it, and the
+ * promise that its caller waits for.
+ *
+ *   working ──▶ reading ──▶ ended
+ *      └────────────────────▲
+ *
+ *   LQ1  `artifacts` settles once: with all of them when the last is committed, or with the error.
+ *   LQ2  Until `artifacts` has resolved, committed artifacts belong to the query and are deleted with it;
+ *        from then on they belong to the caller.
+ *   LQ3  `signal` aborts when the query ends other than by its caller's `finish` without an error.
+ */
+import { assert, type OperatingError } from "../../kernel/errors.ts";
+import type { QueryId, WorkerId } from "../../kernel/ids.ts";
+import { type WorkKey, type WorkSpec, workKeyText } from "./assignment/index.ts";
+import type { LocalArtifact } from "./ports.ts";
+import type { QueryOutcome } from "./query-observer.ts";
+
+/** Who completed a work item, in which attempt, and how long its artifact took to get here. */
+export interface Completion {
+  readonly workerId: WorkerId;
+  readonly attempt: number;
+  readonly fetchMs: number;
+}
+
+export interface QueryRequest {
+  readonly queryId: QueryId;
+  readonly works: readonly WorkSpec[];
+  /** From now: how long until all artifacts must be here. */
+  readonly deadlineMs: number;
+  /** For people: what was asked. */
+  readonly text?: string;
+  /** Called once for each work, as its artifact arrives. The artifact still belongs to the query. */
+  readonly onCommitted?: (work: WorkSpec, artifact: LocalArtifact, by: Completion) => void;
+}
+
+/** For people: what became of a query. */
+export interface QueryRecord {
+  readonly queryId: QueryId;
+  readonly kind: string;
+  readonly text: string;
+  /** `queued`: no worker has accepted any of its work yet. */
+  readonly state: "queued" | "running" | "done" | "failed" | "cancelled";
+  /** Milliseconds since 1970. */
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  /** Of the artifacts that are here. */
+  readonly rowCount: number | undefined;
+  /** The last worker that took part. */
+  readonly workerId: WorkerId | undefined;
+  /** Of the work that took the most. */
+  readonly attempts: number;
+  readonly error: { readonly code: string; readonly message: string } | undefined;
+}
+
+const textLengthMax = 1_000;
+
+export class LiveQuery {
+  readonly queryId: QueryId;
+  readonly kind: string;
+  readonly artifacts: Promise<readonly LocalArtifact[]>;
+  readonly startedMs: number;
+  phase: "working" | "reading" | "ended" = "working";
+  readonly #request: QueryRequest;
+  readonly #startedAtMs: number;
+  readonly #controller = new AbortController();
+  readonly #works = new Map<string, { readonly spec: WorkSpec; readonly index: number }>();
+  readonly #committed: (LocalArtifact | undefined)[];
+  #committedCount = 0;
+  #resolve: (artifacts: readonly LocalArtifact[]) => void = () => undefined;
+  #reject: (error: OperatingError) => void = () => undefined;
+  #accepted: boolean = false;
+  #workerId: WorkerId | undefined;
+  #attempts = 0;
+  #rowCount: number | undefined;
+
+  constructor(request: QueryRequest, nowMs: number, wallMs: number) {
+    this.#request = request;
+    this.queryId = request.queryId;
+    this.kind = request.works[0]?.kind ?? "empty";
+    this.startedMs = nowMs;
+    this.#startedAtMs = wallMs;
+    this.#committed = request.works.map(() => undefined);
+    for (const [index, spec] of request.works.entries()) {
+      this.#works.set(workKeyText(spec), { spec, index });
+    }
+    this.artifacts = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // Whoever awaits sees the error; nobody has to.
+    this.artifacts.catch(() => undefined);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** `workKeyText` of each of its works. */
+  keyTexts(): Iterable<string> {
+    return this.#works.keys();
+  }
+
+  assigned(workerId: WorkerId, attempt: number): void {
+    this.#workerId = workerId;
+    this.#attempts = Math.max(this.#attempts, attempt);
+  }
+
+  accepted(): void {
+    this.#accepted = true;
+  }
+
+  /** Returns whether it was the first. */
+  committed(key: WorkKey, by: Completion, local: LocalArtifact): boolean {
+    const work = this.#works.get(workKeyText(key));
+    assert(work !== undefined, "only work of the query is committed to it");
+    assert(this.#committed[work.index] === undefined, "a work item is committed once");
+    this.#committed[work.index] = local;
+    this.#committedCount += 1;
+    this.#workerId = by.workerId;
+    this.#rowCount = (this.#rowCount ?? 0) + local.artifact.rowCount;
+    this.#request.onCommitted?.(work.spec, local, by);
+    return this.#committedCount === 1;
+  }
+
+  /** Every work is committed: the artifacts go to the caller. */
+  done(): void {
+    assert(this.phase === "working", "a query is done once");
+    this.phase = "reading";
+    const artifacts = this.#committed.map((local) => {
+      assert(local !== undefined, "a query is done when all its work is committed");
+      return local;
+    });
+    this.#resolve(artifacts); // LQ2
+  }
+
+  /** Returns the artifacts that nobody owns any more. */
+  end(error: OperatingError | undefined): readonly LocalArtifact[] {
+    const wasWorking = this.phase === "working";
+    this.phase = "ended";
+    if (error !== undefined) {
+      this.#reject(error);
+      this.#controller.abort(error); // LQ3
+    }
+    return wasWorking ? this.#committed.filter((local) => local !== undefined) : [];
+  }
+
+  record(nowMs: number, outcome?: QueryOutcome, error?: OperatingError): QueryRecord {
+    const text = this.#request.text ?? "";
+    return {
+      queryId: this.queryId,
+      kind: this.kind,
+      text: text.length > textLengthMax ? `${text.slice(0, textLengthMax)}…` : text,
+      state: outcome ?? (this.#accepted ? "running" : "queued"),
+      startedAtMs: this.#startedAtMs,
+      durationMs: Math.max(0, nowMs - this.startedMs),
+      rowCount: this.#rowCount,
+      workerId: this.#workerId,
+      attempts: this.#attempts,
+      error: error === undefined ? undefined : { code: error.code, message: error.message },
+    };
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * What the work managers need from the world. The API's manager drives `WorkBoard` from
+ * a `WorkerPool` (cluster) and an `ArtifactFetcher`; the worker's manager drives an `Executor` and an
+ * `ArtifactSpool`. Production gives DuckDB, disk and HTTP; simulation gives its own.
+ */
+import { OperatingError } from "../../kernel/errors.ts";
+import type { WorkerId } from "../../kernel/ids.ts";
+import type { Artifact, WorkKey, WorkReport, WorkSpec } from "./assignment/index.ts";
+
+/** The version of what an artifact's Parquet file means; `parquet_schema_version` on the wire. */
+export const artifactSchemaVersion = 1;
+
+/** An artifact's bytes, fetched and verified, on this process's disk. */
+export interface LocalArtifact {
+  readonly path: string;
+  readonly artifact: Artifact;
+  /** Deletes the local copy. Idempotent. */
+  dispose(): Promise<void>;
+}
+
+export interface ArtifactFetcher {
+  /**
+   * Throws `OperatingError` with `artifact_lost` (gone or unreachable), `artifact_corrupt` (size or checksum
+   * differ), `disk_full`, or `cancelled` when `signal` aborts; resolves only with bytes whose checksum is the
+   * artifact's. Whatever it throws, it leaves no file. `key` is the work that the artifact is of.
+   */
+  fetch(
+    workerId: WorkerId,
+    artifact: Artifact,
+    signal: AbortSignal,
+    key: WorkKey,
+  ): Promise<LocalArtifact>;
+}
+
+/** What an execution left behind, before it is named and offered. */
+export interface ProducedFile {
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly checksum: string;
+  readonly rowCount: number;
+  readonly minTs: number | undefined;
+  readonly maxTs: number | undefined;
+  readonly schemaVersion: number;
+}
+
+/** It will not execute anything any more, and the process is about to end for it. */
+export class ExecutorBroken extends OperatingError {
+  constructor(message: string) {
+    super("query_failed", "backoff", message);
+  }
+}
+
+export interface Executor {
+  /**
+   * Runs `work` into a Parquet file of at most `bytesMax` bytes at `path`. When `signal` aborts it stops
+   * soon, leaves no file and throws `cancelled`. Deterministic: the same work gives the same rows. Throws
+   * `ExecutorBroken` when that is the end of it.
+   */
+  execute(
+    work: WorkSpec,
+    path: string,
+    signal: AbortSignal,
+    bytesMax: number,
+  ): Promise<ProducedFile>;
+}
+
+/** A place for one artifact. */
+export interface SpoolSlot {
+  /** Unique over all artifacts of all incarnations; letters, digits, `-`, `_` and `.` only. */
+  readonly name: string;
+  /** Where the executor writes. Nothing there is served before `commit`. */
+  readonly path: string;
+  /** More than this would not be admitted by `commit`. */
+  readonly bytesMax: number;
+}
+
+export interface SpooledFile {
+  readonly path: string;
+  readonly sizeBytes: number;
+  /** The work that it is of. */
+  readonly key: WorkKey;
+}
+
+export interface SpoolUsage {
+  readonly usedBytes: number;
+  /** What may still be written: of the budget or of the disk, whichever has less. */
+  readonly freeBytes: number;
+}
+
+/**
+ * Artifacts on this worker's disk, of this incarnation only, within a disk budget. Room is made in the
+ * order of `DiskBudget`; what had to go without having been removed is told to `onEvicted`.
+ */
+export interface ArtifactSpool {
+  /**
+   * For an artifact of the work `key`. Throws `disk_full` when not even evicting would give room.
+   */
+  reserve(key: WorkKey): SpoolSlot;
+  /**
+   * What was written to the slot becomes the artifact `name`, atomically. Rejects with `disk_full` when it
+   * does not fit, and then the slot is gone.
+   */
+  commit(name: string, sizeBytes: number): Promise<void>;
+  /** Nobody waits for it any more: `acked` was fetched, `expired` never was. Such artifacts go first. */
+  release(name: string, reason: "acked" | "expired"): void;
+  /** Deletes a slot or an artifact. Idempotent; never throws. */
+  remove(name: string): void;
+  /** `undefined`: never committed, removed, evicted, or of another incarnation. */
+  stat(name: string): SpooledFile | undefined;
+  usage(): SpoolUsage;
+  /** One listener; called never synchronously from within `reserve` or `commit`. */
+  onEvicted(listener: (name: string) => void): void;
+}
+
+/** Where the worker's manager says what became of work. `WorkerEndpoint` (cluster) is one. */
+export interface WorkReporter {
+  /** `false`: that session is over. */
+  report(session: string, report: WorkReport): boolean;
+  setAdmission(admission: { readonly accepting: boolean; readonly draining: boolean }): void;
+}

@@ -1,0 +1,80 @@
+/**
+ * What the managers tell whoever measures: the scheduling, execution, artifact and end-user metrics
+ * of interactive-queries.md. Calls are synchronous and must return quickly. A `work_id` goes on
+ * exemplars, logs and spans; it is never a metric's label.
+ */
+import type { WorkerId } from "../../kernel/ids.ts";
+import type { RejectReason, WorkKey } from "./assignment/index.ts";
+
+export type QueryOutcome = "done" | "failed" | "cancelled";
+
+/** Why a complete artifact left the spool. `acked` is the normal end; the others are clean-ups. */
+export type CleanupReason = "acked" | "ttl" | "evicted" | "unwanted";
+
+/** The API's side: coordinator and query-api. */
+export interface ApiQueryObserver {
+  workAssigned(workerId: WorkerId, affinityHit: boolean): void;
+  /** The latency is from the submission, or from the loss that made the work move, to the acceptance. */
+  workAccepted(workerId: WorkerId, assignmentLatencyMs: number, work: WorkKey): void;
+  workRejected(workerId: WorkerId, reason: RejectReason): void;
+  workReassigned(reason: string): void;
+  /** Works that no worker has accepted yet, and how long the oldest has waited. */
+  queueChanged(depth: number, oldestAgeMs: number): void;
+  queryStarted(kind: string): void;
+  /** `code` is an `ErrorCode`, absent when the query succeeded. */
+  queryEnded(
+    kind: string,
+    outcome: QueryOutcome,
+    durationMs: number,
+    code: string | undefined,
+  ): void;
+  /** From the submission to the first committed artifact. */
+  firstResult(kind: string, latencyMs: number): void;
+  /** `readyToFetchMs`: from `WorkReady` to the fetch's start; `fetchMs`: until its bytes were verified. */
+  artifactFetched(readyToFetchMs: number, fetchMs: number, sizeBytes: number, work: WorkKey): void;
+  artifactFetchFailed(code: string): void;
+  checksumMismatch(workerId: WorkerId): void;
+  /**
+   * A worker met data that is not what was committed, or that is not there; the message names it.
+   */
+  dataCorrupt?(what: "damaged" | "missing", message: string): void;
+}
+
+/** The worker's side. */
+export interface WorkerQueryObserver {
+  /** Work that waits for a slot, and work in a slot. */
+  workerQueueChanged(queued: number, executing: number): void;
+  executionEnded(
+    kind: string,
+    outcome: QueryOutcome,
+    runtimeMs: number,
+    code: string | undefined,
+    work: WorkKey,
+  ): void;
+  /** From the cancellation's arrival to the executor having stopped. */
+  executionCancelled(kind: string, latencyMs: number, work: WorkKey): void;
+  artifactCleaned(reason: CleanupReason): void;
+  spoolChanged(usedBytes: number, freeBytes: number): void;
+}
+
+export interface QueryObserver extends ApiQueryObserver, WorkerQueryObserver {}
+
+/** Nobody measures. */
+export const silentQueryObserver: QueryObserver = {
+  workAssigned: () => undefined,
+  workAccepted: () => undefined,
+  workRejected: () => undefined,
+  workReassigned: () => undefined,
+  queueChanged: () => undefined,
+  queryStarted: () => undefined,
+  queryEnded: () => undefined,
+  firstResult: () => undefined,
+  artifactFetched: () => undefined,
+  artifactFetchFailed: () => undefined,
+  checksumMismatch: () => undefined,
+  workerQueueChanged: () => undefined,
+  executionEnded: () => undefined,
+  executionCancelled: () => undefined,
+  artifactCleaned: () => undefined,
+  spoolChanged: () => undefined,
+};

@@ -1,0 +1,45 @@
+/** Executions that end when a test says so. */
+import { assert, OperatingError } from "../../../kernel/errors.ts";
+import type { WorkSpec } from "../assignment/index.ts";
+import type { Executor, ProducedFile } from "../ports.ts";
+
+interface Execution {
+  readonly work: WorkSpec;
+  readonly path: string;
+  readonly signal: AbortSignal;
+  readonly end: PromiseWithResolvers<ProducedFile>;
+}
+
+export class ManualExecutor implements Executor {
+  readonly executions: Execution[] = [];
+  /** An aborted execution ends at once, unless a test wants to say when. */
+  endsOnAbort = true;
+  /** Of what is produced. */
+  range: Pick<ProducedFile, "minTs" | "maxTs"> = { minTs: 1, maxTs: 2 };
+
+  execute(work: WorkSpec, path: string, signal: AbortSignal): Promise<ProducedFile> {
+    const end = Promise.withResolvers<ProducedFile>();
+    this.executions.push({ work, path, signal, end });
+    signal.addEventListener("abort", () => {
+      if (this.endsOnAbort) end.reject(new OperatingError("cancelled", "never", "cancelled"));
+    });
+    return end.promise;
+  }
+
+  produce(sizeBytes = 10, index = this.executions.length - 1): void {
+    const execution = this.executions[index];
+    assert(execution !== undefined, "there is such an execution");
+    execution.end.resolve({
+      path: execution.path,
+      sizeBytes,
+      checksum: `sha256:${"0".repeat(64)}`,
+      rowCount: 3,
+      ...this.range,
+      schemaVersion: 1,
+    });
+  }
+
+  fail(error: Error, index = this.executions.length - 1): void {
+    this.executions[index]?.end.reject(error);
+  }
+}

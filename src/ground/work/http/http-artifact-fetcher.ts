@@ -1,0 +1,339 @@
+/**
+ * Fetches artifacts from workers to this process's disk, and believes nothing before it has been verified.
+ *
+ *   AF1  A file is handed out only when its size and its checksum are the artifact's.
+ *   AF2  Whatever goes wrong, no file is left behind.
+ *   AF3  All local copies together stay within `capacityBytes`: room is taken before the first byte is asked for, and
+ *        given back when the copy is deleted. Nothing is evicted: a copy is needed until its reader is through.
+ */
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request } from "node:http";
+import { Agent as HttpsAgent, request as tlsRequest } from "node:https";
+import { basename, join } from "node:path";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Clock } from "../../kernel/clock.ts";
+import { isDiskFull } from "../../kernel/disk-full.ts";
+import { messageOf, OperatingError } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { bearerOf } from "../../kernel/node/cluster-token.ts";
+import type { TlsFiles } from "../../kernel/tls.ts";
+import { type Artifact, type WorkKey, workLogFields } from "../core/assignment/index.ts";
+import type { ArtifactFetcher, LocalArtifact } from "../core/index.ts";
+import { translateFsError } from "../fs/fs-error.ts";
+
+export interface HttpFetcherOptions {
+  readonly token: string;
+  /** Of this process alone. Copies that an earlier run left there are deleted. */
+  readonly dir: string;
+  /** On another file system: where small copies go while the disk is full. */
+  readonly overflowDir?: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly tls?: TlsFiles;
+  /** All local copies together. */
+  readonly capacityBytes?: number;
+  /** One artifact. */
+  readonly artifactBytesMax?: number;
+  /** No byte for this long: the worker counts as unreachable. */
+  readonly silenceMsMax?: number;
+  /** One fetch as a whole: a worker may also be too slow by sending a byte now and then. */
+  readonly fetchMsMax?: number;
+}
+
+export interface HttpArtifactFetcher extends ArtifactFetcher {
+  usedBytes(): number;
+  /** Ends idle connections and deletes every copy that is left. */
+  close(): Promise<void>;
+}
+
+const capacityBytesDefault = 10 * 1024 ** 3;
+const silenceMsMaxDefault = 5_000;
+const fetchMsMaxDefault = 300_000;
+const socketsPerWorkerMax = 32;
+/** Up to this size an artifact is hashed on this thread, in less than a millisecond. */
+const inlineBytesMax = 1024 * 1024;
+const copyPattern = /^fetched-\d+\.parquet$/;
+
+export async function createHttpArtifactFetcher(
+  options: HttpFetcherOptions,
+): Promise<HttpArtifactFetcher> {
+  const { dir } = options;
+  await mkdir(dir, { recursive: true });
+  for (const name of await readdir(dir)) {
+    if (copyPattern.test(name)) await rm(join(dir, name), { force: true });
+  }
+  return new Fetcher(options);
+}
+
+class Fetcher implements HttpArtifactFetcher {
+  readonly #options: HttpFetcherOptions;
+  readonly #capacityBytes: number;
+  readonly #artifactBytesMax: number;
+  readonly #silenceMsMax: number;
+  readonly #fetchMsMax: number;
+  readonly #httpAgent: HttpAgent;
+  readonly #httpsAgent: HttpsAgent;
+  readonly #copies = new Set<Copy>();
+  #usedBytes = 0;
+  #copyNext = 1;
+
+  constructor(options: HttpFetcherOptions) {
+    this.#options = options;
+    this.#capacityBytes = options.capacityBytes ?? capacityBytesDefault;
+    this.#artifactBytesMax = options.artifactBytesMax ?? this.#capacityBytes;
+    this.#silenceMsMax = options.silenceMsMax ?? silenceMsMaxDefault;
+    this.#fetchMsMax = options.fetchMsMax ?? fetchMsMaxDefault;
+    const pooling = { keepAlive: true, maxSockets: socketsPerWorkerMax };
+    this.#httpAgent = new HttpAgent(pooling);
+    this.#httpsAgent = new HttpsAgent({ ...pooling, ...options.tls });
+  }
+
+  usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  async fetch(
+    _workerId: unknown,
+    artifact: Artifact,
+    signal: AbortSignal,
+    key: WorkKey,
+  ): Promise<LocalArtifact> {
+    const url = parseArtifactUrl(artifact.url);
+    const copy = this.#reserve(artifact, key);
+    const tooSlow = new AbortController();
+    const timer = this.#options.clock.after(this.#fetchMsMax, () => tooSlow.abort());
+    try {
+      await this.#fetchInto(copy, url, AbortSignal.any([signal, tooSlow.signal]));
+      return copy;
+    } catch (thrown) {
+      await copy.dispose(); // AF2
+      if (signal.aborted) throw new OperatingError("cancelled", "never", "the fetch was cancelled");
+      if (tooSlow.signal.aborted) throw lost(`it took longer than ${this.#fetchMsMax} ms`);
+      throw translateFetchError(thrown);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** AF1. */
+  async #fetchInto(copy: Copy, url: URL, signal: AbortSignal): Promise<void> {
+    const { artifact } = copy;
+    const response = await this.#get(url, signal, copy.key);
+    checkResponse(response, artifact);
+    const checksum = await this.#receive(response, copy, signal);
+    if (checksum !== artifact.checksum) {
+      throw corrupt(`its checksum is ${checksum} instead of ${artifact.checksum}`);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#httpAgent.destroy();
+    this.#httpsAgent.destroy();
+    await Promise.all(Array.from(this.#copies, (copy) => copy.dispose()));
+  }
+
+  /** AF3. */
+  #reserve(artifact: Artifact, key: WorkKey): Copy {
+    const { sizeBytes } = artifact;
+    if (sizeBytes > this.#artifactBytesMax) {
+      const message = `an artifact of ${sizeBytes} bytes is larger than the ${this.#artifactBytesMax} that are fetched`;
+      throw new OperatingError("disk_full", "never", message);
+    }
+    if (this.#usedBytes + sizeBytes > this.#capacityBytes) {
+      const message = `${this.#usedBytes} of ${this.#capacityBytes} bytes for fetched artifacts are in use, and ${sizeBytes} more do not fit`;
+      throw new OperatingError("disk_full", "backoff", message);
+    }
+    const path = join(this.#options.dir, `fetched-${this.#copyNext}.parquet`);
+    this.#copyNext += 1;
+    this.#usedBytes += sizeBytes;
+    const copy = new Copy(path, artifact, key, () => {
+      this.#usedBytes -= sizeBytes;
+      this.#copies.delete(copy);
+    });
+    this.#copies.add(copy);
+    return copy;
+  }
+
+  /** A kept connection may have been closed by the other side this very moment: then once more, on a new one. */
+  async #get(url: URL, signal: AbortSignal, key: WorkKey): Promise<IncomingMessage> {
+    const first = this.#send(url, signal);
+    try {
+      return await responseOf(first);
+    } catch (thrown) {
+      const wasStale = first.reusedSocket && codeOf(thrown) === "ECONNRESET";
+      if (!wasStale || signal.aborted) throw thrown;
+      const fields = { ...workLogFields(key), host: url.host };
+      this.#options.logger.debug(fields, "a kept connection was stale: asking anew");
+      return await responseOf(this.#send(url, signal));
+    }
+  }
+
+  #send(url: URL, signal: AbortSignal): ClientRequest {
+    const options = {
+      headers: { authorization: bearerOf(this.#options.token) },
+      signal,
+      timeout: this.#silenceMsMax,
+    };
+    const sent =
+      url.protocol === "https:"
+        ? tlsRequest(url, { ...options, agent: this.#httpsAgent })
+        : request(url, { ...options, agent: this.#httpAgent });
+    sent.on("timeout", () => {
+      sent.destroy(lost(`the worker sent nothing for ${this.#silenceMsMax} ms`));
+    });
+    sent.end();
+    return sent;
+  }
+
+  /** A read of little is answered on a full disk, too. */
+  async #keep(copy: Copy, bytes: Uint8Array): Promise<void> {
+    const { overflowDir } = this.#options;
+    try {
+      await writeFile(copy.path, bytes, { flag: "wx" });
+    } catch (thrown) {
+      if (overflowDir === undefined || !isDiskFull(thrown)) throw thrown;
+      await rm(copy.path, { force: true });
+      copy.path = join(overflowDir, basename(copy.path));
+      await writeFile(copy.path, bytes, { flag: "wx" });
+    }
+  }
+
+  /** Returns the checksum of what arrived. */
+  async #receive(response: IncomingMessage, copy: Copy, signal: AbortSignal): Promise<string> {
+    const { path } = copy;
+    const { sizeBytes } = copy.artifact;
+    if (sizeBytes <= inlineBytesMax) {
+      const bytes = Buffer.concat((await response.toArray()) as Uint8Array[]);
+      checkSize(bytes.length, sizeBytes);
+      const checksum = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+      await this.#keep(copy, bytes);
+      return checksum;
+    }
+    const meter = new Meter(sizeBytes);
+    const file = createWriteStream(path, { flags: "wx", highWaterMark: inlineBytesMax });
+    await pipeline(response, meter, file, { signal });
+    checkSize(meter.sizeBytes, sizeBytes);
+    return meter.checksum();
+  }
+}
+
+class Copy implements LocalArtifact {
+  path: string;
+  readonly artifact: Artifact;
+  readonly key: WorkKey;
+  readonly #release: () => void;
+  #disposed: Promise<void> | undefined;
+
+  constructor(path: string, artifact: Artifact, key: WorkKey, release: () => void) {
+    this.path = path;
+    this.artifact = artifact;
+    this.key = key;
+    this.#release = release;
+  }
+
+  dispose(): Promise<void> {
+    this.#disposed ??= rm(this.path, { force: true }).finally(this.#release);
+    return this.#disposed;
+  }
+}
+
+/**
+ * Lets no more through than was promised, and hashes it on its way: a piece of 64 KiB takes a tenth
+ * of a millisecond, between which the thread does whatever else there is to do.
+ */
+class Meter extends Transform {
+  readonly #bytesMax: number;
+  readonly #digest = createHash("sha256");
+  sizeBytes = 0;
+
+  constructor(bytesMax: number) {
+    super();
+    this.#bytesMax = bytesMax;
+  }
+
+  checksum(): string {
+    return `sha256:${this.#digest.digest("hex")}`;
+  }
+
+  override _transform(
+    chunk: Uint8Array,
+    _encoding: string,
+    done: (error: Error | null, chunk?: Uint8Array) => void,
+  ): void {
+    this.sizeBytes += chunk.length;
+    if (this.sizeBytes > this.#bytesMax) {
+      done(corrupt(`more than ${this.#bytesMax} bytes came`));
+      return;
+    }
+    this.#digest.update(chunk);
+    done(null, chunk);
+  }
+}
+
+function parseArtifactUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isOurs = url?.pathname.startsWith("/artifacts/") === true;
+  if (url !== undefined && isOurs && /^https?:$/.test(url.protocol)) return url;
+  throw lost(`${text} is not an artifact's address`);
+}
+
+function responseOf(sent: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    sent.once("response", resolve);
+    sent.on("error", reject);
+  });
+}
+
+function checkResponse(response: IncomingMessage, { sizeBytes }: Artifact): void {
+  const { statusCode } = response;
+  if (statusCode !== 200) {
+    response.resume(); // So that the connection can be used again.
+    throw refusal(statusCode ?? 0);
+  }
+  const promised = Number(response.headers["content-length"] ?? Number.NaN);
+  if (promised === sizeBytes) return;
+  response.destroy();
+  throw corrupt(`${promised} bytes are offered instead of ${sizeBytes}`);
+}
+
+function refusal(status: number): OperatingError {
+  switch (status) {
+    case 401:
+      return new OperatingError("unauthenticated", "never", "the worker knows another token");
+    case 403:
+      return new OperatingError("forbidden", "never", "the worker refuses this process");
+    case 404:
+    case 410:
+      return lost("the worker has it no more");
+    default:
+      return lost(`the worker answered ${status}`);
+  }
+}
+
+function checkSize(arrivedBytes: number, sizeBytes: number): void {
+  if (arrivedBytes !== sizeBytes) {
+    throw corrupt(`${arrivedBytes} bytes came instead of ${sizeBytes}`);
+  }
+}
+
+function translateFetchError(thrown: unknown): OperatingError {
+  if (thrown instanceof OperatingError) return thrown;
+  const translated = translateFsError(thrown);
+  if (translated.code === "disk_full") return translated;
+  return lost(`the worker cannot be reached: ${messageOf(thrown)}`, thrown);
+}
+
+function lost(message: string, cause?: unknown): OperatingError {
+  return new OperatingError("artifact_lost", "backoff", message, { cause });
+}
+
+function corrupt(message: string): OperatingError {
+  return new OperatingError("artifact_corrupt", "backoff", message);
+}
+
+function codeOf(thrown: unknown): unknown {
+  return thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+}

@@ -1,0 +1,301 @@
+/**
+ * A process that dials workers, whole, from ports only: a coordinator or a query-api. `main.ts` gives it
+ * gRPC, HTTP and a database; the simulator gives it its own; both run this class.
+ *
+ * A query-api keeps a private view of the workers and writes nothing. A coordinator does so only while it
+ * holds the lease:
+ *
+ *   C1  Every write of worker states is made under the lease; without it nothing is written, from the moment
+ *       that the keeper is no longer sure.
+ *   C2  A standby holds no sessions. The dial costs a takeover milliseconds; a second set of sessions
+ *       would cost every worker heartbeats for ever, and make "who commands here" a question.
+ *   C3  Sessions carry the epoch of the lease that they were dialled under. A new grant with another epoch
+ *       ends them and dials anew, and workers refuse whoever is older than the newest that they have seen.
+ *   C4  A lease that is lost, or only in doubt because the store does not answer, does not end queries at
+ *       once: their sessions need no store. They go on for `stepDownMs` unless a newer coordinator's hello
+ *       ends them; after that this process has stepped down: no sessions, and its queries cancelled.
+ *   C5  As long as the store says that the lease is still in our name, and only cannot be written
+ *       (its disk is full), nobody else commands: the process does not step down, and goes on
+ *       answering reads. So does one that was started like that, with the lease of its last life:
+ *       it dials the workers under that epoch.
+ */
+import {
+  type ControllerRole,
+  cancelDrain,
+  type Dialer,
+  type Discovery,
+  dropWorker,
+  Membership,
+  registerWorker,
+  requestDrain,
+  type SessionObserver,
+  SessionPool,
+  type SessionTiming,
+  storeDiscovery,
+  type WorkerRegistration,
+  type WorkerRow,
+} from "../../cluster/index.ts";
+import { type Clock, sleep, type Timer } from "../../kernel/clock.ts";
+import { assert, OperatingError } from "../../kernel/errors.ts";
+import type { Health } from "../../kernel/health.ts";
+import type { ControllerId, LeaseEpoch, WorkerId } from "../../kernel/ids.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { Prng } from "../../kernel/prng.ts";
+import { type LeaseGrant, LeaseKeeper, type Store } from "../../store/index.ts";
+import {
+  type ApiQueryObserver,
+  type ApiWorkLimits,
+  ApiWorkManager,
+  type ArtifactFetcher,
+  defaultApiWorkLimits,
+  WorkBoard,
+} from "../core/index.ts";
+
+/** The classes that a controller is built from. The simulator's planted bugs are subclasses of them. */
+export interface ControllerParts {
+  readonly ApiWorkManager: typeof ApiWorkManager;
+  readonly LeaseKeeper: typeof LeaseKeeper;
+  readonly Membership: typeof Membership;
+  readonly SessionPool: typeof SessionPool;
+  readonly WorkBoard: typeof WorkBoard;
+}
+
+/** How a coordinator asks for the lease. */
+export interface LeaseOptions {
+  /** Stable over restarts of this coordinator, and no other's. */
+  readonly holder: string;
+  /** Where this coordinator's API is, so that a standby can say whom to ask. */
+  readonly apiUrl: string;
+  readonly name?: string;
+  readonly leaseMs?: number;
+  readonly renewMs?: number;
+}
+
+export interface ControllerNodeOptions {
+  readonly role: ControllerRole;
+  readonly controllerId: ControllerId;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+  readonly dialer: Dialer;
+  readonly fetcher: ArtifactFetcher;
+  /** A coordinator needs one. A query-api needs one unless `discovery` is given. */
+  readonly store?: Store;
+  /** Default: the store's workers table. */
+  readonly discovery?: Discovery;
+  /** Coordinators only, and they need it. */
+  readonly lease?: LeaseOptions;
+  readonly limits?: Partial<ApiWorkLimits>;
+  readonly timing?: SessionTiming;
+  readonly queryObserver?: ApiQueryObserver;
+  readonly sessionObserver?: SessionObserver;
+  readonly health?: Health;
+  /** C4. Default 10 s. */
+  readonly stepDownMs?: number;
+  readonly parts?: Partial<ControllerParts>;
+}
+
+/** How long each step of a stop may take once queries have drained. */
+const stopStepMsMax = 2_000;
+/** How often a lease that cannot be renewed is looked at. */
+const standsMs = 1_000;
+const noLease = 0 as LeaseEpoch;
+
+export class ControllerNode {
+  readonly role: ControllerRole;
+  readonly pool: SessionPool;
+  readonly manager: ApiWorkManager;
+  /** Coordinators only. */
+  readonly lease: LeaseKeeper | undefined;
+  readonly membership: Membership | undefined;
+  readonly #options: ControllerNodeOptions;
+  readonly #discovery: Discovery;
+  readonly #store: Store | undefined;
+  /** Of the last grant, also when it is lost: a worker that has seen a newer one refuses it. */
+  #leaseEpoch: LeaseEpoch = noLease;
+  #stepDown: Timer | undefined;
+  #stopping: Promise<void> | undefined;
+  #unsubscribe: () => void = () => undefined;
+
+  constructor(options: ControllerNodeOptions) {
+    const { clock, prng, logger, store } = options;
+    this.#options = options;
+    this.#store = store;
+    this.role = options.role;
+    this.#discovery = options.discovery ?? discoveryOf(options);
+    const parts: ControllerParts = {
+      ApiWorkManager,
+      LeaseKeeper,
+      Membership,
+      SessionPool,
+      WorkBoard,
+      ...options.parts,
+    };
+    this.pool = new parts.SessionPool({
+      clock,
+      prng: prng.fork("pool"),
+      logger,
+      dialer: options.dialer,
+      controllerId: options.controllerId,
+      role: options.role,
+      leaseEpoch: () => this.#leaseEpoch,
+      ...(options.timing === undefined ? {} : { timing: options.timing }),
+      ...(options.sessionObserver === undefined ? {} : { observer: options.sessionObserver }),
+    });
+    this.manager = new parts.ApiWorkManager({
+      pool: this.pool,
+      fetcher: options.fetcher,
+      clock,
+      logger,
+      board: new parts.WorkBoard({ ...defaultApiWorkLimits, ...options.limits }),
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
+      ...(options.queryObserver === undefined ? {} : { observer: options.queryObserver }),
+    });
+    if (options.role === "query_api") return;
+    assert(store !== undefined, "a coordinator has a store");
+    assert(options.lease !== undefined, "a coordinator asks for the lease");
+    const lease = new parts.LeaseKeeper({
+      store,
+      clock,
+      prng: prng.fork("lease"),
+      logger,
+      name: "coordinator",
+      ...(options.health === undefined ? {} : { health: options.health.part("store") }),
+      ...options.lease,
+    });
+    this.lease = lease;
+    this.membership = new parts.Membership({
+      store,
+      lease: () => lease.grant(),
+      standsAsOurs: () => lease.grant() === undefined && lease.standsAsOurs(),
+      pool: this.pool,
+      discovery: this.#discovery,
+      clock,
+      prng: prng.fork("membership"),
+      logger,
+    });
+  }
+
+  /** `true` while this process is the coordinator that holds the lease; never for a query-api. */
+  leading(): boolean {
+    return this.lease?.grant() !== undefined;
+  }
+
+  start(): void {
+    if (this.lease === undefined) {
+      this.#discovery.start((targets) => this.pool.setTargets(targets));
+      return;
+    }
+    const unsubscribe = [
+      this.lease.onChange((grant) => this.#leaseChanged(grant)),
+      this.lease.onStanding((epoch) => this.#leaseStands(epoch)),
+    ];
+    this.#unsubscribe = () => {
+      for (const each of unsubscribe) each();
+    };
+    this.membership?.start();
+    this.lease.start();
+  }
+
+  /**
+   * Waits up to `drainMs` for the running queries, then cancels what is left, says goodbye to the workers and
+   * gives the lease back, each within two seconds.
+   */
+  stop({ drainMs }: { readonly drainMs: number }): Promise<void> {
+    this.#stopping ??= this.#stop(drainMs);
+    return this.#stopping;
+  }
+
+  /** Throws `not_leader` unless this process holds the lease; so do the three below. */
+  async registerWorker(registration: WorkerRegistration): Promise<WorkerRow> {
+    const { store, grant } = this.#underLease();
+    const row = await registerWorker(store, grant, registration);
+    this.pool.poke(registration.workerId);
+    return row;
+  }
+
+  async requestDrain(workerId: WorkerId): Promise<WorkerRow> {
+    const { store, grant } = this.#underLease();
+    return await requestDrain(store, grant, workerId);
+  }
+
+  async cancelDrain(workerId: WorkerId): Promise<WorkerRow> {
+    const { store, grant } = this.#underLease();
+    return await cancelDrain(store, grant, workerId);
+  }
+
+  async dropWorker(workerId: WorkerId): Promise<WorkerRow> {
+    const { store, grant } = this.#underLease();
+    return await dropWorker(store, grant, workerId);
+  }
+
+  #underLease(): { readonly store: Store; readonly grant: LeaseGrant } {
+    const grant = this.lease?.grant();
+    if (this.#store === undefined || grant === undefined) {
+      throw new OperatingError("not_leader", "backoff", "this process does not hold the lease");
+    }
+    return { store: this.#store, grant };
+  }
+
+  #leaseChanged(grant: LeaseGrant | undefined): void {
+    const { clock, stepDownMs = 10_000 } = this.#options;
+    this.#stepDown?.cancel();
+    this.#stepDown = undefined;
+    if (grant === undefined) {
+      this.#stepDown = clock.after(stepDownMs, () => this.#steppedDown());
+    } else if (grant.epoch !== this.#leaseEpoch) {
+      this.#leaseEpoch = grant.epoch;
+      this.pool.setTargets([]); // C3: membership sets them again once it has taken over.
+    }
+    this.membership?.leaseChanged();
+  }
+
+  /** C5 */
+  #leaseStands(epoch: LeaseEpoch): void {
+    this.#leaseEpoch = epoch;
+    this.#stepDown?.cancel();
+    this.#stepDown = this.#options.clock.after(standsMs, () => this.#steppedDown());
+    this.membership?.leaseChanged();
+  }
+
+  #steppedDown(): void {
+    if (this.lease?.standsAsOurs() === true) {
+      this.#stepDown = this.#options.clock.after(standsMs, () => this.#steppedDown()); // C5
+      return;
+    }
+    this.#options.logger.warn({}, "the lease is lost: stepping down");
+    this.pool.setTargets([]);
+    for (const query of this.manager.list()) {
+      if (query.state !== "queued" && query.state !== "running") continue;
+      const message = "this coordinator lost its lease while the query ran; try again";
+      this.manager.cancelFor(query.queryId, new OperatingError("not_leader", "backoff", message));
+    }
+  }
+
+  async #stop(drainMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const untilMs = clock.nowMs() + drainMs;
+    while (this.manager.counts().running > 0 && clock.nowMs() < untilMs) await sleep(clock, 50);
+    this.manager.close();
+    this.#discovery.stop();
+    this.#stepDown?.cancel();
+    await this.#within(stopStepMsMax, this.membership?.stop());
+    this.pool.close();
+    // Last, so that nothing is written or commanded by a process that gave the lease away.
+    this.#unsubscribe();
+    await this.#within(stopStepMsMax, this.lease?.stop());
+  }
+
+  /** A store that does not answer must not hold up the end of the process. */
+  async #within(msMax: number, step: Promise<void> | undefined): Promise<void> {
+    if (step === undefined) return;
+    const timeout = new AbortController();
+    await Promise.race([step, sleep(this.#options.clock, msMax, timeout.signal)]);
+    timeout.abort();
+  }
+}
+
+function discoveryOf({ store, clock, logger }: ControllerNodeOptions): Discovery {
+  assert(store !== undefined, "without a store there is another discovery");
+  return storeDiscovery({ store, clock, logger });
+}

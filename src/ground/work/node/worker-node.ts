@@ -1,0 +1,205 @@
+/**
+ * A worker, whole, from ports only: the endpoint of its control sessions, the manager of its work, and the
+ * loop that makes itself known to a coordinator. `main.ts` gives it gRPC, DuckDB and a disk; the simulator
+ * gives it its own; both run this class.
+ *
+ *   N1  It registers until it is heard, and again whenever no coordinator has had a session with it for
+ *       `reregisterMs`: a row that was dropped while it was cut off, or lost with the store, comes back.
+ *   N2  A drain refuses new work at once, finishes what was accepted, and ends within its timeout.
+ *   N3  Stopping is bounded: whatever still runs is aborted, sessions end, nothing is registered any more, and a
+ *       registration under way is waited for two seconds at most.
+ *   N4  While a vital part of it has failed it takes no new work, whatever operators ask for.
+ *   N5  What it claims by itself (refreshes, processes of load tests) it claims only while it takes
+ *       work and no part that this kind of work needs has failed (able-to.ts).
+ */
+import { type SessionTiming, WorkerEndpoint } from "../../cluster/index.ts";
+import { type Clock, sleep } from "../../kernel/clock.ts";
+import { messageOf } from "../../kernel/errors.ts";
+import type { Incarnation, WorkerId } from "../../kernel/ids.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { Prng } from "../../kernel/prng.ts";
+import {
+  type ArtifactSpool,
+  type Executor,
+  type WorkerQueryObserver,
+  type WorkerWorkLimits,
+  WorkerWorkManager,
+} from "../core/index.ts";
+
+/** The classes that a worker is built from. The simulator's planted bugs are subclasses of them. */
+export interface WorkerParts {
+  readonly WorkerEndpoint: typeof WorkerEndpoint;
+  readonly WorkerWorkManager: typeof WorkerWorkManager;
+}
+
+export interface WorkerNodeOptions {
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+  readonly workerId: WorkerId;
+  readonly incarnation: Incarnation;
+  readonly softwareVersion: string;
+  readonly capacity: number;
+  readonly executor: Executor;
+  readonly spool: ArtifactSpool;
+  /** Where this worker serves artifacts, as `http://host:port`; read once it listens. */
+  readonly dataUrl: () => string;
+  /** One try at making itself known to a coordinator. Absent: controllers find it by a static list or DNS. */
+  readonly register?: () => Promise<void>;
+  /** The cluster dropped this worker: the process should end. */
+  readonly onDropped?: () => void;
+  readonly limits?: Partial<WorkerWorkLimits>;
+  readonly timing?: SessionTiming;
+  readonly observer?: WorkerQueryObserver;
+  /** Between two tries, growing from the first to the second. */
+  readonly registerBackoff?: { readonly minMs: number; readonly maxMs: number };
+  /** How long to be without a coordinator before registering again. */
+  readonly reregisterMs?: number;
+  readonly parts?: Partial<WorkerParts>;
+}
+
+const stopMsMax = 2_000;
+
+export class WorkerNode {
+  readonly endpoint: WorkerEndpoint;
+  readonly manager: WorkerWorkManager;
+  readonly #options: WorkerNodeOptions;
+  readonly #stopped = new AbortController();
+  #registering: Promise<void> | undefined;
+  #registered = false;
+  #ownDrain = false;
+  #askedDrain = false;
+  #isBlocked = false;
+
+  constructor(options: WorkerNodeOptions) {
+    this.#options = options;
+    const parts: WorkerParts = { WorkerEndpoint, WorkerWorkManager, ...options.parts };
+    const { clock, logger, workerId, incarnation, capacity, dataUrl, softwareVersion } = options;
+    this.manager = new parts.WorkerWorkManager({
+      executor: options.executor,
+      spool: options.spool,
+      clock,
+      logger,
+      dataUrl,
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
+      ...(options.observer === undefined ? {} : { observer: options.observer }),
+    });
+    this.endpoint = new parts.WorkerEndpoint({
+      clock,
+      logger,
+      workerId,
+      incarnation,
+      capacity,
+      dataUrl,
+      softwareVersion,
+      handler: this.manager,
+      onSetDraining: (draining) => {
+        this.#askedDrain = draining;
+        this.#admit();
+      },
+      onDropped: () => options.onDropped?.(),
+      ...(options.timing === undefined ? {} : { timing: options.timing }),
+    });
+    this.manager.attach(this.endpoint);
+  }
+
+  /** For the control server. */
+  get accept(): WorkerEndpoint["accept"] {
+    return this.endpoint.accept;
+  }
+
+  /** `true` once a coordinator has taken the registration; `true` at once where none is needed. */
+  get registered(): boolean {
+    return this.#registered || this.#options.register === undefined;
+  }
+
+  /** To be called once the control and data servers listen. */
+  start(): void {
+    const { register } = this.#options;
+    if (register !== undefined) this.#registering = this.#keepRegistered(register);
+  }
+
+  /** N2. `true`: everything that was accepted has ended, and its artifacts were fetched. Call `stop` next. */
+  async drain(timeoutMs: number): Promise<boolean> {
+    this.#ownDrain = true;
+    this.#admit();
+    const timeout = new AbortController();
+    const idle = this.manager.whenIdle().then(() => true);
+    const late = sleep(this.#options.clock, timeoutMs, timeout.signal).then(() => false);
+    const finished = await Promise.race([idle, late]);
+    timeout.abort();
+    return finished;
+  }
+
+  /** N3. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    this.endpoint.close("shutting down");
+    this.manager.close();
+    if (this.#registering === undefined) return;
+    const timeout = new AbortController();
+    const late = sleep(this.#options.clock, stopMsMax, timeout.signal);
+    await Promise.race([this.#registering, late]);
+    timeout.abort();
+  }
+
+  /** N5: it neither drains nor is blocked. */
+  get takesWork(): boolean {
+    return !(this.#ownDrain || this.#askedDrain || this.#isBlocked);
+  }
+
+  /** N4 */
+  setBlocked(isBlocked: boolean): void {
+    this.#isBlocked = isBlocked;
+    this.#admit();
+  }
+
+  /** An operator may end a drain that an operator began, but not the one of a process that is going away. */
+  #admit(): void {
+    this.manager.setDraining(!this.takesWork);
+  }
+
+  async #keepRegistered(register: () => Promise<void>): Promise<void> {
+    const { clock, reregisterMs = 15_000 } = this.#options;
+    const { signal } = this.#stopped;
+    let coordinatorSeenMs = clock.nowMs();
+    while (!signal.aborted) {
+      if (!this.#registered || clock.nowMs() - coordinatorSeenMs >= reregisterMs) {
+        await this.#registerUntilHeard(register, signal);
+        coordinatorSeenMs = clock.nowMs();
+      }
+      await sleep(clock, this.#jittered(reregisterMs / 5), signal);
+      if (this.#hasCoordinator()) coordinatorSeenMs = clock.nowMs();
+    }
+  }
+
+  async #registerUntilHeard(register: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { clock, logger, registerBackoff = { minMs: 200, maxMs: 5_000 } } = this.#options;
+    let waitMs = registerBackoff.minMs;
+    while (!signal.aborted) {
+      try {
+        await register();
+        this.#registered = true;
+        return;
+      } catch (thrown) {
+        logger.warn(
+          { error: messageOf(thrown), retry_ms: Math.round(waitMs) },
+          "registration failed",
+        );
+      }
+      await sleep(clock, this.#jittered(waitMs), signal);
+      waitMs = Math.min(waitMs * 2, registerBackoff.maxMs);
+      // A coordinator that dialled meanwhile knows us already.
+      if (this.#registered && this.#hasCoordinator()) return;
+    }
+  }
+
+  #hasCoordinator(): boolean {
+    return this.endpoint.sessions().some(({ role }) => role === "coordinator");
+  }
+
+  /** Between half of it and all of it, so that workers that lost one coordinator do not return as one. */
+  #jittered(delayMs: number): number {
+    return delayMs * (0.5 + this.#options.prng.next() / 2);
+  }
+}

@@ -1,0 +1,71 @@
+/** Sessions without a network: managers of one process, talking to each other. */
+import type { WorkerListener, WorkerPool } from "../../cluster/core/index.ts";
+import type { Incarnation, WorkerId } from "../../kernel/ids.ts";
+import type { WorkCommand, WorkReport } from "../core/assignment/index.ts";
+import type { WorkerWorkManager, WorkReporter } from "../core/index.ts";
+
+const session = "session";
+
+export class LoopbackPool implements WorkerPool {
+  readonly #workers = new Map<WorkerId, WorkerWorkManager>();
+  #listener: WorkerListener | undefined;
+
+  listen(listener: WorkerListener): () => void {
+    this.#listener = listener;
+    return () => {
+      this.#listener = undefined;
+    };
+  }
+
+  send(workerId: WorkerId, command: WorkCommand): boolean {
+    const manager = this.#workers.get(workerId);
+    if (manager === undefined) return false;
+    queueMicrotask(() => deliver(manager, command));
+    return true;
+  }
+
+  connect(workerId: WorkerId, manager: WorkerWorkManager): void {
+    this.#workers.set(workerId, manager);
+    this.#listener?.workerUp({
+      workerId,
+      incarnation: "i-1" as Incarnation,
+      admission: { accepting: true, draining: false },
+      dataUrl: "",
+      capacity: 1,
+    });
+  }
+
+  /** As when the stream breaks: both sides learn of it. */
+  disconnect(workerId: WorkerId): void {
+    const manager = this.#workers.get(workerId);
+    this.#workers.delete(workerId);
+    manager?.sessionLost(session);
+    this.#listener?.workerDown(workerId, "disconnected");
+  }
+
+  reporterOf(workerId: WorkerId): WorkReporter {
+    return {
+      report: (_session: string, report: WorkReport) => {
+        queueMicrotask(() => this.#listener?.workerReport(workerId, report));
+        return this.#workers.has(workerId);
+      },
+      setAdmission: (admission) => {
+        queueMicrotask(() => this.#listener?.workerAdmission(workerId, admission));
+      },
+    };
+  }
+}
+
+function deliver(manager: WorkerWorkManager, command: WorkCommand): void {
+  switch (command.kind) {
+    case "assignWork":
+      manager.assign(session, command.work, command.attempt);
+      break;
+    case "cancelWork":
+      manager.cancel(session, command.key, command.attempt);
+      break;
+    case "ackArtifact":
+      manager.ackArtifact(session, command.key, command.attempt);
+      break;
+  }
+}

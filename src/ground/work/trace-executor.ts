@@ -1,0 +1,22 @@
+import { messageOf, OperatingError } from "../kernel/errors.ts";
+import type { Tracing } from "../observe/index.ts";
+import type { Executor } from "./core/index.ts";
+
+/** The same executor, with a span for each work, in its query's trace. */
+export function traceExecutor(tracing: Tracing, executor: Executor): Executor {
+  return {
+    async execute(work, path, signal, bytesMax) {
+      const span = tracing.startWork(work);
+      try {
+        const produced = await executor.execute(work, path, signal, bytesMax);
+        span.produced(produced.rowCount, produced.sizeBytes);
+        span.end();
+        return produced;
+      } catch (thrown) {
+        const code = thrown instanceof OperatingError ? thrown.code : "internal";
+        span.end({ code, message: messageOf(thrown) });
+        throw thrown;
+      }
+    },
+  };
+}

@@ -1,0 +1,206 @@
+/**
+ * The head of the metrics in this process: its log, the server of its slices, scrapes (its own and its workers' metrics
+ * included), and the upkeep of the segments; all under the lease.
+ */
+import { mkdirSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { CoordinatorContext } from "../../../data/parts/index.ts";
+import { type Clock, sleep, type Timer } from "../../../ground/kernel/clock.ts";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import type { HealthReporter } from "../../../ground/kernel/health.ts";
+import type { Logger } from "../../../ground/kernel/logger.ts";
+import { isSupervised, tryLockFile } from "../../../ground/process/index.ts";
+import { confirmLease, type LeaseGrant } from "../../../ground/store/index.ts";
+import {
+  type Ingest,
+  type LogLease,
+  Maintenance,
+  readScrapeConfig,
+  type ScrapeConfigFile,
+  type SegmentCatalog,
+  SegmentScrubber,
+  startIngest,
+} from "../metrics/index.ts";
+import type { OwnedMetrics } from "./metrics-owner.ts";
+import { scrapeSelf } from "./self-scrape.ts";
+
+/** As the command line gives them. Times are in milliseconds. */
+export interface OwnHeadSettings {
+  readonly keepMetrics?: number;
+  readonly upkeepEvery?: number;
+  readonly scrubEvery?: number;
+  readonly scrapeConfig?: string;
+}
+
+export interface OwnHeadOptions extends OwnHeadSettings {
+  readonly catalog: SegmentCatalog;
+  /** The grant that this head belongs to. */
+  readonly grant: LeaseGrant;
+  /** Of the log. */
+  readonly health: HealthReporter;
+  readonly scrape: ScrapeConfigFile | undefined;
+}
+
+/** What its file says that is not done is told at once, whatever the level of the log. */
+export function readScrapeSettings({
+  scrapeConfig,
+}: OwnHeadSettings): ScrapeConfigFile | undefined {
+  const scrape = readScrapeConfig(scrapeConfig);
+  // `capstan up` shows it by itself.
+  for (const notice of isSupervised() ? [] : (scrape?.ignored ?? [])) {
+    process.stderr.write(`Scrape configuration, ${notice}.\n`);
+  }
+  return scrape;
+}
+
+const lockRetryMs = 2_000;
+/** How long an acknowledgement waits for the store, once the lease is in doubt. */
+const confirmMsMax = 3_000;
+
+export async function startOwnHead(
+  context: CoordinatorContext,
+  options: OwnHeadOptions,
+): Promise<OwnedMetrics> {
+  const { node, clock, logger, condition } = context;
+  const { catalog, grant, keepMetrics, scrape, upkeepEvery, scrubEvery } = options;
+  const lakeDir = context.places.metricsDir;
+  await context.directories.require(); // A directory that vanished is not made anew.
+  const walDir = join(lakeDir, "wal");
+  mkdirSync(walDir, { recursive: true, mode: 0o700 });
+  const lock = holdLock(walDir, clock, logger);
+  let ingest: Ingest | undefined;
+  try {
+    ingest = await startIngest({
+      walDir,
+      lakeDir,
+      clock,
+      prng: context.prng.fork("head"),
+      logger,
+      lease: logLeaseOf(context, grant),
+      server: serverSettings(context),
+      publish: async (add, remove) => {
+        await catalog.publish({ add, remove }, grant);
+      },
+      publishedSealSeq: (lineage) => catalog.publishedSealSeq(lineage),
+      onRoom: (reason) =>
+        reason === undefined
+          ? options.health.ok()
+          : options.health.degraded(`no samples are taken: ${reason}`),
+      labelLimits: context.limits,
+      ...(scrape === undefined ? {} : { scrape }),
+    });
+    const { url, incarnation } = await ingest.snapshot();
+    await catalog.setHead({ url, incarnation }, grant);
+  } catch (thrown) {
+    await ingest?.close();
+    lock.release();
+    throw thrown;
+  }
+  const stopScraping = scrapeSelf(ingest, context);
+  const scrubber = new SegmentScrubber({
+    catalog,
+    lakeDir,
+    logger,
+    limits: {
+      ...(scrubEvery === undefined ? {} : { periodMs: scrubEvery }),
+      ...(upkeepEvery === undefined ? {} : { everyMs: upkeepEvery }),
+    },
+    onCondition: ({ damaged, unverified, suspected }) => {
+      const notes = damaged.map(({ segmentId: name, damage }) => ({ name, damage }));
+      condition.found("metrics", { damaged: notes, unverified, suspected });
+    },
+  });
+  const unfollow = condition.onCorrupt((message) => scrubber.suspect(message));
+  const maintenance = new Maintenance({
+    scrubber,
+    store: context.store,
+    catalog,
+    lakeDir,
+    lease: () => (node.lease?.grant()?.epoch === grant.epoch ? grant : undefined),
+    holder: context.name,
+    clock,
+    logger,
+    ...(upkeepEvery === undefined ? {} : { everyMs: upkeepEvery }),
+    ...(keepMetrics === undefined ? {} : { retention: { retentionMs: keepMetrics } }),
+  });
+  maintenance.start();
+  const running = ingest;
+  return {
+    ingest: running,
+    failure: running.failure,
+    async close() {
+      stopScraping();
+      unfollow();
+      await Promise.all([maintenance.close(), running.close()]);
+      lock.release();
+    },
+  };
+}
+
+/** While the keeper is sure of the lease it says for how long; in doubt the store is asked. */
+function logLeaseOf({ node, store, clock }: CoordinatorContext, grant: LeaseGrant): LogLease {
+  return {
+    epoch: grant.epoch,
+    async confirm() {
+      const validForMs = node.lease?.remainingMs(grant) ?? 0;
+      if (validForMs > 0) return { validForMs };
+      const patience = new AbortController();
+      const silence = sleep(clock, confirmMsMax, patience.signal).then(() => {
+        if (patience.signal.aborted) return;
+        const message = "the store does not confirm this coordinator's lease";
+        throw new OperatingError("store_unavailable", "backoff", message, {
+          hint: "Nothing is acknowledged meanwhile; send it again.",
+        });
+      });
+      try {
+        await Promise.race([confirmLease(store, grant), silence]);
+      } finally {
+        patience.abort();
+      }
+      return { validForMs: 0 };
+    },
+  };
+}
+
+/**
+ * Tells `capstan metrics repair` that the log is in use. Who leads does not wait for it: a process
+ * that was stopped holds it until it ends, and the log is fenced by the lease.
+ */
+function holdLock(walDir: string, clock: Clock, logger: Logger): { release(): void } {
+  let held: ReturnType<typeof tryLockFile>;
+  let timer: Timer | undefined;
+  const attempt = (): void => {
+    held = tryLockFile(join(walDir, "lock"));
+    if (held === undefined) timer = clock.after(lockRetryMs, attempt);
+  };
+  attempt();
+  if (held === undefined) {
+    logger.warn(
+      {},
+      "another process still has the metrics log open; its lease is over, and it is fenced",
+    );
+  }
+  return {
+    release() {
+      timer?.cancel();
+      held?.release();
+    },
+  };
+}
+
+/** Bound to every address, the machine's name is the one that workers can use. */
+function serverSettings({
+  host,
+  clusterToken,
+  tls,
+}: CoordinatorContext): Parameters<typeof startIngest>[0]["server"] {
+  const isAny = host === "0.0.0.0" || host === "::";
+  return {
+    host,
+    port: 0,
+    token: clusterToken,
+    ...(isAny ? { advertisedHost: hostname() } : {}),
+    ...tls,
+  };
+}

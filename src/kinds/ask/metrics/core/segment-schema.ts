@@ -1,0 +1,67 @@
+/**
+ * What the files of a segment are made of. Rows of samples are sorted by series and time. A query reads whole row groups, so
+ * they are small, and end where a metric or a series does.
+ */
+import type { ColumnSpec } from "../../../../data/parquet/core/index.ts";
+
+export const segmentRowGroupRows = 16_384;
+/** A row group with so many rows ends before a new metric, and before a series that it has no room for. */
+export const segmentRowGroupCutRows = 2_048;
+/** Histograms are long, and read one series at a time. */
+export const histogramRowGroupRows = 8_192;
+/** Texts take long to encode, and sealing gives its thread back in between. */
+export const seriesRowGroupRows = 8_192;
+export const segmentVersion = 1;
+export const segmentVersionKey = "capstan.segment";
+
+export const segmentFileNames = {
+  series: "series.parquet",
+  samples: "samples.parquet",
+  histograms: "histograms.parquet",
+} as const;
+export type SegmentFile = keyof typeof segmentFileNames;
+
+/** One row per series, in the order of (metric name, labels); `series_id` is the row's number. */
+export const seriesColumns = [
+  { name: "series_id", type: "int32", encoding: "delta" },
+  { name: "fingerprint", type: "bigint64" },
+  { name: "metric_name", type: "text" },
+  { name: "labels", type: "text" },
+  { name: "row_start", type: "int64", encoding: "delta" },
+  { name: "row_count", type: "int64", encoding: "delta" },
+  { name: "histogram_start", type: "int64", encoding: "delta" },
+  { name: "histogram_count", type: "int64", encoding: "delta" },
+  { name: "min_ts", type: "int64", encoding: "delta" },
+  { name: "max_ts", type: "int64", encoding: "delta" },
+  { name: "reset_count", type: "int64", encoding: "delta" },
+  { name: "flags", type: "int32", encoding: "delta" },
+] as const satisfies readonly ColumnSpec[];
+
+/** Bits of `flags`. */
+export const seriesFlags = {
+  hasStale: 1,
+  hasStartTs: 2,
+  /** It falls as often as a gauge does: its `reset_sum` is zero throughout and means nothing. */
+  looksLikeGauge: 4,
+} as const;
+
+/** Floats and stale markers. */
+export const sampleColumns = [
+  { name: "series_id", type: "int32", encoding: "delta" },
+  { name: "ts", type: "int64", encoding: "delta" },
+  { name: "value", type: "double", encoding: "best" },
+  { name: "stale", type: "boolean" },
+  { name: "start_ts", type: "int64", encoding: "delta" },
+  /** What a counter lost at its resets in this segment, up to and including this row. */
+  { name: "reset_sum", type: "double", encoding: "best" },
+] as const satisfies readonly ColumnSpec[];
+
+export const histogramColumns = [
+  { name: "series_id", type: "int32", encoding: "delta" },
+  { name: "ts", type: "int64", encoding: "delta" },
+  { name: "start_ts", type: "int64", encoding: "delta" },
+  { name: "histogram", type: "bytes" },
+] as const satisfies readonly ColumnSpec[];
+
+/** What a worker decodes and caches by row group. */
+export type CachedColumn = "ts" | "value" | "stale" | "start_ts";

@@ -1,0 +1,529 @@
+/**
+ * The head and its log: what one thread owns of a process's metrics. Appends go to the log and the head; by size or age
+ * the head is sealed into segments of the lake, which `publish` makes visible.
+ *
+ *   D1  An append that resolved survives the process (and, with `sync: "always"`, the machine), and is in every snapshot
+ *       taken afterwards. One that did not resolve may be there after a restart; it is never there in part.
+ *   D2  A sealed generation leaves the log only after its segments were published, all in one transaction.
+ *   D3  A snapshot's slices have what its appends had, for `retainMs` after they were sealed; later they are refused,
+ *       never answered with less.
+ *   D4  After a crash between publication and the log's deletion the catalog says what was published, and it is not
+ *       replayed. Where the catalog no longer knows, samples are there twice, which readers merge.
+ *   D5  Once the log cannot be written, nothing is acknowledged any more, and `failed` says why. A
+ *       disk without room is no failure: appends are refused before the head has anything of them,
+ *       everything else goes on, and they are taken again when there is room.
+ *   D6  One owner at a time acknowledges: `lease` says whose the log is, and who takes it over
+ *       fences the one before (`take-log.ts`). What the one before wrote after that is not read,
+ *       and was not acknowledged.
+ */
+import { join } from "node:path";
+import { getHeapStatistics } from "node:v8";
+import type { Clock, Timer } from "../../../../ground/kernel/clock.ts";
+import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
+import type { Files } from "../../../../ground/kernel/files.ts";
+import type { Logger } from "../../../../ground/kernel/logger.ts";
+import { makeDurableDirectory } from "../../../../ground/kernel/make-durable-directory.ts";
+import { realFiles } from "../../../../ground/kernel/node/real-files.ts";
+import { type Prng, randomText } from "../../../../ground/kernel/prng.ts";
+import type { Labels, Matcher, RawSeries } from "../../promql/core/index.ts";
+import { isShardCount } from "../core/fingerprint.ts";
+import {
+  Head,
+  type HeadLimits,
+  headLimitsDefault,
+  type LabelsRequest,
+  type SliceRequest,
+} from "../core/head/head.ts";
+import type { Generation } from "../core/head/series-entry.ts";
+import { encodeWalRecord } from "../core/head/wal-record.ts";
+import type { HeadStats } from "../core/ingest-service.ts";
+import type {
+  AppendOutcome,
+  Exemplar,
+  HeadSnapshot,
+  MetricMetadata,
+  SampleBatch,
+  SegmentInfo,
+} from "../core/model.ts";
+import { encodeRawSeries } from "../segments/raw-series-codec.ts";
+import { prepareLake, temporaryFolder } from "./lake.ts";
+import { readLineage, writeLineage } from "./lineage.ts";
+import type { ListedFile, LogList } from "./log-list.ts";
+import { damagedLog, findLog, type LogRead, readLog, tryDecode } from "./read-log.ts";
+import { sealGeneration } from "./seal-generation.ts";
+import {
+  createLogGate,
+  dropEmptyList,
+  type LogLease,
+  makeSafe,
+  noLease,
+  raiseFence,
+  removeUnlisted,
+  writeLogList,
+} from "./take-log.ts";
+import { type Log, type SyncPolicy, Wal, type WalOptions } from "./wal.ts";
+import { frameBytes } from "./wal-frames.ts";
+
+export interface MetricsDbOptions {
+  readonly files?: Files;
+  readonly openLog?: (options: WalOptions) => Log;
+  /** Told when appends begin to be refused for want of room, and when they are taken again. D5 */
+  readonly onRoom?: (refusal: OperatingError | undefined) => void;
+  /** Whose the log is. Without one it is nobody else's. */
+  readonly lease?: LogLease;
+  /** For the log alone. */
+  readonly walDir: string;
+  readonly lakeDir: string;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+  /**
+   * Makes segments visible, all or none. Called again with the same ones where it failed: what is published already is no
+   * error then.
+   */
+  publish(add: readonly SegmentInfo[]): Promise<void>;
+  /** The highest `sealSeq` among the segments that the catalog has of this lineage; 0 where it has none. D4 */
+  publishedSealSeq?(lineage: string): Promise<number>;
+  /** Where workers pull slices; may be set later, when the server listens. */
+  readonly url?: string;
+  readonly sync?: SyncPolicy;
+  readonly limits?: Partial<HeadLimits>;
+  readonly walFileBytesMax?: number;
+  /** The head is sealed when it has so many samples, */
+  readonly headSamplesMax?: number;
+  /** or when its first ones came so long ago. */
+  readonly headAgeMsMax?: number;
+  /** Otherwise as many as this thread's heap can hold. */
+  readonly seriesMax?: number;
+  readonly blockMs?: number;
+  /** Of every seal. `undefined`: by size. */
+  readonly shardCount?: number | undefined;
+  readonly samplesPerShard?: number;
+  readonly shardCountMax?: number;
+  readonly retainMs?: number;
+  /** How often it looks whether to seal. */
+  readonly tickMs?: number;
+}
+
+const defaults = {
+  files: realFiles,
+  openLog: (options: WalOptions): Log => new Wal(options),
+  lease: noLease,
+  sync: "always" as SyncPolicy,
+  walFileBytesMax: 64 * 1024 * 1024,
+  headSamplesMax: 2_000_000,
+  headAgeMsMax: 10 * 60_000,
+  blockMs: 2 * 60 * 60_000,
+  samplesPerShard: 250_000,
+  shardCountMax: 16,
+  retainMs: 2 * 60_000,
+  tickMs: 1_000,
+};
+/** A series of seven labels takes 2.7 KB of the heap, half a KB more while it is sealed; slices need room, too. */
+const heapBytesPerSeries = 6_144;
+/** Where sealing does not keep up, appends are refused at so many times `headSamplesMax`. */
+const overloadFactor = 4;
+/** A series weighs less than that: labels have `series_label_bytes`, or a scrape's own limits. */
+const batchRoomRatio = 2_048;
+const sealRetryMsMin = 1_000;
+const sealRetryMsMax = 60_000;
+
+export interface DbSliceRequest extends SliceRequest {
+  readonly snapshot: Pick<HeadSnapshot, "incarnation" | "appendSeq">;
+}
+
+export interface DbLabelsRequest extends LabelsRequest {
+  readonly snapshot: Pick<HeadSnapshot, "incarnation" | "appendSeq">;
+}
+
+export async function openMetricsDb(options: MetricsDbOptions): Promise<MetricsDb> {
+  const seriesMax = Math.floor(getHeapStatistics().heap_size_limit / heapBytesPerSeries);
+  const whole = { ...defaults, seriesMax, ...withoutUndefined(options) };
+  if (whole.shardCount !== undefined && !isShardCount(whole.shardCount)) {
+    throw new OperatingError("bad_request", "never", "the shard count must be a power of two");
+  }
+  const disk = whole.files;
+  await makeDurableDirectory(disk, options.walDir);
+  await prepareLake(options.lakeDir, disk);
+  const { walDir } = options;
+  const { lease } = whole;
+  const term = await raiseFence(disk, walDir, lease);
+  try {
+    return await openAt(whole, term);
+  } catch (thrown) {
+    await dropEmptyList(disk, walDir, term);
+    throw thrown;
+  }
+}
+
+async function openAt(options: WholeOptions, term: number): Promise<MetricsDb> {
+  const { files: disk, walDir, lease } = options;
+  const found = await findLog(disk, walDir, term);
+  const lineage = await chooseLineage(found.lineage, options);
+  await removeHalfSealed(disk, options.lakeDir, lineage);
+  const published = (await options.publishedSealSeq?.(lineage)) ?? 0;
+  const log = await readLog(disk, walDir, found, ({ generation }) => generation > published); // D4
+  // Everything that is replayed becomes one generation, newer than all of them.
+  const newest = found.files.reduce((most, file) => Math.max(most, file.generation), published);
+  const head = new Head({ ...headLimitsDefault, ...options.limits }, newest + 1);
+  replay(head, log, options);
+  await makeSafe(disk, walDir, log);
+  const existing = log.files.map(({ file, bytes }) => ({ ...file, bytes }));
+  const listOf = (files: readonly ListedFile[]): LogList => ({ term, lineage, files });
+  await writeLogList(disk, walDir, listOf(existing));
+  await noteListed(disk, walDir, lineage);
+  await removeUnlisted(disk, walDir, listOf(existing));
+  const wal = options.openLog({
+    files: disk,
+    directory: walDir,
+    clock: options.clock,
+    sync: options.sync,
+    fileBytesMax: options.walFileBytesMax,
+    term,
+    lineage,
+    existing,
+    writeList: (files) => writeLogList(disk, walDir, listOf(files)),
+    confirm: createLogGate({ files: disk, directory: walDir, term, lease, clock: options.clock }),
+    ...(options.onRoom === undefined ? {} : { onRoom: options.onRoom }),
+  });
+  const db = new MetricsDb(options, head, wal, lineage);
+  db.start();
+  return db;
+}
+
+type WholeOptions = MetricsDbOptions & typeof defaults & { readonly seriesMax: number };
+
+/** Throws `store_corrupt` for whatever cannot be read, with all of it named. */
+function replay(head: Head, log: LogRead, { clock, logger }: WholeOptions): void {
+  const refs = new Map<number, Map<number, Labels>>();
+  const startMs = clock.nowMs();
+  const damage = [...log.damage];
+  let recordCount = 0;
+  for (const { file, place, records, bytes, tornBytes } of log.files) {
+    const known = refs.get(file.generation) ?? new Map<number, Labels>();
+    refs.set(file.generation, known);
+    for (const { at, payload } of records) {
+      const record = tryDecode(payload);
+      if (record === undefined) {
+        const bad = { from: at, to: at + frameBytes + payload.length };
+        damage.push({ file: file.name, what: "damaged", bytes: bad, place });
+        continue;
+      }
+      const strayCount = head.replay(record, known, startMs);
+      recordCount += 1;
+      if (strayCount === 0 || file.hasGap || damage.length > 0) continue;
+      damage.push({ file: file.name, what: "uses undefined series", place });
+    }
+    if (tornBytes > 0) {
+      const fields = { file: file.name, byte: bytes, torn_bytes: tornBytes };
+      logger.warn(fields, "the metrics log ends in a record that was never acknowledged");
+    }
+  }
+  if (damage.length > 0) throw damagedLog({ files: log.files, damage });
+  if (recordCount === 0) return;
+  const fields = { records: recordCount, samples: head.current.sampleCount };
+  logger.info({ ...fields, ms: Math.round(clock.nowMs() - startMs) }, "replayed the metrics log");
+}
+
+export class MetricsDb {
+  readonly incarnation: string;
+  readonly lineage: string;
+  /** Where workers pull slices. */
+  url: string;
+  /** Resolves, with the reason, when nothing can be acknowledged any more. D5 */
+  readonly failed: Promise<OperatingError>;
+  readonly #options: WholeOptions;
+  readonly #head: Head;
+  readonly #wal: Log;
+  readonly #timers = new Set<Timer>();
+  #fail: (reason: OperatingError) => void = () => undefined;
+  #seq = 0;
+  #durableSeq = 0;
+  /** Snapshots up to this one may miss what was dropped. */
+  #goneSeq = -1;
+  /** Frozen, and not published yet; its segments, once they are written. */
+  #frozen: { readonly generation: Generation; segments: SegmentInfo[] | undefined } | undefined;
+  #sealing: Promise<void> | undefined;
+  #sealRetryMs = sealRetryMsMin;
+  #sealNotBeforeMs = 0;
+  #sealCount = 0;
+  #longestSealMs = 0;
+  #isClosed = false;
+
+  constructor(options: WholeOptions, head: Head, wal: Log, lineage: string) {
+    this.#options = options;
+    this.#head = head;
+    this.#wal = wal;
+    this.lineage = lineage;
+    this.url = options.url ?? "";
+    this.incarnation = randomText(options.prng, 16);
+    this.failed = new Promise((resolve) => {
+      this.#fail = resolve;
+    });
+  }
+
+  start(): void {
+    this.#after(this.#options.tickMs, () => this.#tick());
+  }
+
+  /** Resolves when everything that it counts as appended or duplicate is durable and visible. */
+  async append(batch: SampleBatch): Promise<AppendOutcome> {
+    this.#refuseOverload(batch.series);
+    const { clock } = this.#options;
+    this.#seq += 1;
+    const seq = this.#seq;
+    const appended = this.#head.append(batch, seq, clock.wallMs(), clock.nowMs());
+    const { outcome, record } = appended;
+    // A duplicate's first may be on its way to the disk still, so even an empty append waits its turn.
+    const payload = record === undefined ? undefined : encodeWalRecord(record);
+    await this.#commit(this.#head.current.number, payload, seq);
+    return outcome;
+  }
+
+  snapshot(): HeadSnapshot {
+    const appendSeq = this.#durableSeq;
+    const generations = this.#head.visible(appendSeq).filter(({ sampleCount }) => sampleCount > 0);
+    const chunkCount = generations.reduce((sum, { chunks }) => sum + chunks.length, 0);
+    return {
+      url: this.url,
+      incarnation: this.incarnation,
+      appendSeq,
+      minTs: generations.reduce((least, { minTs }) => Math.min(least, minTs), Infinity),
+      maxTs: generations.reduce((most, { maxTs }) => Math.max(most, maxTs), -Infinity),
+      sampleCount: generations.reduce((sum, { sampleCount }) => sum + sampleCount, 0),
+      seriesCount: Math.min(chunkCount, this.#head.seriesCount),
+    };
+  }
+
+  /** The series that match, as `encodeRawSeries` writes them. Refuses a snapshot that is not of this head, or too old. */
+  slice(request: DbSliceRequest): Uint8Array {
+    this.#checkSnapshot(request.snapshot);
+    return encodeRawSeries([...this.#head.slice(request, request.snapshot.appendSeq)]);
+  }
+
+  /**
+   * As a slice with one sample of each series. Stops after a turn of some series each: appends may
+   * come in between.
+   */
+  *labels(request: DbLabelsRequest): Generator<void, Uint8Array> {
+    this.#checkSnapshot(request.snapshot);
+    const found: RawSeries[] = [];
+    for (const series of this.#head.labels(request, request.snapshot.appendSeq)) {
+      if (series === undefined) yield;
+      else found.push(series);
+    }
+    // What was gone before it was looked at is missed otherwise.
+    this.#checkSnapshot(request.snapshot);
+    return encodeRawSeries(found);
+  }
+
+  #checkSnapshot({ incarnation, appendSeq }: DbSliceRequest["snapshot"]): void {
+    if (incarnation !== this.incarnation) throw headMoved("the head has another owner by now");
+    if (appendSeq <= this.#goneSeq || appendSeq > this.#durableSeq) {
+      throw headMoved("the head has moved on since that snapshot"); // D3
+    }
+  }
+
+  /** Everything that was appended so far becomes segments, now. */
+  async seal(): Promise<void> {
+    // One that is under way may have frozen before the appends that are meant.
+    await this.#sealing?.catch(() => undefined);
+    if (this.#isClosed) throw new OperatingError("shutting_down", "never", "the head is closed");
+    await this.#startSeal();
+  }
+
+  metadata(metric: string | undefined): readonly MetricMetadata[] {
+    return this.#head.metadata(metric);
+  }
+
+  exemplars(
+    matcherSets: readonly (readonly Matcher[])[],
+    startMs: number,
+    endMs: number,
+  ): readonly Exemplar[] {
+    return this.#head.exemplars(matcherSets, startMs, endMs);
+  }
+
+  stats(): HeadStats & { readonly sealCount: number; readonly longestSealMs: number } {
+    const { seriesCount, sampleCount, minTs, maxTs, appendSeq } = this.snapshot();
+    return {
+      seriesCount,
+      sampleCount,
+      minTs,
+      maxTs,
+      walBytes: this.#wal.bytes,
+      sealSeq: this.#head.current.number,
+      appendSeq,
+      sealCount: this.#sealCount,
+      longestSealMs: this.#longestSealMs,
+    };
+  }
+
+  /** What was given is written; nothing is sealed: the log has it. Idempotent. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    await this.#sealing?.catch(() => undefined);
+    await this.#wal.close();
+  }
+
+  async #commit(generation: number, payload: Uint8Array | undefined, seq: number): Promise<void> {
+    try {
+      await this.#wal.append(generation, payload);
+    } catch (thrown) {
+      if (this.#wal.failure !== undefined) this.#fail(this.#wal.failure); // D5
+      throw thrown;
+    }
+    this.#durableSeq = Math.max(this.#durableSeq, seq);
+  }
+
+  #refuseOverload(series: readonly Labels[]): void {
+    const { headSamplesMax, seriesMax } = this.#options;
+    if (this.#isClosed) throw new OperatingError("shutting_down", "never", "the head is closed");
+    this.#refuseWithoutRoom();
+    if (this.#head.current.weight > headSamplesMax * overloadFactor) {
+      const message = "the head is full: sealing does not keep up";
+      throw new OperatingError("overloaded", "backoff", message);
+    }
+    const room = Math.max(seriesMax - this.#head.seriesWeight, 0);
+    // A batch is far smaller than what most heads have room for: it need not be weighed.
+    if (series.length > room / batchRoomRatio && this.#head.weighUnknown(series) > room) {
+      const message = `the head has no room for more than ${seriesMax} series, or fewer with long labels`;
+      throw new OperatingError("overloaded", "backoff", message);
+    }
+  }
+
+  /** D5. The head must not have what its log will not. */
+  #refuseWithoutRoom(): void {
+    const { failure, refusal } = this.#wal;
+    if (failure !== undefined) this.#fail(failure); // It may have failed while it waited for room.
+    const reason = failure ?? refusal;
+    if (reason !== undefined) throw reason;
+  }
+
+  #tick(): void {
+    if (this.#isClosed) return;
+    if (this.#isSealDue()) this.#startSeal().catch(() => undefined); // Logged there.
+    this.#after(this.#options.tickMs, () => this.#tick());
+  }
+
+  #isSealDue(): boolean {
+    const nowMs = this.#options.clock.nowMs();
+    if (this.#sealing !== undefined || nowMs < this.#sealNotBeforeMs) return false;
+    if (this.#frozen !== undefined) return true;
+    const { weight, firstAppendMs } = this.#head.current;
+    if (firstAppendMs === undefined) return false;
+    const { headSamplesMax, headAgeMsMax } = this.#options;
+    return weight >= headSamplesMax || nowMs - firstAppendMs >= headAgeMsMax;
+  }
+
+  #startSeal(): Promise<void> {
+    this.#sealing ??= this.#sealAll().finally(() => {
+      this.#sealing = undefined;
+    });
+    return this.#sealing;
+  }
+
+  async #sealAll(): Promise<void> {
+    const { clock, logger } = this.#options;
+    const startMs = clock.nowMs();
+    try {
+      if (this.#frozen !== undefined) await this.#finishSeal();
+      if (this.#head.current.sampleCount === 0) return;
+      await this.#freeze();
+      await this.#finishSeal();
+      this.#sealRetryMs = sealRetryMsMin;
+    } catch (thrown) {
+      this.#sealNotBeforeMs = clock.nowMs() + this.#sealRetryMs;
+      this.#sealRetryMs = Math.min(this.#sealRetryMs * 2, sealRetryMsMax);
+      logger.warn({ error: messageOf(thrown) }, "sealing the head failed; its log keeps it");
+      throw thrown;
+    } finally {
+      this.#longestSealMs = Math.max(this.#longestSealMs, clock.nowMs() - startMs);
+    }
+  }
+
+  /** From here on appends go to the next generation, whose log begins with what outlives generations. */
+  async #freeze(): Promise<void> {
+    this.#refuseWithoutRoom();
+    const { frozen, preamble } = this.#head.freeze(this.#seq);
+    this.#frozen = { generation: frozen, segments: undefined };
+    await this.#commit(this.#head.current.number, encodeWalRecord(preamble), 0);
+  }
+
+  async #finishSeal(): Promise<void> {
+    const frozen = this.#frozen;
+    if (frozen === undefined) return;
+    const { generation } = frozen;
+    const { lineage } = this;
+    const { shardCount } = this.#options;
+    frozen.segments ??= await sealGeneration(generation, { ...this.#options, shardCount, lineage });
+    await this.#options.publish(frozen.segments);
+    this.#frozen = undefined;
+    this.#sealCount += 1;
+    // A number of its own, so that snapshots of before and after differ even where nothing is appended.
+    this.#seq += 1;
+    const seq = this.#seq;
+    this.#head.markPublished(generation, seq - 1);
+    // What is sealed is visible and leaves the log, which may make the room that the log waits for.
+    if (this.#wal.refusal !== undefined) this.#durableSeq = Math.max(this.#durableSeq, seq);
+    else await this.#commit(this.#head.current.number, undefined, seq);
+    this.#after(this.#options.retainMs, () => this.#drop(generation));
+    await this.#wal.forget(generation.number); // D2
+  }
+
+  #drop(generation: Generation): void {
+    this.#goneSeq = Math.max(this.#goneSeq, generation.publishedAtSeq);
+    this.#head.drop(generation);
+  }
+
+  #after(delayMs: number, fire: () => void): void {
+    const timer = this.#options.clock.after(delayMs, () => {
+      this.#timers.delete(timer);
+      fire();
+    });
+    this.#timers.add(timer);
+  }
+}
+
+/** The list's counts: it has a checksum. */
+async function chooseLineage(
+  listed: string | undefined,
+  { files, walDir, prng, logger }: WholeOptions,
+): Promise<string> {
+  const found = (await readLineage(files, walDir))?.name;
+  if (listed !== undefined && listed !== found) {
+    const message = "the file `lineage` of the metrics log is damaged; the list counts";
+    logger.warn({ found, listed }, message);
+  }
+  if (listed !== undefined) return listed;
+  if (found !== undefined) return found;
+  const name = randomText(prng, 12);
+  await writeLineage(files, walDir, { name, isListed: false });
+  return name;
+}
+
+/** After the first list, or where the file was damaged. LL5 */
+async function noteListed(disk: Files, walDir: string, name: string): Promise<void> {
+  const found = await readLineage(disk, walDir);
+  if (found?.name === name && found.isListed) return;
+  await writeLineage(disk, walDir, { name, isListed: true });
+}
+
+/** What this line of heads was writing when it died. */
+async function removeHalfSealed(disk: Files, lakeDir: string, lineage: string): Promise<void> {
+  for (const { name } of await disk.list(join(lakeDir, temporaryFolder))) {
+    if (name.startsWith(`${lineage}-`)) await disk.removeAll(join(lakeDir, temporaryFolder, name));
+  }
+}
+
+function headMoved(message: string): OperatingError {
+  return new OperatingError("head_moved", "never", message);
+}
+
+function withoutUndefined<T extends object>(options: T): T {
+  return Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as T;
+}

@@ -1,0 +1,181 @@
+/**
+ * Puts series together from what several segments and the head have of them.
+ *
+ *   C1  A series comes once, in label order, with all of its samples after `minMs` up to `maxMs`, times strictly ascending.
+ *   C2  Of two samples for one time, the one from the segment with the lower `seq` counts; one of the head counts last.
+ *   C3  A series that one segment has whole is given as views of its columns: nothing is copied.
+ */
+import { assert } from "../../../../ground/kernel/errors.ts";
+import {
+  compareLabels,
+  type Labels,
+  type Matcher,
+  type RawSeries,
+  type SampleColumns,
+} from "../../promql/core/index.ts";
+import { fingerprint, shardOf } from "../core/fingerprint.ts";
+import {
+  ColumnScratch,
+  cutSamples,
+  joinPieces,
+  mergeFloatsAndHistograms,
+} from "../core/sample-pieces.ts";
+import { seriesFlags } from "../core/segment-schema.ts";
+import type { RowWindow, SegmentReader } from "./segment-reader.ts";
+import { SeriesInterner } from "./series-interner.ts";
+
+export interface CollectRequest {
+  readonly matchers: readonly Matcher[];
+  readonly shard: number;
+  /** A power of two; segments and the head may have been cut by another count. */
+  readonly shardCount: number;
+  /** Samples after `minMs`, up to and including `maxMs`. */
+  readonly range: { readonly minMs: number; readonly maxMs: number };
+  /**
+   * A series' columns are good only until the next one is asked for. For whoever computes series by series: it saves
+   * more time than putting them together takes.
+   */
+  readonly reuseColumns?: boolean;
+}
+
+/** `readers` share one interner. */
+export function collectSeries(
+  readers: readonly SegmentReader[],
+  headSeries: readonly RawSeries[],
+  request: CollectRequest,
+): RawSeries[] {
+  return [...iterateSeries(readers, headSeries, { ...request, reuseColumns: false })];
+}
+
+/** The same one by one, in another order if need be: what was given may be dropped before the next is put together. */
+export function* iterateSeries(
+  readers: readonly SegmentReader[],
+  headSeries: readonly RawSeries[],
+  request: CollectRequest,
+  compare: (a: Labels, b: Labels) => number = compareLabels,
+): Generator<RawSeries> {
+  const interner = readers[0]?.series.interner ?? new SeriesInterner();
+  const isShared = readers.every(({ series }) => series.interner === interner);
+  assert(isShared, "segments that are read together share an interner");
+  const found = findPieces(readers, headSeries, request, interner);
+  const scratch = request.reuseColumns === true ? new ColumnScratch() : undefined;
+  for (const id of inOrder([...found.keys()], interner, compare)) {
+    const pieces: SampleColumns[] = [];
+    for (const place of found.get(id) as Place[]) {
+      const piece = read(place, request.range);
+      if (piece.count > 0) pieces.push(piece);
+    }
+    const samples = joinPieces(pieces, scratch);
+    if (samples !== undefined) yield { labels: interner.labelsOf(id), samples };
+  }
+}
+
+/** How many rows the request would read: for limits and estimates, before anything is decoded. */
+export function countRows(readers: readonly SegmentReader[], request: CollectRequest): number {
+  let rows = 0;
+  for (const { series } of readers) {
+    const matches = series.interner.matcher(request.matchers);
+    const { matchers, shard, shardCount, range } = request;
+    for (const row of series.select(matchers, matches, shard, shardCount, range)) {
+      rows += (series.rowCount[row] as number) + (series.histogramCount[row] as number);
+    }
+  }
+  return rows;
+}
+
+/** Where a part of a series is. */
+type Place =
+  | { readonly reader: SegmentReader; readonly window: RowWindow; readonly row: number }
+  | { readonly samples: SampleColumns };
+
+/** By series, in the order of `seq`. */
+function findPieces(
+  readers: readonly SegmentReader[],
+  headSeries: readonly RawSeries[],
+  request: CollectRequest,
+  interner: SeriesInterner,
+): Map<number, Place[]> {
+  const { matchers, shard, shardCount, range } = request;
+  const matches = interner.matcher(matchers);
+  const found = new Map<number, Place[]>();
+  const note = (id: number, place: Place): void => {
+    const places = found.get(id);
+    if (places === undefined) found.set(id, [place]);
+    else places.push(place);
+  };
+  const bySeq = readers.toSorted((a, b) => a.info.seq - b.info.seq || compareIds(a, b));
+  for (const reader of bySeq) {
+    const window = reader.window();
+    const { series } = reader;
+    // A segment of a part of this shard has nothing else.
+    const isPart = reader.info.shardCount >= shardCount;
+    const count = isPart ? 1 : shardCount;
+    if (isPart && !within(reader, shard, shardCount)) continue;
+    for (const row of series.select(matchers, matches, shard, count, range)) {
+      note(series.idOf(row), { reader, window, row });
+    }
+  }
+  for (const { labels, samples } of headSeries) {
+    const id = interner.internLabels(labels);
+    if (!matches(id)) continue;
+    if (shardCount > 1 && shardOf(fingerprint(labels), shardCount) !== shard) continue;
+    note(id, { samples });
+  }
+  return found;
+}
+
+function within(reader: SegmentReader, shard: number, shardCount: number): boolean {
+  return Math.floor((reader.info.shard * shardCount) / reader.info.shardCount) === shard;
+}
+
+function compareIds(a: SegmentReader, b: SegmentReader): number {
+  return a.info.segmentId < b.info.segmentId ? -1 : 1;
+}
+
+function read(place: Place, range: CollectRequest["range"]): SampleColumns {
+  if ("samples" in place) return cutSamples(place.samples, range.minMs, range.maxMs);
+  const { reader, window, row } = place;
+  const { series } = reader;
+  const flags = series.flags[row] as number;
+  const rowCount = series.rowCount[row] as number;
+  const histogramCount = series.histogramCount[row] as number;
+  const rowStart = series.rowStart[row] as number;
+  const rows =
+    histogramCount === 0
+      ? window.readWithin(rowStart, rowCount, range.minMs, range.maxMs)
+      : window.read(rowStart, rowCount);
+  const floats: SampleColumns = {
+    count: rows.ts.length,
+    ts: rows.ts,
+    values: rows.values,
+    stale: (flags & seriesFlags.hasStale) === 0 ? undefined : rows.stale,
+    startTs: (flags & seriesFlags.hasStartTs) === 0 ? undefined : rows.startTs,
+    histograms: undefined,
+  };
+  if (histogramCount === 0) return floats;
+  const histograms = reader.readHistograms(series.histogramStart[row] as number, histogramCount);
+  const whole = mergeFloatsAndHistograms(floats, {
+    count: histogramCount,
+    ts: histograms.ts,
+    values: new Float64Array(histogramCount),
+    stale: undefined,
+    startTs: (flags & seriesFlags.hasStartTs) === 0 ? undefined : histograms.startTs,
+    histograms: histograms.histograms,
+  });
+  return cutSamples(whole, range.minMs, range.maxMs);
+}
+
+/** Tables are nearly in that order already; most metrics are exactly. */
+function inOrder(
+  ids: number[],
+  interner: SeriesInterner,
+  compare: (a: Labels, b: Labels) => number,
+): number[] {
+  for (let index = 1; index < ids.length; index += 1) {
+    const before = interner.labelsOf(ids[index - 1] as number);
+    if (compare(before, interner.labelsOf(ids[index] as number)) > 0) {
+      return ids.sort((a, b) => compare(interner.labelsOf(a), interner.labelsOf(b)));
+    }
+  }
+  return ids;
+}

@@ -1,0 +1,4 @@
+import { postgresFixture } from "../../../../ground/store/testing/fixtures.ts";
+import { testSegmentCatalog } from "./segment-catalog.contract.ts";
+
+testSegmentCatalog(postgresFixture());

@@ -1,0 +1,139 @@
+/** A thread that plans queries, evaluates them, and writes their answers. */
+import { readFileSync } from "node:fs";
+import { assert } from "../../../ground/kernel/errors.ts";
+import { realClock } from "../../../ground/kernel/node/real-clock.ts";
+import { trimWhenIdle } from "../../../ground/kernel/node/trim-when-idle.ts";
+import { type Call, servePeer, WithTransfer } from "../../../ground/threads/index.ts";
+import { astToJson, explainPlan, formatExpr, parseExpr, planQuery } from "../promql/core/index.ts";
+import { Computing } from "./computing.ts";
+import type {
+  EvalThread,
+  EvalThreadOptions,
+  ExplainedQuery,
+  LabelsRequest,
+  MergedLabels,
+  PlannedQuery,
+  PlanRequest,
+  RanQuery,
+  RunRequest,
+} from "./eval-messages.ts";
+import { Evaluation, parseQuery } from "./evaluation.ts";
+import { decodeList, mergeLists, mergeSeries, seriesJson } from "./list-artifact.ts";
+import { MemoryAccount, type MemoryPlace } from "./memory-budget.ts";
+import { paceOf, type Rest } from "./pace.ts";
+import { queryThreadErrors } from "./query-threads.ts";
+import { warmUpDelayMs, warmUpEval } from "./warm-up.ts";
+
+servePeer<EvalThread, EvalThreadOptions>(({ current, memory, warmUp }) => {
+  const computing = new Computing(current);
+  const evaluations = new Evaluations(memory);
+  let isIdle: boolean = true;
+  const compute = <T>(query: number, act: () => T): T => {
+    isIdle = false;
+    return computing.run(query, act);
+  };
+  trimWhenIdle();
+  if (warmUp) {
+    void warmUpEval({ clock: realClock, isIdle: () => isIdle, delayMs: warmUpDelayMs(0) });
+  }
+  return {
+    requests: {
+      plan: (request) => compute(request.query, () => evaluations.plan(request)),
+      split: ({ query, spans }) => compute(query, () => evaluations.of(query).split(spans)),
+      run: async (request, call) => {
+        const { query } = request;
+        call.signal.addEventListener("abort", () => evaluations.forget(query), { once: true });
+        const ran = await compute(query, () => evaluations.run(request, call));
+        return new WithTransfer(ran, [ran.json.buffer]);
+      },
+      labels: async (request, call) => {
+        isIdle = false;
+        const pace = paceOf(realClock, call);
+        const merged = await computing.paced(request.query, pace, (rest) =>
+          mergeLabels(request, rest),
+        );
+        return new WithTransfer(merged, merged.kind === "series" ? [merged.json.buffer] : []);
+      },
+      explain: (request) => compute(request.query, () => explain(request)),
+      format: ({ query, text }) => compute(query, () => formatExpr(parseExpr(text))),
+      parse: ({ query, text }) => compute(query, () => astToJson(parseExpr(text))),
+    },
+    notes: {
+      artifact: ({ query, span, leaf, index, path }) =>
+        computing.run(query, () => evaluations.find(query)?.artifact(span, leaf, index, path)),
+      forget: (query) => evaluations.forget(query),
+    },
+    close: () => {
+      isIdle = false;
+    },
+  };
+}, queryThreadErrors);
+
+/** The queries that are planned and not forgotten. */
+class Evaluations {
+  readonly #memory: MemoryPlace;
+  readonly #known = new Map<number, Evaluation>();
+
+  constructor(memory: MemoryPlace) {
+    this.#memory = memory;
+  }
+
+  plan({ query, text, params, options }: PlanRequest): PlannedQuery {
+    const startMs = realClock.nowMs();
+    const account = new MemoryAccount(this.#memory);
+    const evaluation = new Evaluation(text, params, options, realClock, account);
+    this.#known.set(query, evaluation);
+    return evaluation.planned(realClock.nowMs() - startMs);
+  }
+
+  run(request: RunRequest, call: Call<string>): Promise<RanQuery> {
+    const tell = (json: string): void => call.progress(json);
+    return this.of(request.query).run(request, tell, () => call.check());
+  }
+
+  find(query: number): Evaluation | undefined {
+    return this.#known.get(query);
+  }
+
+  of(query: number): Evaluation {
+    const evaluation = this.#known.get(query);
+    assert(evaluation !== undefined, "a query is planned before it runs");
+    return evaluation;
+  }
+
+  forget(query: number): void {
+    this.#known.get(query)?.forget();
+    this.#known.delete(query);
+  }
+}
+
+/** Other queries of the thread go on meanwhile; it stops by itself. */
+async function mergeLabels(
+  { op, paths, limit, bytesMax }: LabelsRequest,
+  rest: Rest,
+): Promise<MergedLabels> {
+  const lists: (readonly string[])[] = [];
+  for (const path of paths) {
+    await rest();
+    lists.push(decodeList(readFileSync(path)));
+  }
+  if (op !== "series") return { kind: "listed", ...(await mergeLists(lists, limit, rest)) };
+  const { items, truncated } = await mergeSeries(lists, limit, rest);
+  return { kind: "series", json: await seriesJson(items, bytesMax, rest), truncated };
+}
+
+function explain({ text, params, options }: PlanRequest): ExplainedQuery {
+  const expr = parseQuery(text, params);
+  const planned = planQuery(expr, params, options);
+  const { leaves, tree } = explainPlan(planned);
+  return {
+    resultType: planned.resultType,
+    formatted: formatExpr(expr),
+    leaves: planned.leaves.map((leaf, index) => ({
+      leaf,
+      text: leaves[index]?.text ?? "",
+      why: leaves[index]?.why ?? "",
+    })),
+    tree,
+  };
+}

@@ -1,0 +1,379 @@
+/**
+ * One query in the thread that evaluates it: its text is parsed and planned here, artifacts are read as they come, and the
+ * answer is written here, so that the process's main thread passes on bytes and paths only.
+ */
+import { readFileSync, statSync } from "node:fs";
+import type { Clock } from "../../../ground/kernel/clock.ts";
+import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
+import {
+  AnnotationSet,
+  type BaseExpr,
+  type EngineOptions,
+  type Expr,
+  evaluatePlan,
+  explainPlan,
+  formatAnnotation,
+  type Grid,
+  type LeafResult,
+  type LeafStats,
+  type Position,
+  PromqlError,
+  parseExpr,
+  planQuery,
+  type QueryParams,
+  type QueryPlan,
+  type QueryResult,
+  typeOf,
+} from "../promql/core/index.ts";
+import { EvalFlow } from "./core/eval-flow.ts";
+import type { PlannedQuery, RanQuery, RunRequest } from "./eval-messages.ts";
+import { JsonSink } from "./json-sink.ts";
+import { decodeLeafResult } from "./leaf-artifact.ts";
+import { type MemoryAccount, MemoryBudget } from "./memory-budget.ts";
+import { answerTooLarge } from "./query-errors.ts";
+import { type WrittenResult, writeData } from "./result-json.ts";
+
+/** As Prometheus's API: of each kind so many are told, then how many more there were. */
+const annotationsMax = 10;
+/** Of one streamed result, about. */
+const noteBytes = 1024 * 1024;
+
+export class Evaluation {
+  readonly #text: string;
+  readonly #params: QueryParams;
+  readonly #options: EngineOptions;
+  readonly #clock: Clock;
+  readonly #memory: MemoryAccount;
+  readonly #expr: Expr;
+  #plans: readonly QueryPlan[];
+  #run: Run | undefined;
+
+  /** Throws `PromqlError`. */
+  constructor(
+    text: string,
+    params: QueryParams,
+    options: EngineOptions,
+    clock: Clock,
+    memory: MemoryAccount = new MemoryBudget(Number.MAX_SAFE_INTEGER).account(),
+  ) {
+    this.#memory = memory;
+    this.#text = text;
+    this.#params = params;
+    this.#options = options;
+    this.#clock = clock;
+    this.#expr = parseQuery(text, params);
+    this.#plans = [planQuery(this.#expr, params, options)];
+  }
+
+  planned(planMs: number): PlannedQuery {
+    const [plan] = this.#plans;
+    assert(plan !== undefined, "a query has a plan");
+    const { resultType, leaves, divisible } = plan;
+    return { resultType, leaves, divisible, planMs };
+  }
+
+  split(spans: readonly Grid[]): readonly (readonly BaseExpr[])[] {
+    this.#plans = spans.map((span) =>
+      planQuery(this.#expr, { ...this.#params, span }, this.#options),
+    );
+    return this.#plans.map(({ leaves }) => leaves);
+  }
+
+  /** Resolves when the last artifact came and was evaluated. */
+  run(request: RunRequest, note: (json: string) => void, checkStop: () => void): Promise<RanQuery> {
+    assert(this.#run === undefined, "a query runs once");
+    const run = new Run({
+      text: this.#text,
+      plans: this.#plans,
+      request,
+      note,
+      checkStop,
+      clock: this.#clock,
+      memory: this.#memory,
+    });
+    this.#run = run;
+    return run.done;
+  }
+
+  artifact(span: number, leaf: number, index: number, path: string): void {
+    this.#run?.artifact(span, leaf, index, path);
+  }
+
+  /** Nobody waits any more. */
+  forget(): void {
+    this.#run?.forget();
+    this.#memory.close();
+  }
+}
+
+/** Also says no to what only an instant query may ask for. */
+export function parseQuery(text: string, params: QueryParams): Expr {
+  const expr = parseExpr(text);
+  const type = typeOf(expr);
+  if (params.instant || type === "vector" || type === "scalar") return expr;
+  const documented = type === "matrix" ? "range vector" : type;
+  const message = `invalid expression type "${documented}" for range query, must be Scalar or instant Vector`;
+  throw new PromqlError("parse", message);
+}
+
+interface RunParts {
+  readonly text: string;
+  readonly plans: readonly QueryPlan[];
+  readonly request: RunRequest;
+  readonly note: (json: string) => void;
+  /** Throws when nobody waits any more. */
+  readonly checkStop: () => void;
+  readonly clock: Clock;
+  /** What the query holds here. */
+  readonly memory: MemoryAccount;
+}
+
+class Run {
+  readonly done: Promise<RanQuery>;
+  readonly #parts: RunParts;
+  readonly #flow: EvalFlow<QueryResult>;
+  readonly #results: QueryResult[] = [];
+  readonly #stats: LeafStats[][][];
+  /** Of each span's decoded artifacts. */
+  readonly #spanBytes: number[];
+  /** Spans repeat what the query says as a whole, and figures of one annotation add up over them. */
+  readonly #annotations = new AnnotationSet<Position>();
+  /** Of a streamed query, so far. */
+  readonly #told: {
+    resultType: WrittenResult["resultType"];
+    readonly series: Set<string>;
+    pointCount: number;
+    byteCount: number;
+    truncated: boolean;
+  } = { resultType: "matrix", series: new Set(), pointCount: 0, byteCount: 0, truncated: false };
+  #settle: { resolve(ran: RanQuery): void; reject(thrown: unknown): void };
+  #isOver: boolean = false;
+  #decodeMs = 0;
+  #evalMs = 0;
+
+  constructor(parts: RunParts) {
+    this.#parts = parts;
+    const { promise, resolve, reject } = Promise.withResolvers<RanQuery>();
+    this.done = promise;
+    this.#settle = { resolve, reject };
+    const { plans, request } = parts;
+    this.#stats = plans.map(({ leaves }) => leaves.map(() => []));
+    this.#spanBytes = plans.map(() => 0);
+    this.#flow = new EvalFlow({
+      spans: plans.map(({ leaves }, span) =>
+        leaves.map((leaf, index) => ({
+          leaf,
+          resultCount: request.resultCounts[span]?.[index] ?? 0,
+        })),
+      ),
+      evaluate: (span, leaves) => {
+        const plan = plans[span];
+        assert(plan !== undefined, "a span has its plan");
+        parts.checkStop();
+        return this.#timed("eval", () => this.#evaluate(span, plan, leaves));
+      },
+      onResult: (_span, result) => this.#evaluated(result),
+    });
+    this.#guarded(() => {
+      this.#flow.start();
+    });
+  }
+
+  artifact(span: number, leaf: number, index: number, path: string): void {
+    this.#guarded(() => {
+      const result = this.#timed("decode", () => this.#decode(span, leaf, path));
+      const stats = this.#stats[span]?.[leaf];
+      if (stats !== undefined) stats[index] = result.stats;
+      this.#flow.add(span, leaf, index, result);
+    });
+  }
+
+  /** Groups of several shards are copied when they are merged. */
+  #decode(span: number, leaf: number, path: string): LeafResult {
+    const { memory, request, plans } = this.#parts;
+    const shards = request.resultCounts[span]?.[leaf] ?? 1;
+    const isPartial = plans[span]?.leaves[leaf]?.output.kind === "partials";
+    const copies = isPartial && shards > 1 ? 2 : 1;
+    const fileBytes = statSync(path).size;
+    memory.take(fileBytes);
+    const result = decodeLeafResult(readFileSync(path), {
+      take: (bytes) => {
+        memory.take(bytes * copies);
+        this.#spanBytes[span] = (this.#spanBytes[span] ?? 0) + bytes * copies;
+      },
+    });
+    memory.give(fileBytes);
+    return result;
+  }
+
+  /** Afterwards the query holds the result, and of a streamed one not even that. */
+  #evaluate(span: number, plan: QueryPlan, leaves: readonly LeafResult[]): QueryResult {
+    const { memory, request } = this.#parts;
+    const beforeBytes = memory.bytes;
+    const result = evaluatePlan(plan, leaves, memory);
+    if (request.streamed) memory.give(memory.bytes - beforeBytes);
+    memory.give(this.#spanBytes[span] ?? 0);
+    return result;
+  }
+
+  forget(): void {
+    this.#end(new OperatingError("cancelled", "never", "the query was cancelled"));
+  }
+
+  /** What is thrown here is the query's end, not the thread's. */
+  #guarded(act: () => void): void {
+    if (this.#isOver) return;
+    try {
+      this.#parts.checkStop();
+      act();
+      if (this.#flow.isDone) {
+        this.#isOver = true;
+        this.#settle.resolve(this.#answer());
+      }
+    } catch (thrown) {
+      this.#end(thrown);
+    }
+  }
+
+  #end(thrown: unknown): void {
+    this.#isOver = true;
+    this.#results.length = 0;
+    this.#settle.reject(thrown); // Means nothing where it is resolved.
+  }
+
+  #evaluated(result: QueryResult): void {
+    for (const { level, message, position } of result.annotations) {
+      this.#annotations.add(level, message, position);
+    }
+    if (this.#parts.request.streamed) this.#tell(result);
+    else this.#results.push(result);
+  }
+
+  /** In pieces of about a megabyte, so that a reader has something to do meanwhile. */
+  #tell(whole: QueryResult): void {
+    const { shape } = this.#parts.request;
+    const result = this.#cutToLimit(whole);
+    const sink = new JsonSink();
+    for (const piece of piecesOf(result)) {
+      const written = writeData(sink, [piece], { ...shape, limit: 0 });
+      sink.ascii("}");
+      this.#told.resultType = written.resultType;
+      this.#told.pointCount += written.pointCount;
+      this.#told.byteCount += sink.length;
+      if (this.#told.byteCount > shape.bytesMax) throw answerTooLarge(shape.bytesMax);
+      this.#parts.note(sink.takeText());
+    }
+    if (result.type === "string" || result.type === "scalar") return;
+    for (const { labels } of result.series) this.#told.series.add(labels.key);
+  }
+
+  /** Of each span the first series, in the order of their labels. */
+  #cutToLimit(result: QueryResult): QueryResult {
+    const { limit } = this.#parts.request.shape;
+    if (limit === 0 || result.type === "string" || result.type === "scalar") return result;
+    if (result.series.length <= limit) return result;
+    this.#told.truncated = true;
+    return result.type === "vector"
+      ? { ...result, series: result.series.slice(0, limit) }
+      : { ...result, series: result.series.slice(0, limit) };
+  }
+
+  #answer(): RanQuery {
+    const { text, request, plans } = this.#parts;
+    const [plan] = plans;
+    assert(plan !== undefined, "a query has a plan");
+    const sink = new JsonSink(bytesExpected(this.#results), this.#parts.memory);
+    const { warnings, infos } = showAnnotations(text, this.#annotations);
+    let written: WrittenResult;
+    let statsAt = 0;
+    if (request.streamed) {
+      const { resultType, series, pointCount, truncated } = this.#told;
+      written = { resultType, seriesCount: series.size, pointCount, truncated };
+    } else {
+      sink.ascii('{"status":"success","data":');
+      written = this.#timed("eval", () => writeData(sink, this.#results, request.shape));
+      statsAt = sink.length;
+    }
+    if (written.truncated) warnings.push("results truncated due to limit");
+    warnings.push(...(request.warnings ?? []));
+    if (!request.streamed) writeEnd(sink, warnings, infos);
+    return {
+      json: sink.take(),
+      statsAt,
+      resultType: written.resultType,
+      seriesCount: written.seriesCount,
+      pointCount: written.pointCount,
+      warnings,
+      infos,
+      stats: this.#stats,
+      decodeMs: this.#decodeMs,
+      evalMs: this.#evalMs,
+      leafTexts: explainPlan(plan).leaves.map((leaf) => leaf.text),
+      results: request.keepResults ? this.#results : undefined,
+    };
+  }
+
+  #timed<T>(stage: "decode" | "eval", act: () => T): T {
+    const { clock } = this.#parts;
+    const startMs = clock.nowMs();
+    try {
+      return act();
+    } finally {
+      const tookMs = clock.nowMs() - startMs;
+      if (stage === "decode") this.#decodeMs += tookMs;
+      else this.#evalMs += tookMs;
+    }
+  }
+}
+
+/** Of the answer's JSON, about. */
+function bytesExpected(results: readonly QueryResult[]): number {
+  let bytes = 1_000;
+  for (const result of results) {
+    if (result.type !== "vector") continue;
+    const [first] = result.series;
+    bytes += result.series.length * ((first?.kinds.length ?? 0) * 28 + 150);
+  }
+  return bytes;
+}
+
+function* piecesOf(result: QueryResult): Generator<QueryResult> {
+  if (result.type !== "vector" || result.series.length === 0) {
+    yield result;
+    return;
+  }
+  const steps = result.series[0]?.kinds.length ?? 1;
+  const perPiece = Math.max(1, Math.floor(noteBytes / (steps * 32 + 200)));
+  for (let start = 0; start < result.series.length; start += perPiece) {
+    yield { ...result, series: result.series.slice(start, start + perPiece) };
+  }
+}
+
+function writeEnd(sink: JsonSink, warnings: readonly string[], infos: readonly string[]): void {
+  sink.ascii("}");
+  if (warnings.length > 0) sink.json(`,"warnings":${JSON.stringify(warnings)}`);
+  if (infos.length > 0) sink.json(`,"infos":${JSON.stringify(infos)}`);
+  sink.ascii("}");
+}
+
+/** Each text once. */
+function showAnnotations(
+  text: string,
+  annotations: AnnotationSet<Position>,
+): { readonly warnings: string[]; readonly infos: string[] } {
+  const shown = { warning: new Set<string>(), info: new Set<string>() };
+  for (const { level, message, place } of annotations.entries()) {
+    shown[level].add(formatAnnotation(text, { level, message, position: place }));
+  }
+  return {
+    warnings: firstOf(shown.warning, "warning"),
+    infos: firstOf(shown.info, "info"),
+  };
+}
+
+function firstOf(texts: ReadonlySet<string>, level: string): string[] {
+  const all = [...texts];
+  const omitted = all.length - annotationsMax;
+  if (omitted <= 0) return all;
+  return [...all.slice(0, annotationsMax), `${omitted} more ${level} annotations omitted`];
+}

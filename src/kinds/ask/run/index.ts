@@ -1,0 +1,31 @@
+/** Running a query: planned to leaves, computed next to the data, evaluated where it was asked. */
+
+export type { ComputeUsage } from "./compute-messages.ts";
+export { type ProcessMemory, promqlBytesOf, queryMemoryOf } from "./core/promql-memory.ts";
+export { promqlWorkKind } from "./core/work-body.ts";
+export { createPromqlService, type StartedPromqlService } from "./create-promql-service.ts";
+export { floatText } from "./json-sink.ts";
+export { decodeList, encodeList } from "./list-artifact.ts";
+export {
+  createPromqlExecutor,
+  type PromqlExecutor,
+  type PromqlExecutorObserver,
+  type PromqlExecutorOptions,
+} from "./promql-executor.ts";
+export { createPromqlMetrics, createPromqlWorkerMetrics } from "./promql-metrics.ts";
+export type {
+  PromqlAnswer,
+  PromqlEvent,
+  PromqlExplanation,
+  PromqlRequest,
+  PromqlService,
+  QuerySummary,
+  SeriesRequest,
+} from "./promql-service.ts";
+export { createRemoteHead, type RemoteHead } from "./remote-head.ts";
+export type {
+  PromqlLimits,
+  PromqlObserver,
+  PromqlServiceDeps,
+  SegmentSource,
+} from "./service-options.ts";

@@ -1,0 +1,242 @@
+/**
+ * Work of kind `promql`, on a few threads of this worker. Work of one shard goes to one thread, whose caches know its data;
+ * only when that one has a queue and another has nothing to do is it computed elsewhere.
+ *
+ *   PX1  Nothing is computed on the caller's thread.
+ *   PX2  Aborted work ends when its thread has stopped computing it, and leaves no file.
+ *   PX4  A thread that goes on with aborted work is replaced (WT1); its other works are executed again.
+ *   PX3  When a thread dies, every execution fails, and `failure` resolves: the process should end and be restarted.
+ */
+import { rmSync } from "node:fs";
+import type { Clock } from "../../../ground/kernel/clock.ts";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import { type Logger, silentLogger } from "../../../ground/kernel/logger.ts";
+import { siblingModule } from "../../../ground/kernel/node/sibling-module.ts";
+import type { Peer } from "../../../ground/threads/index.ts";
+import type { WorkSpec } from "../../../ground/work/core/index.ts";
+import {
+  type Executor,
+  ExecutorBroken,
+  type ProducedFile,
+} from "../../../ground/work/core/index.ts";
+import type { ColumnFiles } from "../../../ground/work/index.ts";
+import type {
+  ComputeAnswer,
+  ComputeOwner,
+  ComputeThread,
+  ComputeThreadOptions,
+  ComputeUsage,
+} from "./compute-messages.ts";
+import { promqlWorkKind } from "./core/work-body.ts";
+import type { ColumnFileNote } from "./disk-columns.ts";
+import { MemoryBudget } from "./memory-budget.ts";
+import { startQueryThread } from "./query-threads.ts";
+import { warmUpDelayMs } from "./warm-up.ts";
+import { StoppedTogether, WatchedThread } from "./watched-thread.ts";
+
+export interface PromqlExecutorOptions {
+  readonly threads: number;
+  /** Where the segments are. */
+  readonly lakeDir: string;
+  /** For the head's slices. */
+  readonly clusterToken: string;
+  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  /** Decoded columns in memory, of all threads together. */
+  readonly cacheBytes: number;
+  /** What all works hold at once, besides the caches; without a bound when absent. */
+  readonly memoryBytesMax?: number;
+  /** Of that, one work; half of `cacheBytes`, but at least 512 MiB, when absent. */
+  readonly workBytesMax?: number;
+  /** Decoded columns on disk; absent: none. */
+  readonly columnFiles?: ColumnFiles;
+  /** Its threads run a few queries of their own first, so that the first real one is fast. */
+  readonly warmUp?: boolean;
+  readonly clock: Clock;
+  readonly logger?: Logger;
+  /** How long a thread may go on after a cancellation. */
+  readonly patienceMs?: number;
+  readonly observer?: PromqlExecutorObserver;
+}
+
+/** Sums of all threads. */
+export interface PromqlExecutorObserver {
+  usageChanged(usage: ComputeUsage): void;
+  headPulled(durationMs: number): void;
+}
+
+export interface PromqlExecutor extends Executor {
+  /** Resolves if a thread breaks; never when it is closed. */
+  readonly failure: Promise<OperatingError>;
+  close(): Promise<void>;
+}
+
+const workBytesMin = 512 * 1024 ** 2;
+/** Works of a thread, the one that it computes included, from which on another thread may be better. */
+const queueLong = 2;
+
+type ComputeLink = Peer<ComputeThread, ComputeOwner>;
+type ComputeSlot = WatchedThread<ComputeLink>;
+
+export async function createPromqlExecutor(
+  options: PromqlExecutorOptions,
+): Promise<PromqlExecutor> {
+  const { threads, cacheBytes, clock, logger = silentLogger } = options;
+  const memory = new MemoryBudget(options.memoryBytesMax ?? Number.MAX_SAFE_INTEGER);
+  const workBytes = options.workBytesMax ?? Math.max(workBytesMin, Math.floor(cacheBytes / 2));
+  const pending = new SharedArrayBuffer(4);
+  const failed = Promise.withResolvers<OperatingError>();
+  const start = (thread: number, current: SharedArrayBuffer, isFirst: boolean): ComputeLink => {
+    const place = memory.join();
+    const threadOptions: ComputeThreadOptions = {
+      lakeDir: options.lakeDir,
+      clusterToken: options.clusterToken,
+      tls: options.tls,
+      cacheBytesMax: Math.floor(cacheBytes / threads),
+      memory: place,
+      workBytesMax: Math.min(workBytes, memory.bytesMax),
+      columnsDir: options.columnFiles?.dir,
+      warmUpDelayMs: options.warmUp === true && isFirst ? warmUpDelayMs(thread) : undefined,
+      pending,
+      current,
+    };
+    const link: ComputeLink = startQueryThread<ComputeThread, ComputeOwner>({
+      module: siblingModule(import.meta.url, "./compute-thread"),
+      options: threadOptions,
+      clock,
+      handlers: { requests: {}, notes: { columnFile: (note) => keepAccounts(note, options) } },
+    });
+    void link.exited.then(() => memory.leave(place));
+    void link.failure.then((error) => failed.resolve(new ExecutorBroken(error.message))); // PX3
+    return link;
+  };
+  const slots = Array.from({ length: threads }, (_, thread) => {
+    const slot: ComputeSlot = new WatchedThread(
+      (current) => start(thread, current, !slot.isStarted),
+      { clock, logger, patienceMs: options.patienceMs },
+    );
+    return slot;
+  });
+  await Promise.all(slots.map(({ link }) => link.ready));
+  return new ThreadedExecutor(slots, new Int32Array(pending), failed.promise, options.observer);
+}
+
+function keepAccounts(
+  { name, writtenBytes }: ColumnFileNote,
+  { columnFiles }: PromqlExecutorOptions,
+): void {
+  if (writtenBytes === undefined) columnFiles?.used(name);
+  else columnFiles?.written(name, writtenBytes);
+}
+
+class ThreadedExecutor implements PromqlExecutor {
+  readonly failure: Promise<OperatingError>;
+  readonly #slots: readonly ComputeSlot[];
+  #numberNext = 1;
+  /** `ComputeThreadOptions.pending`. */
+  readonly #pending: Int32Array;
+  readonly #observer: PromqlExecutorObserver | undefined;
+  readonly #usages: (ComputeUsage | undefined)[];
+
+  constructor(
+    slots: readonly ComputeSlot[],
+    pending: Int32Array,
+    failure: Promise<OperatingError>,
+    observer: PromqlExecutorObserver | undefined,
+  ) {
+    this.#slots = slots;
+    this.#pending = pending;
+    this.#observer = observer;
+    this.#usages = slots.map(() => undefined);
+    this.failure = failure;
+  }
+
+  async execute(
+    work: WorkSpec,
+    path: string,
+    signal: AbortSignal,
+    bytesMax: number,
+  ): Promise<ProducedFile> {
+    if (work.kind !== promqlWorkKind) {
+      const message = `this worker cannot execute work of kind ${work.kind}`;
+      throw new OperatingError("bad_request", "never", message);
+    }
+    Atomics.add(this.#pending, 0, 1);
+    try {
+      for (;;) {
+        const answer = await this.#ask(work, path, signal, bytesMax);
+        if (answer !== undefined) return answer.produced;
+      }
+    } finally {
+      Atomics.sub(this.#pending, 0, 1);
+    }
+  }
+
+  /** `undefined`: its thread was ended for another work, and it is to be asked again. PX4. */
+  async #ask(
+    { affinityKey, queryId, body }: WorkSpec,
+    path: string,
+    signal: AbortSignal,
+    bytesMax: number,
+  ): Promise<ComputeAnswer | undefined> {
+    const index = this.#choose(affinityKey);
+    const slot = this.#slots[index] as ComputeSlot;
+    const { link } = slot;
+    const number = this.#numberNext;
+    this.#numberNext += 1;
+    const onAbort = (): void => slot.stopped(link, number, { query_id: queryId });
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      const request = { number, queryId, body, path, bytesMax };
+      const answer = await link.ask("compute", request, { signal });
+      this.#observe(index, answer.usage);
+      return answer;
+    } catch (thrown) {
+      if (!(thrown instanceof StoppedTogether)) throw thrown;
+      await link.exited;
+      rmSync(path, { force: true });
+      if (!signal.aborted) return undefined;
+      throw new OperatingError("cancelled", "never", "the query was cancelled");
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const slot of this.#slots) slot.close();
+    await Promise.all(this.#slots.map(({ link }) => link.stop()));
+  }
+
+  #choose(affinityKey: string): number {
+    const preferred = hashOf(affinityKey) % this.#slots.length;
+    if ((this.#slots[preferred] as ComputeSlot).link.pendingCount < queueLong) return preferred;
+    const idle = this.#slots.findIndex(({ link }) => link.pendingCount === 0);
+    return idle === -1 ? preferred : idle;
+  }
+
+  #observe(index: number, usage: ComputeUsage): void {
+    if (this.#observer === undefined) return;
+    const before = this.#usages[index];
+    this.#usages[index] = usage;
+    if (usage.headPulls > (before?.headPulls ?? 0)) this.#observer.headPulled(usage.headMs);
+    const known = this.#usages.filter((each) => each !== undefined);
+    const total = (pick: (each: ComputeUsage) => number): number =>
+      known.reduce((sum, each) => sum + pick(each), 0);
+    this.#observer.usageChanged({
+      cacheBytes: total(({ cacheBytes }) => cacheBytes),
+      cacheHits: total(({ cacheHits }) => cacheHits),
+      cacheMisses: total(({ cacheMisses }) => cacheMisses),
+      headPulls: total(({ headPulls }) => headPulls),
+      headBytes: total(({ headBytes }) => headBytes),
+      headMs: usage.headMs,
+    });
+  }
+}
+
+/** FNV-1a: the key's shards differ in one digit, and FNV's low bits differ with it. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  }
+  return hash >>> 0;
+}

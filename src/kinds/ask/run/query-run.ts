@@ -1,0 +1,338 @@
+/**
+ * One query through the whole path: planned in an evaluation thread, cut into works, executed by workers, merged and
+ * evaluated as their artifacts come.
+ *
+ *   QR1  The head's moment is taken before the segments are listed.
+ *   QR2  However it ends, its works are cancelled or done, its artifacts deleted, and its thread has forgotten it.
+ *   QR3  What reads nothing is answered without any work.
+ */
+import { assert } from "../../../ground/kernel/errors.ts";
+import type { QueryId, WorkerId } from "../../../ground/kernel/ids.ts";
+import type { LocalArtifact, QueryHandle } from "../../../ground/work/core/index.ts";
+import type { HeadSnapshot, SegmentInfo } from "../metrics/core/index.ts";
+import {
+  type BaseExpr,
+  type EngineOptions,
+  instantGrid,
+  leafTimeRange,
+  type QueryParams,
+  stepCount,
+} from "../promql/core/index.ts";
+import { type Cut, cutGrid, decideCut } from "./core/decide-cut.ts";
+import { placeShards } from "./core/place-shards.ts";
+import { type PlannedWork, planWorks, type WorkPlan } from "./core/plan-works.ts";
+import { type LeafScope, type SampleDensities, scopeLeaf } from "./core/scope-leaf.ts";
+import type { PlannedQuery, RanQuery } from "./eval-messages.ts";
+import type { EvalPlace } from "./eval-pool.ts";
+import { headWarnings } from "./head-warnings.ts";
+import type { LeafSummary, PromqlRequest, QuerySummary } from "./promql-service.ts";
+import type { QueryClock } from "./query-clock.ts";
+import { operatingError, resultTooLarge } from "./query-errors.ts";
+import type { PromqlLimits, PromqlServiceDeps } from "./service-options.ts";
+
+export interface QueryRunParts {
+  readonly deps: PromqlServiceDeps;
+  readonly limits: PromqlLimits;
+  readonly options: EngineOptions;
+  readonly densities: SampleDensities;
+  readonly queryId: QueryId;
+  /** From 1: how often the query has begun. */
+  readonly attempt: number;
+  readonly request: PromqlRequest;
+  readonly place: EvalPlace;
+  readonly clock: QueryClock;
+  readonly streamed: boolean;
+}
+
+/** What is known of a work when its artifact is here. */
+interface WorkDone {
+  readonly workerId: WorkerId;
+  readonly attempts: number;
+  readonly artifactBytes: number;
+  readonly workMs: number;
+  readonly fetchMs: number;
+}
+
+export interface QueryOutput {
+  readonly ran: RanQuery;
+  readonly summary: QuerySummary;
+}
+
+export function paramsOf({ at }: PromqlRequest): QueryParams {
+  return "timeMs" in at
+    ? { instant: true, grid: instantGrid(at.timeMs) }
+    : { instant: false, grid: at };
+}
+
+export class QueryRun {
+  readonly #parts: QueryRunParts;
+  readonly #done = new Map<string, WorkDone>();
+  #artifactBytes = 0;
+  #queueMs = 0;
+  #openedMs = 0;
+  #firstResultMs: number | undefined;
+
+  constructor(parts: QueryRunParts) {
+    this.#parts = parts;
+  }
+
+  /** A streamed query's first result was told. */
+  firstResult(): void {
+    this.#firstResultMs ??= this.#parts.clock.elapsedMs;
+  }
+
+  async run(): Promise<QueryOutput> {
+    const { place, clock, deps } = this.#parts;
+    this.#queueMs = clock.elapsedMs;
+    const { planned, head, segments, missing } = await this.#prepare();
+    const scopes = planned.leaves.map((leaf) => this.#scope(leaf, segments, head));
+    const wanted = this.#cut(scopes);
+    const cut = planned.divisible ? wanted : { ...wanted, spanCount: 1 };
+    const spans = cut.spanCount === 1 ? [scopes] : await this.#split(cut, segments, head);
+    const plan = planWorks({
+      queryId: this.#parts.queryId,
+      attempt: this.#parts.attempt,
+      spans,
+      head,
+      shardCount: cut.shardCount,
+      samplesMax: this.#parts.options.samplesMax,
+      labelBytesMax: this.#parts.options.labelBytesMax,
+      place: (base, shardCount) => placeShards(base, shardCount, deps.manager.workers()),
+    });
+    this.#openedMs = clock.elapsedMs;
+    const { request, limits, streamed } = this.#parts;
+    const { instant, grid } = paramsOf(request);
+    const running = place.ask(
+      "run",
+      {
+        query: place.query,
+        resultCounts: plan.resultCounts,
+        streamed,
+        keepResults: this.#parts.deps.keepResults === true,
+        warnings: missing,
+        shape: {
+          instant,
+          atMs: grid.startMs,
+          limit: request.limit ?? 0,
+          bytesMax: limits.answerBytesMax,
+        },
+      },
+      clock.signal,
+    );
+    const ran = plan.works.length === 0 ? await running : await this.#execute(plan, running);
+    this.#learn(spans, ran);
+    return { ran, summary: this.#summary(planned, spans, plan, ran) };
+  }
+
+  /** QR1. The head is asked while the query is being planned. */
+  async #prepare(): Promise<{
+    readonly planned: PlannedQuery;
+    readonly head: HeadSnapshot | undefined;
+    readonly segments: readonly SegmentInfo[];
+    /** What the answer will not have. */
+    readonly missing: readonly string[];
+  }> {
+    const { place, deps, request, options, clock } = this.#parts;
+    const params = paramsOf(request);
+    const lastMs = Promise.withResolvers<number>();
+    const snapshot = deps.head(lastMs.promise);
+    snapshot.catch(() => undefined); // A query that does not parse needs none.
+    const { query } = place;
+    const plan = { query, text: request.query, params, options };
+    const planned = await place.ask("plan", plan, clock.signal);
+    if (planned.leaves.length === 0) return { planned, head: undefined, segments: [], missing: [] };
+    const ranges = planned.leaves.map(leafTimeRange);
+    const minTs = Math.min(...ranges.map(({ minMs }) => minMs));
+    const maxTs = Math.max(...ranges.map(({ maxMs }) => maxMs));
+    lastMs.resolve(maxTs);
+    const head = await snapshot;
+    const missing = head === undefined ? headWarnings(deps) : [];
+    const segments = await deps.segments.list({ minTs, maxTs });
+    return { planned, head, segments, missing };
+  }
+
+  #scope(
+    leaf: BaseExpr,
+    segments: readonly SegmentInfo[],
+    head: HeadSnapshot | undefined,
+  ): LeafScope {
+    return scopeLeaf(leaf, segments, head, this.#parts.densities);
+  }
+
+  #cut(scopes: readonly LeafScope[]): Cut {
+    const { deps, limits, streamed, request } = this.#parts;
+    return cutFor(scopes, stepCount(paramsOf(request).grid), streamed, deps, limits);
+  }
+
+  async #split(
+    cut: Cut,
+    segments: readonly SegmentInfo[],
+    head: HeadSnapshot | undefined,
+  ): Promise<readonly (readonly LeafScope[])[]> {
+    const { place, request, clock } = this.#parts;
+    const spans = cutGrid(paramsOf(request).grid, cut.spanCount);
+    const split = await place.ask("split", { query: place.query, spans }, clock.signal);
+    return split.map((leaves) => leaves.map((leaf) => this.#scope(leaf, segments, head)));
+  }
+
+  /** QR2. */
+  async #execute(plan: WorkPlan, running: Promise<RanQuery>): Promise<RanQuery> {
+    const { deps, queryId, request, clock, place, limits } = this.#parts;
+    const tooLarge = Promise.withResolvers<never>();
+    const byKey = new Map(plan.works.map((work) => [workKey(work), work]));
+    running.catch(() => undefined); // It is awaited below, unless the works fail first.
+    const handle: QueryHandle = deps.manager.open(
+      {
+        queryId,
+        works: plan.works.map(({ spec }) => spec),
+        deadlineMs: clock.leftMs,
+        text: request.query,
+        onCommitted: ({ leafId, workId }, local, { workerId, attempt, fetchMs }) => {
+          const work = byKey.get(`${leafId}/${workId}`);
+          assert(work !== undefined, "only what was asked for is committed");
+          const workMs = clock.elapsedMs - this.#openedMs;
+          const { sizeBytes } = local.artifact;
+          this.#artifactBytes += sizeBytes;
+          if (this.#artifactBytes > limits.artifactBytesMax) {
+            tooLarge.reject(resultTooLarge(limits.artifactBytesMax));
+            return;
+          }
+          const done = { workerId, attempts: attempt, artifactBytes: sizeBytes, workMs, fetchMs };
+          this.#done.set(workKey(work), done);
+          const { span, leaf, index } = work;
+          place.addArtifact({ span, leaf, index, path: local.path });
+        },
+      },
+      clock.signal,
+    );
+    let artifacts: readonly LocalArtifact[] = [];
+    const arriving = handle.artifacts.then((all) => {
+      artifacts = all;
+    });
+    try {
+      await Promise.race([arriving, running.then(() => arriving), tooLarge.promise]);
+      const ran = await running;
+      handle.finish();
+      return ran;
+    } catch (thrown) {
+      handle.finish(operatingError(thrown));
+      throw thrown;
+    } finally {
+      // The answer does not wait for it; what is not deleted now goes when the process starts anew.
+      for (const artifact of artifacts) artifact.dispose().catch(() => undefined);
+    }
+  }
+
+  #learn(spans: readonly (readonly LeafScope[])[], ran: RanQuery): void {
+    const [scopes = []] = spans;
+    for (const [leaf, { leaf: base, range }] of scopes.entries()) {
+      const stats = ran.stats[0]?.[leaf] ?? [];
+      if (stats.length === 0) continue;
+      const total = (pick: (each: (typeof stats)[number]) => number): number =>
+        stats.reduce((sum, each) => sum + pick(each), 0);
+      this.#parts.densities.learn(base.matchers, range, {
+        sampleCount: total(({ sampleCount }) => sampleCount),
+        seriesCount: total(({ seriesCount }) => seriesCount),
+      });
+    }
+  }
+
+  #summary(
+    planned: PlannedQuery,
+    spans: readonly (readonly LeafScope[])[],
+    plan: WorkPlan,
+    ran: RanQuery,
+  ): QuerySummary {
+    const { queryId, clock } = this.#parts;
+    const done = [...this.#done.values()];
+    const totalMs = clock.elapsedMs;
+    return {
+      queryId,
+      resultType: ran.resultType,
+      seriesCount: ran.seriesCount,
+      pointCount: ran.pointCount,
+      warnings: ran.warnings,
+      infos: ran.infos,
+      stages: {
+        planMs: planned.planMs,
+        queueMs: this.#queueMs,
+        workMs: Math.max(0, ...done.map(({ workMs }) => workMs)),
+        fetchMs: Math.max(0, ...done.map(({ fetchMs }) => fetchMs)),
+        evalMs: ran.evalMs + ran.decodeMs,
+        totalMs,
+        firstResultMs: this.#firstResultMs ?? totalMs,
+      },
+      leaves: (spans[0] ?? []).map((scope, leaf) =>
+        this.#leafSummary(scope, leaf, spans, plan, ran),
+      ),
+    };
+  }
+
+  #leafSummary(
+    scope: LeafScope,
+    leaf: number,
+    spans: readonly (readonly LeafScope[])[],
+    plan: WorkPlan,
+    ran: RanQuery,
+  ): LeafSummary {
+    const segmentIds = spans.flatMap(
+      (span) => span[leaf]?.segments.map((each) => each.segmentId) ?? [],
+    );
+    return {
+      text: ran.leafTexts[leaf] ?? "",
+      output: scope.leaf.output.kind,
+      segmentCount: new Set(segmentIds).size,
+      fromHead: spans.some((span) => span[leaf]?.fromHead === true),
+      works: plan.works
+        .filter((work) => work.leaf === leaf)
+        .map((work) => {
+          const done = this.#done.get(workKey(work));
+          const stats = ran.stats[work.span]?.[leaf]?.[work.index];
+          return {
+            shard: work.shard,
+            workerId: done?.workerId,
+            attempts: done?.attempts ?? 0,
+            samples: stats?.sampleCount ?? 0,
+            series: stats?.seriesCount ?? 0,
+            artifactBytes: done?.artifactBytes ?? 0,
+            workMs: done?.workMs ?? 0,
+          };
+        }),
+    };
+  }
+}
+
+/** Threads that compute, of all workers. */
+export function computeUnitsOf({
+  manager,
+  computeUnits,
+}: Pick<PromqlServiceDeps, "manager" | "computeUnits">): number {
+  return computeUnits?.() ?? 2 * manager.workers().length;
+}
+
+export function cutFor(
+  scopes: readonly LeafScope[],
+  steps: number,
+  streamed: boolean,
+  deps: PromqlServiceDeps,
+  { cut }: PromqlLimits,
+): Cut {
+  const decided = decideCut(
+    {
+      samplesEstimate: Math.max(0, ...scopes.map(({ samplesEstimate }) => samplesEstimate)),
+      segmentCount: Math.max(0, ...scopes.map(({ segments }) => segments.length)),
+      stepCount: steps,
+      computeUnits: computeUnitsOf(deps),
+      streamed,
+    },
+    cut,
+  );
+  return {
+    shardCount: deps.forcedCut?.shardCount ?? decided.shardCount,
+    spanCount: Math.min(steps, deps.forcedCut?.spanCount ?? decided.spanCount),
+  };
+}
+
+function workKey({ spec }: PlannedWork): string {
+  return `${spec.leafId}/${spec.workId}`;
+}

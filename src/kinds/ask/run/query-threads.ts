@@ -1,0 +1,69 @@
+/**
+ * What PromQL's threads have in common: how they are started, and which errors come back from them.
+ * A thread's young generation is small (QP33). V8 would let it grow to 32 MiB and more, and collects
+ * the buffers outside of the heap no sooner than it is full; none of our queries is faster for it.
+ */
+import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
+import { withoutPaths } from "../../../ground/kernel/without-paths.ts";
+import {
+  type ErrorRules,
+  type Peer,
+  type Side,
+  type Silent,
+  startThread,
+  type ThreadOptions,
+} from "../../../ground/threads/index.ts";
+import { ExecutorBroken } from "../../../ground/work/core/index.ts";
+import { type Position, PromqlError } from "../promql/core/index.ts";
+
+/** Three semi-spaces of 4 MiB. */
+const youngMegabytesMax = 12;
+
+interface PromqlErrorData {
+  readonly stage: PromqlError["stage"];
+  readonly message: string;
+  readonly position: Position | undefined;
+}
+
+/** Whatever breaks a query's computation breaks this query, and no more. */
+export const queryThreadErrors: ErrorRules = {
+  translate: (thrown) =>
+    new OperatingError("query_failed", "never", withoutPaths(messageOf(thrown))),
+  own: {
+    encode: (thrown): PromqlErrorData | undefined => {
+      if (!(thrown instanceof PromqlError)) return undefined;
+      const { stage, message, position } = thrown;
+      return { stage, message, position };
+    },
+    decode: (data) => {
+      const { stage, message, position } = data as PromqlErrorData;
+      return new PromqlError(stage, message, position);
+    },
+  },
+};
+
+interface QueryThreadOptions<Near extends Side>
+  extends Pick<ThreadOptions<Near>, "module" | "options" | "clock" | "handlers"> {
+  /** Of the thread's JavaScript heap. Columns are outside of it. */
+  readonly heapBytesMax?: number;
+}
+
+/** When it dies, whoever waits for it is told `ExecutorBroken`. */
+export function startQueryThread<Far extends Side, Near extends Side = Silent>({
+  heapBytesMax,
+  ...options
+}: QueryThreadOptions<Near>): Peer<Far, Near> {
+  return startThread<Far, Near>({
+    ...options,
+    errors: queryThreadErrors,
+    lost: (cause) => new ExecutorBroken(`a thread broke: ${cause.message}`),
+    worker: {
+      resourceLimits: {
+        maxYoungGenerationSizeMb: youngMegabytesMax,
+        ...(heapBytesMax !== undefined && {
+          maxOldGenerationSizeMb: Math.ceil(heapBytesMax / 1024 ** 2),
+        }),
+      },
+    },
+  });
+}

@@ -1,0 +1,215 @@
+/** The coordinator's share of load tests: while it leads it sees to runs, started by whomever. A query-api only reads. */
+
+import { join } from "node:path";
+import { BoundedProcess } from "../../../data/duckdb/index.ts";
+import { emptyStaging, LakeAppender } from "../../../data/lake/index.ts";
+import type { ControllerPart, CoordinatorContext } from "../../../data/parts/index.ts";
+import { messageOf } from "../../../ground/kernel/errors.ts";
+import type { Prng } from "../../../ground/kernel/prng.ts";
+import { decideLoadWorkerBytes, machine, stopStep } from "../../../ground/process/index.ts";
+import { enrichmentColumns, enrichmentTable } from "../executions/enrichment-table.ts";
+import { createLakeRunRecords } from "../executions/lake-run-records.ts";
+import { readRunsAttention } from "../http/attention.ts";
+import { loadRoutes } from "../http/load-routes.ts";
+import { createLocalSpawner } from "../orchestrator/create-local-spawner.ts";
+import { HostSpawner } from "../orchestrator/host-spawner.ts";
+import { RunOrchestrator } from "../orchestrator/run-orchestrator.ts";
+import type { LoadServiceOptions } from "../service/load-service.ts";
+import { LoadService } from "../service/load-service.ts";
+import { checkAllowedEnvs } from "../service/password-env.ts";
+import { ProcessStore } from "../store/process-store.ts";
+import {
+  type StartTargetProcess,
+  type TargetAnswer,
+  type TargetOpen,
+  type TargetRequest,
+  targetScriptBytes,
+} from "../targets/bounded/messages.ts";
+import { openTarget } from "../targets/open-target.ts";
+import type { TargetFiles } from "../targets/target-files.ts";
+import { createTargetFiles } from "../targets/target-files.ts";
+import { TemplateStore } from "../templates/store/template-store.ts";
+
+/** As the command line gives them. Times are in milliseconds. */
+export interface LoadOptions {
+  /**
+   * Databases beyond the data directory that load tests may open, and variables that they may send.
+   */
+  readonly allowTargetFile?: readonly string[];
+  readonly allowPasswordEnv?: readonly string[];
+  readonly loadMemoryLimit?: number;
+  readonly lake?: string;
+  /** Runs are kept for ever without it. */
+  readonly keepRuns?: number;
+  readonly upkeepEvery?: number;
+}
+
+/** Of all records of a few old runs. */
+const deleteMsMax = 600_000;
+
+export async function createLoadPart(
+  context: CoordinatorContext,
+  options: LoadOptions,
+): Promise<ControllerPart> {
+  const { store, clock, leadership } = context;
+  const passwordEnvs = options.allowPasswordEnv ?? [];
+  checkAllowedEnvs(passwordEnvs);
+  const prng = context.prng.fork("load");
+  const templates = new TemplateStore(store, prng.fork("templates"));
+  const places = { dataDir: context.dataDir.path, allowed: options.allowTargetFile ?? [] };
+  const files = createTargetFiles(places);
+  const openTarget = targetOpener(context, options, places, files);
+  const spawner = createSpawner(context, options);
+  const orchestrator = await createOrchestrator(context, options, { openTarget, spawner, prng });
+  const service = new LoadService({
+    store,
+    templates,
+    orchestrator,
+    openTarget,
+    executions: context,
+    clusterToken: context.clusterToken,
+    files,
+    passwordEnvs,
+    asLeader: (change) => leadership.asLeader(change),
+    env: process.env,
+  });
+  const part = {
+    name: "load",
+    routes: loadRoutes(service),
+    attention: { "load tests": () => readRunsAttention(service, clock) },
+  };
+  // A query-api only reads.
+  return context.role === "query_api"
+    ? part
+    : { ...part, ...leading(context, templates, orchestrator, spawner) };
+}
+
+/** While this process leads it sees to runs, whoever started them. */
+function leading(
+  { node, logger }: CoordinatorContext,
+  templates: TemplateStore,
+  orchestrator: RunOrchestrator,
+  spawner: HostSpawner,
+): Pick<ControllerPart, "start" | "quiesce"> {
+  let seeded = false;
+  const follow = (): void => {
+    orchestrator.leaseChanged();
+    if (seeded || !node.leading()) return;
+    seeded = true;
+    templates.seed().catch((thrown: unknown) => {
+      seeded = false; // With the next grant.
+      logger.warn({}, `the ready templates are not there yet: ${messageOf(thrown)}`);
+    });
+  };
+  let unfollow: () => void = () => undefined;
+  const stop = async (): Promise<void> => {
+    unfollow();
+    await orchestrator.close();
+    spawner.close();
+  };
+  return {
+    start() {
+      unfollow = node.lease?.onChange(follow) ?? unfollow;
+      orchestrator.open();
+      follow();
+    },
+    quiesce: [stopStep("stop load tests", 3_000, stop)],
+  };
+}
+
+function createSpawner(context: CoordinatorContext, options: LoadOptions): HostSpawner {
+  const { node, store, apiUrl, clock, logger } = context;
+  return new HostSpawner({
+    here: createLocalSpawner({
+      storeUrl: context.storeUrl,
+      dataDir: context.dataDir.path,
+      allowedFiles: options.allowTargetFile ?? [],
+      loadMemoryLimit: options.loadMemoryLimit,
+      lake: options.lake,
+      clusterToken: context.clusterToken,
+      coordinatorUrl: apiUrl,
+      clock,
+      logger,
+    }),
+    processes: new ProcessStore(store),
+    isAble: (name) =>
+      node.pool
+        .views()
+        .some(({ workerId, live }) => workerId === name && live?.facts.starts_load === "yes"),
+    lease: () => node.lease?.grant(),
+    coordinatorUrl: apiUrl,
+    clock,
+    logger,
+  });
+}
+
+async function createOrchestrator(
+  context: CoordinatorContext,
+  { keepRuns, upkeepEvery }: LoadOptions,
+  parts: {
+    readonly openTarget: OpenTarget;
+    readonly spawner: HostSpawner;
+    readonly prng: Prng;
+  },
+): Promise<RunOrchestrator> {
+  const { node, store, catalog, objects, statements, clusterToken, clock, logger } = context;
+  const { prng } = parts;
+  const stagingDir = join(context.ownDir, "load-staging");
+  await emptyStaging(stagingDir);
+  const appender = new LakeAppender({
+    catalog,
+    objects,
+    stagingDir,
+    table: { name: enrichmentTable, columns: enrichmentColumns },
+    author: "load tests",
+    prng: prng.fork("enrichment"),
+    clock,
+  });
+  const change = async (sql: string, signal: AbortSignal): Promise<void> => {
+    await statements.run(sql, { mayWrite: true, timeoutMs: deleteMsMax }, signal);
+  };
+  return new RunOrchestrator({
+    ...parts,
+    store,
+    records: createLakeRunRecords({ ...context, appender, change }),
+    ...(keepRuns === undefined ? {} : { keepRunsMs: keepRuns }),
+    ...(upkeepEvery === undefined ? {} : { upkeepMs: upkeepEvery }),
+    clusterToken,
+    threadCpuMs,
+    lease: () => node.lease?.grant(),
+    clock,
+    prng: prng.fork("runs"),
+    logger,
+  });
+}
+
+type OpenTarget = LoadServiceOptions["openTarget"];
+
+/** A person's load_sql, reset_sql and statements are tried under the bounds of their SQL on workers. */
+function targetOpener(
+  { clock, logger, memory }: CoordinatorContext,
+  { loadMemoryLimit }: LoadOptions,
+  places: { readonly dataDir: string; readonly allowed: readonly string[] },
+  files: TargetFiles,
+): OpenTarget {
+  const bounds = { engineBytesMax: memory.engineBytes, treeBytesMax: memory.limitBytes };
+  const process = { threads: 2, connections: 4, scriptBytes: targetScriptBytes, clock, logger };
+  const start: StartTargetProcess = (module, open) =>
+    new BoundedProcess<TargetOpen, TargetRequest, TargetAnswer>(
+      { ...bounds, ...process, module },
+      open,
+    );
+  return (target, password, tag) =>
+    openTarget(target, password, clock, {
+      tag,
+      files,
+      workerBytes: loadMemoryLimit ?? decideLoadWorkerBytes(machine().totalBytes, 1),
+      bounded: { start, files: places, processBytes: memory.engineBytes },
+    });
+}
+
+/** In milliseconds. */
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}

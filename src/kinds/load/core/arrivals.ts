@@ -1,0 +1,164 @@
+/**
+ * When operations are due in an open loop: the answer is computed from the rate alone, never from when earlier operations ended, so
+ * that a slow target is seen as slow.
+ *
+ *   AR1  Uniform: the number of arrivals up to a moment is the integral of the rate, rounded down. Several workers share a rate by
+ *        turns: their arrivals together are those of one.
+ *   AR2  Poisson: gaps are exponential in the integral of the rate; the same seed gives the same arrivals.
+ *   AR3  A rate may go linearly to another. A change loses no arrival and makes none that the
+ *        integral does not have; those that lie ahead begin at their moment, however late somebody
+ *        looks, and one that is told late ends when it should have.
+ */
+import type { Prng } from "../../../ground/kernel/prng.ts";
+
+export interface ArrivalOptions {
+  readonly pattern: "uniform" | "poisson";
+  readonly prng: Prng;
+  readonly startMs: number;
+  /** Of a rate that several share: whose turn comes first. */
+  readonly turn?: { readonly index: number; readonly count: number };
+}
+
+export class Arrivals {
+  readonly #pattern: "uniform" | "poisson";
+  readonly #prng: Prng;
+  /** Up to here the rate has been integrated. */
+  #atMs: number;
+  /** What the integral has yet to reach for the next arrival. */
+  #left: number;
+  #ramp: Ramp;
+  #nextMs: number | undefined;
+  /** What will change, in order. */
+  #changes: Change[] = [];
+  #begun: Change;
+
+  constructor({ pattern, prng, startMs, turn = { index: 0, count: 1 } }: ArrivalOptions) {
+    this.#pattern = pattern;
+    this.#prng = prng;
+    this.#atMs = startMs;
+    this.#ramp = { startMs, endMs: startMs, fromRate: 0, toRate: 0 };
+    this.#begun = { fromMs: startMs, endMs: startMs, rate: 0 };
+    this.#left = pattern === "uniform" ? (turn.index + 1) / turn.count : this.#gap();
+  }
+
+  /** Operations a second at a moment that is not before the last arrival. */
+  rateAt(ms: number): number {
+    return rateOf(this.#ramp, ms);
+  }
+
+  /**
+   * From `fromMs` on, over `rampMs`; `fromMs` may lie ahead. Arrivals due before that stay due:
+   * take them first or later. It replaces what was to change from that moment on; saying the same
+   * again changes nothing.
+   */
+  setRate(fromMs: number, rate: number, rampMs: number): void {
+    const endMs = fromMs + rampMs;
+    const isThis = (change: Change): boolean =>
+      change.fromMs === fromMs && change.rate === rate && change.endMs === endMs;
+    if ([...this.#changes, this.#begun].some(isThis)) return;
+    this.#changes = this.#changes.filter((change) => change.fromMs < fromMs);
+    this.#changes.push({ fromMs, rate, endMs });
+    this.#advance();
+  }
+
+  /** When the next one is due; `undefined`: never, at this rate. */
+  peek(): number | undefined {
+    this.#nextMs ??= reach(this.#ramp, this.#atMs, this.#left);
+    return this.#nextMs;
+  }
+
+  /** The one that `peek` told of; the next one is due after it. */
+  take(): void {
+    const dueMs = this.peek();
+    if (dueMs === undefined) return;
+    this.#atMs = dueMs;
+    this.#left = this.#gap();
+    this.#nextMs = undefined;
+    this.#advance();
+  }
+
+  /** Passes over what is due until `ms`, without taking it; the rates go on. */
+  skipTo(ms: number): void {
+    for (const change of this.#changes.filter(({ fromMs }) => fromMs <= ms)) {
+      this.#begin(change, Math.max(change.fromMs, this.#atMs));
+    }
+    this.#changes = this.#changes.filter(({ fromMs }) => fromMs > ms);
+    this.#atMs = Math.max(this.#atMs, ms);
+    this.#left = this.#gap();
+    this.#nextMs = undefined;
+    this.#advance();
+  }
+
+  /** Begins the changes before which no arrival is due any more. */
+  #advance(): void {
+    for (;;) {
+      const [change] = this.#changes;
+      if (change === undefined) return;
+      const startMs = Math.max(change.fromMs, this.#atMs);
+      const reached = integral(this.#ramp, this.#atMs, startMs);
+      if (reached > this.#left) return; // What is due before it was not taken yet.
+      this.#left -= reached;
+      this.#changes.shift();
+      this.#begin(change, startMs);
+    }
+  }
+
+  /** One that is told late ends when it should have. */
+  #begin(change: Change, startMs: number): void {
+    this.#begun = change;
+    const endMs = Math.max(startMs, change.endMs);
+    const fromRate = endMs === startMs ? change.rate : rateOf(this.#ramp, startMs);
+    this.#ramp = { startMs, endMs, fromRate, toRate: change.rate };
+    this.#atMs = startMs;
+    this.#nextMs = undefined;
+  }
+
+  #gap(): number {
+    return this.#pattern === "uniform" ? 1 : -Math.log(1 - this.#prng.next());
+  }
+}
+
+interface Change {
+  readonly fromMs: number;
+  readonly endMs: number;
+  readonly rate: number;
+}
+
+/** Linear from `startMs` to `endMs`, constant before and after. Rates are by second. */
+interface Ramp {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly fromRate: number;
+  readonly toRate: number;
+}
+
+function rateOf({ startMs, endMs, fromRate, toRate }: Ramp, ms: number): number {
+  if (ms >= endMs) return toRate;
+  if (ms <= startMs) return fromRate;
+  return fromRate + ((toRate - fromRate) * (ms - startMs)) / (endMs - startMs);
+}
+
+/** Arrivals between two moments, `fromMs` not before the ramp. */
+function integral(ramp: Ramp, fromMs: number, toMs: number): number {
+  const bendMs = Math.min(Math.max(ramp.endMs, fromMs), toMs);
+  const rising = ((rateOf(ramp, fromMs) + rateOf(ramp, bendMs)) / 2) * (bendMs - fromMs);
+  return (rising + ramp.toRate * (toMs - bendMs)) / 1000;
+}
+
+/** When the integral from `fromMs` on is `amount`. */
+function reach(ramp: Ramp, fromMs: number, amount: number): number | undefined {
+  const needed = amount * 1000;
+  const from = rateOf(ramp, fromMs);
+  if (fromMs < ramp.endMs) {
+    const slope = (ramp.toRate - from) / (ramp.endMs - fromMs);
+    const within = ((from + ramp.toRate) / 2) * (ramp.endMs - fromMs);
+    if (needed <= within) {
+      // The root of slope/2 t² + from t = needed that does not lose digits when the slope is small.
+      return (
+        fromMs + (2 * needed) / (from + Math.sqrt(Math.max(0, from * from + 2 * slope * needed)))
+      );
+    }
+    return ramp.toRate > 0 ? ramp.endMs + (needed - within) / ramp.toRate : undefined;
+  }
+  return ramp.toRate > 0 ? fromMs + needed / ramp.toRate : undefined;
+}

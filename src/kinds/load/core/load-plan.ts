@@ -1,0 +1,124 @@
+/**
+ * How much load a run has at a moment, and between whom it is shared.
+ *
+ *   PN1  Stages begin with MEASUREMENT. Each goes in a straight line from where the one before
+ *        ended (the first: from the run's own target) to its target; after the last its target
+ *        stays. A stage is announced ahead, with the moment of its beginning, so that arrivals are
+ *        the integral of the rates; one that is told late ends on time.
+ *   PN2  Only workers whose target changes are told. What is stored is every worker's target: who
+ *        missed an event reads it there.
+ *   PN3  Who has ended, is lost, or has not come yet has no share; what the others have sums to the
+ *        run's load.
+ */
+import type { Targets, WorkerTarget } from "./control-events.ts";
+import type { Scenario } from "./scenario.ts";
+import { decideShape, decideTargets } from "./worker-targets.ts";
+
+export interface PlannedLoad {
+  readonly connections: number;
+  readonly qps: number | null;
+  readonly rampSeconds: number;
+  readonly reason: string;
+  /** When it begins, in milliseconds since MEASUREMENT began; not given: at once. */
+  readonly fromMs?: number;
+}
+
+/** `measuredMs`: since MEASUREMENT began; `undefined`: it has not. */
+export function plannedLoad(scenario: Scenario, measuredMs: number | undefined): PlannedLoad {
+  return stageLoad(scenario, stageAt(scenario, measuredMs));
+}
+
+/** 0: the run's own target. */
+export function stageLoad({ workload }: Scenario, number: number): PlannedLoad {
+  const isQps = workload.load_mode === "QPS";
+  const base = {
+    connections: workload.concurrent_connections,
+    qps: isQps ? (workload.target_qps ?? 0) : null,
+  };
+  const stage = workload.stages[number - 1];
+  if (stage === undefined) {
+    return { ...base, rampSeconds: workload.ramp_seconds, reason: "run_target" };
+  }
+  const { target, duration_seconds: rampSeconds } = stage;
+  const before = workload.stages.slice(0, number - 1);
+  const fromMs = before.reduce((sum, { duration_seconds: seconds }) => sum + seconds * 1000, 0);
+  const changed = isQps ? { qps: target } : { connections: Math.round(target) };
+  return { ...base, ...changed, rampSeconds, fromMs, reason: `stage_${number}` };
+}
+
+/**
+ * PN1. The number of the stage at a moment, the first is 1; 0: none has begun. After the last its
+ * target stays.
+ */
+export function stageAt({ workload }: Scenario, measuredMs: number | undefined): number {
+  if (measuredMs === undefined || measuredMs < 0) return 0;
+  let endMs = 0;
+  const index = workload.stages.findIndex(({ duration_seconds: seconds }) => {
+    endMs += seconds * 1000;
+    return measuredMs < endMs;
+  });
+  return index < 0 ? workload.stages.length : index + 1;
+}
+
+/** The most connections that the run's own plan ever asks for: workers are there for all of them from the beginning. */
+export function peakConnections({ workload, find_max: findMax }: Scenario): number {
+  if (workload.load_mode === "FIND_MAX_CONCURRENCY") return findMax.start_concurrency;
+  if (workload.load_mode === "QPS") return workload.concurrent_connections;
+  const stages = workload.stages.map(({ target }) => Math.round(target));
+  return Math.max(workload.concurrent_connections, ...stages);
+}
+
+/** Within what the scaling mode allows. A search for the maximum says itself how many. */
+export function allowedLoad(scenario: Scenario, load: PlannedLoad): PlannedLoad {
+  const { mode } = scenario.scaling;
+  if (scenario.workload.load_mode === "FIND_MAX_CONCURRENCY") {
+    return { ...load, connections: Math.min(load.connections, connectionsCeiling(scenario)) };
+  }
+  if (mode === "AUTO") return load;
+  return { ...load, connections: decideShape(scenario, load.connections).connections };
+}
+
+/** A share of the load, as a guardrail leaves it. */
+export function reducedLoad(load: PlannedLoad, share: number): PlannedLoad {
+  if (share === 1) return load;
+  return {
+    connections: Math.max(1, Math.floor(load.connections * share)),
+    qps: load.qps === null ? null : load.qps * share,
+    rampSeconds: 0,
+    reason: "guardrail_back_off",
+  };
+}
+
+/** BOUNDED's most; otherwise there is none. */
+export function connectionsCeiling({ scaling }: Scenario): number {
+  if (scaling.mode !== "BOUNDED") return Infinity;
+  return (scaling.max_workers ?? Infinity) * (scaling.max_connections ?? Infinity);
+}
+
+export interface TargetChange {
+  readonly targets: Targets;
+  /** PN2. */
+  readonly changed: readonly string[];
+}
+
+/** `sharers`: PN3, in the order of their groups. `undefined`: all is as it should be. */
+export function decideTargetChange(
+  current: Targets,
+  sharers: readonly string[],
+  load: PlannedLoad,
+  step: Pick<WorkerTarget, "stepId" | "stepNumber">,
+): TargetChange | undefined {
+  if (sharers.length === 0) return undefined;
+  const targets = decideTargets(sharers, load, step);
+  const changed = sharers.filter((id) => !isSame(current[id], targets[id]));
+  const hasLeft = Object.keys(current).some((id) => targets[id] === undefined);
+  return changed.length === 0 && !hasLeft ? undefined : { targets, changed };
+}
+
+function isSame(left: WorkerTarget | undefined, right: WorkerTarget | undefined): boolean {
+  return (
+    left?.connections === right?.connections &&
+    left?.qps === right?.qps &&
+    left?.stepNumber === right?.stepNumber
+  );
+}

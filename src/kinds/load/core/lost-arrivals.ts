@@ -1,0 +1,57 @@
+/**
+ * Arrivals that were due on a worker that was lost, after what it had said last.
+ *
+ *   FI6  In an open loop they are the integral of the rates that the worker was told, from its last
+ *        figures to the moment when the others had its share, or to the end of MEASUREMENT. They
+ *        are unserved, and have waited until that end.
+ */
+import { createPrng } from "../../../ground/kernel/prng.ts";
+import { Arrivals } from "./arrivals.ts";
+import { Histogram } from "./histogram.ts";
+
+/** A target as it was told: `atMs` is when it begins. */
+export interface ToldRate {
+  readonly atMs: number;
+  readonly qps: number;
+  readonly rampMs: number;
+}
+
+export interface LostSpan {
+  /** In the order in which they were told. */
+  readonly rates: readonly ToldRate[];
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** The end of MEASUREMENT. */
+  readonly endMs: number;
+}
+
+/** How long those of each operation have waited, by the operations' weights. */
+export function lostArrivals<Operation extends { readonly weight: number }>(
+  { rates, fromMs, toMs, endMs }: LostSpan,
+  operations: readonly Operation[],
+): ReadonlyMap<Operation, Histogram> {
+  const lost = new Map<Operation, Histogram>();
+  const [first] = rates;
+  if (first === undefined || fromMs >= toMs) return lost;
+  const arrivals = new Arrivals({
+    pattern: "uniform",
+    prng: createPrng(0), // Uniform arrivals draw nothing.
+    startMs: Math.min(first.atMs, fromMs),
+  });
+  for (const { atMs, qps, rampMs } of rates) arrivals.setRate(atMs, qps, rampMs);
+  arrivals.skipTo(fromMs);
+  const weights = operations.reduce((sum, { weight }) => sum + weight, 0);
+  const owed = new Map(operations.map((operation) => [operation, 0]));
+  for (let dueMs = arrivals.peek(); dueMs !== undefined && dueMs <= toMs; dueMs = arrivals.peek()) {
+    arrivals.take();
+    for (const each of operations) owed.set(each, (owed.get(each) ?? 0) + each.weight / weights);
+    const [next] = [...owed].sort(([, left], [, right]) => right - left);
+    if (next === undefined) return lost;
+    const [operation, share] = next;
+    owed.set(operation, share - 1);
+    const waits = lost.get(operation) ?? new Histogram();
+    lost.set(operation, waits);
+    waits.record((endMs - dueMs) * 1000);
+  }
+  return lost;
+}

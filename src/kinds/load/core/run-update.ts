@@ -1,0 +1,525 @@
+/**
+ * The payload of `/ws/test/{run_id}`: the whole state of a run, once a second. Field by field the
+ * specification's; what is added stands at the end of each part.
+ *
+ *   RU1  `run.aggregate_metrics` is the truth; `ops`, `operations`, `latency`, `errors` and
+ *        `connections` mirror it.
+ *   RU2  Live figures are of the phase that `figures_phase` names: WARMUP while it lasts,
+ *        MEASUREMENT from then on.
+ *   RU3  Workers that are DEAD count in live figures only when the run has ended; then all do.
+ *   RU4  Percentiles are of merged histograms where there are several workers;
+ *        `latency_aggregation_method` says so, and is null for one.
+ *   RU5  Elapsed time is by the store's clock, and does not go on after the end.
+ *   RU7  Latencies and the verdict of a run that has ended are those of its final record, whoever
+ *        shows them.
+ *   RU6  COMPLETED with enrichment pending shows PROCESSING.
+ */
+import { isoTime as iso } from "../../../ground/kernel/iso-time.ts";
+import { availabilityOf, usualAnswersOf } from "./availability.ts";
+import { type Figures, figuresOf, slowestWorker, toMs } from "./figures.ts";
+import type { FinalRecord } from "./final-record.ts";
+import { baselineP95Ms, type FindMaxState } from "./find-max.ts";
+import { frozenOf } from "./generator-bound.ts";
+import { generatorBoundReason } from "./generator-health.ts";
+import { arePercentilesValid, type Latency, type LatencyName, measuredOf } from "./latency.ts";
+import type { QueryKind } from "./operation.ts";
+import {
+  type EnrichmentStatus,
+  healthOf,
+  isTerminal,
+  type RunPhase,
+  type RunStatus,
+  type WorkerHealth,
+  type WorkerStatus,
+} from "./run-state.ts";
+import type { ServerPoll } from "./target.ts";
+import type { RunVerdict } from "./verdict.ts";
+import type { SeriesSnapshot, WorkerSnapshot } from "./worker-snapshot.ts";
+
+export interface AggregateMetrics {
+  readonly total_ops: number;
+  readonly qps: number;
+  readonly p50_latency_ms: number | null;
+  readonly p95_latency_ms: number | null;
+  readonly p99_latency_ms: number | null;
+  readonly avg_latency_ms: number | null;
+  readonly error_rate: number;
+  readonly total_errors: number;
+  readonly active_connections: number;
+  readonly target_connections: number;
+  readonly read_count: number;
+  readonly write_count: number;
+  readonly p999_latency_ms: number | null;
+  readonly max_latency_ms: number | null;
+  readonly service_p50_ms: number | null;
+  readonly service_p99_ms: number | null;
+  readonly errors_by_kind: Readonly<Record<string, number>>;
+  readonly slowest_worker: ReturnType<typeof slowestWorker>;
+  readonly target_qps: number | null;
+  /** Of successes. */
+  readonly min_latency_ms: number | null;
+  /**
+   * Arrivals without an answer: given up, or waiting for more than a second now; `null`: an earlier
+   * version did not count them.
+   */
+  readonly unserved: number | null;
+  /** No percentile is a least value. */
+  readonly percentiles_valid: boolean;
+  /** Percentiles and other latencies that are at least so much. */
+  readonly at_least: readonly LatencyName[];
+  /** `null`: nothing was measured yet. */
+  readonly availability_pct: number | null;
+  readonly longest_silence_ms: number | null;
+  /** Requests that were sent again (HT5); `null`: an earlier version did not count them. */
+  readonly resent_requests: number | null;
+  /** How long the generator did not run, at most of all workers (SI6); `null`: not known. */
+  readonly generator_frozen_ms: number | null;
+  /** Arrivals that came due then, and were not sent (GE10). */
+  readonly skipped_arrivals: number | null;
+}
+
+export interface WorkerUpdate {
+  readonly worker_id: string;
+  readonly worker_group_id: number;
+  readonly status: WorkerStatus;
+  readonly phase: RunPhase;
+  readonly health: WorkerHealth;
+  readonly last_heartbeat: string;
+  readonly last_heartbeat_ago_s: number;
+  readonly metrics: {
+    readonly qps: number;
+    readonly p95_latency_ms: number | null;
+    readonly error_count: number;
+    readonly active_connections: number;
+    readonly target_connections: number;
+    readonly total_ops: number;
+    readonly cpu_percent: number | null;
+    readonly memory_percent: number | null;
+    readonly event_loop_delay_ms: number | null;
+    readonly schedule_lag_ms: number | null;
+  };
+  readonly host_name: string;
+  readonly last_error: string | null;
+}
+
+export interface OperationUpdate {
+  readonly operation: string;
+  readonly query_kind: QueryKind;
+  readonly ops: number;
+  readonly errors: number;
+  readonly p50_latency_ms: number | null;
+  readonly p95_latency_ms: number | null;
+  readonly p99_latency_ms: number | null;
+  readonly unserved: number | null;
+  /** Percentiles that are at least so much. */
+  readonly at_least: readonly LatencyName[];
+}
+
+export interface FindMaxUpdate {
+  readonly current_step: number;
+  readonly target_workers: number;
+  readonly baseline_p95_ms: number | null;
+  readonly current_p95_ms: number | null;
+  readonly p95_vs_baseline_pct: number | null;
+  readonly qps: number | null;
+  readonly qps_vs_prior_pct: number | null;
+  readonly error_rate: number | null;
+  readonly queue_detected: boolean;
+  readonly status: string;
+  readonly last_updated: string;
+}
+
+export interface LogUpdate {
+  readonly sequence: number;
+  readonly level: string;
+  readonly message: string;
+  readonly worker_id: string | null;
+  readonly timestamp: string;
+}
+
+export interface RunUpdate {
+  readonly test_id: string;
+  readonly status: RunStatus;
+  readonly phase: RunPhase;
+  readonly timestamp: string;
+  readonly run: {
+    readonly run_id: string;
+    readonly status: RunStatus;
+    readonly phase: RunPhase;
+    readonly worker_count: number;
+    readonly elapsed_seconds: number;
+    readonly timing: { readonly elapsed_display_seconds: number };
+    readonly aggregate_metrics: AggregateMetrics;
+    readonly figures_phase: RunPhase;
+  };
+  readonly timing: {
+    readonly elapsed_display_seconds: number;
+    readonly phase_elapsed_seconds: number;
+    readonly phase_duration_seconds: number | null;
+  };
+  readonly latency_aggregation_method: "merged_histogram" | null;
+  readonly workers: readonly WorkerUpdate[];
+  readonly ops: { readonly total: number; readonly current_per_sec: number };
+  readonly operations: { readonly reads: number; readonly writes: number };
+  readonly latency: {
+    readonly p50: number | null;
+    readonly p95: number | null;
+    readonly p99: number | null;
+    readonly avg: number | null;
+  };
+  readonly errors: { readonly count: number; readonly rate: number };
+  readonly connections: { readonly active: number; readonly target: number };
+  readonly warehouse: {
+    readonly name: string;
+    readonly started_clusters: number | null;
+    readonly running: number | null;
+    readonly queued: number | null;
+  } | null;
+  readonly find_max: FindMaxUpdate | null;
+  readonly custom_metrics: {
+    readonly app_ops_breakdown: Readonly<Record<string, OperationUpdate>>;
+    /** What the server said last, as it came. */
+    readonly sf_bench: Readonly<Record<string, unknown>>;
+    readonly resources: ResourcesUpdate;
+  };
+  readonly cancellation_reason: string | null;
+  readonly enrichment_status: EnrichmentStatus | null;
+  readonly warnings: readonly string[];
+  readonly logs: readonly LogUpdate[];
+  /** `null`: the run has not ended, or ended under an earlier version. */
+  readonly verdict: RunVerdict | null;
+}
+
+/** Averages for trends, peaks for limits. */
+export interface ResourcesUpdate {
+  readonly cpu_percent_avg: number | null;
+  readonly cpu_percent_peak: number | null;
+  readonly memory_percent_avg: number | null;
+  readonly memory_percent_peak: number | null;
+  readonly schedule_lag_ms_peak: number | null;
+  readonly event_loop_delay_ms_peak: number | null;
+  readonly waiting: number;
+  readonly dropped: number;
+  /** Why a worker's last second is the generator's and not the target's (LW15); `null`: none is. */
+  readonly generator_bound_reason: string | null;
+}
+
+export interface RunUpdateFacts {
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly phase: RunPhase;
+  readonly nowMs: number;
+  readonly startTimeMs: number | null;
+  readonly warmupStartTimeMs: number | null;
+  readonly warmupEndTimeMs: number | null;
+  readonly stopTimeMs: number | null;
+  readonly endTimeMs: number | null;
+  readonly warmupSeconds: number;
+  readonly durationSeconds: number;
+  readonly expectedWorkers: number;
+  readonly targetQps: number | null;
+  readonly workers: readonly RunUpdateWorker[];
+  readonly poll: ServerPoll | null;
+  readonly findMax: FindMaxUpdate | null;
+  readonly cancellationReason: string | null;
+  readonly enrichmentStatus: EnrichmentStatus | null;
+  readonly warnings: readonly string[];
+  readonly logs: readonly LogUpdate[];
+  /** Of a run that has ended: every figure is this one's. */
+  readonly record: FinalRecord | undefined;
+}
+
+export interface RunUpdateWorker {
+  readonly workerId: string;
+  readonly groupId: number;
+  readonly status: WorkerStatus;
+  readonly phase: RunPhase;
+  readonly hostName: string;
+  readonly lastHeartbeatMs: number;
+  readonly lastError: string | null;
+  readonly targetConnections: number;
+  /** The newest, and when it came; `undefined`: none yet. */
+  readonly snapshot: WorkerSnapshot | undefined;
+  readonly snapshotAtMs: number;
+}
+
+/** A rate is of the last second; one that nobody renewed is none. */
+const rateMsMax = 5_000;
+
+export function buildRunUpdate(facts: RunUpdateFacts): RunUpdate {
+  const { status, nowMs } = facts;
+  const phase = shownPhase(facts);
+  const figuresPhase: "WARMUP" | "MEASUREMENT" =
+    facts.phase === "WARMUP" ? "WARMUP" : "MEASUREMENT"; // RU2
+  const counted = facts.workers.filter(
+    (worker) => isTerminal(status) || healthIn(worker, nowMs) !== "DEAD",
+  ); // RU3
+  const series = counted.map((worker) => seriesOf(worker, figuresPhase));
+  const aggregate = aggregateOf(facts, counted, series);
+  const elapsed = elapsedSeconds(facts);
+  return {
+    test_id: facts.runId,
+    status,
+    phase,
+    timestamp: iso(nowMs),
+    run: {
+      run_id: facts.runId,
+      status,
+      phase,
+      worker_count: facts.workers.length,
+      elapsed_seconds: elapsed,
+      timing: { elapsed_display_seconds: elapsed },
+      aggregate_metrics: aggregate,
+      figures_phase: figuresPhase,
+    },
+    timing: { elapsed_display_seconds: elapsed, ...phaseTiming(facts) },
+    latency_aggregation_method: facts.expectedWorkers > 1 ? "merged_histogram" : null, // RU4
+    workers: facts.workers.map((worker) => workerUpdate(worker, nowMs, figuresPhase)),
+    ops: { total: aggregate.total_ops, current_per_sec: aggregate.qps },
+    operations: { reads: aggregate.read_count, writes: aggregate.write_count },
+    latency: {
+      p50: aggregate.p50_latency_ms,
+      p95: aggregate.p95_latency_ms,
+      p99: aggregate.p99_latency_ms,
+      avg: aggregate.avg_latency_ms,
+    },
+    errors: { count: aggregate.total_errors, rate: aggregate.error_rate },
+    connections: { active: aggregate.active_connections, target: aggregate.target_connections },
+    warehouse: facts.poll && {
+      name: facts.poll.name,
+      started_clusters: facts.poll.startedClusters,
+      running: facts.poll.running,
+      queued: facts.poll.queued,
+    },
+    find_max: facts.findMax,
+    custom_metrics: {
+      app_ops_breakdown: operationsOf(facts.record, series.flat()),
+      sf_bench: facts.poll?.raw ?? {},
+      resources: resourcesOf(counted),
+    },
+    cancellation_reason: facts.cancellationReason,
+    enrichment_status: facts.enrichmentStatus,
+    warnings: facts.warnings,
+    logs: facts.logs,
+    verdict: facts.record === undefined ? null : verdictOf(facts.record),
+  };
+}
+
+/** A step's state as people see it. */
+export function findMaxUpdate(
+  state: FindMaxState,
+  current: {
+    readonly qps: number | null;
+    readonly p95Ms: number | null;
+    readonly errorRate: number | null;
+  },
+  changes: { readonly qpsVsPriorPct: number | null; readonly queueDetected: boolean },
+  nowMs: number,
+): FindMaxUpdate {
+  const baseline = baselineP95Ms(state) ?? null;
+  const isKnown = baseline !== null && current.p95Ms !== null && baseline > 0;
+  return {
+    current_step: state.step,
+    target_workers: state.connections,
+    baseline_p95_ms: baseline,
+    current_p95_ms: current.p95Ms,
+    p95_vs_baseline_pct: isKnown ? ((current.p95Ms ?? 0) / baseline - 1) * 100 : null,
+    qps: current.qps,
+    qps_vs_prior_pct: changes.qpsVsPriorPct,
+    error_rate: current.errorRate,
+    queue_detected: changes.queueDetected,
+    status: state.stage === "climb" ? "STEPPING" : state.stage.toUpperCase(),
+    last_updated: iso(nowMs),
+  };
+}
+
+function aggregateOf(
+  facts: RunUpdateFacts,
+  counted: readonly RunUpdateWorker[],
+  series: readonly (readonly SeriesSnapshot[])[],
+): AggregateMetrics {
+  const figures = figuresOf(series.flat());
+  const { service } = figures;
+  const { record } = facts;
+  const latency: Latency = record ?? measuredOf(figures).latency; // RU7
+  const answering = counted.flatMap(({ snapshot }) => snapshot?.answering ?? []);
+  const frozen = frozenOf(answering);
+  const availability = record ?? availabilityOf(answering, usualAnswersOf(series.flat()));
+  return {
+    total_ops: figures.ops,
+    qps: sum(counted.map((worker) => rateOf(worker, facts))),
+    p50_latency_ms: latency.p50_latency_ms,
+    p95_latency_ms: latency.p95_latency_ms,
+    p99_latency_ms: latency.p99_latency_ms,
+    avg_latency_ms: latency.avg_latency_ms,
+    error_rate: errorRate(figures),
+    total_errors: figures.errors,
+    active_connections: sum(counted.map(({ snapshot }) => snapshot?.active_connections ?? 0)),
+    target_connections: sum(counted.map(({ targetConnections }) => targetConnections)),
+    read_count: figures.reads,
+    write_count: figures.writes,
+    p999_latency_ms: latency.p999_latency_ms,
+    max_latency_ms: latency.max_latency_ms,
+    service_p50_ms: toMs(service.percentileUs(0.5)),
+    service_p99_ms: toMs(service.percentileUs(0.99)),
+    errors_by_kind: figures.errorsByKind,
+    // The only worker is the run: its latencies are those of the record, too.
+    slowest_worker: series.length === 1 ? ownTail(latency) : slowestWorker(series),
+    target_qps: facts.targetQps,
+    min_latency_ms: latency.min_latency_ms,
+    unserved: record === undefined ? figures.unserved : record.unserved,
+    percentiles_valid: arePercentilesValid(latency),
+    at_least: latency.at_least,
+    availability_pct: availability?.availability_pct ?? null,
+    longest_silence_ms: availability?.longest_silence_ms ?? null,
+    resent_requests:
+      record === undefined
+        ? sum(answering.map(({ resent = 0 }) => resent))
+        : record.resent_requests,
+    generator_frozen_ms: record === undefined ? frozen.frozenMs : record.generator_frozen_ms,
+    skipped_arrivals: record === undefined ? frozen.skipped : record.skipped_arrivals,
+  };
+}
+
+function verdictOf({ verdict, reasons, has_broken_limits, allowances }: FinalRecord): RunVerdict {
+  return { verdict, reasons, has_broken_limits, allowances };
+}
+
+function workerUpdate(
+  worker: RunUpdateWorker,
+  nowMs: number,
+  figuresPhase: "WARMUP" | "MEASUREMENT",
+): WorkerUpdate {
+  const { snapshot } = worker;
+  const { ops, errors, response } = figuresOf(seriesOf(worker, figuresPhase));
+  const agoMs = Math.max(0, nowMs - worker.lastHeartbeatMs);
+  return {
+    worker_id: worker.workerId,
+    worker_group_id: worker.groupId,
+    status: worker.status,
+    phase: worker.phase,
+    health: healthIn(worker, nowMs),
+    last_heartbeat: iso(worker.lastHeartbeatMs),
+    last_heartbeat_ago_s: Math.floor(agoMs / 1000),
+    metrics: {
+      qps: nowMs - worker.snapshotAtMs > rateMsMax ? 0 : (snapshot?.qps ?? 0),
+      p95_latency_ms: toMs(response.percentileUs(0.95)),
+      error_count: errors,
+      active_connections: snapshot?.active_connections ?? 0,
+      target_connections: worker.targetConnections,
+      total_ops: ops,
+      cpu_percent: snapshot?.health.cpu_percent ?? null,
+      memory_percent: snapshot?.health.memory_percent ?? null,
+      event_loop_delay_ms: snapshot?.health.event_loop_delay_ms_p99 ?? null,
+      schedule_lag_ms: snapshot?.health.schedule_lag_ms_p99 ?? null,
+    },
+    host_name: worker.hostName,
+    last_error: worker.lastError,
+  };
+}
+
+function operationsOf(
+  record: FinalRecord | undefined,
+  series: readonly SeriesSnapshot[],
+): Readonly<Record<string, OperationUpdate>> {
+  if (record !== undefined) {
+    return Object.fromEntries(record.operations.map((each) => [each.operation, operationOf(each)]));
+  }
+  const byName = Map.groupBy(series, ({ operation }) => operation);
+  const updates = [...byName].map(([operation, own]) => {
+    const { ops, errors, unserved, latency } = measuredOf(figuresOf(own));
+    const counts = { operation, query_kind: own[0]?.kind ?? "CUSTOM", ops, errors, unserved };
+    return [operation, operationOf({ ...counts, ...latency })] as const;
+  });
+  return Object.fromEntries(updates);
+}
+
+function operationOf(each: OperationUpdate): OperationUpdate {
+  return {
+    operation: each.operation,
+    query_kind: each.query_kind,
+    ops: each.ops,
+    errors: each.errors,
+    p50_latency_ms: each.p50_latency_ms,
+    p95_latency_ms: each.p95_latency_ms,
+    p99_latency_ms: each.p99_latency_ms,
+    unserved: each.unserved,
+    at_least: each.at_least,
+  };
+}
+
+function ownTail({ p95_latency_ms, p99_latency_ms }: Latency): ReturnType<typeof slowestWorker> {
+  return { p95_latency_ms, p99_latency_ms };
+}
+
+function resourcesOf(workers: readonly RunUpdateWorker[]): ResourcesUpdate {
+  const health = workers.flatMap(({ snapshot }) => snapshot?.health ?? []);
+  const peak = (values: readonly number[]): number | null =>
+    values.length === 0 ? null : Math.max(...values);
+  const average = (values: readonly number[]): number | null =>
+    values.length === 0 ? null : sum(values) / values.length;
+  const cpu = health.map(({ cpu_percent: percent }) => percent);
+  const memory = health.map(({ memory_percent: percent }) => percent);
+  return {
+    cpu_percent_avg: average(cpu),
+    cpu_percent_peak: peak(cpu),
+    memory_percent_avg: average(memory),
+    memory_percent_peak: peak(memory),
+    schedule_lag_ms_peak: peak(health.map(({ schedule_lag_ms_p99: lag }) => lag)),
+    event_loop_delay_ms_peak: peak(health.map(({ event_loop_delay_ms_p99: delay }) => delay)),
+    waiting: sum(health.map(({ waiting }) => waiting)),
+    dropped: sum(health.map(({ dropped }) => dropped)),
+    generator_bound_reason: health.flatMap((each) => generatorBoundReason(each) ?? [])[0] ?? null,
+  };
+}
+
+function seriesOf({ snapshot }: RunUpdateWorker, phase: string): readonly SeriesSnapshot[] {
+  return snapshot?.series.filter((each) => each.phase === phase) ?? [];
+}
+
+function rateOf(
+  { snapshot, snapshotAtMs }: RunUpdateWorker,
+  { nowMs, status }: RunUpdateFacts,
+): number {
+  if (isTerminal(status) || nowMs - snapshotAtMs > rateMsMax) return 0;
+  return snapshot?.qps ?? 0;
+}
+
+function healthIn({ status, lastHeartbeatMs }: RunUpdateWorker, nowMs: number): WorkerHealth {
+  if (status === "DEAD" || status === "FAILED") return "DEAD";
+  return status === "COMPLETED" ? "HEALTHY" : healthOf(nowMs - lastHeartbeatMs);
+}
+
+/** RU6 */
+function shownPhase({ status, phase, enrichmentStatus }: RunUpdateFacts): RunPhase {
+  const isEnriching = enrichmentStatus === "PENDING" || enrichmentStatus === "RUNNING";
+  return status === "COMPLETED" && isEnriching ? "PROCESSING" : phase;
+}
+
+/** RU5 */
+function elapsedSeconds({ startTimeMs, endTimeMs, nowMs }: RunUpdateFacts): number {
+  if (startTimeMs === null) return 0;
+  return Math.max(0, (endTimeMs ?? nowMs) - startTimeMs) / 1000;
+}
+
+function phaseTiming(
+  facts: RunUpdateFacts,
+): Pick<RunUpdate["timing"], "phase_duration_seconds" | "phase_elapsed_seconds"> {
+  const { phase, nowMs, warmupStartTimeMs, warmupEndTimeMs, startTimeMs, stopTimeMs } = facts;
+  const since = (fromMs: number | null, toMs: number, seconds: number | null) => ({
+    phase_elapsed_seconds: fromMs === null ? 0 : Math.max(0, toMs - fromMs) / 1000,
+    phase_duration_seconds: seconds,
+  });
+  if (phase === "WARMUP") return since(warmupStartTimeMs, nowMs, facts.warmupSeconds);
+  if (phase === "MEASUREMENT") return since(warmupEndTimeMs, nowMs, facts.durationSeconds);
+  if (phase === "PREPARING") return since(startTimeMs, nowMs, null);
+  return since(stopTimeMs, facts.endTimeMs ?? nowMs, null);
+}
+
+function errorRate({ ops, errors }: Figures): number {
+  return ops === 0 ? 0 : errors / ops;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

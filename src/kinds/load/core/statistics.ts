@@ -1,0 +1,132 @@
+/** What tells a difference from noise. */
+import type { Prng } from "../../../ground/kernel/prng.ts";
+
+/**
+ * The chance that two samples of one distribution differ by ranks as much as these: Mann and Whitney's test, two-sided, by its normal
+ * approximation, with ties. 1 where there is nothing to compare.
+ */
+export function mannWhitneyP(left: readonly number[], right: readonly number[]): number {
+  const [m, n] = [left.length, right.length];
+  if (m === 0 || n === 0) return 1;
+  const all = [
+    ...left.map((value) => ({ value, isLeft: true })),
+    ...right.map((value) => ({ value, isLeft: false })),
+  ].sort((a, b) => a.value - b.value);
+  let rankSum = 0;
+  let ties = 0;
+  for (let from = 0; from < all.length; ) {
+    let to = from + 1;
+    while (to < all.length && all[to]?.value === all[from]?.value) to += 1;
+    const rank = (from + 1 + to) / 2;
+    for (let at = from; at < to; at += 1) if (all[at]?.isLeft) rankSum += rank;
+    ties += (to - from) ** 3 - (to - from);
+    from = to;
+  }
+  const u = rankSum - (m * (m + 1)) / 2;
+  const total = m + n;
+  const variance = ((m * n) / 12) * (total + 1 - ties / (total * (total - 1)));
+  if (variance <= 0) return 1;
+  const distance = Math.max(0, Math.abs(u - (m * n) / 2) - 0.5);
+  if (distance === 0) return 1;
+  return Math.min(1, 2 * normalTail(distance / Math.sqrt(variance)));
+}
+
+/** Above `z`, of the standard normal distribution; Abramowitz and Stegun 7.1.26, off by at most 1.5e-7. */
+function normalTail(z: number): number {
+  const x = z / Math.SQRT2;
+  const t = 1 / (1 + 0.3275911 * x);
+  const poly =
+    t *
+    (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
+  return (poly * Math.exp(-x * x)) / 2;
+}
+
+export function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
+}
+
+const resamples = 200;
+const shares = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
+
+/** A stretch of a run. */
+export interface BlockFigures {
+  readonly seconds: number;
+  readonly successes: number;
+  /** Of latencies, in order. */
+  readonly buckets: readonly {
+    readonly lowUs: number;
+    readonly highUs: number;
+    readonly count: number;
+  }[];
+}
+
+type Changes = Readonly<Record<"qps" | keyof typeof shares, readonly number[]>>;
+
+/**
+ * The same figures, as factors of change, of runs made of blocks that were drawn with replacement:
+ * how far they lie apart is how far noise alone moves a figure of a whole run.
+ */
+export function bootstrapChanges(
+  before: readonly BlockFigures[],
+  after: readonly BlockFigures[],
+  prng: Prng,
+): Changes {
+  const [drawBefore, drawAfter] = [runDrawer(before, prng), runDrawer(after, prng)];
+  const changes = { qps: [], p50: [], p95: [], p99: [] } as Record<keyof Changes, number[]>;
+  for (let turn = 0; turn < resamples; turn += 1) {
+    const [old, now] = [drawBefore(), drawAfter()];
+    for (const name of Object.keys(changes) as (keyof Changes)[]) {
+      if (old[name] > 0 && now[name] > 0) changes[name].push(now[name] / old[name]);
+    }
+  }
+  return changes;
+}
+
+function runDrawer(
+  blocks: readonly BlockFigures[],
+  prng: Prng,
+): () => Record<keyof Changes, number> {
+  const edges = [
+    ...new Set(blocks.flatMap(({ buckets }) => buckets.map(({ lowUs }) => lowUs))),
+  ].sort((a, b) => a - b);
+  const place = new Map(edges.map((lowUs, at) => [lowUs, at]));
+  const middles = new Float64Array(edges.length);
+  const sparse = blocks.map(({ buckets }) =>
+    buckets.map(({ lowUs, highUs, count }) => {
+      const at = place.get(lowUs) ?? 0;
+      middles[at] = (lowUs + highUs - 1) / 2;
+      return [at, count] as const;
+    }),
+  );
+  const counts = new Float64Array(edges.length);
+  return () => {
+    counts.fill(0);
+    let [seconds, successes, total] = [0, 0, 0];
+    for (let turn = 0; turn < blocks.length; turn += 1) {
+      const drawn = prng.below(blocks.length);
+      seconds += blocks[drawn]?.seconds ?? 0;
+      successes += blocks[drawn]?.successes ?? 0;
+      for (const [at, count] of sparse[drawn] ?? []) {
+        counts[at] = (counts[at] ?? 0) + count;
+        total += count;
+      }
+    }
+    const percentile = (share: number): number => {
+      let seen = 0;
+      const at = counts.findIndex((count) => {
+        seen += count;
+        return seen >= share * total;
+      });
+      return middles[at] ?? 0;
+    };
+    return {
+      qps: seconds > 0 ? successes / seconds : 0,
+      p50: percentile(shares.p50),
+      p95: percentile(shares.p95),
+      p99: percentile(shares.p99),
+    };
+  };
+}

@@ -1,0 +1,115 @@
+/**
+ * Whom a run may load: the one rule, at Prepare and whenever a target is opened. Nobody load-tests production by a typo.
+ *
+ *   TH1  A file and a server on this machine may always be loaded; another host only if `allowed_hosts` names it. Whatever is not understood
+ *        is refused.
+ *   TH2  An address with a password in it is refused: addresses are stored and shown.
+ *   OT1  Local is: no host (a file, a Unix socket), `localhost`, 127.0.0.0/8 in any spelling that a resolver takes, ::1, and the
+ *        IPv4-mapped forms of these. Everything else, 0.0.0.0 and names under `localhost.` included, must be named.
+ *   OT5  A cloud's metadata service is nobody's target, whatever `allowed_hosts` says: who may
+ *        start a run need not have the machine's credentials. A name that leads there is found when
+ *        it is connected to (`targets/guarded-lookup.ts`).
+ *   OT2  Every host that the address names is judged, also one that a setting replaces, and the one that will be connected to, as the kind's
+ *        own parser has it.
+ */
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import type { TargetConfig } from "./scenario.ts";
+
+/** `connected`: where the kind's client will connect to, once that is known. Throws `forbidden`, `bad_request`. */
+export function checkTargetHost(config: TargetConfig, connected?: string): void {
+  const { kind, url, allowed_hosts: allowed } = config;
+  if (kind === "sqlite" || kind === "duckdb") return;
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined) throw refusal("the target's address is none that is understood");
+  const secrets = [
+    parsed.password,
+    ...["password", "passwd", "pwd", "token"].map((name) => parsed.searchParams.get(name) ?? ""),
+  ];
+  if (secrets.some((secret) => secret !== "")) {
+    throw refusal("the target's address has a password in it; give it apart"); // TH2
+  }
+  for (const host of hostsOf(kind, parsed)) checkHost(host, allowed);
+  if (connected !== undefined) checkHost(connected, allowed);
+}
+
+/** `host`: a name or an address without brackets. Throws `forbidden`. */
+export function checkHost(host: string, allowedHosts: readonly string[]): void {
+  if (isLocalHost(host)) return;
+  const canonical = canonicalHost(host);
+  if (isMetadataHost(canonical)) throw metadataRefusal(host);
+  if (allowedHosts.some((allowed) => canonicalHost(unbracketed(allowed.trim())) === canonical)) {
+    return;
+  }
+  throw new OperatingError(
+    "forbidden",
+    "never",
+    `${host} is not on this machine, and allowed_hosts does not name it`,
+    {
+      hint: `If ${host} is meant to be loaded, add it to target.allowed_hosts, or pass --allow-host ${host}.`,
+    },
+  );
+}
+
+/** OT5. `host`: a name, or an address in any spelling. */
+export function isMetadataHost(host: string): boolean {
+  const canonical = canonicalHost(host);
+  if (
+    /^(169\.254\.|100\.100\.100\.200$|fe[89ab][\da-f]:|::ffff:a9fe:|::ffff:6464:64c8$)/.test(
+      canonical,
+    )
+  ) {
+    return true;
+  }
+  return canonical === "fd00:ec2::254" || /^(metadata|instance-data)(\.|$)/.test(canonical);
+}
+
+export function metadataRefusal(host: string): OperatingError {
+  const message = `${host} is a link-local address or a cloud's metadata service, which is never loaded`;
+  return new OperatingError("forbidden", "never", message);
+}
+
+/** Whether it is this machine's alone: elsewhere its address would mean another one, or none. */
+export function isLocalTarget({ kind, url }: TargetConfig): boolean {
+  if (kind === "sqlite" || kind === "duckdb") return true;
+  return !URL.canParse(url) || hostsOf(kind, new URL(url)).every(isLocalHost);
+}
+
+export function isLocalHost(host: string): boolean {
+  if (host.startsWith("/")) return true; // The directory of a Unix socket.
+  const canonical = canonicalHost(host);
+  if (canonical === "localhost" || canonical === "::1") return true;
+  return /^127\.\d+\.\d+\.\d+$/.test(canonical) || /^::ffff:7f[\da-f]{2}:/.test(canonical);
+}
+
+/** OT2. Snowflake's address names an account instead of a host. */
+function hostsOf(kind: TargetConfig["kind"], url: URL): readonly string[] {
+  if (kind === "snowflake") {
+    const access = url.searchParams.get("access_url");
+    if (access === null) return [`${url.hostname}.snowflakecomputing.com`];
+    if (!URL.canParse(access)) throw refusal("the target's access_url is none");
+    return [unbracketed(new URL(access).hostname)];
+  }
+  const given = [...url.searchParams.getAll("host"), ...url.searchParams.getAll("hostaddr")];
+  const hosts = [url.hostname, ...given].flatMap((text) => text.split(","));
+  return hosts.map(unbracketed).filter((host) => host !== "");
+}
+
+/** One spelling for each: lower case, no dot at the end, addresses as the URL standard writes them. */
+function canonicalHost(host: string): string {
+  // Anything else the URL parser might turn into a name that the resolver would not.
+  if (!/^[\w.:-]+$/.test(host)) return host;
+  const name = host.toLowerCase().replace(/\.$/, "");
+  try {
+    return unbracketed(new URL(`http://${name.includes(":") ? `[${name}]` : name}/`).hostname);
+  } catch {
+    return `?${name}`; // No host at all: 127.0.0.256 must not look like an address.
+  }
+}
+
+function unbracketed(host: string): string {
+  return host.replace(/^\[(.*)\]$/, "$1");
+}
+
+function refusal(message: string): OperatingError {
+  return new OperatingError("bad_request", "never", message);
+}

@@ -1,0 +1,37 @@
+/**
+ * What a database that runs within a process of ours, DuckDB or SQLite, may take of that process's memory. The process itself is
+ * bounded from outside; these limits make the statement fail first, where the database can keep them.
+ *
+ *   TM1  DuckDB's own limit leaves room for what it does not count. A person may ask for less, not for more.
+ *   TM2  A value of SQLite is at most an eighth of the process: it is there twice or three times when it is returned.
+ */
+
+import { duckdbBytesOf } from "../../../data/duckdb/core/index.ts";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+
+const mebibyte = 1024 ** 2;
+/** SQLite's own. */
+const valueBytesMost = 1_000_000_000;
+const valueShare = 8;
+const units: Readonly<Record<string, number>> = { MB: 1_000_000, GB: 1_000_000_000 };
+
+/** As DuckDB understands it; `undefined`: its own default. Throws `bad_request` for more than there is. */
+export function duckdbMemoryLimit(
+  given: string | undefined,
+  processBytes: number | undefined,
+): string | undefined {
+  if (processBytes === undefined) return given;
+  const bytesMax = duckdbBytesOf(processBytes);
+  if (given === undefined) return `${Math.floor(bytesMax / mebibyte)}MiB`;
+  const [, count = "", unit = ""] = /^(\d+)([A-Z]+)$/.exec(given) ?? [];
+  if (Number(count) * (units[unit] ?? Infinity) <= bytesMax) return given;
+  const message = `memory_limit=${given} is more than the ${Math.floor(bytesMax / mebibyte)} MiB that DuckDB may take in a load worker`;
+  throw new OperatingError("bad_request", "never", message, {
+    hint: "Give load workers more with --load-memory-limit.",
+  });
+}
+
+/** TM2 */
+export function sqliteValueBytes(processBytes: number | undefined): number {
+  return Math.min(valueBytesMost, Math.floor((processBytes ?? Infinity) / valueShare));
+}

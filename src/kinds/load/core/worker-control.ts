@@ -1,0 +1,75 @@
+/**
+ * A load worker's way to the store: what it is told, and what it tells. All times are the store's. Every call may reject with
+ * `store_busy` or `store_unavailable`; the worker goes on without for as long as its watchdog lets it.
+ *
+ *   CT1  Events come in the order of their sequence, each once to who asks after the last that it has seen.
+ *   CT2  A worker whose incarnation is no longer that of its row is `superseded`: it stops at once and writes nothing more.
+ *   CT3  Writing a snapshot is idempotent by worker and sequence, and never takes back what a later one said.
+ */
+import type { SequencedEvent, Targets } from "./control-events.ts";
+import type { RunPhase, RunStatus, WorkerStatus } from "./run-state.ts";
+import type { Scenario } from "./scenario.ts";
+import type { WorkerSnapshot } from "./worker-snapshot.ts";
+
+export interface WorkerIdentity {
+  readonly runId: string;
+  readonly workerId: string;
+  readonly groupId: number;
+  readonly groupCount: number;
+  /** The child's: unique. */
+  readonly testId: string;
+  readonly incarnation: string;
+  readonly hostName: string;
+  readonly processId: number;
+}
+
+export interface RunView {
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly phase: RunPhase;
+  readonly scenario: Scenario;
+  /** Sealed; `openSecret` reads it with the cluster's token. */
+  readonly targetSecret: string | null;
+  /** The fallback for events that were missed. */
+  readonly targets: Targets;
+  readonly startTimeMs: number | null;
+  readonly warmupStartTimeMs: number | null;
+  readonly warmupEndTimeMs: number | null;
+  readonly stopTimeMs: number | null;
+  /** How long nobody has held the coordinator's lease; 0: somebody does. */
+  readonly leaseLapsedMs: number;
+  readonly nowMs: number;
+}
+
+export interface WorkerBeat {
+  readonly status: WorkerStatus;
+  readonly phase: RunPhase;
+  readonly lastSequenceId: number;
+  readonly targetConnections: number;
+  readonly activeConnections: number;
+  readonly lastError: string | null;
+}
+
+export interface LogLine {
+  /** Unique: a line that is sent again is stored once. */
+  readonly logId: string;
+  readonly testId: string | null;
+  readonly workerId: string | null;
+  readonly level: "INFO" | "WARNING" | "ERROR" | "CRITICAL";
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>> | null;
+  readonly timestampMs: number;
+}
+
+export interface WorkerControl {
+  /** `undefined`: there is no such run. Makes the heartbeat's row (STARTING) and the child's row of `test_results`. */
+  register(worker: WorkerIdentity): Promise<RunView | undefined>;
+  read(runId: string): Promise<RunView | undefined>;
+  events(runId: string, afterSequence: number): Promise<readonly SequencedEvent[]>;
+  beat(worker: WorkerIdentity, beat: WorkerBeat): Promise<"ok" | "superseded" | "gone">;
+  /** The snapshot's row, and the newest of its series. */
+  writeSnapshot(worker: WorkerIdentity, snapshot: WorkerSnapshot): Promise<"ok" | "superseded">;
+  /** The child's final row, from its last snapshot. */
+  finish(worker: WorkerIdentity, snapshot: WorkerSnapshot, status: WorkerStatus): Promise<void>;
+  log(runId: string, lines: readonly LogLine[]): Promise<void>;
+}

@@ -1,0 +1,141 @@
+/**
+ * How many workers a run has, and what each of them is to do.
+ *
+ *   WT1  Targets are absolute, whole, and sum to the run's.
+ *   WT2  FIXED is `min_workers` with `min_connections` each, and nothing else counts. AUTO and BOUNDED take as many workers as the load
+ *        needs at `per_worker_capacity`; BOUNDED stays within what it was given, and says when that is less than asked for.
+ *   WT3  Nobody has fewer connections than `min_connections`: rather fewer workers.
+ *   WT4  Who is gone gets nothing; the others share.
+ *   WT5  Where a template says no `per_worker_capacity`, it is found by a calibration: as many
+ *        connections as keep 0.7 of a thread busy, between a quarter of what is usual for the kind
+ *        of target and four times as many. Where nothing may be tried it is the usual.
+ */
+
+import type { Targets, WorkerTarget } from "./control-events.ts";
+import type { Scenario, TargetConfig } from "./scenario.ts";
+
+export interface RunShape {
+  readonly workers: number;
+  readonly connections: number;
+  /** BOUNDED gives less than was asked for. */
+  readonly isCapped: boolean;
+}
+
+/**
+ * WT5. Connections that one process drives well, where a template does not say: about 0.7 of a thread, with what an operation costs its client
+ * and how long it usually takes to be answered. SQLite: each connection has a thread of its own, so that cores are what is short.
+ * DuckDB: one process has the file, so that there is never a second worker.
+ */
+const capacityOf: Readonly<Record<TargetConfig["kind"], number>> = {
+  postgres: 64,
+  mysql: 32,
+  http: 32,
+  snowflake: 32,
+  sqlite: 16,
+  duckdb: Infinity,
+};
+/** Of one operation: what it costs the thread that sends it, and how long it takes. */
+export interface Calibration {
+  readonly cpuMs: number;
+  readonly latencyMs: number;
+}
+
+const busyShare = 0.7;
+const usualFactor = 4;
+
+/** WT5 */
+export function capacityBy(kind: TargetConfig["kind"], { cpuMs, latencyMs }: Calibration): number {
+  const usual = capacityOf[kind];
+  const found = cpuMs > 0 ? Math.floor((busyShare * latencyMs) / cpuMs) : Infinity;
+  return Math.max(Math.ceil(usual / usualFactor), Math.min(found, usual * usualFactor));
+}
+
+/**
+ * Whether it matters, and is not a person's to say: there may be more connections than one worker
+ * surely drives.
+ */
+export function wantsCalibration(scenario: Scenario, connections: number): boolean {
+  const { scaling, target, workload } = scenario;
+  const usual = capacityOf[target.kind];
+  const isGiven = scaling.per_worker_capacity !== null || scaling.worker_count !== null;
+  // A file has one process, or its threads are what is short.
+  if (isGiven || scaling.mode === "FIXED" || usual <= 16 || usual === Infinity) return false;
+  return workload.load_mode !== "CONCURRENCY" || connections > usual / usualFactor;
+}
+
+/** Beyond this a run is a typing error, or wants another tool. */
+export const workersMax = 100;
+
+/** For a load of so many connections. */
+export function decideShape(
+  { scaling, workload, target }: Scenario,
+  connections: number,
+): RunShape {
+  const minConnections = scaling.min_connections ?? 1;
+  if (scaling.mode === "FIXED") {
+    const workers = scaling.min_workers ?? 1;
+    return { workers, connections: workers * minConnections, isCapped: false };
+  }
+  const isBounded = scaling.mode === "BOUNDED";
+  const capacity = Math.max(1, scaling.per_worker_capacity ?? capacityOf[target.kind]);
+  const perWorkerMax = isBounded
+    ? Math.min(scaling.max_connections ?? Infinity, capacity)
+    : capacity;
+  const workersMax = isBounded ? (scaling.max_workers ?? Infinity) : Infinity;
+  const needed = scaling.worker_count ?? Math.ceil(connections / perWorkerMax);
+  const affordable = Math.max(1, Math.floor(connections / minConnections)); // WT3
+  const least = isBounded ? (scaling.min_workers ?? 1) : 1;
+  const workers = Math.min(workersMax, Math.max(least, Math.min(needed, affordable)));
+  // A worker count that a person gave is theirs to fill; otherwise nobody gets more than it can drive.
+  const ceiling = isBounded ? workers * (scaling.max_connections ?? Infinity) : Infinity;
+  const given = Math.max(
+    workers * (workload.load_mode === "QPS" ? 1 : 0),
+    Math.min(connections, ceiling),
+  );
+  return { workers, connections: given, isCapped: given < connections };
+}
+
+/** `count` parts that differ by one at most; the greater ones first. */
+export function shareOut(total: number, count: number): readonly number[] {
+  const least = Math.floor(total / count);
+  const more = total - least * count;
+  return Array.from({ length: count }, (_, index) => least + (index < more ? 1 : 0));
+}
+
+/** By worker id, in the order given. */
+export function decideTargets(
+  workerIds: readonly string[],
+  load: { readonly connections: number; readonly qps: number | null },
+  step: Pick<WorkerTarget, "stepId" | "stepNumber">,
+): Targets {
+  if (workerIds.length === 0) return {};
+  const connections = shareOut(load.connections, workerIds.length);
+  return Object.fromEntries(
+    workerIds.map((workerId, index) => [
+      workerId,
+      {
+        connections: connections[index] ?? 0,
+        qps: load.qps === null ? null : load.qps / workerIds.length,
+        ...step,
+      },
+    ]),
+  );
+}
+
+/** What a worker does until it hears otherwise: its share of the run's, by its group. */
+export function initialTarget(
+  scenario: Scenario,
+  worker: { readonly groupId: number; readonly groupCount: number },
+): WorkerTarget {
+  const { workload, find_max: findMax } = scenario;
+  const isFindMax = workload.load_mode === "FIND_MAX_CONCURRENCY";
+  const wanted = isFindMax ? findMax.start_concurrency : workload.concurrent_connections;
+  const { connections } = decideShape(scenario, wanted);
+  const isOpen = workload.load_mode === "QPS";
+  return {
+    connections: shareOut(connections, worker.groupCount)[worker.groupId] ?? 0,
+    qps: isOpen ? (workload.target_qps ?? 0) / worker.groupCount : null,
+    stepId: null,
+    stepNumber: null,
+  };
+}

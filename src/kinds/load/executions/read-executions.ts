@@ -1,0 +1,49 @@
+/** A run's records, a page at a time, for people who look for single queries. */
+import { quoteText } from "../../../data/sql/core/index.ts";
+import type { QueryExecution } from "../core/query-execution.ts";
+import { executionColumns } from "./execution-table.ts";
+import { type ExecutionsDeps, withExecutions } from "./with-executions.ts";
+
+export interface ExecutionFilter {
+  readonly limit: number;
+  readonly offset: number;
+  readonly order: "start" | "slowest";
+  readonly failedOnly: boolean;
+  readonly operation?: string;
+  readonly workerId?: string;
+}
+
+export async function readExecutions(
+  deps: ExecutionsDeps,
+  runId: string,
+  filter: ExecutionFilter,
+  signal: AbortSignal,
+): Promise<readonly QueryExecution[]> {
+  const names = executionColumns.map(({ name }) => name);
+  const { operation, workerId } = filter;
+  const conditions = [
+    `run_id = ${quoteText(runId)}`,
+    ...(filter.failedOnly ? ["NOT success"] : []),
+    ...(operation === undefined ? [] : [`operation = ${quoteText(operation)}`]),
+    ...(workerId === undefined ? [] : [`worker_id = ${quoteText(workerId)}`]),
+  ];
+  const order = filter.order === "slowest" ? "app_elapsed_ms DESC" : "start_ms";
+  const rows = await withExecutions(deps, signal, (session) =>
+    session.run(
+      `SELECT ${names.join(", ")} FROM all_runs WHERE ${conditions.join(" AND ")}
+ORDER BY ${order}, execution_id LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+      signal,
+    ),
+  );
+  return (rows ?? []).map(
+    (row) =>
+      Object.fromEntries(
+        names.map((name, at) => [name, plain(row[at])]),
+      ) as unknown as QueryExecution,
+  );
+}
+
+/** Counts are within what a double holds. */
+function plain(value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
+}

@@ -1,0 +1,165 @@
+/**
+ * A Capstan worker's share of load tests: it starts the processes that the store says it shall, on its machine, and says what became of
+ * them.
+ *
+ *   PH1  A process is taken (STARTING) before it is started: one that is another's by then is not started.
+ *   PH2  One that was taken before this worker began anew may run already. Its heartbeat tells; without one for `comingMs` it is started again,
+ *        or, if it had been started, has ended.
+ *   PH3  A signal that is wanted is sent once. A process whose run ends before it was started is not started.
+ *   PH4  Load workers outlive this worker, and are known again by their process ids, as
+ *        `LocalSpawner` knows them (WP4).
+ *   PH5  While this worker is not able to start processes it takes none: another is asked for them
+ *        (HS2). It goes on seeing to those that it has.
+ */
+import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+import { AssertionError, messageOf } from "../../../ground/kernel/errors.ts";
+import type { Logger } from "../../../ground/kernel/logger.ts";
+import type { Prng } from "../../../ground/kernel/prng.ts";
+import type { LocalSpawner } from "../orchestrator/local-spawner.ts";
+import { type LoadProcess, notWanted, type ProcessStore } from "../store/process-store.ts";
+
+export interface ProcessHostOptions {
+  /** The Capstan worker's. */
+  readonly name: string;
+  /** This machine's, as heartbeats of load workers have it. */
+  readonly hostName: string;
+  readonly processes: ProcessStore;
+  /** Whether load workers can be started here at the moment; always, unless given. PH5 */
+  readonly isAble?: () => boolean;
+  readonly spawner: Pick<LocalSpawner, "spawn" | "isAlive" | "see" | "signal" | "forget" | "close">;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+}
+
+const lookMs = 700;
+const comingMs = 15_000;
+
+export class ProcessHost {
+  readonly #options: ProcessHostOptions;
+  /** By run and worker: those that were started, or found to run, and the signals that they got. */
+  readonly #mine = new Map<string, { readonly runId: string; readonly signals: Set<string> }>();
+  #timer: Timer | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(options: ProcessHostOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#lookLater();
+  }
+
+  /** Leaves load workers alone. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    await this.#looking;
+    this.#options.spawner.close();
+  }
+
+  #lookLater(): void {
+    if (this.#isStopped) return;
+    const { clock, prng } = this.#options;
+    this.#timer = clock.after(lookMs + prng.below(lookMs / 2), () => {
+      this.#looking = this.look()
+        .catch((thrown: unknown) => {
+          if (thrown instanceof AssertionError) throw thrown;
+          this.#options.logger.warn({}, `cannot see to load workers: ${messageOf(thrown)}`);
+        })
+        .then(() => this.#lookLater());
+    });
+  }
+
+  /** All that is to be done now. */
+  async look(): Promise<void> {
+    const { name, processes, spawner } = this.#options;
+    const found = await processes.startedBy(name);
+    const runs = new Set(found.map(({ runId }) => runId));
+    for (const [key, { runId }] of this.#mine) {
+      if (runs.has(runId)) continue;
+      this.#mine.delete(key);
+      spawner.forget(runId);
+    }
+    for (const process of found) {
+      if (this.#isStopped) return;
+      if (process.state === "WANTED") await this.#take(process);
+      else if (process.state === "STARTING") await this.#findOrStart(process);
+      else await this.#watch(process);
+    }
+  }
+
+  async #take(process: LoadProcess): Promise<void> {
+    const { processes, isAble } = this.#options;
+    if (isAble?.() === false) return; // PH5
+    if (!(await processes.advance(process, { state: "STARTING" }))) return; // PH1
+    await this.#start({ ...process, state: "STARTING" });
+  }
+
+  async #start(process: LoadProcess): Promise<void> {
+    const { processes, spawner, logger } = this.#options;
+    const { runId, workerId } = process;
+    if (!process.isRunWanting) {
+      await processes.advance(process, { state: "FAILED", reason: notWanted }); // PH3
+      return;
+    }
+    try {
+      await spawner.spawn(process);
+    } catch (thrown) {
+      if (thrown instanceof AssertionError) throw thrown;
+      logger.error({ run_id: runId, worker_id: workerId }, messageOf(thrown));
+      await processes.advance(process, { state: "FAILED", reason: messageOf(thrown) });
+      return;
+    }
+    this.#keep(process);
+    await processes.advance(process, { state: "STARTED" });
+  }
+
+  #keep(process: LoadProcess): Set<string> {
+    const key = keyOf(process);
+    const { signals } = this.#mine.get(key) ?? { signals: new Set() };
+    this.#mine.set(key, { runId: process.runId, signals });
+    return signals;
+  }
+
+  /** PH2 */
+  async #findOrStart(process: LoadProcess): Promise<void> {
+    const { processes, spawner, hostName } = this.#options;
+    if (this.#mine.has(keyOf(process))) {
+      await processes.advance(process, { state: "STARTED" }); // The answer was lost.
+      return;
+    }
+    const seen = await processes.heartbeatOf(process);
+    if (seen !== undefined && seen.hostName === hostName) {
+      spawner.see({ ...process, ...seen });
+      this.#keep(process);
+      await processes.advance(process, { state: "STARTED" });
+    } else if (process.ageMs >= comingMs) {
+      await this.#start(process);
+    }
+  }
+
+  async #watch(process: LoadProcess): Promise<void> {
+    const { processes, spawner, logger } = this.#options;
+    const { runId, workerId, signalWanted } = process;
+    if (spawner.isAlive(process) === undefined) {
+      const seen = await processes.heartbeatOf(process);
+      if (seen === undefined && process.ageMs < comingMs) return; // PH2
+      if (seen !== undefined) spawner.see({ ...process, ...seen }); // PH4
+    }
+    if (spawner.isAlive(process) !== true) {
+      await processes.advance(process, { state: "ENDED" });
+      return;
+    }
+    const signals = this.#keep(process);
+    if (signalWanted === null || signals.has(signalWanted)) return;
+    signals.add(signalWanted);
+    logger.warn({ run_id: runId, worker_id: workerId }, `it should be gone: ${signalWanted}`);
+    spawner.signal(process, signalWanted);
+  }
+}
+
+function keyOf({ runId, workerId }: LoadProcess): string {
+  return `${runId}/${workerId}`;
+}

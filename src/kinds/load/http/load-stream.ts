@@ -1,0 +1,108 @@
+/**
+ * `/ws/test/{run_id}`: one RUN_UPDATE a second, read-only.
+ *
+ *   AP43  A viewer gets the whole state at once and then every second. PROCESSING is shown at least
+ *         once before a run has completed. Log lines are those since the last that were sent. After
+ *         the end, when nothing more comes, the server closes. A viewer that does not take what it
+ *         is sent loses seconds, not memory.
+ *   AP44  Whoever may read may watch; Host, Origin and token are checked as for every route. A
+ *         browser, which cannot send a header, sends its token as the subprotocol `bearer.TOKEN`
+ *         beside `capstan`.
+ */
+import { z } from "zod";
+import type { ApiApp, HttpContext } from "../../../ground/http/index.ts";
+import { problemOf } from "../../../ground/http/index.ts";
+import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
+import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
+import { isTerminal } from "../core/run-state.ts";
+import type { RunUpdate } from "../core/run-update.ts";
+import type { LoadService } from "../service/load-service.ts";
+
+/** What is written of the WebSocket here. */
+interface Socket {
+  readonly bufferedAmount: number;
+  send(text: string): void;
+  close(code: number, reason: string): void;
+  on(event: "close" | "error" | "message", listener: () => void): unknown;
+}
+
+const everyMs = 1_000;
+const bufferedBytesMax = 1024 ** 2;
+const policyViolation = 1008;
+const normal = 1000;
+const goingAway = 1001;
+
+export async function installLoadStream(
+  app: ApiApp,
+  load: LoadService,
+  { streams, clock, logger }: HttpContext,
+): Promise<void> {
+  await app.register((scope: ApiApp, _options, registered) => {
+    scope.get(
+      "/ws/test/:run_id",
+      {
+        websocket: true,
+        config: { access: "read" },
+        exposeHeadRoute: false,
+        schema: { hide: true, params: z.object({ run_id: z.string().max(128) }) },
+        preValidation: async (request) => streams.checkRoom(request),
+      },
+      async (socket: Socket, request) => {
+        const { run_id: runId } = request.params as { run_id: string };
+        const over = streams.track(request);
+        socket.on("close", () => over.abort());
+        socket.on("error", () => over.abort());
+        over.signal.addEventListener("abort", () => socket.close(goingAway, "ended"), {
+          once: true,
+        });
+        try {
+          await follow(load, runId, socket, clock, over.signal);
+          socket.close(normal, "the run has ended");
+        } catch (thrown) {
+          const { code, message } = problemOf(thrown, request.id);
+          if (!(thrown instanceof OperatingError)) {
+            logger.error({ request_id: request.id, error: messageOf(thrown) }, "stream ended");
+          }
+          socket.close(policyViolation, `${code}: ${message}`.slice(0, 120));
+        } finally {
+          over.abort();
+        }
+      },
+    );
+    registered();
+  });
+}
+
+async function follow(
+  load: LoadService,
+  runId: string,
+  socket: Socket,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  let lastLog = 0;
+  let wasProcessing = false;
+  while (!signal.aborted) {
+    const update = await load.watch(runId, lastLog);
+    if (socket.bufferedAmount <= bufferedBytesMax) {
+      const shown: RunUpdate = wasProcessing ? update : withProcessing(update);
+      wasProcessing ||= shown.phase === "PROCESSING";
+      lastLog = update.logs.at(-1)?.sequence ?? lastLog;
+      socket.send(JSON.stringify({ event: "RUN_UPDATE", data: shown }));
+      if (isOver(update) && shown === update) return;
+    }
+    // All viewers at the same moments, so that they can share what is read.
+    await sleep(clock, everyMs - (clock.nowMs() % everyMs), signal);
+  }
+}
+
+/** A run that completed between two looks is PROCESSING for one of them. */
+function withProcessing(update: RunUpdate): RunUpdate {
+  if (update.status !== "COMPLETED" || update.phase === "PROCESSING") return update;
+  const phase = "PROCESSING";
+  return { ...update, phase, run: { ...update.run, phase } };
+}
+
+function isOver({ status, enrichment_status: enrichment }: RunUpdate): boolean {
+  return isTerminal(status) && enrichment !== "PENDING" && enrichment !== "RUNNING";
+}

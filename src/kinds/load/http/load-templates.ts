@@ -1,0 +1,208 @@
+/** Templates of load tests: those that come with the product, and people's own. */
+import { z } from "zod";
+import type { ApiApp } from "../../../ground/http/index.ts";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import type { LoadService } from "../service/load-service.ts";
+import { readTemplate } from "../templates/parse-template.ts";
+import { formatTemplateYaml, readTemplateText } from "../templates/template-yaml.ts";
+import { listedTemplateSchema, templateSchema } from "./load-schemas.ts";
+
+const tags = ["load tests"];
+const idParams = z.object({ id: z.string().max(100) });
+const bodyBytesMax = 32 * 1024 ** 2;
+const document = z
+  .record(z.string(), z.unknown())
+  .describe("A template; each problem of it is told with its path.");
+
+const problem = z.object({ path: z.string(), message: z.string() });
+
+type Template = NonNullable<Awaited<ReturnType<LoadService["templates"]["get"]>>>;
+
+export async function installLoadTemplates(app: ApiApp, load: LoadService): Promise<void> {
+  app.get(
+    "/api/templates",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Templates of load tests, the product's own first",
+        tags,
+        response: { 200: z.object({ items: z.array(listedTemplateSchema) }) },
+      },
+    },
+    async () => ({
+      items: (await load.templates.list()).map(({ operations, ...template }) => ({
+        ...template,
+        operations: [...operations],
+      })),
+    }),
+  );
+  app.post(
+    "/api/templates",
+    {
+      config: { access: "operate" },
+      bodyLimit: bodyBytesMax,
+      schema: {
+        summary: "Save a new template",
+        tags,
+        body: document,
+        response: { 200: templateSchema },
+      },
+    },
+    async (request) => bodyOf(await load.templates.create(request.body)),
+  );
+  app.post(
+    "/api/templates/validate",
+    {
+      config: { access: "read" },
+      bodyLimit: bodyBytesMax,
+      schema: {
+        summary: "What is wrong with a template, each with its path; nothing is saved",
+        tags,
+        querystring: z.object({
+          template_id: z.string().max(100).optional().describe("The one whose pools it may use."),
+        }),
+        body: document,
+        response: { 200: z.object({ problems: z.array(problem) }) },
+      },
+    },
+    async ({ body, query: { template_id: id } }) => {
+      const pools = id === undefined ? [] : (await find(load, id)).pools.map(({ pool }) => pool);
+      const read = readTemplate(body, pools);
+      return { problems: read.kind === "template" ? [] : [...read.problems] };
+    },
+  );
+  app.get(
+    "/api/templates/:id",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "One template",
+        tags,
+        params: idParams,
+        response: { 200: templateSchema },
+      },
+    },
+    async (request) => bodyOf(await find(load, request.params.id)),
+  );
+  app.put(
+    "/api/templates/:id",
+    {
+      config: { access: "operate" },
+      bodyLimit: bodyBytesMax,
+      schema: {
+        summary: "Change a template; those that come with the product are copied instead",
+        tags,
+        params: idParams,
+        querystring: z.object({
+          seen_ms: z.coerce
+            .number()
+            .optional()
+            .describe(
+              "The updated_at_ms that the change was made on: refused if there is a newer.",
+            ),
+        }),
+        body: document,
+        response: { 200: templateSchema },
+      },
+    },
+    async (request) => {
+      const { seen_ms: seenMs } = request.query;
+      return bodyOf(await load.templates.update(request.params.id, request.body, seenMs));
+    },
+  );
+  app.delete(
+    "/api/templates/:id",
+    {
+      config: { access: "operate" },
+      schema: {
+        summary: "Delete a template; its runs stay",
+        tags,
+        params: idParams,
+        response: { 200: z.object({ template_id: z.string() }) },
+      },
+    },
+    async (request) => {
+      await load.templates.delete(request.params.id);
+      return { template_id: request.params.id };
+    },
+  );
+  app.post(
+    "/api/templates/:id/copy",
+    {
+      config: { access: "operate" },
+      schema: {
+        summary: "Copy a template",
+        tags,
+        params: idParams,
+        body: z.object({ template_name: z.string().min(1).max(200).optional() }).nullish(),
+        response: { 200: templateSchema },
+      },
+    },
+    async (request) => {
+      const copied = await load.templates.copy(request.params.id, request.body?.template_name);
+      return bodyOf(copied);
+    },
+  );
+  await installYaml(app, load);
+}
+
+async function installYaml(app: ApiApp, load: LoadService): Promise<void> {
+  app.get(
+    "/api/templates/:id/export",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "A template as YAML",
+        tags,
+        params: idParams,
+        response: { 200: z.string() },
+      },
+      serializerCompiler: () => String,
+    },
+    async (request, reply) => {
+      const { template_id: id, document: found, pools } = await find(load, request.params.id);
+      const values = await Promise.all(
+        pools.map(async ({ pool }) => [pool, (await load.templates.pool(id, pool)) ?? []]),
+      );
+      reply.type("application/yaml; charset=utf-8");
+      return formatTemplateYaml({ ...found, pools: Object.fromEntries(values) });
+    },
+  );
+  await app.register((scope: ApiApp, _options, registered) => {
+    scope.addContentTypeParser(
+      ["application/yaml", "application/x-yaml"],
+      { parseAs: "string", bodyLimit: bodyBytesMax },
+      (_request, body, done) => done(null, body),
+    );
+    scope.post(
+      "/api/templates/import",
+      {
+        config: { access: "operate" },
+        bodyLimit: bodyBytesMax,
+        schema: {
+          summary: "Save a new template from YAML (application/yaml)",
+          tags,
+          response: { 200: templateSchema },
+        },
+      },
+      async (request) => {
+        const { body } = request;
+        if (typeof body !== "string") {
+          throw new OperatingError("bad_request", "never", "send it as application/yaml");
+        }
+        return bodyOf(await load.templates.create(readTemplateText(body)));
+      },
+    );
+    registered();
+  });
+}
+
+async function find(load: LoadService, id: string): Promise<Template> {
+  const found = await load.templates.get(id);
+  if (found !== undefined) return found;
+  throw new OperatingError("not_found", "never", `there is no template ${id}`);
+}
+
+function bodyOf({ document: config, ...template }: Template) {
+  return { ...template, config: { ...config }, pools: template.pools.map((pool) => ({ ...pool })) };
+}

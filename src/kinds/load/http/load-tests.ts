@@ -1,0 +1,299 @@
+/** Load tests of the past and the present: what there is to see of them. */
+
+import { z } from "zod";
+import type { ApiApp } from "../../../ground/http/index.ts";
+import { disconnectSignal, pageQuerySchema } from "../../../ground/http/index.ts";
+import { formatHgrm } from "../core/report/format-hgrm.ts";
+import { formatHtmlReport } from "../core/report/format-html-report.ts";
+import { formatJunit } from "../core/report/format-junit.ts";
+import { summarizeRun } from "../core/report/summarize-run.ts";
+import { runStatuses } from "../core/run-state.ts";
+import type { LoadService } from "../service/load-service.ts";
+import { testResultSchema, testSchema } from "./load-schemas.ts";
+
+const tags = ["load tests"];
+const testParams = z.object({ id: z.string().max(128) });
+const loose = z.record(z.string(), z.unknown());
+const items = z.object({ items: z.array(loose) });
+const number = z.coerce.number().int().min(0);
+const listed = (values: readonly string[]) =>
+  z
+    .string()
+    .max(500)
+    .transform((text) => text.split(","))
+    .refine((found) => found.every((each) => values.includes(each)), {
+      error: () => `must be of ${values.join(", ")}`,
+    });
+const flag = z.enum(["true", "false"]).transform((text) => text === "true");
+
+export function installLoadTests(app: ApiApp, load: LoadService): void {
+  app.get(
+    "/api/tests",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Runs, the newest first; workers' shares are not among them",
+        tags,
+        querystring: pageQuerySchema.extend({
+          search: z.string().max(200).optional(),
+          status: listed(runStatuses).optional().describe("One, or several with commas."),
+          template_id: z.string().max(100).optional(),
+          load_mode: z.enum(["CONCURRENCY", "QPS", "FIND_MAX_CONCURRENCY"]).optional(),
+          target_kind: z.string().max(50).optional(),
+          from_ms: number.optional(),
+          to_ms: number.optional(),
+        }),
+        response: {
+          200: z.object({
+            items: z.array(testResultSchema),
+            next_page_token: z.string().nullable(),
+          }),
+        },
+      },
+    },
+    async ({ query }) =>
+      await load.list(
+        defined({
+          search: query.search,
+          statuses: query.status,
+          templateId: query.template_id,
+          loadMode: query.load_mode,
+          targetKind: query.target_kind,
+          fromMs: query.from_ms,
+          toMs: query.to_ms,
+          after: query.page_token,
+          limit: query.limit,
+        }),
+      ),
+  );
+  app.get(
+    "/api/tests/compare",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Runs against the first of them, with a verdict",
+        tags,
+        querystring: z.object({ ids: z.string().max(2_000).describe("Two to ten, with commas.") }),
+        response: { 200: z.object({ comparisons: z.array(loose) }) },
+      },
+    },
+    async (request) => {
+      const ids = request.query.ids.split(",").slice(0, 10);
+      const comparisons = await load.compare(ids);
+      return { comparisons: comparisons.map((each) => ({ ...each })) };
+    },
+  );
+  app.get(
+    "/api/tests/:id",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "A run: state, figures, configuration, workers",
+        tags,
+        params: testParams,
+        response: { 200: testSchema },
+      },
+    },
+    async (request) => {
+      const { scenario_config, live, ...test } = await load.test(request.params.id);
+      return { ...test, scenario_config: { ...scenario_config }, live: { ...live } };
+    },
+  );
+  installSeries(app, load);
+  installReports(app, load);
+}
+
+function installSeries(app: ApiApp, load: LoadService): void {
+  const page = z.object({
+    after_ms: number.default(0),
+    limit: z.coerce.number().int().min(1).max(10_000).default(3_600),
+  });
+  app.get(
+    "/api/tests/:id/metrics",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "The run by the second, and what its server said",
+        tags,
+        params: testParams,
+        querystring: page,
+        response: { 200: items.extend({ warehouse: z.array(loose) }) },
+      },
+    },
+    async ({ params, query: { after_ms: afterMs, limit } }) =>
+      await load.metrics(params.id, { afterMs, limit }),
+  );
+  app.get(
+    "/api/tests/:id/worker-metrics",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Its workers by the second",
+        tags,
+        params: testParams,
+        querystring: page.extend({ worker_id: z.string().max(100).optional() }),
+        response: { 200: items },
+      },
+    },
+    async ({ params, query: { after_ms: afterMs, limit, worker_id: workerId } }) =>
+      await load.workerMetrics(params.id, defined({ afterMs, limit, workerId })),
+  );
+  app.get(
+    "/api/tests/:id/find-max-steps",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Steps of a search for the maximum, in order",
+        tags,
+        params: testParams,
+        response: { 200: items },
+      },
+    },
+    async ({ params }) => await load.findMaxSteps(params.id),
+  );
+  app.get(
+    "/api/tests/:id/logs",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Its log, in order",
+        tags,
+        params: testParams,
+        querystring: z.object({
+          after: number.default(0).describe("A sequence."),
+          limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
+        }),
+        response: { 200: items },
+      },
+    },
+    async ({ params, query }) => {
+      const found = await load.logs(params.id, query);
+      return { items: found.items.map((each) => ({ ...each })) };
+    },
+  );
+  app.get(
+    "/api/tests/:id/query-executions",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Records of single queries, from the lake",
+        tags,
+        params: testParams,
+        querystring: z.object({
+          limit: z.coerce.number().int().min(1).max(1_000).default(100),
+          offset: number.default(0),
+          order: z.enum(["start", "slowest"]).default("start"),
+          failed_only: flag.default(false),
+          operation: z.string().max(200).optional(),
+          worker_id: z.string().max(100).optional(),
+        }),
+        response: { 200: items },
+      },
+    },
+    async ({ params, query }, reply) => {
+      const { failed_only: failedOnly, worker_id: workerId, operation, ...rest } = query;
+      const filter = defined({ ...rest, failedOnly, workerId, operation });
+      const found = await load.executions(params.id, filter, disconnectSignal(reply));
+      return { items: found.items.map((each) => ({ ...each })) };
+    },
+  );
+  app.get(
+    "/api/tests/:id/error-summary",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Errors by kind, operation and message",
+        tags,
+        params: testParams,
+        response: { 200: loose },
+      },
+    },
+    async ({ params }, reply) => await load.errorSummary(params.id, disconnectSignal(reply)),
+  );
+  app.get(
+    "/api/tests/:id/final-figures",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "Exact percentiles by operation, and a heat map, from the records",
+        tags,
+        params: testParams,
+        response: { 200: loose },
+      },
+    },
+    async ({ params }, reply) => ({
+      ...(await load.finalFigures(params.id, disconnectSignal(reply))),
+    }),
+  );
+  app.get(
+    "/api/tests/:id/views",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "The run by minute and by the server's cluster, from the records",
+        tags,
+        params: testParams,
+        response: { 200: loose },
+      },
+    },
+    async ({ params }, reply) => ({
+      ...(await load.views(params.id, disconnectSignal(reply))),
+    }),
+  );
+  app.get(
+    "/api/tests/:id/enrichment-status",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "What the target has told of the run's queries",
+        tags,
+        params: testParams,
+        response: { 200: loose },
+      },
+    },
+    async ({ params }) => await load.enrichmentStatus(params.id),
+  );
+}
+
+function installReports(app: ApiApp, load: LoadService): void {
+  for (const [suffix, type, format] of [
+    ["html", "text/html; charset=utf-8", formatHtmlReport],
+    ["json", "application/json; charset=utf-8", (report) => JSON.stringify(summarizeRun(report))],
+    ["xml", "application/xml; charset=utf-8", formatJunit],
+    ["hgrm", "text/plain; charset=utf-8", (report) => formatHgrm(report.response)],
+  ] satisfies readonly (readonly [
+    string,
+    string,
+    (report: Parameters<typeof formatHtmlReport>[0]) => string,
+  ])[]) {
+    app.get(
+      `/api/tests/:id/report.${suffix}`,
+      {
+        config: { access: "read" },
+        schema: {
+          summary: `The run's report (${type.split(";")[0]})`,
+          tags,
+          params: testParams,
+          response: { 200: z.string() },
+        },
+        serializerCompiler: () => String,
+      },
+      async (request, reply) => {
+        const report = await load.report(request.params.id);
+        reply.type(type);
+        return format(report);
+      },
+    );
+  }
+}
+
+type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
+
+/** Without the fields that were not given. */
+function defined<T extends object>(
+  value: T,
+): { [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key] } & Partial<Defined<T>> {
+  return Object.fromEntries(
+    Object.entries(value).filter(([, each]) => each !== undefined),
+  ) as never;
+}

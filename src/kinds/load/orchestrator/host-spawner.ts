@@ -1,0 +1,226 @@
+/**
+ * Load workers wherever they belong: here, or with one of Capstan's workers, who reads of it in the store (`src/kinds/load/host`).
+ *
+ *   HS1  What is here is `LocalSpawner`'s alone. Of what is elsewhere this knows what the rows said a second ago.
+ *   HS2  A process that nobody took is given to another Capstan worker. After all of them it is started here, or, if the template wants Capstan's
+ *        workers, has failed, with the reason.
+ *   HS3  Of a process whose Capstan worker is out of touch nothing is known: its heartbeats decide.
+ */
+import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
+import type { Logger } from "../../../ground/kernel/logger.ts";
+import type { LeaseGrant } from "../../../ground/store/index.ts";
+import { decideHost, type LoadHost } from "../core/decide-host.ts";
+import type { Placement } from "../core/scenario.ts";
+import { notWanted, type ProcessStore, type WatchedProcess } from "../store/process-store.ts";
+import type { LocalSpawner } from "./local-spawner.ts";
+import type { SeenProcess, SpawnRequest, WorkerPlace, WorkerSpawner } from "./worker-spawner.ts";
+
+export interface HostSpawnerOptions {
+  readonly here: Pick<LocalSpawner, "spawn" | "isAlive" | "see" | "signal" | "forget" | "close">;
+  readonly processes: ProcessStore;
+  /** Whether a Capstan worker that is in touch can start load workers: it knows the store. */
+  readonly isAble: (name: string) => boolean;
+  readonly lease: () => LeaseGrant | undefined;
+  /** As other machines reach it. */
+  readonly coordinatorUrl: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const lookMs = 1_000;
+/** How long a Capstan worker may take to start what it was given. */
+const takeMsMax = 8_000;
+
+interface WatchedRun {
+  /** `undefined`: not read yet. By worker. */
+  processes: Map<string, WatchedProcess> | undefined;
+  /** Workers that did not take it, by load worker. */
+  readonly tried: Map<string, Set<string>>;
+  /** What the run's template wants, as far as this process was told. */
+  placement: Placement;
+}
+
+export class HostSpawner implements WorkerSpawner {
+  readonly #options: HostSpawnerOptions;
+  readonly #runs = new Map<string, WatchedRun>();
+  #timer: Timer | undefined;
+  #isClosed = false;
+
+  constructor(options: HostSpawnerOptions) {
+    this.#options = options;
+  }
+
+  async spawn(request: SpawnRequest): Promise<void> {
+    const { here, processes, coordinatorUrl, logger } = this.#options;
+    const { runId, workerId, placement = "AUTO" } = request;
+    this.#runOf(runId).placement = placement;
+    const choice =
+      placement === "COORDINATOR" ? "here" : decideHost(placement, await this.#hostsFor(runId));
+    if (choice === "here") {
+      await here.spawn(request);
+      return;
+    }
+    if (choice === undefined) {
+      throw new OperatingError(
+        "worker_unreachable",
+        "backoff",
+        `cannot start ${workerId}: there is no Capstan worker that takes work and knows the store, and scaling.placement is ${placement}`,
+      );
+    }
+    await processes.want({ ...request, startedBy: choice.name, coordinatorUrl }, this.#lease());
+    logger.info(
+      { run_id: runId, worker_id: workerId },
+      `it is ${choice.name}'s to start, on ${choice.hostName}`,
+    );
+    await this.#read([runId]);
+    this.#lookLater();
+  }
+
+  isAlive(place: WorkerPlace): boolean | undefined {
+    const known = this.#runOf(place.runId).processes?.get(place.workerId);
+    if (known === undefined) return this.#options.here.isAlive(place);
+    if (known.state === "ENDED" || known.state === "FAILED") return false;
+    if (known.state === "STARTED" && !known.isStarterActive) return undefined; // HS3
+    return true;
+  }
+
+  see(process: SeenProcess): void {
+    this.#runOf(process.runId);
+    this.#options.here.see(process);
+  }
+
+  signal(place: WorkerPlace, signal: "SIGTERM" | "SIGKILL"): void {
+    const { here, processes, logger } = this.#options;
+    if (this.#runOf(place.runId).processes?.has(place.workerId) !== true) {
+      here.signal(place, signal);
+      return;
+    }
+    const tell = async (): Promise<void> => {
+      await processes.wantSignal(place, signal, this.#lease());
+    };
+    tell().catch((thrown: unknown) => {
+      if (thrown instanceof AssertionError) throw thrown;
+      logger.warn({ run_id: place.runId }, `cannot tell of ${signal}: ${messageOf(thrown)}`);
+    });
+  }
+
+  forget(runId: string): void {
+    this.#runs.delete(runId);
+    this.#options.here.forget(runId);
+  }
+
+  /** Leaves the workers alone. */
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#options.here.close();
+  }
+
+  /** Of a run that is asked about for the first time, the store may know more than this process. */
+  #runOf(runId: string): WatchedRun {
+    const known = this.#runs.get(runId);
+    if (known !== undefined) return known;
+    const run: WatchedRun = { processes: undefined, tried: new Map(), placement: "AUTO" };
+    this.#runs.set(runId, run);
+    this.#lookLater(0);
+    return run;
+  }
+
+  #lookLater(delayMs = lookMs): void {
+    if (this.#isClosed || this.#timer !== undefined) return;
+    this.#timer = this.#options.clock.after(delayMs, () => {
+      this.#timer = undefined;
+      this.#look().catch((thrown: unknown) => {
+        if (thrown instanceof AssertionError) throw thrown;
+        const { logger } = this.#options;
+        logger.warn({}, `cannot see to load workers elsewhere: ${messageOf(thrown)}`);
+        this.#lookLater();
+      });
+    });
+  }
+
+  /** Runs with nobody elsewhere are not read again. */
+  async #look(): Promise<void> {
+    const open = [...this.#runs].filter(
+      ([, { processes }]) => processes === undefined || hasMore(processes),
+    );
+    if (open.length === 0) return;
+    await this.#read(open.map(([runId]) => runId));
+    for (const [, run] of open) await this.#giveAgain(run);
+    this.#lookLater();
+  }
+
+  async #read(runIds: readonly string[]): Promise<void> {
+    const found = await this.#options.processes.ofRuns(runIds);
+    for (const runId of runIds) {
+      const run = this.#runs.get(runId);
+      if (run === undefined) continue; // Forgotten meanwhile.
+      const before = run.processes;
+      run.processes = new Map();
+      for (const process of found.filter((each) => each.runId === runId)) {
+        run.processes.set(process.workerId, process);
+        if (before?.get(process.workerId)?.state !== process.state) this.#tell(process);
+      }
+    }
+  }
+
+  #tell({ runId, workerId, startedBy, state, reason }: WatchedProcess): void {
+    const { logger } = this.#options;
+    const fields = { run_id: runId, worker_id: workerId };
+    if (state === "FAILED") logger.error(fields, `${startedBy} did not start it: ${reason}`);
+    else logger.info(fields, `${startedBy} says of it: ${state}${reason ? `, ${reason}` : ""}`);
+  }
+
+  /** HS2 */
+  async #giveAgain(run: WatchedRun): Promise<void> {
+    for (const process of run.processes?.values() ?? []) {
+      if (process.state !== "WANTED" || process.ageMs < takeMsMax) continue;
+      if (!process.isRunWanting) {
+        await this.#options.processes.giveUp(process, notWanted, this.#lease()); // PH3
+        continue;
+      }
+      const tried = run.tried.get(process.workerId) ?? new Set();
+      run.tried.set(process.workerId, tried.add(process.startedBy));
+      await this.#giveOnce(process, run, tried);
+    }
+  }
+
+  async #giveOnce(
+    process: WatchedProcess,
+    { placement, processes }: WatchedRun,
+    tried: ReadonlySet<string>,
+  ): Promise<void> {
+    const { here, processes: store, logger } = this.#options;
+    const { runId, workerId, startedBy } = process;
+    const fields = { run_id: runId, worker_id: workerId };
+    const late = `${startedBy} has not started it in ${takeMsMax / 1000} s`;
+    const next = decideHost(placement, await this.#hostsFor(runId), tried);
+    if (next === "here") {
+      if (!(await store.withdraw(process, this.#lease()))) return;
+      processes?.delete(workerId);
+      logger.warn(fields, `${late}: it is started here`);
+      await here.spawn(process);
+    } else if (next === undefined) {
+      await store.giveUp(process, `none of ${[...tried].join(", ")} started it`, this.#lease());
+    } else {
+      await store.giveToAnother(process, next.name, this.#lease());
+      logger.warn(fields, `${late}: it is ${next.name}'s now`);
+    }
+  }
+
+  async #hostsFor(runId: string): Promise<readonly LoadHost[]> {
+    const { processes, isAble } = this.#options;
+    return (await processes.readHosts(runId)).filter(({ name }) => isAble(name));
+  }
+
+  #lease(): LeaseGrant {
+    const lease = this.#options.lease();
+    if (lease !== undefined) return lease;
+    throw new OperatingError("not_leader", "backoff", "another coordinator leads now");
+  }
+}
+
+function hasMore(processes: ReadonlyMap<string, WatchedProcess>): boolean {
+  return [...processes.values()].some(({ state }) => state !== "ENDED" && state !== "FAILED");
+}

@@ -1,0 +1,81 @@
+/**
+ * What workers sent a moment ago, in memory, for the second's update. Best effort: the store has the same, a little later.
+ *
+ *   LV1  Of a worker's snapshots the one with the greatest sequence stays, in whatever order they come.
+ *   LV2  What is older than five seconds is not shown; whoever asks reads the store instead.
+ *   LV3  Bounded: beyond so many workers nothing new is taken.
+ */
+import type { Clock } from "../../../ground/kernel/clock.ts";
+import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
+
+export interface LiveMetricsOptions {
+  readonly clock: Clock;
+  readonly ttlMs?: number;
+  readonly workersMax?: number;
+}
+
+interface Entry {
+  readonly snapshot: WorkerSnapshot;
+  readonly atMs: number;
+}
+
+export class LiveMetrics {
+  readonly #clock: Clock;
+  readonly #ttlMs: number;
+  readonly #workersMax: number;
+  readonly #runs = new Map<string, Map<string, Entry>>();
+
+  constructor({ clock, ttlMs = 5_000, workersMax = 1_000 }: LiveMetricsOptions) {
+    this.#clock = clock;
+    this.#ttlMs = ttlMs;
+    this.#workersMax = workersMax;
+  }
+
+  /** `false`: there is a newer one already, or no room. */
+  accept(snapshot: WorkerSnapshot): boolean {
+    const { run_id: runId, worker_id: workerId } = snapshot;
+    const workers = this.#runs.get(runId) ?? new Map<string, Entry>();
+    const known = workers.get(workerId);
+    const isSameProcess = known?.snapshot.test_id === snapshot.test_id;
+    if (known !== undefined && isSameProcess && known.snapshot.sequence >= snapshot.sequence) {
+      return false; // LV1
+    }
+    if (known === undefined && this.#size() >= this.#workersMax) this.#dropOld();
+    if (known === undefined && this.#size() >= this.#workersMax) return false; // LV3
+    workers.set(workerId, { snapshot, atMs: this.#clock.nowMs() });
+    this.#runs.set(runId, workers);
+    return true;
+  }
+
+  /** LV2: by worker, with its age. */
+  fresh(
+    runId: string,
+  ): ReadonlyMap<string, { readonly snapshot: WorkerSnapshot; readonly ageMs: number }> {
+    const nowMs = this.#clock.nowMs();
+    const entries = [...(this.#runs.get(runId) ?? [])].flatMap(([workerId, entry]) => {
+      const ageMs = nowMs - entry.atMs;
+      return ageMs > this.#ttlMs ? [] : [[workerId, { snapshot: entry.snapshot, ageMs }] as const];
+    });
+    return new Map(entries);
+  }
+
+  forget(runId: string): void {
+    this.#runs.delete(runId);
+  }
+
+  #size(): number {
+    let size = 0;
+    for (const workers of this.#runs.values()) size += workers.size;
+    return size;
+  }
+
+  #dropOld(): void {
+    const nowMs = this.#clock.nowMs();
+    for (const [runId, workers] of this.#runs) {
+      for (const [workerId, { atMs }] of workers) {
+        if (nowMs - atMs > this.#ttlMs) workers.delete(workerId);
+      }
+      if (workers.size === 0) this.#runs.delete(runId);
+    }
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * What comes after a run's end, in the background: percentiles of the lake's records, and the server's own figures.
+ *
+ *   AM1  PENDING from the end of the run; then RUNNING and COMPLETED or FAILED where the server tells of each query, AGGREGATE where it tells of
+ *        statements, SKIPPED where it tells nothing. A coordinator that takes over begins with what is not done.
+ *   AM2  Nothing here changes the run's status or its counts, and no failure here is the run's. What the control store refuses is tried again.
+ */
+import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
+import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
+import type { Logger } from "../../../ground/kernel/logger.ts";
+import type { LeaseGrant } from "../../../ground/store/index.ts";
+import { beginEnrichment, decideEnrichment } from "../core/decide-enrichment.ts";
+import type { FinalRecord } from "../core/final-record.ts";
+import { ownStatements, statementsNotFound } from "../core/own-statements.ts";
+import type { StatementFigures, Target } from "../core/target.ts";
+import {
+  type EnrichmentResult,
+  readFigures,
+  replacePercentiles,
+  writeEnrichment,
+} from "../store/finalize-run.ts";
+import { queryTagOf } from "../store/result-rows.ts";
+import type { RunRecord } from "../store/run-rows.ts";
+import type { RunStore } from "../store/run-store.ts";
+import { type RunRecords, statementsSince, type TargetFactory } from "./ports.ts";
+import { openSecret } from "./seal.ts";
+
+export interface AftermathParts {
+  readonly runs: RunStore;
+  readonly records: RunRecords;
+  readonly openTarget: TargetFactory;
+  readonly clusterToken: string;
+  readonly lease: () => LeaseGrant | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class RunAftermath {
+  readonly #parts: AftermathParts;
+  readonly #tasks = new Map<
+    string,
+    { readonly done: Promise<void>; readonly end: AbortController }
+  >();
+
+  constructor(parts: AftermathParts) {
+    this.#parts = parts;
+  }
+
+  begin(runId: string): void {
+    if (this.#tasks.has(runId)) return;
+    const end = new AbortController();
+    const done = this.#process(runId, end.signal).finally(() => this.#tasks.delete(runId));
+    this.#tasks.set(runId, { done, end });
+  }
+
+  /** What is under way is left to whoever leads next. */
+  async close(): Promise<void> {
+    const tasks = [...this.#tasks.values()];
+    for (const { end } of tasks) end.abort();
+    await Promise.all(tasks.map(({ done }) => done));
+  }
+
+  async #process(runId: string, signal: AbortSignal): Promise<void> {
+    const { runs, logger } = this.#parts;
+    try {
+      const look = await runs.look(runId);
+      if (look === undefined) return;
+      await this.#percentiles(runId, signal);
+      if (!signal.aborted) await this.#enrich(look.run, signal);
+    } catch (thrown) {
+      if (thrown instanceof AssertionError) throw thrown;
+      logger.warn({ run_id: runId }, `what comes after a run: ${messageOf(thrown)}`);
+      if (isOurs(thrown)) return; // It stays owed, and is begun again.
+      if (!signal.aborted) await this.#write(runId, failed(thrown)).catch(() => undefined); // AM2
+    }
+  }
+
+  async #percentiles(runId: string, signal: AbortSignal): Promise<void> {
+    const { records, runs, logger, lease: leaseOf } = this.#parts;
+    try {
+      const recorded = await records.percentiles(runId, signal);
+      const lease = leaseOf();
+      if (recorded === undefined || lease === undefined) return;
+      await replacePercentiles(runs.store, runId, recorded, lease);
+    } catch (thrown) {
+      if (thrown instanceof AssertionError) throw thrown;
+      logger.warn({ run_id: runId }, `percentiles stay those of histograms: ${messageOf(thrown)}`);
+    }
+  }
+
+  /** AM1 */
+  async #enrich(run: RunRecord, signal: AbortSignal): Promise<void> {
+    const { openTarget, clusterToken } = this.#parts;
+    const { runId, scenario, targetSecret: sealed } = run;
+    const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
+    const target = await openTarget(scenario.target, password, queryTagOf(runId));
+    try {
+      const mode = target.capabilities.enrichment;
+      if (mode === "none") await this.#write(runId, { status: "SKIPPED" });
+      else if (mode === "aggregate") await this.#aggregate(run, target, signal);
+      else await this.#perQuery(run, target, signal);
+    } finally {
+      await target.close().catch(() => undefined);
+    }
+  }
+
+  async #aggregate(run: RunRecord, target: Target, signal: AbortSignal): Promise<void> {
+    const { runId, scenario } = run;
+    const figures = await this.#parts.runs.store.read((tx) => readFigures(tx, runId));
+    const before = figures.statements_before as readonly StatementFigures[] | undefined;
+    if (before === undefined) {
+      await this.#write(runId, { status: "SKIPPED" });
+      return;
+    }
+    const texts = scenario.workload.operations.flatMap((each) => each.statements);
+    const noted = figures.statements_after as readonly StatementFigures[] | undefined;
+    // Where nobody was there to note the end, it is now.
+    const after = noted ?? ownStatements(await target.statementFigures(signal), texts);
+    const statements = statementsSince(after, before);
+    await this.#write(runId, { status: "AGGREGATE", statements });
+    await this.#nameMissing(run, statements, figures.final);
+  }
+
+  /** AM4 */
+  async #nameMissing(
+    { runId, scenario }: RunRecord,
+    found: readonly StatementFigures[],
+    final: unknown,
+  ): Promise<void> {
+    const ran = new Set(
+      (final as Pick<FinalRecord, "operations"> | undefined)?.operations
+        .filter(({ ops, errors }) => ops > errors)
+        .map(({ operation }) => operation),
+    );
+    const texts = scenario.workload.operations
+      .filter(({ name }) => ran.has(name))
+      .flatMap(({ statements }) => statements);
+    const missing = statementsNotFound(found, texts);
+    const lease = this.#parts.lease();
+    if (missing.length === 0 || lease === undefined) return;
+    const shown = missing.slice(0, 5).map((text) => text.replace(/\s+/g, " ").slice(0, 200));
+    const message = `the server has no figures of ${missing.length} of ${texts.length} statements: ${shown.join("; ")}`;
+    await this.#parts.runs.log(runId, [{ level: "WARNING", message }], lease);
+  }
+
+  async #perQuery(run: RunRecord, target: Target, signal: AbortSignal): Promise<void> {
+    const { records, clock } = this.#parts;
+    const { runId, scenario } = run;
+    await this.#write(runId, { status: "RUNNING" });
+    let progress = beginEnrichment(clock.nowMs());
+    for (;;) {
+      const request = { runId, scenario, queryTag: queryTagOf(runId) };
+      const { ratio, overhead } = await records.enrich(request, target, signal);
+      const next = decideEnrichment(progress, ratio, clock.nowMs());
+      progress = next.progress;
+      const isOver = next.decision.kind === "end";
+      const result = { ratio: progress.ratio, ...(overhead === undefined ? {} : { overhead }) };
+      if (next.decision.kind === "end") {
+        const { status } = next.decision;
+        const why = status === "FAILED" ? { error: "the server told of none of the queries" } : {};
+        await this.#write(runId, { status, ...result, ...why });
+      }
+      if (isOver || signal.aborted) return;
+      await this.#write(runId, { status: "RUNNING", ...result });
+      if (next.decision.kind === "poll") {
+        await sleep(clock, next.decision.atMs - clock.nowMs(), signal);
+      }
+      if (signal.aborted) return;
+    }
+  }
+
+  async #write(runId: string, result: EnrichmentResult): Promise<void> {
+    const lease = this.#parts.lease();
+    if (lease !== undefined) await writeEnrichment(this.#parts.runs.store, runId, result, lease);
+  }
+}
+
+/** The control store's trouble is not the target's. */
+function isOurs(thrown: unknown): boolean {
+  if (!(thrown instanceof OperatingError)) return false;
+  return ["store_unavailable", "store_busy", "commit_unknown", "lease_lost"].includes(thrown.code);
+}
+
+function failed(thrown: unknown): EnrichmentResult {
+  return { status: "FAILED", error: messageOf(thrown) };
+}

@@ -1,0 +1,39 @@
+/**
+ * A template's data at the target: made, or put back.
+ *
+ *   RD1  `load_sql` runs at Prepare where a person asks for it. `reset_sql` runs at Start where the template or the run says `reset_data`: after
+ *        any load, before the first worker. While it runs the run is PREPARED; once it has failed it still is, and may be started again.
+ *   RD2  What failed is said by the statement's place and the target's words.
+ */
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import type { TargetConfig } from "../core/scenario.ts";
+import type { TargetFactory } from "./ports.ts";
+
+export async function runDataSql(
+  openTarget: TargetFactory,
+  config: TargetConfig,
+  password: string | null,
+  which: "load_sql" | "reset_sql",
+  signal: AbortSignal,
+): Promise<void> {
+  const target = await openTarget(config, password, "capstan_load:data");
+  try {
+    for (const [at, sql] of config[which].entries()) {
+      try {
+        await target.run(sql, [], signal);
+      } catch (thrown) {
+        throw placed(which, at, thrown);
+      }
+    }
+  } finally {
+    await target.close().catch(() => undefined);
+  }
+}
+
+/** RD2 */
+function placed(which: string, at: number, thrown: unknown): unknown {
+  if (!(thrown instanceof OperatingError)) return thrown;
+  const { code, retry, message, hint } = thrown;
+  const options = hint === undefined ? {} : { hint };
+  return new OperatingError(code, retry, `target.${which}[${at}]: ${message}`, options);
+}

@@ -1,0 +1,416 @@
+/**
+ * Load tests at the coordinator that leads: prepared, started, seen to, ended.
+ *
+ *   OC1  A run is prepared only if it could be started: its operations are whole, its host may be loaded, and the target accepts each
+ *        statement. What is refused leaves nothing behind.
+ *   OC2  While this coordinator leads, every run that was started and has not ended has a reconciler, whoever started it; so has what is owed
+ *        after an end. It looks for them when it begins to lead, and every ten seconds: who wrote may not know that it was written. Without
+ *        the lease none has, and everything that changes something is refused.
+ *   OC3  Stopping is idempotent. A run that was never started is cancelled at once.
+ *   OC5  A run whose target may no longer be loaded is refused at its start, and stays prepared.
+ *   OC4  Passwords are sealed before they are stored; they are in nothing that is shown or logged.
+ */
+import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
+import type { Logger } from "../../../ground/kernel/logger.ts";
+import { type Prng, randomText } from "../../../ground/kernel/prng.ts";
+import type { LeaseGrant, Store } from "../../../ground/store/index.ts";
+import { operationOf } from "../core/compile-workload.ts";
+import { allowedLoad, peakConnections, plannedLoad } from "../core/load-plan.ts";
+import { isTerminal } from "../core/run-state.ts";
+import { buildRunUpdate, type RunUpdate } from "../core/run-update.ts";
+import type { Scenario } from "../core/scenario.ts";
+import { checkTargetHost } from "../core/target-host.ts";
+import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
+import {
+  decideShape,
+  decideTargets,
+  wantsCalibration,
+  workersMax,
+} from "../core/worker-targets.ts";
+import { runsToEnrich, writeEnrichment } from "../store/finalize-run.ts";
+import { queryTagOf } from "../store/result-rows.ts";
+import { deleteOldRuns, findOldRuns } from "../store/run-history.ts";
+import type { PoolSource } from "../store/run-pools.ts";
+import type { RunRecord } from "../store/run-rows.ts";
+import { type RunLook, RunStore, workerIdOf } from "../store/run-store.ts";
+import { calibrateCapacity } from "./calibrate.ts";
+import { LiveMetrics } from "./live-metrics.ts";
+import type { RunRecords, TargetFactory } from "./ports.ts";
+import { readRunUpdate } from "./read-run-update.ts";
+import { RunAftermath } from "./run-aftermath.ts";
+import { runDataSql } from "./run-data-sql.ts";
+import { RunReconciler } from "./run-reconciler.ts";
+import { openSecret, sealSecret } from "./seal.ts";
+import { SharedUpdates } from "./shared-updates.ts";
+import type { WorkerSpawner } from "./worker-spawner.ts";
+
+export interface RunOrchestratorOptions {
+  readonly store: Store;
+  readonly spawner: WorkerSpawner;
+  readonly openTarget: TargetFactory;
+  readonly records: RunRecords;
+  readonly clusterToken: string;
+  /** The lease as it stands now; `undefined`: this process is not the coordinator. */
+  readonly lease: () => LeaseGrant | undefined;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+  /** CPU time of this thread so far; without it there is no calibration (WT5). */
+  readonly threadCpuMs?: () => number;
+  /** How long runs are kept; `undefined`: for ever. */
+  readonly keepRunsMs?: number;
+  /** How often it is looked for those that are older. */
+  readonly upkeepMs?: number;
+}
+
+export interface PrepareRequest {
+  readonly scenario: Scenario;
+  readonly testName: string;
+  readonly password: string | null;
+  /** None unless given. */
+  readonly pools?: PoolSource;
+}
+
+const never = new AbortController().signal;
+const checkMsMax = 30_000;
+const upkeepMsDefault = 3_600_000;
+const seeToMs = 10_000;
+const deletedAtOnce = 50;
+/** Processes of runs that ended so long ago are no longer looked for. */
+const leftoverMs = 600_000;
+
+export class RunOrchestrator {
+  readonly live: LiveMetrics;
+  readonly runs: RunStore;
+  readonly #shared: SharedUpdates;
+  readonly #options: RunOrchestratorOptions;
+  readonly #reconcilers = new Map<string, RunReconciler>();
+  readonly #resetting = new Set<string>();
+  #aftermath: RunAftermath;
+  #epoch: number | undefined;
+  #changing: Promise<void> = Promise.resolve();
+  #timer: Timer | undefined;
+  #seeing: Timer | undefined;
+  readonly #closing = new AbortController();
+  #isClosed = false;
+
+  constructor(options: RunOrchestratorOptions) {
+    this.#options = options;
+    this.live = new LiveMetrics({ clock: options.clock });
+    this.runs = new RunStore(options.store);
+    this.#shared = new SharedUpdates((runId, after) => this.update(runId, after), options.clock);
+    this.#aftermath = this.#createAftermath();
+  }
+
+  /** To be called once, and `leaseChanged` from the lease keeper's `onChange`. */
+  open(): void {
+    this.leaseChanged();
+    const { clock, upkeepMs = upkeepMsDefault } = this.#options;
+    this.#timer = clock.after(upkeepMs / 60, () => void this.#keepTidy());
+    this.#seeAgain();
+  }
+
+  leaseChanged(): void {
+    this.#changing = this.#changing.then(() => this.#follow());
+  }
+
+  /** Runs go on without us. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#seeing?.cancel();
+    this.#closing.abort();
+    await this.#changing;
+    await this.#leave();
+  }
+
+  /** OC1. The new run's id. */
+  async prepareRun(request: PrepareRequest): Promise<string> {
+    const { testName, password } = request;
+    const pools = request.pools ?? { kind: "values", pools: {} };
+    const lease = this.#requireLease();
+    const { clusterToken, prng } = this.#options;
+    checkTargetHost(request.scenario.target);
+    const scenario = await this.#checkStatements(request.scenario, password);
+    const expectedWorkers = decideShape(scenario, peakConnections(scenario)).workers;
+    if (expectedWorkers > workersMax) {
+      const asked = `${peakConnections(scenario)} connections need ${expectedWorkers} workers`;
+      throw new OperatingError("bad_request", "never", `${asked}; there may be ${workersMax}`);
+    }
+    const runId = randomText(prng, 20);
+    const targetSecret = password === null ? null : sealSecret(password, clusterToken, runId); // OC4
+    await this.runs.create(
+      { runId, testName, scenario, targetSecret, expectedWorkers, pools },
+      lease,
+    );
+    return runId;
+  }
+
+  /** A reset of data that `signal` ends leaves the run as it was. */
+  async startRun(runId: string, signal: AbortSignal = never): Promise<void> {
+    const lease = this.#requireLease();
+    const prepared = await this.#requirePrepared(runId);
+    await this.#checkAllowed(prepared.run, signal);
+    const { run, nowMs } = await this.#resetIfAsked(prepared, signal);
+    const { expectedWorkers, scenario } = run;
+    const ids = Array.from({ length: expectedWorkers }, (_, group) => workerIdOf(group));
+    const isSearch = scenario.workload.load_mode === "FIND_MAX_CONCURRENCY";
+    const planned = plannedLoad(scenario, undefined);
+    const connections = isSearch ? scenario.find_max.start_concurrency : planned.connections;
+    const load = allowedLoad(scenario, { ...planned, connections });
+    const step = { stepId: null, stepNumber: null };
+    await this.runs.apply(
+      runId,
+      "PREPARED",
+      {
+        status: "RUNNING",
+        phase: "PREPARING",
+        startTimeMs: nowMs,
+        targets: decideTargets(ids, load, step),
+        logs: [{ level: "INFO", message: `started, workers: ${expectedWorkers}` }],
+      },
+      lease,
+    );
+    const reconciler = this.#reconcile(runId);
+    reconciler.own(0, expectedWorkers);
+    reconciler.poke();
+  }
+
+  /** OC3 */
+  async stopRun(runId: string, initiatedBy: string): Promise<void> {
+    const lease = this.#requireLease();
+    const { run, nowMs } = await this.#require(runId);
+    if (isTerminal(run.status)) return;
+    if (run.status === "PREPARED") {
+      const ended = {
+        status: "CANCELLED",
+        stopReason: "user_requested",
+        endTimeMs: nowMs,
+      } as const;
+      const cancellationReason = "User requested cancellation";
+      await this.runs.apply(runId, "PREPARED", { ...ended, cancellationReason }, lease);
+      return;
+    }
+    await this.#reconcile(runId).stopRun(initiatedBy);
+  }
+
+  async retryEnrichment(runId: string): Promise<void> {
+    const lease = this.#requireLease();
+    const { run } = await this.#require(runId);
+    if (!isTerminal(run.status)) {
+      throw new OperatingError("conflict", "never", `the run ${runId} has not ended`);
+    }
+    await writeEnrichment(this.#options.store, runId, { status: "PENDING" }, lease);
+    this.#aftermath.begin(runId);
+  }
+
+  /** The payload of the second. `undefined`: there is no such run. */
+  async update(runId: string, afterLogSequence: number): Promise<RunUpdate | undefined> {
+    const facts = await readRunUpdate(this.#options.store, this.live, runId, afterLogSequence);
+    return facts && buildRunUpdate(facts);
+  }
+
+  /** The same, up to a quarter of a second old, for those who ask again and again. */
+  async watch(runId: string, afterLogSequence: number): Promise<RunUpdate | undefined> {
+    return await this.#shared.update(runId, afterLogSequence);
+  }
+
+  accept(snapshot: WorkerSnapshot): boolean {
+    return this.live.accept(snapshot);
+  }
+
+  /** OC2 */
+  async #follow(): Promise<void> {
+    const grant = this.#options.lease();
+    if (this.#isClosed || grant?.epoch === this.#epoch) return;
+    await this.#leave();
+    this.#epoch = grant?.epoch;
+    if (grant === undefined) return;
+    try {
+      await this.#seeTo(leftoverMs);
+    } catch (thrown) {
+      if (thrown instanceof AssertionError) throw thrown;
+      this.#epoch = undefined;
+      this.#options.logger.warn({}, `cannot take over load tests yet: ${messageOf(thrown)}`);
+      this.#options.clock.after(1_000, () => this.leaseChanged());
+    }
+  }
+
+  async #seeTo(endedMs: number): Promise<void> {
+    for (const runId of await this.runs.runsToSee(endedMs)) {
+      if (!this.#reconcilers.has(runId)) this.#reconcile(runId).poke();
+    }
+    for (const runId of await runsToEnrich(this.#options.store)) this.#aftermath.begin(runId);
+  }
+
+  #seeAgain(): void {
+    const { clock, logger } = this.#options;
+    this.#seeing = clock.after(seeToMs, () => {
+      this.#changing = this.#changing.then(async () => {
+        if (this.#epoch === undefined || this.#isClosed) return;
+        try {
+          await this.#seeTo(0);
+        } catch (thrown) {
+          if (thrown instanceof AssertionError) throw thrown;
+          logger.warn({}, `cannot look for load tests: ${messageOf(thrown)}`);
+        }
+      });
+      this.#seeAgain();
+    });
+  }
+
+  async #leave(): Promise<void> {
+    this.#epoch = undefined;
+    const left = [...this.#reconcilers.values()];
+    this.#reconcilers.clear();
+    await Promise.all(left.map((reconciler) => reconciler.close()));
+    await this.#aftermath.close();
+    this.#aftermath = this.#createAftermath();
+  }
+
+  #reconcile(runId: string): RunReconciler {
+    const known = this.#reconcilers.get(runId);
+    if (known !== undefined) return known;
+    const { spawner, openTarget, clusterToken, lease, clock, logger } = this.#options;
+    const reconciler = new RunReconciler(runId, {
+      runs: this.runs,
+      live: this.live,
+      spawner,
+      openTarget,
+      clusterToken,
+      lease,
+      clock,
+      logger,
+      onEnd: () => this.#aftermath.begin(runId),
+      onGone: () => {
+        this.#reconcilers.delete(runId);
+        spawner.forget(runId);
+      },
+    });
+    this.#reconcilers.set(runId, reconciler);
+    return reconciler;
+  }
+
+  #createAftermath(): RunAftermath {
+    const { records, openTarget, clusterToken, lease, clock, logger } = this.#options;
+    return new RunAftermath({
+      runs: this.runs,
+      records,
+      openTarget,
+      clusterToken,
+      lease,
+      clock,
+      logger,
+    });
+  }
+
+  /** The scenario with what only the target could tell (WT5). */
+  async #checkStatements(scenario: Scenario, password: string | null): Promise<Scenario> {
+    const { clock, openTarget } = this.#options;
+    const operations = scenario.workload.operations.map(operationOf);
+    const target = await openTarget(scenario.target, password, "capstan_load:prepare");
+    const late = new AbortController();
+    const timer = clock.after(checkMsMax, () => late.abort());
+    try {
+      const connection = await target.connect(1, late.signal);
+      try {
+        for (const operation of operations) await connection.prepare(operation);
+      } finally {
+        await connection.close();
+      }
+      const { threadCpuMs } = this.#options;
+      if (threadCpuMs === undefined) return scenario;
+      if (!wantsCalibration(scenario, peakConnections(scenario))) return scenario;
+      const { signal } = late;
+      const found = await calibrateCapacity(scenario, { target, clock, threadCpuMs, signal });
+      if (found === undefined) return scenario;
+      this.#options.logger.info({ per_worker_capacity: found }, "calibrated a load worker");
+      return { ...scenario, scaling: { ...scenario.scaling, per_worker_capacity: found } };
+    } finally {
+      timer.cancel();
+      await target.close().catch(() => undefined);
+    }
+  }
+
+  /**
+   * OC5: what may be loaded can have changed since the run was prepared. Whether a file may be opened
+   * is known when it is; a target that is away is the worker's to ask again (LW13).
+   */
+  async #checkAllowed(run: RunRecord, signal: AbortSignal): Promise<void> {
+    const { openTarget, clusterToken, clock } = this.#options;
+    const { runId, targetSecret: sealed, scenario } = run;
+    const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
+    const target = await openTarget(scenario.target, password, queryTagOf(runId));
+    const late = new AbortController();
+    const timer = clock.after(checkMsMax, () => late.abort());
+    try {
+      const { kind } = scenario.target;
+      if (kind !== "sqlite" && kind !== "duckdb") return;
+      const connection = await target.connect(1, AbortSignal.any([signal, late.signal]));
+      await connection.close();
+    } catch (thrown) {
+      if (!(thrown instanceof OperatingError) || thrown.code === "forbidden") throw thrown;
+    } finally {
+      timer.cancel();
+      await target.close().catch(() => undefined);
+    }
+  }
+
+  /** RD1. One at a time: a second one would change the data under a run that has begun. */
+  async #resetIfAsked(look: RunLook, signal: AbortSignal): Promise<RunLook> {
+    const { runId, targetSecret: sealed, scenario } = look.run;
+    if (!scenario.target.reset_data) return look;
+    if (this.#resetting.has(runId)) {
+      throw new OperatingError("conflict", "backoff", `the data of ${runId} are being reset`);
+    }
+    this.#resetting.add(runId);
+    try {
+      const { openTarget, clusterToken } = this.#options;
+      const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
+      await runDataSql(openTarget, scenario.target, password, "reset_sql", signal);
+      return await this.#requirePrepared(runId); // It took a while.
+    } finally {
+      this.#resetting.delete(runId);
+    }
+  }
+
+  async #requirePrepared(runId: string): Promise<RunLook> {
+    const look = await this.#require(runId);
+    const { status } = look.run;
+    if (status === "PREPARED") return look;
+    throw new OperatingError("conflict", "never", `the run ${runId} is ${status} already`);
+  }
+
+  async #require(runId: string): Promise<RunLook> {
+    const look = await this.runs.look(runId);
+    if (look !== undefined) return look;
+    throw new OperatingError("not_found", "never", `there is no run ${runId}`);
+  }
+
+  #requireLease(): LeaseGrant {
+    const lease = this.#options.lease();
+    if (lease !== undefined) return lease;
+    throw new OperatingError("not_leader", "backoff", "this process is not the coordinator");
+  }
+
+  /** RH4: records go first, so that a run that is still there leads to what is left of it. */
+  async #keepTidy(): Promise<void> {
+    const { clock, store, records, keepRunsMs: ageMs, lease: leaseOf, logger } = this.#options;
+    const { upkeepMs = upkeepMsDefault } = this.#options;
+    const lease = leaseOf();
+    try {
+      if (lease === undefined || ageMs === undefined) return;
+      const runIds = await findOldRuns(store, { ageMs, limit: deletedAtOnce });
+      if (runIds.length === 0) return;
+      await records.remove(runIds, this.#closing.signal);
+      const count = await deleteOldRuns(store, { ageMs, runIds }, lease);
+      logger.info({ count }, "deleted old load tests");
+    } catch (thrown) {
+      if (thrown instanceof AssertionError) throw thrown;
+      logger.warn({}, `old runs stay for now: ${messageOf(thrown)}`);
+    } finally {
+      if (!this.#isClosed) this.#timer = clock.after(upkeepMs, () => void this.#keepTidy());
+    }
+  }
+}

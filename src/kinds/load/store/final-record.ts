@@ -1,0 +1,148 @@
+/**
+ * A run's final record in the store: columns of `test_results` for lists and SQL, and the whole of
+ * it in `figures`. It is written with the run's end, and once more when the lake's records have
+ * been read (FI2).
+ */
+import { sql } from "kysely";
+import type { Tx } from "../../../ground/store/index.ts";
+import { type FinalRecord, finalRecordOf, type RecordFacts } from "../core/final-record.ts";
+import type { FindMaxResult } from "../core/find-max.ts";
+import { finalResult } from "../core/find-max-run.ts";
+import type { LatencySummary } from "../core/latency.ts";
+import { latenciesOf } from "../core/latency.ts";
+import { isTerminal } from "../core/run-state.ts";
+import { type RunRecord, readWorkers } from "./run-rows.ts";
+import { readSeries, readWorkerSeconds, type StoredSeries } from "./worker-series.ts";
+
+/** What there is to say of a run at `nowMs`. */
+export async function readRecordFacts(
+  tx: Tx,
+  run: RunRecord,
+  nowMs: number,
+  recorded?: ReadonlyMap<string, LatencySummary>,
+): Promise<RecordFacts & { readonly series: readonly StoredSeries[] }> {
+  const seconds = await readWorkerSeconds(tx, run.runId);
+  const last = new Map(seconds.map((each) => [each.workerId, each]));
+  const workers = await readWorkers(tx, run.runId);
+  return {
+    scenario: run.scenario,
+    series: await readSeries(tx, run.runId, { phase: "MEASUREMENT" }),
+    measuredSeconds: measuredSecondsOf(run, nowMs),
+    health: seconds.filter(({ phase }) => phase === "MEASUREMENT"),
+    answering: [...last.values()].map(({ answering }) => answering),
+    errorExamples: Object.assign({}, ...[...last.values()].map((each) => each.errorExamples)),
+    workerCount: workers.length,
+    lostWorkers: workers.filter(({ status }) => status === "DEAD" || status === "FAILED").length,
+    status: run.status,
+    search: findMaxResultOf(run, false),
+    recorded,
+  };
+}
+
+/** `isBound`: by the generator, so that nothing is confirmed. `null`: no search was begun. */
+export function findMaxResultOf(
+  { findMax, scenario, cancellationReason }: RunRecord,
+  isBound: boolean,
+): FindMaxResult | null {
+  if (findMax === null) return null;
+  const reason = cancellationReason ?? "the run ended before";
+  return finalResult(scenario, findMax, { reason, isGeneratorBound: isBound });
+}
+
+/**
+ * Never more than was planned, nor than until the stop: workers count nothing that begins later
+ * (LW19, LW20), whenever STOP comes.
+ */
+export function measuredSecondsOf(
+  { warmupEndTimeMs: fromMs, stopTimeMs, scenario: { workload } }: RunRecord,
+  endTimeMs: number,
+): number {
+  if (fromMs === null) return 0;
+  const isSearch = workload.load_mode === "FIND_MAX_CONCURRENCY";
+  const secondsMax = isSearch ? Infinity : workload.duration_seconds;
+  return Math.min(secondsMax, Math.max(0, (stopTimeMs ?? endTimeMs) - fromMs) / 1000);
+}
+
+/** `undefined`: the run has not ended, or ended under an earlier version. */
+export async function readFinalRecord({ db }: Tx, runId: string): Promise<FinalRecord | undefined> {
+  const row = await db
+    .selectFrom("test_results")
+    .select("figures")
+    .where("test_id", "=", runId)
+    .executeTakeFirst();
+  return finalRecordIn(row?.figures ?? "{}");
+}
+
+export function finalRecordIn(figures: string): FinalRecord | undefined {
+  const { final } = JSON.parse(figures) as { readonly final?: FinalRecord };
+  if (final === undefined) return undefined;
+  // One of an earlier version does not know all of it.
+  const { resent_requests = null, generator_frozen_ms = null, skipped_arrivals = null } = final;
+  return { ...final, resent_requests, generator_frozen_ms, skipped_arrivals };
+}
+
+/** The stored one, or what can be said now. */
+export async function readRecord(tx: Tx, run: RunRecord, nowMs: number): Promise<FinalRecord> {
+  const stored = isTerminal(run.status) ? await readFinalRecord(tx, run.runId) : undefined;
+  if (stored !== undefined) return stored;
+  const recorded = isTerminal(run.status) ? await olderPercentiles(tx, run.runId) : undefined;
+  return finalRecordOf(await readRecordFacts(tx, run, run.endTimeMs ?? nowMs, recorded));
+}
+
+/** An earlier version kept those of the lake's records in the columns alone. */
+async function olderPercentiles(
+  { db }: Tx,
+  runId: string,
+): Promise<ReadonlyMap<string, LatencySummary> | undefined> {
+  const row = await db
+    .selectFrom("test_results")
+    .select([
+      "p50_latency_ms",
+      "p90_latency_ms",
+      "p95_latency_ms",
+      "p99_latency_ms",
+      "p999_latency_ms",
+      "avg_latency_ms",
+      "min_latency_ms",
+      "max_latency_ms",
+    ])
+    .where("test_id", "=", runId)
+    .executeTakeFirst();
+  return row === undefined ? undefined : new Map([["ALL", row]]);
+}
+
+export async function writeFinalRecord(
+  { db }: Tx,
+  runId: string,
+  record: FinalRecord,
+  more: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { figures } = await db
+    .selectFrom("test_results")
+    .select("figures")
+    .where("test_id", "=", runId)
+    .executeTakeFirstOrThrow();
+  const before = JSON.parse(figures) as Record<string, unknown>;
+  const { slos } = record;
+  await db
+    .updateTable("test_results")
+    .set({
+      total_operations: record.total_operations,
+      read_operations: record.read_operations,
+      write_operations: record.write_operations,
+      failed_operations: record.failed_operations,
+      unserved: record.unserved,
+      qps: record.measured_seconds > 0 ? record.qps : null,
+      ...latenciesOf(record),
+      availability_pct: record.availability_pct,
+      longest_silence_ms: record.longest_silence_ms,
+      percentiles_valid: record.percentiles_valid ? 1 : 0,
+      generator_bound: record.generator_bound ? 1 : 0,
+      verdict: record.verdict,
+      slo_result: slos.length === 0 ? null : JSON.stringify(slos),
+      figures: JSON.stringify({ ...before, ...more, final: record }),
+      updated_at_ms: sql<number>`now_ms()`,
+    })
+    .where("test_id", "=", runId)
+    .execute();
+}

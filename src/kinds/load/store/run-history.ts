@@ -1,0 +1,114 @@
+/**
+ * Runs of the past.
+ *
+ *   RH1  Lists show parents only, the newest first, a page at a time; a page does not shift when runs are added.
+ *   RH2  A search finds its text, without regard to case, in the names of the test, its template and its table, and in ids; `%` and `_` are
+ *        themselves.
+ *   RH3  Only what has ended, or was never started, is deleted for its age; everything of a run goes with it.
+ */
+import { sql } from "kysely";
+import type { LeaseGrant, LoadTables, Store } from "../../../ground/store/index.ts";
+
+export interface RunFilter {
+  readonly search?: string;
+  readonly statuses?: readonly string[];
+  readonly templateId?: string;
+  readonly loadMode?: string;
+  readonly targetKind?: string;
+  /** Created in this time. */
+  readonly fromMs?: number;
+  readonly toMs?: number;
+  /** What `next` of the page before said. */
+  readonly after?: string;
+  readonly limit: number;
+}
+
+export type RunListEntry = LoadTables["test_results"];
+
+export interface RunPage {
+  readonly runs: readonly RunListEntry[];
+  /** `undefined`: there are no more. */
+  readonly next: string | undefined;
+}
+
+export async function listRuns(store: Store, filter: RunFilter): Promise<RunPage> {
+  const rows = await store.read(({ db }) => {
+    let query = db.selectFrom("test_results").selectAll().where("worker_id", "is", null); // RH1
+    const { search, statuses, templateId, loadMode, targetKind, fromMs, toMs, after } = filter;
+    if (statuses !== undefined) query = query.where("status", "in", [...statuses, ""]);
+    if (templateId !== undefined) query = query.where("template_id", "=", templateId);
+    if (loadMode !== undefined) query = query.where("load_mode", "=", loadMode);
+    if (targetKind !== undefined) query = query.where("target_kind", "=", targetKind);
+    if (fromMs !== undefined) query = query.where("created_at_ms", ">=", fromMs);
+    if (toMs !== undefined) query = query.where("created_at_ms", "<", toMs);
+    if (search !== undefined && search !== "") {
+      const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`; // RH2
+      query = query.where(
+        sql<boolean>`lower(test_name || ' ' || template_name || ' ' || table_name || ' ' || test_id) LIKE ${pattern} ESCAPE '\\'`,
+      );
+    }
+    const cursor = parseCursor(after);
+    if (cursor !== undefined) {
+      query = query.where((is) =>
+        is.or([
+          is("created_at_ms", "<", cursor.createdAtMs),
+          is.and([is("created_at_ms", "=", cursor.createdAtMs), is("test_id", "<", cursor.id)]),
+        ]),
+      );
+    }
+    return query
+      .orderBy("created_at_ms", "desc")
+      .orderBy("test_id", "desc")
+      .limit(filter.limit + 1)
+      .execute();
+  });
+  const runs = rows.slice(0, filter.limit);
+  const last = runs.at(-1);
+  const hasMore = rows.length > filter.limit && last !== undefined;
+  return { runs, next: hasMore ? `${last.created_at_ms}_${last.test_id}` : undefined };
+}
+
+/** RH3. `limit` at most. */
+export async function findOldRuns(
+  store: Store,
+  { ageMs, limit }: { readonly ageMs: number; readonly limit: number },
+): Promise<readonly string[]> {
+  const { rows } = await store.read(({ db }) =>
+    sql<{ run_id: string }>`
+      SELECT run_id
+        FROM run_status
+       WHERE ${isOld(ageMs)}
+       ORDER BY created_at_ms
+       LIMIT CAST(${limit} AS BIGINT)`.execute(db),
+  );
+  return rows.map(({ run_id: id }) => id);
+}
+
+/** RH3. Those of `runIds` that are still old: one may have been started since. */
+export async function deleteOldRuns(
+  store: Store,
+  { ageMs, runIds }: { readonly ageMs: number; readonly runIds: readonly string[] },
+  lease: LeaseGrant,
+): Promise<number> {
+  if (runIds.length === 0) return 0;
+  return await store.catalogTransaction(async ({ db }) => {
+    const gone = await sql<{ run_id: string }>`
+      DELETE FROM run_status
+       WHERE run_id IN (${sql.join(runIds)})
+         AND ${isOld(ageMs)}
+      RETURNING run_id`.execute(db);
+    return gone.rows.length;
+  }, lease);
+}
+
+function isOld(ageMs: number) {
+  return sql<boolean>`status IN ('PREPARED', 'COMPLETED', 'FAILED', 'CANCELLED')
+         AND coalesce(end_time_ms, created_at_ms) <= now_ms() - CAST(${ageMs} AS BIGINT)`;
+}
+
+function parseCursor(text: string | undefined) {
+  const [, createdAtMs, id] = /^(\d{1,15})_(.+)$/.exec(text ?? "") ?? [];
+  return createdAtMs === undefined || id === undefined
+    ? undefined
+    : { createdAtMs: Number(createdAtMs), id };
+}

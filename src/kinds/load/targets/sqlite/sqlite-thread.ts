@@ -1,0 +1,183 @@
+/** One connection of SQLite in a thread of its own: it may block as long as it likes. */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { parentPort, workerData } from "node:worker_threads";
+import { encodeError } from "../../../../ground/kernel/error-codec.ts";
+import { assert, messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
+import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
+import type { ParameterType, ParameterValue } from "../../core/operation.ts";
+import { isBusy, isSyntax, sqliteFailureOf } from "./sqlite-failure.ts";
+import { closeIn } from "./sqlite-wall.ts";
+import type {
+  Execution,
+  FromThread,
+  SqliteThreadOptions,
+  StatementRequest,
+  ToThread,
+} from "./thread-messages.ts";
+
+interface PreparedStatement {
+  readonly prepared: StatementSync;
+  readonly hasRows: boolean;
+  readonly parameters: StatementRequest["parameters"];
+}
+
+interface Plan {
+  readonly statements: readonly PreparedStatement[];
+  /** How its transaction begins, if it is one. */
+  readonly begin: string | undefined;
+}
+
+const { path, busyMsMax, synchronous, valueBytesMax } = workerData as SqliteThreadOptions;
+assert(parentPort !== null, "this is a thread");
+const port = parentPort;
+const never = new Int32Array(new SharedArrayBuffer(4));
+const pauseMsMax = 25;
+const plans = new Map<number, Plan>();
+
+function send(message: FromThread): void {
+  port.postMessage(message);
+}
+
+/**
+ * Waits for a lock here and not within SQLite, whose own wait nobody can end before its time. In a transaction it does not wait:
+ * others may be waiting for what it has.
+ */
+function patiently<T>(database: DatabaseSync, run: () => T): T {
+  const giveUpAtMs = realClock.nowMs() + busyMsMax;
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, pauseMsMax)) {
+    try {
+      return run();
+    } catch (thrown) {
+      const restMs = giveUpAtMs - realClock.nowMs();
+      if (!isBusy(thrown) || database.isTransaction || restMs <= 0) throw thrown;
+      Atomics.wait(never, 0, 0, Math.min(pauseMs, restMs));
+    }
+  }
+}
+
+function open(): DatabaseSync | undefined {
+  try {
+    const database = new DatabaseSync(path, { timeout: 0, limits: { length: valueBytesMax } });
+    patiently(database, () => database.exec("PRAGMA journal_mode = WAL"));
+    database.exec(`PRAGMA synchronous = ${synchronous}`);
+    closeIn(database); // SL5
+    return database;
+  } catch (thrown) {
+    send({ kind: "unopened", error: encodeError(thrown, unopened) });
+    return undefined;
+  }
+}
+
+/** A file that somebody else has locked may be free later; one that is no database stays none. */
+function unopened(thrown: unknown): OperatingError {
+  const message = messageOf(thrown);
+  if (isBusy(thrown)) return new OperatingError("target_unreachable", "backoff", message);
+  return new OperatingError("target_refused", "never", message);
+}
+
+function prepareStatement(database: DatabaseSync, request: StatementRequest): PreparedStatement {
+  const prepared = patiently(database, () => database.prepare(request.sql));
+  prepared.setReadBigInts(true); // Otherwise whole numbers beyond 2^53 fail.
+  prepared.setReturnArrays(true);
+  return { prepared, hasRows: prepared.columns().length > 0, parameters: request.parameters };
+}
+
+function prepare(
+  database: DatabaseSync,
+  { id, statements, isTransaction }: ToThread & { kind: "prepare" },
+): void {
+  const made: PreparedStatement[] = [];
+  for (const request of statements) {
+    try {
+      made.push(prepareStatement(database, request));
+    } catch (thrown) {
+      send({ kind: "refused", id, statement: made.length, message: messageOf(thrown) });
+      return;
+    }
+  }
+  // A transaction that reads first and writes then could not wait for the lock any more.
+  const isRead = statements.every(({ sql }) => /^\s*(select|values)\b/i.test(sql));
+  const begin = isRead ? "BEGIN" : "BEGIN IMMEDIATE";
+  plans.set(id, { statements: made, begin: isTransaction ? begin : undefined });
+  send({ kind: "prepared", id });
+}
+
+function execute(database: DatabaseSync, [planId, values]: Execution): void {
+  const plan = plans.get(planId);
+  assert(plan !== undefined, "an operation is prepared before it is executed");
+  const { statements, begin } = plan;
+  try {
+    if (begin !== undefined) patiently(database, () => database.exec(begin));
+    let rowCount = 0;
+    for (const statement of statements) {
+      rowCount += patiently(database, () => runStatement(statement, values));
+    }
+    if (begin !== undefined) patiently(database, () => database.exec("COMMIT"));
+    send({ kind: "done", failure: undefined, rowCount });
+  } catch (thrown) {
+    const isInTransaction = database.isTransaction;
+    if (isInTransaction && begin !== undefined) database.exec("ROLLBACK");
+    send({ kind: "done", failure: sqliteFailureOf(thrown, { isInTransaction }), rowCount: 0 });
+  }
+}
+
+function runStatement(
+  { prepared, hasRows, parameters }: PreparedStatement,
+  values: readonly ParameterValue[],
+): number {
+  const bound = parameters.map(({ index, type }) => inputOf(values[index] ?? null, type));
+  if (!hasRows) return Number(prepared.run(...bound).changes);
+  let rowCount = 0;
+  for (const _ of prepared.iterate(...bound)) rowCount += 1; // Without keeping them.
+  return rowCount;
+}
+
+function run(
+  database: DatabaseSync,
+  { id, sql, values }: ToThread & { readonly kind: "run" },
+): void {
+  try {
+    const { prepared, hasRows } = prepareStatement(database, { sql, parameters: [] });
+    const bound = values.map((value) => inputOf(value, undefined));
+    const rows = patiently(database, (): unknown[] => {
+      if (hasRows) return [...prepared.iterate(...bound)];
+      prepared.run(...bound);
+      return [];
+    });
+    send({ kind: "rows", id, rows: rows.map((row) => (row as unknown[]).map(jsonOf)) });
+  } catch (thrown) {
+    const failure = sqliteFailureOf(thrown, { isInTransaction: database.isTransaction });
+    const isRefused = isSyntax(thrown);
+    send({
+      kind: "failed",
+      id,
+      failure: isRefused ? { ...failure, message: messageOf(thrown) } : failure,
+      isSyntax: isRefused,
+    });
+  }
+}
+
+/** A whole number is an INTEGER, not a REAL that looks like one. */
+function inputOf(value: ParameterValue, type: ParameterType | undefined): SQLInputValue {
+  if (typeof value === "boolean") return value ? 1n : 0n;
+  if (typeof value !== "number" || type === "double") return value;
+  return Number.isSafeInteger(value) ? BigInt(value) : value;
+}
+
+function jsonOf(value: unknown): unknown {
+  if (typeof value === "bigint") {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : String(value);
+  }
+  return value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value;
+}
+
+const database = open();
+if (database !== undefined) {
+  send({ kind: "ready" });
+  port.on("message", (message: ToThread) => {
+    if (message.kind === "prepare") prepare(database, message);
+    else if (message.kind === "run") run(database, message);
+    else for (const execution of message.batch) execute(database, execution);
+  });
+}

@@ -1,0 +1,62 @@
+/**
+ * The memory of a load worker that has a database in it, DuckDB or SQLite. The kernel bounds what it allocates (WP5), so that an
+ * enormous value fails by itself; what many statements take together is seen here.
+ *
+ *   MG1  A worker that takes more than it may says so and ends, within 50 ms. One that is still there 2 s later, because a statement does
+ *        not stop, or that takes half as much again, is killed.
+ */
+import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+
+export interface MemoryGuardOptions {
+  readonly bytesMax: number;
+  /** Of this process; `undefined`: nobody knows here. */
+  readonly privateBytes: () => number | undefined;
+  /** Once. */
+  readonly exceeded: (message: string) => void;
+  /** At once, whatever is under way. */
+  readonly end: () => void;
+  readonly clock: Clock;
+}
+
+const lookMs = 50;
+const endMsMax = 2_000;
+const excessMax = 1.5;
+
+export class MemoryGuard {
+  readonly #options: MemoryGuardOptions;
+  #timer: Timer | undefined;
+  #toldMs: number | undefined;
+
+  constructor(options: MemoryGuardOptions) {
+    this.#options = options;
+  }
+
+  /** Idempotent. */
+  start(): void {
+    if (this.#timer === undefined) this.#lookLater();
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+  }
+
+  #lookLater(): void {
+    this.#timer = this.#options.clock.after(lookMs, () => this.#look());
+  }
+
+  #look(): void {
+    const { bytesMax, privateBytes, exceeded, end, clock } = this.#options;
+    const bytes = privateBytes();
+    if (bytes === undefined) return; // Nor will it be known later.
+    this.#lookLater();
+    if (this.#toldMs === undefined && bytes > bytesMax) {
+      this.#toldMs = clock.nowMs();
+      const [taken, most] = [bytes, bytesMax].map((each) => Math.round(each / 1024 ** 2));
+      exceeded(
+        `statement_too_large: its statements take ${taken} MiB of memory, and a load worker may take ${most} MiB (--load-memory-limit)`,
+      );
+    }
+    const isOverdue = this.#toldMs !== undefined && clock.nowMs() - this.#toldMs >= endMsMax;
+    if (isOverdue || bytes > excessMax * bytesMax) end();
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * The coordinator's share of the lake and of dynamic tables: while it leads it schedules refreshes, frees what lost workers had
+ * claimed, and keeps the lake tidy.
+ */
+
+import {
+  LakeScrub,
+  type LakeStore,
+  LakeUpkeep,
+  type ObjectStore,
+  UpkeepLoop,
+  type UpkeepLoopOptions,
+} from "../../../data/lake/index.ts";
+import type { ControllerPart, CoordinatorContext } from "../../../data/parts/index.ts";
+import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+import { messageOf } from "../../../ground/kernel/errors.ts";
+import type { Logger } from "../../../ground/kernel/logger.ts";
+import type { Prng } from "../../../ground/kernel/prng.ts";
+import type { ScrubLimits } from "../../../ground/kernel/scrub.ts";
+import type { DataCondition, Metrics } from "../../../ground/observe/index.ts";
+import { stopStep } from "../../../ground/process/index.ts";
+import type { Store } from "../../../ground/store/index.ts";
+import type { ControllerNode } from "../../../ground/work/index.ts";
+import { readTablesAttention } from "../http/attention.ts";
+import { tableRoutes } from "../http/table-routes.ts";
+import { createTablesPort } from "../http/tables-port.ts";
+import { createRefreshMetrics } from "../refresh-metrics.ts";
+import type { ClaimSettings } from "../store/claim-settings.ts";
+import { type RefreshBacklog, readBacklog } from "../store/overview.ts";
+import { RefreshDurations } from "../store/refresh-history.ts";
+import { RefreshScheduler } from "../store/scheduler.ts";
+import { lakeSourceChanges } from "../store/source-changes.ts";
+import { StoreRefreshClaims } from "../store/store-refresh-claims.ts";
+
+export interface TablesPartsConfig {
+  readonly node: ControllerNode;
+  readonly store: Store;
+  readonly catalog: LakeStore;
+  readonly objects: ObjectStore;
+  readonly clock: Clock;
+  /** `undefined`: nobody looks at gauges. */
+  readonly metrics: Metrics | undefined;
+  readonly prng: Prng;
+  readonly logger: Logger;
+  readonly claims?: Partial<ClaimSettings>;
+  /** Absent: nobody verifies files. */
+  readonly condition?: DataCondition;
+  readonly scrub?: Partial<ScrubLimits>;
+  readonly upkeep?: Pick<UpkeepLoopOptions, "everyMs" | "limits" | "readArtifact">;
+  readonly parts?: Partial<TablesPartClasses>;
+}
+
+/** The classes that they are built from. The simulator's planted bugs are subclasses of them. */
+export interface TablesPartClasses {
+  readonly StoreRefreshClaims: typeof StoreRefreshClaims;
+  readonly RefreshScheduler: typeof RefreshScheduler;
+  readonly UpkeepLoop: typeof UpkeepLoop;
+}
+
+/** How old the gauges may be. */
+const lookMs = 2_000;
+
+export interface TablesParts {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+function createScrub(
+  { store, objects, logger, scrub }: TablesPartsConfig,
+  condition: DataCondition,
+): LakeScrub {
+  const created = new LakeScrub({
+    store,
+    objects,
+    logger,
+    ...(scrub === undefined ? {} : { limits: scrub }),
+    onCondition: ({ damaged, unverified, suspected }) => {
+      const notes = damaged.map(({ table: name, damage }) => ({ name, damage }));
+      condition.found("tables", { damaged: notes, unverified, suspected });
+    },
+  });
+  condition.onCorrupt((message) => created.suspect(message));
+  return created;
+}
+
+export function createTablesParts(config: TablesPartsConfig): TablesParts {
+  const { node, store, catalog, objects, clock, metrics, prng, logger } = config;
+  const classes: TablesPartClasses = {
+    StoreRefreshClaims,
+    RefreshScheduler,
+    UpkeepLoop,
+    ...config.parts,
+  };
+  const claims = new classes.StoreRefreshClaims(store, {
+    prng: prng.fork("claims"),
+    pins: catalog,
+    ...config.claims,
+  });
+  const scheduler = new classes.RefreshScheduler({
+    store,
+    claims,
+    lake: lakeSourceChanges(catalog, objects),
+    pins: catalog,
+    lease: () => node.lease?.grant(),
+    clock,
+    prng: prng.fork("scheduler"),
+    logger,
+  });
+  const scrub = config.condition && createScrub(config, config.condition);
+  const upkeep = new classes.UpkeepLoop({
+    ...config.upkeep,
+    ...(scrub === undefined ? {} : { scrub }),
+    upkeep: new LakeUpkeep({ store }),
+    catalog,
+    objects,
+    manager: node.manager,
+    leads: () => node.leading(),
+    clock,
+    prng: prng.fork("upkeep"),
+    logger,
+  });
+  let backlog: RefreshBacklog | undefined;
+  let durations = new RefreshDurations();
+  let looking: Timer | undefined;
+  const observe = metrics && createRefreshMetrics(metrics, () => backlog);
+  const lookNow = async (): Promise<void> => {
+    if (!node.leading()) {
+      backlog = undefined;
+      durations = new RefreshDurations(); // Whoever leads meanwhile counts them.
+      return;
+    }
+    backlog = await store.read(readBacklog).catch(() => undefined);
+    const told = await store.read((tx) => durations.next(tx)).catch(() => []);
+    for (const seconds of told) observe?.(seconds);
+  };
+  // One after the other: two at once would be told the same durations.
+  let looked = Promise.resolve();
+  const lookOnce = (): Promise<void> => {
+    looked = looked.then(lookNow);
+    return looked;
+  };
+  const look = async (): Promise<void> => {
+    await lookOnce();
+    looking = clock.after(lookMs, () => void look());
+  };
+  const expire = (workerId: string, why: string): void => {
+    const lease = node.lease?.grant();
+    if (lease === undefined) return; // Whoever leads sees to it.
+    claims.expireWorker(workerId, why, lease).catch((thrown: unknown) => {
+      logger.warn({ worker_id: workerId }, `its claims expire by themselves: ${messageOf(thrown)}`);
+    });
+  };
+  let stopListening: () => void = () => undefined;
+  return {
+    start() {
+      const unfollow = node.lease?.onChange(() => {
+        // Durations count from now on, not from the next look on.
+        if (metrics !== undefined) void lookOnce();
+        scheduler.leaseChanged();
+      });
+      const unlisten = node.pool.listen({
+        workerUp: () => undefined,
+        workerAdmission: () => undefined,
+        workerReport: () => undefined,
+        workerFacts: () => undefined,
+        workerDown: (workerId, reason) => expire(workerId, `its session was lost: ${reason}`),
+      });
+      stopListening = () => {
+        unfollow?.();
+        unlisten();
+      };
+      if (metrics !== undefined) void look();
+      scheduler.start();
+      upkeep.start();
+    },
+    async stop() {
+      looking?.cancel();
+      stopListening();
+      await Promise.all([scheduler.stop(), upkeep.stop()]);
+    },
+  };
+}
+
+/** As the command line gives them. Times are in milliseconds. */
+export interface RefreshOptions {
+  readonly keepSnapshots?: number;
+  readonly deleteAfter?: number;
+  readonly upkeepEvery?: number;
+  readonly scrubEvery?: number;
+}
+
+/** Of a coordinator or a query-api; only a coordinator schedules. */
+export function createRefreshPart(
+  context: CoordinatorContext,
+  options: RefreshOptions,
+): ControllerPart {
+  const { store } = context;
+  const tables = createTablesPort(store, context.queries);
+  const part = {
+    name: "refresh",
+    routes: tableRoutes(tables, () => store.read(readBacklog)),
+    attention: { "dynamic tables": () => readTablesAttention(tables) },
+  };
+  if (context.role === "query_api") return part;
+  const { keepSnapshots, deleteAfter, upkeepEvery, scrubEvery } = options;
+  const everyMs = upkeepEvery === undefined ? {} : { everyMs: upkeepEvery };
+  const scheduling = createTablesParts({
+    ...context,
+    prng: context.prng.fork("tables"),
+    upkeep: {
+      limits: {
+        ...(keepSnapshots === undefined ? {} : { snapshotMsMax: keepSnapshots }),
+        ...(deleteAfter === undefined ? {} : { graceMs: deleteAfter }),
+      },
+      ...everyMs,
+    },
+    scrub: { ...(scrubEvery === undefined ? {} : { periodMs: scrubEvery }), ...everyMs },
+  });
+  return {
+    ...part,
+    start: () => scheduling.start(),
+    quiesce: [stopStep("stop scheduler", 2_000, () => scheduling.stop())],
+  };
+}

@@ -1,0 +1,162 @@
+/**
+ * One refresh, from its claim to its publication.
+ *
+ *   RR1  What it computed is published once, or given up: a store that is busy or away is asked again until the claim is lost.
+ *   RR2  A result that a commit of somebody else's stands in the way of (`conflict`) is put upon that, or computed anew, at once and
+ *        under the same claim, a few times.
+ *   RR3  What was written is discarded only while it is certain that it was not published.
+ *   RR4  A refresh that is split waits for its parts, whoever computes them; failing for good, a part fails it.
+ */
+import { assert, type OperatingError } from "../../../ground/kernel/errors.ts";
+import type { Logger } from "../../../ground/kernel/logger.ts";
+import { attempt, claimLost } from "./claim-keeper.ts";
+import { type ClaimedWork, stopping } from "./claimed-work.ts";
+import { failureOf, isConflict, PartFailed, rethrowBug } from "./failure-of.ts";
+import type {
+  ClaimedRefresh,
+  RefreshClaims,
+  RefreshedData,
+  Refresher,
+  RefreshResult,
+} from "./refresh-claims.ts";
+import type { RefreshSplit } from "./refresh-subtasks.ts";
+import type { PartPorts } from "./run-part.ts";
+
+export interface RefreshPorts {
+  readonly claims: RefreshClaims;
+  readonly refresher: Refresher;
+  readonly parts?: PartPorts;
+  readonly logger: Logger;
+  /** There are parts to be had. */
+  askForParts(): void;
+  /** How long to wait before parts are looked at again, unless something is heard of them. */
+  lookAfterMs(): number;
+}
+
+const conflictsMax = 5;
+
+export class RefreshRun {
+  readonly #work: ClaimedWork;
+  readonly #claim: ClaimedRefresh;
+  readonly #ports: RefreshPorts;
+  /** Its result may have been published: nobody but the store knows. */
+  #isTried = false;
+  #conflicts = 0;
+
+  constructor(work: ClaimedWork, claim: ClaimedRefresh, ports: RefreshPorts) {
+    this.#work = work;
+    this.#claim = claim;
+    this.#ports = ports;
+  }
+
+  /** Never rejects, but for our bugs. */
+  run(): Promise<void> {
+    const { signal } = this.#work;
+    return attempt(() => {
+      signal.throwIfAborted();
+      return this.#ports.refresher.refresh(this.#claim, this.#claim.table, signal);
+    })
+      .then((result) => (result.action === "SPLIT" ? this.#lead(result) : result))
+      .then(
+        (result) => this.#publish(result),
+        (thrown: unknown) => this.#failed(thrown),
+      );
+  }
+
+  #publish(result: RefreshResult): Promise<void> {
+    if (this.#work.signal.aborted) return this.#abandoned(result);
+    this.#isTried = true;
+    return this.#work
+      .insist(() => this.#ports.claims.publish(this.#claim, result))
+      .then(
+        (outcome) => {
+          if (outcome.kind === "claim_lost") this.#work.keeper.lose("when it was to be published");
+        },
+        (thrown: unknown) => {
+          rethrowBug(thrown);
+          if (!isConflict(thrown) || result.action === "NO_DATA") return this.#failed(thrown);
+          this.#isTried = false; // It was refused, for certain.
+          this.#conflicts += 1;
+          return this.#conflicts > conflictsMax
+            ? discarded(result).then(() => this.#failed(thrown))
+            : this.#again(result, thrown);
+        },
+      );
+  }
+
+  /** RR2 */
+  #again(result: RefreshedData, why: OperatingError): Promise<void> {
+    const { rebase } = result;
+    this.#ports.logger.info(
+      { ...this.#work.keeper.fields, error: why.message },
+      "a refresh met another commit",
+    );
+    if (rebase === undefined) return discarded(result).then(() => this.run());
+    return attempt(rebase).then(
+      (rebased) => this.#publish(rebased),
+      (thrown: unknown) => this.#failed(thrown),
+    );
+  }
+
+  /** RR3 */
+  #abandoned(result: RefreshResult): Promise<void> {
+    const given = this.#isTried ? Promise.resolve() : discarded(result);
+    return given.then(() => this.#failed(stopping));
+  }
+
+  #failed(thrown: unknown): Promise<void> {
+    const { claims } = this.#ports;
+    return this.#work.undone(thrown, "a refresh failed", {
+      release: () => claims.release(this.#claim, "the worker stops"),
+      fail: () => claims.fail(this.#claim, failureOf(thrown)),
+    });
+  }
+
+  /** RR4 */
+  #lead(split: RefreshSplit): Promise<RefreshedData> {
+    const { parts } = this.#ports;
+    assert(parts !== undefined, "only who takes parts splits a refresh");
+    return this.#work
+      .insist(() => parts.claims.split(this.#claim, split))
+      .then((isHeld) => {
+        if (!isHeld) throw this.#lost("when it was to be split");
+        this.#work.isWaiting = true;
+        return this.#awaitParts(split, parts).finally(() => {
+          this.#work.isWaiting = false;
+        });
+      });
+  }
+
+  #awaitParts(split: RefreshSplit, parts: PartPorts): Promise<RefreshedData> {
+    this.#ports.askForParts(); // With nobody else around, they are ours.
+    this.#work.beginLook();
+    return this.#work
+      .insist(() => parts.claims.progress(this.#claim))
+      .then((progress) => {
+        switch (progress.kind) {
+          case "done":
+            return split.merge(progress.results);
+          case "failed":
+            return split.discard(progress.results).then(() => {
+              throw new PartFailed(progress.failure);
+            });
+          case "claim_lost":
+            throw this.#lost("while its parts were computed");
+          case "running":
+            return this.#work
+              .untilWoken(this.#ports.lookAfterMs())
+              .then(() => this.#awaitParts(split, parts));
+        }
+      });
+  }
+
+  #lost(when: string): OperatingError {
+    this.#work.keeper.lose(when);
+    return claimLost;
+  }
+}
+
+function discarded(result: RefreshResult): Promise<void> {
+  const discard = result.action === "NO_DATA" ? undefined : result.discard;
+  return discard === undefined ? Promise.resolve() : attempt(discard);
+}

@@ -1,0 +1,16 @@
+/** Every route of tables, and of what autoscalers ask about refreshes. */
+import type { InstallRoutes } from "../../../ground/http/index.ts";
+import type { RefreshLoad } from "./external-metrics.ts";
+import { installRefreshLoad } from "./refresh-load.ts";
+import { installTables } from "./tables.ts";
+import type { TablesPort } from "./tables-port.ts";
+
+export function tableRoutes(
+  tables: TablesPort,
+  readLoad: () => Promise<RefreshLoad>,
+): InstallRoutes {
+  return (app, { clock, prng }) => {
+    installRefreshLoad(app, readLoad, clock);
+    installTables(app, tables, prng);
+  };
+}

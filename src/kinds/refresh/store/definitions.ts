@@ -1,0 +1,382 @@
+/**
+ * The definitions of dynamic tables. Each function is part of a catalog transaction of the caller's, so that what it does to the
+ * lake (`LakeCatalog.commitIn`) and what is written here happen together or not at all.
+ *
+ *   DF1  Names are taken once; so are ids.
+ *   DF2  No cycles: a definition that would make one is refused, with the names along it.
+ *   DF3  What others read is not dropped; the error names them.
+ *   DF4  A replaced table keeps its name and its readers. Its contents stay until those of the new definition are published.
+ */
+
+import type { TableId } from "../../../data/lake/core/index.ts";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import type { CatalogTx, Tx } from "../../../ground/store/index.ts";
+import {
+  type DynamicTable,
+  decideReplacementRefusal,
+  formatTableName,
+  type NamedColumn,
+  type RefreshMode,
+  type TargetLag,
+} from "../core/index.ts";
+import { pinNeeded, type SnapshotPins, unpinSources } from "./needed-snapshots.ts";
+import { abandonTargets, addRequest, dropWork } from "./pending-work.ts";
+import { resumeFollowers } from "./suspension.ts";
+import {
+  type DynamicTableRow,
+  dynamicTableOf,
+  groupSources,
+  isStopped,
+  notFailing,
+  readGraph,
+  readRows,
+  readSources,
+  requireRow,
+  type SourceColumns,
+} from "./table-rows.ts";
+
+export interface TableDefinition {
+  /** As the lake knows it. */
+  readonly tableId: TableId;
+  readonly schema: string;
+  readonly name: string;
+  readonly definition: string;
+  readonly targetLag: TargetLag;
+  readonly modeWish: "AUTO" | RefreshMode;
+  readonly mode: RefreshMode;
+  readonly modeReason: string;
+  /** It uses functions whose result changes by itself: it is refreshed although its sources stay the same. */
+  readonly isVolatile: boolean;
+  /** Each once. */
+  readonly sources: readonly TableId[];
+  /**
+   * The columns of each source that the definition knows, in their order; absent: whatever columns
+   * there are.
+   */
+  readonly sourceColumns?: SourceColumns;
+  readonly initialize: "ON_CREATE" | "ON_SCHEDULE";
+}
+
+/** `already_exists` when the name or the id is taken. */
+export async function createDynamicTable(
+  tx: CatalogTx,
+  definition: TableDefinition,
+): Promise<DynamicTable> {
+  const dynamicTable = formatTableName(definition.schema, definition.name);
+  const taken = await tx.db
+    .selectFrom("dynamic_tables")
+    .select("dynamic_table")
+    .where("dynamic_table", "=", dynamicTable)
+    .executeTakeFirst();
+  if (taken !== undefined) {
+    throw new OperatingError(
+      "already_exists",
+      "never",
+      `there is a dynamic table ${dynamicTable}`,
+      {
+        hint: "CREATE OR REPLACE DYNAMIC TABLE takes its place.",
+      },
+    );
+  }
+  refuseSelf(dynamicTable, definition);
+  const row: DynamicTableRow = {
+    dynamic_table: dynamicTable,
+    ...definedColumns(definition),
+    status: "INITIALIZING",
+    status_reason: "",
+    suspended_by: null,
+    wait_reason: "",
+    data_snapshot: null,
+    data_time_ms: null,
+    published_snapshot: null,
+    target_snapshot: null,
+    requested_at_ms: null,
+    late_since_ms: null,
+    lag_missed_count: 0,
+    failures_in_a_row: 0,
+    last_error: null,
+    last_refresh_state: null,
+    last_refresh_action: null,
+    last_refresh_at_ms: null,
+    part_count: 0,
+    part_done_count: 0,
+    expected_duration_ms: 0,
+    expected_response_ms: 0,
+    created_at_ms: await tx.nowMs(),
+    ...notFailing,
+  };
+  await tx.insert("dynamic_tables", row);
+  await writeSources(tx, definition);
+  if (definition.initialize === "ON_CREATE") await addRequest(tx, row, "INITIAL");
+  return await readBack(tx, definition.tableId);
+}
+
+/** How the columns that readers are bound to stand before and after; `undefined`: the caller has seen to it. */
+export interface ReplacedColumns {
+  readonly before: readonly NamedColumn[];
+  readonly after: readonly NamedColumn[];
+}
+
+/**
+ * A new definition under the old name. `definition.tableId` may be another than before, where the lake needed a new table; readers
+ * then read that one, whole the first time.
+ */
+export async function replaceDynamicTable(
+  tx: CatalogTx,
+  tableId: TableId,
+  definition: TableDefinition,
+  columns: ReplacedColumns | undefined,
+  pins?: SnapshotPins,
+): Promise<DynamicTable> {
+  const row = await requireRow(tx, tableId);
+  const graph = await readGraph(tx);
+  const cycle = graph.findCycle(tableId, definition.sources);
+  if (cycle !== undefined) throw cycleRefusal(row.dynamic_table, cycle);
+  refuseSelf(row.dynamic_table, definition);
+  const readers = graph.readersOf(tableId).map(({ label }) => label);
+  const refusal =
+    columns === undefined
+      ? undefined
+      : decideReplacementRefusal(row.dynamic_table, columns.before, columns.after, readers);
+  if (refusal !== undefined) throw refusal;
+  const sameName = formatTableName(definition.schema, definition.name) === row.dynamic_table;
+  if (!sameName) {
+    throw new OperatingError("bad_request", "never", "a dynamic table keeps its name");
+  }
+  // Whoever was to read the old contents is given a target anew, behind the new ones.
+  for (const below of graph.downstreamOf(tableId)) await abandonTargets(tx, below.row);
+  await dropWork(tx, row);
+  await unpinSources(tx, pins, tableId);
+  await tx.db.deleteFrom("dynamic_table_versions").where("table_id", "=", tableId).execute();
+  await tx.db.deleteFrom("dynamic_table_sources").where("table_id", "=", tableId).execute();
+  const replaced = await tx.update("dynamic_tables", row.dynamic_table, {
+    ...definedColumns(definition),
+    status: "INITIALIZING",
+    status_reason: "",
+    suspended_by: null,
+    wait_reason: "",
+    data_snapshot: null,
+    data_time_ms: null,
+    published_snapshot: null,
+    late_since_ms: null,
+    failures_in_a_row: 0,
+    last_error: null,
+    expected_duration_ms: 0,
+    expected_response_ms: 0,
+    created_at_ms: await tx.nowMs(),
+    ...notFailing,
+  });
+  await writeSources(tx, definition);
+  if (definition.tableId !== tableId) await moveReaders(tx, tableId, definition.tableId, pins);
+  if (isStopped(row)) await resumeFollowers(tx, definition.tableId);
+  if (definition.initialize === "ON_CREATE" && replaced !== undefined) {
+    await addRequest(tx, replaced, "INITIAL");
+  }
+  return await readBack(tx, definition.tableId);
+}
+
+/** Its row, its sources, its history. `reference_violated` when others read it. Who refreshes it loses the claim. */
+export async function dropDynamicTable(
+  tx: CatalogTx,
+  tableId: TableId,
+  pins?: SnapshotPins,
+): Promise<void> {
+  const row = await requireRow(tx, tableId);
+  await requireUnread(tx, tableId, row.dynamic_table);
+  await dropWork(tx, row);
+  await unpinSources(tx, pins, tableId);
+  const { db } = tx;
+  await db.deleteFrom("dynamic_table_versions").where("table_id", "=", tableId).execute();
+  await db.deleteFrom("dynamic_table_sources").where("table_id", "=", tableId).execute();
+  await db.deleteFrom("refresh_history").where("dynamic_table", "=", row.dynamic_table).execute();
+  await tx.remove("dynamic_tables", row.dynamic_table);
+}
+
+/** Throws `reference_violated` when dynamic tables read it; for DROP of any table. */
+export async function requireUnread(tx: Tx, tableId: TableId, label: string): Promise<void> {
+  const readers = await readersOf(tx, tableId);
+  if (readers.length === 0) return;
+  const names = readers.join(", ");
+  throw new OperatingError("reference_violated", "never", `${label} is read by ${names}`, {
+    hint: `Drop ${names} first.`,
+  });
+}
+
+/** Names of the dynamic tables that read it directly. */
+export async function readersOf({ db }: Tx, tableId: TableId): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom("dynamic_table_sources as s")
+    .innerJoin("dynamic_tables as d", "d.table_id", "s.table_id")
+    .select("d.dynamic_table")
+    .where("s.source_table_id", "=", tableId)
+    .orderBy("d.table_id")
+    .execute();
+  return rows.map(({ dynamic_table }) => dynamic_table);
+}
+
+/** A table was replaced by one with another id: its readers read that, and read it whole the first time. */
+export async function moveReaders(
+  tx: CatalogTx,
+  from: TableId,
+  to: TableId,
+  pins?: SnapshotPins,
+): Promise<void> {
+  const graph = await readGraph(tx);
+  for (const reader of graph.readersOf(from)) {
+    // Who computes from the table that it was must not publish that as made of the one that it is.
+    await tx.db.deleteFrom("refresh_claims").where("dynamic_table", "=", reader.label).execute();
+    await unpinSources(tx, pins, reader.tableId);
+  }
+  for (const below of graph.downstreamOf(from)) await abandonTargets(tx, below.row);
+  await tx.db
+    .updateTable("dynamic_table_sources")
+    .set({ source_table_id: to, cursor_snapshot: null, failed_snapshot: null })
+    .where("source_table_id", "=", from)
+    .execute();
+  const moved = graph.readersOf(from).map(({ tableId }) => tableId);
+  await pinNeeded(tx, pins, moved); // What else they read.
+}
+
+export async function setTargetLag(
+  tx: CatalogTx,
+  tableId: TableId,
+  targetLag: TargetLag,
+): Promise<void> {
+  const { dynamic_table } = await requireRow(tx, tableId);
+  await tx.update("dynamic_tables", dynamic_table, { target_lag_ms: lagColumn(targetLag) });
+}
+
+export type ModeChoice = Pick<TableDefinition, "modeWish" | "mode" | "modeReason">;
+
+export async function setRefreshMode(
+  tx: CatalogTx,
+  tableId: TableId,
+  { modeWish, mode, modeReason }: ModeChoice,
+): Promise<void> {
+  const { dynamic_table } = await requireRow(tx, tableId);
+  await tx.update("dynamic_tables", dynamic_table, {
+    mode_wish: modeWish,
+    mode,
+    mode_reason: modeReason,
+  });
+}
+
+/**
+ * REFRESH. What it reads is refreshed first; what has failed of that, and the table itself, is
+ * tried again. Done when the table's `dataTimeMs` is greater than the result, which is when the
+ * request was made by the database's clock.
+ */
+export async function requestRefresh(tx: CatalogTx, tableId: TableId): Promise<number> {
+  const row = await requireRow(tx, tableId);
+  const graph = await readGraph(tx);
+  const path = [...graph.upstreamOf(tableId).map((above) => above.row), row];
+  const stuck = path.find((each) => isHeld(each));
+  if (stuck !== undefined) {
+    const reads = stuck === row ? "it" : `it reads ${stuck.dynamic_table}, which`;
+    throw new OperatingError(
+      "bad_request",
+      "never",
+      `${row.dynamic_table} cannot be refreshed: ${reads} is ${stuck.status}: ${stuck.status_reason}`,
+      { hint: `ALTER DYNAMIC TABLE ${stuck.dynamic_table} RESUME` },
+    );
+  }
+  for (const above of path) {
+    const isOnTrial = above !== row && isStopped(above) && above.failing_since_ms !== null;
+    if (isOnTrial) await addRequest(tx, above, "MANUAL");
+  }
+  return await addRequest(tx, row, "MANUAL");
+}
+
+/** A person suspended it. What follows another table's suspension is resumed with that. */
+function isHeld(row: DynamicTableRow): boolean {
+  return isStopped(row) && row.failing_since_ms === null && row.suspended_by === null;
+}
+
+export async function readDynamicTables(tx: Tx): Promise<readonly DynamicTable[]> {
+  const sources = groupSources(await readSources(tx));
+  return (await readRows(tx)).map((row) => dynamicTableOf(row, sources.get(row.table_id)));
+}
+
+async function readBack(tx: Tx, tableId: TableId): Promise<DynamicTable> {
+  return dynamicTableOf(await requireRow(tx, tableId), await readSources(tx, [tableId]));
+}
+
+/**
+ * It reads other tables than it did: its sources were dropped, and others have their names. They
+ * are read whole the first time.
+ */
+export async function rebindSources(
+  tx: CatalogTx,
+  tableId: TableId,
+  bound: Pick<TableDefinition, "sources" | "sourceColumns">,
+  pins?: SnapshotPins,
+): Promise<void> {
+  const row = await requireRow(tx, tableId);
+  const cycle = (await readGraph(tx)).findCycle(tableId, bound.sources);
+  if (cycle !== undefined) throw cycleRefusal(row.dynamic_table, cycle);
+  await dropWork(tx, row);
+  await unpinSources(tx, pins, tableId);
+  await tx.db.deleteFrom("dynamic_table_sources").where("table_id", "=", tableId).execute();
+  await writeSources(tx, { ...bound, tableId });
+}
+
+async function writeSources(
+  tx: CatalogTx,
+  {
+    tableId,
+    sources,
+    sourceColumns = new Map(),
+  }: Pick<TableDefinition, "sources" | "sourceColumns" | "tableId">,
+): Promise<void> {
+  if (sources.length === 0) return;
+  await tx.db
+    .insertInto("dynamic_table_sources")
+    .values(
+      [...new Set(sources)].map((source) => ({
+        table_id: tableId,
+        source_table_id: source,
+        cursor_snapshot: null,
+        failed_snapshot: null,
+      })),
+    )
+    .execute();
+  const columns = [...sourceColumns].flatMap(([source, names]) =>
+    names.map((name, order) => ({
+      table_id: tableId,
+      source_table_id: source,
+      column_order: order,
+      column_name: name,
+    })),
+  );
+  if (columns.length > 0) await tx.db.insertInto("dynamic_table_columns").values(columns).execute();
+}
+
+function definedColumns(definition: TableDefinition) {
+  return {
+    table_id: definition.tableId as number,
+    schema_name: definition.schema,
+    name: definition.name,
+    definition: definition.definition,
+    target_lag_ms: lagColumn(definition.targetLag),
+    mode_wish: definition.modeWish,
+    mode: definition.mode,
+    mode_reason: definition.modeReason,
+    is_volatile: definition.isVolatile ? 1 : 0,
+  };
+}
+
+function lagColumn(targetLag: TargetLag): number | null {
+  return targetLag.kind === "downstream" ? null : targetLag.ms;
+}
+
+function refuseSelf(label: string, { tableId, sources }: TableDefinition): void {
+  if (sources.includes(tableId)) throw cycleRefusal(label, [label, label]);
+}
+
+function cycleRefusal(label: string, cycle: readonly string[]): OperatingError {
+  return new OperatingError(
+    "bad_request",
+    "never",
+    `${label} would read itself: ${cycle.join(" reads ")}`,
+  );
+}

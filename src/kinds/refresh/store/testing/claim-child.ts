@@ -1,0 +1,31 @@
+/**
+ * Another process that works: `node claim-child.ts URL WORKER`. It says `ready`, waits for a line, then claims and publishes one
+ * refresh after the other until nothing is left, saying `table token` for each, and `done`.
+ */
+import { once } from "node:events";
+import { silentLogger } from "../../../../ground/kernel/logger.ts";
+import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
+import { createSystemPrng } from "../../../../ground/kernel/node/system-random.ts";
+import { openStore, parseStoreUrl } from "../../../../ground/store/index.ts";
+import { TablesFixture } from "./tables-fixture.ts";
+
+const [url = "", workerId = ""] = process.argv.slice(2);
+const prng = createSystemPrng();
+const store = await openStore({
+  ...parseStoreUrl(url),
+  clock: realClock,
+  prng,
+  logger: silentLogger,
+});
+const fixture = new TablesFixture(store);
+process.stdout.write("ready\n");
+await once(process.stdin, "data");
+for (;;) {
+  const [claim] = await fixture.claim(workerId);
+  if (claim === undefined) break;
+  await fixture.publish(claim);
+  process.stdout.write(`${claim.tableId} ${claim.token}\n`);
+}
+process.stdout.write("done\n");
+await store.close();
+process.stdin.destroy();

@@ -1,4 +1,0 @@
-import { postgresFixture } from "../../store/testing/fixtures.ts";
-import { testLakeCatalog } from "./lake-catalog.contract.ts";
-
-testLakeCatalog(postgresFixture());

@@ -1,4 +1,0 @@
-import { sqliteFixture } from "../../store/testing/fixtures.ts";
-import { testLakeCatalog } from "./lake-catalog.contract.ts";
-
-testLakeCatalog(sqliteFixture());

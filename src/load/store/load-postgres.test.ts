@@ -1,5 +1,0 @@
-/** The contract on a real Postgres. */
-import { postgresFixture } from "../../store/testing/fixtures.ts";
-import { testLoadStore } from "./load.contract.ts";
-
-testLoadStore(postgresFixture());

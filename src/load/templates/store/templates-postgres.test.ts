@@ -1,5 +1,0 @@
-/** The contract on a real Postgres. */
-import { postgresFixture } from "../../../store/testing/fixtures.ts";
-import { testTemplates } from "./templates.contract.ts";
-
-testTemplates(postgresFixture());

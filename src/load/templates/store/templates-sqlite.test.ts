@@ -1,5 +1,0 @@
-/** The contract on a SQLite file. */
-import { sqliteFixture } from "../../../store/testing/fixtures.ts";
-import { testTemplates } from "./templates.contract.ts";
-
-testTemplates(sqliteFixture());

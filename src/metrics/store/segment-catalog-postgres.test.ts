@@ -1,4 +1,0 @@
-import { postgresFixture } from "../../store/testing/fixtures.ts";
-import { testSegmentCatalog } from "./segment-catalog.contract.ts";
-
-testSegmentCatalog(postgresFixture());

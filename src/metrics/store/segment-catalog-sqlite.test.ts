@@ -1,4 +1,0 @@
-import { sqliteFixture } from "../../store/testing/fixtures.ts";
-import { testSegmentCatalog } from "./segment-catalog.contract.ts";
-
-testSegmentCatalog(sqliteFixture());

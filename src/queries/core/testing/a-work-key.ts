@@ -1,9 +1,0 @@
-import type { LeafId, QueryId, WorkId } from "../../../kernel/ids.ts";
-import type { WorkKey } from "../../../workcoord/core/index.ts";
-
-/** For tests to which it does not matter whose artifact it is. */
-export const aWorkKey: WorkKey = {
-  queryId: "q-1" as QueryId,
-  leafId: "0" as LeafId,
-  workId: "0" as WorkId,
-};

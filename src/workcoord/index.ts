@@ -1,1 +1,0 @@
-export { WorkBoard } from "./core/index.ts";

@@ -1,0 +1,190 @@
+/** The worker's node and its servers: control sessions, artifacts, and what monitors ask. */
+
+import { hostname } from "node:os";
+import { showLakeLocation } from "../data/lake/index.ts";
+import type { WorkerPart } from "../data/parts/index.ts";
+import { startControlServer } from "../ground/cluster/index.ts";
+import type { OperatingError } from "../ground/kernel/errors.ts";
+import { sameSecret } from "../ground/kernel/node/secrets.ts";
+import type { Part } from "../ground/process/index.ts";
+import { closing, hostPort } from "../ground/process/index.ts";
+import type { WorkerNodeOptions } from "../ground/work/index.ts";
+import {
+  createWorkerQueryMetrics,
+  dispatchByKind,
+  FactsReporter,
+  startArtifactServer,
+  tellHealth,
+  traceExecutor,
+  WorkerNode,
+} from "../ground/work/index.ts";
+import type { Monitor } from "./monitor-server.ts";
+import { startMonitor } from "./monitor-server.ts";
+import type { OwnContext } from "./open-worker.ts";
+import type { WorkerOptions } from "./options.ts";
+import { registerOnce } from "./register-client.ts";
+import { Registration } from "./registration.ts";
+
+export interface ServedWorker {
+  readonly node: WorkerNode;
+  /** Of the monitor. */
+  readonly url: string;
+  readonly shown: Readonly<Record<string, string | number>>;
+  /** The cluster dropped this worker, or will not have it. */
+  readonly refused: Promise<OperatingError | "dropped">;
+  readonly parts: readonly Part[];
+}
+
+export async function serveWorker(
+  context: OwnContext,
+  options: WorkerOptions,
+  kinds: readonly WorkerPart[],
+): Promise<ServedWorker> {
+  const { host, workerId, incarnation, version, clusterToken, spool, tls, clock, logger } = context;
+  const advertisedHost = options.advertiseHost ?? advertisedOf(host);
+  const artifacts = await startArtifactServer({
+    host,
+    port: options.dataPort,
+    token: clusterToken,
+    spool,
+    logger,
+    ...tls,
+  });
+  const scheme = tls.tls === undefined ? "http" : "https";
+  const dataUrl = `${scheme}://${hostPort(advertisedHost, artifacts.port)}`;
+  const refused = Promise.withResolvers<OperatingError | "dropped">();
+  const register = registration(context, options, refused.resolve, () => ({
+    host_name: advertisedHost,
+    grpc_port: control.port,
+    data_port: artifacts.port,
+  }));
+  const node = createNode(context, kinds, dataUrl, {
+    onDropped: () => refused.resolve("dropped"),
+    ...(options.join === undefined ? {} : { register }),
+  });
+  const port = options.grpcPort;
+  const { accept } = node;
+  const control = await startControlServer({
+    host,
+    port,
+    token: clusterToken,
+    accept,
+    clock,
+    logger,
+    ...tls,
+  });
+  const monitor = await serveMonitor(context, options.metricsPort, node, advertisedHost);
+  const told = tellFacts(context, kinds, node, hostPort(advertisedHost, monitor.port));
+  return {
+    node,
+    url: `http://${hostPort(host, monitor.port)}`,
+    shown: {
+      worker_id: workerId,
+      incarnation,
+      grpc_port: control.port,
+      data_url: dataUrl,
+      lake: showLakeLocation(context.places.tables),
+      version,
+    },
+    refused: refused.promise,
+    parts: [
+      told,
+      closing("monitor", 1_000, () => monitor.close()),
+      closing("artifact server", 2_000, () => artifacts.close()),
+      closing("control server", 2_000, () => control.close()),
+      closing("sessions", 2_000, () => node.stop()),
+    ],
+  };
+}
+
+/** Bound to every address, the machine's name is the one that coordinators can use. */
+function advertisedOf(host: string): string {
+  return host === "0.0.0.0" || host === "::" ? hostname() : host;
+}
+
+function registration(
+  { workerId, incarnation, slots, version, clusterToken, clock }: OwnContext,
+  { join: urls = [] }: WorkerOptions,
+  onHopeless: (error: OperatingError) => void,
+  address: () => Readonly<Record<string, string | number>>,
+): () => Promise<void> {
+  const config = { urls, clusterToken, clock, timeoutMs: 5_000 };
+  const tryOnce = async (): Promise<void> =>
+    await registerOnce(config, {
+      worker_id: workerId,
+      ...address(),
+      capacity: slots,
+      incarnation,
+      software_version: version,
+    });
+  const registering = new Registration(clock, tryOnce, onHopeless);
+  return () => registering.attempt();
+}
+
+function createNode(
+  context: OwnContext,
+  kinds: readonly WorkerPart[],
+  dataUrl: string,
+  hooks: Pick<WorkerNodeOptions, "onDropped" | "register">,
+): WorkerNode {
+  const { room, tracing, slots, metrics } = context;
+  const executor = dispatchByKind(Object.assign({}, ...kinds.map(({ executors }) => executors)));
+  return new WorkerNode({
+    ...context,
+    softwareVersion: context.version,
+    capacity: slots,
+    executor: traceExecutor(tracing, {
+      execute: (...work) => room.noting(executor.execute(...work)),
+    }),
+    dataUrl: () => dataUrl,
+    limits: { slots },
+    observer: createWorkerQueryMetrics(metrics),
+    registerBackoff: { minMs: 100, maxMs: 5_000 },
+    ...hooks,
+  });
+}
+
+async function serveMonitor(
+  { host, metrics, health, logger, clusterToken, tokens }: OwnContext,
+  port: number,
+  node: WorkerNode,
+  advertisedHost: string,
+): Promise<Monitor> {
+  return await startMonitor({
+    logger,
+    host,
+    port,
+    hosts: [advertisedHost],
+    metrics,
+    ready: () => {
+      const parts = health.parts();
+      const blocker = health.blocker();
+      const unregistered = node.registered ? undefined : "not registered with a coordinator";
+      const reason = blocker === undefined ? unregistered : `${blocker.name}: ${blocker.reason}`;
+      return reason === undefined ? { ready: true, parts } : { ready: false, reason, parts };
+    },
+    mayRead: (token) => sameSecret(clusterToken, token) || tokens.roleOf(token) !== undefined,
+  });
+}
+
+/** What the cluster is told about this worker. */
+function tellFacts(
+  { clock, health, spool }: OwnContext,
+  kinds: readonly WorkerPart[],
+  node: WorkerNode,
+  monitorPlace: string,
+): Part {
+  const reporter = new FactsReporter(clock, node.endpoint, {
+    counts: () => node.manager.counts(),
+    spool: () => spool.usage(),
+  });
+  reporter.start();
+  const stopTelling = tellHealth(health, node);
+  const facts = Object.entries(Object.assign({}, ...kinds.map((part) => part.facts)));
+  for (const [key, value] of facts) node.endpoint.setFact(key, value as string);
+  node.endpoint.setFact("metrics_url", `http://${monitorPlace}/metrics`);
+  return closing("facts", 500, () => {
+    reporter.stop();
+    stopTelling();
+  });
+}
