@@ -5,6 +5,7 @@
 import { parseArgs } from "node:util";
 import { benchAssign } from "./assign.ts";
 import { benchFailover } from "./failover.ts";
+import { benchLibraries } from "./libraries.ts";
 import { benchLoad } from "./load.ts";
 import { benchPromql } from "./promql.ts";
 import { benchRemoteWrite } from "./remote-write.ts";
@@ -14,6 +15,7 @@ import { benchTables } from "./tables.ts";
 const benches: Record<string, (options: BenchOptions, report: Report) => Promise<void>> = {
   assign: benchAssign,
   failover: benchFailover,
+  libraries: benchLibraries,
   load: benchLoad,
   promql: benchPromql,
   "remote-write": benchRemoteWrite,

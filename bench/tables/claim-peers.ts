@@ -6,8 +6,7 @@
  *                    (SKIP LOCKED) and deleted by another.
  *   pg-boss          as many loops of `fetch`, one job each, and `complete`. A job is two UPDATEs of one row.
  */
-import { createRequire } from "node:module";
-import { join } from "node:path";
+import { findPeer } from "../find-peer.ts";
 
 export interface PeerRun {
   readonly url: string;
@@ -22,18 +21,8 @@ export interface Peer {
 }
 
 export function findPeers(): readonly Peer[] {
-  const dir = process.env.CAPSTAN_PEERS;
-  if (dir === undefined) return [];
-  const require = createRequire(join(dir, "package.json"));
-  const found = (name: string): unknown => {
-    try {
-      return require(name);
-    } catch {
-      return undefined;
-    }
-  };
-  const graphile = found("graphile-worker") as GraphileWorker | undefined;
-  const boss = found("pg-boss") as PgBossModule | undefined;
+  const graphile = findPeer<GraphileWorker>("graphile-worker");
+  const boss = findPeer<PgBossModule>("pg-boss");
   return [
     ...(graphile === undefined ? [] : [graphilePeer(graphile)]),
     ...(boss === undefined ? [] : [pgBossPeer(boss)]),
