@@ -51,5 +51,4 @@ export function isAbove(one: Floor, other: Floor): boolean {
 export const owed: ReadonlyMap<string, string> = new Map([
   ["data/lake -> kinds/ask", "work gets a way for small results"],
   ["ground/cluster -> ground/work", "the control session carries channels"],
-  ["data/sql -> data/lake", "sql declares the port that the lake fills"],
 ]);

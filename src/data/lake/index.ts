@@ -25,7 +25,6 @@ export type {
   SnapshotInfo,
   TableChange,
   TableId,
-  TableMoment,
   TableRef,
   TableVersion,
   UpkeepDecision,

@@ -1,15 +1,9 @@
 /** The lake's catalog, as everyone else uses it. `src/data/lake/store` implements it on the control store. */
 import type { Tx } from "../../../ground/store/core/index.ts";
+import type { TableMoment } from "../../sql/core/index.ts";
 import type { ChangeScan } from "./change-feed.ts";
 import type { Commit, Committed } from "./commit.ts";
-import type {
-  LakeTable,
-  SnapshotId,
-  SnapshotInfo,
-  TableId,
-  TableMoment,
-  TableVersion,
-} from "./model.ts";
+import type { LakeTable, SnapshotId, SnapshotInfo, TableId, TableVersion } from "./model.ts";
 
 export interface TableRef {
   readonly schema: string | undefined;

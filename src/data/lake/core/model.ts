@@ -88,10 +88,3 @@ export interface SnapshotInfo {
   readonly timeMs: number;
   readonly schemaVersion: number;
 }
-
-/** How a statement names a moment of a table. */
-export type TableMoment =
-  | { readonly kind: "current" }
-  | { readonly kind: "version"; readonly snapshot: SnapshotId }
-  /** The newest snapshot not after it. */
-  | { readonly kind: "time"; readonly timeMs: number };

@@ -12,12 +12,13 @@ import {
   nameKey,
   parseSelectTree,
   renameTablesInText,
+  type TableMoment,
   type TableUse,
   tableRefs,
   wantedValues,
 } from "../../sql/core/index.ts";
 import { withoutHidden } from "../core/hidden-columns.ts";
-import type { LakeCatalog, NeededFile, TableMoment, TableVersion } from "../core/index.ts";
+import type { LakeCatalog, NeededFile, TableVersion } from "../core/index.ts";
 import type { ReadableRelation, ReadableRelations, WantedRows } from "./readable-relations.ts";
 import type { RowFiles } from "./row-files.ts";
 

@@ -2,15 +2,9 @@
 import { type Kysely, sql } from "kysely";
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Tx } from "../../../ground/store/index.ts";
+import type { TableMoment } from "../../sql/core/index.ts";
 import type { TableRef } from "../core/catalog.ts";
-import type {
-  LakeTable,
-  SnapshotId,
-  SnapshotInfo,
-  TableId,
-  TableMoment,
-  TableVersion,
-} from "../core/model.ts";
+import type { LakeTable, SnapshotId, SnapshotInfo, TableId, TableVersion } from "../core/model.ts";
 import { isVisible, type SchemaRow, type SnapshotRow, type TableRow } from "../core/rows.ts";
 import { similarNames } from "../core/similar-names.ts";
 import { formatSnapshotTime, parseSnapshotTime } from "../core/snapshot-time.ts";
@@ -34,9 +28,9 @@ export async function readSnapshots(
 }
 
 /** `not_found`: it has expired, or never was. */
-export async function requireSnapshot(tx: Tx, snapshot: SnapshotId): Promise<void> {
+export async function requireSnapshot(tx: Tx, snapshot: number): Promise<SnapshotId> {
   const [found] = await readSnapshots(tx, 1, (snapshot + 1) as SnapshotId);
-  if (found?.snapshot === snapshot) return;
+  if (found?.snapshot === snapshot) return found.snapshot;
   const newest = await readCurrent(tx);
   const isAhead = snapshot > newest.snapshot;
   throw new OperatingError("not_found", "never", `there is no snapshot ${snapshot}`, {
@@ -268,8 +262,7 @@ async function resolveMoment(tx: Tx, moment: TableMoment): Promise<SnapshotId> {
     case "current":
       return (await readCurrent(tx)).snapshot;
     case "version":
-      await requireSnapshot(tx, moment.snapshot);
-      return moment.snapshot;
+      return await requireSnapshot(tx, moment.snapshot);
     case "time":
       return await snapshotAtTime(tx, moment.timeMs);
   }

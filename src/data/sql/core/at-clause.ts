@@ -1,8 +1,14 @@
 /** `AT (VERSION => 3)` and `AT (TIMESTAMP => '2024-05-01 12:00:00')`, as DuckDB's tree has them. */
-import type { SnapshotId, TableMoment } from "../../lake/core/index.ts";
 import { badSql } from "./bad-sql.ts";
 import { isTreeNode, type TreeNode } from "./serialized-sql.ts";
 import { parseTimestamp } from "./timestamps.ts";
+
+/** How a statement names a moment of a table. Whoever has the tables resolves it to a snapshot. */
+export type TableMoment =
+  | { readonly kind: "current" }
+  | { readonly kind: "version"; readonly snapshot: number }
+  /** The newest snapshot not after it. */
+  | { readonly kind: "time"; readonly timeMs: number };
 
 const timeTypes: ReadonlySet<unknown> = new Set([
   "DATE",
@@ -23,7 +29,7 @@ export function momentOf(clause: unknown, sql: string, position: number | undefi
       const hint = "AT (VERSION => 3). SHOW SNAPSHOTS lists them.";
       throw badSql("a version is the number of a snapshot", sql, position, hint);
     }
-    return { kind: "version", snapshot: value as SnapshotId };
+    return { kind: "version", snapshot: value };
   }
   const { text, isDay } = timeText(expr);
   const timeMs = text === undefined ? undefined : parseTimestamp(text);

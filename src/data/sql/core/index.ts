@@ -1,4 +1,5 @@
 /** The statement language: tokens, statements, and DuckDB's tree of a SELECT. Pure. */
+export type { TableMoment } from "./at-clause.ts";
 export { characterAt, pointAt } from "./bad-sql.ts";
 export { isSystemTable, looksLikeFile, nameKey } from "./names.ts";
 export { parseStatement } from "./parse-statement.ts";

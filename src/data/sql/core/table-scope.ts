@@ -3,8 +3,7 @@
  * own definition only where it refers to itself: in the recursive half. A name with a schema is never a CTE's, but for
  * `recurring.name`, which is all that a recursive CTE has found so far.
  */
-import type { TableMoment } from "../../lake/core/index.ts";
-import { momentOf } from "./at-clause.ts";
+import { momentOf, type TableMoment } from "./at-clause.ts";
 import { nameKey } from "./names.ts";
 import { positionOf } from "./select-tree.ts";
 import { isTreeNode, type TreeNode, textOf } from "./serialized-sql.ts";
