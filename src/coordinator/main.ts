@@ -16,6 +16,7 @@ import { SegmentCatalog } from "../kinds/ask/metrics/index.ts";
 import { createLoadPart } from "../kinds/load/index.ts";
 import { createRefreshPart } from "../kinds/refresh/index.ts";
 import { openController } from "./open-controller.ts";
+import { registerParts } from "./open-tables.ts";
 import type { ControllerOptions } from "./options.ts";
 import { serveApi } from "./serve-api.ts";
 
@@ -50,14 +51,14 @@ async function partsOf(
   context: CoordinatorContext,
   options: ControllerOptions,
 ): Promise<readonly ControllerPart[]> {
-  return [
+  return registerParts(context, [
     createStatementsPart(context),
     createRefreshPart(context, options),
     await createLoadPart(context, options),
     context.role === "coordinator"
       ? createAskPart(context, options)
       : createAskReplicaPart(context, new SegmentCatalog(context)),
-  ];
+  ]);
 }
 
 /** Of a query-api that finds its workers without a store. */

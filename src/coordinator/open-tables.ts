@@ -10,14 +10,12 @@ import {
   openUploads,
   showLakeLocation,
 } from "../data/lake/index.ts";
-import type { ControllerContext, CoordinatorContext } from "../data/parts/index.ts";
-import { createQueriesPort } from "../data/statements/index.ts";
+import type { ControllerContext, ControllerPart, CoordinatorContext } from "../data/parts/index.ts";
+import { createQueriesPort, StatementRouter } from "../data/statements/index.ts";
 import type { Part } from "../ground/process/index.ts";
 import { closing } from "../ground/process/index.ts";
 import type { Store } from "../ground/store/index.ts";
 import { DiskBudget, defaultDiskRatios } from "../ground/work/index.ts";
-import { createLoadRelations } from "../kinds/load/index.ts";
-import { DynamicTables } from "../kinds/refresh/index.ts";
 import type { ControllerOptions } from "./options.ts";
 
 /** Copies of files in S3 that DuckDB is to read here: records of load tests. */
@@ -37,10 +35,9 @@ export async function openTables(
   const uploads = await openUploadsHere(context);
   const catalog = new LakeStore({ store, prng: prng.fork("lake") });
   if (context.role === "coordinator") await claimOwnLake(context, store, objects, catalog);
-  const statements = new LakeStatements({
+  const lakeStatements = new LakeStatements({
+    store,
     catalog,
-    dynamicTables: new DynamicTables({ store, clock, catalog, engine }),
-    relations: createLoadRelations(store),
     objects,
     uploads,
     engine,
@@ -49,6 +46,8 @@ export async function openTables(
     prng: prng.fork("statements"),
     logger,
   });
+  const statements = new StatementRouter({ clock, prng: prng.fork("query-ids") });
+  statements.register(lakeStatements);
   const queries = createQueriesPort({
     manager: node.manager,
     statements,
@@ -57,9 +56,31 @@ export async function openTables(
   });
   const storeUrl = options.store ?? context.dataDir.storePath;
   return {
-    context: { ...context, store, storeUrl, catalog, objects, uploads, statements, queries },
+    context: {
+      ...context,
+      store,
+      storeUrl,
+      catalog,
+      objects,
+      uploads,
+      lakeStatements,
+      statements,
+      queries,
+    },
     parts: [part, closing("uploads", 1_000, () => uploads.close())],
   };
+}
+
+/** Statements, relations and guards of every part, before the first statement comes. */
+export function registerParts(
+  { statements, lakeStatements }: CoordinatorContext,
+  parts: readonly ControllerPart[],
+): readonly ControllerPart[] {
+  for (const part of parts) {
+    lakeStatements.join(part);
+    if (part.statements !== undefined) statements.register(part.statements);
+  }
+  return parts;
 }
 
 async function openObjects({ places, ownDir, clock, logger }: ControllerContext) {

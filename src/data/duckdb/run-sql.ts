@@ -26,7 +26,7 @@ export interface RunSqlDeps {
 
 export interface RunSqlOptions {
   /** Until the first row is here. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   readonly queryId?: QueryId;
   /** A caller that asks for no more rows for this long loses the rest. */
   readonly idleMsMax?: number;

@@ -44,16 +44,10 @@ export {
   showLakeLocation,
 } from "./objects/lake-url.ts";
 export { openLakeFiles } from "./objects/open-lake-files.ts";
-export type { BoundTable } from "./statements/bound-query.ts";
-export type {
-  CheckedDefinition,
-  DynamicStatement,
-  DynamicTablesPort,
-  StatementContext,
-} from "./statements/dynamic-tables-port.ts";
+export type { BoundQuery, BoundTable } from "./statements/bound-query.ts";
+export type { DescribedColumn } from "./statements/describe.ts";
 export { LakeStatements } from "./statements/lake-statements.ts";
 export { lakeWriteWorkKind } from "./statements/lake-write-executor.ts";
-export { done, type LocalAnswer } from "./statements/local-answer.ts";
 export {
   type OpenedRelation,
   type ReadableRelation,
@@ -61,6 +55,13 @@ export {
   rowsFile,
   type WantedRows,
 } from "./statements/readable-relations.ts";
+export {
+  refuseReserved,
+  refuseTableName,
+  type StatementScope,
+} from "./statements/statement-scope.ts";
+export type { TableGuard } from "./statements/table-guard.ts";
+export { describeTable } from "./statements/table-statements.ts";
 export { openUploads, type Uploads } from "./statements/uploads.ts";
 export { readChecksummedFiles } from "./store/file-checksums.ts";
 export { claimLake, lakeIdFile, lostStoreHint } from "./store/lake-identity.ts";

@@ -9,8 +9,17 @@ import type { DirectoryWatch, Limits, Part, ProcessContext } from "../../ground/
 import type { Store } from "../../ground/store/index.ts";
 import type { ControllerNode, Leadership, QueueState } from "../../ground/work/index.ts";
 import type { Engine } from "../duckdb/index.ts";
-import type { LakePlaces, LakeStatements, LakeStore, ObjectStore, Uploads } from "../lake/index.ts";
-import type { QueriesPort } from "../statements/index.ts";
+import type {
+  LakePlaces,
+  LakeStatements,
+  LakeStore,
+  ObjectStore,
+  ReadableRelations,
+  TableGuard,
+  Uploads,
+} from "../lake/index.ts";
+import type { StatementHandler } from "../statements/core/index.ts";
+import type { QueriesPort, StatementRouter } from "../statements/index.ts";
 
 export interface ControllerContext extends ProcessContext {
   readonly role: "coordinator" | "query_api";
@@ -32,7 +41,8 @@ export interface StoreContext {
   readonly catalog: LakeStore;
   readonly objects: ObjectStore;
   readonly uploads: Uploads;
-  readonly statements: LakeStatements;
+  readonly lakeStatements: LakeStatements;
+  readonly statements: StatementRouter;
   readonly queries: QueriesPort;
 }
 
@@ -41,6 +51,11 @@ export type CoordinatorContext = ControllerContext & StoreContext;
 /** What a room adds to a coordinator or a query-api. */
 export interface ControllerPart extends Part {
   readonly routes?: InstallRoutes;
+  readonly statements?: StatementHandler;
+  /** What it lets SQL read. */
+  readonly relations?: ReadableRelations;
+  /** What it has to say in statements about tables. */
+  readonly guard?: TableGuard;
   /** By what people call what it lists. */
   readonly attention?: Readonly<Record<string, ReadAttention>>;
   /** What waits to be computed before it is work. */

@@ -8,11 +8,23 @@ import type { Store } from "../../ground/store/index.ts";
 import type { ControllerNode, Leadership } from "../../ground/work/index.ts";
 import type { Engine } from "../duckdb/index.ts";
 import { runSql } from "../duckdb/index.ts";
+import type { StatementHandler } from "./core/index.ts";
 import type { QueriesPort } from "./http/queries-port.ts";
 import { createQueriesPort } from "./http/queries-port.ts";
 import { catalogRoutes, queryRoutes } from "./http/statement-routes.ts";
 import type { UploadsPort } from "./http/uploads.ts";
 import { watchCatalog } from "./http/watch-catalog.ts";
+
+/** A statement that never ends, which another address takes. */
+const watchStatement: StatementHandler = {
+  heads: ["WATCH"],
+  parse(cursor) {
+    throw cursor.fail(
+      "WATCH is not supported",
+      "It never ends, so it has an address of its own: GET /api/v1/watch?select=…. capstan sql asks there by itself.",
+    );
+  },
+};
 
 /** Of a process that has tables. */
 export function createStatementsPart(context: {
@@ -28,7 +40,7 @@ export function createStatementsPart(context: {
     await queryRoutes(queries)(app, http);
     await catalog(app, http);
   };
-  return { name: "statements", routes };
+  return { name: "statements", routes, statements: watchStatement };
 }
 
 /** Of a process without tables: SELECTs that read none. */

@@ -5,7 +5,6 @@ export type { RunComparison } from "./core/compare-runs.ts";
 export type { SummarizedRun } from "./core/report/summarize-run.ts";
 export type { RunUpdate } from "./core/run-update.ts";
 export { LoadService, type RunRequest } from "./service/load-service.ts";
-export { createLoadRelations } from "./service/sql-relations.ts";
 export type {
   StartTargetProcess,
   TargetAnswer,

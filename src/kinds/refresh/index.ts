@@ -19,7 +19,6 @@ export {
   type ScheduleOptions,
 } from "./core/index.ts";
 export { createLakeRefresher } from "./refresh/lake-refresher.ts";
-export { DynamicTables } from "./statements/dynamic-tables.ts";
 export type { ClaimSettings } from "./store/claim-settings.ts";
 export type { ModeChoice, ReplacedColumns, TableDefinition } from "./store/definitions.ts";
 export type { NeededSnapshot, SnapshotPins } from "./store/needed-snapshots.ts";

@@ -1,109 +1,106 @@
 /**
- * Statements over the lake, from a person's text to an answer: SELECTs and changes of rows run on workers; what tables there
- * are is the catalog's business alone.
- *
- *   1  Whatever does not parse, bind or fit is told before anything is written.
- *   2  A statement that changes something needs `mayWrite`.
+ * Statements of DuckDB's language over the lake: SELECTs and changes of rows run on workers; what
+ * tables there are is the catalog's business alone. What does not bind or fit is told before anything
+ * is written.
  */
 
-import { OperatingError } from "../../../ground/kernel/errors.ts";
-import { runRows, runSql, type SqlResult } from "../../duckdb/index.ts";
+import { assert } from "../../../ground/kernel/errors.ts";
+import { runRows, runSql } from "../../duckdb/index.ts";
 import {
-  isVolatile,
-  parseSelectTree,
+  type OthersAfter,
   parseStatement,
   type Statement,
-  tableRefs,
-  volatilePartsOf,
+  statementVerbs,
+  type TokenCursor,
 } from "../../sql/core/index.ts";
-import { describeQuery } from "./describe.ts";
-import type { StatementContext } from "./dynamic-tables-port.ts";
+import type {
+  LocalAnswer,
+  ParsedStatement,
+  StatementHandler,
+  StatementRequest,
+  StreamedAnswer,
+} from "../../statements/core/index.ts";
 import { lakeQueryBody, lakeQueryWorkKind } from "./lake-query-executor.ts";
-import { answerLocally, type LocalAnswer } from "./local-answer.ts";
+import type { ReadableRelation, ReadableRelations } from "./readable-relations.ts";
 import { RowStatements } from "./row-statements.ts";
-import {
-  type LakeStatementsDeps,
-  refuseReserved,
-  refuseTableName,
-  type StatementOptions,
-  StatementScope,
-  timeoutMsDefault,
-} from "./statement-scope.ts";
-import { TableStatements } from "./table-statements.ts";
+import { type LakeStatementsDeps, StatementScope } from "./statement-scope.ts";
+import type { TableGuard } from "./table-guard.ts";
+import { describeTable, TableStatements } from "./table-statements.ts";
 
-export class LakeStatements {
+type Reading = Extract<Statement, { readonly kind: "explain" | "query" }>;
+
+export class LakeStatements implements StatementHandler {
+  readonly heads: readonly string[] = statementVerbs;
   readonly #deps: LakeStatementsDeps;
+  readonly #relations = new Map<string, ReadableRelation>();
+  readonly #guards: TableGuard[] = [];
 
   constructor(deps: LakeStatementsDeps) {
     this.#deps = deps;
   }
 
-  async run(text: string, options: StatementOptions, signal: AbortSignal): Promise<SqlResult> {
-    const statement = parseStatement(text);
-    if (statement.kind === "query") {
-      return await this.#query(text, statement.query.text, options, signal);
+  /** What another kind of work lets SQL read, and has to say about tables. */
+  join(neighbour: { readonly relations?: ReadableRelations; readonly guard?: TableGuard }): void {
+    const { relations = new Map(), guard } = neighbour;
+    for (const [name, relation] of relations) {
+      assert(!this.#relations.has(name), `one kind of work gives the relation ${name}`);
+      this.#relations.set(name, relation);
     }
-    if (statement.kind === "explain") {
-      const explain = statement.analyze ? "analyze" : "plan";
-      return await this.#query(text, statement.query.text, options, signal, explain);
-    }
-    const { clock } = this.#deps;
-    const startedMs = clock.nowMs();
-    if (!isReading(statement) && !options.mayWrite) throw mayNotWrite(); // 2
-    const scope = new StatementScope(this.#deps, text, options, signal);
-    const answer = await answerOf(scope, statement);
-    return answerLocally(scope.queryId, answer, clock.nowMs() - startedMs);
+    if (guard !== undefined) this.#guards.push(guard);
   }
 
-  /** `text` is the person's, comments and all. */
-  async #query(
-    text: string,
-    sql: string,
-    options: StatementOptions,
-    signal: AbortSignal,
-    explain?: "plan" | "analyze",
-  ): Promise<SqlResult> {
-    const scope = new StatementScope(this.#deps, text, options, signal);
+  parse(cursor: TokenCursor, othersAfter: OthersAfter): ParsedStatement {
+    const statement = parseStatement(cursor, othersAfter);
+    if (statement.kind === "query" || statement.kind === "explain") {
+      return { role: "read", run: (request) => this.#read(statement, this.scope(request)) };
+    }
+    const isReading = statement.kind.startsWith("show") || statement.kind === "describeTable";
+    return {
+      role: isReading ? "read" : "operate",
+      run: (request) => answerOf(this.scope(request), statement),
+    };
+  }
+
+  /** For statements about tables that others register, too. */
+  scope(request: StatementRequest): StatementScope {
+    return new StatementScope(
+      this.#deps,
+      { relations: this.#relations, guards: this.#guards },
+      request,
+    );
+  }
+
+  async #read(statement: Reading, scope: StatementScope): Promise<StreamedAnswer> {
     try {
-      return await this.#answer(scope, sql, explain);
+      return await this.#answer(statement, scope);
     } finally {
       await scope.rowFiles.discard();
     }
   }
 
-  async #answer(
-    scope: StatementScope,
-    sql: string,
-    explain: "plan" | "analyze" | undefined,
-  ): Promise<SqlResult> {
-    const { text, options, signal } = scope;
-    const bound = await (explain === "plan" ? scope.bindReading(sql) : scope.bindFilled(sql, true));
-    const { queryId, timeoutMs } = options;
-    const asked = {
-      ...(queryId === undefined ? {} : { queryId }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    };
+  async #answer(statement: Reading, scope: StatementScope): Promise<StreamedAnswer> {
+    const { request, signal } = scope;
+    const sql = statement.query.text;
+    const isPlan = statement.kind === "explain" && !statement.analyze;
+    const bound = await (isPlan ? scope.bindReading(sql) : scope.bindFilled(sql, true));
     const isPlain = bound.tables.length === 0 && bound.views === undefined;
-    if (isPlain && explain === undefined) {
-      return await runSql(this.#deps, text, asked, signal);
+    if (isPlain && statement.kind === "query") {
+      return await runSql(this.#deps, request.text, request, signal);
     }
+    const explain = isPlan ? ("plan" as const) : ("analyze" as const);
     const work = {
       kind: lakeQueryWorkKind,
-      body: lakeQueryBody(explain === undefined ? bound : { ...bound, explain }),
-      text,
+      body: lakeQueryBody(statement.kind === "query" ? bound : { ...bound, explain }),
+      text: request.text,
       affinityKey: `lake ${bound.tables[0]?.version.table.tableId}`,
     };
-    return await runRows(this.#deps, work, asked, signal);
+    return await runRows(this.#deps, work, request, signal);
   }
-}
-
-function isReading({ kind }: Statement): boolean {
-  return kind.startsWith("show") || kind.startsWith("describe") || kind.startsWith("explain");
 }
 
 async function answerOf(
   scope: StatementScope,
-  statement: Exclude<Statement, { readonly kind: "explain" | "query" }>,
+  statement: Exclude<Statement, Reading>,
 ): Promise<LocalAnswer> {
   const tables = new TableStatements(scope);
   const rows = new RowStatements(scope);
@@ -113,14 +110,13 @@ async function answerOf(
     case "showSnapshots":
       return await tables.showSnapshots();
     case "describeTable":
-      return await tables.describeTable(statement.table);
+      return await describeTable(scope, statement.table);
     case "createTable":
       return await tables.createTable(statement);
     case "dropTable":
-      if (statement.dynamic) break;
       return await tables.dropTable(statement);
     case "alterTable":
-      return await tables.alterTable(statement, contextOf(scope));
+      return await tables.alterTable(statement);
     case "insert":
       return await rows.insert(statement);
     case "copy":
@@ -139,47 +135,5 @@ async function answerOf(
         from: statement.using?.text,
         where: statement.where?.text,
       });
-    case "createDynamicTable":
-      refuseTableName(statement.table.name);
-      break;
-    default:
-      break;
   }
-  return await scope.deps.dynamicTables.answer(statement, contextOf(scope));
-}
-
-function contextOf(scope: StatementScope): StatementContext {
-  const { catalog, engine } = scope.deps;
-  return {
-    queryId: scope.queryId,
-    text: scope.text,
-    signal: scope.signal,
-    timeoutMs: scope.options.timeoutMs ?? timeoutMsDefault,
-    find: (name) => scope.find(name),
-    check: async (definition, seen = (table) => table) => {
-      const { snapshot } = await catalog.current();
-      const tree = parseSelectTree(await engine.parse(definition, scope.signal), definition);
-      const refs = tableRefs(tree);
-      const past = refs.find(({ at }) => at.kind !== "current");
-      if (past !== undefined) {
-        const message = `a dynamic table reads its sources as they are now, not AT another moment: ${past.name}`;
-        throw new OperatingError("bad_sql", "never", message);
-      }
-      const asItIs = await scope.bind(definition);
-      const tables = asItIs.tables.map((each) => {
-        const { version } = each;
-        return { ...each, version: { ...version, table: seen(version.table) } };
-      });
-      const bound = { ...asItIs, tables };
-      const columns = await describeQuery(engine, bound, scope.signal);
-      refuseReserved(columns.map(({ name }) => name));
-      const volatileParts = volatilePartsOf(tree);
-      return { ...bound, snapshot, columns, refs, isVolatile: isVolatile(tree), volatileParts };
-    },
-  };
-}
-
-function mayNotWrite(): OperatingError {
-  const hint = "ask with a token of the role `operate`";
-  return new OperatingError("forbidden", "never", "this token may only read", { hint });
 }

@@ -1,11 +1,11 @@
 /** Statements that change rows: a worker writes the files, and one commit makes them the table's. */
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import { nameKey, type TableName } from "../../sql/core/index.ts";
+import { done, type LocalAnswer } from "../../statements/core/index.ts";
 import type { TableVersion } from "../core/index.ts";
 import type { BoundQuery } from "./bound-query.ts";
 import { describeQuery } from "./describe.ts";
 import { type ChangeParts, changeSql } from "./lake-write.ts";
-import { done, type LocalAnswer } from "./local-answer.ts";
 import { columnOf, noColumn, type StatementOf, type StatementScope } from "./statement-scope.ts";
 
 export class RowStatements {
@@ -19,7 +19,7 @@ export class RowStatements {
     const { written } = await this.#scope.write(async () => {
       const target = await this.#scope.writable(table);
       const bound = await this.#scope.bindFilled(query.text);
-      const described = await describeQuery(this.#scope.deps.engine, bound, this.#scope.signal);
+      const described = await this.#scope.describe(bound);
       const given = byName ? described : target.table.columns;
       const names = columns ?? given.map(({ name }) => name);
       for (const name of names) {
@@ -44,7 +44,7 @@ export class RowStatements {
   /** DuckDB knows a file's format by the end of its name. */
   async copy({ table, columns, file, options }: StatementOf<"copy">): Promise<LocalAnswer> {
     const { objects, uploads } = this.#scope.deps;
-    const { uploadId } = this.#scope.options;
+    const { uploadId } = this.#scope.request;
     if (uploadId === undefined) {
       const hint =
         "`capstan sql` sends the file by itself; over HTTP, send it to /api/v1/uploads first";
@@ -54,7 +54,7 @@ export class RowStatements {
     await this.#scope.current(table);
     const { localPath, sizeBytes } = uploads.received(uploadId);
     const [ending = ""] = /(\.[A-Za-z0-9]{1,10}){1,2}$/.exec(file) ?? [];
-    const path = `uploads/${this.#scope.queryId}${ending.toLowerCase()}`;
+    const path = `uploads/${this.#scope.request.queryId}${ending.toLowerCase()}`;
     const { crc32 } = await objects.put(path, localPath, this.#scope.signal);
     const source = { path, sizeBytes, crc32 };
     try {

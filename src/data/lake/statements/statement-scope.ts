@@ -1,10 +1,9 @@
 /** What every statement over the lake needs: who asked for what, the tables that it names, and how it commits. */
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
-import type { QueryId } from "../../../ground/kernel/ids.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
-import { newQueryId } from "../../../ground/kernel/new-query-id.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
+import type { CatalogTx, Store } from "../../../ground/store/index.ts";
 import type { ApiWorkManager } from "../../../ground/work/index.ts";
 import type { Engine } from "../../duckdb/index.ts";
 import {
@@ -15,22 +14,29 @@ import {
   type Statement,
   type TableName,
 } from "../../sql/core/index.ts";
+import type { StatementRequest } from "../../statements/core/index.ts";
 import { isReservedColumn } from "../core/hidden-columns.ts";
-import type { Commit, LakeCatalog, LakeTable, ObjectStore, TableVersion } from "../core/index.ts";
+import type {
+  Commit,
+  Committed,
+  LakeCatalog,
+  LakeTable,
+  ObjectStore,
+  TableVersion,
+} from "../core/index.ts";
 import { type BoundQuery, bindQuery } from "./bound-query.ts";
-import type { DynamicTablesPort } from "./dynamic-tables-port.ts";
-import type { ReadableRelations } from "./readable-relations.ts";
+import { type DescribedColumn, describeQuery } from "./describe.ts";
+import type { ReadableRelation } from "./readable-relations.ts";
 import { RowFiles } from "./row-files.ts";
 import { runWrite, type WriteAttempt } from "./run-write.ts";
+import type { TableGuard } from "./table-guard.ts";
 import type { Uploads } from "./uploads.ts";
 
 export interface LakeStatementsDeps {
+  readonly store: Pick<Store, "catalogTransaction">;
   readonly catalog: LakeCatalog;
   readonly objects: Pick<ObjectStore, "delete" | "put">;
   readonly uploads: Pick<Uploads, "append" | "begin" | "discard" | "received">;
-  readonly dynamicTables: DynamicTablesPort;
-  /** What other kinds of work let SQL read; nothing unless given. */
-  readonly relations?: ReadableRelations;
   readonly engine: Pick<Engine, "with">;
   readonly manager: Pick<ApiWorkManager, "get" | "open" | "run">;
   readonly clock: Clock;
@@ -38,42 +44,31 @@ export interface LakeStatementsDeps {
   readonly logger: Logger;
 }
 
-export interface StatementOptions {
-  readonly timeoutMs?: number | undefined;
-  readonly queryId?: QueryId;
-  readonly mayWrite: boolean;
-  /** The file of a COPY. */
-  readonly uploadId?: string | undefined;
+/** What other kinds of work have registered: relations that SQL may read, by name, and guards. */
+export interface LakeNeighbours {
+  readonly relations: ReadonlyMap<string, ReadableRelation>;
+  readonly guards: readonly TableGuard[];
 }
 
 /** A statement of one kind. */
 export type StatementOf<K extends Statement["kind"]> = Extract<Statement, { readonly kind: K }>;
 
-export const timeoutMsDefault = 60_000;
-
 export class StatementScope {
-  readonly queryId: QueryId;
+  readonly request: StatementRequest;
   /** Its engine and its logger name this statement in every line. */
   readonly deps: LakeStatementsDeps & { readonly engine: Engine };
-  readonly text: string;
-  readonly options: StatementOptions;
   readonly signal: AbortSignal;
+  readonly #neighbours: LakeNeighbours;
   /** Whoever binds a reading statement discards them when it has ended. */
   readonly rowFiles: RowFiles;
 
-  constructor(
-    deps: LakeStatementsDeps,
-    text: string,
-    options: StatementOptions,
-    signal: AbortSignal,
-  ) {
-    this.text = text;
-    this.options = options;
-    this.signal = signal;
-    this.queryId = options.queryId ?? newQueryId(deps.prng);
-    const fields = { query_id: this.queryId };
+  constructor(deps: LakeStatementsDeps, neighbours: LakeNeighbours, request: StatementRequest) {
+    this.request = request;
+    this.signal = request.signal;
+    this.#neighbours = neighbours;
+    const fields = { query_id: request.queryId };
     this.deps = { ...deps, engine: deps.engine.with(fields), logger: deps.logger.with(fields) };
-    this.rowFiles = new RowFiles(deps, this.queryId, signal);
+    this.rowFiles = new RowFiles(deps, request.queryId, request.signal);
   }
 
   /** It is judged against what the lake was before it read anything. */
@@ -81,10 +76,11 @@ export class StatementScope {
     prepare: () => Promise<Omit<WriteAttempt, "readSnapshot">>,
   ): ReturnType<typeof runWrite> {
     const { catalog } = this.deps;
+    const { queryId, text, timeoutMs: deadlineMs } = this.request;
     const request = {
-      queryId: this.queryId,
-      text: this.text,
-      deadlineMs: this.options.timeoutMs ?? timeoutMsDefault,
+      queryId,
+      text,
+      deadlineMs,
       attempt: async () => {
         const { snapshot: readSnapshot } = await catalog.current();
         return { ...(await prepare()), readSnapshot };
@@ -93,7 +89,7 @@ export class StatementScope {
     return await runWrite(this.deps, request, this.signal);
   }
 
-  /** For somebody who wants its rows: what it reads of dynamic tables has contents. */
+  /** For somebody who wants its rows: what it reads of tables that others fill has contents. */
   async bindFilled(sql: string, isReading = false): Promise<BoundQuery> {
     const bind = () => (isReading ? this.bindReading(sql) : this.bind(sql));
     const bound = await bind();
@@ -101,23 +97,31 @@ export class StatementScope {
       version.files.length === 0 ? [version] : [],
     );
     if (empty.length === 0) return bound;
-    const waitMsMax = this.options.timeoutMs ?? timeoutMsDefault;
-    const { dynamicTables } = this.deps;
-    const hasWaited = await dynamicTables.awaitContents(empty, waitMsMax, this.signal);
+    let hasWaited = false;
+    for (const guard of this.#neighbours.guards) {
+      const waits = guard.awaitContents(empty, this.request.timeoutMs, this.signal);
+      hasWaited = (await waits) || hasWaited;
+    }
     return hasWaited ? await bind() : bound;
   }
 
   /** Of a statement that only reads: it may read what other kinds of work give, too. */
   async bindReading(sql: string): Promise<BoundQuery> {
-    const { catalog, engine, relations = new Map() } = this.deps;
+    const { catalog, engine } = this.deps;
     const ports = { catalog, parse: (text: string) => engine.parse(text, this.signal) };
     const { rowFiles, signal } = this;
+    const { relations } = this.#neighbours;
     return await bindQuery(ports, sql, { catalog, relations, rowFiles, signal });
   }
 
   async bind(sql: string): Promise<BoundQuery> {
     const { catalog, engine } = this.deps;
     return await bindQuery({ catalog, parse: (text) => engine.parse(text, this.signal) }, sql);
+  }
+
+  /** Throws `bad_sql` where it does not bind. */
+  async describe(bound: BoundQuery): Promise<readonly DescribedColumn[]> {
+    return await describeQuery(this.deps.engine, bound, this.signal);
   }
 
   async commit(read: Pick<TableVersion, "snapshot">, changes: Commit["changes"]): Promise<void> {
@@ -127,18 +131,48 @@ export class StatementScope {
   commitOf({ snapshot }: Pick<TableVersion, "snapshot">, changes: Commit["changes"]): Commit {
     return {
       readSnapshot: snapshot,
-      token: this.queryId,
+      token: this.request.queryId,
       changes,
       author: "sql",
-      message: this.text.slice(0, 200),
+      message: this.request.text.slice(0, 200),
     };
   }
 
-  /** Not of a dynamic table: those are their refreshes' alone. */
+  /** Commits what takes something of the table away, where no other kind of work reads that. */
+  async commitUnread(
+    version: TableVersion,
+    after: LakeTable | undefined,
+    commit: Commit,
+  ): Promise<Committed> {
+    const { store, catalog } = this.deps;
+    for (;;) {
+      const checks = await this.checkChange(version, after);
+      const committed = await store.catalogTransaction(async (tx) => {
+        for (const holds of checks) if (!(await holds(tx))) return undefined;
+        return await catalog.commitIn(tx, commit);
+      });
+      if (committed !== undefined) return committed;
+    }
+  }
+
+  /** See `TableGuard`. */
+  async checkChange(
+    version: TableVersion,
+    after: LakeTable | undefined,
+  ): Promise<readonly ((tx: CatalogTx) => Promise<boolean>)[]> {
+    const { guards } = this.#neighbours;
+    return await Promise.all(guards.map((guard) => guard.checkChange(version, after, this)));
+  }
+
+  /** Not a table that another kind of work fills. */
   async writable(name: TableName): Promise<TableVersion> {
     const found = await this.current(name);
-    await this.deps.dynamicTables.refuseWrite(found);
+    await this.refuseWrite(found);
     return found;
+  }
+
+  async refuseWrite(version: TableVersion): Promise<void> {
+    for (const guard of this.#neighbours.guards) await guard.refuseWrite(version);
   }
 
   async current({ schema, name }: TableName): Promise<TableVersion> {

@@ -2,13 +2,12 @@
 import { assert, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import { randomText } from "../../../ground/kernel/prng.ts";
 import type { TableName } from "../../sql/core/index.ts";
+import { done, type LocalAnswer } from "../../statements/core/index.ts";
 import { assignColumnIds } from "../core/column-types.ts";
 import { visibleColumns } from "../core/hidden-columns.ts";
 import type { Commit, Committed, LakeTable, NewColumn, TableChange } from "../core/index.ts";
 import { tableDirectory } from "../core/lake-paths.ts";
-import { describeColumns, describeQuery } from "./describe.ts";
-import type { StatementContext } from "./dynamic-tables-port.ts";
-import { done, type LocalAnswer } from "./local-answer.ts";
+import { describeColumns } from "./describe.ts";
 import {
   columnOf,
   noColumn,
@@ -64,22 +63,6 @@ export class TableStatements {
     };
   }
 
-  async describeTable(table: TableName): Promise<LocalAnswer> {
-    const { table: found } = await this.#scope.current(table);
-    return {
-      columns: ["column_name", "column_type", "null", "default"].map((name) => ({
-        name,
-        type: "VARCHAR",
-      })),
-      rows: visibleColumns(found).map(({ name, type, nullable, defaultValue }) => [
-        name,
-        type,
-        nullable ? "YES" : "NO",
-        defaultValue ?? null,
-      ]),
-    };
-  }
-
   async createTable(statement: StatementOf<"createTable">): Promise<LocalAnswer> {
     const { table, ifNotExists } = statement;
     if (ifNotExists && (await this.#scope.find(table)) !== undefined) return done("already exists");
@@ -121,7 +104,7 @@ export class TableStatements {
     const { written, committed } = await this.#scope.write(async () => {
       const { drops, commit } = await this.#replacing(table, orReplace);
       const bound = await this.#scope.bindFilled(query.text);
-      const described = await describeQuery(engine, bound, this.#scope.signal);
+      const described = await this.#scope.describe(bound);
       refuseReserved(described.map(({ name }) => name));
       created = described.map(({ name, type }) => ({
         name,
@@ -172,11 +155,11 @@ export class TableStatements {
   }
 
   /**
-   * What has the name, to be dropped by the commit that takes it: that very table, and only if no dynamic table reads it by
-   * then. One that comes by the name in between is not replaced unseen.
+   * What has the name, to be dropped by the commit that takes it: that very table, and only if nobody
+   * reads it by then. One that comes by the name in between is not replaced unseen.
    */
   async #replacing(table: TableName, orReplace: boolean): Promise<Replacing> {
-    const { catalog, dynamicTables } = this.#scope.deps;
+    const { catalog } = this.#scope.deps;
     const existing = orReplace ? await this.#scope.find(table) : undefined;
     if (existing === undefined) {
       const commitNew = (commit: Commit): Promise<Committed> => catalog.commit(commit);
@@ -185,41 +168,32 @@ export class TableStatements {
         commit: orReplace ? (commit) => begunAnew(commitNew(commit)) : commitNew,
       };
     }
-    await dynamicTables.refuseWrite(existing);
-    await dynamicTables.dropUnread(existing, async () => undefined); // Before anything is written.
+    await this.#scope.refuseWrite(existing);
+    await this.#scope.checkChange(existing, undefined); // Before anything is written.
     const { tableId } = existing.table;
     return {
       drops: [{ kind: "dropTable", tableId }],
-      commit: (commit) => dynamicTables.dropUnread(existing, (tx) => catalog.commitIn(tx, commit)),
+      commit: (commit) => this.#scope.commitUnread(existing, undefined, commit),
     };
   }
 
   async dropTable({ table, ifExists }: StatementOf<"dropTable">): Promise<LocalAnswer> {
     const found = ifExists ? await this.#scope.find(table) : await this.#scope.current(table);
     if (found === undefined) return done("there is no such table");
-    const { catalog, dynamicTables } = this.#scope.deps;
-    await dynamicTables.refuseWrite(found);
+    await this.#scope.refuseWrite(found);
     const { tableId } = found.table;
-    await dynamicTables.dropUnread(found, (tx) =>
-      catalog.commitIn(tx, this.#scope.commitOf(found, [{ kind: "dropTable", tableId }])),
-    );
+    const commit = this.#scope.commitOf(found, [{ kind: "dropTable", tableId }]);
+    await this.#scope.commitUnread(found, undefined, commit);
     return done("dropped");
   }
 
-  async alterTable(
-    { table, change }: StatementOf<"alterTable">,
-    context: StatementContext,
-  ): Promise<LocalAnswer> {
-    const found = await this.#scope.current(table);
-    const { catalog, dynamicTables } = this.#scope.deps;
-    await dynamicTables.refuseWrite(found);
+  async alterTable({ table, change }: StatementOf<"alterTable">): Promise<LocalAnswer> {
+    const found = await this.#scope.writable(table);
     const { tableId } = found.table;
-    /** What takes something away that a dynamic table may read. */
+    /** What takes something away that somebody may read. */
     const commit = async (change: TableChange, after: Partial<LakeTable>): Promise<void> => {
       const commit = this.#scope.commitOf(found, [change]);
-      await dynamicTables.alterUnread(found, { ...found.table, ...after }, context, (tx) =>
-        catalog.commitIn(tx, commit),
-      );
+      await this.#scope.commitUnread(found, { ...found.table, ...after }, commit);
     };
     switch (change.kind) {
       case "renameTable":
@@ -276,6 +250,22 @@ export class TableStatements {
       }
     }
   }
+}
+
+export async function describeTable(scope: StatementScope, name: TableName): Promise<LocalAnswer> {
+  const { table } = await scope.current(name);
+  return {
+    columns: ["column_name", "column_type", "null", "default"].map((name) => ({
+      name,
+      type: "VARCHAR",
+    })),
+    rows: visibleColumns(table).map(({ name, type, nullable, defaultValue }) => [
+      name,
+      type,
+      nullable ? "YES" : "NO",
+      defaultValue ?? null,
+    ]),
+  };
 }
 
 function isTaken(thrown: unknown): boolean {

@@ -1,28 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
-import { parseStatement } from "./parse-statement.ts";
+import { parseStatement as parse } from "./parse-statement.ts";
 import { testDuckDb } from "./testing/duckdb.ts";
 import { selectCorpus } from "./testing/select-corpus.ts";
+import { testStatements } from "./testing/statement-cases.ts";
+import { TokenCursor } from "./token-cursor.ts";
 
 const duckdb = testDuckDb();
 
-/** Without positions, spans as their texts, and without what is `undefined` or false. */
-function brief(value: unknown): unknown {
-  if (value instanceof Map) return Object.fromEntries(value);
-  if (Array.isArray(value)) return value.map(brief);
-  if (typeof value !== "object" || value === null) return value;
-  if ("text" in value && "position" in value) return value.text;
-  if ("name" in value && "schema" in value) {
-    return value.schema === undefined ? value.name : `${value.schema}.${value.name}`;
-  }
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, each]) => each !== undefined && each !== false)
-      .map(([key, each]) => [key, brief(each)]),
-  );
-}
+const parseStatement = (text: string) => parse(new TokenCursor(text), () => []);
 
 const cases: readonly (readonly [rule: string, text: string, statement: unknown])[] = [
   ["[SQ10]", " ;; SELECT 1 -- one\n ;", { kind: "query", query: "SELECT 1" }],
@@ -86,11 +73,6 @@ const cases: readonly (readonly [rule: string, text: string, statement: unknown]
     "[SQ11]",
     "DROP TABLE IF EXISTS s.t RESTRICT",
     { kind: "dropTable", table: "s.t", ifExists: true },
-  ],
-  [
-    "[SQ11]",
-    "DROP DYNAMIC TABLE IF EXISTS t",
-    { kind: "dropTable", table: "t", ifExists: true, dynamic: true },
   ],
   [
     "[SQ11]",
@@ -225,88 +207,6 @@ const cases: readonly (readonly [rule: string, text: string, statement: unknown]
       },
     },
   ],
-  [
-    "[SQ14]",
-    "CREATE DYNAMIC TABLE r TARGET_LAG = '30 seconds' AS SELECT 1",
-    {
-      kind: "createDynamicTable",
-      table: "r",
-      targetLag: { kind: "time", ms: 30_000 },
-      refreshMode: "AUTO",
-      initialize: "ON_CREATE",
-      query: "SELECT 1",
-    },
-  ],
-  [
-    "[SQ14]",
-    "create or replace dynamic table s.r initialize = on_schedule refresh_mode = full target_lag = downstream as from t;",
-    {
-      kind: "createDynamicTable",
-      table: "s.r",
-      orReplace: true,
-      targetLag: { kind: "downstream" },
-      refreshMode: "FULL",
-      initialize: "ON_SCHEDULE",
-      query: "from t",
-    },
-  ],
-  [
-    "[SQ14]",
-    "CREATE DYNAMIC TABLE IF NOT EXISTS r REFRESH_MODE = 'INCREMENTAL' TARGET_LAG = '1 day 2 hours' AS (SELECT 1)",
-    {
-      kind: "createDynamicTable",
-      table: "r",
-      ifNotExists: true,
-      targetLag: { kind: "time", ms: 93_600_000 },
-      refreshMode: "INCREMENTAL",
-      initialize: "ON_CREATE",
-      query: "(SELECT 1)",
-    },
-  ],
-  [
-    "[SQ14]",
-    "ALTER DYNAMIC TABLE r SUSPEND",
-    { kind: "alterDynamicTable", table: "r", change: { kind: "suspend" } },
-  ],
-  [
-    "[SQ14]",
-    "ALTER DYNAMIC TABLE r RESUME",
-    { kind: "alterDynamicTable", table: "r", change: { kind: "resume" } },
-  ],
-  ["[SQ14]", "ALTER DYNAMIC TABLE r REFRESH", { kind: "refreshDynamicTable", table: "r" }],
-  [
-    "[SQ14]",
-    "ALTER DYNAMIC TABLE r SET TARGET_LAG = '5m'",
-    {
-      kind: "alterDynamicTable",
-      table: "r",
-      change: { kind: "setTargetLag", targetLag: { kind: "time", ms: 300_000 } },
-    },
-  ],
-  [
-    "[SQ14]",
-    "ALTER DYNAMIC TABLE r SET REFRESH_MODE = AUTO",
-    {
-      kind: "alterDynamicTable",
-      table: "r",
-      change: { kind: "setRefreshMode", refreshMode: "AUTO" },
-    },
-  ],
-  ["[SQ14]", "REFRESH DYNAMIC TABLE s.r", { kind: "refreshDynamicTable", table: "s.r" }],
-  [
-    "[SQ14]",
-    "refresh dynamic table r wait",
-    { kind: "refreshDynamicTable", table: "r", wait: true },
-  ],
-  ["[SQ14]", "EXPLAIN DYNAMIC TABLE r", { kind: "explainDynamicTable", table: "r" }],
-  ["[SQ14]", "SHOW DYNAMIC TABLES", { kind: "showDynamicTables" }],
-  ["[SQ14]", "SHOW REFRESH HISTORY", { kind: "showRefreshHistory" }],
-  [
-    "[SQ14]",
-    "SHOW REFRESH HISTORY FOR r LIMIT 10",
-    { kind: "showRefreshHistory", table: "r", limit: 10 },
-  ],
-  ["[SQ14]", "SHOW REFRESH HISTORY s.r", { kind: "showRefreshHistory", table: "s.r" }],
   ["[SQ16]", "SHOW TABLES", { kind: "showTables" }],
   ["[SQ16]", "SHOW ALL TABLES", { kind: "showTables" }],
   ["[SQ16]", "DESCRIBE", { kind: "showTables" }],
@@ -315,13 +215,8 @@ const cases: readonly (readonly [rule: string, text: string, statement: unknown]
   ["[SQ16]", "DESCRIBE t", { kind: "describeTable", table: "t" }],
   ["[SQ16]", 'DESC s."T t"', { kind: "describeTable", table: "s.T t" }],
   ["[SQ16]", "DESCRIBE TABLE t", { kind: "describeTable", table: "t" }],
-  ["[SQ16]", "DESCRIBE DYNAMIC TABLE t", { kind: "describeTable", table: "t" }],
 ];
-for (const [rule, text, statement] of cases) {
-  test(`${rule} ${text}`, () => assert.deepEqual(brief(parseStatement(text)), statement));
-}
 
-/** The caret is under the word that is between bars. */
 const refused: readonly (readonly [text: string, message: string, hint?: RegExp])[] = [
   ["||", "there is no statement"],
   ["-- nothing||", "there is no statement"],
@@ -342,7 +237,7 @@ const refused: readonly (readonly [text: string, message: string, hint?: RegExp]
   ["CREATE |TEMP| TABLE t (a INT)", "CREATE TEMP is not supported"],
   ["CREATE |SCHEMA| s", "CREATE SCHEMA is not supported"],
   ["DROP |VIEW| v", "DROP VIEW is not supported"],
-  ["CREATE |t| (a INT)", "TABLE or DYNAMIC TABLE after CREATE expected, but here is t"],
+  ["CREATE |t| (a INT)", "TABLE after CREATE expected, but here is t"],
   [
     "CREATE OR REPLACE TABLE |IF| NOT EXISTS t (a INT)",
     "OR REPLACE and IF NOT EXISTS do not go together",
@@ -431,64 +326,12 @@ const refused: readonly (readonly [text: string, message: string, hint?: RegExp]
   ["COPY t FROM 'x' |CSV| HEADER", "options stand in brackets"],
   ["COPY t FROM 'x' (FORMAT |=| csv)", "no = between an option and its value"],
   ["COPY t FROM 'x' (HEADER, |header|)", "the option HEADER is given twice"],
-  ["CREATE DYNAMIC TABLE t |AS| SELECT 1", "TARGET_LAG is missing before AS", /30 seconds/],
-  [
-    "CREATE DYNAMIC TABLE t |(|a) TARGET_LAG = '1 s' AS SELECT 1",
-    "a dynamic table has the columns of its SELECT",
-  ],
-  [
-    "CREATE DYNAMIC TABLE t TARGET_LAG = |'1 ms'| AS SELECT 1",
-    "'1 ms' is too short: the shortest is 100 milliseconds",
-  ],
-  ["CREATE DYNAMIC TABLE t TARGET_LAG = |30| AS SELECT 1", "a duration stands in single quotes"],
-  ["CREATE DYNAMIC TABLE t TARGET_LAG |'1 s'| AS SELECT 1", "\"=\" expected, but here is '1 s'"],
-  [
-    "CREATE DYNAMIC TABLE t TARGET_LAG = '1 s' |TARGET_LAG| = '2 s' AS SELECT 1",
-    "TARGET_LAG is given twice",
-  ],
-  [
-    "CREATE DYNAMIC TABLE t TARGET_LAG = '1 s' REFRESH_MODE = |SOMETIMES| AS SELECT 1",
-    "AUTO or FULL or INCREMENTAL expected, but here is SOMETIMES",
-  ],
-  [
-    "CREATE DYNAMIC TABLE t |WAREHOUSE| = x AS SELECT 1",
-    "TARGET_LAG, REFRESH_MODE, INITIALIZE or AS expected, but here is WAREHOUSE",
-  ],
-  [
-    "ALTER DYNAMIC TABLE t |RENAME| TO u",
-    "RENAME is not supported for dynamic tables",
-    /OR REPLACE/,
-  ],
-  ["ALTER DYNAMIC TABLE t SET |x| = 1", "TARGET_LAG or REFRESH_MODE expected, but here is x"],
-  ["ALTER DYNAMIC TABLE t SUSPEND |RESUME|", "one change at a time"],
-  ["REFRESH |TABLE| t", "only dynamic tables are refreshed"],
-  ["REFRESH DYNAMIC |t|", "TABLE expected, but here is t"],
   ["EXPLAIN |INSERT| INTO t VALUES (1)", "EXPLAIN INSERT is not supported"],
   ["EXPLAIN |(|FORMAT json) SELECT 1", "EXPLAIN (…) is not supported"],
   ["SHOW |DATABASES|", "SHOW DATABASES is not supported"],
-  ["SHOW REFRESH HISTORY LIMIT |x|", "a whole number after LIMIT expected, but here is x"],
   ["SELECT '|'a|", "the text is not closed"],
 ];
-for (const [marked, message, hint] of refused) {
-  test(`[SQ17] ${marked}: ${message}`, () => {
-    const isText = marked.startsWith("SELECT '|'");
-    const text = isText ? "SELECT 'a" : marked.replaceAll("|", "");
-    const caret = isText ? 7 : marked.indexOf("|");
-    assert.throws(
-      () => parseStatement(text),
-      (thrown) => {
-        assert(thrown instanceof OperatingError, String(thrown));
-        assert.equal(thrown.code, "bad_sql");
-        assert.equal(thrown.retry, "never");
-        const [told, , mark] = thrown.message.split("\n");
-        assert.equal(told, message);
-        if (text.trim() !== "") assert.equal(mark?.indexOf("^"), "LINE 1: ".length + caret);
-        if (hint !== undefined) assert.match(thrown.hint ?? "", hint);
-        return true;
-      },
-    );
-  });
-}
+testStatements({ parse: parseStatement, cases, rule: "[SQ17]", refused });
 
 test("[SQ17] the line of a long statement is shown, and of a long line a part", () => {
   const message = (text: string) => {
@@ -505,33 +348,6 @@ test("[SQ17] the line of a long statement is shown, and of a long line a part", 
   );
   const long = message(`INSERT INTO t SELECT ${"1 + ".repeat(100)} 1 RETURNING a`);
   assert.match(long, /\nLINE 1: ….{60}RETURNING a\n {69}\^$/);
-});
-
-test("[SQ17] whatever is written, the answer is a statement or bad_sql", () => {
-  const texts = [...cases.map(([, text]) => text), ...refused.map(([text]) => text)];
-  const words = [...new Set(texts.flatMap((text) => text.split(/(\s+|[(),=.;|])/)))];
-  fc.assert(
-    fc.property(fc.array(fc.constantFrom(...words), { maxLength: 14 }), (parts) => {
-      try {
-        parseStatement(parts.join(" "));
-      } catch (thrown) {
-        assert(thrown instanceof OperatingError && thrown.code === "bad_sql", String(thrown));
-      }
-    }),
-    { numRuns: 3_000 },
-  );
-  // Every beginning and every end of a statement too: what is cut off is missed, and no more.
-  for (const text of texts) {
-    for (let cut = 0; cut <= text.length; cut += 1) {
-      for (const part of [text.slice(0, cut), text.slice(cut)]) {
-        try {
-          parseStatement(part);
-        } catch (thrown) {
-          assert(thrown instanceof OperatingError && thrown.code === "bad_sql", part);
-        }
-      }
-    }
-  }
 });
 
 test("[SQ10] every SELECT of the corpus is a query, whole", () => {

@@ -1,7 +1,7 @@
 /**
- * One statement, as far as Capstan itself has to understand it. Heads are parsed here (`parse-statement.ts`), by tokens; every
- * expression and every SELECT stays a text, which DuckDB parses and binds. Positions are offsets in characters into the
- * statement's text, for errors.
+ * One statement of DuckDB's language, as far as Capstan itself has to understand it. Heads are parsed
+ * by tokens (`parse-statement.ts`); every expression and every SELECT stays a text, which DuckDB
+ * parses and binds. Positions are offsets in characters into the statement's text, for errors.
  */
 export interface TextSpan {
   readonly text: string;
@@ -13,12 +13,6 @@ export interface TableName {
   readonly name: string;
   readonly position: number;
 }
-
-/** `'30 seconds'` in milliseconds, or as its readers need it. */
-export type TargetLag =
-  | { readonly kind: "time"; readonly ms: number }
-  | { readonly kind: "downstream" };
-export type RefreshModeWish = "AUTO" | "FULL" | "INCREMENTAL";
 
 export interface ColumnDefinition {
   readonly name: string;
@@ -41,12 +35,7 @@ export type Statement =
       readonly columns: readonly ColumnDefinition[] | undefined;
       readonly query: TextSpan | undefined;
     }
-  | {
-      readonly kind: "dropTable";
-      readonly table: TableName;
-      readonly ifExists: boolean;
-      readonly dynamic: boolean;
-    }
+  | { readonly kind: "dropTable"; readonly table: TableName; readonly ifExists: boolean }
   | { readonly kind: "alterTable"; readonly table: TableName; readonly change: AlterTable }
   | {
       readonly kind: "insert";
@@ -81,31 +70,7 @@ export type Statement =
       /** Upper-case names; values as texts. FORMAT by the file's name where absent. */
       readonly options: ReadonlyMap<string, string>;
     }
-  | {
-      readonly kind: "createDynamicTable";
-      readonly table: TableName;
-      readonly orReplace: boolean;
-      readonly ifNotExists: boolean;
-      readonly targetLag: TargetLag;
-      readonly refreshMode: RefreshModeWish;
-      readonly initialize: "ON_CREATE" | "ON_SCHEDULE";
-      readonly query: TextSpan;
-    }
-  | {
-      readonly kind: "alterDynamicTable";
-      readonly table: TableName;
-      readonly change: AlterDynamicTable;
-    }
-  /** `wait`: until it is fresh. */
-  | { readonly kind: "refreshDynamicTable"; readonly table: TableName; readonly wait?: true }
-  | { readonly kind: "explainDynamicTable"; readonly table: TableName }
   | { readonly kind: "showTables" }
-  | { readonly kind: "showDynamicTables" }
-  | {
-      readonly kind: "showRefreshHistory";
-      readonly table: TableName | undefined;
-      readonly limit: number | undefined;
-    }
   | { readonly kind: "showSnapshots" }
   | { readonly kind: "describeTable"; readonly table: TableName };
 
@@ -114,9 +79,3 @@ export type AlterTable =
   | { readonly kind: "dropColumn"; readonly column: string; readonly ifExists: boolean }
   | { readonly kind: "renameColumn"; readonly column: string; readonly to: string }
   | { readonly kind: "renameTable"; readonly to: string };
-
-export type AlterDynamicTable =
-  | { readonly kind: "suspend" }
-  | { readonly kind: "resume" }
-  | { readonly kind: "setTargetLag"; readonly targetLag: TargetLag }
-  | { readonly kind: "setRefreshMode"; readonly refreshMode: RefreshModeWish };

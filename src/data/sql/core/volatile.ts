@@ -34,11 +34,10 @@ export function functionsOf(tree: SelectTree): ReadonlySet<string> {
   return names;
 }
 
-export function isVolatile(tree: SelectTree): boolean {
-  return volatilePartsOf(tree).length > 0;
-}
-
-/** What makes it so, in words for people: `random()`, `current_date`, `a sample`. Each once. */
+/**
+ * What makes it so, in words for people: `random()`, `current_date`, `a sample`. A part is told once;
+ * a SELECT without any is not volatile.
+ */
 export function volatilePartsOf(tree: SelectTree): readonly string[] {
   const parts = new Set<string>();
   for (const node of nodesOf(tree.statement)) {

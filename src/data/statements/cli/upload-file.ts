@@ -2,7 +2,7 @@
 import { createReadStream, statSync } from "node:fs";
 import type { CommandContext } from "../../../ground/command/index.ts";
 import { exitCodes, Failure, formatBytes } from "../../../ground/command/index.ts";
-import { parseStatement, type Statement } from "../../sql/core/index.ts";
+import { parseStatement, type Statement, TokenCursor } from "../../sql/core/index.ts";
 
 const chunkBytes = 8 * 1024 ** 2;
 
@@ -45,7 +45,7 @@ function fileOf(sql: string): string | undefined {
   if (!/^\s*COPY\b/i.test(sql)) return undefined;
   let statement: Statement;
   try {
-    statement = parseStatement(sql);
+    statement = parseStatement(new TokenCursor(sql), () => []);
   } catch {
     return undefined;
   }

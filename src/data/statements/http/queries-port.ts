@@ -3,6 +3,7 @@ import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { QueryId } from "../../../ground/kernel/ids.ts";
 import type { QuerySpan, Tracing } from "../../../ground/observe/index.ts";
 import type { ApiWorkManager } from "../../../ground/work/index.ts";
+import type { StatementRouter } from "../statement-router.ts";
 import { queryBody } from "./query-bodies.ts";
 import type { QueryRecordBody } from "./schemas.ts";
 
@@ -27,23 +28,9 @@ export interface QueriesPort {
   cancel(queryId: QueryId): boolean;
 }
 
-/** Runs one statement; whoever registered its kind does. */
-export interface RunStatement {
-  run(
-    sql: string,
-    options: {
-      readonly queryId: QueryId;
-      readonly timeoutMs?: number;
-      readonly mayWrite: boolean;
-      readonly uploadId: string | undefined;
-    },
-    signal: AbortSignal,
-  ): Promise<{ readonly stream: AsyncIterable<Uint8Array> }>;
-}
-
 export interface QueriesPortConfig {
   readonly manager: ApiWorkManager;
-  readonly statements: RunStatement;
+  readonly statements: Pick<StatementRouter, "run">;
   readonly tracing: Tracing;
   /** Throws `not_leader`, and says who leads, where no statement can run. */
   readonly checkLeads: () => Promise<void>;
@@ -56,8 +43,8 @@ export function createQueriesPort(config: QueriesPortConfig): QueriesPort {
       await config.checkLeads();
       const span = tracing.startQuery(queryId, "sql", traceparent);
       try {
-        const options = timeoutMs === undefined ? { queryId } : { queryId, timeoutMs };
-        const { stream } = await statements.run(sql, { ...options, mayWrite, uploadId }, signal);
+        const options = { queryId, timeoutMs, mayWrite, uploadId };
+        const { stream } = await statements.run(sql, options, signal);
         return { stream: spanned(stream, span, () => manager.get(queryId)?.error) };
       } catch (thrown) {
         const code = thrown instanceof OperatingError ? thrown.code : "internal";

@@ -17,6 +17,7 @@ import { RunOrchestrator } from "../orchestrator/run-orchestrator.ts";
 import type { LoadServiceOptions } from "../service/load-service.ts";
 import { LoadService } from "../service/load-service.ts";
 import { checkAllowedEnvs } from "../service/password-env.ts";
+import { createLoadRelations } from "../service/sql-relations.ts";
 import { ProcessStore } from "../store/process-store.ts";
 import {
   type StartTargetProcess,
@@ -75,6 +76,7 @@ export async function createLoadPart(
   });
   const part = {
     name: "load",
+    relations: createLoadRelations(store),
     routes: loadRoutes(service),
     attention: { "load tests": () => readRunsAttention(service, clock) },
   };

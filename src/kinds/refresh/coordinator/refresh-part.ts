@@ -25,6 +25,7 @@ import { readTablesAttention } from "../http/attention.ts";
 import { tableRoutes } from "../http/table-routes.ts";
 import { createTablesPort } from "../http/tables-port.ts";
 import { createRefreshMetrics } from "../refresh-metrics.ts";
+import { DynamicTables } from "../statements/dynamic-tables.ts";
 import type { ClaimSettings } from "../store/claim-settings.ts";
 import { type RefreshBacklog, readBacklog } from "../store/overview.ts";
 import { RefreshDurations } from "../store/refresh-history.ts";
@@ -196,8 +197,11 @@ export function createRefreshPart(
 ): ControllerPart {
   const { store } = context;
   const tables = createTablesPort(store, context.queries);
+  const statements = new DynamicTables(context);
   const part = {
     name: "refresh",
+    statements,
+    guard: statements,
     routes: tableRoutes(tables, () => store.read(readBacklog)),
     attention: { "dynamic tables": () => readTablesAttention(tables) },
   };

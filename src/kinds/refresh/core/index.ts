@@ -20,6 +20,11 @@ export type {
   TableStatus,
   TargetLag,
 } from "./model.ts";
+export {
+  type DynamicStatement,
+  dynamicHeads,
+  parseDynamicStatement,
+} from "./parse-statement.ts";
 export type {
   ClaimAnswer,
   ClaimedRefresh,

@@ -1,5 +1,5 @@
 /** What is shown of dynamic tables and their refreshes, as rows. */
-import type { LocalAnswer } from "../../../data/lake/index.ts";
+import type { LocalAnswer } from "../../../data/statements/core/index.ts";
 import type { TableOverview } from "../store/overview.ts";
 import type { RefreshHistoryRecord } from "../store/refresh-history.ts";
 

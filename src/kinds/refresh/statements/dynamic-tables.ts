@@ -10,34 +10,44 @@
  *   DS3  Who reads a table that is about to be filled for the first time waits for that.
  */
 
-import type { EngineFor } from "../../../data/duckdb/index.ts";
 import {
   type BoundTable,
-  type CheckedDefinition,
-  type DynamicStatement,
-  type DynamicTablesPort,
-  done,
+  describeTable,
   type LakeCatalog,
+  type LakeStatements,
   type LakeTable,
-  type LocalAnswer,
   type NewColumn,
-  type StatementContext,
+  refuseTableName,
+  type StatementScope,
+  type TableGuard,
   type TableId,
   type TableVersion,
   visibleColumns,
 } from "../../../data/lake/index.ts";
 import {
   nameKey,
-  type RefreshModeWish,
-  type Statement,
   scanTokens,
+  type TableName,
   type TableRef,
-  type TargetLag,
+  type TokenCursor,
 } from "../../../data/sql/core/index.ts";
+import {
+  done,
+  type LocalAnswer,
+  type ParsedStatement,
+  type StatementHandler,
+} from "../../../data/statements/core/index.ts";
 import type { Clock } from "../../../ground/kernel/clock.ts";
-import { assert, OperatingError, unreachable } from "../../../ground/kernel/errors.ts";
+import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { CatalogTx, Store, Tx } from "../../../ground/store/index.ts";
-import { type DynamicTable, formatTableName, type RefreshMode } from "../core/index.ts";
+import {
+  type DynamicStatement,
+  type DynamicTable,
+  dynamicHeads,
+  formatTableName,
+  parseDynamicStatement,
+  type RefreshMode,
+} from "../core/index.ts";
 import { checkColumns, type DefinitionPlan, planDefinition } from "../refresh/definition-plan.ts";
 import { seenTable } from "../refresh/read-sources.ts";
 import {
@@ -58,55 +68,65 @@ import { readSourceColumns, type SourceColumns } from "../store/table-rows.ts";
 import { historyAnswer, overviewAnswer } from "./answers.ts";
 import { awaitContents } from "./await-contents.ts";
 import { awaitRefresh } from "./await-refresh.ts";
+import { type CheckedDefinition, checkDefinition } from "./check-definition.ts";
 
 export interface DynamicTablesDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly catalog: LakeCatalog;
-  readonly engine: EngineFor<"withSession">;
+  readonly lakeStatements: Pick<LakeStatements, "scope">;
 }
 
-type Of<K extends Statement["kind"]> = Extract<Statement, { readonly kind: K }>;
+type Of<K extends DynamicStatement["kind"]> = Extract<DynamicStatement, { readonly kind: K }>;
 
 const historyShown = 50;
 
-export class DynamicTables implements DynamicTablesPort {
+export class DynamicTables implements StatementHandler, TableGuard {
+  readonly heads: readonly string[] = dynamicHeads;
   readonly #deps: DynamicTablesDeps;
 
   constructor(deps: DynamicTablesDeps) {
     this.#deps = deps;
   }
 
-  async answer(statement: DynamicStatement, context: StatementContext): Promise<LocalAnswer> {
+  parse(cursor: TokenCursor): ParsedStatement {
+    const statement = parseDynamicStatement(cursor);
+    return {
+      role: /^(show|explain|describe)/.test(statement.kind) ? "read" : "operate",
+      run: (request) => this.#answer(statement, this.#deps.lakeStatements.scope(request)),
+    };
+  }
+
+  async #answer(statement: DynamicStatement, scope: StatementScope): Promise<LocalAnswer> {
     const { store } = this.#deps;
     switch (statement.kind) {
-      case "createDynamicTable":
-        return await this.#create(statement, context);
-      case "alterDynamicTable":
-        return await this.#alter(statement, context);
-      case "refreshDynamicTable": {
-        const { tableId } = await this.#find(statement.table, context);
+      case "create":
+        return await this.#create(statement, scope);
+      case "alter":
+        return await this.#alter(statement, scope);
+      case "refresh": {
+        const { tableId } = await this.#find(statement.table, scope);
         const requestedAtMs = await store.catalogTransaction((tx) => requestRefresh(tx, tableId));
-        if (statement.wait !== true) return done("refresh requested");
-        const { timeoutMs: waitMsMax, signal } = context;
+        if (!statement.wait) return done("refresh requested");
+        const { timeoutMs: waitMsMax, signal } = scope.request;
         await awaitRefresh(this.#deps, { tableId, requestedAtMs, waitMsMax, signal });
         return done("refreshed");
       }
-      case "showDynamicTables":
+      case "show":
         return overviewAnswer(await store.read(readOverview));
-      case "showRefreshHistory": {
+      case "showHistory": {
         const { table, limit = historyShown } = statement;
-        const found = table === undefined ? undefined : await this.#find(table, context);
+        const found = table === undefined ? undefined : await this.#find(table, scope);
         const label = found && formatTableName(found.schema, found.name);
         const request = { limit, ...(label === undefined ? {} : { dynamicTable: label }) };
         return historyAnswer(await store.read((tx) => readRefreshHistory(tx, request)));
       }
-      case "explainDynamicTable":
-        return await this.#explain(await this.#find(statement.table, context), context);
-      case "dropTable":
-        return await this.#drop(statement, context);
-      default:
-        unreachable(statement);
+      case "describe":
+        return await describeTable(scope, statement.table);
+      case "explain":
+        return await this.#explain(await this.#find(statement.table, scope), scope);
+      case "drop":
+        return await this.#drop(statement, scope);
     }
   }
 
@@ -129,75 +149,42 @@ export class DynamicTables implements DynamicTablesPort {
   }
 
   /**
-   * DS4: what it takes away is asked of every reader, and in the transaction whether those are all.
+   * DS2, DS4: what it takes away is asked of every reader, and in the transaction whether those are
+   * all.
    */
-  async alterUnread<T>(
+  async checkChange(
     { table }: TableVersion,
-    after: LakeTable,
-    context: StatementContext,
-    alter: (tx: CatalogTx) => Promise<T>,
-  ): Promise<T> {
+    after: LakeTable | undefined,
+    scope: StatementScope,
+  ): Promise<(tx: CatalogTx) => Promise<boolean>> {
     const { store } = this.#deps;
-    for (;;) {
-      const readers = await store.read((tx) => readReaders(tx, table.tableId));
-      const hurt: string[] = [];
-      for (const { reader, columns } of readers) {
-        const known = columns.get(table.tableId);
-        const change = { before: seenTable(table, known), after: seenTable(after, known) };
-        if (await this.#isHurt(reader, columns, change, context)) {
-          hurt.push(formatTableName(reader.schema, reader.name));
-        }
+    if (after === undefined) {
+      const isUnread = async (tx: Tx): Promise<boolean> => {
+        await requireUnread(tx, table.tableId, table.name);
+        return true;
+      };
+      await store.read(isUnread);
+      return isUnread;
+    }
+    const readers = await store.read((tx) => readReaders(tx, table.tableId));
+    const hurt: string[] = [];
+    for (const { reader, columns } of readers) {
+      const known = columns.get(table.tableId);
+      const change = { before: seenTable(table, known), after: seenTable(after, known) };
+      if (await isHurt(reader, columns, change, scope)) {
+        hurt.push(formatTableName(reader.schema, reader.name));
       }
-      if (hurt.length > 0) throw readBy(table, after, hurt);
-      const altered = await store.catalogTransaction(async (tx) => {
-        const now = await readReaders(tx, table.tableId);
-        if (keyOf(now) !== keyOf(readers)) return undefined; // Somebody else reads it now.
-        return { result: await alter(tx) };
-      });
-      if (altered !== undefined) return altered.result;
     }
+    if (hurt.length > 0) throw readBy(table, after, hurt);
+    return async (tx) => keyOf(await readReaders(tx, table.tableId)) === keyOf(readers);
   }
 
-  async #isHurt(
-    { definition }: DynamicTable,
-    columns: SourceColumns,
-    { before, after }: { readonly before: LakeTable; readonly after: LakeTable },
-    context: StatementContext,
-  ): Promise<boolean> {
-    if (nameKey(before.name) !== nameKey(after.name)) return true;
-    const left = new Set(after.columns.map(({ name }) => nameKey(name)));
-    const gone = before.columns.map(({ name }) => nameKey(name)).filter((key) => !left.has(key));
-    if (gone.length === 0) return false;
-    if (mentions(definition, gone)) return true;
-    const seen = (here: LakeTable) => (table: LakeTable) =>
-      table.tableId === before.tableId ? here : seenTable(table, columns.get(table.tableId));
-    try {
-      const was = await context.check(definition, seen(before));
-      if (was.refs.some((ref) => takesAll(ref, before))) return true;
-      const is = await context.check(definition, seen(after));
-      return JSON.stringify(was.columns) !== JSON.stringify(is.columns);
-    } catch (thrown) {
-      if (thrown instanceof OperatingError && thrown.code === "bad_sql") return true;
-      throw thrown;
-    }
-  }
-
-  /** DS2: in the transaction that drops it. */
-  async dropUnread<T>(version: TableVersion, drop: (tx: CatalogTx) => Promise<T>): Promise<T> {
-    return await this.#deps.store.catalogTransaction(async (tx) => {
-      await requireUnread(tx, version.table.tableId, version.table.name);
-      return await drop(tx);
-    });
-  }
-
-  async #create(
-    statement: Of<"createDynamicTable">,
-    context: StatementContext,
-  ): Promise<LocalAnswer> {
+  async #create(statement: Of<"create">, scope: StatementScope): Promise<LocalAnswer> {
     const { store, catalog } = this.#deps;
     const { table, orReplace, ifNotExists, targetLag, refreshMode, initialize, query } = statement;
+    refuseTableName(table.name);
     const schema = table.schema ?? "main";
-    const existing = await context.find(table);
+    const existing = await scope.find(table);
     if (existing !== undefined && ifNotExists) return done("already exists");
     const known = existing === undefined ? undefined : await this.#dynamic(existing.table);
     if (existing !== undefined && known === undefined) {
@@ -213,30 +200,23 @@ export class DynamicTables implements DynamicTablesPort {
         },
       );
     }
-    const checked = await context.check(query.text); // DS1
-    const plan = await this.#plan(checked, context);
+    const checked = await checkDefinition(scope, query.text); // DS1
+    const plan = await planOf(checked, scope);
     const mode = decideMode(refreshMode, plan, checked);
     // A table that is always computed whole needs no columns that tell what a change affects.
     const isWhole = plan.kind === "full" || refreshMode === "FULL";
     const columns = isWhole ? checked.columns : plan.allColumns;
     await store.catalogTransaction(async (tx) => {
       await requireLive(tx, checked.tables);
-      const { tableIds } = await catalog.commitIn(tx, {
-        readSnapshot: checked.snapshot,
-        token: context.queryId,
-        changes: [
-          {
-            kind: "createTable",
-            schema,
-            name: table.name,
-            columns: columns.map(newColumn),
-            files: [],
-            orReplace: existing !== undefined,
-          },
-        ],
-        author: "sql",
-        message: context.text.slice(0, 200),
-      });
+      const created = {
+        kind: "createTable" as const,
+        schema,
+        name: table.name,
+        columns: columns.map(newColumn),
+        files: [],
+        orReplace: existing !== undefined,
+      };
+      const { tableIds } = await catalog.commitIn(tx, scope.commitOf(checked, [created]));
       const [tableId] = tableIds;
       assert(tableId !== undefined, "a table that was created has an id");
       const definition = {
@@ -247,7 +227,7 @@ export class DynamicTables implements DynamicTablesPort {
         targetLag,
         modeWish: refreshMode,
         ...mode,
-        isVolatile: checked.isVolatile,
+        isVolatile: checked.volatileParts.length > 0,
         ...sourcesOf(checked),
         initialize,
       };
@@ -262,12 +242,9 @@ export class DynamicTables implements DynamicTablesPort {
     return done(`created, ${mode.mode}: ${mode.modeReason}`);
   }
 
-  async #alter(
-    { table, change }: Of<"alterDynamicTable">,
-    context: StatementContext,
-  ): Promise<LocalAnswer> {
+  async #alter({ table, change }: Of<"alter">, scope: StatementScope): Promise<LocalAnswer> {
     const { store } = this.#deps;
-    const found = await this.#find(table, context);
+    const found = await this.#find(table, scope);
     const { tableId } = found;
     switch (change.kind) {
       case "suspend":
@@ -275,8 +252,8 @@ export class DynamicTables implements DynamicTablesPort {
         return done("suspended");
       case "resume": {
         // What was dropped and made again has another id, and the same name.
-        const checked = await this.#checkStored(found, context);
-        const stored = (await context.find(table))?.table;
+        const checked = await this.#checkStored(found, scope);
+        const stored = (await scope.find(table))?.table;
         if (stored !== undefined) {
           checkColumns({ ...stored, columns: visibleColumns(stored) }, checked.columns);
         }
@@ -289,14 +266,14 @@ export class DynamicTables implements DynamicTablesPort {
         return done("resumed");
       }
       case "setTargetLag": {
-        const targetLag: TargetLag = change.targetLag;
+        const { targetLag } = change;
         await store.catalogTransaction((tx) => setTargetLag(tx, tableId, targetLag));
         return done("altered");
       }
       case "setRefreshMode": {
-        const checked = await this.#checkStored(found, context);
-        const stored = (await context.find(table))?.table;
-        const plan = withoutHidden(await this.#plan(checked, context), stored);
+        const checked = await this.#checkStored(found, scope);
+        const stored = (await scope.find(table))?.table;
+        const plan = withoutHidden(await planOf(checked, scope), stored);
         const mode = decideMode(change.refreshMode, plan, checked);
         const choice = { modeWish: change.refreshMode, ...mode };
         await store.catalogTransaction((tx) => setRefreshMode(tx, tableId, choice));
@@ -305,12 +282,9 @@ export class DynamicTables implements DynamicTablesPort {
     }
   }
 
-  async #drop(
-    { table, ifExists }: Of<"dropTable">,
-    context: StatementContext,
-  ): Promise<LocalAnswer> {
+  async #drop({ table, ifExists }: Of<"drop">, scope: StatementScope): Promise<LocalAnswer> {
     const { store, catalog } = this.#deps;
-    const existing = await context.find(table);
+    const existing = await scope.find(table);
     const known = existing === undefined ? undefined : await this.#dynamic(existing.table);
     if (existing === undefined || known === undefined) {
       if (ifExists) return done("there is no such dynamic table");
@@ -318,20 +292,15 @@ export class DynamicTables implements DynamicTablesPort {
     }
     await store.catalogTransaction(async (tx) => {
       await dropDynamicTable(tx, known.tableId, catalog);
-      await catalog.commitIn(tx, {
-        readSnapshot: existing.snapshot,
-        token: context.queryId,
-        changes: [{ kind: "dropTable", tableId: known.tableId }],
-        author: "sql",
-        message: context.text.slice(0, 200),
-      });
+      const drop = { kind: "dropTable", tableId: known.tableId } as const;
+      await catalog.commitIn(tx, scope.commitOf(existing, [drop]));
     });
     return done("dropped");
   }
 
-  async #explain(table: DynamicTable, context: StatementContext): Promise<LocalAnswer> {
-    const checked = await this.#checkStored(table, context);
-    const plan = await this.#plan(checked, context);
+  async #explain(table: DynamicTable, scope: StatementScope): Promise<LocalAnswer> {
+    const checked = await this.#checkStored(table, scope);
+    const plan = await planOf(checked, scope);
     const rows: [string, string][] = [
       ["definition", table.definition],
       ["mode", `${table.mode} (${table.modeReason})`],
@@ -350,27 +319,15 @@ export class DynamicTables implements DynamicTablesPort {
   /** DS5. */
   async #checkStored(
     { tableId, definition }: DynamicTable,
-    context: StatementContext,
+    scope: StatementScope,
   ): Promise<CheckedDefinition> {
     const columns = await this.#deps.store.read((tx) => readSourceColumns(tx, tableId));
-    return await context.check(definition, (table) => seenTable(table, columns.get(table.tableId)));
+    const seen = (table: LakeTable) => seenTable(table, columns.get(table.tableId));
+    return await checkDefinition(scope, definition, seen);
   }
 
-  async #plan(
-    { sql, tables }: CheckedDefinition,
-    { queryId, signal }: StatementContext,
-  ): Promise<DefinitionPlan> {
-    const engine = this.#deps.engine.with({ query_id: queryId });
-    return await engine.withSession([], signal, (session) =>
-      planDefinition(session, sql, tables.map(named), signal),
-    );
-  }
-
-  async #find(
-    name: Parameters<StatementContext["find"]>[0],
-    context: StatementContext,
-  ): Promise<DynamicTable> {
-    const version = await context.find(name);
+  async #find(name: TableName, scope: StatementScope): Promise<DynamicTable> {
+    const version = await scope.find(name);
     const found = version === undefined ? undefined : await this.#dynamic(version.table);
     if (found === undefined) throw noSuchTable(name.name);
     return found;
@@ -380,6 +337,39 @@ export class DynamicTables implements DynamicTablesPort {
     const all = await this.#deps.store.read(readDynamicTables);
     return all.find((table) => table.tableId === tableId);
   }
+}
+
+async function isHurt(
+  { definition }: DynamicTable,
+  columns: SourceColumns,
+  { before, after }: { readonly before: LakeTable; readonly after: LakeTable },
+  scope: StatementScope,
+): Promise<boolean> {
+  if (nameKey(before.name) !== nameKey(after.name)) return true;
+  const left = new Set(after.columns.map(({ name }) => nameKey(name)));
+  const gone = before.columns.map(({ name }) => nameKey(name)).filter((key) => !left.has(key));
+  if (gone.length === 0) return false;
+  if (mentions(definition, gone)) return true;
+  const seen = (here: LakeTable) => (table: LakeTable) =>
+    table.tableId === before.tableId ? here : seenTable(table, columns.get(table.tableId));
+  try {
+    const was = await checkDefinition(scope, definition, seen(before));
+    if (was.refs.some((ref) => takesAll(ref, before))) return true;
+    const is = await checkDefinition(scope, definition, seen(after));
+    return JSON.stringify(was.columns) !== JSON.stringify(is.columns);
+  } catch (thrown) {
+    if (thrown instanceof OperatingError && thrown.code === "bad_sql") return true;
+    throw thrown;
+  }
+}
+
+async function planOf(
+  { sql, tables }: CheckedDefinition,
+  { deps, signal }: StatementScope,
+): Promise<DefinitionPlan> {
+  return await deps.engine.withSession([], signal, (session) =>
+    planDefinition(session, sql, tables.map(named), signal),
+  );
 }
 
 function sourcesOf({ tables }: CheckedDefinition): {
@@ -457,10 +447,11 @@ function withoutHidden(plan: DefinitionPlan, stored: LakeTable | undefined): Def
 }
 
 function decideMode(
-  wish: RefreshModeWish,
+  wish: DynamicTable["modeWish"],
   plan: DefinitionPlan,
-  { isVolatile, volatileParts }: CheckedDefinition,
+  { volatileParts }: CheckedDefinition,
 ): { readonly mode: RefreshMode; readonly modeReason: string } {
+  const isVolatile = volatileParts.length > 0;
   const reason = isVolatile ? `it uses ${volatileParts.join(", ")}` : plan.reason;
   if (wish === "FULL") return { mode: "FULL", modeReason: "as asked for" };
   if (plan.kind === "incremental" && !isVolatile)

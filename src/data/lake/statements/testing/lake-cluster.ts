@@ -17,9 +17,10 @@ import {
   WorkerWorkManager,
 } from "../../../../ground/work/index.ts";
 import { LoopbackPool } from "../../../../ground/work/testing/loopback-pool.ts";
-import { DynamicTables } from "../../../../kinds/refresh/index.ts";
+import { DynamicTables } from "../../../../kinds/refresh/statements/dynamic-tables.ts";
 import { createSqlExecutor, type Engine, sqlWorkKind, startEngine } from "../../../duckdb/index.ts";
 import { never, textOf } from "../../../duckdb/testing/test-engine.ts";
+import { StatementRouter } from "../../../statements/index.ts";
 import type { ObjectStore } from "../../core/index.ts";
 import { emptyStaging } from "../../duckdb/staging.ts";
 import { openDirectoryStore } from "../../objects/directory-store.ts";
@@ -35,7 +36,7 @@ const token = "cluster-secret";
 export interface LakeCluster {
   readonly catalog: LakeStore;
   readonly lakeDir: string;
-  readonly statements: LakeStatements;
+  readonly statements: StatementRouter;
   readonly uploads: Uploads;
   readonly store: Store;
   readonly objects: ObjectStore;
@@ -130,19 +131,23 @@ export async function startLakeCluster(options: LakeClusterOptions = {}): Promis
     clock: realClock,
     prng: createPrng(4),
   });
-  const deps = {
+  const clock = realClock;
+  const lakeStatements = new LakeStatements({
+    store,
     catalog,
     objects,
     uploads,
-    dynamicTables: new DynamicTables({ store, clock: realClock, catalog, engine }),
     engine,
     manager,
-    clock: realClock,
+    clock,
     prng,
     logger: silentLogger,
-    ...(options.relations === undefined ? {} : { relations: options.relations(store) }),
-  };
-  const statements = new LakeStatements(deps);
+  });
+  const dynamicTables = new DynamicTables({ store, clock, catalog, lakeStatements });
+  lakeStatements.join({ guard: dynamicTables });
+  if (options.relations !== undefined) lakeStatements.join({ relations: options.relations(store) });
+  const statements = new StatementRouter({ clock, prng: prng.fork("query-ids") });
+  for (const handler of [lakeStatements, dynamicTables]) statements.register(handler);
   return {
     catalog,
     lakeDir,

@@ -62,14 +62,14 @@ function plainColumn(cursor: TokenCursor): string {
   return column;
 }
 
-/** After DROP [DYNAMIC] TABLE. */
-export function parseDropTable(cursor: TokenCursor, dynamic: boolean): Statement {
+/** After DROP TABLE, or what else a table is called. */
+export function parseDropTable(cursor: TokenCursor): Extract<Statement, { kind: "dropTable" }> {
   const ifExists = cursor.take("IF", "EXISTS");
   const table = cursor.tableName();
   if (cursor.isAtSymbol(",")) throw cursor.fail("one table at a time");
   refuseCascade(cursor);
   cursor.end();
-  return { kind: "dropTable", table, ifExists, dynamic };
+  return { kind: "dropTable", table, ifExists };
 }
 
 function refuseCascade(cursor: TokenCursor): void {

@@ -2,7 +2,7 @@
 import type { Statement, TextSpan } from "../statement.ts";
 import type { TokenCursor } from "../token-cursor.ts";
 
-const selectWords: ReadonlySet<string> = new Set(
+export const selectWords: ReadonlySet<string> = new Set(
   "SELECT VALUES FROM WITH TABLE PIVOT PIVOT_WIDER PIVOT_LONGER UNPIVOT".split(" "),
 );
 

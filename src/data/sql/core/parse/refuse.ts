@@ -14,10 +14,6 @@ const statements: ReadonlyMap<string, string | undefined> = new Map([
   ...["ATTACH", "DETACH", "USE", "INSTALL", "LOAD", "UPDATE_EXTENSIONS", "EXPORT", "IMPORT"].map(
     (word) => [word, outside] as const,
   ),
-  [
-    "WATCH",
-    "It never ends, so it has an address of its own: GET /api/v1/watch?select=…. capstan sql asks there by itself.",
-  ],
   ["CALL", "Table functions stand behind FROM: SELECT * FROM range(10)."],
   ["MERGE", "Use UPDATE and INSERT."],
   ["REPLACE", "Use DELETE and INSERT."],
@@ -32,16 +28,16 @@ const statements: ReadonlyMap<string, string | undefined> = new Map([
   ["REVOKE", undefined],
 ]);
 
-export function refuseStatement(cursor: TokenCursor): OperatingError {
+/** `verbs`: what statements begin with. */
+export function refuseStatement(cursor: TokenCursor, verbs: readonly string[]): OperatingError {
+  if (cursor.isAtEnd) return cursor.fail("there is no statement");
   const verb = cursor.keyword();
   if (statements.has(verb)) {
     return cursor.fail(`${verb} is not supported`, statements.get(verb));
   }
   const token = cursor.peek();
-  const hint =
-    "Statements begin with SELECT, VALUES, FROM, WITH, DESCRIBE, SUMMARIZE, SHOW, EXPLAIN, CREATE, ALTER, DROP, INSERT, " +
-    "UPDATE, DELETE, TRUNCATE, COPY or REFRESH.";
-  return cursor.fail(`no statement begins with ${token?.text ?? "nothing"}`, hint);
+  const hint = `Statements begin with ${verbs.slice(0, -1).join(", ")} or ${verbs.at(-1)}.`;
+  return cursor.fail(`no statement begins with ${token?.text}`, hint);
 }
 
 const view = "A dynamic table keeps a SELECT's result fresh: CREATE DYNAMIC TABLE.";
@@ -64,11 +60,15 @@ const objects: ReadonlyMap<string, string | undefined> = new Map([
   ["TRIGGER", undefined],
 ]);
 
-/** After CREATE, ALTER or DROP. */
-export function refuseObject(cursor: TokenCursor, verb: string): OperatingError {
+/** After CREATE, ALTER or DROP. `others`: what can stand there but TABLE. */
+export function refuseObject(
+  cursor: TokenCursor,
+  verb: string,
+  others: readonly string[],
+): OperatingError {
   const object = cursor.keyword();
   if (objects.has(object)) {
     return cursor.fail(`${verb} ${object} is not supported`, objects.get(object));
   }
-  return cursor.unexpected(`TABLE or DYNAMIC TABLE after ${verb}`);
+  return cursor.unexpected(`${["TABLE", ...others].join(" or ")} after ${verb}`);
 }

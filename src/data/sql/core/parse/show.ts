@@ -1,19 +1,17 @@
 /** SHOW and DESCRIBE: of the lake where they name it, DuckDB's where they describe a query. */
-import type { Statement, TableName } from "../statement.ts";
+import type { Statement } from "../statement.ts";
 import type { TokenCursor } from "../token-cursor.ts";
 import { parseQuery } from "./query.ts";
 
-const what = "TABLES, DYNAMIC TABLES, REFRESH HISTORY, SNAPSHOTS or the name of a table";
-
-export function parseShow(cursor: TokenCursor): Statement {
+/** `others`: what else can be shown, for errors. */
+export function parseShow(cursor: TokenCursor, others: readonly string[]): Statement {
   cursor.expect("SHOW");
-  if (cursor.take("DYNAMIC", "TABLES")) return ended(cursor, { kind: "showDynamicTables" });
   if (cursor.take("ALL", "TABLES") || cursor.take("TABLES")) {
     if (cursor.isAt("FROM")) throw cursor.fail("SHOW TABLES FROM is not supported");
     return ended(cursor, { kind: "showTables" });
   }
   if (cursor.take("SNAPSHOTS")) return ended(cursor, { kind: "showSnapshots" });
-  if (cursor.take("REFRESH", "HISTORY")) return refreshHistory(cursor);
+  const what = ["TABLES", ...others, "SNAPSHOTS or the name of a table"].join(", ");
   if (["DATABASES", "SCHEMAS", "VARIABLES"].includes(cursor.keyword())) {
     throw cursor.fail(`SHOW ${cursor.keyword()} is not supported`, `There is SHOW ${what}.`);
   }
@@ -21,30 +19,13 @@ export function parseShow(cursor: TokenCursor): Statement {
   return describe(cursor);
 }
 
-function refreshHistory(cursor: TokenCursor): Statement {
-  const hasFor = cursor.take("FOR");
-  const table: TableName | undefined =
-    hasFor || (!cursor.isAtEnd && !cursor.isAt("LIMIT")) ? cursor.tableName() : undefined;
-  let limit: number | undefined;
-  if (cursor.take("LIMIT")) {
-    const token = cursor.peek();
-    if (token?.kind !== "number" || !/^[0-9]{1,9}$/.test(token.text)) {
-      throw cursor.unexpected("a whole number after LIMIT");
-    }
-    limit = Number(cursor.next().text);
-  }
-  return ended(cursor, { kind: "showRefreshHistory", table, limit });
-}
-
 /** DESCRIBE or DESC. A table alone is the lake's, a SELECT is DuckDB's. */
 export function parseDescribe(cursor: TokenCursor): Statement {
   const isAlone = cursor.peek(1) === undefined;
   if (isAlone) return { kind: "showTables" }; // As in DuckDB.
-  // Before the name may stand what it is.
-  const words = cursor.keyword(1) === "DYNAMIC" && cursor.keyword(2) === "TABLE" ? 2 : 1;
-  const skipped = words === 2 || cursor.keyword(1) === "TABLE" ? words : 0;
-  if (!isNameToEnd(cursor, 1 + skipped)) return parseQuery(cursor);
-  for (let taken = 0; taken < 1 + skipped; taken += 1) cursor.next();
+  const skipped = cursor.keyword(1) === "TABLE" ? 2 : 1; // Before the name may stand what it is.
+  if (!isNameToEnd(cursor, skipped)) return parseQuery(cursor);
+  for (let taken = 0; taken < skipped; taken += 1) cursor.next();
   return describe(cursor);
 }
 

@@ -1,27 +1,110 @@
-/** CREATE, ALTER, REFRESH and EXPLAIN DYNAMIC TABLE. */
-import { parseLag } from "../durations.ts";
-import type {
-  AlterDynamicTable,
-  RefreshModeWish,
-  Statement,
-  TableName,
-  TargetLag,
-} from "../statement.ts";
-import type { TokenCursor } from "../token-cursor.ts";
-import { takeIfNotExists } from "./create-table.ts";
-import { selectToEnd } from "./query.ts";
+/** Statements about dynamic tables, from their heads to their ends. */
+import {
+  parseDropTable,
+  selectToEnd,
+  type TableName,
+  type TextSpan,
+  type TokenCursor,
+  takeIfNotExists,
+} from "../../../data/sql/core/index.ts";
+import type { DynamicTable, TargetLag } from "./model.ts";
+import { parseLag } from "./target-lag.ts";
 
 const refreshModes = ["AUTO", "FULL", "INCREMENTAL"] as const;
 const initializations = ["ON_CREATE", "ON_SCHEDULE"] as const;
 
 interface Properties {
   targetLag?: TargetLag;
-  refreshMode?: RefreshModeWish;
+  refreshMode?: DynamicTable["modeWish"];
   initialize?: (typeof initializations)[number];
 }
 
+export type DynamicStatement =
+  | ({
+      readonly kind: "create";
+      readonly table: TableName;
+      readonly orReplace: boolean;
+      readonly ifNotExists: boolean;
+      readonly query: TextSpan;
+    } & Readonly<Required<Properties>>)
+  | { readonly kind: "alter"; readonly table: TableName; readonly change: Alteration }
+  | { readonly kind: "drop"; readonly table: TableName; readonly ifExists: boolean }
+  /** `wait`: until it is fresh. */
+  | { readonly kind: "refresh"; readonly table: TableName; readonly wait: boolean }
+  | { readonly kind: "describe"; readonly table: TableName }
+  | { readonly kind: "explain"; readonly table: TableName }
+  | { readonly kind: "show" }
+  | {
+      readonly kind: "showHistory";
+      readonly table: TableName | undefined;
+      readonly limit: number | undefined;
+    };
+
+type Alteration =
+  | { readonly kind: "suspend" }
+  | { readonly kind: "resume" }
+  | { readonly kind: "setTargetLag"; readonly targetLag: TargetLag }
+  | { readonly kind: "setRefreshMode"; readonly refreshMode: DynamicTable["modeWish"] };
+
+export const dynamicHeads: readonly string[] = [
+  ...["CREATE", "ALTER", "DROP", "EXPLAIN", "DESCRIBE", "DESC"].map(
+    (verb) => `${verb} DYNAMIC TABLE`,
+  ),
+  ...["REFRESH", "SHOW DYNAMIC TABLES", "SHOW REFRESH HISTORY"],
+];
+
+/** Of a statement that begins with one of `dynamicHeads`. */
+export function parseDynamicStatement(cursor: TokenCursor): DynamicStatement {
+  const verb = cursor.next().text.toUpperCase();
+  if (verb === "SHOW") return cursor.take("REFRESH", "HISTORY") ? history(cursor) : show(cursor);
+  const orReplace = cursor.take("OR", "REPLACE");
+  if (verb === "REFRESH" && (cursor.isAt("TABLE") || cursor.isAt("MATERIALIZED"))) {
+    throw cursor.fail("only dynamic tables are refreshed", "REFRESH DYNAMIC TABLE name.");
+  }
+  cursor.expect("DYNAMIC");
+  cursor.expect("TABLE");
+  switch (verb) {
+    case "CREATE":
+      return create(cursor, orReplace);
+    case "ALTER":
+      return alter(cursor);
+    case "DROP":
+      return { ...parseDropTable(cursor), kind: "drop" };
+    case "REFRESH":
+      return refreshOf(cursor, cursor.tableName());
+    default: {
+      const table = cursor.tableName();
+      cursor.end();
+      return { kind: verb === "EXPLAIN" ? "explain" : "describe", table };
+    }
+  }
+}
+
+function show(cursor: TokenCursor): DynamicStatement {
+  cursor.take("DYNAMIC", "TABLES");
+  cursor.end();
+  return { kind: "show" };
+}
+
+/** After SHOW REFRESH HISTORY. */
+function history(cursor: TokenCursor): DynamicStatement {
+  const hasFor = cursor.take("FOR");
+  const isNamed = hasFor || (!cursor.isAtEnd && !cursor.isAt("LIMIT"));
+  const table = isNamed ? cursor.tableName() : undefined;
+  let limit: number | undefined;
+  if (cursor.take("LIMIT")) {
+    const token = cursor.peek();
+    if (token?.kind !== "number" || !/^[0-9]{1,9}$/.test(token.text)) {
+      throw cursor.unexpected("a whole number after LIMIT");
+    }
+    limit = Number(cursor.next().text);
+  }
+  cursor.end();
+  return { kind: "showHistory", table, limit };
+}
+
 /** After CREATE [OR REPLACE] DYNAMIC TABLE. */
-export function parseCreateDynamicTable(cursor: TokenCursor, orReplace: boolean): Statement {
+function create(cursor: TokenCursor, orReplace: boolean): DynamicStatement {
   const ifNotExists = takeIfNotExists(cursor, orReplace);
   const table = cursor.tableName();
   if (cursor.isAtSymbol("(")) {
@@ -35,7 +118,7 @@ export function parseCreateDynamicTable(cursor: TokenCursor, orReplace: boolean)
   }
   cursor.expect("AS");
   return {
-    kind: "createDynamicTable",
+    kind: "create",
     table,
     orReplace,
     ifNotExists,
@@ -103,16 +186,16 @@ function choiceProperty<Choice extends string>(
 }
 
 /** After ALTER DYNAMIC TABLE. */
-export function parseAlterDynamicTable(cursor: TokenCursor): Statement {
+function alter(cursor: TokenCursor): DynamicStatement {
   if (cursor.isAt("IF", "EXISTS")) throw cursor.fail("IF EXISTS is not supported here");
   const table = cursor.tableName();
   if (cursor.take("REFRESH")) return refreshOf(cursor, table);
   const change = alteration(cursor);
   if (!cursor.isAtEnd) throw cursor.fail("one change at a time");
-  return { kind: "alterDynamicTable", table, change };
+  return { kind: "alter", table, change };
 }
 
-function alteration(cursor: TokenCursor): AlterDynamicTable {
+function alteration(cursor: TokenCursor): Alteration {
   if (cursor.take("SUSPEND")) return { kind: "suspend" };
   if (cursor.take("RESUME")) return { kind: "resume" };
   if (cursor.take("SET")) {
@@ -131,19 +214,8 @@ function alteration(cursor: TokenCursor): AlterDynamicTable {
   throw cursor.unexpected("SUSPEND, RESUME, REFRESH, SET TARGET_LAG or SET REFRESH_MODE");
 }
 
-/** After REFRESH DYNAMIC TABLE and EXPLAIN DYNAMIC TABLE. */
-export function parseNamedDynamicTable(
-  cursor: TokenCursor,
-  kind: "refreshDynamicTable" | "explainDynamicTable",
-): Statement {
-  const table = cursor.tableName();
-  if (kind === "refreshDynamicTable") return refreshOf(cursor, table);
+function refreshOf(cursor: TokenCursor, table: TableName): DynamicStatement {
+  const wait = cursor.take("WAIT");
   cursor.end();
-  return { kind, table };
-}
-
-function refreshOf(cursor: TokenCursor, table: TableName): Statement {
-  const waits = cursor.take("WAIT");
-  cursor.end();
-  return { kind: "refreshDynamicTable", table, ...(waits ? { wait: true } : {}) };
+  return { kind: "refresh", table, wait };
 }

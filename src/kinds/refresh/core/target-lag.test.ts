@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseLag } from "./durations.ts";
+import { parseLag } from "./target-lag.ts";
 
 const good: readonly (readonly [text: string, ms: number])[] = [
   ["90 seconds", 90_000],
@@ -20,7 +20,7 @@ const good: readonly (readonly [text: string, ms: number])[] = [
   ["365 days", 31_536_000_000],
 ];
 for (const [text, ms] of good) {
-  test(`[SQ15] '${text}' is ${ms} ms`, () => assert.deepEqual(parseLag(text), { kind: "ms", ms }));
+  test(`[TD2] '${text}' is ${ms} ms`, () => assert.deepEqual(parseLag(text), { kind: "ms", ms }));
 }
 
 const bad: readonly (readonly [text: string, message: RegExp])[] = [
@@ -39,14 +39,14 @@ const bad: readonly (readonly [text: string, message: RegExp])[] = [
   ["1e3 s", /the unit e is not known/],
 ];
 for (const [text, message] of bad) {
-  test(`[SQ15] '${text}' is refused`, () => {
+  test(`[TD2] '${text}' is refused`, () => {
     const parsed = parseLag(text);
     assert.equal(parsed.kind, "problem");
     assert.match(parsed.kind === "problem" ? parsed.message : "", message);
   });
 }
 
-test("[SQ15] any number of seconds is itself", () => {
+test("[TD2] any number of seconds is itself", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 31_536_000 }), (seconds) => {
       assert.deepEqual(parseLag(`${seconds} seconds`), { kind: "ms", ms: seconds * 1_000 });

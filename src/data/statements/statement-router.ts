@@ -1,0 +1,111 @@
+/**
+ * The way of every statement to whoever registered its kind.
+ *
+ *   1  What does not parse is told before anybody is asked to run anything.
+ *   2  A statement that changes something needs `mayWrite`.
+ */
+import type { Clock } from "../../ground/kernel/clock.ts";
+import { assert, OperatingError } from "../../ground/kernel/errors.ts";
+import type { QueryId } from "../../ground/kernel/ids.ts";
+import { newQueryId } from "../../ground/kernel/new-query-id.ts";
+import type { Prng } from "../../ground/kernel/prng.ts";
+import { refuseStatement, TokenCursor } from "../sql/core/index.ts";
+import type {
+  LocalAnswer,
+  ParsedStatement,
+  StatementHandler,
+  StreamedAnswer,
+} from "./core/index.ts";
+
+export interface StatementOptions {
+  /** A new one unless given. */
+  readonly queryId?: QueryId;
+  readonly timeoutMs?: number | undefined;
+  readonly mayWrite: boolean;
+  /** The file of a COPY. */
+  readonly uploadId?: string | undefined;
+}
+
+const timeoutMsDefault = 60_000;
+
+export class StatementRouter {
+  readonly #handlers = new Map<string, StatementHandler>();
+  readonly #clock: Clock;
+  readonly #prng: Prng;
+
+  constructor({ clock, prng }: { readonly clock: Clock; readonly prng: Prng }) {
+    this.#clock = clock;
+    this.#prng = prng;
+  }
+
+  register(handler: StatementHandler): void {
+    for (const head of handler.heads) {
+      assert(!this.#handlers.has(head), `one kind of statements begins with ${head}`);
+      this.#handlers.set(head, handler);
+    }
+  }
+
+  async run(text: string, options: StatementOptions, signal: AbortSignal): Promise<StreamedAnswer> {
+    const statement = this.#parse(text);
+    if (statement.role === "operate" && !options.mayWrite) throw mayNotWrite();
+    const startedMs = this.#clock.nowMs();
+    const { queryId = newQueryId(this.#prng), timeoutMs = timeoutMsDefault, uploadId } = options;
+    const answer = await statement.run({ queryId, text, timeoutMs, uploadId, signal });
+    if ("stream" in answer) return answer;
+    return answerLocally(queryId, answer, this.#clock.nowMs() - startedMs);
+  }
+
+  #parse(text: string): ParsedStatement {
+    const cursor = new TokenCursor(text);
+    const words = headOf(cursor);
+    for (let count = words.length; count > 0; count -= 1) {
+      const handler = this.#handlers.get(words.slice(0, count).join(" "));
+      if (handler !== undefined) return handler.parse(cursor, (verb) => this.#after(verb));
+    }
+    const verbs = [...this.#handlers.keys()].map((head) => head.split(" ", 1)[0] ?? head);
+    throw refuseStatement(cursor, [...new Set(verbs)]);
+  }
+
+  #after(verb: string): readonly string[] {
+    const begins = `${verb} `;
+    return [...this.#handlers.keys()].flatMap((head) =>
+      head.startsWith(begins) ? [head.slice(begins.length)] : [],
+    );
+  }
+}
+
+const headWordsMax = 4;
+
+function headOf(cursor: TokenCursor): readonly string[] {
+  const isReplacing = cursor.isAt("CREATE", "OR", "REPLACE");
+  const places = Array.from({ length: headWordsMax }, (_, at) =>
+    isReplacing && at > 0 ? at + 2 : at,
+  );
+  return places.map((at) => cursor.keyword(at) || (cursor.peek(at)?.text ?? ""));
+}
+
+function mayNotWrite(): OperatingError {
+  const hint = "ask with a token of the role `operate`";
+  return new OperatingError("forbidden", "never", "this token may only read", { hint });
+}
+
+/** As the same lines that a worker's rows come in. */
+function answerLocally(
+  queryId: QueryId,
+  { columns, rows }: LocalAnswer,
+  durationMs: number,
+): StreamedAnswer {
+  const summary = {
+    row_count: rows.length,
+    duration_ms: Math.round(durationMs * 1_000) / 1_000,
+    worker_id: null,
+    artifact_bytes: 0,
+  };
+  const lines = [{ query_id: queryId, columns }, ...rows, { summary }];
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  return { queryId, stream: oneChunk(Buffer.from(text)) };
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
