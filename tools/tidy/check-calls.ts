@@ -13,6 +13,8 @@ const bannedCalls: readonly Pattern[] = [
   [/(?<![.\w])set(Timeout|Interval|Immediate)\b|\bglobalThis\.set/, "Clock.after"],
   [/\bnode:timers\b/, "Clock.after"],
   [/\bAbortSignal\.timeout\b/, "Clock.after"],
+  // A pause that doubles by hand.
+  [/[mM]s\w* (\* 2 \*\*|\*= 2\b)|Math\.min\([^)]*[mM]s\w* \* 2\b/, "backoffMs"],
   [/\brandom(Bytes|UUID|Int|FillSync)\b|\bgetRandomValues\b/, "Prng or randomSecret"],
 ];
 

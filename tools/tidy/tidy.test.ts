@@ -210,6 +210,8 @@ const calls = [
   "setTimeout(f, 1)",
   "randomUUID()",
   "performance.now()",
+  "Math.min(maxMs, minMs * 2 ** failures)",
+  "Math.min(waitMs * 2, waitMsMax)",
 ];
 for (const call of calls) {
   test(`the call check finds ${call} in a shell, and not in a comment or in the kernel's adapters`, () => {

@@ -1,3 +1,4 @@
+import { backoffMs } from "../../ground/kernel/backoff.ts";
 /** How long a child that died waits for its next start. */
 export interface RestartHistory {
   /** Deaths that followed each other quickly. */
@@ -6,8 +7,7 @@ export interface RestartHistory {
 
 export const freshHistory: RestartHistory = { failures: 0 };
 
-const waitMsMin = 100;
-const waitMsMax = 5_000;
+const restart = { minMs: 100, maxMs: 5_000 };
 /** A child that ran this long was well: its death is the first of a new row. */
 const settledMs = 5_000;
 
@@ -16,6 +16,5 @@ export function decideRestart(
   ranMs: number,
 ): { readonly history: RestartHistory; readonly waitMs: number } {
   const failures = ranMs >= settledMs ? 1 : history.failures + 1;
-  const waitMs = Math.min(waitMsMax, waitMsMin * 2 ** Math.min(failures - 1, 20));
-  return { history: { failures }, waitMs };
+  return { history: { failures }, waitMs: backoffMs(restart, failures) };
 }

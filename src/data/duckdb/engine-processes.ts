@@ -18,7 +18,9 @@
  *        the engine to find out that it works again.
  *   PE4  A job that was lost leaves no file before it is run again, and none when it fails.
  */
+
 import { join } from "node:path";
+import { backoffMs } from "../../ground/kernel/backoff.ts";
 import type { Clock, Timer } from "../../ground/kernel/clock.ts";
 import { OperatingError } from "../../ground/kernel/errors.ts";
 import type { HealthReporter } from "../../ground/kernel/health.ts";
@@ -236,9 +238,8 @@ export class EngineProcesses {
   #startFailed(reason: string): void {
     this.#options.health?.failed(reason);
     if (this.#startRetry !== undefined) return;
-    const pauseMs = Math.min(startPause.maxMs, startPause.minMs * 2 ** this.#startFailures);
-    this.#startFailures = Math.min(10, this.#startFailures + 1);
-    this.#startRetry = this.#clock.after(pauseMs, () => {
+    this.#startFailures += 1;
+    this.#startRetry = this.#clock.after(backoffMs(startPause, this.#startFailures), () => {
       this.#startRetry = undefined;
       if (this.#closed) return;
       this.#sharedChild({ signal: undefined, fields: {} }).then(

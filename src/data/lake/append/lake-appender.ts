@@ -5,7 +5,9 @@
  *   LA2  A store or an object store that does not answer is asked again, with pauses, until the signal aborts.
  *   LA3  A table of the name whose columns are others is refused, never changed.
  */
+
 import { join } from "node:path";
+import { backoffMs } from "../../../ground/kernel/backoff.ts";
 import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Files } from "../../../ground/kernel/files.ts";
@@ -54,8 +56,9 @@ export class LakeAppender {
   /** Rejects with what cannot be helped, or with the last trouble when `signal` has aborted. */
   async append(rows: ColumnsOfRows, token: string, signal: AbortSignal): Promise<void> {
     let written: { readonly found: Found; readonly file: NewDataFile } | undefined;
+    const { clock, prng } = this.#options;
     let isUnknown = false;
-    for (let failures = 0; ; failures += 1) {
+    for (let failures = 1; ; failures += 1) {
       try {
         if (written === undefined) {
           const found = await this.#find();
@@ -74,15 +77,9 @@ export class LakeAppender {
           written = undefined;
         }
         if (isLasting || signal.aborted) throw thrown;
-        await this.#pause(failures, signal);
+        await sleep(clock, backoffMs(pause, failures, prng.next()), signal);
       }
     }
-  }
-
-  async #pause(failures: number, signal: AbortSignal): Promise<void> {
-    const { clock, prng } = this.#options;
-    const fullMs = Math.min(pause.maxMs, pause.minMs * 2 ** Math.min(10, failures));
-    await sleep(clock, fullMs * (0.5 + prng.next() / 2), signal);
   }
 
   /** Made, where it is not there. Of several who make it at once one does, and the others find it. */

@@ -6,9 +6,11 @@
  *        Both have an end. Bytes that are wrong in the same way twice are stored so.
  *   SD3  When a download returns, every byte is on the disk.
  */
+
 import { type FileHandle, open } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { crc32 } from "node:zlib";
+import { backoffMs } from "../../../ground/kernel/backoff.ts";
 import { sleep } from "../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import { showCrc32 as showChecksum } from "./file-verifier.ts";
@@ -16,7 +18,7 @@ import { damaged, throwIfCancelled } from "./object-errors.ts";
 import { checksumMetadata, placeOf, type S3Bucket } from "./s3-bucket.ts";
 import { translateS3Error } from "./s3-errors.ts";
 
-const pauseMsMin = 100;
+const pause = { minMs: 100, maxMs: 5_000 };
 
 export interface DownloadTarget {
   /** A file that is not there yet. What a failed download left of it is the caller's to delete. */
@@ -122,7 +124,7 @@ class Reading {
       const isStoredSo = fault instanceof OperatingError && fault.message === damage;
       if (attempt === limits.attemptsMax || isStoredSo) throw fault; // SD2
       damage = fault instanceof OperatingError ? fault.message : damage;
-      await sleep(clock, pauseMsMin * 2 ** (attempt - 1), this.#signal);
+      await sleep(clock, backoffMs(pause, attempt), this.#signal);
     }
   }
 

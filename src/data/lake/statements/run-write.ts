@@ -5,7 +5,9 @@
  *   RW1  What a failed attempt has written is deleted, as far as the object store lets it; what a dead coordinator left is swept.
  *   RW2  A commit of which nobody knows is said again with its token. While it stays unknown its files stay: they may be the lake's.
  */
+
 import { readFile } from "node:fs/promises";
+import { backoffMs } from "../../../ground/kernel/backoff.ts";
 import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
 import { assert, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { LeafId, QueryId, WorkId } from "../../../ground/kernel/ids.ts";
@@ -46,11 +48,10 @@ export interface WriteRequest {
   readonly attempt: () => Promise<WriteAttempt>;
 }
 
-/** Between attempts, at random up to so long: who met once does not meet again. It doubles each time. */
-const waitMs = 20;
-const waitMsMax = 1_000;
+/** Between attempts. Its random part keeps those who met once from meeting again. */
+const conflictPause = { minMs: 40, maxMs: 1_000 };
 const commitsMax = 5;
-const commitWaitMs = 200;
+const commitPause = { minMs: 200, maxMs: 1_000 };
 
 export async function runWrite(
   deps: WriteDeps,
@@ -83,8 +84,7 @@ export async function runWrite(
       const isConflict = thrown instanceof OperatingError && thrown.code === "conflict";
       if (!isConflict || deps.clock.nowMs() >= endMs || signal.aborted) throw thrown;
       logger.info({ attempt }, `the write begins anew: ${thrown.message}`);
-      const pauseMs = deps.prng.below(Math.min(waitMs * 2 ** attempt, waitMsMax));
-      await sleep(deps.clock, pauseMs, signal);
+      await sleep(deps.clock, backoffMs(conflictPause, attempt, deps.prng.next()), signal);
     }
   }
 }
@@ -105,7 +105,7 @@ export async function commitWritten(
       // The store that could not be asked again has not said that the first time was in vain.
       if (doubt === undefined || !isStoreTrouble(thrown)) throw thrown;
       if (attempt >= commitsMax || signal.aborted) throw doubt;
-      await sleep(clock, commitWaitMs * attempt, signal);
+      await sleep(clock, backoffMs(commitPause, attempt), signal);
     }
   }
 }

@@ -5,6 +5,7 @@
 
 import type { CommandContext } from "../../../ground/command/index.ts";
 import { exitCodes, Failure, linesOf, sseEvents } from "../../../ground/command/index.ts";
+import { backoffMs } from "../../../ground/kernel/backoff.ts";
 import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
 import { messageOf } from "../../../ground/kernel/errors.ts";
 import type { WatchMessage } from "../http/watch-messages.ts";
@@ -12,7 +13,7 @@ import { WatchView } from "./watch-view.ts";
 
 /** The server says something every 15 s. */
 const silenceMsMax = 40_000;
-const retryMsMax = 5_000;
+const retry = { minMs: 250, maxMs: 5_000 };
 
 export interface WatchOptions {
   readonly revision?: string;
@@ -32,14 +33,14 @@ export async function runWatch(
   const countMax = options.count === undefined ? Number.POSITIVE_INFINITY : Number(options.count);
   let count = 0;
   let revision = options.revision;
-  let retryMs = 0;
+  let failures = 0;
   let connected = false;
   while (!signal.aborted) {
     try {
       for await (const message of eventsOf(context, what, revision, signal)) {
-        if (retryMs > 0) terminal.err(terminal.paintError.dim("connected again\n"));
+        if (failures > 0) terminal.err(terminal.paintError.dim("connected again\n"));
         connected = true;
-        retryMs = 0;
+        failures = 0;
         revision = String(message.revision);
         if (json) terminal.out(`${JSON.stringify(message)}\n`);
         else view.show(message, clock.wallMs());
@@ -51,9 +52,9 @@ export async function runWatch(
     } catch (thrown) {
       if (signal.aborted) return;
       if (!connected || !isPassing(thrown)) throw thrown;
-      retryMs = Math.min(retryMsMax, retryMs === 0 ? 250 : retryMs * 2);
+      failures += 1;
       terminal.err(terminal.paintError.dim(`${messageOf(thrown)}; trying again\n`));
-      await sleep(clock, retryMs, signal);
+      await sleep(clock, backoffMs(retry, failures), signal);
     }
   }
 }

@@ -6,6 +6,7 @@
  * itself came one round trip after its heartbeat, so the bound is `3 s + deadline − RTT`, and
  * `deadline − RTT` is at most 500 ms for every RTT (`answerMultiplier` and `answerConstantMs` are chosen so).
  */
+import { backoffMs } from "../../kernel/backoff.ts";
 import { assert } from "../../kernel/errors.ts";
 
 export interface SessionTiming {
@@ -64,7 +65,7 @@ export function answerWaitMs(timing: SessionTiming, lastRttMs: number | undefine
  * upper half of it random, so that controllers that lost a worker together do not return together.
  */
 export function backoffWaitMs(timing: SessionTiming, failures: number, random: number): number {
-  const doublings = Math.min(Math.max(failures - 1, 0), 30);
-  const longest = Math.min(timing.backoffMsMax, timing.backoffMsMin * 2 ** (doublings + 1));
-  return Math.max(timing.backoffMsMin, (longest / 2) * (1 + random));
+  const { backoffMsMin, backoffMsMax } = timing;
+  const backoff = { minMs: 2 * backoffMsMin, maxMs: backoffMsMax };
+  return Math.max(backoffMsMin, backoffMs(backoff, failures, random));
 }

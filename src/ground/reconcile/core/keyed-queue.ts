@@ -19,6 +19,7 @@
  * Runs begin in a microtask after `add`, never inside it, so it can be called from anywhere. With a virtual
  * clock and a seeded generator the order of everything is determined.
  */
+import { type Backoff, backoffMs } from "../../kernel/backoff.ts";
 import { BoundedQueue } from "../../kernel/bounded-queue.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { AssertionError, assert, messageOf } from "../../kernel/errors.ts";
@@ -44,11 +45,6 @@ export interface KeyedQueueOptions<K extends string> {
   /** How long `stop` waits for what is running. */
   readonly stopMsMax?: number;
   readonly logger: Logger;
-}
-
-export interface Backoff {
-  readonly minMs: number;
-  readonly maxMs: number;
 }
 
 type Phase =
@@ -231,7 +227,7 @@ export class KeyedQueue<K extends string> {
     if (thrown instanceof AssertionError) throw thrown; // K9: an unhandled rejection, on purpose.
     if (this.#state === "stopped") return;
     entry.failures += 1;
-    const delayMs = this.#pauseMs(entry.failures);
+    const delayMs = backoffMs(this.#backoff, entry.failures, this.#prng.next()); // K4
     const { failures } = entry;
     this.#logger.warn(
       { key, failures, retry_in_ms: Math.round(delayMs), error: messageOf(thrown) },
@@ -244,13 +240,6 @@ export class KeyedQueue<K extends string> {
     this.#runningCount -= 1;
     if (this.#runningCount === 0) this.#onLastRunEnded?.();
     this.#schedulePump();
-  }
-
-  /** K4. The exponent is bounded, so that the power stays a number. */
-  #pauseMs(failures: number): number {
-    const { minMs, maxMs } = this.#backoff;
-    const fullMs = Math.min(maxMs, minMs * 2 ** Math.min(failures - 1, 50));
-    return fullMs * (1 - this.#prng.next() / 2);
   }
 
   #resync(): void {

@@ -1,14 +1,12 @@
 /**
- * How often and how long something that may pass is tried again: doubling pauses up to a cap, each drawn
- * from its upper half so that two contenders part, and no longer than `retryMsMax` in all, but for one last pause: a thread or
+ * How often and how long something that may pass is tried again: with pauses that double (BO1), and no longer than `retryMsMax` in all, but for one last pause: a thread or
  * machine that stood still has used that time up, and whoever holds what is waited for needs a turn to let go of it.
  */
+import { type Backoff, backoffMs } from "../../kernel/backoff.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import type { Prng } from "../../kernel/prng.ts";
 
-export interface RetryLimits {
-  readonly pauseMsMin: number;
-  readonly pauseMsMax: number;
+export interface RetryLimits extends Backoff {
   readonly retryMsMax: number;
 }
 
@@ -17,7 +15,7 @@ export class RetryBound {
   readonly #prng: Prng;
   readonly #limits: RetryLimits;
   readonly #giveUpAtMs: number;
-  #pauseMs: number;
+  #failures = 0;
   #isOver: boolean = false;
 
   constructor(clock: Clock, prng: Prng, limits: RetryLimits) {
@@ -25,7 +23,6 @@ export class RetryBound {
     this.#prng = prng;
     this.#limits = limits;
     this.#giveUpAtMs = clock.nowMs() + limits.retryMsMax;
-    this.#pauseMs = limits.pauseMsMin;
   }
 
   /** `false`: it was tried long enough. */
@@ -33,8 +30,8 @@ export class RetryBound {
     if (this.#isOver) return false;
     const leftMs = this.#giveUpAtMs - this.#clock.nowMs();
     this.#isOver = leftMs <= 0;
-    const pauseMs = this.#pauseMs * (0.5 + this.#prng.next() / 2);
-    this.#pauseMs = Math.min(this.#pauseMs * 2, this.#limits.pauseMsMax);
+    this.#failures += 1;
+    const pauseMs = backoffMs(this.#limits, this.#failures, this.#prng.next());
     await sleep(this.#clock, this.#isOver ? pauseMs : Math.min(pauseMs, leftMs));
     return true;
   }

@@ -5,7 +5,9 @@
  *      lost, and a database that cannot LISTEN is polled this way.
  *   2  A connection that went silent without an end is found by asking it something now and then.
  */
+
 import pg from "pg";
+import { backoffMs } from "../../kernel/backoff.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -13,8 +15,7 @@ import type { Prng } from "../../kernel/prng.ts";
 import type { PokeList } from "../catalog/poke-list.ts";
 import { catalogChannel } from "./postgres-store.ts";
 
-const pauseMsMin = 50;
-const pauseMsMax = 2_000;
+const pause = { minMs: 50, maxMs: 2_000 };
 const askMs = 10_000;
 
 export class CatalogListener {
@@ -24,7 +25,7 @@ export class CatalogListener {
   readonly #logger: Logger;
   readonly #pokes: PokeList;
   readonly #stop = new AbortController();
-  #pauseMs = pauseMsMin;
+  #failures = 0;
   #running: Promise<void> | undefined;
 
   constructor(parts: {
@@ -59,8 +60,8 @@ export class CatalogListener {
         this.#logger.warn({ error: messageOf(error) }, "not listening to the store; trying again");
       }
       this.#pokes.poke();
-      await sleep(this.#clock, this.#pauseMs * (0.5 + this.#prng.next() / 2), signal);
-      this.#pauseMs = Math.min(this.#pauseMs * 2, pauseMsMax);
+      this.#failures += 1;
+      await sleep(this.#clock, backoffMs(pause, this.#failures, this.#prng.next()), signal);
     }
   }
 
@@ -76,7 +77,7 @@ export class CatalogListener {
     try {
       await unless(over.signal, () => client.connect());
       await unless(over.signal, () => client.query(`LISTEN ${catalogChannel}`));
-      this.#pauseMs = pauseMsMin;
+      this.#failures = 0;
       this.#pokes.poke();
       while (!over.signal.aborted) {
         await sleep(this.#clock, askMs, over.signal);

@@ -110,7 +110,7 @@ async function withClient<T>(
   use: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const { clock, prng, waitMsMax } = parts;
-  const limits = { pauseMsMin: 50, pauseMsMax: 500, retryMsMax: waitMsMax };
+  const limits = { minMs: 50, maxMs: 500, retryMsMax: waitMsMax };
   const bound = new RetryBound(clock, prng, limits);
   for (;;) {
     const client = new pg.Client(config);

@@ -213,7 +213,7 @@ export class PostgresStore implements Store {
 
   #retryBound(): RetryBound {
     const { clock, prng, waitMsMax } = this.#parts;
-    return new RetryBound(clock, prng, { pauseMsMin: 5, pauseMsMax: 500, retryMsMax: waitMsMax });
+    return new RetryBound(clock, prng, { minMs: 5, maxMs: 500, retryMsMax: waitMsMax });
   }
 }
 

@@ -7,8 +7,8 @@ import { RetryBound } from "../catalog/retry-bound.ts";
 import { resolveCommit } from "./resolve-commit.ts";
 
 const bound = new RetryBound(realClock, createPrng("test"), {
-  pauseMsMin: 1,
-  pauseMsMax: 10,
+  minMs: 1,
+  maxMs: 10,
   retryMsMax: 50,
 });
 

@@ -120,7 +120,7 @@ async function whileBusy<T>(parts: SqliteParts, attempt: () => T): Promise<T> {
 }
 
 function retryBound({ clock, prng, waitMsMax }: SqliteParts): RetryBound {
-  return new RetryBound(clock, prng, { pauseMsMin: 2, pauseMsMax: 50, retryMsMax: waitMsMax });
+  return new RetryBound(clock, prng, { minMs: 2, maxMs: 50, retryMsMax: waitMsMax });
 }
 
 /** One by one: `recursive` never comes back where a parent refuses to have children (/proc). */

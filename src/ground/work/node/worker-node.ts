@@ -12,7 +12,9 @@
  *   N5  What it claims by itself (refreshes, processes of load tests) it claims only while it takes
  *       work and no part that this kind of work needs has failed (able-to.ts).
  */
+
 import { type SessionTiming, WorkerEndpoint } from "../../cluster/index.ts";
+import { type Backoff, backoffMs } from "../../kernel/backoff.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import type { Incarnation, WorkerId } from "../../kernel/ids.ts";
@@ -52,7 +54,7 @@ export interface WorkerNodeOptions {
   readonly timing?: SessionTiming;
   readonly observer?: WorkerQueryObserver;
   /** Between two tries, growing from the first to the second. */
-  readonly registerBackoff?: { readonly minMs: number; readonly maxMs: number };
+  readonly registerBackoff?: Backoff;
   /** How long to be without a coordinator before registering again. */
   readonly reregisterMs?: number;
   readonly parts?: Partial<WorkerParts>;
@@ -160,7 +162,7 @@ export class WorkerNode {
   }
 
   async #keepRegistered(register: () => Promise<void>): Promise<void> {
-    const { clock, reregisterMs = 15_000 } = this.#options;
+    const { clock, prng, reregisterMs = 15_000 } = this.#options;
     const { signal } = this.#stopped;
     let coordinatorSeenMs = clock.nowMs();
     while (!signal.aborted) {
@@ -168,27 +170,25 @@ export class WorkerNode {
         await this.#registerUntilHeard(register, signal);
         coordinatorSeenMs = clock.nowMs();
       }
-      await sleep(clock, this.#jittered(reregisterMs / 5), signal);
+      // Jittered: workers that lost one coordinator do not return as one.
+      await sleep(clock, (reregisterMs / 10) * (1 + prng.next()), signal);
       if (this.#hasCoordinator()) coordinatorSeenMs = clock.nowMs();
     }
   }
 
   async #registerUntilHeard(register: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    const { clock, logger, registerBackoff = { minMs: 200, maxMs: 5_000 } } = this.#options;
-    let waitMs = registerBackoff.minMs;
-    while (!signal.aborted) {
+    const { clock, prng, logger, registerBackoff = { minMs: 200, maxMs: 5_000 } } = this.#options;
+    for (let failures = 1; !signal.aborted; failures += 1) {
+      const waitMs = backoffMs(registerBackoff, failures, prng.next());
       try {
         await register();
         this.#registered = true;
         return;
       } catch (thrown) {
-        logger.warn(
-          { error: messageOf(thrown), retry_ms: Math.round(waitMs) },
-          "registration failed",
-        );
+        const retryMs = Math.round(waitMs);
+        logger.warn({ error: messageOf(thrown), retry_ms: retryMs }, "registration failed");
       }
-      await sleep(clock, this.#jittered(waitMs), signal);
-      waitMs = Math.min(waitMs * 2, registerBackoff.maxMs);
+      await sleep(clock, waitMs, signal);
       // A coordinator that dialled meanwhile knows us already.
       if (this.#registered && this.#hasCoordinator()) return;
     }
@@ -196,10 +196,5 @@ export class WorkerNode {
 
   #hasCoordinator(): boolean {
     return this.endpoint.sessions().some(({ role }) => role === "coordinator");
-  }
-
-  /** Between half of it and all of it, so that workers that lost one coordinator do not return as one. */
-  #jittered(delayMs: number): number {
-    return delayMs * (0.5 + this.#options.prng.next() / 2);
   }
 }

@@ -15,6 +15,7 @@
  *        tried again; the process goes on answering. Any other failure is told, and ends the
  *        process.
  */
+import { backoffMs } from "../../../ground/kernel/backoff.ts";
 import { type Clock, sleep, type Timer } from "../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { HealthReporter } from "../../../ground/kernel/health.ts";
@@ -43,8 +44,7 @@ export interface MetricsOwnerOptions {
 const stepDownMsDefault = 10_000;
 /** How often a lease that cannot be renewed is looked at. */
 const standsMs = 1_000;
-const retryMsMin = 200;
-const retryMsMax = 5_000;
+const retry = { minMs: 200, maxMs: 5_000 };
 
 export class MetricsOwner {
   /** Resolves when a head broke: the process should end and be restarted. */
@@ -116,7 +116,7 @@ export class MetricsOwner {
 
   /** MO1. Never rejects. */
   async #reconcile(): Promise<void> {
-    let retryMs = retryMsMin;
+    let failures = 0;
     while (!this.#isAsWanted()) {
       if (this.#owned !== undefined) await this.#close(); // MO4, MO5
       if (this.#wanted === undefined) {
@@ -126,13 +126,14 @@ export class MetricsOwner {
       }
       try {
         await this.#start(this.#wanted);
-        retryMs = retryMsMin;
+        failures = 0;
       } catch (thrown) {
         const { clock, logger } = this.#options;
+        failures += 1;
+        const retryMs = backoffMs(retry, failures);
         this.#report(thrown);
         logger.warn({ retry_ms: retryMs }, `the metrics head did not start: ${messageOf(thrown)}`);
         await sleep(clock, retryMs, this.#stopped.signal); // MO3
-        retryMs = Math.min(retryMs * 2, retryMsMax);
       }
     }
   }

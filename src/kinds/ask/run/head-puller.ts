@@ -6,8 +6,10 @@
  *   HP2  A pull is given up when the last work that waits for it was aborted.
  *   HP3  What is kept for other works of the query is bounded, in number and bytes.
  */
+
 import { Agent as HttpAgent, type IncomingMessage, request } from "node:http";
 import { Agent as HttpsAgent, request as tlsRequest } from "node:https";
+import { backoffMs } from "../../../ground/kernel/backoff.ts";
 import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import { queryIdHeader } from "../../../ground/kernel/ids.ts";
@@ -61,6 +63,7 @@ const keptBytesMax = 256 * 1024 ** 2;
 const silenceMsMax = 10_000;
 const busyMsMax = 10_000;
 const unreachableMsMax = 500;
+const askAgain = { minMs: 10, maxMs: 200 };
 
 export class HeadPuller {
   readonly #options: HeadPullerOptions;
@@ -189,7 +192,7 @@ export class HeadPuller {
   async #postPatiently(asking: Asking, signal: AbortSignal): Promise<Uint8Array> {
     const { clock } = this.#options;
     const startMs = clock.nowMs();
-    for (let waitMs = 10; ; waitMs = Math.min(waitMs * 2, 200)) {
+    for (let failures = 1; ; failures += 1) {
       try {
         return await this.#post(asking, signal);
       } catch (thrown) {
@@ -201,7 +204,7 @@ export class HeadPuller {
           throw thrown;
         }
       }
-      await sleep(clock, waitMs, signal);
+      await sleep(clock, backoffMs(askAgain, failures), signal);
     }
   }
 

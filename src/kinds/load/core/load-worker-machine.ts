@@ -13,6 +13,7 @@
  *
  *   registering → tuning → preparing → ready → running → draining → finishing → over
  */
+import { backoffMs } from "../../../ground/kernel/backoff.ts";
 import { dueMsOf, receive, takeDue } from "./event-inbox.ts";
 import {
   begin,
@@ -53,7 +54,7 @@ const reconcileMs = 5_000;
 /** How often the store's clock is asked in a row at first, and how well it is known well enough. */
 const pingsMax = 10;
 const errorMsFine = 2;
-const storePauseMsMax = 5_000;
+const storePause = { minMs: heartbeatMs, maxMs: 5_000 };
 /** How long after its moment a STOP may be in the store. */
 const stopWrittenMsMax = 2_000;
 /** SIGKILL comes ten seconds after SIGTERM. */
@@ -199,7 +200,7 @@ function registered(state: Registering, event: Answer, turn: Turn): LoadWorkerSt
     return over({ kind: "store_lost", message, drainMs: 0 });
   }
   if (state.ending !== undefined) return over(state.ending);
-  const retryAtMs = nowMs + pauseMs(state.failures, random);
+  const retryAtMs = nowMs + backoffMs(storePause, state.failures + 1, random);
   return { ...state, failures: state.failures + 1, isAsked: false, retryAtMs };
 }
 
@@ -355,7 +356,7 @@ function failure(
   turn: Turn,
 ): Pick<Link, "failures" | "talk"> {
   turn.effects.push({ kind: "warn", message: `the store does not answer: ${message}` });
-  const nextMs = turn.nowMs + pauseMs(failures, random);
+  const nextMs = turn.nowMs + backoffMs(storePause, failures + 1, random);
   return { failures: failures + 1, talk: { call: undefined, nextMs } };
 }
 
@@ -518,11 +519,6 @@ function end(state: Registering | Tuning | Linked, ending: Ending, turn: Turn): 
     default:
       return stop(state, ending, turn);
   }
-}
-
-function pauseMs(failures: number, random: number): number {
-  const fullMs = Math.min(storePauseMsMax, heartbeatMs * 2 ** Math.min(5, failures));
-  return fullMs * (0.5 + random / 2);
 }
 
 function beatOf(state: Linked): Omit<WorkerBeat, "activeConnections"> {

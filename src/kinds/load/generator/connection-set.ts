@@ -2,6 +2,7 @@
  * The connections of one worker: as many as are wanted, each with `depth` slots; broken ones are
  * opened again.
  */
+import { backoffMs } from "../../../ground/kernel/backoff.ts";
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
@@ -340,8 +341,7 @@ export class ConnectionSet {
     member.unanswered = this.#unansweredOf(member);
     this.#options.onTrouble(failure, true);
     member.failures += 1;
-    const fullMs = Math.min(pause.maxMs, pause.minMs * 2 ** Math.min(10, member.failures - 1));
-    const delayMs = fullMs * (0.5 + this.#options.prng.next() / 2);
+    const delayMs = backoffMs(pause, member.failures, this.#options.prng.next());
     member.retry = this.#options.clock.after(delayMs, () => void this.#open(member));
   }
 

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SnapshotId, TableId } from "../../../data/lake/core/index.ts";
-import { createPrng } from "../../../ground/kernel/prng.ts";
-import { decideBackoffMs } from "./backoff.ts";
 import { decideRefreshes } from "./decide-refreshes.ts";
 import { dueAtMs, effectiveLagMs, expectedPathMs, freshAtMs } from "./due-time.ts";
 import { TableGraph } from "./graph.ts";
@@ -425,22 +423,4 @@ test("[TS12] late is a table whose data is older than its target; suspended ones
   const fresh = { lateSinceMs: 10_000, dataTimeMs: 11_000 };
   assert.deepEqual(lateness(fresh, 12_000), [{ tableId: 10, lateSinceMs: undefined }]);
   assert.deepEqual(lateness({ status: "SUSPENDED" }, 99_000), []);
-});
-
-test("[TC10] pauses double up to a limit, less up to half", () => {
-  const prng = createPrng("backoff");
-  const limits = { minMs: 100, maxMs: 1_000 };
-  assert.equal(decideBackoffMs(0, prng, limits), 0);
-  for (let round = 0; round < 50; round += 1) {
-    for (const [failures, fullMs] of [
-      [1, 100],
-      [2, 200],
-      [4, 800],
-      [5, 1_000],
-      [99, 1_000],
-    ] as const) {
-      const pauseMs = decideBackoffMs(failures, prng, limits);
-      assert.ok(pauseMs > fullMs / 2 - 1 && pauseMs <= fullMs, `${failures}: ${pauseMs}`);
-    }
-  }
 });

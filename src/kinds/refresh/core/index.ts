@@ -1,5 +1,4 @@
 /** Dynamic tables as other cores and the shells see them: the model, the graph, the scheduler's reasoning, the claim protocol. */
-export { decideBackoffMs, defaultBackoff, type RefreshBackoff } from "./backoff.ts";
 export {
   decideRefreshes,
   defaultScheduleOptions,

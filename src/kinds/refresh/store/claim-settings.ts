@@ -1,6 +1,6 @@
 /** What can be set about claims. */
+import type { Backoff } from "../../../ground/kernel/backoff.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
-import { defaultBackoff, type RefreshBackoff } from "../core/index.ts";
 import type { SnapshotPins } from "./needed-snapshots.ts";
 import { historyRowsDefault } from "./refresh-history.ts";
 
@@ -8,7 +8,7 @@ export interface ClaimSettings {
   /** For the jitter of pauses. */
   readonly prng: Prng;
   readonly leaseMs: number;
-  readonly backoff: RefreshBackoff;
+  readonly backoff: Backoff;
   /** A table whose refreshes have failed for so long is suspended. */
   readonly suspendAfterMs: number;
   /** A suspended table is tried at least so often. */
@@ -30,7 +30,7 @@ export function claimSettings(
 ): ClaimSettings {
   return {
     leaseMs: 120_000,
-    backoff: defaultBackoff,
+    backoff: { minMs: 1_000, maxMs: 300_000 },
     suspendAfterMs: suspendAfterMsDefault,
     seldomMsMax: 1_800_000,
     lossesMax: 10,

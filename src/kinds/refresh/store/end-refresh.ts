@@ -4,9 +4,10 @@
  */
 
 import type { SnapshotId, TableId } from "../../../data/lake/core/index.ts";
+import { backoffMs } from "../../../ground/kernel/backoff.ts";
 import { assert } from "../../../ground/kernel/errors.ts";
 import type { CatalogTx } from "../../../ground/store/index.ts";
-import { decideBackoffMs, type RefreshedData, type RefreshFailure } from "../core/index.ts";
+import type { RefreshedData, RefreshFailure } from "../core/index.ts";
 import type { ClaimSettings } from "./claim-settings.ts";
 import { pinNeeded } from "./needed-snapshots.ts";
 import {
@@ -121,7 +122,7 @@ export async function failRefresh(
   // What values and definitions do wrong they do again, unless they depend on when they are asked.
   const retriesByTime = failure.isPermanent ? row.is_volatile === 1 : isTooLong;
   const reason = `${failure.code}: ${failure.message}`;
-  const delayMs = decideBackoffMs(failures, settings.prng, settings.backoff);
+  const delayMs = pauseMs(failures, settings);
   await tx.db
     .updateTable("pending_refreshes")
     .set(({ eb }) => ({ attempts: eb("attempts", "+", 1), not_before_ms: nowMs + delayMs }))
@@ -157,17 +158,25 @@ export async function failRefresh(
 }
 
 /** Until a table that is stopped is tried again by time alone. */
-function seldomMs(failures: number, { prng, backoff, seldomMsMax }: ClaimSettings): number {
-  return decideBackoffMs(failures, prng, { ...backoff, maxMs: seldomMsMax });
+function seldomMs(failures: number, settings: ClaimSettings): number {
+  return pauseMs(failures, settings, settings.seldomMsMax);
 }
 
 /**
  * Until a changed source is a reason to try again: a source that changes all the time must not keep
  * a worker busy.
  */
-function changedMs(failures: number, { prng, backoff }: ClaimSettings): number {
-  const maxMs = Math.min(backoff.maxMs, changedPauseMsMax);
-  return decideBackoffMs(failures, prng, { ...backoff, maxMs });
+function changedMs(failures: number, settings: ClaimSettings): number {
+  return pauseMs(failures, settings, Math.min(settings.backoff.maxMs, changedPauseMsMax));
+}
+
+/** Whole milliseconds, as the store has them. */
+function pauseMs(
+  failures: number,
+  { prng, backoff }: ClaimSettings,
+  maxMs: number = backoff.maxMs,
+): number {
+  return Math.ceil(backoffMs({ ...backoff, maxMs }, failures, prng.next()));
 }
 
 function formatMinutes(ms: number): string {
@@ -193,7 +202,7 @@ export async function loseRefresh(
   await recordUnfinished(tx, row, claim, "FAILED", error, settings);
   await endClaim(tx, claim);
   const losses = pending.losses + 1;
-  const delayMs = decideBackoffMs(losses - 1, settings.prng, settings.backoff);
+  const delayMs = pauseMs(losses - 1, settings);
   await tx.db
     .updateTable("pending_refreshes")
     .set({ attempts: pending.attempts + 1, losses, not_before_ms: nowMs + delayMs })

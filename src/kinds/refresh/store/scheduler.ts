@@ -10,13 +10,13 @@
  *   TL5  Expired claims are freed as soon as they have expired, whether or not anybody asks for work.
  */
 import { sql } from "kysely";
+import { backoffMs } from "../../../ground/kernel/backoff.ts";
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 import { AssertionError, assert, messageOf } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
 import type { LeaseGrant, Store, Tx } from "../../../ground/store/index.ts";
 import {
-  decideBackoffMs,
   decideRefreshes,
   defaultScheduleOptions,
   type ScheduleDecision,
@@ -120,7 +120,7 @@ export class RefreshScheduler {
     } catch (thrown) {
       if (thrown instanceof AssertionError) throw thrown;
       this.#failures += 1;
-      againMs = decideBackoffMs(this.#failures, prng, retry); // TL4
+      againMs = backoffMs(retry, this.#failures, prng.next()); // TL4
       this.#notBeforeMs = clock.nowMs() + againMs;
       logger.warn({ error: messageOf(thrown), retry_in_ms: againMs }, "cannot schedule refreshes");
     }

@@ -16,8 +16,10 @@
  *       fences the one before (`take-log.ts`). What the one before wrote after that is not read,
  *       and was not acknowledged.
  */
+
 import { join } from "node:path";
 import { getHeapStatistics } from "node:v8";
+import { backoffMs } from "../../../../ground/kernel/backoff.ts";
 import type { Clock, Timer } from "../../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Files } from "../../../../ground/kernel/files.ts";
@@ -125,8 +127,7 @@ const heapBytesPerSeries = 6_144;
 const overloadFactor = 4;
 /** A series weighs less than that: labels have `series_label_bytes`, or a scrape's own limits. */
 const batchRoomRatio = 2_048;
-const sealRetryMsMin = 1_000;
-const sealRetryMsMax = 60_000;
+const sealRetry = { minMs: 1_000, maxMs: 60_000 };
 
 export interface DbSliceRequest extends SliceRequest {
   readonly snapshot: Pick<HeadSnapshot, "incarnation" | "appendSeq">;
@@ -244,7 +245,7 @@ export class MetricsDb {
   /** Frozen, and not published yet; its segments, once they are written. */
   #frozen: { readonly generation: Generation; segments: SegmentInfo[] | undefined } | undefined;
   #sealing: Promise<void> | undefined;
-  #sealRetryMs = sealRetryMsMin;
+  #sealFailures = 0;
   #sealNotBeforeMs = 0;
   #sealCount = 0;
   #longestSealMs = 0;
@@ -433,10 +434,10 @@ export class MetricsDb {
       if (this.#head.current.sampleCount === 0) return;
       await this.#freeze();
       await this.#finishSeal();
-      this.#sealRetryMs = sealRetryMsMin;
+      this.#sealFailures = 0;
     } catch (thrown) {
-      this.#sealNotBeforeMs = clock.nowMs() + this.#sealRetryMs;
-      this.#sealRetryMs = Math.min(this.#sealRetryMs * 2, sealRetryMsMax);
+      this.#sealFailures += 1;
+      this.#sealNotBeforeMs = clock.nowMs() + backoffMs(sealRetry, this.#sealFailures);
       logger.warn({ error: messageOf(thrown) }, "sealing the head failed; its log keeps it");
       throw thrown;
     } finally {

@@ -1,6 +1,8 @@
 /** One connection of SQLite in a thread of its own: it may block as long as it likes. */
+
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
+import { backoffMs } from "../../../../ground/kernel/backoff.ts";
 import { encodeError } from "../../../../ground/kernel/error-codec.ts";
 import { assert, messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
@@ -31,7 +33,7 @@ const { path, busyMsMax, synchronous, valueBytesMax } = workerData as SqliteThre
 assert(parentPort !== null, "this is a thread");
 const port = parentPort;
 const never = new Int32Array(new SharedArrayBuffer(4));
-const pauseMsMax = 25;
+const busyPause = { minMs: 1, maxMs: 25 };
 const plans = new Map<number, Plan>();
 
 function send(message: FromThread): void {
@@ -44,13 +46,13 @@ function send(message: FromThread): void {
  */
 function patiently<T>(database: DatabaseSync, run: () => T): T {
   const giveUpAtMs = realClock.nowMs() + busyMsMax;
-  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, pauseMsMax)) {
+  for (let failures = 1; ; failures += 1) {
     try {
       return run();
     } catch (thrown) {
       const restMs = giveUpAtMs - realClock.nowMs();
       if (!isBusy(thrown) || database.isTransaction || restMs <= 0) throw thrown;
-      Atomics.wait(never, 0, 0, Math.min(pauseMs, restMs));
+      Atomics.wait(never, 0, 0, Math.min(backoffMs(busyPause, failures), restMs));
     }
   }
 }
