@@ -3,7 +3,7 @@
  * held against it.
  */
 import assert from "node:assert/strict";
-import { runUpdateSchema } from "../../src/kinds/load/http/load-schemas.ts";
+import { runUpdateSchema } from "../../src/kinds/load/http/run-update-schema.ts";
 import type { RunUpdate } from "../../src/kinds/load/index.ts";
 
 /** As the specification prints it: each path must be there, with a value of that type; `nullable` says where null may stand. */

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
 import { DuckDBInstance } from "@duckdb/node-api";
-import type { AttentionBody } from "../../src/faces/api/attention.ts";
 import type { ReadyBody } from "../../src/faces/api/index.ts";
+import type { AttentionBody } from "../../src/faces/api/schemas.ts";
 import { commandsIn, root, statementsIn } from "../deploy/docs.ts";
 import {
   type Cluster,

@@ -10,13 +10,8 @@ import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { isFromElsewhere, markedPage } from "../../src/faces/api/arrival-mark.ts";
-import type {
-  AttentionItem,
-  ClusterStatus,
-  QueryRecord,
-  Worker,
-  WorkerRow,
-} from "../src/api/types.ts";
+import type { AttentionItem, ClusterStatus, QueryRecord, Worker } from "../src/api/gen/types.ts";
+import type { WorkerRow } from "../src/api/worker-condition.ts";
 import { answerPrometheus, type QueryHandler } from "./fake-prometheus.ts";
 import { FakeTables } from "./fake-tables.ts";
 
@@ -246,8 +241,10 @@ export class FakeApi {
         queued: inState("queued"),
         completed_total: this.completed,
         failed_total: inState("failed"),
-        oldest_age_ms: null,
+        oldest_age_ms: 0,
       },
+      stored_files: null,
+      parts: [],
       started_at_ms: this.#startedAtMs,
       uptime_ms: Date.now() - this.#startedAtMs,
     };

@@ -6,7 +6,7 @@ import type {
   LagSeries,
   LakeTable,
   Refresh,
-} from "../src/api/table-types.ts";
+} from "../src/api/gen/types.ts";
 
 export class FakeTables {
   readonly plain = new Map<string, LakeTable>();

@@ -3,7 +3,7 @@
 export { runStatement } from "./cli/run-statement.ts";
 export { createQueriesPort, type QueriesPort } from "./http/queries-port.ts";
 export { queryBody } from "./http/query-bodies.ts";
-export { timeoutMsMax } from "./http/schemas.ts";
+export { queryRecordSchema, timeoutMsMax } from "./http/schemas.ts";
 export { catalogRoutes, queryRoutes } from "./http/statement-routes.ts";
 export type { UploadsPort } from "./http/uploads.ts";
 export type { WatchPort } from "./http/watch.ts";

@@ -9,23 +9,13 @@
  *         state is `unknown`, beside what was last known of it. It takes nothing from the others.
  *         What another process has (no store here, not the leader) is not looked for here.
  */
-import { z } from "zod";
-import {
-  type AttentionItem,
-  attentionItemSchema,
-  type ReadAttention,
-} from "../../ground/http/index.ts";
+import type { AttentionItem, ReadAttention } from "../../ground/http/index.ts";
 import { type Clock, sleep } from "../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../ground/kernel/errors.ts";
 import { parsePartFact } from "../../ground/kernel/health.ts";
 import type { Logger } from "../../ground/kernel/logger.ts";
 import type { ApiPorts } from "./ports.ts";
-
-export const attentionSchema = z.object({
-  total: z.int(),
-  items: z.array(attentionItemSchema).describe("The first hundred, the worst first."),
-});
-export type AttentionBody = z.infer<typeof attentionSchema>;
+import type { AttentionBody } from "./schemas.ts";
 
 type Sources = Pick<ApiPorts, "ready" | "workers" | "attention" | "clock" | "logger">;
 

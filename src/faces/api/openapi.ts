@@ -1,6 +1,9 @@
 /** `/openapi.json`: what the schemas say, and what they cannot say. */
 import type { SwaggerOptions } from "@fastify/swagger";
-import { jsonSchemaTransform } from "fastify-type-provider-zod";
+import {
+  createJsonSchemaTransform,
+  createJsonSchemaTransformObject,
+} from "fastify-type-provider-zod";
 import { z } from "zod";
 import { errorSchema } from "../../ground/http/index.ts";
 
@@ -19,6 +22,22 @@ interface Response {
 
 type Paths = Record<string, Record<string, { responses?: Record<string, Response> }>>;
 
+interface SchemaPair {
+  readonly zodSchema: z.core.$ZodTypes;
+  readonly jsonSchema: z.core.JSONSchema.BaseSchema;
+}
+
+/** Answers may get further fields: a client that refuses them would break with the next version. */
+const zodToJsonConfig = {
+  override({ zodSchema, jsonSchema }: SchemaPair) {
+    const { def } = zodSchema._zod;
+    if (def.type === "object" && def.catchall === undefined) delete jsonSchema.additionalProperties;
+  },
+};
+
+/** Every schema with an id is a component; no request's body has one in it. */
+const addComponents = createJsonSchemaTransformObject({ zodToJsonConfig });
+
 export function openApiOptions(version: string): SwaggerOptions {
   return {
     openapi: {
@@ -27,13 +46,15 @@ export function openApiOptions(version: string): SwaggerOptions {
       components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
       security: [{ token: [] }],
     },
-    transform: jsonSchemaTransform,
+    transform: createJsonSchemaTransform({ zodToJsonConfig }),
     transformObject(document) {
       if (!("openapiObject" in document)) return {};
-      const { openapiObject } = document;
-      describeStreams((openapiObject.paths ?? {}) as Paths);
-      describeErrors((openapiObject.paths ?? {}) as Paths);
-      return openapiObject;
+      const { components, ...described } = addComponents(document) as typeof document.openapiObject;
+      describeStreams((described.paths ?? {}) as Paths);
+      describeErrors((described.paths ?? {}) as Paths);
+      const schemas = Object.entries(components?.schemas ?? {});
+      const answers = Object.fromEntries(schemas.filter(([name]) => !name.endsWith("Input")));
+      return { ...described, components: { ...components, schemas: answers } };
     },
   };
 }

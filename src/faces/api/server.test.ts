@@ -661,8 +661,12 @@ test("[AP19] without a built dashboard the page says what to do", async () => {
 });
 
 test("[AP20] OpenAPI describes every route of the API", async () => {
-  const { openapi, paths } = JSON.parse((await call(plain.api, "/openapi.json")).text);
+  const { text } = await call(plain.api, "/openapi.json");
+  const { openapi, paths, components } = JSON.parse(text);
   assert.equal(openapi, "3.1.0");
+  for (const [, name = ""] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+    assert.ok(name in components.schemas, name);
+  }
   assert.deepEqual(
     Object.keys(paths).sort((a, b) => a.localeCompare(b)),
     [

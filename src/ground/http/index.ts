@@ -9,7 +9,7 @@ export { LiveFeed } from "./live-feed.ts";
 export { nameQuery, namesQuery, queryFields, queryIdOf } from "./name-query.ts";
 export { orRefuse, overWebSocket } from "./or-refuse.ts";
 export { bodyOf, methodNotAllowed, notFound, type Problem, problemOf } from "./problem.ts";
-export { errorSchema, pageQuerySchema } from "./schemas.ts";
+export { asItIs, errorSchema, pageQuerySchema } from "./schemas.ts";
 export type { EventSocket } from "./socket-sink.ts";
 export { defaultSseTiming, type SseChannel, type SseTiming } from "./sse-channel.ts";
 export { Streams } from "./streams.ts";

@@ -9,6 +9,13 @@ export const errorSchema = z
   })
   .describe("Every error has this shape.");
 
+/**
+ * The serializer of an answer whose schema describes it and is checked by the compiler alone. Fields
+ * that the schema does not name are sent too, and a document that an earlier version stored without
+ * a field is not an error.
+ */
+export const asItIs = () => (body: unknown) => JSON.stringify(body);
+
 export const pageQuerySchema = z.object({
   limit: z.coerce.number().int().min(1).max(1000).default(100),
   page_token: z.string().max(200).optional(),

@@ -8,7 +8,8 @@ import {
   stepCluster,
   workersOf,
 } from "./cluster-state.ts";
-import type { LiveFrame, WatchEvent, WorkerRow } from "./types.ts";
+import type { LiveFrame, WatchMessage } from "./gen/types.ts";
+import type { WorkerRow } from "./worker-condition.ts";
 
 const row: WorkerRow = {
   worker_id: "worker-1",
@@ -27,15 +28,15 @@ const row: WorkerRow = {
   registered_at_ms: 0,
 };
 
-function watched(state: ClusterState, ...events: readonly WatchEvent[]): ClusterState {
+function watched(state: ClusterState, ...events: readonly WatchMessage[]): ClusterState {
   return events.reduce((s, event) => stepCluster(s, { kind: "watched", event, nowMs: 5 }), state);
 }
 
-function snapshot(revision: number, ...data: readonly WorkerRow[]): WatchEvent {
+function snapshot(revision: number, ...data: readonly WorkerRow[]): WatchMessage {
   return { type: "SNAPSHOT", revision, data };
 }
 
-function update(revision: number, changes: Partial<WorkerRow>): WatchEvent {
+function update(revision: number, changes: Partial<WorkerRow>): WatchMessage {
   const data = { ...row, ...changes };
   return { type: "EVENT", op: "UPDATE", key: data.worker_id, revision, data };
 }
@@ -54,8 +55,10 @@ function frame(completed: number, workers: LiveFrame["workers"] = []): LiveFrame
         queued: 0,
         completed_total: completed,
         failed_total: 0,
-        oldest_age_ms: null,
+        oldest_age_ms: 0,
       },
+      stored_files: null,
+      parts: [],
       started_at_ms: 0,
       uptime_ms: 0,
     },
@@ -102,12 +105,6 @@ test("[WEB3] what was missed while the stream was down shows as differences of t
 test("[WEB3] an event that was seen already changes nothing", () => {
   const state = watched(initialCluster, snapshot(5, row));
   assert.equal(watched(state, update(5, { state: "UNREACHABLE" })), state);
-});
-
-test("[WEB3] flags from the change log may be 0 and 1", () => {
-  const raw = { ...row, draining: 0, accepting_work: 1, drain_requested: 0 };
-  const state = watched(initialCluster, snapshot(1, raw as unknown as WorkerRow));
-  assert.deepEqual(workersOf(state), [{ ...row, live: null }]);
 });
 
 test("[WEB3] the live frame adds facts, and rows only while there is no snapshot", () => {

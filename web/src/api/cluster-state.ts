@@ -6,9 +6,10 @@
  *      while no snapshot has arrived.
  *   3  Lists that grow with time are bounded.
  */
+
+import type { LiveFrame, WatchMessage, Worker } from "./gen/types.ts";
 import type { LinkStatus } from "./link.ts";
-import type { LiveFrame, WatchEvent, Worker, WorkerRow } from "./types.ts";
-import { type Condition, conditionOf } from "./worker-condition.ts";
+import { type Condition, conditionOf, type WorkerRow } from "./worker-condition.ts";
 
 /** A change of a worker's condition that this page saw happen. */
 export interface ConditionChange {
@@ -35,7 +36,7 @@ export interface ClusterState {
 }
 
 export type ClusterEvent =
-  | { readonly kind: "watched"; readonly event: WatchEvent; readonly nowMs: number }
+  | { readonly kind: "watched"; readonly event: WatchMessage; readonly nowMs: number }
   | { readonly kind: "watchRefused" }
   | { readonly kind: "live"; readonly frame: LiveFrame }
   | { readonly kind: "link"; readonly stream: "watch" | "live"; readonly status: LinkStatus }
@@ -78,17 +79,17 @@ export function stepCluster(state: ClusterState, event: ClusterEvent): ClusterSt
   }
 }
 
-function stepWatched(state: ClusterState, event: WatchEvent, nowMs: number): ClusterState {
+function stepWatched(state: ClusterState, event: WatchMessage, nowMs: number): ClusterState {
   // A snapshot always counts: a store that was set up anew starts its revisions anew.
   if (event.type === "EVENT" && event.revision <= (state.revision ?? -1)) return state;
   const before = state.rows ?? new Map<string, WorkerRow>();
   const rows =
     event.type === "SNAPSHOT"
-      ? new Map(event.data.map((row) => [row.worker_id, normalised(row)]))
+      ? new Map(event.data.map(workerOf).map((row) => [row.worker_id, row]))
       : new Map(before);
   if (event.type === "EVENT") {
     if (event.op === "DROP" || event.data === undefined) rows.delete(event.key);
-    else rows.set(event.key, normalised(event.data));
+    else rows.set(event.key, workerOf(event.data));
   }
   // The first snapshot is how things are; only from then on do differences mean that something happened.
   const changes = state.rows === undefined ? [] : differences(before, rows, nowMs);
@@ -133,21 +134,16 @@ function differences(
 export function workersOf(state: ClusterState): readonly Worker[] | undefined {
   const frames = new Map(state.live?.workers.map((worker) => [worker.worker_id, worker]));
   if (state.rows === undefined) {
-    return state.live?.workers.map((worker) => ({ ...worker, ...normalised(worker) }));
+    return state.live?.workers.map((worker) => ({ ...worker, ...workerOf(worker) }));
   }
   return [...state.rows.values()]
     .map((row) => ({ ...row, live: frames.get(row.worker_id)?.live ?? null }))
     .sort((a, b) => a.worker_id.localeCompare(b.worker_id, "en", { numeric: true }));
 }
 
-/** Flags are 0 and 1 in the store and in its change log, booleans in the API. */
-function normalised(row: WorkerRow): WorkerRow {
-  return {
-    ...row,
-    drain_requested: Boolean(row.drain_requested),
-    accepting_work: Boolean(row.accepting_work),
-    draining: Boolean(row.draining),
-  };
+/** The watched table is `workers`. */
+function workerOf(row: Readonly<Record<string, unknown>>): WorkerRow {
+  return row as unknown as WorkerRow;
 }
 
 function sampleCpu(state: ClusterState, frame: LiveFrame): ClusterState["cpuSamples"] {

@@ -9,10 +9,10 @@ import {
   initialCluster,
   stepCluster,
 } from "./cluster-state.ts";
+import type { LiveFrame, WatchMessage } from "./gen/types.ts";
 import { storeToken } from "./http.ts";
 import type { SseEvent } from "./sse.ts";
 import { Subscription } from "./subscription.ts";
-import type { LiveFrame, WatchEvent } from "./types.ts";
 
 const hiddenMsMax = 20_000;
 
@@ -107,8 +107,8 @@ export class Cluster {
   }
 }
 
-function parseWatch(data: string): WatchEvent {
-  return JSON.parse(data) as WatchEvent;
+function parseWatch(data: string): WatchMessage {
+  return JSON.parse(data) as WatchMessage;
 }
 
 export const ClusterContext = createContext<Cluster | undefined>(undefined);

@@ -43,6 +43,17 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   return response;
 }
 
+/** The answer's body. Throws as `request` does. */
+export async function readJson<T>(path: string, init?: RequestInit): Promise<T> {
+  return (await (await request(path, init)).json()) as T;
+}
+
+/** A page of a list; the token, if there is one, asks for the next. */
+export interface ListPage<T> {
+  readonly items: readonly T[];
+  readonly next_page_token: string | null;
+}
+
 async function errorOf(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => ({}))) as Partial<
     Record<"code" | "message" | "hint" | "errorType" | "error", string>

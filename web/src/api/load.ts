@@ -1,15 +1,26 @@
 /** Calls of the API of load tests. Each throws `ApiError`. */
-import { request } from "./http.ts";
 import type {
   FindMaxStep,
+  LatencySummary,
   ListedTemplate,
-  LoadTest,
   LogLine,
+  RunMetrics,
   RunSecond,
+  RunStatus,
+  RunSummary,
+  ServerPoll,
   Template,
   TemplateProblem,
+  TestDetail,
+  TestResult,
   WorkerSecond,
-} from "./load-types.ts";
+} from "./gen/types.ts";
+import { type ListPage, readJson, request } from "./http.ts";
+
+export type TestPage = ListPage<TestResult>;
+
+/** The latencies of a run or of an operation, with those of which only the least is known. */
+export type Latency = LatencySummary & Pick<RunSummary, "at_least">;
 
 interface Items<T> {
   readonly items: readonly T[];
@@ -25,11 +36,11 @@ export interface PrepareRequest {
 }
 
 export async function listTemplates(signal: AbortSignal): Promise<readonly ListedTemplate[]> {
-  return (await read<Items<ListedTemplate>>("/api/templates", { signal })).items;
+  return (await readJson<Items<ListedTemplate>>("/api/templates", { signal })).items;
 }
 
 export async function readTemplate(id: string, signal: AbortSignal): Promise<Template> {
-  return await read(templatePath(id), { signal });
+  return await readJson(templatePath(id), { signal });
 }
 
 export async function exportTemplate(id: string, signal?: AbortSignal): Promise<string> {
@@ -38,7 +49,7 @@ export async function exportTemplate(id: string, signal?: AbortSignal): Promise<
 }
 
 export async function copyTemplate(id: string): Promise<Template> {
-  return await read(`${templatePath(id)}/copy`, { method: "POST" });
+  return await readJson(`${templatePath(id)}/copy`, { method: "POST" });
 }
 
 export async function deleteTemplate(id: string): Promise<void> {
@@ -47,7 +58,7 @@ export async function deleteTemplate(id: string): Promise<void> {
 
 export async function importTemplate(yaml: string): Promise<Template> {
   const headers = { "content-type": "application/yaml" };
-  return await read("/api/templates/import", { method: "POST", headers, body: yaml });
+  return await readJson("/api/templates/import", { method: "POST", headers, body: yaml });
 }
 
 /** Refused (`conflict`) if somebody saved after `seenMs`. */
@@ -56,7 +67,7 @@ export async function saveTemplate(
   document: unknown,
   seenMs: number,
 ): Promise<Template> {
-  return await read(`${templatePath(id)}?seen_ms=${seenMs}`, json("PUT", document));
+  return await readJson(`${templatePath(id)}?seen_ms=${seenMs}`, json("PUT", document));
 }
 
 export async function validateTemplate(
@@ -65,7 +76,7 @@ export async function validateTemplate(
   signal: AbortSignal,
 ): Promise<readonly TemplateProblem[]> {
   const path = `/api/templates/validate?template_id=${encodeURIComponent(id)}`;
-  const answer = await read<{ readonly problems: readonly TemplateProblem[] }>(path, {
+  const answer = await readJson<{ readonly problems: readonly TemplateProblem[] }>(path, {
     ...json("POST", document),
     signal,
   });
@@ -75,15 +86,15 @@ export async function validateTemplate(
 /** The new run's id. */
 export async function prepareRun(templateId: string, body: PrepareRequest): Promise<string> {
   const path = `/api/tests/from-template/${encodeURIComponent(templateId)}`;
-  return (await read<{ readonly test_id: string }>(path, json("POST", body))).test_id;
+  return (await readJson<{ readonly test_id: string }>(path, json("POST", body))).test_id;
 }
 
-export async function readTest(runId: string, signal?: AbortSignal): Promise<LoadTest> {
-  return await read(testPath(runId), { ...(signal && { signal }) });
+export async function readTest(runId: string, signal?: AbortSignal): Promise<TestDetail> {
+  return await readJson(testPath(runId), { ...(signal && { signal }) });
 }
 
 export async function changeRun(runId: string, change: "start" | "stop"): Promise<void> {
-  await request(testPath(runId, change), { method: "POST" });
+  await request(testPath(runId, `/${change}`), { method: "POST" });
 }
 
 export async function readSeconds(
@@ -91,8 +102,8 @@ export async function readSeconds(
   afterMs: number,
   signal: AbortSignal,
 ): Promise<readonly RunSecond[]> {
-  const path = testPath(runId, `metrics?after_ms=${Math.max(0, Math.floor(afterMs))}`);
-  return (await read<Items<RunSecond>>(path, { signal })).items;
+  const path = testPath(runId, `/metrics?after_ms=${Math.max(0, Math.floor(afterMs))}`);
+  return (await readJson<Items<RunSecond>>(path, { signal })).items;
 }
 
 export async function readWorkerSeconds(
@@ -105,15 +116,16 @@ export async function readWorkerSeconds(
     worker_id: workerId,
     after_ms: String(Math.max(0, Math.floor(afterMs))),
   });
-  return (await read<Items<WorkerSecond>>(testPath(runId, `worker-metrics?${query}`), { signal }))
-    .items;
+  return (
+    await readJson<Items<WorkerSecond>>(testPath(runId, `/worker-metrics?${query}`), { signal })
+  ).items;
 }
 
 export async function readSteps(
   runId: string,
   signal: AbortSignal,
 ): Promise<readonly FindMaxStep[]> {
-  return (await read<Items<FindMaxStep>>(testPath(runId, "find-max-steps"), { signal })).items;
+  return (await readJson<Items<FindMaxStep>>(testPath(runId, "/find-max-steps"), { signal })).items;
 }
 
 export async function readLog(
@@ -121,22 +133,53 @@ export async function readLog(
   after: number,
   signal: AbortSignal,
 ): Promise<readonly LogLine[]> {
-  const path = testPath(runId, `logs?after=${after}&limit=10000`);
-  return (await read<Items<LogLine>>(path, { signal })).items;
+  const path = testPath(runId, `/logs?after=${after}&limit=10000`);
+  return (await readJson<Items<LogLine>>(path, { signal })).items;
 }
 
 function templatePath(id: string): string {
   return `/api/templates/${encodeURIComponent(id)}`;
 }
 
-function testPath(runId: string, rest = ""): string {
-  return `/api/tests/${encodeURIComponent(runId)}${rest === "" ? "" : `/${rest}`}`;
-}
-
 function json(method: string, body: unknown): RequestInit {
   return { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
 }
 
-async function read<T>(path: string, init: RequestInit): Promise<T> {
-  return (await (await request(path, init)).json()) as T;
+export function isTerminal(status: RunStatus): boolean {
+  return status === "COMPLETED" || status === "FAILED" || status === "CANCELLED";
+}
+
+/** Something happens to it by itself. */
+export function isUnderWay(status: RunStatus): boolean {
+  return status === "RUNNING" || status === "STOPPING" || status === "CANCELLING";
+}
+
+export function testPath(runId: string, part = ""): string {
+  return `/api/tests/${encodeURIComponent(runId)}${part}`;
+}
+
+const secondsPerPage = 10_000;
+const pagesMax = 10;
+
+/** Every second of the run, however long it was. */
+export async function readMetrics(runId: string, signal: AbortSignal): Promise<RunMetrics> {
+  const items: RunSecond[] = [];
+  let warehouse: readonly ServerPoll[] = [];
+  for (let page = 0; page < pagesMax; page += 1) {
+    const after = items.at(-1)?.timestamp_ms ?? 0;
+    const path = testPath(runId, `/metrics?after_ms=${after}&limit=${secondsPerPage}`);
+    const found = await readJson<RunMetrics>(path, { signal });
+    if (page === 0) warehouse = found.warehouse;
+    items.push(...found.items);
+    if (found.items.length < secondsPerPage) break;
+  }
+  return { items, warehouse };
+}
+
+/** Prepares a run of the past again and starts it; the new one's id. */
+export async function rerun(runId: string): Promise<string> {
+  const path = testPath(runId, "/rerun");
+  const { test_id: id } = await readJson<{ readonly test_id: string }>(path, { method: "POST" });
+  await changeRun(id, "start");
+  return id;
 }

@@ -1,7 +1,8 @@
 /** `/ws/test/{run_id}`: the whole state of a run once a second, over one WebSocket that is kept open by a link. */
+
+import type { RunUpdate } from "./gen/types.ts";
 import { request } from "./http.ts";
 import { type Dialled, Link, type LinkOptions } from "./link.ts";
-import type { RunUpdate } from "./load-types.ts";
 import { followSocket } from "./socket.ts";
 
 export interface RunSocketOptions extends Omit<LinkOptions, "dial" | "silenceMsMax"> {

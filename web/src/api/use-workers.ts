@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { useClusterState } from "./cluster.ts";
 import { workersOf } from "./cluster-state.ts";
-import type { Worker } from "./types.ts";
+import type { Worker } from "./gen/types.ts";
 
 /** All workers, live; `undefined` while nothing has arrived yet. */
 export function useWorkers(): readonly Worker[] | undefined {

@@ -1,5 +1,8 @@
 /** One word for how a worker is, from its state and its admission flags. Used by every page. */
-import type { WorkerRow } from "./types.ts";
+import type { Worker } from "./gen/types.ts";
+
+/** A worker as the store has it. */
+export type WorkerRow = Omit<Worker, "live">;
 
 export type Condition = "active" | "draining" | "unreachable";
 export type Admission = "accepting" | "full" | "draining" | "none";

@@ -13,7 +13,7 @@ import {
 } from "@tabler/icons-react";
 import type { ComponentType } from "react";
 import type { ConditionChange } from "../api/cluster-state.ts";
-import type { QueryState } from "../api/types.ts";
+import type { QueryState } from "../api/gen/types.ts";
 
 export type Tone = "good" | "warn" | "bad" | "accent" | "dim";
 export interface Sign {

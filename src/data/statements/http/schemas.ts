@@ -1,18 +1,20 @@
 /** What the routes of statements take and give. */
 import { z } from "zod";
 
-export const queryRecordSchema = z.object({
-  query_id: z.string(),
-  kind: z.string(),
-  text: z.string(),
-  state: z.enum(["queued", "running", "done", "failed", "cancelled"]),
-  started_at_ms: z.number(),
-  duration_ms: z.number(),
-  row_count: z.number().nullable(),
-  worker_id: z.string().nullable(),
-  attempts: z.int(),
-  error: z.object({ code: z.string(), message: z.string() }).nullable(),
-});
+export const queryRecordSchema = z
+  .object({
+    query_id: z.string(),
+    kind: z.string(),
+    text: z.string(),
+    state: z.enum(["queued", "running", "done", "failed", "cancelled"]).meta({ id: "QueryState" }),
+    started_at_ms: z.number(),
+    duration_ms: z.number(),
+    row_count: z.number().nullable(),
+    worker_id: z.string().nullable(),
+    attempts: z.int(),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  })
+  .meta({ id: "QueryRecord" });
 
 export const queriesPageSchema = z.object({
   items: z.array(queryRecordSchema),

@@ -1,4 +1,5 @@
 /** What a subscription to the catalog asks for, and what it is sent. */
+import { z } from "zod";
 import type { Revision } from "../../../ground/kernel/ids.ts";
 
 export interface WatchRequest {
@@ -7,16 +8,20 @@ export interface WatchRequest {
   readonly fromRevision: Revision | undefined;
 }
 
-export type WatchMessage =
-  | {
-      readonly type: "SNAPSHOT";
-      readonly revision: number;
-      readonly data: readonly Readonly<Record<string, unknown>>[];
-    }
-  | {
-      readonly type: "EVENT";
-      readonly op: "CREATE" | "UPDATE" | "DROP";
-      readonly key: string;
-      readonly revision: number;
-      readonly data?: Readonly<Record<string, unknown>>;
-    };
+const revision = z.number();
+const row = z.record(z.string(), z.unknown()).readonly().describe("A row, by column.");
+
+export const watchMessageSchema = z
+  .discriminatedUnion("type", [
+    z.object({ type: z.literal("SNAPSHOT"), revision, data: z.array(row).readonly() }),
+    z.object({
+      type: z.literal("EVENT"),
+      op: z.enum(["CREATE", "UPDATE", "DROP"]),
+      key: z.string(),
+      revision,
+      data: row.exactOptional(),
+    }),
+  ])
+  .meta({ id: "WatchMessage", description: "The data of each event." });
+
+export type WatchMessage = Readonly<z.infer<typeof watchMessageSchema>>;

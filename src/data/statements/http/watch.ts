@@ -1,6 +1,6 @@
 /** `/api/v1/watch`: a table of the catalog, then its changes. */
 import type { FastifyRequest } from "fastify";
-import { z } from "zod";
+import type { z } from "zod";
 import {
   type ApiApp,
   type EventSocket,
@@ -14,7 +14,7 @@ import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import { parseRevision, type Revision } from "../../../ground/kernel/ids.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import { watchQuerySchema } from "./schemas.ts";
-import type { WatchMessage, WatchRequest } from "./watch-messages.ts";
+import { type WatchMessage, type WatchRequest, watchMessageSchema } from "./watch-messages.ts";
 
 export interface WatchPort {
   /**
@@ -30,7 +30,6 @@ interface WatchDeps {
 
 type WatchQuery = z.infer<typeof watchQuerySchema>;
 const tags = ["streams"];
-const eventStream = { 200: z.string().describe("text/event-stream") };
 
 export function installWatch(
   app: ApiApp,
@@ -49,7 +48,7 @@ export function installWatch(
       description: `The id of every event is its revision: send it back as Last-Event-ID, or as revision, to resume. ${overWebSocket}`,
       tags,
       querystring: watchQuerySchema,
-      response: eventStream,
+      response: { 200: watchMessageSchema },
     },
     handler: async (request, reply) => {
       await watch(deps, request, request.query, () => streams.open(reply));

@@ -3,9 +3,10 @@ import type { ApiApp } from "../../../ground/http/index.ts";
 import { pageQuerySchema } from "../../../ground/http/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { parseWorkerId, type WorkerId } from "../../../ground/kernel/ids.ts";
-import { type Attention, attentionSchema } from "../attention.ts";
+import type { Attention } from "../attention.ts";
 import type { ApiPorts } from "../ports.ts";
 import {
+  attentionSchema,
   queueSchema,
   registrationSchema,
   statusSchema,

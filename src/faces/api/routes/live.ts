@@ -1,13 +1,12 @@
-import { z } from "zod";
 import type { ApiApp, Streams } from "../../../ground/http/index.ts";
 import { type EventSocket, LiveFeed, orRefuse, overWebSocket } from "../../../ground/http/index.ts";
 import type { Attention } from "../attention.ts";
 import type { ApiPorts } from "../ports.ts";
+import { liveFrameSchema } from "../schemas.ts";
 
 const tags = ["streams"];
 const liveWorkersMax = 500;
 const liveQueriesMax = 50;
-const eventStream = { 200: z.string().describe("text/event-stream") };
 
 export function installLive(
   app: ApiApp,
@@ -32,7 +31,7 @@ export function installLive(
       summary: "Status, workers, queries and what needs attention once a second, as `live` events",
       description: overWebSocket,
       tags,
-      response: eventStream,
+      response: { 200: liveFrameSchema },
     },
     handler: async (_request, reply) => {
       await live.add(streams.open(reply));

@@ -1,11 +1,11 @@
 /** Templates of load tests: those that come with the product, and people's own. */
 import { z } from "zod";
-import type { ApiApp } from "../../../ground/http/index.ts";
+import { type ApiApp, asItIs } from "../../../ground/http/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { LoadService } from "../service/load-service.ts";
 import { readTemplate } from "../templates/parse-template.ts";
 import { formatTemplateYaml, readTemplateText } from "../templates/template-yaml.ts";
-import { listedTemplateSchema, templateSchema } from "./load-schemas.ts";
+import { listedTemplateSchema, templateProblemSchema, templateSchema } from "./load-schemas.ts";
 
 const tags = ["load tests"];
 const idParams = z.object({ id: z.string().max(100) });
@@ -13,8 +13,6 @@ const bodyBytesMax = 32 * 1024 ** 2;
 const document = z
   .record(z.string(), z.unknown())
   .describe("A template; each problem of it is told with its path.");
-
-const problem = z.object({ path: z.string(), message: z.string() });
 
 type Template = NonNullable<Awaited<ReturnType<LoadService["templates"]["get"]>>>;
 
@@ -26,15 +24,10 @@ export async function installLoadTemplates(app: ApiApp, load: LoadService): Prom
       schema: {
         summary: "Templates of load tests, the product's own first",
         tags,
-        response: { 200: z.object({ items: z.array(listedTemplateSchema) }) },
+        response: { 200: z.object({ items: z.array(listedTemplateSchema).readonly() }) },
       },
     },
-    async () => ({
-      items: (await load.templates.list()).map(({ operations, ...template }) => ({
-        ...template,
-        operations: [...operations],
-      })),
-    }),
+    async () => ({ items: await load.templates.list() }),
   );
   app.post(
     "/api/templates",
@@ -47,6 +40,7 @@ export async function installLoadTemplates(app: ApiApp, load: LoadService): Prom
         body: document,
         response: { 200: templateSchema },
       },
+      serializerCompiler: asItIs,
     },
     async (request) => bodyOf(await load.templates.create(request.body)),
   );
@@ -62,13 +56,13 @@ export async function installLoadTemplates(app: ApiApp, load: LoadService): Prom
           template_id: z.string().max(100).optional().describe("The one whose pools it may use."),
         }),
         body: document,
-        response: { 200: z.object({ problems: z.array(problem) }) },
+        response: { 200: z.object({ problems: z.array(templateProblemSchema).readonly() }) },
       },
     },
     async ({ body, query: { template_id: id } }) => {
       const pools = id === undefined ? [] : (await find(load, id)).pools.map(({ pool }) => pool);
       const read = readTemplate(body, pools);
-      return { problems: read.kind === "template" ? [] : [...read.problems] };
+      return { problems: read.kind === "template" ? [] : read.problems };
     },
   );
   app.get(
@@ -81,6 +75,7 @@ export async function installLoadTemplates(app: ApiApp, load: LoadService): Prom
         params: idParams,
         response: { 200: templateSchema },
       },
+      serializerCompiler: asItIs,
     },
     async (request) => bodyOf(await find(load, request.params.id)),
   );
@@ -104,6 +99,7 @@ export async function installLoadTemplates(app: ApiApp, load: LoadService): Prom
         body: document,
         response: { 200: templateSchema },
       },
+      serializerCompiler: asItIs,
     },
     async (request) => {
       const { seen_ms: seenMs } = request.query;
@@ -137,6 +133,7 @@ export async function installLoadTemplates(app: ApiApp, load: LoadService): Prom
         body: z.object({ template_name: z.string().min(1).max(200).optional() }).nullish(),
         response: { 200: templateSchema },
       },
+      serializerCompiler: asItIs,
     },
     async (request) => {
       const copied = await load.templates.copy(request.params.id, request.body?.template_name);
@@ -184,6 +181,7 @@ async function installYaml(app: ApiApp, load: LoadService): Promise<void> {
           tags,
           response: { 200: templateSchema },
         },
+        serializerCompiler: asItIs,
       },
       async (request) => {
         const { body } = request;
@@ -204,5 +202,5 @@ async function find(load: LoadService, id: string): Promise<Template> {
 }
 
 function bodyOf({ document: config, ...template }: Template) {
-  return { ...template, config: { ...config }, pools: template.pools.map((pool) => ({ ...pool })) };
+  return { ...template, config };
 }

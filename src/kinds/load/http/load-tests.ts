@@ -2,19 +2,31 @@
 
 import { z } from "zod";
 import type { ApiApp } from "../../../ground/http/index.ts";
-import { disconnectSignal, pageQuerySchema } from "../../../ground/http/index.ts";
+import { asItIs, disconnectSignal, pageQuerySchema } from "../../../ground/http/index.ts";
 import { formatHgrm } from "../core/report/format-hgrm.ts";
 import { formatHtmlReport } from "../core/report/format-html-report.ts";
 import { formatJunit } from "../core/report/format-junit.ts";
 import { summarizeRun } from "../core/report/summarize-run.ts";
 import { runStatuses } from "../core/run-state.ts";
 import type { LoadService } from "../service/load-service.ts";
-import { testResultSchema, testSchema } from "./load-schemas.ts";
+import {
+  comparisonSchema,
+  enrichmentSchema,
+  errorSummarySchema,
+  executionSchema,
+  finalFiguresSchema,
+  findMaxStepSchema,
+  logPageSchema,
+  runMetricsSchema,
+  runSummarySchema,
+  testResultSchema,
+  testSchema,
+  workerSecondSchema,
+} from "./result-schemas.ts";
 
 const tags = ["load tests"];
 const testParams = z.object({ id: z.string().max(128) });
 const loose = z.record(z.string(), z.unknown());
-const items = z.object({ items: z.array(loose) });
 const number = z.coerce.number().int().min(0);
 const listed = (values: readonly string[]) =>
   z
@@ -50,6 +62,7 @@ export function installLoadTests(app: ApiApp, load: LoadService): void {
           }),
         },
       },
+      serializerCompiler: asItIs,
     },
     async ({ query }) =>
       await load.list(
@@ -74,14 +87,13 @@ export function installLoadTests(app: ApiApp, load: LoadService): void {
         summary: "Runs against the first of them, with a verdict",
         tags,
         querystring: z.object({ ids: z.string().max(2_000).describe("Two to ten, with commas.") }),
-        response: { 200: z.object({ comparisons: z.array(loose) }) },
+        response: { 200: z.object({ comparisons: z.array(comparisonSchema).readonly() }) },
       },
+      serializerCompiler: asItIs,
     },
-    async (request) => {
-      const ids = request.query.ids.split(",").slice(0, 10);
-      const comparisons = await load.compare(ids);
-      return { comparisons: comparisons.map((each) => ({ ...each })) };
-    },
+    async (request) => ({
+      comparisons: await load.compare(request.query.ids.split(",").slice(0, 10)),
+    }),
   );
   app.get(
     "/api/tests/:id",
@@ -93,11 +105,9 @@ export function installLoadTests(app: ApiApp, load: LoadService): void {
         params: testParams,
         response: { 200: testSchema },
       },
+      serializerCompiler: asItIs,
     },
-    async (request) => {
-      const { scenario_config, live, ...test } = await load.test(request.params.id);
-      return { ...test, scenario_config: { ...scenario_config }, live: { ...live } };
-    },
+    async (request) => await load.test(request.params.id),
   );
   installSeries(app, load);
   installReports(app, load);
@@ -117,8 +127,9 @@ function installSeries(app: ApiApp, load: LoadService): void {
         tags,
         params: testParams,
         querystring: page,
-        response: { 200: items.extend({ warehouse: z.array(loose) }) },
+        response: { 200: runMetricsSchema },
       },
+      serializerCompiler: asItIs,
     },
     async ({ params, query: { after_ms: afterMs, limit } }) =>
       await load.metrics(params.id, { afterMs, limit }),
@@ -132,8 +143,9 @@ function installSeries(app: ApiApp, load: LoadService): void {
         tags,
         params: testParams,
         querystring: page.extend({ worker_id: z.string().max(100).optional() }),
-        response: { 200: items },
+        response: { 200: z.object({ items: z.array(workerSecondSchema).readonly() }) },
       },
+      serializerCompiler: asItIs,
     },
     async ({ params, query: { after_ms: afterMs, limit, worker_id: workerId } }) =>
       await load.workerMetrics(params.id, defined({ afterMs, limit, workerId })),
@@ -146,8 +158,9 @@ function installSeries(app: ApiApp, load: LoadService): void {
         summary: "Steps of a search for the maximum, in order",
         tags,
         params: testParams,
-        response: { 200: items },
+        response: { 200: z.object({ items: z.array(findMaxStepSchema).readonly() }) },
       },
+      serializerCompiler: asItIs,
     },
     async ({ params }) => await load.findMaxSteps(params.id),
   );
@@ -163,13 +176,11 @@ function installSeries(app: ApiApp, load: LoadService): void {
           after: number.default(0).describe("A sequence."),
           limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
         }),
-        response: { 200: items },
+        response: { 200: logPageSchema },
       },
+      serializerCompiler: asItIs,
     },
-    async ({ params, query }) => {
-      const found = await load.logs(params.id, query);
-      return { items: found.items.map((each) => ({ ...each })) };
-    },
+    async ({ params, query }) => await load.logs(params.id, query),
   );
   app.get(
     "/api/tests/:id/query-executions",
@@ -187,14 +198,14 @@ function installSeries(app: ApiApp, load: LoadService): void {
           operation: z.string().max(200).optional(),
           worker_id: z.string().max(100).optional(),
         }),
-        response: { 200: items },
+        response: { 200: z.object({ items: z.array(executionSchema).readonly() }) },
       },
+      serializerCompiler: asItIs,
     },
     async ({ params, query }, reply) => {
       const { failed_only: failedOnly, worker_id: workerId, operation, ...rest } = query;
       const filter = defined({ ...rest, failedOnly, workerId, operation });
-      const found = await load.executions(params.id, filter, disconnectSignal(reply));
-      return { items: found.items.map((each) => ({ ...each })) };
+      return await load.executions(params.id, filter, disconnectSignal(reply));
     },
   );
   app.get(
@@ -205,8 +216,9 @@ function installSeries(app: ApiApp, load: LoadService): void {
         summary: "Errors by kind, operation and message",
         tags,
         params: testParams,
-        response: { 200: loose },
+        response: { 200: errorSummarySchema },
       },
+      serializerCompiler: asItIs,
     },
     async ({ params }, reply) => await load.errorSummary(params.id, disconnectSignal(reply)),
   );
@@ -218,12 +230,11 @@ function installSeries(app: ApiApp, load: LoadService): void {
         summary: "Exact percentiles by operation, and a heat map, from the records",
         tags,
         params: testParams,
-        response: { 200: loose },
+        response: { 200: finalFiguresSchema },
       },
+      serializerCompiler: asItIs,
     },
-    async ({ params }, reply) => ({
-      ...(await load.finalFigures(params.id, disconnectSignal(reply))),
-    }),
+    async ({ params }, reply) => await load.finalFigures(params.id, disconnectSignal(reply)),
   );
   app.get(
     "/api/tests/:id/views",
@@ -248,17 +259,31 @@ function installSeries(app: ApiApp, load: LoadService): void {
         summary: "What the target has told of the run's queries",
         tags,
         params: testParams,
-        response: { 200: loose },
+        response: { 200: enrichmentSchema },
       },
+      serializerCompiler: asItIs,
     },
     async ({ params }) => await load.enrichmentStatus(params.id),
   );
 }
 
 function installReports(app: ApiApp, load: LoadService): void {
+  app.get(
+    "/api/tests/:id/report.json",
+    {
+      config: { access: "read" },
+      schema: {
+        summary: "The run's final record",
+        tags,
+        params: testParams,
+        response: { 200: runSummarySchema },
+      },
+      serializerCompiler: asItIs,
+    },
+    async ({ params }) => summarizeRun(await load.report(params.id)),
+  );
   for (const [suffix, type, format] of [
     ["html", "text/html; charset=utf-8", formatHtmlReport],
-    ["json", "application/json; charset=utf-8", (report) => JSON.stringify(summarizeRun(report))],
     ["xml", "application/xml; charset=utf-8", formatJunit],
     ["hgrm", "text/plain; charset=utf-8", (report) => formatHgrm(report.response)],
   ] satisfies readonly (readonly [

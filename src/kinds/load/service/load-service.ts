@@ -19,8 +19,10 @@ import type { Store } from "../../../ground/store/index.ts";
 import { checkScenarioSql, isFileKind } from "../core/check-target-sql.ts";
 import { compareRuns, type RunComparison } from "../core/compare-runs.ts";
 import type { RunReport } from "../core/report/run-report.ts";
+import type { EnrichmentStatus } from "../core/run-state.ts";
 import type { RunUpdate } from "../core/run-update.ts";
 import type { Scenario } from "../core/scenario.ts";
+import type { StatementFigures } from "../core/target.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 import { type FinalFiguresDeps, finalFigures } from "../executions/final-figures.ts";
 import { type ExecutionFilter, readExecutions } from "../executions/read-executions.ts";
@@ -261,13 +263,13 @@ export class LoadService {
     const { statements = [] } = await store.read((tx) => readFigures(tx, runId));
     return {
       test_id: runId,
-      enrichment_status: parent.enrichment_status,
+      enrichment_status: parent.enrichment_status as EnrichmentStatus | null,
       enrichment_ratio: parent.enrichment_ratio,
       enrichment_error: parent.enrichment_error,
       app_overhead_p50_ms: parent.app_overhead_p50_ms,
       app_overhead_p95_ms: parent.app_overhead_p95_ms,
       app_overhead_p99_ms: parent.app_overhead_p99_ms,
-      statements,
+      statements: statements as readonly StatementFigures[],
     };
   }
 

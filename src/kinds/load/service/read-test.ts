@@ -2,7 +2,9 @@
 import type { LoadTables, Store } from "../../../ground/store/index.ts";
 import { toMs } from "../core/figures.ts";
 import { Histogram } from "../core/histogram.ts";
-import type { EnrichmentStatus } from "../core/run-state.ts";
+import type { EnrichmentStatus, RunPhase, RunStatus } from "../core/run-state.ts";
+import type { LoadMode } from "../core/scenario.ts";
+import type { SloOutcome } from "../core/slo.ts";
 import type { RunVerdict } from "../core/verdict.ts";
 import { parsed } from "../store/run-rows.ts";
 
@@ -21,11 +23,13 @@ export function resultBody(row: Result) {
   } = row;
   return {
     ...rest,
+    status: rest.status as RunStatus,
+    load_mode: rest.load_mode as LoadMode,
     enrichment_status: rest.enrichment_status as EnrichmentStatus | null,
     percentiles_valid: percentiles_valid === 1,
     generator_bound: generator_bound === 1,
     find_max_result: parsed<unknown>(find_max_result),
-    slo_result: parsed<unknown>(slo_result),
+    slo_result: parsed<readonly SloOutcome[]>(slo_result),
     verdict: verdict as RunVerdict["verdict"],
   };
 }
@@ -61,6 +65,7 @@ export async function readSecondRows(
     const response = text === "" ? undefined : Histogram.decode(text);
     return {
       ...row,
+      phase: row.phase as RunPhase,
       interval_ops: response?.count ?? 0,
       interval_p50_ms: toMs(response?.percentileUs(0.5)),
       interval_p95_ms: toMs(response?.percentileUs(0.95)),

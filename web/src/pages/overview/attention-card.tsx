@@ -2,7 +2,7 @@
 import { Anchor } from "@mantine/core";
 import { IconAlertTriangle, IconCircleX } from "@tabler/icons-react";
 import { Link } from "react-router";
-import type { AttentionItem, AttentionList } from "../../api/types.ts";
+import type { AttentionItem, AttentionList } from "../../api/gen/types.ts";
 import { Card } from "../../components/card.tsx";
 import { formatClock } from "../../format.ts";
 import { runHref } from "../load/links.ts";
@@ -77,7 +77,7 @@ function hrefOf({ kind, id }: AttentionItem): string | undefined {
       return runHref(id);
     case "scrape_target":
       return `/explore?${new URLSearchParams({ q: "up == 0", view: "table" })}`;
-    case "part":
+    default:
       return undefined;
   }
 }

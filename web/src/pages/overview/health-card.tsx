@@ -2,7 +2,7 @@
 import { Skeleton } from "@mantine/core";
 import { IconAlertTriangle, IconCircleCheck, IconCircleX } from "@tabler/icons-react";
 import type { ReactNode } from "react";
-import type { AttentionList, ClusterStatus, Worker } from "../../api/types.ts";
+import type { AttentionList, ClusterStatus, Worker } from "../../api/gen/types.ts";
 import { Card } from "../../components/card.tsx";
 import { formatCount, formatUptime, unknown } from "../../format.ts";
 import { judgeHealth } from "./health.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AttentionItem, ClusterStatus, Worker } from "../../api/types.ts";
+import type { AttentionItem, ClusterStatus, Worker } from "../../api/gen/types.ts";
 import { judgeHealth } from "./health.ts";
 
 const leader = { role: "leader" } as ClusterStatus;

@@ -1,5 +1,5 @@
 /** The cluster's health in one line, for people. Pure. */
-import type { AttentionList, ClusterStatus, Worker } from "../../api/types.ts";
+import type { AttentionList, ClusterStatus, Worker } from "../../api/gen/types.ts";
 import { admissionOf, conditionOf } from "../../api/worker-condition.ts";
 import { plural } from "../../format.ts";
 

@@ -2,7 +2,7 @@
 import { Skeleton } from "@mantine/core";
 import { useClusterState } from "../../api/cluster.ts";
 import { samplesMax } from "../../api/cluster-state.ts";
-import type { ClusterStatus } from "../../api/types.ts";
+import type { ClusterStatus } from "../../api/gen/types.ts";
 import { Card } from "../../components/card.tsx";
 import { Sparkline } from "../../components/sparkline.tsx";
 import { formatCount, formatDuration } from "../../format.ts";
@@ -28,7 +28,7 @@ function Known({ queries }: { readonly queries: ClusterStatus["queries"] }) {
         <Figure
           value={queries.queued}
           name={
-            queries.queued > 0 && queries.oldest_age_ms !== null
+            queries.queued > 0
               ? `queued, oldest ${formatDuration(queries.oldest_age_ms)}`
               : "queued"
           }

@@ -1,7 +1,7 @@
 /** Queries that run or ended lately, newest first. */
 import { ActionIcon, Skeleton, Tooltip } from "@mantine/core";
 import { IconPlayerStop } from "@tabler/icons-react";
-import type { QueryRecord } from "../../api/types.ts";
+import type { QueryRecord } from "../../api/gen/types.ts";
 import { useCancelQuery } from "../../components/actions.ts";
 import { Card } from "../../components/card.tsx";
 import { QueryStateSign } from "../../components/state-sign.tsx";

@@ -2,7 +2,7 @@
 import { Anchor, Skeleton } from "@mantine/core";
 import { IconServerOff } from "@tabler/icons-react";
 import { Link } from "react-router";
-import type { Worker } from "../../api/types.ts";
+import type { Worker } from "../../api/gen/types.ts";
 import { type Condition, conditionOf } from "../../api/worker-condition.ts";
 import { Card } from "../../components/card.tsx";
 import { Empty } from "../../components/empty.tsx";

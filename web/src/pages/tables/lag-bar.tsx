@@ -1,5 +1,5 @@
 /** Lag against target: the bar is full when the target is reached. */
-import type { DynamicTable } from "../../api/table-types.ts";
+import type { DynamicTable } from "../../api/gen/types.ts";
 import { conditionOf, formatLag, lagOf, lagRatioOf, targetText } from "./table-condition.ts";
 
 interface LagBarProps {

@@ -8,8 +8,8 @@ import {
   IconRefreshDot,
 } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { request } from "../../api/http.ts";
-import type { ListPage, Refresh } from "../../api/table-types.ts";
+import type { Refresh } from "../../api/gen/types.ts";
+import { type ListPage, request } from "../../api/http.ts";
 import { Card } from "../../components/card.tsx";
 import { type Sign, StateSign } from "../../components/state-sign.tsx";
 import { formatAge, formatCount, formatDuration, formatMoment, unknown } from "../../format.ts";

@@ -9,7 +9,7 @@ import {
 } from "@tabler/icons-react";
 import { useState } from "react";
 import { useNavigate } from "react-router";
-import type { DynamicTable } from "../../api/table-types.ts";
+import type { DynamicTable } from "../../api/gen/types.ts";
 import { useTableAction } from "../../components/actions.ts";
 import { ConfirmDialog, type Question } from "../../components/confirm-dialog.tsx";
 

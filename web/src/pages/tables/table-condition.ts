@@ -1,5 +1,5 @@
 /** What a dynamic table's many fields come to, in one word and one sentence. Pure. */
-import type { DynamicTable } from "../../api/table-types.ts";
+import type { DynamicTable } from "../../api/gen/types.ts";
 import { formatDuration } from "../../format.ts";
 
 /** The worst first. `retrying`: its last refresh failed, and another comes. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeTables } from "../../../testing/fake-tables.ts";
-import type { DynamicTable } from "../../api/table-types.ts";
+import type { DynamicTable } from "../../api/gen/types.ts";
 import { layOutGraph } from "./graph-layout.ts";
 import { lineageOf, nextTable } from "./lineage.ts";
 import { conditionOf, formatLag, lagRatioOf, reasonOf, targetText } from "./table-condition.ts";

@@ -1,5 +1,5 @@
 /** Which tables are shown, and in which order. Pure. */
-import type { DynamicTable, LakeTable } from "../../api/table-types.ts";
+import type { DynamicTable, LakeTable } from "../../api/gen/types.ts";
 import { compareNames, compareValues, type SortValue } from "../../components/sort-order.ts";
 import {
   conditionOf,

@@ -13,7 +13,7 @@ import {
   useState,
 } from "react";
 import { Link } from "react-router";
-import type { DynamicTable } from "../../api/table-types.ts";
+import type { DynamicTable } from "../../api/gen/types.ts";
 import { plural } from "../../format.ts";
 import {
   type GraphLayout,

@@ -9,9 +9,9 @@
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { useCluster } from "../../api/cluster.ts";
-import { ApiError, request } from "../../api/http.ts";
+import type { DynamicTable, LakeTable } from "../../api/gen/types.ts";
+import { ApiError, type ListPage, request } from "../../api/http.ts";
 import { Subscription } from "../../api/subscription.ts";
-import type { DynamicTable, LakeTable, ListPage } from "../../api/table-types.ts";
 
 export interface Tables {
   readonly tables: readonly LakeTable[];

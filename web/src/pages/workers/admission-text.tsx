@@ -1,5 +1,5 @@
 /** Whether a worker takes work; who decided that it does not is in the tooltip. */
-import type { Worker } from "../../api/types.ts";
+import type { Worker } from "../../api/gen/types.ts";
 import { admissionOf } from "../../api/worker-condition.ts";
 
 export function AdmissionText({ worker }: { readonly worker: Worker }) {

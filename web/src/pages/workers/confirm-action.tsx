@@ -1,5 +1,5 @@
 /** Nothing happens to a worker before somebody has read what it means. */
-import type { Worker } from "../../api/types.ts";
+import type { Worker } from "../../api/gen/types.ts";
 import { useWorkerAction, type WorkerAction } from "../../components/actions.ts";
 import { ConfirmDialog, type Question } from "../../components/confirm-dialog.tsx";
 import { factNumber, plural } from "../../format.ts";

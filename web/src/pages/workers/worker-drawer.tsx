@@ -4,7 +4,7 @@ import { IconHistory, IconServerOff } from "@tabler/icons-react";
 import { type ReactNode, useMemo } from "react";
 import { useClusterState } from "../../api/cluster.ts";
 import { samplesMax } from "../../api/cluster-state.ts";
-import type { Worker } from "../../api/types.ts";
+import type { Worker } from "../../api/gen/types.ts";
 import { addressOf, conditionOf } from "../../api/worker-condition.ts";
 import { useStaleClass } from "../../components/connection.tsx";
 import { Empty } from "../../components/empty.tsx";

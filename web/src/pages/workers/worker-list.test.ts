@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Worker } from "../../api/types.ts";
+import type { Worker } from "../../api/gen/types.ts";
 import { type ListView, listWorkers, parseSortKey } from "./worker-list.ts";
 
 function worker(name: string, changes: Partial<Worker>, cpu?: string): Worker {

@@ -1,5 +1,5 @@
 /** Which workers the table shows, and in which order. Pure. */
-import type { Worker } from "../../api/types.ts";
+import type { Worker } from "../../api/gen/types.ts";
 import { addressOf, admissionOf, type Condition, conditionOf } from "../../api/worker-condition.ts";
 import { compareNames, compareValues, type SortValue } from "../../components/sort-order.ts";
 import { factNumber } from "../../format.ts";

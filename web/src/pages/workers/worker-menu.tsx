@@ -1,7 +1,7 @@
 /** What can be done to one worker. What cannot says why. */
 import { ActionIcon, Menu } from "@mantine/core";
 import { IconDoorEnter, IconDoorExit, IconDots, IconTrash } from "@tabler/icons-react";
-import type { Worker } from "../../api/types.ts";
+import type { Worker } from "../../api/gen/types.ts";
 import { conditionOf } from "../../api/worker-condition.ts";
 import type { PendingAction } from "./confirm-action.tsx";
 

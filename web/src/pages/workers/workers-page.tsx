@@ -2,7 +2,7 @@ import { SegmentedControl, Skeleton, TextInput, Title } from "@mantine/core";
 import { IconSearch, IconSearchOff, IconServerOff } from "@tabler/icons-react";
 import { useState } from "react";
 import { useNavigate, useParams, useSearchParams } from "react-router";
-import type { Worker } from "../../api/types.ts";
+import type { Worker } from "../../api/gen/types.ts";
 import { useWorkers } from "../../api/use-workers.ts";
 import { type Condition, conditionOf } from "../../api/worker-condition.ts";
 import { Command } from "../../components/command.tsx";

@@ -1,7 +1,7 @@
 /** One line a worker. Narrow windows show fewer columns; the drawer has all of them. */
 import { VisuallyHidden } from "@mantine/core";
 import { Link, useSearchParams } from "react-router";
-import type { Worker } from "../../api/types.ts";
+import type { Worker } from "../../api/gen/types.ts";
 import { addressOf, conditionOf } from "../../api/worker-condition.ts";
 import { Meter } from "../../components/meter.tsx";
 import { type Heading, SortHeading } from "../../components/sort-heading.tsx";

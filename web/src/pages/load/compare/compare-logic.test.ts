@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MetricDifference } from "../../../api/load-results.ts";
+import type { MetricDifference } from "../../../api/gen/types.ts";
 import {
   chanceText,
   changeText,

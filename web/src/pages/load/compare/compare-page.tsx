@@ -4,14 +4,9 @@ import { IconArrowLeft, IconScale } from "@tabler/icons-react";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
-import { ApiError, request } from "../../../api/http.ts";
-import {
-  type RunComparison,
-  readJson,
-  readMetrics,
-  type TestDetail,
-  testPath,
-} from "../../../api/load-results.ts";
+import type { RunComparison, TestDetail } from "../../../api/gen/types.ts";
+import { ApiError, readJson, request } from "../../../api/http.ts";
+import { readMetrics, testPath } from "../../../api/load.ts";
 import { Empty } from "../../../components/empty.tsx";
 import { seriesColour } from "../../../components/plot-axes.ts";
 import { formatLatency, formatMoment, formatRate, unknown } from "../../../format.ts";
@@ -50,7 +45,7 @@ function Comparison({ ids }: { readonly ids: readonly string[] }) {
     queryFn: ({ signal }) =>
       readJson<{ readonly comparisons: readonly RunComparison[] }>(
         `/api/tests/compare?ids=${ids.map(encodeURIComponent).join(",")}`,
-        signal,
+        { signal },
       ),
     retry: false,
   });
@@ -58,7 +53,7 @@ function Comparison({ ids }: { readonly ids: readonly string[] }) {
     queries: ids.map((id) => ({
       queryKey: ["load-test", id],
       queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-        readJson<TestDetail>(testPath(id), signal),
+        readJson<TestDetail>(testPath(id), { signal }),
       retry: false,
     })),
   });

@@ -1,5 +1,5 @@
 /** What a comparison says, in words. Pure. */
-import type { MetricDifference } from "../../../api/load-results.ts";
+import type { MetricDifference } from "../../../api/gen/types.ts";
 import { formatLatency, formatRate, formatShare, unknown } from "../../../format.ts";
 
 /** Each once; the first is the base. */

@@ -6,11 +6,7 @@ import {
   IconEqual,
   IconHelpCircle,
 } from "@tabler/icons-react";
-import type {
-  ComparisonVerdict,
-  MetricDifference,
-  RunComparison,
-} from "../../../api/load-results.ts";
+import type { ComparisonVerdict, MetricDifference, RunComparison } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import type { Sign, Tone } from "../../../components/state-sign.tsx";
 import { valueText } from "../run/config-paths.ts";

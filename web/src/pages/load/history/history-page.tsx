@@ -5,9 +5,9 @@ import { IconDatabaseOff, IconScale, IconSearch, IconSearchOff } from "@tabler/i
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { Link, useSearchParams } from "react-router";
-import { ApiError } from "../../../api/http.ts";
-import { listTemplates } from "../../../api/load.ts";
-import { isUnderWay, readJson, type TestPage, type TestResult } from "../../../api/load-results.ts";
+import type { TestResult } from "../../../api/gen/types.ts";
+import { ApiError, readJson } from "../../../api/http.ts";
+import { isUnderWay, listTemplates, type TestPage } from "../../../api/load.ts";
 import { Empty } from "../../../components/empty.tsx";
 import { plural } from "../../../format.ts";
 import { useRefusedToken } from "../use-refused-token.ts";
@@ -84,10 +84,9 @@ function useRuns(view: HistoryView) {
   return useInfiniteQuery({
     queryKey: ["load-runs", asked],
     queryFn: ({ pageParam, signal }) =>
-      readJson<TestPage>(
-        requestOf(asked, { limit: pageSize, after: pageParam }, Date.now()),
+      readJson<TestPage>(requestOf(asked, { limit: pageSize, after: pageParam }, Date.now()), {
         signal,
-      ),
+      }),
     initialPageParam: "",
     getNextPageParam: ({ next_page_token: next }) => next,
     placeholderData: keepPreviousData,

@@ -1,5 +1,7 @@
 /** Which runs are listed: what the address says of it, and what the API is asked for. Pure. */
-import { isTerminal, type LoadMode, type RunStatus } from "../../../api/load-types.ts";
+
+import type { LoadMode, RunStatus } from "../../../api/gen/types.ts";
+import { isTerminal } from "../../../api/load.ts";
 
 export type StatusGroup = "all" | "running" | "completed" | "failed" | "cancelled" | "prepared";
 export type Since = "all" | "hour" | "day" | "week" | "month";

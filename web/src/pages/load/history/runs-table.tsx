@@ -1,7 +1,8 @@
 /** One line a run. Narrow windows show fewer columns; a run's own page has everything. */
 import { Checkbox, VisuallyHidden } from "@mantine/core";
 import { Link } from "react-router";
-import { isUnderWay, type TestResult } from "../../../api/load-results.ts";
+import type { TestResult } from "../../../api/gen/types.ts";
+import { isUnderWay } from "../../../api/load.ts";
 import {
   formatAge,
   formatCount,

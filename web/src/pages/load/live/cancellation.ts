@@ -1,5 +1,5 @@
 /** Why a run was cancelled or failed, told once, when it becomes known. Pure. */
-import type { RunUpdate } from "../../../api/load-types.ts";
+import type { RunUpdate } from "../../../api/gen/types.ts";
 
 type Told = Pick<RunUpdate, "status" | "cancellation_reason">;
 

@@ -5,7 +5,7 @@
  *   2  Seconds are in order and bounded in number.
  *   3  Where seconds are missing a line has a gap.
  */
-import type { RunSecond, RunUpdate } from "../../../api/load-types.ts";
+import type { RunSecond, RunUpdate } from "../../../api/gen/types.ts";
 
 export interface ChartSecond {
   readonly atMs: number;

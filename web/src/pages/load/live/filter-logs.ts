@@ -1,4 +1,4 @@
-import type { LogLine } from "../../../api/load-types.ts";
+import type { LogLine } from "../../../api/gen/types.ts";
 
 export type LogFilter = "all" | "trouble" | "errors";
 

@@ -1,8 +1,8 @@
 /** The search for the most connections that help: the step of now, and those before it. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import type { FindMaxStep, FindMaxUpdate, RunUpdate } from "../../../api/gen/types.ts";
 import { readSteps } from "../../../api/load.ts";
-import type { FindMaxStep, FindMaxUpdate, RunUpdate } from "../../../api/load-types.ts";
 import { Card } from "../../../components/card.tsx";
 import { Figure } from "../../../components/figure.tsx";
 import { LineChart } from "../../../components/line-chart.tsx";

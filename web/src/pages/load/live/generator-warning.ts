@@ -2,7 +2,7 @@
  * Whether the figures are the generator's and not the target's, by what this page has seen. The
  * coordinator judges each second; the share is that of the run's verdict. Pure.
  */
-import type { RunUpdate } from "../../../api/load-types.ts";
+import type { RunUpdate } from "../../../api/gen/types.ts";
 
 const shareMax = 0.25;
 

@@ -1,5 +1,5 @@
 /** The generator's own health, and how near the run is to the limits that would end it. */
-import type { RunUpdate, Scenario } from "../../../api/load-types.ts";
+import type { RunUpdate, Scenario } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { formatCount, formatLatency, formatShare } from "../../../format.ts";
 

@@ -1,6 +1,6 @@
 /** A load worker's health, by its heartbeats: a sign and a word. */
 import { IconCircleCheck, IconClockExclamation, IconX } from "@tabler/icons-react";
-import type { WorkerHealth } from "../../../api/load-types.ts";
+import type { WorkerHealth } from "../../../api/gen/types.ts";
 import { type Sign, StateSign } from "../../../components/state-sign.tsx";
 
 const signs: Readonly<Record<WorkerHealth, Sign>> = {

@@ -1,6 +1,6 @@
 /** Rate and latency over the last minutes. */
 import { useMemo } from "react";
-import type { LoadMode, RunUpdate } from "../../../api/load-types.ts";
+import type { LoadMode, RunUpdate } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { LineChart } from "../../../components/line-chart.tsx";
 import { axisValue } from "../../../components/plot-axes.ts";

@@ -1,5 +1,5 @@
 /** The figures of now. */
-import type { RunUpdate } from "../../../api/load-types.ts";
+import type { RunUpdate } from "../../../api/gen/types.ts";
 import { Figure } from "../../../components/figure.tsx";
 import { formatCount, formatRate, formatShare } from "../../../format.ts";
 import { latencyText } from "../run/run-figures.tsx";

@@ -3,7 +3,7 @@ import { Anchor, Button, Title } from "@mantine/core";
 import { IconArrowLeft, IconLoader2 } from "@tabler/icons-react";
 import { useEffect, useRef } from "react";
 import { Link } from "react-router";
-import type { LoadTest, RunUpdate } from "../../../api/load-types.ts";
+import type { RunUpdate, TestDetail } from "../../../api/gen/types.ts";
 import { useToasts } from "../../../components/toasts.tsx";
 import { formatAgo } from "../../../format.ts";
 import { templateHref } from "../links.ts";
@@ -27,7 +27,7 @@ import { type LiveRunFeed, useLiveRun } from "./use-live-run.ts";
 import { WorkersGrid } from "./workers-grid.tsx";
 
 interface LivePageProps {
-  readonly test: LoadTest;
+  readonly test: TestDetail;
   /** There is nothing live any more. */
   readonly onEnded: () => void;
 }
@@ -97,7 +97,9 @@ function useCancellationToast(update: RunUpdate | undefined): void {
   }, [update, toasts]);
 }
 
-function describe({ scenario_config: { target, workload, template_name, template_id } }: LoadTest) {
+function describe({
+  scenario_config: { target, workload, template_name, template_id },
+}: TestDetail) {
   return (
     <>
       {template_id === null ? (

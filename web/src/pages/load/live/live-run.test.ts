@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FindMaxStep, LogLine, RunSecond, RunUpdate } from "../../../api/load-types.ts";
+import type { FindMaxStep, LogLine, RunSecond, RunUpdate } from "../../../api/gen/types.ts";
 import { columnsOf, lastStoredMs } from "./chart-seconds.ts";
 import { filterLogs } from "./filter-logs.ts";
 import {
@@ -22,7 +22,9 @@ const line = (sequence: number): LogLine => ({
 
 const row = (atMs: number, p95: number): RunSecond => ({
   timestamp_ms: atMs,
+  elapsed_seconds: 0,
   phase: "MEASUREMENT",
+  error_count: 0,
   qps: 90,
   active_connections: 4,
   target_connections: 4,

@@ -4,8 +4,9 @@
  *   1  An update is the whole state: it replaces the one before. What grows with time (seconds, log lines) is gathered, in bounds.
  *   2  A log line is there once, by its sequence, in order, whatever was sent again after a lost connection.
  */
+
+import type { LogLine, RunPhase, RunSecond, RunUpdate } from "../../../api/gen/types.ts";
 import type { LinkStatus } from "../../../api/link.ts";
-import type { LogLine, RunPhase, RunSecond, RunUpdate } from "../../../api/load-types.ts";
 import { type ChartSecond, liveSecond, mergeSeconds, storedSecond } from "./chart-seconds.ts";
 import { type GeneratorWatch, stepGenerator, unwatched } from "./generator-warning.ts";
 import { idleTimers, stepTimers, type Timers } from "./phase-timers.ts";

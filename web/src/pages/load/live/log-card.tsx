@@ -2,7 +2,7 @@
 import { Button, SegmentedControl } from "@mantine/core";
 import { IconArrowDown } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
-import type { LogLine } from "../../../api/load-types.ts";
+import type { LogLine } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { formatClock } from "../../../format.ts";
 import { filterLogs, type LogFilter } from "./filter-logs.ts";

@@ -1,6 +1,6 @@
 /** Each operation's figures, and how the run stands with its objectives. */
 import { IconCircleCheck, IconCircleDashed, IconCircleX } from "@tabler/icons-react";
-import type { OperationUpdate, RunUpdate, Scenario } from "../../../api/load-types.ts";
+import type { OperationUpdate, RunUpdate, Scenario } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { type Sign, StateSign } from "../../../components/state-sign.tsx";
 import { formatCount, formatRate, formatShare } from "../../../format.ts";
@@ -104,7 +104,7 @@ function share({ ops, errors }: OperationUpdate): string {
   return formatShare(ops === 0 ? 0 : (errors / ops) * 100);
 }
 
-function nothing(operation: string, kind: string): OperationUpdate {
+function nothing(operation: string, kind: OperationUpdate["query_kind"]): OperationUpdate {
   return {
     operation,
     query_kind: kind,
@@ -113,6 +113,7 @@ function nothing(operation: string, kind: string): OperationUpdate {
     p50_latency_ms: null,
     p95_latency_ms: null,
     p99_latency_ms: null,
+    unserved: 0,
     at_least: [],
   };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { RunPhase, RunStatus } from "../../../api/load-types.ts";
+import type { RunPhase, RunStatus } from "../../../api/gen/types.ts";
 import { formatTimer, idleTimers, readTimers, stepTimers } from "./phase-timers.ts";
 
 function said(status: RunStatus, phase: RunPhase, totalS: number, phaseS: number, ofS?: number) {

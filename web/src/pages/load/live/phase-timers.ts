@@ -6,7 +6,9 @@
  *   2  Without news they stand still after `aheadMsMax`: nobody knows then whether the run goes on.
  *   3  A phase that has a length is never shown as longer than it.
  */
-import { isTerminal, type RunPhase, type RunUpdate } from "../../../api/load-types.ts";
+
+import type { RunPhase, RunUpdate } from "../../../api/gen/types.ts";
+import { isTerminal } from "../../../api/load.ts";
 
 export interface Timers {
   readonly totalS: number;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RunPhase, RunStatus, RunUpdate } from "../../../api/load-types.ts";
+import type { RunPhase, RunStatus, RunUpdate } from "../../../api/gen/types.ts";
 import { cancellationToast } from "./cancellation.ts";
 import { type RunStage, stageIndex, stageOf, stages } from "./run-stage.ts";
 

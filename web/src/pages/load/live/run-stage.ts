@@ -1,5 +1,7 @@
 /** Where a run is, as people say it. Pure. */
-import { isTerminal, type RunUpdate } from "../../../api/load-types.ts";
+
+import type { RunUpdate } from "../../../api/gen/types.ts";
+import { isTerminal } from "../../../api/load.ts";
 
 export type RunStage =
   | "prepared"

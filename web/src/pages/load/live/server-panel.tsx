@@ -1,5 +1,5 @@
 /** What the target says of itself, as it was last asked. */
-import type { RunUpdate } from "../../../api/load-types.ts";
+import type { RunUpdate } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { formatCount } from "../../../format.ts";
 

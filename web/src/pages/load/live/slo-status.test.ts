@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RunUpdate, SloConfig } from "../../../api/load-types.ts";
+import type { RunUpdate, SloConfig } from "../../../api/gen/types.ts";
 import { formatSlo, sloStatuses } from "./slo-status.ts";
 
 const operation = (name: string, p95: number) => ({

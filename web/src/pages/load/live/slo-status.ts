@@ -7,7 +7,7 @@
  *      A least value (`at_least`) beyond the limit misses it; one within does not meet it.
  *   2  What cannot be told from what is sent is open until the end.
  */
-import type { OperationUpdate, RunUpdate, SloConfig } from "../../../api/load-types.ts";
+import type { OperationUpdate, RunUpdate, SloConfig } from "../../../api/gen/types.ts";
 
 export type SloState = "met" | "missed" | "open";
 
@@ -71,7 +71,9 @@ function isLowerLimit(metric: SloConfig["metric"]): boolean {
 
 function hasLeastValue({ of, metric }: SloConfig, update: Measured): boolean {
   const measured = of === "ALL" ? [update.run.aggregate_metrics] : operationsOf(of, update);
-  return measured.some(({ at_least: names }) => names.includes(`${metric}_latency_ms`));
+  return measured.some(({ at_least: names }) =>
+    names.some((name) => name === `${metric}_latency_ms`),
+  );
 }
 
 /** Those that an objective is of, by name or kind. */

@@ -1,5 +1,5 @@
 /** Steps of a search as a line: by connections, each number of them once, with what its last step measured. Pure. */
-import type { FindMaxStep } from "../../../api/load-types.ts";
+import type { FindMaxStep } from "../../../api/gen/types.ts";
 
 export function stepColumns(steps: readonly FindMaxStep[]): {
   readonly connections: readonly number[];

@@ -2,8 +2,8 @@
 import { Drawer } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import type { RunWorker, WorkerSecond } from "../../../api/gen/types.ts";
 import { readWorkerSeconds } from "../../../api/load.ts";
-import type { RunWorker, WorkerSecond } from "../../../api/load-types.ts";
 import { LineChart } from "../../../components/line-chart.tsx";
 import { axisValue } from "../../../components/plot-axes.ts";
 import {

@@ -1,7 +1,7 @@
 /** The run's workers side by side; one of them opened. */
 import { IconServerOff } from "@tabler/icons-react";
 import { useState } from "react";
-import type { RunUpdate, RunWorker } from "../../../api/load-types.ts";
+import type { RunUpdate, RunWorker } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { Empty } from "../../../components/empty.tsx";
 import { formatCount, formatLatency, formatPercent, formatRate } from "../../../format.ts";

@@ -1,5 +1,5 @@
 /** A run's settings as lines. Pure. */
-import type { Scenario } from "../../../api/load-results.ts";
+import type { Scenario } from "../../../api/gen/types.ts";
 
 /** What is not set, and what is shown elsewhere (statements, objectives), is left out. */
 export function settingsOf(scenario: Scenario): readonly (readonly [path: string, text: string])[] {

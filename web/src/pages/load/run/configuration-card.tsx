@@ -1,5 +1,5 @@
 /** What was run: settings by path, and statements. Addresses have no passwords; the API never gives one. */
-import type { Scenario } from "../../../api/load-results.ts";
+import type { Scenario } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { settingsOf } from "./config-paths.ts";
 

@@ -1,11 +1,8 @@
 /** What failed: by kind, by operation, and in the target's own words. */
 import { useQuery } from "@tanstack/react-query";
-import {
-  type ErrorSummary,
-  type RunSummary,
-  readJson,
-  testPath,
-} from "../../../api/load-results.ts";
+import type { ErrorSummary, RunSummary } from "../../../api/gen/types.ts";
+import { readJson } from "../../../api/http.ts";
+import { testPath } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
 import { formatCount, formatLatency, formatShare, plural } from "../../../format.ts";
 
@@ -18,7 +15,7 @@ export function ErrorsCard({ runId, summary }: ErrorsCardProps) {
   const { total_operations: total, failed_latency: latency } = summary;
   const { data, error } = useQuery({
     queryKey: ["load-errors", runId],
-    queryFn: ({ signal }) => readJson<ErrorSummary>(testPath(runId, "/error-summary"), signal),
+    queryFn: ({ signal }) => readJson<ErrorSummary>(testPath(runId, "/error-summary"), { signal }),
     retry: false,
   });
   if (data === undefined) {

@@ -2,7 +2,9 @@
 import { Button, Select, Switch } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { type QueryExecution, readJson, testPath } from "../../../api/load-results.ts";
+import type { QueryExecution } from "../../../api/gen/types.ts";
+import { readJson } from "../../../api/http.ts";
+import { testPath } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
 import { formatClock, formatCount, formatLatency } from "../../../format.ts";
 
@@ -32,7 +34,7 @@ export function ExecutionsCard({ runId, operations, recordOneIn }: ExecutionsCar
     queryFn: ({ signal }) =>
       readJson<{ readonly items: readonly QueryExecution[] }>(
         testPath(runId, `/query-executions?${query}`),
-        signal,
+        { signal },
       ),
     placeholderData: keepPreviousData,
     retry: false,

@@ -1,5 +1,5 @@
 /** The search for the most connections: its answer, and the steps to it. */
-import type { RunSummary } from "../../../api/load-results.ts";
+import type { RunSummary } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { formatCount, formatLatency, formatRate, formatShare } from "../../../format.ts";
 import { searchAnswer } from "./search-answer.ts";

@@ -1,5 +1,5 @@
 /** Records by when they began and how long they took: as bars of latency, and as colours of a heat map. Pure. */
-import type { HeatCell, HeatMap } from "../../../api/load-results.ts";
+import type { HeatCell, HeatMap } from "../../../api/gen/types.ts";
 
 /** On the time of the run's other charts, which begins with the load: records are without warm-up. */
 export function sinceLoad(map: HeatMap, loadStartMs: number | undefined): HeatMap {

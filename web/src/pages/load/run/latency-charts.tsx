@@ -2,7 +2,7 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useMemo, useState } from "react";
 import type uPlot from "uplot";
-import type { ExactLatency, FinalFigures, HeatMap } from "../../../api/load-results.ts";
+import type { ExactLatency, FinalFigures, HeatMap } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { logarithmicRange } from "../../../components/line-chart.tsx";
 import { Plot } from "../../../components/plot.tsx";

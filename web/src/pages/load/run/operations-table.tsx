@@ -1,6 +1,6 @@
 /** The run by operation. */
 import { useState } from "react";
-import type { OperationSummary, RunSummary } from "../../../api/load-results.ts";
+import type { OperationSummary, RunSummary } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { type Heading, SortHeading } from "../../../components/sort-heading.tsx";
 import { compareNames, compareValues, type SortValue } from "../../../components/sort-order.ts";

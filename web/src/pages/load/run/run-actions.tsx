@@ -4,15 +4,9 @@ import { IconChevronDown, IconFileText, IconRepeat, IconScale } from "@tabler/ic
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type MouseEvent, useState } from "react";
 import { Link, useNavigate } from "react-router";
-import { request, storedToken } from "../../../api/http.ts";
-import {
-  readJson,
-  rerun,
-  type TestDetail,
-  type TestPage,
-  testPath,
-} from "../../../api/load-results.ts";
-import { isTerminal } from "../../../api/load-types.ts";
+import type { TestDetail } from "../../../api/gen/types.ts";
+import { readJson, request, storedToken } from "../../../api/http.ts";
+import { isTerminal, rerun, type TestPage, testPath } from "../../../api/load.ts";
 import { useToasts } from "../../../components/toasts.tsx";
 import { formatLatency, formatMoment, formatRate } from "../../../format.ts";
 import { comparePath, isComparable } from "../history/history-view.ts";
@@ -128,7 +122,7 @@ function Others({ run }: { readonly run: TestDetail }) {
   });
   const { data, error } = useQuery({
     queryKey: ["load-others", run.template_id],
-    queryFn: ({ signal }) => readJson<TestPage>(`/api/tests?${query}`, signal),
+    queryFn: ({ signal }) => readJson<TestPage>(`/api/tests?${query}`, { signal }),
     retry: false,
   });
   const others = data?.items.filter((each) => each.test_id !== run.test_id && isComparable(each));

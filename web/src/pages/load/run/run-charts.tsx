@@ -1,6 +1,6 @@
 /** Rate and latency over time. */
 import { useMemo } from "react";
-import type { RunMetrics } from "../../../api/load-results.ts";
+import type { RunMetrics } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { LineChart } from "../../../components/line-chart.tsx";
 import { axisValue, seriesColour } from "../../../components/plot-axes.ts";

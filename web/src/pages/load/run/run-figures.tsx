@@ -1,5 +1,7 @@
 /** The run in a handful of numbers, all of its final record. */
-import type { Latency, LatencyName, RunSummary } from "../../../api/load-results.ts";
+
+import type { LatencyName, RunSummary } from "../../../api/gen/types.ts";
+import type { Latency } from "../../../api/load.ts";
 import { Figure } from "../../../components/figure.tsx";
 import {
   formatCount,

@@ -2,8 +2,9 @@
 import { Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { readJson, testPath } from "../../../api/load-results.ts";
-import type { LogLine, RunStatus } from "../../../api/load-types.ts";
+import type { LogLine, RunStatus } from "../../../api/gen/types.ts";
+import { readJson } from "../../../api/http.ts";
+import { testPath } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
 import { formatClock, formatCount } from "../../../format.ts";
 
@@ -19,10 +20,9 @@ export function RunLog({ runId, status }: RunLogProps) {
   const { data, error } = useQuery({
     queryKey: ["load-logs", runId, status],
     queryFn: ({ signal }) =>
-      readJson<{ readonly items: readonly LogLine[] }>(
-        testPath(runId, `/logs?limit=${linesMax}`),
+      readJson<{ readonly items: readonly LogLine[] }>(testPath(runId, `/logs?limit=${linesMax}`), {
         signal,
-      ),
+      }),
     retry: false,
   });
   const lines = (data?.items ?? []).filter(({ level }) => !isTrouble || level !== "INFO");

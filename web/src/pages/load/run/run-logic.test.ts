@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { HeatMap, RunSecond, Scenario, WorkerSecond } from "../../../api/load-results.ts";
-import type { RunPhase } from "../../../api/load-types.ts";
+import type {
+  HeatMap,
+  RunPhase,
+  RunSecond,
+  Scenario,
+  WorkerSecond,
+} from "../../../api/gen/types.ts";
 import { settingsOf, valueText } from "./config-paths.ts";
 import { barsOf, cellAt, extentOf, heatColour, sinceLoad } from "./heat-grid.ts";
 import { formatElapsed, pollSeriesOf, seriesOf, workerHistories } from "./run-series.ts";
@@ -10,6 +15,7 @@ import { searchAnswer } from "./search-answer.ts";
 function second(at: number, phase: RunPhase, changes: Partial<RunSecond> = {}): RunSecond {
   return {
     timestamp_ms: 1_000_000 + at * 1000,
+    elapsed_seconds: at,
     phase,
     qps: 100,
     error_count: 0,

@@ -3,16 +3,9 @@ import { Anchor, Skeleton, Title } from "@mantine/core";
 import { IconArrowLeft, IconChartHistogram, IconMap2 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { ApiError } from "../../../api/http.ts";
-import {
-  type FinalFigures,
-  isUnderWay,
-  type RunSummary,
-  readJson,
-  readMetrics,
-  type TestDetail,
-  testPath,
-} from "../../../api/load-results.ts";
+import type { FinalFigures, RunSummary, TestDetail } from "../../../api/gen/types.ts";
+import { ApiError, readJson } from "../../../api/http.ts";
+import { isUnderWay, readMetrics, testPath } from "../../../api/load.ts";
 import { Empty } from "../../../components/empty.tsx";
 import { formatCount, formatDuration, formatMoment, plural } from "../../../format.ts";
 import { useRefusedToken } from "../use-refused-token.ts";
@@ -38,7 +31,7 @@ const settlingMs = 2_000;
 export function RunResult({ runId }: { readonly runId: string }) {
   const test = useQuery({
     queryKey: ["load-test", runId],
-    queryFn: ({ signal }) => readJson<TestDetail>(testPath(runId), signal),
+    queryFn: ({ signal }) => readJson<TestDetail>(testPath(runId), { signal }),
     // Exact percentiles come a moment after the end.
     refetchInterval: ({ state }) => (isSettling(state.data) ? settlingMs : false),
     retry: false,
@@ -46,7 +39,7 @@ export function RunResult({ runId }: { readonly runId: string }) {
   const version = [test.data?.status, test.data?.enrichment_status].join();
   const summary = useQuery({
     queryKey: ["load-summary", runId, version],
-    queryFn: ({ signal }) => readJson<RunSummary>(testPath(runId, "/report.json"), signal),
+    queryFn: ({ signal }) => readJson<RunSummary>(testPath(runId, "/report.json"), { signal }),
     enabled: test.data !== undefined,
     placeholderData: (before) => before,
     retry: false,
@@ -127,7 +120,7 @@ function Parts({ run, summary, version }: PartsProps) {
   });
   const final = useQuery({
     queryKey: ["load-final", runId, version],
-    queryFn: ({ signal }) => readJson<FinalFigures>(testPath(runId, "/final-figures"), signal),
+    queryFn: ({ signal }) => readJson<FinalFigures>(testPath(runId, "/final-figures"), { signal }),
     placeholderData: (before) => before,
     retry: false,
   });

@@ -1,5 +1,5 @@
 /** A run's rows by the second as charts need them. Pure. */
-import type { RunSecond, ServerPoll, WorkerSecond } from "../../../api/load-results.ts";
+import type { RunSecond, ServerPoll, WorkerSecond } from "../../../api/gen/types.ts";
 
 export interface RunSeries {
   /** Seconds since the load began. */

@@ -8,8 +8,8 @@ import {
   IconPlayerStop,
   IconTargetArrow,
 } from "@tabler/icons-react";
-import { isUnderWay, type TestResult } from "../../../api/load-results.ts";
-import type { RunStatus } from "../../../api/load-types.ts";
+import type { RunStatus, TestResult } from "../../../api/gen/types.ts";
+import { isUnderWay } from "../../../api/load.ts";
 import { type Sign, StateSign } from "../../../components/state-sign.tsx";
 import { unknown } from "../../../format.ts";
 

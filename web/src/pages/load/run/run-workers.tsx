@@ -2,12 +2,9 @@
 import { IconCircleCheck, IconCircleX, IconLoader2, IconPlugConnectedX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import {
-  readJson,
-  type TestDetail,
-  testPath,
-  type WorkerSecond,
-} from "../../../api/load-results.ts";
+import type { TestDetail, WorkerSecond } from "../../../api/gen/types.ts";
+import { readJson } from "../../../api/http.ts";
+import { testPath } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
 import { Meter } from "../../../components/meter.tsx";
 import { Sparkline } from "../../../components/sparkline.tsx";
@@ -27,7 +24,7 @@ export function RunWorkers({ run }: { readonly run: TestDetail }) {
     queryFn: ({ signal }) =>
       readJson<{ readonly items: readonly WorkerSecond[] }>(
         testPath(run.test_id, "/worker-metrics?limit=10000"),
-        signal,
+        { signal },
       ),
     retry: false,
   });

@@ -1,5 +1,5 @@
 /** What a search for the maximum found, and how well that is known. */
-import type { RunSummary } from "../../../api/load-results.ts";
+import type { RunSummary } from "../../../api/gen/types.ts";
 import { plural } from "../../../format.ts";
 
 export function searchAnswer(result: NonNullable<RunSummary["find_max"]>): string {

@@ -10,14 +10,9 @@ import {
 } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { request } from "../../../api/http.ts";
-import {
-  type EnrichmentState,
-  type EnrichmentStatus,
-  type RunMetrics,
-  readJson,
-  testPath,
-} from "../../../api/load-results.ts";
+import type { EnrichmentState, EnrichmentStatus, RunMetrics } from "../../../api/gen/types.ts";
+import { readJson, request } from "../../../api/http.ts";
+import { testPath } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
 import { LineChart } from "../../../components/line-chart.tsx";
 import { axisValue } from "../../../components/plot-axes.ts";
@@ -80,7 +75,7 @@ function Enrichment({ runId, kind }: { readonly runId: string; readonly kind: st
   const { data, error } = useQuery({
     queryKey: ["load-enrichment", runId],
     queryFn: ({ signal }) =>
-      readJson<EnrichmentState>(testPath(runId, "/enrichment-status"), signal),
+      readJson<EnrichmentState>(testPath(runId, "/enrichment-status"), { signal }),
     refetchInterval: ({ state }) => (isPending(state.data) ? 2_000 : false),
     retry: false,
   });

@@ -7,7 +7,7 @@ import {
   IconHelpCircle,
   IconTargetArrow,
 } from "@tabler/icons-react";
-import type { Objective, RunSummary, TestDetail } from "../../../api/load-results.ts";
+import type { Objective, RunSummary, TestDetail } from "../../../api/gen/types.ts";
 import { type Verdict, verdictOf } from "./verdict-of.ts";
 
 const icons: Readonly<Record<Verdict["kind"], typeof IconCircleCheck>> = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Objective } from "../../../api/load-results.ts";
+import type { Objective } from "../../../api/gen/types.ts";
 import { verdictOf } from "./verdict-of.ts";
 
 type Run = Parameters<typeof verdictOf>[0];
@@ -13,7 +13,7 @@ const run: Run = {
   total_operations: 9,
 };
 function objective(state: Objective["state"]): Objective {
-  return { of: "ALL", metric: "p95", limit: 1, state, text: "" };
+  return { of: "ALL", metric: "p95", limit: 1, state, value: 1, text: "" };
 }
 const sure = { reasons: [], warnings: [], generator_bound: false };
 const met: Summary = { ...sure, verdict: "PASSED", slos: [objective("MET"), objective("MET")] };

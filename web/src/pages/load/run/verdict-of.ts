@@ -1,5 +1,7 @@
 /** What there is to say of a run first of all. Pure. */
-import { isUnderWay, type RunSummary, type TestDetail } from "../../../api/load-results.ts";
+
+import type { RunSummary, TestDetail } from "../../../api/gen/types.ts";
+import { isUnderWay } from "../../../api/load.ts";
 import { plural } from "../../../format.ts";
 
 export interface Verdict {

@@ -12,15 +12,15 @@ import {
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useNavigate } from "react-router";
+import type { Template } from "../../../api/gen/types.ts";
 import { type PrepareRequest, prepareRun, readTemplate } from "../../../api/load.ts";
-import type { Template, TemplateSummary } from "../../../api/load-types.ts";
 import { Failure } from "../failure.tsx";
 import { runHref } from "../links.ts";
 import { foreignHost } from "./foreign-host.ts";
 
 interface PrepareDialogProps {
   /** `undefined`: closed. */
-  readonly template: Pick<TemplateSummary, "template_id" | "template_name"> | undefined;
+  readonly template: Pick<Template, "template_id" | "template_name"> | undefined;
   readonly onClose: () => void;
 }
 

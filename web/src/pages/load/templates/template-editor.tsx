@@ -14,9 +14,9 @@ import {
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { Link, useBlocker } from "react-router";
+import type { Template } from "../../../api/gen/types.ts";
 import { ApiError } from "../../../api/http.ts";
 import { exportTemplate, readTemplate } from "../../../api/load.ts";
-import type { Template } from "../../../api/load-types.ts";
 import { Card } from "../../../components/card.tsx";
 import { ConfirmDialog } from "../../../components/confirm-dialog.tsx";
 import { Empty } from "../../../components/empty.tsx";

@@ -1,6 +1,6 @@
 /** The settings that are changed most often. They are in the text: the form reads them from there and writes them there. */
 import { NumberInput, SegmentedControl, Stack, TextInput } from "@mantine/core";
-import type { LoadMode } from "../../../api/load-types.ts";
+import type { LoadMode } from "../../../api/gen/types.ts";
 import { modeWords } from "./template-list.ts";
 import {
   type SettingName,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ListedTemplate } from "../../../api/load-types.ts";
+import type { ListedTemplate } from "../../../api/gen/types.ts";
 import { loadText, matchesTemplate } from "./template-list.ts";
 
 const template: ListedTemplate = {

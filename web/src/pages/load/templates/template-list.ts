@@ -1,5 +1,5 @@
 /** What is listed of templates, and how it is read. Pure. */
-import type { ListedTemplate, LoadMode } from "../../../api/load-types.ts";
+import type { ListedTemplate, LoadMode } from "../../../api/gen/types.ts";
 import { formatCount, formatUptime, plural } from "../../../format.ts";
 
 export const modeWords: Readonly<Record<LoadMode, string>> = {

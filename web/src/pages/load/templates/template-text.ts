@@ -3,7 +3,7 @@
  * written. Pure.
  */
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
-import type { LoadMode, TemplateProblem } from "../../../api/load-types.ts";
+import type { LoadMode, TemplateProblem } from "../../../api/gen/types.ts";
 
 /** From the text's beginning. */
 interface Place {

@@ -15,9 +15,9 @@ import {
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useSearchParams } from "react-router";
+import type { ListedTemplate } from "../../../api/gen/types.ts";
 import { ApiError } from "../../../api/http.ts";
 import { listTemplates } from "../../../api/load.ts";
-import type { ListedTemplate } from "../../../api/load-types.ts";
 import { Card } from "../../../components/card.tsx";
 import { ConfirmDialog } from "../../../components/confirm-dialog.tsx";
 import { Empty } from "../../../components/empty.tsx";

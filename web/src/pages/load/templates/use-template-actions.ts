@@ -1,12 +1,12 @@
 /** What a person can do to templates. Each outcome is told in a toast. */
 import { type UseMutationResult, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "react-router";
+import type { Template } from "../../../api/gen/types.ts";
 import { copyTemplate, deleteTemplate, exportTemplate } from "../../../api/load.ts";
-import type { Template, TemplateSummary } from "../../../api/load-types.ts";
 import { useToasts } from "../../../components/toasts.tsx";
 import { templateHref } from "../links.ts";
 
-type Named = Pick<TemplateSummary, "template_id" | "template_name">;
+type Named = Pick<Template, "template_id" | "template_name">;
 
 /** Goes to the copy. */
 export function useCopyTemplate(): UseMutationResult<Template, Error, Named> {

@@ -7,9 +7,9 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
+import type { Template } from "../../../api/gen/types.ts";
 import { ApiError } from "../../../api/http.ts";
 import { saveTemplate, validateTemplate } from "../../../api/load.ts";
-import type { Template } from "../../../api/load-types.ts";
 import { useToasts } from "../../../components/toasts.tsx";
 import { placeProblems, readText, type TextProblem } from "./template-text.ts";
 
