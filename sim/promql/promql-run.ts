@@ -144,16 +144,16 @@ export class PromqlRun {
     }
   }
 
-  #arrived(work: WorkSpec, { path }: LocalArtifact): void {
+  #arrived(work: WorkSpec, { content }: LocalArtifact): void {
     const { life, prng } = this.#parts;
-    life.after(1 + prng.below(readMsMax), () => this.#guarded(() => this.#read(work, path)));
+    life.after(1 + prng.below(readMsMax), () => this.#guarded(() => this.#read(work, content)));
   }
 
-  #read(work: WorkSpec, path: string): void {
+  #read(work: WorkSpec, content: LocalArtifact["content"]): void {
     const keyText = workKeyText(work);
     const planned = this.#planned.get(keyText);
     assert(planned !== undefined, "only what was asked for is committed");
-    const bytes = this.#parts.disk.read(path);
+    const bytes = this.#parts.disk.read(String(content));
     let result: LeafResult;
     try {
       assert(bytes !== undefined, "an artifact is there until its query is over");

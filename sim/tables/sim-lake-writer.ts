@@ -80,7 +80,7 @@ export class SimLakeWriter implements Executor {
       const checksum = checksumOf(content);
       const sizeBytes = content.length;
       const schemaVersion = artifactSchemaVersion;
-      return { path, sizeBytes, checksum, rowCount: 1, minTs: 0, maxTs: 0, schemaVersion };
+      return { sizeBytes, checksum, rowCount: 1, minTs: 0, maxTs: 0, schemaVersion };
     } catch (thrown) {
       if (paths.length > 0) await this.#deps.objects.delete(paths).catch(() => undefined);
       throw thrown;

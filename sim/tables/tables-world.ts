@@ -144,10 +144,10 @@ export class TablesWorld {
       catalog: new LakeStore({ store, prng: prng.fork("lake") }),
       objects: this.#link(life, prng),
       manager: node.manager,
-      readArtifact: ({ path }: LocalArtifact) => {
-        const content = disk.read(path);
-        if (content !== undefined) return Promise.resolve(content);
-        throw new OperatingError("artifact_lost", "backoff", `${path} is gone`);
+      readArtifact: ({ content }: LocalArtifact) => {
+        const bytes = disk.read(String(content));
+        if (bytes !== undefined) return Promise.resolve(bytes);
+        throw new OperatingError("artifact_lost", "backoff", `${content} is gone`);
       },
     };
   }

@@ -237,7 +237,7 @@ export class Clients {
       return `${queryId} got ${artifacts.length} artifacts for ${works.length} works`;
     });
     works.forEach((work, index) => {
-      const bytes = disk.read(artifacts[index]?.path ?? "");
+      const bytes = disk.read(String(artifacts[index]?.content));
       const content = bytes === undefined ? undefined : Buffer.from(bytes).toString("latin1");
       this.#verdict.require(content === contentOf(work), "I8", () => {
         return `${workKeyText(work)} gave "${content}" and not "${contentOf(work)}"`;

@@ -103,7 +103,6 @@ export class SimExecutor implements Executor {
     this.#probe.artifactWritten(this.#life, work, path);
     const checksum = checksumOf(content);
     return {
-      path,
       sizeBytes,
       checksum,
       rowCount,

@@ -47,8 +47,9 @@ export class SimFetcher implements ArtifactFetcher {
     const path = `fetched/${this.#count}-${name}`;
     this.#disk.write(path, content);
     return {
-      path,
+      content: path,
       artifact,
+      file: () => Promise.resolve(path),
       dispose: () => {
         this.#disk.remove(path);
         return Promise.resolve();

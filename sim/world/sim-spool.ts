@@ -54,7 +54,7 @@ export class SimSpool implements ArtifactSpool {
     return { name, path, bytesMax: this.#budgetBytes };
   }
 
-  commit(name: string, sizeBytes: number): Promise<void> {
+  commit(name: string, sizeBytes: number, bytes?: Uint8Array): Promise<void> {
     const entry = this.#entries.get(name);
     if (entry === undefined || !this.#makeRoom(sizeBytes)) {
       this.remove(name);
@@ -62,6 +62,7 @@ export class SimSpool implements ArtifactSpool {
     }
     entry.sizeBytes = sizeBytes;
     entry.standing = "wanted";
+    if (bytes !== undefined) this.#disk.write(entry.path, bytes);
     return Promise.resolve();
   }
 
@@ -80,7 +81,7 @@ export class SimSpool implements ArtifactSpool {
   stat(name: string): SpooledFile | undefined {
     const entry = this.#entries.get(name);
     if (entry === undefined || entry.standing === "slot") return undefined;
-    return { path: entry.path, sizeBytes: entry.sizeBytes, key: entry.key };
+    return { content: entry.path, sizeBytes: entry.sizeBytes, key: entry.key };
   }
 
   usage(): SpoolUsage {

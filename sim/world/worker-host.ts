@@ -172,8 +172,8 @@ export class WorkerHost {
   }
 
   #serve(spool: SimSpool, { name }: ArtifactRequest): Promise<Uint8Array | undefined> {
-    const path = spool.stat(name)?.path;
-    return Promise.resolve(path === undefined ? undefined : this.disk.read(path));
+    const file = spool.stat(name);
+    return Promise.resolve(file === undefined ? undefined : this.disk.read(String(file.content)));
   }
 
   async #register(

@@ -25,9 +25,10 @@ const orders: Relation = {
 const odd: Relation = { schema: 'sales "x"', name: "a; DROP", sql: "SELECT 7 AS seven" };
 
 async function textOf(sql: string, relations: readonly Relation[]): Promise<string> {
-  const { engine, path } = running;
-  const done = await engine.executeToParquet(sql, path(), never, undefined, relations);
-  const rows = await engine.openRows(done.path, never);
+  const { engine } = running;
+  const path = running.path();
+  await engine.executeToParquet(sql, path, never, undefined, relations);
+  const rows = await engine.openRows(path, never);
   let text = "";
   for await (const chunk of rows) text += Buffer.from(chunk).toString();
   return text.trim();

@@ -86,7 +86,8 @@ export async function runRows(
   assert(artifact !== undefined, "one work, one artifact");
   let rows: RowStream;
   try {
-    rows = await engine.with({ query_id: queryId }).openRows(artifact.path, handle.signal);
+    const path = await artifact.file();
+    rows = await engine.with({ query_id: queryId }).openRows(path, handle.signal);
   } catch (thrown) {
     const error = errorOf(thrown, handle);
     handle.finish(error);

@@ -147,8 +147,9 @@ async function ask(sql: string, signal: AbortSignal = never): Promise<readonly s
 
 function pathOf(workerId: WorkerId, artifact: Artifact): string {
   const name = artifact.url.slice(artifact.url.lastIndexOf("/") + 1);
-  const path = workers.find((worker) => worker.workerId === workerId)?.spool.stat(name)?.path;
-  assert.ok(path !== undefined);
+  const worker = workers.find((each) => each.workerId === workerId);
+  const path = worker?.spool.stat(name)?.content;
+  assert.ok(typeof path === "string");
   return path;
 }
 

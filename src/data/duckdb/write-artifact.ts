@@ -44,7 +44,7 @@ export async function writeArtifact(
       written.sizeBytes <= hashAtOnceBytesMax
         ? checksumOfBytes(readFileSync(path))
         : await checksumOfFile(path);
-    return { path, checksum, schemaVersion: artifactSchemaVersion, ...written };
+    return { checksum, schemaVersion: artifactSchemaVersion, ...written };
   } catch (thrown) {
     rmSync(path, { force: true });
     // An interrupt is left as it is: whoever interrupted knows why.

@@ -38,7 +38,6 @@ export {
   openFsArtifactSpool,
 } from "./fs/fs-artifact-spool.ts";
 export { translateFsError } from "./fs/fs-error.ts";
-export { writeArtifactBytes } from "./fs/write-artifact-bytes.ts";
 export {
   type ArtifactServer,
   type ArtifactServerOptions,
@@ -56,6 +55,7 @@ export { Leadership, leaseName } from "./node/leadership.ts";
 export { tellHealth } from "./node/tell-health.ts";
 export { waitingWork } from "./node/waiting-work.ts";
 export { WorkerNode, type WorkerNodeOptions } from "./node/worker-node.ts";
+export { type ProducedBytes, producedBytes } from "./produced-bytes.ts";
 export {
   createApiQueryMetrics,
   createQueueMetrics,

@@ -75,7 +75,8 @@ export async function rowsOf(
   { engine, path }: Pick<TestEngine, "engine" | "path">,
   sql: string,
 ): Promise<{ readonly columns: readonly unknown[]; readonly text: string }> {
-  const { path: file } = await engine.executeToParquet(sql, path(), never);
+  const file = path();
+  await engine.executeToParquet(sql, file, never);
   const rows = await engine.openRows(file, never);
   return { columns: rows.columns, text: await textOf(rows) };
 }

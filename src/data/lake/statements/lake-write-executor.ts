@@ -6,7 +6,7 @@ import { AssertionError, assert, OperatingError } from "../../../ground/kernel/e
 import type { LogFields } from "../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
 import { type WorkSpec, workLogFields } from "../../../ground/work/core/index.ts";
-import { type Executor, writeArtifactBytes } from "../../../ground/work/index.ts";
+import { type Executor, producedBytes } from "../../../ground/work/index.ts";
 import { encodeList } from "../../../kinds/ask/run/index.ts";
 import type { Engine, EngineFor, EngineSession } from "../../duckdb/index.ts";
 import type { ObjectStore } from "../core/index.ts";
@@ -40,13 +40,13 @@ export interface LakeWriteDeps {
 
 export function createLakeWriteExecutor(deps: LakeWriteDeps): Executor {
   return {
-    async execute(work, path, signal, bytesMax) {
+    async execute(work, _path, signal, bytesMax) {
       const write = parseBody(work);
       const fields = workLogFields(work);
       const parts = { ...deps, engine: deps.engine.with(fields), fields };
       const written = await run(parts, write, signal);
       const bytes = encodeList([JSON.stringify(written)]);
-      return writeArtifactBytes(bytes, path, bytesMax, { rowCount: 1 });
+      return producedBytes(bytes, bytesMax, { rowCount: 1 });
     },
   };
 }

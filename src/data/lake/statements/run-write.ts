@@ -122,7 +122,7 @@ function isStoreTrouble(thrown: unknown): boolean {
 
 /** On some worker. What it wrote is nobody's yet. */
 export async function executeWrite(
-  { manager, readArtifact = readFileOf }: Pick<WriteDeps, "manager" | "readArtifact">,
+  { manager, readArtifact = bytesOf }: Pick<WriteDeps, "manager" | "readArtifact">,
   { queryId, text, deadlineMs }: Pick<WriteRequest, "deadlineMs" | "queryId" | "text">,
   write: LakeWrite,
   signal: AbortSignal,
@@ -145,8 +145,8 @@ export async function executeWrite(
   }
 }
 
-async function readFileOf({ path }: LocalArtifact): Promise<Uint8Array> {
-  return await readFile(path);
+async function bytesOf({ content }: LocalArtifact): Promise<Uint8Array> {
+  return typeof content === "string" ? await readFile(content) : content;
 }
 
 export async function discardWritten(

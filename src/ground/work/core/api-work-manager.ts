@@ -478,8 +478,7 @@ export class ApiWorkManager {
 
   #dispose(local: LocalArtifact, queryId: QueryId): void {
     local.dispose().catch((thrown: unknown) => {
-      const fields = { query_id: queryId, path: local.path };
-      this.#logger.warn(fields, `local copy not deleted: ${messageOf(thrown)}`);
+      this.#logger.warn({ query_id: queryId }, `local copy not deleted: ${messageOf(thrown)}`);
     });
   }
 }

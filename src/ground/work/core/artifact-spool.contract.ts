@@ -50,8 +50,22 @@ export function testArtifactSpool(
     await spool.commit(name, 3);
     const file = spool.stat(name);
     assert.equal(file?.sizeBytes, 3);
-    assert.deepEqual([...((await read(file?.path ?? "")) ?? [])], [1, 2, 3]);
+    assert.deepEqual([...((await read(String(file?.content))) ?? [])], [1, 2, 3]);
     assert.equal(spool.usage().usedBytes, 3);
+  });
+
+  check("[QU5] bytes that are at hand need no file before they are committed", async (under) => {
+    const { spool, read } = under;
+    const { name, path } = spool.reserve(aWorkKey);
+    await spool.commit(name, 3, Uint8Array.of(1, 2, 3));
+    const { content, sizeBytes } = spool.stat(name) ?? {};
+    const bytes = typeof content === "string" ? await read(content) : content;
+    assert.deepEqual([sizeBytes, ...(bytes ?? [])], [3, 1, 2, 3]);
+    assert.equal(spool.usage().usedBytes, 3);
+    spool.remove(name);
+    await under.settled();
+    assert.deepEqual([spool.stat(name), await read(path)], [undefined, undefined]);
+    assert.equal(spool.usage().usedBytes, 0);
   });
 
   check("[QU5] names are never used twice", async (under) => {
@@ -69,7 +83,7 @@ export function testArtifactSpool(
       const slot = spool.reserve(aWorkKey);
       await write(slot.path, Uint8Array.of(1));
       const name = await put(under, 100);
-      const path = spool.stat(name)?.path ?? "";
+      const path = String(spool.stat(name)?.content);
       for (const each of [slot.name, name, name, "unknown"]) spool.remove(each);
       await under.settled();
       assert.equal(await read(slot.path), undefined);

@@ -10,10 +10,13 @@ import type { Artifact, WorkKey, WorkReport, WorkSpec } from "./assignment/index
 /** The version of what an artifact's Parquet file means; `parquet_schema_version` on the wire. */
 export const artifactSchemaVersion = 1;
 
-/** An artifact's bytes, fetched and verified, on this process's disk. */
+/** An artifact's bytes, fetched and verified: small ones in memory, others on this process's disk. */
 export interface LocalArtifact {
-  readonly path: string;
+  /** The bytes, or the path of the file that has them. */
+  readonly content: Uint8Array<ArrayBuffer> | string;
   readonly artifact: Artifact;
+  /** The path of its file, which is written first where the bytes are in memory. */
+  file(): Promise<string>;
   /** Deletes the local copy. Idempotent. */
   dispose(): Promise<void>;
 }
@@ -34,7 +37,8 @@ export interface ArtifactFetcher {
 
 /** What an execution left behind, before it is named and offered. */
 export interface ProducedFile {
-  readonly path: string;
+  /** Absent: they are in the slot's file. */
+  readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly sizeBytes: number;
   readonly checksum: string;
   readonly rowCount: number;
@@ -52,9 +56,9 @@ export class ExecutorBroken extends OperatingError {
 
 export interface Executor {
   /**
-   * Runs `work` into a Parquet file of at most `bytesMax` bytes at `path`. When `signal` aborts it stops
-   * soon, leaves no file and throws `cancelled`. Deterministic: the same work gives the same rows. Throws
-   * `ExecutorBroken` when that is the end of it.
+   * Runs `work` into an artifact of at most `bytesMax` bytes: a file at `path`, or bytes that it gives
+   * back. When `signal` aborts it stops soon, leaves no file and throws `cancelled`. Deterministic: the
+   * same work gives the same rows. Throws `ExecutorBroken` when that is the end of it.
    */
   execute(
     work: WorkSpec,
@@ -75,7 +79,8 @@ export interface SpoolSlot {
 }
 
 export interface SpooledFile {
-  readonly path: string;
+  /** The bytes, or the path of the file that has them. */
+  readonly content: Uint8Array | string;
   readonly sizeBytes: number;
   /** The work that it is of. */
   readonly key: WorkKey;
@@ -88,8 +93,9 @@ export interface SpoolUsage {
 }
 
 /**
- * Artifacts on this worker's disk, of this incarnation only, within a disk budget. Room is made in the
- * order of `DiskBudget`; what had to go without having been removed is told to `onEvicted`.
+ * Artifacts of this worker, of this incarnation only, on its disk or, small ones, in memory; all within a
+ * disk budget. Room is made in the order of `DiskBudget`; what had to go without having been removed is
+ * told to `onEvicted`.
  */
 export interface ArtifactSpool {
   /**
@@ -97,10 +103,10 @@ export interface ArtifactSpool {
    */
   reserve(key: WorkKey): SpoolSlot;
   /**
-   * What was written to the slot becomes the artifact `name`, atomically. Rejects with `disk_full` when it
-   * does not fit, and then the slot is gone.
+   * What was written to the slot, or `bytes` where they are given, becomes the artifact `name`,
+   * atomically. Rejects with `disk_full` when it does not fit, and then the slot is gone.
    */
-  commit(name: string, sizeBytes: number): Promise<void>;
+  commit(name: string, sizeBytes: number, bytes?: Uint8Array): Promise<void>;
   /** Nobody waits for it any more: `acked` was fetched, `expired` never was. Such artifacts go first. */
   release(name: string, reason: "acked" | "expired"): void;
   /** Deletes a slot or an artifact. Idempotent; never throws. */

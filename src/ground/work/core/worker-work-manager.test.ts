@@ -84,7 +84,7 @@ test("[QU1] [QU20] accepted work is executed and its artifact offered, with all 
       },
     },
   });
-  assert.deepEqual(spool.stat(name ?? ""), { path: name, sizeBytes: 10, key });
+  assert.deepEqual(spool.stat(name ?? ""), { content: name, sizeBytes: 10, key });
 });
 
 test("[QU3] times that no frame can carry are left out: they would end the session", async () => {

@@ -271,7 +271,10 @@ export class WorkerWorkManager implements WorkHandler {
     // Within a promise, so that a failure to reserve or to start ends like any other.
     Promise.resolve()
       .then(() => this.#execute(held))
-      .then((produced) => this.#spool.commit(nameOf(held), produced.sizeBytes).then(() => produced))
+      .then((produced) => {
+        const { sizeBytes, bytes } = produced;
+        return this.#spool.commit(nameOf(held), sizeBytes, bytes).then(() => produced);
+      })
       .then(
         (produced) => this.#executed(id, held, produced),
         (thrown: unknown) => this.#broke(id, held, thrown),

@@ -95,7 +95,7 @@ test("[QU41] complete artifacts are not where DuckDB may look", async () => {
   await withDir(async (dir) => {
     const spool = await openSpool(dir);
     const name = await put(spool, 10);
-    const path = spool.stat(name)?.path ?? "";
+    const path = String(spool.stat(name)?.content);
     assert.ok(existsSync(path));
     assert.ok(!path.startsWith(`${spool.writeDir}/`));
     assert.deepEqual(readdirSync(spool.writeDir), []);
@@ -163,13 +163,40 @@ test("[QU24] while the disk is full, small artifacts go to another file system",
     await spool.commit(slot.name, 5);
     const found = spool.stat(slot.name);
     const path = join(overflowDir, "ready", slot.name);
-    assert.deepEqual(found, { path, sizeBytes: 5, key: aWorkKey });
+    assert.deepEqual(found, { content: path, sizeBytes: 5, key: aWorkKey });
     freeBytes = 10_000_000;
     await clock.advance(1_000);
     assert.ok(spool.reserve(aWorkKey).path.startsWith(spool.writeDir));
     spool.remove(slot.name);
     await spool.settled();
     assert.deepEqual(readdirSync(join(overflowDir, "ready")), []);
+    await spool.close();
+  }));
+
+test("[QU31] small artifacts are in memory, where acknowledged ones make room, and then on disk", () =>
+  withDir(async (dir) => {
+    const mebibyte = 1024 * 1024;
+    const spool = await openSpool(dir, { capacityBytes: 100 * mebibyte });
+    const evicted: string[] = [];
+    spool.onEvicted((name) => evicted.push(name));
+    const keep = async (sizeBytes: number): Promise<string> => {
+      const { name } = spool.reserve(aWorkKey);
+      await spool.commit(name, sizeBytes, new Uint8Array(sizeBytes));
+      return name;
+    };
+    const isInMemory = (name: string): boolean => spool.stat(name)?.content instanceof Uint8Array;
+    assert.ok(!isInMemory(await keep(mebibyte + 1)));
+    const eight = await Promise.all(Array.from({ length: 8 }, () => keep(mebibyte)));
+    assert.ok(eight.every(isInMemory));
+    assert.ok(!isInMemory(await keep(1)));
+    for (const name of eight.slice(0, 2)) spool.release(name, "acked");
+    assert.ok(isInMemory(await keep(1)));
+    await settleMicrotasks();
+    assert.deepEqual(evicted, eight.slice(0, 1));
+    spool.remove(eight[7] as string);
+    assert.ok(isInMemory(await keep(mebibyte)));
+    assert.equal(readdirSync(join(dir, "spool-i-1", "ready")).length, 2);
+    assert.equal(spool.usage().usedBytes, 8 * mebibyte + 3);
     await spool.close();
   }));
 

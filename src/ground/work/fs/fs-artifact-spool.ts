@@ -1,5 +1,5 @@
 /**
- * Artifacts on this worker's disk.
+ * Artifacts on this worker's disk, and small ones in its memory.
  *
  *   <base>/spool-<incarnation>/writing/   where executors write; DuckDB may touch this directory
  *   <base>/spool-<incarnation>/ready/     complete artifacts, which DuckDB may not touch
@@ -7,14 +7,16 @@
  *   FS1  Nothing of another incarnation is served: a name is looked up in memory, and memory begins empty. What other
  *        incarnations left is deleted at the start.
  *   FS2  An artifact is moved to `ready` in one step, when it is complete and the budget admits it.
- *   FS3  What the budget counts is what is in `ready`, up to deletions under way.
+ *   FS3  What the budget counts is what is in `ready`, up to deletions under way, and what is in memory.
  *   FS4  Only entries that are ours by name are ever deleted, whatever `baseDir` points at.
  *   FS5  No work is refused for a disk that was full: it is measured anew first.
  *   FS6  While the disk is full, small artifacts go to another file system, so that reads are
  *        answered.
+ *   FS7  A small artifact whose bytes are at hand is kept in memory while there is room, for which
+ *        acknowledged ones there are evicted; otherwise it is written like any other.
  */
 import { statfsSync } from "node:fs";
-import { mkdir, readdir, rename, rm, unlink } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
@@ -66,6 +68,8 @@ const diskCheckMs = 250;
 const fullBytes = 1024 * 1024;
 /** All artifacts in the overflow together: it may be memory. */
 const overflowBytesMax = 64 * 1024 * 1024;
+/** One artifact in memory, and all of them. FS7 */
+const memoryBytesMax = { each: 1024 * 1024, all: 8 * 1024 * 1024 };
 
 export async function openFsArtifactSpool(options: FsSpoolOptions): Promise<FsArtifactSpool> {
   const { baseDir, incarnation, logger } = options;
@@ -96,6 +100,8 @@ interface Entry {
   readonly writePath: string;
   readonly readyPath: string;
   sizeBytes: number;
+  /** Of an artifact in memory, which has no file. */
+  bytes: Uint8Array | undefined;
   state: "writing" | "moving" | "ready";
 }
 
@@ -112,6 +118,9 @@ class DirectorySpool implements FsArtifactSpool {
   readonly #deletions = new Set<Promise<void>>();
   readonly #measure: () => number;
   readonly #overflowDir: string | undefined;
+  /** Names of artifacts in memory that were acknowledged, in that order. */
+  readonly #ackedInMemory = new Set<string>();
+  #memoryBytes = 0;
   #listener: (name: string) => void = () => undefined;
   #diskFreeBytes = Number.MAX_SAFE_INTEGER;
   #diskCheckedMs = Number.NEGATIVE_INFINITY;
@@ -147,6 +156,7 @@ class DirectorySpool implements FsArtifactSpool {
       writePath: join(overflow === undefined ? this.writeDir : join(overflow.dir, "writing"), name),
       readyPath: join(overflow?.dir ?? this.#ownDir, "ready", name),
       sizeBytes: 0,
+      bytes: undefined,
       state: "writing",
     };
     this.#entries.set(name, entry);
@@ -165,7 +175,7 @@ class DirectorySpool implements FsArtifactSpool {
     return { dir, roomBytes: overflowBytesMax - usedBytes };
   }
 
-  async commit(name: string, sizeBytes: number): Promise<void> {
+  async commit(name: string, sizeBytes: number, bytes?: Uint8Array): Promise<void> {
     const entry = this.#entries.get(name);
     assert(entry?.state === "writing", "a slot is committed once");
     const admission = this.#budget.admit("artifacts", name, sizeBytes);
@@ -176,8 +186,15 @@ class DirectorySpool implements FsArtifactSpool {
     }
     for (const eviction of admission.evict) this.#evict(eviction);
     entry.sizeBytes = sizeBytes;
+    if (bytes !== undefined && this.#hasMemoryFor(sizeBytes)) {
+      this.#memoryBytes += sizeBytes;
+      entry.bytes = bytes;
+      entry.state = "ready";
+      return;
+    }
     entry.state = "moving";
     try {
+      if (bytes !== undefined) await writeFile(entry.writePath, bytes);
       await rename(entry.writePath, entry.readyPath); // FS2
     } catch (thrown) {
       this.remove(name);
@@ -187,8 +204,20 @@ class DirectorySpool implements FsArtifactSpool {
     else this.#delete(entry, entry.readyPath); // Removed meanwhile.
   }
 
+  /** FS7 */
+  #hasMemoryFor(sizeBytes: number): boolean {
+    const { each, all } = memoryBytesMax;
+    if (sizeBytes > each) return false;
+    for (const name of this.#ackedInMemory) {
+      if (this.#memoryBytes + sizeBytes <= all) break;
+      this.#drop(name);
+    }
+    return this.#memoryBytes + sizeBytes <= all;
+  }
+
   release(name: string, reason: "acked" | "expired"): void {
     this.#budget.release(name, reason);
+    if (reason === "acked" && this.#entries.get(name)?.bytes) this.#ackedInMemory.add(name);
   }
 
   remove(name: string): void {
@@ -196,6 +225,11 @@ class DirectorySpool implements FsArtifactSpool {
     if (entry === undefined) return;
     this.#entries.delete(name);
     this.#budget.remove("artifacts", name);
+    if (entry.bytes !== undefined) {
+      this.#memoryBytes -= entry.sizeBytes;
+      this.#ackedInMemory.delete(name);
+      return;
+    }
     if (entry.state !== "ready") this.#delete(entry, entry.writePath);
     if (entry.state !== "writing") this.#delete(entry, entry.readyPath);
   }
@@ -203,7 +237,8 @@ class DirectorySpool implements FsArtifactSpool {
   stat(name: string): SpooledFile | undefined {
     const entry = this.#entries.get(name);
     if (entry?.state !== "ready") return undefined;
-    return { path: entry.readyPath, sizeBytes: entry.sizeBytes, key: entry.key };
+    const { bytes, readyPath, sizeBytes, key } = entry;
+    return { content: bytes ?? readyPath, sizeBytes, key };
   }
 
   usage(): SpoolUsage {
@@ -249,6 +284,10 @@ class DirectorySpool implements FsArtifactSpool {
     const { name, sizeBytes, state } = eviction;
     const fields = { artifact: name, size_bytes: sizeBytes, state };
     this.#logger.warn({ ...this.#fieldsOf(name), ...fields }, "artifact evicted");
+    this.#drop(name);
+  }
+
+  #drop(name: string): void {
     this.remove(name);
     queueMicrotask(() => this.#listener(name));
   }

@@ -41,7 +41,7 @@ class Files implements Pick<ArtifactSpool, "stat"> {
   async add(name: string, bytes: Uint8Array, sizeBytes = bytes.length): Promise<void> {
     const path = join(this.dir, name);
     await writeFile(path, bytes);
-    this.#files.set(name, { path, sizeBytes, key: aWorkKey });
+    this.#files.set(name, { content: path, sizeBytes, key: aWorkKey });
   }
 
   delete(name: string): void {
@@ -121,6 +121,36 @@ async function withServer(
     await dirs.remove();
   }
 }
+
+test("[QU53] small copies are in memory up to a bound, and have a file when it is asked for", async () => {
+  const bytes = new Uint8Array(1024 * 1024).fill(7);
+  const dirs = await newDirs();
+  const files = new Files(dirs.served);
+  await files.add("a.parquet", bytes);
+  const options = { host: "127.0.0.1", port: 0, token, spool: files, logger: silentLogger };
+  const server = await startArtifactServer(options);
+  const fetcher = await openFetcher(dirs.fetched);
+  const artifact = {
+    ...testArtifact("0", `${server.url}/artifacts/a.parquet`),
+    ...{ sizeBytes: bytes.length, checksum: checksum(bytes) },
+  };
+  try {
+    const copies = await Promise.all(
+      Array.from({ length: 33 }, () => fetcher.fetch(workerId, artifact, never, aWorkKey)),
+    );
+    assert.equal(copies.filter(({ content }) => typeof content === "string").length, 1);
+    assert.equal((await readdir(dirs.fetched)).length, 1);
+    const inMemory = copies.find(({ content }) => typeof content !== "string");
+    assert.deepEqual(await readFile((await inMemory?.file()) ?? ""), Buffer.from(bytes));
+    assert.equal((await readdir(dirs.fetched)).length, 2);
+    await Promise.all(copies.map((copy) => copy.dispose()));
+    assert.deepEqual([await readdir(dirs.fetched), fetcher.usedBytes()], [[], 0]);
+  } finally {
+    await fetcher.close();
+    await server.close();
+    await dirs.remove();
+  }
+});
 
 const bearer = { authorization: `Bearer ${token}` };
 
@@ -287,7 +317,7 @@ async function fetchOnce(
   const fetcher = await openFetcher(dirs.fetched, options);
   try {
     const local = await fetcher.fetch(workerId, artifact, never, aWorkKey);
-    const text = await readFile(local.path, "utf8");
+    const text = await readFile(await local.file(), "utf8");
     await local.dispose();
     return text;
   } catch (thrown) {

@@ -142,21 +142,26 @@ async function answer(
 }
 
 async function send(
-  { path, sizeBytes }: SpooledFile,
+  { content, sizeBytes }: SpooledFile,
   isHead: boolean,
   response: ServerResponse,
 ): Promise<void> {
-  const file = await openOrUndefined(path);
+  const headers = {
+    "content-type": "application/vnd.apache.parquet",
+    "content-length": sizeBytes,
+    "cache-control": "no-store",
+  };
+  if (typeof content !== "string") {
+    response.writeHead(200, headers).end(isHead ? undefined : content);
+    return;
+  }
+  const file = await openOrUndefined(content);
   if (file === undefined) {
     refuse(response, 404, "not_found", "there is no such artifact"); // Deleted this very moment.
     return;
   }
   try {
-    response.writeHead(200, {
-      "content-type": "application/vnd.apache.parquet",
-      "content-length": sizeBytes,
-      "cache-control": "no-store",
-    });
+    response.writeHead(200, headers);
     if (isHead) {
       response.end();
     } else if (sizeBytes <= sendAtOnceBytesMax) {

@@ -1,12 +1,13 @@
 /**
- * Fetches artifacts from workers to this process's disk, and believes nothing before it has been verified.
+ * Fetches artifacts from workers into memory or to this process's disk, and believes nothing before it has been verified.
  *
- *   AF1  A file is handed out only when its size and its checksum are the artifact's.
+ *   AF1  A copy is handed out only when its size and its checksum are the artifact's.
  *   AF2  Whatever goes wrong, no file is left behind.
  *   AF3  All local copies together stay within `capacityBytes`: room is taken before the first byte is asked for, and
  *        given back when the copy is deleted. Nothing is evicted: a copy is needed until its reader is through.
+ *   AF4  Small copies are in memory, up to a bound of all of them, and get a file when a reader asks for one.
  */
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request } from "node:http";
@@ -53,8 +54,8 @@ const capacityBytesDefault = 10 * 1024 ** 3;
 const silenceMsMaxDefault = 5_000;
 const fetchMsMaxDefault = 300_000;
 const socketsPerWorkerMax = 32;
-/** Up to this size an artifact is hashed on this thread, in less than a millisecond. */
-const inlineBytesMax = 1024 * 1024;
+/** AF4. One copy, which is hashed on this thread in less than a millisecond, and all of them. */
+const memoryBytesMax = { each: 1024 * 1024, all: 32 * 1024 * 1024 };
 const copyPattern = /^fetched-\d+\.parquet$/;
 
 export async function createHttpArtifactFetcher(
@@ -78,6 +79,7 @@ class Fetcher implements HttpArtifactFetcher {
   readonly #httpsAgent: HttpsAgent;
   readonly #copies = new Set<Copy>();
   #usedBytes = 0;
+  #memoryBytes = 0;
   #copyNext = 1;
 
   constructor(options: HttpFetcherOptions) {
@@ -146,11 +148,18 @@ class Fetcher implements HttpArtifactFetcher {
       const message = `${this.#usedBytes} of ${this.#capacityBytes} bytes for fetched artifacts are in use, and ${sizeBytes} more do not fit`;
       throw new OperatingError("disk_full", "backoff", message);
     }
+    const { each, all } = memoryBytesMax;
+    const memoryBytes =
+      sizeBytes <= each && this.#memoryBytes + sizeBytes <= all ? sizeBytes : undefined;
     const path = join(this.#options.dir, `fetched-${this.#copyNext}.parquet`);
     this.#copyNext += 1;
     this.#usedBytes += sizeBytes;
-    const copy = new Copy(path, artifact, key, () => {
+    this.#memoryBytes += memoryBytes ?? 0;
+    const content = memoryBytes === undefined ? path : new Uint8Array(memoryBytes);
+    const write = (bytes: Uint8Array): Promise<string> => this.#write(path, bytes);
+    const copy = new Copy(content, artifact, key, write, () => {
       this.#usedBytes -= sizeBytes;
+      this.#memoryBytes -= memoryBytes ?? 0;
       this.#copies.delete(copy);
     });
     this.#copies.add(copy);
@@ -189,31 +198,30 @@ class Fetcher implements HttpArtifactFetcher {
   }
 
   /** A read of little is answered on a full disk, too. */
-  async #keep(copy: Copy, bytes: Uint8Array): Promise<void> {
+  async #write(path: string, bytes: Uint8Array): Promise<string> {
     const { overflowDir } = this.#options;
     try {
-      await writeFile(copy.path, bytes, { flag: "wx" });
+      await writeFile(path, bytes, { flag: "wx" });
+      return path;
     } catch (thrown) {
-      if (overflowDir === undefined || !isDiskFull(thrown)) throw thrown;
-      await rm(copy.path, { force: true });
-      copy.path = join(overflowDir, basename(copy.path));
-      await writeFile(copy.path, bytes, { flag: "wx" });
+      await rm(path, { force: true });
+      if (overflowDir === undefined || !isDiskFull(thrown)) throw translateFsError(thrown);
     }
+    const elsewhere = join(overflowDir, basename(path));
+    await writeFile(elsewhere, bytes, { flag: "wx" });
+    return elsewhere;
   }
 
   /** Returns the checksum of what arrived. */
   async #receive(response: IncomingMessage, copy: Copy, signal: AbortSignal): Promise<string> {
-    const { path } = copy;
+    const { content } = copy;
     const { sizeBytes } = copy.artifact;
-    if (sizeBytes <= inlineBytesMax) {
-      const bytes = Buffer.concat((await response.toArray()) as Uint8Array[]);
-      checkSize(bytes.length, sizeBytes);
-      const checksum = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
-      await this.#keep(copy, bytes);
-      return checksum;
+    if (typeof content !== "string") {
+      checkSize(await fill(content, response), sizeBytes);
+      return `sha256:${hash("sha256", content, "hex")}`;
     }
     const meter = new Meter(sizeBytes);
-    const file = createWriteStream(path, { flags: "wx", highWaterMark: inlineBytesMax });
+    const file = createWriteStream(content, { flags: "wx", highWaterMark: memoryBytesMax.each });
     await pipeline(response, meter, file, { signal });
     checkSize(meter.sizeBytes, sizeBytes);
     return meter.checksum();
@@ -221,23 +229,56 @@ class Fetcher implements HttpArtifactFetcher {
 }
 
 class Copy implements LocalArtifact {
-  path: string;
+  readonly content: Uint8Array<ArrayBuffer> | string;
   readonly artifact: Artifact;
   readonly key: WorkKey;
+  readonly #write: (bytes: Uint8Array) => Promise<string>;
   readonly #release: () => void;
+  #file: Promise<string> | undefined;
   #disposed: Promise<void> | undefined;
 
-  constructor(path: string, artifact: Artifact, key: WorkKey, release: () => void) {
-    this.path = path;
+  constructor(
+    content: Uint8Array<ArrayBuffer> | string,
+    artifact: Artifact,
+    key: WorkKey,
+    write: (bytes: Uint8Array) => Promise<string>,
+    release: () => void,
+  ) {
+    this.content = content;
     this.artifact = artifact;
     this.key = key;
+    this.#write = write;
     this.#release = release;
+    if (typeof content === "string") this.#file = Promise.resolve(content);
+  }
+
+  file(): Promise<string> {
+    this.#file ??= this.#write(this.content as Uint8Array);
+    return this.#file;
   }
 
   dispose(): Promise<void> {
-    this.#disposed ??= rm(this.path, { force: true }).finally(this.#release);
+    this.#disposed ??= this.#delete().finally(this.#release);
     return this.#disposed;
   }
+
+  async #delete(): Promise<void> {
+    const path = await this.#file?.catch(() => undefined); // One that failed left nothing.
+    if (path !== undefined) await rm(path, { force: true });
+  }
+}
+
+/** Resolves with the length of the body, which may be more than there is room for. */
+function fill(bytes: Uint8Array, response: IncomingMessage): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let length = 0;
+    response.on("data", (chunk: Uint8Array) => {
+      if (length + chunk.length <= bytes.length) bytes.set(chunk, length);
+      length += chunk.length;
+    });
+    response.once("end", () => resolve(length));
+    response.once("error", reject);
+  });
 }
 
 /**

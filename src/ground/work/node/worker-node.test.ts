@@ -14,12 +14,11 @@ type WorkerFrame = Parameters<Parameters<WorkerNode["accept"]>[0]["send"]>[0]["f
 const epoch = 1 as SessionEpoch;
 /** An execution that takes a second. */
 const executor = (clock: VirtualClock): Executor => ({
-  execute: (_work, path, signal) =>
+  execute: (_work, _path, signal) =>
     new Promise((resolve, reject) => {
       signal.addEventListener("abort", () => reject(new Error("aborted")));
       clock.after(1_000, () =>
         resolve({
-          path,
           sizeBytes: 1,
           checksum: "sha256:0",
           rowCount: 1,

@@ -38,7 +38,6 @@ export interface ComputeRequest {
   readonly number: number;
   readonly queryId: string;
   readonly body: string;
-  readonly path: string;
   readonly bytesMax: number;
 }
 

@@ -1,8 +1,8 @@
 /** A thread that executes works: it alone has this part of the worker's caches. */
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { trimWhenIdle } from "../../../ground/kernel/node/trim-when-idle.ts";
-import { type Call, servePeer } from "../../../ground/threads/index.ts";
-import { writeArtifactBytes } from "../../../ground/work/index.ts";
+import { type Call, servePeer, WithTransfer } from "../../../ground/threads/index.ts";
+import { producedBytes } from "../../../ground/work/index.ts";
 import type { RawSeries } from "../promql/core/index.ts";
 import { MemoryColumnCache } from "./column-cache.ts";
 import type {
@@ -60,7 +60,7 @@ class ComputeService {
   }
 
   /** While one work waits for the head, others compute. */
-  async compute(request: ComputeRequest, call: Call): Promise<ComputeAnswer> {
+  async compute(request: ComputeRequest, call: Call): Promise<WithTransfer<ComputeAnswer>> {
     this.#isIdle = false;
     const work = parseWork(request.body);
     const headSeries = await this.#head.series(request.queryId, work, call.signal);
@@ -68,16 +68,16 @@ class ComputeService {
     const memory = new MemoryAccount(this.#options.memory, this.#options.workBytesMax);
     try {
       memory.take(heldBytes(headSeries));
-      const { number, path, bytesMax } = request;
-      const write = (output: LeafOutputBytes): ComputeAnswer => {
+      const { number, bytesMax } = request;
+      const answer = (output: LeafOutputBytes): WithTransfer<ComputeAnswer> => {
         call.check();
-        const produced = writeArtifactBytes(output.bytes, path, bytesMax, output);
-        return { produced, usage: this.#usage() };
+        const produced = producedBytes(output.bytes, bytesMax, output);
+        return new WithTransfer({ produced, usage: this.#usage() }, [produced.bytes.buffer]);
       };
-      if (work.op !== "leaf") return write(await this.#labels(number, work, headSeries, call));
+      if (work.op !== "leaf") return answer(await this.#labels(number, work, headSeries, call));
       const caches = { shelf: this.#shelf, selections: this.#selections };
       return this.#computing.run(number, () =>
-        write(runWork(work, headSeries, caches, memory, () => call.check())),
+        answer(runWork(work, headSeries, caches, memory, () => call.check())),
       );
     } finally {
       memory.close();

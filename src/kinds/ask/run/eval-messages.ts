@@ -1,4 +1,5 @@
 /** What a query process says to the threads that plan and evaluate. `query` is the process's number of the query. */
+import type { LocalArtifact } from "../../../ground/work/core/index.ts";
 import type {
   BaseExpr,
   EngineOptions,
@@ -44,7 +45,7 @@ export interface RunRequest {
 export interface LabelsRequest {
   readonly query: number;
   readonly op: "series" | "names" | "values";
-  readonly paths: readonly string[];
+  readonly contents: readonly LocalArtifact["content"][];
   /** 0: all. */
   readonly limit: number;
   /** Of the series' JSON. */
@@ -61,7 +62,8 @@ export interface ArtifactNote {
   readonly span: number;
   readonly leaf: number;
   readonly index: number;
-  readonly path: string;
+  readonly content: LocalArtifact["content"];
+  readonly sizeBytes: number;
 }
 
 export interface EvalThread {

@@ -67,6 +67,7 @@ export interface EvalPlace {
     request: ArgumentOf<EvalThread, N>,
     signal: AbortSignal | undefined,
   ): Promise<AnswerOf<EvalThread, N>>;
+  /** Its bytes are handed over. */
   addArtifact(artifact: Omit<ArtifactNote, "query">): void;
   /** Whether it shared its thread with another query at any time. */
   hadCompany(): boolean;
@@ -175,7 +176,8 @@ export class EvalPool {
           else slot.heardMs = clock.nowMs();
         }
       },
-      addArtifact: (artifact) => link.tell("artifact", { query, ...artifact }),
+      addArtifact: (artifact) =>
+        link.tell("artifact", { query, ...artifact }, transferOf(artifact.content)),
       hadCompany: () => placed.hadCompany,
       leave: () => {
         if (slot.queries.delete(query)) link.tell("forget", query);
@@ -237,4 +239,8 @@ export class EvalPool {
     });
     return link;
   }
+}
+
+function transferOf(content: ArtifactNote["content"]): readonly ArrayBuffer[] {
+  return typeof content === "string" ? [] : [content.buffer];
 }

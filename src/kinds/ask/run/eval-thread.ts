@@ -1,5 +1,4 @@
 /** A thread that plans queries, evaluates them, and writes their answers. */
-import { readFileSync } from "node:fs";
 import { assert } from "../../../ground/kernel/errors.ts";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { trimWhenIdle } from "../../../ground/kernel/node/trim-when-idle.ts";
@@ -17,7 +16,7 @@ import type {
   RanQuery,
   RunRequest,
 } from "./eval-messages.ts";
-import { Evaluation, parseQuery } from "./evaluation.ts";
+import { Evaluation, parseQuery, readContent } from "./evaluation.ts";
 import { decodeList, mergeLists, mergeSeries, seriesJson } from "./list-artifact.ts";
 import { MemoryAccount, type MemoryPlace } from "./memory-budget.ts";
 import { paceOf, type Rest } from "./pace.ts";
@@ -59,8 +58,10 @@ servePeer<EvalThread, EvalThreadOptions>(({ current, memory, warmUp }) => {
       parse: ({ query, text }) => compute(query, () => astToJson(parseExpr(text))),
     },
     notes: {
-      artifact: ({ query, span, leaf, index, path }) =>
-        computing.run(query, () => evaluations.find(query)?.artifact(span, leaf, index, path)),
+      artifact: (note) => {
+        const { query } = note;
+        computing.run(query, () => evaluations.find(query)?.artifact(note));
+      },
       forget: (query) => evaluations.forget(query),
     },
     close: () => {
@@ -109,13 +110,13 @@ class Evaluations {
 
 /** Other queries of the thread go on meanwhile; it stops by itself. */
 async function mergeLabels(
-  { op, paths, limit, bytesMax }: LabelsRequest,
+  { op, contents, limit, bytesMax }: LabelsRequest,
   rest: Rest,
 ): Promise<MergedLabels> {
   const lists: (readonly string[])[] = [];
-  for (const path of paths) {
+  for (const content of contents) {
     await rest();
-    lists.push(decodeList(readFileSync(path)));
+    lists.push(decodeList(readContent(content)));
   }
   if (op !== "series") return { kind: "listed", ...(await mergeLists(lists, limit, rest)) };
   const { items, truncated } = await mergeSeries(lists, limit, rest);

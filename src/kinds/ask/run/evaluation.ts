@@ -2,7 +2,7 @@
  * One query in the thread that evaluates it: its text is parsed and planned here, artifacts are read as they come, and the
  * answer is written here, so that the process's main thread passes on bytes and paths only.
  */
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import {
@@ -26,7 +26,7 @@ import {
   typeOf,
 } from "../promql/core/index.ts";
 import { EvalFlow } from "./core/eval-flow.ts";
-import type { PlannedQuery, RanQuery, RunRequest } from "./eval-messages.ts";
+import type { ArtifactNote, PlannedQuery, RanQuery, RunRequest } from "./eval-messages.ts";
 import { JsonSink } from "./json-sink.ts";
 import { decodeLeafResult } from "./leaf-artifact.ts";
 import { type MemoryAccount, MemoryBudget } from "./memory-budget.ts";
@@ -95,8 +95,8 @@ export class Evaluation {
     return run.done;
   }
 
-  artifact(span: number, leaf: number, index: number, path: string): void {
-    this.#run?.artifact(span, leaf, index, path);
+  artifact(note: ArtifactNote): void {
+    this.#run?.artifact(note);
   }
 
   /** Nobody waits any more. */
@@ -104,6 +104,10 @@ export class Evaluation {
     this.#run?.forget();
     this.#memory.close();
   }
+}
+
+export function readContent(content: ArtifactNote["content"]): Uint8Array {
+  return typeof content === "string" ? readFileSync(content) : content;
 }
 
 /** Also says no to what only an instant query may ask for. */
@@ -179,9 +183,10 @@ class Run {
     });
   }
 
-  artifact(span: number, leaf: number, index: number, path: string): void {
+  artifact(note: ArtifactNote): void {
+    const { span, leaf, index } = note;
     this.#guarded(() => {
-      const result = this.#timed("decode", () => this.#decode(span, leaf, path));
+      const result = this.#timed("decode", () => this.#decode(note));
       const stats = this.#stats[span]?.[leaf];
       if (stats !== undefined) stats[index] = result.stats;
       this.#flow.add(span, leaf, index, result);
@@ -189,20 +194,19 @@ class Run {
   }
 
   /** Groups of several shards are copied when they are merged. */
-  #decode(span: number, leaf: number, path: string): LeafResult {
+  #decode({ span, leaf, content, sizeBytes }: ArtifactNote): LeafResult {
     const { memory, request, plans } = this.#parts;
     const shards = request.resultCounts[span]?.[leaf] ?? 1;
     const isPartial = plans[span]?.leaves[leaf]?.output.kind === "partials";
     const copies = isPartial && shards > 1 ? 2 : 1;
-    const fileBytes = statSync(path).size;
-    memory.take(fileBytes);
-    const result = decodeLeafResult(readFileSync(path), {
+    memory.take(sizeBytes);
+    const result = decodeLeafResult(readContent(content), {
       take: (bytes) => {
         memory.take(bytes * copies);
         this.#spanBytes[span] = (this.#spanBytes[span] ?? 0) + bytes * copies;
       },
     });
-    memory.give(fileBytes);
+    memory.give(sizeBytes);
     return result;
   }
 

@@ -164,14 +164,14 @@ export class LabelQueries {
     limit: number,
     signal: AbortSignal,
   ): Promise<MergedLabels> {
-    const paths = artifacts.map(({ path }) => path);
+    const contents = artifacts.map(({ content }) => content);
     const bytesMax = this.#limits.answerBytesMax;
     return await this.#pool.within({
       fields: { query_id: queryId },
       signal,
       act: async (place) => {
         const { query } = place;
-        return await place.ask("labels", { query, op, paths, limit, bytesMax }, signal);
+        return await place.ask("labels", { query, op, contents, limit, bytesMax }, signal);
       },
     });
   }

@@ -80,7 +80,7 @@ const headingKey = "capstan.leaf";
 const labelsReader = new LabelsReader();
 
 export interface EncodedLeaf {
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   readonly rowCount: number;
 }
 

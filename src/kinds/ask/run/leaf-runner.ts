@@ -18,7 +18,7 @@ import type { SelectionCache } from "./selection-cache.ts";
 
 /** What a work left, before it is written. */
 export interface LeafOutputBytes {
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   readonly rowCount: number;
   readonly minTs: number | undefined;
   readonly maxTs: number | undefined;

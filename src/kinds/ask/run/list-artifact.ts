@@ -16,7 +16,7 @@ import { answerTooLarge } from "./query-errors.ts";
 const column = "item";
 const rowsPerGroup = 100_000;
 
-export function encodeList(items: readonly string[]): Uint8Array {
+export function encodeList(items: readonly string[]): Uint8Array<ArrayBuffer> {
   const schema = [{ name: column, type: "text" as const }];
   return writeParquet(schema, groupsOf(items), parquetRuntime, { zstdLevel: 1 });
 }

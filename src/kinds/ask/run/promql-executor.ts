@@ -3,11 +3,10 @@
  * only when that one has a queue and another has nothing to do is it computed elsewhere.
  *
  *   PX1  Nothing is computed on the caller's thread.
- *   PX2  Aborted work ends when its thread has stopped computing it, and leaves no file.
+ *   PX2  Aborted work ends when its thread has stopped computing it.
  *   PX4  A thread that goes on with aborted work is replaced (WT1); its other works are executed again.
  *   PX3  When a thread dies, every execution fails, and `failure` resolves: the process should end and be restarted.
  */
-import { rmSync } from "node:fs";
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { type Logger, silentLogger } from "../../../ground/kernel/logger.ts";
@@ -152,7 +151,7 @@ class ThreadedExecutor implements PromqlExecutor {
 
   async execute(
     work: WorkSpec,
-    path: string,
+    _path: string,
     signal: AbortSignal,
     bytesMax: number,
   ): Promise<ProducedFile> {
@@ -163,7 +162,7 @@ class ThreadedExecutor implements PromqlExecutor {
     Atomics.add(this.#pending, 0, 1);
     try {
       for (;;) {
-        const answer = await this.#ask(work, path, signal, bytesMax);
+        const answer = await this.#ask(work, signal, bytesMax);
         if (answer !== undefined) return answer.produced;
       }
     } finally {
@@ -174,7 +173,6 @@ class ThreadedExecutor implements PromqlExecutor {
   /** `undefined`: its thread was ended for another work, and it is to be asked again. PX4. */
   async #ask(
     { affinityKey, queryId, body }: WorkSpec,
-    path: string,
     signal: AbortSignal,
     bytesMax: number,
   ): Promise<ComputeAnswer | undefined> {
@@ -186,14 +184,13 @@ class ThreadedExecutor implements PromqlExecutor {
     const onAbort = (): void => slot.stopped(link, number, { query_id: queryId });
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      const request = { number, queryId, body, path, bytesMax };
+      const request = { number, queryId, body, bytesMax };
       const answer = await link.ask("compute", request, { signal });
       this.#observe(index, answer.usage);
       return answer;
     } catch (thrown) {
       if (!(thrown instanceof StoppedTogether)) throw thrown;
       await link.exited;
-      rmSync(path, { force: true });
       if (!signal.aborted) return undefined;
       throw new OperatingError("cancelled", "never", "the query was cancelled");
     } finally {

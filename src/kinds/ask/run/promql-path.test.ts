@@ -1,6 +1,6 @@
 /** PromQL through the whole path, compared with what the pure engine says of the same series. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -12,7 +12,7 @@ import { type LogFields, type Logger, silentLogger } from "../../../ground/kerne
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { createPrng } from "../../../ground/kernel/prng.ts";
 import { until } from "../../../ground/kernel/testing/eventually.ts";
-import type { Artifact } from "../../../ground/work/core/index.ts";
+import type { ArtifactSpool } from "../../../ground/work/core/index.ts";
 import type { HeadSnapshot, SegmentInfo } from "../metrics/core/index.ts";
 import {
   defaultEngineOptions,
@@ -313,20 +313,25 @@ test("[QP3] leaves with the same series share one pull of the head", async () =>
   assert.equal(head.pulls - pulls, 4, "one for each shard");
 });
 
-const losses: readonly (readonly [name: string, act: (path: string) => void])[] = [
-  ["lost", (path) => rmSync(path)],
+type Act = (spool: ArtifactSpool, name: string) => void;
+const losses: readonly (readonly [name: string, act: Act])[] = [
+  ["lost", (spool, name) => spool.remove(name)],
   [
     "corrupt",
-    (path) => {
-      const bytes = readFileSync(path);
+    (spool, name) => {
+      const bytes = spool.stat(name)?.content;
+      assert.ok(bytes instanceof Uint8Array);
       bytes[20] = (bytes[20] ?? 0) ^ 1;
-      writeFileSync(path, bytes);
     },
   ],
 ];
 for (const [name, act] of losses) {
   test(`[QP10] an artifact that is ${name} is executed anew, and the answer is the same`, async () => {
-    cluster.mischief = (workerId, artifact) => act(pathOf(workerId, artifact));
+    cluster.mischief = (workerId, { url }) => {
+      const worker = cluster.workers.find((each) => each.workerId === workerId);
+      assert.ok(worker !== undefined);
+      act(worker.spool, url.slice(url.lastIndexOf("/") + 1));
+    };
     const query = "sum by (job) (rate(requests_total[5m]))";
     close(await ask(query, range), expected(query, range));
     assert.equal(cluster.manager.list()[0]?.attempts, 2);
@@ -642,14 +647,6 @@ test("[QP8] nothing is left behind", async () => {
   const { running, queued } = cluster.manager.counts();
   assert.deepEqual([running, queued], [0, 0]);
 });
-
-function pathOf(workerId: WorkerId, artifact: Artifact): string {
-  const name = artifact.url.slice(artifact.url.lastIndexOf("/") + 1);
-  const worker = cluster.workers.find((each) => each.workerId === workerId);
-  const path = worker?.spool.stat(name)?.path;
-  assert.ok(path !== undefined);
-  return path;
-}
 
 async function untilIdle(): Promise<void> {
   await until(() => {

@@ -200,7 +200,7 @@ export class QueryRun {
           const done = { workerId, attempts: attempt, artifactBytes: sizeBytes, workMs, fetchMs };
           this.#done.set(workKey(work), done);
           const { span, leaf, index } = work;
-          place.addArtifact({ span, leaf, index, path: local.path });
+          place.addArtifact({ span, leaf, index, content: local.content, sizeBytes });
         },
       },
       clock.signal,

@@ -31,8 +31,9 @@ export class ManualFetcher implements ArtifactFetcher {
     this.#pathNext += 1;
     this.alive.add(path);
     fetch.end.resolve({
-      path,
+      content: path,
       artifact: fetch.artifact,
+      file: () => Promise.resolve(path),
       dispose: () => {
         this.alive.delete(path);
         return Promise.resolve();

@@ -39,6 +39,6 @@ export class MemoryArtifactFetcher implements ArtifactFetcher {
       this.copies.delete(path);
       return Promise.resolve();
     };
-    return { path, artifact, dispose };
+    return { content: path, artifact, file: () => Promise.resolve(path), dispose };
   }
 }

@@ -39,7 +39,7 @@ export class MemoryArtifactSpool implements ArtifactSpool {
     return { name, path: name, bytesMax };
   }
 
-  commit(name: string, sizeBytes: number): Promise<void> {
+  commit(name: string, sizeBytes: number, bytes?: Uint8Array): Promise<void> {
     const entry = this.#entries.get(name);
     assert(entry !== undefined, "a slot is committed");
     const admission = this.#budget.admit("artifacts", name, sizeBytes);
@@ -52,6 +52,7 @@ export class MemoryArtifactSpool implements ArtifactSpool {
       queueMicrotask(() => this.#listener(eviction.name));
     }
     entry.sizeBytes = sizeBytes;
+    if (bytes !== undefined) this.files.set(entry.path, bytes);
     return Promise.resolve();
   }
 
@@ -70,7 +71,7 @@ export class MemoryArtifactSpool implements ArtifactSpool {
   stat(name: string): SpooledFile | undefined {
     const entry = this.#entries.get(name);
     if (entry?.sizeBytes === undefined) return undefined;
-    return { path: entry.path, sizeBytes: entry.sizeBytes, key: entry.key };
+    return { content: entry.path, sizeBytes: entry.sizeBytes, key: entry.key };
   }
 
   usage(): SpoolUsage {
