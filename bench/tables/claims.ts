@@ -6,6 +6,7 @@
  *
  * That Postgres is the tests': it does not wait for the disk (`fsync=off`), for anybody.
  */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +15,7 @@ import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
 import { createPrng } from "../../src/ground/kernel/prng.ts";
 import { openStore, parseStoreUrl, setupStore } from "../../src/ground/store/index.ts";
 import { startEmbeddedPostgres } from "../../src/ground/store/testing/embedded-postgres.ts";
+import { watchedRefreshTables } from "../../src/kinds/refresh/core/tables.ts";
 import { orders, TablesFixture } from "../../src/kinds/refresh/store/testing/tables-fixture.ts";
 import type { BenchOptions, Report } from "../report.ts";
 import { findPeers } from "./claim-peers.ts";
@@ -51,7 +53,7 @@ async function claimsPerSecond(url: string): Promise<number> {
   const parts = { clock: realClock, logger: silentLogger, prng: createPrng("bench") };
   const config = { ...parseStoreUrl(url), ...parts };
   await setupStore(config);
-  const store = await openStore(config);
+  const store = await openStore({ ...config, watched: watchedRefreshTables });
   try {
     const fixture = new TablesFixture(store);
     const ids = Array.from({ length: tableCount }, (_, index) => index + 100);

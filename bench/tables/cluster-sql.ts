@@ -1,9 +1,11 @@
 /** A real cluster for tables: statements over HTTP, and a look into its store, as exact as its own. */
+
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { silentLogger } from "../../src/ground/kernel/logger.ts";
 import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
 import { openStore, type Store } from "../../src/ground/store/index.ts";
+import { watchedRefreshTables } from "../../src/kinds/refresh/core/tables.ts";
 import { type Cluster, type ClusterOptions, sql, startCluster } from "../../test/e2e/harness.ts";
 
 export class TablesCluster {
@@ -21,7 +23,10 @@ export class TablesCluster {
     await cluster.waitForWorkers("ACTIVE", names);
     const path = join(cluster.dataDir, "store.sqlite");
     const parts = { clock: realClock, logger: silentLogger };
-    return new TablesCluster(cluster, await openStore({ kind: "sqlite", path, ...parts }));
+    return new TablesCluster(
+      cluster,
+      await openStore({ kind: "sqlite", path, ...parts, watched: watchedRefreshTables }),
+    );
   }
 
   async sql(text: string): Promise<readonly (readonly unknown[])[]> {

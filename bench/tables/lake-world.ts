@@ -3,6 +3,7 @@
  * refresher, statements by the text. Refreshes are driven one by one, so that each can be timed: from the claim to its
  * publication.
  */
+
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,6 +18,7 @@ import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
 import { createSystemPrng } from "../../src/ground/kernel/node/system-random.ts";
 import { openStore, type Store, setupStore } from "../../src/ground/store/index.ts";
 import { decideRefreshes, type Refresher } from "../../src/kinds/refresh/core/index.ts";
+import { watchedRefreshTables } from "../../src/kinds/refresh/core/tables.ts";
 import { createLakeRefresher, StoreRefreshClaims } from "../../src/kinds/refresh/index.ts";
 import { requestRefresh } from "../../src/kinds/refresh/store/definitions.ts";
 import {
@@ -160,5 +162,5 @@ export class LakeWorld {
 async function openFileStore(path: string): Promise<Store> {
   const config = { kind: "sqlite", path, clock: realClock, logger: silentLogger } as const;
   await setupStore(config);
-  return await openStore(config);
+  return await openStore({ ...config, watched: watchedRefreshTables });
 }

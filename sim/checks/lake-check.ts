@@ -6,8 +6,8 @@
 
 import { referencedFiles } from "../../src/data/lake/core/check-files.ts";
 import { checkLake } from "../../src/data/lake/core/check-lake.ts";
+import { lakeTableColumns } from "../../src/data/lake/core/tables.ts";
 import type { LakeRows } from "../../src/data/lake/index.ts";
-import { lakeTableColumns } from "../../src/ground/store/core/index.ts";
 import type { TablesSettings } from "../tables/plan-tables.ts";
 import type { SimObjects } from "../tables/sim-objects.ts";
 import type { Finding } from "./end-check.ts";

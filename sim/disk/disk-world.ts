@@ -8,6 +8,7 @@ import { messageOf, OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { Files } from "../../src/ground/kernel/files.ts";
 import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
 import { openSimStore, type Store } from "../../src/ground/store/index.ts";
+import { watchedRefreshTables } from "../../src/kinds/refresh/core/tables.ts";
 import { Counters } from "../checks/counters.ts";
 import { Verdict } from "../checks/verdict.ts";
 import { drive, turn } from "../engine/drive.ts";
@@ -71,7 +72,10 @@ export class DiskWorld {
     this.trace = new Trace(() => this.timeline.nowMs, options.print);
     this.verdict = new Verdict(() => this.timeline.nowMs);
     this.#database = takeDatabase(() => 1_700_000_000_000 + Math.round(this.timeline.nowMs));
-    this.store = openSimStore({ database: this.#database.shared });
+    this.store = openSimStore({
+      database: this.#database.shared,
+      watched: watchedRefreshTables,
+    });
   }
 
   get life(): Life | undefined {

@@ -18,6 +18,7 @@ export function storeWith(
     const changed = change(store);
     return {
       dialect: store.dialect,
+      watched: store.watched,
       read: changed.read ?? (<T>(body: (tx: Tx) => Promise<T>) => store.read(body)),
       transaction: (body) => store.transaction(body),
       catalogTransaction:

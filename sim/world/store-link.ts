@@ -90,12 +90,14 @@ type Attempt<T> = (abort: () => void) => Promise<T>;
 
 export class StoreLink implements Store {
   readonly dialect = "sqlite";
+  readonly watched: Store["watched"];
   readonly #options: StoreLinkOptions;
   readonly #there: Direction;
   readonly #back: Direction;
 
   constructor(options: StoreLinkOptions) {
     this.#options = options;
+    this.watched = options.store.watched;
     const { conditions, life } = options;
     this.#there = conditions.direction(life.name, storeHost);
     this.#back = conditions.direction(storeHost, life.name);

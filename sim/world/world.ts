@@ -18,6 +18,7 @@ import {
   workKeyText,
 } from "../../src/ground/work/core/index.ts";
 import type { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
+import { watchedRefreshTables } from "../../src/kinds/refresh/core/tables.ts";
 import { BoardCheck } from "../checks/board-check.ts";
 import { Counters } from "../checks/counters.ts";
 import { ExecutionCheck } from "../checks/execution-check.ts";
@@ -339,6 +340,7 @@ export class World {
       openSimStore({
         database: this.#database.shared,
         changesKept: this.plan.settings.changesKept,
+        watched: watchedRefreshTables,
       }),
     );
     life.onEnd(() => void inner.close());

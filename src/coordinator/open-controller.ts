@@ -30,6 +30,7 @@ import {
   leaseName,
   readHolderId,
 } from "../ground/work/index.ts";
+import { watchedRefreshTables } from "../kinds/refresh/index.ts";
 import { chooseAddress } from "./address.ts";
 import { copiesDirOf, openTables } from "./open-tables.ts";
 import type { ControllerOptions } from "./options.ts";
@@ -100,7 +101,13 @@ async function openOwnStore(
 ): Promise<Store | undefined> {
   if (role === "query_api" && discover !== "store") return undefined;
   const location = parseStoreUrl(store ?? dataDir.storePath);
-  return await openStore({ ...location, clock, logger, prng: prng.fork("store") });
+  return await openStore({
+    ...location,
+    clock,
+    logger,
+    prng: prng.fork("store"),
+    watched: watchedRefreshTables,
+  });
 }
 
 async function openEngine(base: Base): Promise<Engine> {

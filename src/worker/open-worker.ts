@@ -36,6 +36,7 @@ import {
   openColumnFiles,
   openFsArtifactSpool,
 } from "../ground/work/index.ts";
+import { watchedRefreshTables } from "../kinds/refresh/index.ts";
 import type { WorkerOptions } from "./options.ts";
 
 export interface OpenedWorker {
@@ -187,5 +188,11 @@ async function openClaimStore(
 ): Promise<Store | undefined> {
   if (store === undefined && !existsSync(dataDir.storePath)) return undefined;
   const location = parseStoreUrl(store ?? dataDir.storePath);
-  return await openStore({ ...location, clock, logger, prng: prng.fork("store") });
+  return await openStore({
+    ...location,
+    clock,
+    logger,
+    prng: prng.fork("store"),
+    watched: watchedRefreshTables,
+  });
 }

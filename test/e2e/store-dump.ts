@@ -1,6 +1,7 @@
 /** Every row of a SQLite store, and what was written between two moments that is none of the cluster's own business. */
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
-import { isWatchedTable, watchedTables } from "../../src/ground/store/core/index.ts";
+import { ownWatchedTables } from "../../src/ground/store/core/schema.ts";
+import { watchedRefreshTables } from "../../src/kinds/refresh/core/tables.ts";
 
 type Row = Readonly<Record<string, SQLOutputValue>>;
 export type StoreDump = ReadonlyMap<string, readonly Row[]>;
@@ -44,8 +45,9 @@ export class StoreReader {
  * Written while nobody asks anything, too: the lease, upkeep's claims, which workers answer and take work, and how fresh dynamic
  * tables are. What watched tables go through is in the change log.
  */
+const watched = new Set(Object.keys({ ...ownWatchedTables, ...watchedRefreshTables }));
 const ownBusiness = new Set([
-  ...Object.keys(watchedTables),
+  ...watched,
   "catalog_changes",
   "catalog_revision",
   "coordinator_leases",
@@ -70,7 +72,7 @@ export function strangeWrites(before: StoreDump, now: StoreDump): string[] {
   const added = (now.get("catalog_changes") ?? []).filter(
     ({ revision }) => Number(revision) > revisionBefore,
   );
-  const strange = added.filter(({ table_name: table }) => !isWatchedTable(String(table)));
+  const strange = added.filter(({ table_name: table }) => !watched.has(String(table)));
   return [
     ...changed.map((table) => `table ${table}`),
     ...strange.map((row) => `change ${JSON.stringify(row)}`),

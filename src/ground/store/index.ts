@@ -3,21 +3,15 @@
 export { dropHold, isHeld, keepHold } from "./catalog/upkeep-holds.ts";
 export {
   type CatalogTx,
-  type DynamicTablesTable,
-  isWatchedTable,
   type LeaseGrant,
-  type LoadTables,
-  type MetricSegmentsTable,
-  type PendingRefreshesTable,
   parseWatchSelect,
-  type RefreshHistoryTable,
   type Store,
   type Tx,
   type WatchCondition,
   type WatchEvent,
+  type WatchedTables,
   type WatchSelect,
   type WorkersTable,
-  watchedTables,
 } from "./core/index.ts";
 export { confirmLease } from "./lease/confirm-lease.ts";
 export { LeaseKeeper } from "./lease/lease-keeper.ts";

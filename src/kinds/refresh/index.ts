@@ -18,6 +18,7 @@ export {
   type RefreshSource,
   type ScheduleOptions,
 } from "./core/index.ts";
+export { watchedRefreshTables } from "./core/tables.ts";
 export { createLakeRefresher } from "./refresh/lake-refresher.ts";
 export type { ClaimSettings } from "./store/claim-settings.ts";
 export type { ModeChoice, ReplacedColumns, TableDefinition } from "./store/definitions.ts";

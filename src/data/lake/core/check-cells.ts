@@ -1,7 +1,8 @@
 /** Values are of their column's type, and there where a reader needs them. */
-import { isNullable, lakeTableColumns } from "../../../ground/store/core/index.ts";
+
 import type { LakeRows } from "./rows.ts";
 import { parseSnapshotTime } from "./snapshot-time.ts";
+import { isNullable, lakeTableColumns } from "./tables.ts";
 
 const flags = new Set([
   "path_is_relative",

@@ -1,5 +1,5 @@
 /** What a commit is planned from, and what the plan writes. */
-import type { LakeTables } from "../../../ground/store/core/index.ts";
+
 import type {
   ColumnRow,
   DataFileRow,
@@ -9,6 +9,7 @@ import type {
   SnapshotRow,
   TableRow,
 } from "./rows.ts";
+import type { LakeTables } from "./tables.ts";
 
 export type TableStatsRow = LakeTables["ducklake_table_stats"];
 export type ColumnStatsRow = LakeTables["ducklake_table_column_stats"];

@@ -1,6 +1,7 @@
 /** Rows of the catalog, as the store gives them, and when they count. */
-import type { LakeTables } from "../../../ground/store/core/index.ts";
+
 import type { SnapshotId } from "./model.ts";
+import type { LakeTables } from "./tables.ts";
 
 export type SnapshotRow = LakeTables["ducklake_snapshot"];
 export type SchemaRow = LakeTables["ducklake_schema"];

@@ -1,8 +1,8 @@
 /** Every row of the catalog, of one moment, for `checkLake`. */
 
-import { lakeTableColumns } from "../../../ground/store/core/index.ts";
 import type { Tx } from "../../../ground/store/index.ts";
 import type { LakeRows } from "../core/rows.ts";
+import { lakeTableColumns } from "../core/tables.ts";
 
 export async function readLakeRows({ db }: Tx): Promise<LakeRows> {
   const rows: Record<string, unknown> = {};

@@ -3,12 +3,11 @@
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Store } from "../../../ground/store/index.ts";
 import {
-  isWatchedTable,
   parseWatchSelect,
   type WatchEvent,
+  type WatchedTables,
   type WatchSelect,
   watch,
-  watchedTables,
 } from "../../../ground/store/index.ts";
 import type { WatchMessage, WatchRequest } from "./watch-messages.ts";
 
@@ -19,7 +18,7 @@ export function watchCatalog(
   signal: AbortSignal,
 ): AsyncIterable<WatchMessage> {
   const { fromRevision } = request;
-  return asMessages(watch(store, { ...selectOf(request), fromRevision, signal }));
+  return asMessages(watch(store, { ...selectOf(store.watched, request), fromRevision, signal }));
 }
 
 async function* asMessages(events: AsyncIterable<WatchEvent>): AsyncGenerator<WatchMessage> {
@@ -30,10 +29,13 @@ async function* asMessages(events: AsyncIterable<WatchEvent>): AsyncGenerator<Wa
   }
 }
 
-function selectOf({ table, select }: WatchRequest): WatchSelect {
-  if (select !== undefined) return parseWatchSelect(select);
-  if (table !== undefined && isWatchedTable(table)) return { table, columns: undefined, where: [] };
-  const known = Object.keys(watchedTables).join(", ");
+function selectOf(
+  watched: WatchedTables,
+  { table, select }: WatchRequest,
+): Pick<WatchSelect, "table"> {
+  if (select !== undefined) return parseWatchSelect(select, watched);
+  if (table !== undefined && Object.hasOwn(watched, table)) return { table };
+  const known = Object.keys(watched).join(", ");
   throw new OperatingError(
     "bad_request",
     "never",

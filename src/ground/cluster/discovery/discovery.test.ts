@@ -58,6 +58,7 @@ test("[CL26] store: a read that fails is tried again", async () => {
   let failures = 2;
   const flaky: typeof store = {
     dialect: store.dialect,
+    watched: store.watched,
     catalogTransaction: (body, grant) => store.catalogTransaction(body, grant),
     onPoke: (listener) => store.onPoke(listener),
     close: () => store.close(),

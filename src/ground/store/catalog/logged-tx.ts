@@ -12,12 +12,8 @@
 import { type Kysely, type Selectable, sql } from "kysely";
 import { assert, OperatingError } from "../../kernel/errors.ts";
 import { parseRevision, type Revision } from "../../kernel/ids.ts";
-import {
-  type ControlSchema,
-  tableColumns,
-  type WatchedTable,
-  watchedTables,
-} from "../core/schema.ts";
+import type { ControlSchema, WatchedColumns, WatchedTable, WatchedTables } from "../core/schema.ts";
+import { watchedColumns } from "../core/schema.ts";
 import type { CatalogTx } from "../core/store.ts";
 import type { WatchRow } from "../core/watch-select.ts";
 import { refuseUnloggedWrites } from "./statement-guards.ts";
@@ -41,26 +37,24 @@ type AnyTable = Record<string, Record<string, string | number | null>>;
 export class LoggedTx implements CatalogTx {
   readonly db: Kysely<ControlSchema>;
   readonly #unguarded: Kysely<ControlSchema>;
+  readonly #watched: WatchedTables;
   readonly #changesKept: number;
   #pending: PendingChange[] = [];
 
-  constructor(db: Kysely<ControlSchema>, changesKept: number) {
+  constructor(db: Kysely<ControlSchema>, watched: WatchedTables, changesKept: number) {
     assert(changesKept > 0, "the log keeps at least one change");
     this.#unguarded = db;
-    this.db = refuseUnloggedWrites(db);
+    this.db = refuseUnloggedWrites(db, watched);
+    this.#watched = watched;
     this.#changesKept = changesKept;
   }
 
   async insert<T extends WatchedTable>(table: T, row: Selectable<ControlSchema[T]>): Promise<void> {
-    const whole = wholeRow(table, row);
+    const whole = this.#wholeRow(table, row);
+    const key = whole[this.#keyColumn(table)];
+    assert(typeof key === "string", `the key of ${table} is text`);
     await this.#tables().insertInto(table).values(whole).execute();
-    this.#pending.push({
-      table,
-      key: keyOf(table, whole),
-      op: "CREATE",
-      row: whole,
-      oldRow: undefined,
-    });
+    this.#pending.push({ table, key, op: "CREATE", row: whole, oldRow: undefined });
   }
 
   async update<T extends WatchedTable>(
@@ -75,12 +69,12 @@ export class LoggedTx implements CatalogTx {
     );
     if (changed.length === 0) return oldRow as Selectable<ControlSchema[T]>;
     const values = Object.fromEntries(changed);
-    assert(!(keyColumn(table) in values), `the key of ${table} never changes`);
-    const row = wholeRow(table, { ...oldRow, ...values });
+    assert(!(this.#keyColumn(table) in values), `the key of ${table} never changes`);
+    const row = this.#wholeRow(table, { ...oldRow, ...values });
     await this.#tables()
       .updateTable(table as string)
       .set(values)
-      .where(keyColumn(table), "=", key)
+      .where(this.#keyColumn(table), "=", key)
       .execute();
     this.#pending.push({ table, key, op: "UPDATE", row, oldRow });
     return row as Selectable<ControlSchema[T]>;
@@ -95,7 +89,7 @@ export class LoggedTx implements CatalogTx {
     try {
       await this.#tables()
         .deleteFrom(table as string)
-        .where(keyColumn(table), "=", key)
+        .where(this.#keyColumn(table), "=", key)
         .execute();
     } catch (error) {
       throw whileReferenced(table, key, error);
@@ -160,38 +154,41 @@ export class LoggedTx implements CatalogTx {
     const row = await this.#tables()
       .selectFrom(table)
       .selectAll()
-      .where(keyColumn(table), "=", key)
+      .where(this.#keyColumn(table), "=", key)
       .executeTakeFirst();
-    return row === undefined ? undefined : wholeRow(table, row);
+    return row === undefined ? undefined : this.#wholeRow(table, row);
   }
 
   #tables(): Kysely<AnyTable> {
     return this.#unguarded as unknown as Kysely<AnyTable>;
   }
-}
 
-/** All columns of the table and no others, in the schema's order, so that equal rows are equal JSON. */
-function wholeRow(table: WatchedTable, row: object): WatchRow {
-  const values = row as WatchRow;
-  const columns = Object.keys(tableColumns[table]);
-  const whole: Record<string, string | number | null> = {};
-  for (const column of columns) {
-    const value = values[column];
-    assert(value !== undefined, `a row of ${table} has a ${column}`);
-    whole[column] = value;
+  /**
+   * All columns of the table and no others, in the schema's order, so that equal rows are equal
+   * JSON.
+   */
+  #wholeRow(table: WatchedTable, row: object): WatchRow {
+    const values = row as WatchRow;
+    const columns = Object.keys(this.#columnsOf(table).columns);
+    const whole: Record<string, string | number | null> = {};
+    for (const column of columns) {
+      const value = values[column];
+      assert(value !== undefined, `a row of ${table} has a ${column}`);
+      whole[column] = value;
+    }
+    assert(Object.keys(values).length === columns.length, `a row of ${table} has only its columns`);
+    return whole;
   }
-  assert(Object.keys(values).length === columns.length, `a row of ${table} has only its columns`);
-  return whole;
-}
 
-function keyColumn(table: WatchedTable): string {
-  return watchedTables[table];
-}
+  #keyColumn(table: WatchedTable): string {
+    return this.#columnsOf(table).key;
+  }
 
-function keyOf(table: WatchedTable, row: WatchRow): string {
-  const key = row[keyColumn(table)];
-  assert(typeof key === "string", `the key of ${table} is text`);
-  return key;
+  #columnsOf(table: WatchedTable): WatchedColumns {
+    const columns = watchedColumns(this.#watched, table);
+    assert(columns !== undefined, `this store was opened to watch ${table}`);
+    return columns;
+  }
 }
 
 function whileReferenced(table: WatchedTable, key: string, error: unknown): unknown {

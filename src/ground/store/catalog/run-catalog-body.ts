@@ -1,6 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Revision } from "../../kernel/ids.ts";
-import type { ControlSchema } from "../core/schema.ts";
+import type { ControlSchema, WatchedTables } from "../core/schema.ts";
 import type { CatalogTx, LeaseGrant } from "../core/store.ts";
 import { requireLease } from "../lease/lease-statements.ts";
 import { LoggedTx } from "./logged-tx.ts";
@@ -14,12 +14,12 @@ export interface CatalogOutcome<T> {
 /** Everything between BEGIN and COMMIT of a catalog transaction, the same on both databases. */
 export async function runCatalogBody<T>(
   db: Kysely<ControlSchema>,
-  changesKept: number,
+  log: { readonly watched: WatchedTables; readonly changesKept: number },
   body: (tx: CatalogTx) => Promise<T>,
   lease: LeaseGrant | undefined,
 ): Promise<CatalogOutcome<T>> {
   if (lease !== undefined) await requireLease(db, lease); // S5: in the transaction that writes.
-  const tx = new LoggedTx(db, changesKept);
+  const tx = new LoggedTx(db, log.watched, log.changesKept);
   const result = await body(tx);
   return { result, revision: await tx.flush() };
 }

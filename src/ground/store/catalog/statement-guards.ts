@@ -11,23 +11,25 @@ import type {
   RootOperationNode,
 } from "kysely";
 import { assert } from "../../kernel/errors.ts";
-import { type ControlSchema, isWatchedTable } from "../core/schema.ts";
+import { type ControlSchema, type WatchedTables, watchedColumns } from "../core/schema.ts";
 
 /** For transactions that write. */
-export function refuseUnloggedWrites(db: Kysely<ControlSchema>): Kysely<ControlSchema> {
-  return db.withPlugin(loggedGuard);
+export function refuseUnloggedWrites(
+  db: Kysely<ControlSchema>,
+  watched: WatchedTables,
+): Kysely<ControlSchema> {
+  return db.withPlugin(
+    guard((node) => {
+      const table = changedTables(node).find((each) => watchedColumns(watched, each) !== undefined);
+      assert(table === undefined, `${table} is changed through CatalogTx, so that it is logged`);
+    }),
+  );
 }
 
 /** For transactions that read. */
 export function refuseWrites(db: Kysely<ControlSchema>): Kysely<ControlSchema> {
   return db.withPlugin(readGuard);
 }
-
-const loggedGuard = guard((node) => {
-  for (const table of changedTables(node)) {
-    assert(!isWatchedTable(table), `${table} is changed through CatalogTx, so that it is logged`);
-  }
-});
 
 const readGuard = guard((node) => {
   const [table] = changedTables(node);

@@ -161,6 +161,10 @@ class SilencedStore implements Store {
     this.#store = store;
   }
 
+  get watched(): Store["watched"] {
+    return this.#store.watched;
+  }
+
   get dialect(): Store["dialect"] {
     return this.#store.dialect;
   }

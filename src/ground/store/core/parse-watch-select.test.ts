@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { watchedRefreshTables } from "../../../kinds/refresh/core/tables.ts";
 import { OperatingError } from "../../kernel/errors.ts";
 import { parseWatchSelect } from "./parse-watch-select.ts";
+import { ownWatchedTables } from "./schema.ts";
+
+const watched = { ...ownWatchedTables, ...watchedRefreshTables };
 
 const accepted: readonly [text: string, want: object][] = [
   ["SELECT * FROM workers", { columns: undefined, where: [] }],
@@ -50,19 +54,28 @@ const accepted: readonly [text: string, want: object][] = [
 ];
 for (const [text, want] of accepted) {
   test(`[ST36] reads: ${text}`, () => {
-    assert.deepEqual(parseWatchSelect(text), { table: "workers", ...want });
+    assert.deepEqual(parseWatchSelect(text, watched), {
+      table: "workers",
+      key: "worker_id",
+      ...want,
+    });
   });
 }
 
 test("[ST36] whole tables are watched by their names in words", () => {
   const whole = { columns: undefined, where: [] };
-  const tables = { table: "dynamic_tables", ...whole };
-  assert.deepEqual(parseWatchSelect("WATCH DYNAMIC TABLES"), tables);
-  assert.deepEqual(parseWatchSelect("watch dynamic_tables;"), tables);
-  assert.deepEqual(parseWatchSelect("WATCH workers"), { table: "workers", ...whole });
-  assert.deepEqual(parseWatchSelect("WATCH DYNAMIC TABLES WHERE status = 'FAILED'").where, [
-    { kind: "compare", column: "status", op: "=", value: "FAILED" },
-  ]);
+  const tables = { table: "dynamic_tables", key: "dynamic_table", ...whole };
+  assert.deepEqual(parseWatchSelect("WATCH DYNAMIC TABLES", watched), tables);
+  assert.deepEqual(parseWatchSelect("watch dynamic_tables;", watched), tables);
+  assert.deepEqual(parseWatchSelect("WATCH workers", watched), {
+    table: "workers",
+    key: "worker_id",
+    ...whole,
+  });
+  assert.deepEqual(
+    parseWatchSelect("WATCH DYNAMIC TABLES WHERE status = 'FAILED'", watched).where,
+    [{ kind: "compare", column: "status", op: "=", value: "FAILED" }],
+  );
 });
 
 const refused: readonly [text: string, why: RegExp][] = [
@@ -91,7 +104,7 @@ const refused: readonly [text: string, why: RegExp][] = [
 for (const [text, why] of refused) {
   test(`[ST36] refuses: ${text.slice(0, 60)}`, () => {
     assert.throws(
-      () => parseWatchSelect(text),
+      () => parseWatchSelect(text, watched),
       (error: OperatingError) => {
         assert.equal(error.code, "bad_request");
         assert.match(error.message, why);
@@ -114,7 +127,7 @@ test("[ST36] whatever the text, it is read or refused, and nothing else", () => 
   fc.assert(
     fc.property(texts, (text) => {
       try {
-        return parseWatchSelect(text).table === "workers";
+        return parseWatchSelect(text, watched).table === "workers";
       } catch (error) {
         return error instanceof OperatingError && error.code === "bad_request";
       }

@@ -5,19 +5,19 @@
  * of a column with a literal, joined by AND. Names and keywords are not case-sensitive.
  */
 import { OperatingError } from "../../kernel/errors.ts";
-import type { WatchedTable } from "./schema.ts";
-import { type ColumnType, isWatchedTable, tableColumns, watchedTables } from "./schema.ts";
+import { type WatchedColumns, type WatchedTables, watchedColumns } from "./schema.ts";
+import type { ColumnType } from "./table-cells.ts";
 import type { ComparisonOp, WatchCondition, WatchSelect } from "./watch-select.ts";
 
 const textLengthMax = 4_096;
 const conditionsMax = 32;
 const inValuesMax = 100;
 
-export function parseWatchSelect(text: string): WatchSelect {
+export function parseWatchSelect(text: string, watched: WatchedTables): WatchSelect {
   if (text.length > textLengthMax) {
     throw refuse(`a WATCH has at most ${textLengthMax} characters, this one has ${text.length}`);
   }
-  return new Parser(tokenize(text)).parse();
+  return new Parser(tokenize(text), watched).parse();
 }
 
 type TokenKind = "word" | "quoted" | "text" | "number" | "symbol" | "end";
@@ -74,12 +74,18 @@ function unreadable(text: string, start: number): OperatingError {
   );
 }
 
+interface NamedTable extends WatchedColumns {
+  readonly name: string;
+}
+
 class Parser {
   readonly #tokens: readonly Token[];
+  readonly #watched: WatchedTables;
   #next = 0;
 
-  constructor(tokens: readonly Token[]) {
+  constructor(tokens: readonly Token[], watched: WatchedTables) {
     this.#tokens = tokens;
+    this.#watched = watched;
   }
 
   parse(): WatchSelect {
@@ -92,7 +98,7 @@ class Parser {
     const where = this.#takeWord("where") ? this.#conditions(table) : [];
     this.#takeSymbol(";");
     if (this.#peek().kind !== "end") throw this.#unexpected("AND, WHERE or the end");
-    return { table, columns, where };
+    return { table: table.name, key: table.key, columns, where };
   }
 
   /** `undefined`: all. */
@@ -103,18 +109,21 @@ class Parser {
     return names;
   }
 
-  #table(): WatchedTable {
-    if (this.#takeWord("dynamic")) {
-      this.#expectWord("tables");
-      return "dynamic_tables";
-    }
+  /** `dynamic_tables` is also written as two words. */
+  #table(): NamedTable {
     const token = this.#name("a table");
-    if (isWatchedTable(token.value)) return token.value;
-    const known = Object.keys(watchedTables).join(", ");
+    const next = this.#peek();
+    const twoWords = `${token.value}_${next.value}`;
+    const name =
+      next.kind === "word" && Object.hasOwn(this.#watched, twoWords) ? twoWords : token.value;
+    if (name === twoWords) this.#next += 1;
+    const columns = watchedColumns(this.#watched, name);
+    if (columns !== undefined) return { ...columns, name };
+    const known = Object.keys(this.#watched).join(", ");
     throw refuse(`${token.shown} at character ${token.at} cannot be watched; these can: ${known}`);
   }
 
-  #conditions(table: WatchedTable): WatchCondition[] {
+  #conditions(table: NamedTable): WatchCondition[] {
     const conditions = [this.#condition(table)];
     while (this.#takeWord("and")) conditions.push(this.#condition(table));
     if (conditions.length > conditionsMax) {
@@ -125,7 +134,7 @@ class Parser {
     return conditions;
   }
 
-  #condition(table: WatchedTable): WatchCondition {
+  #condition(table: NamedTable): WatchCondition {
     const { value: column, type } = checkColumn(table, this.#name("a column"));
     if (this.#takeWord("is")) {
       const negated = this.#takeWord("not");
@@ -233,12 +242,14 @@ function literalOf(token: Token): string | number | undefined {
   return undefined;
 }
 
-function checkColumn(table: WatchedTable, token: Token): { value: string; type: ColumnType } {
-  const columns: Readonly<Record<string, ColumnType>> = tableColumns[table];
+function checkColumn(
+  { name, columns }: NamedTable,
+  token: Token,
+): { value: string; type: ColumnType } {
   const type = Object.hasOwn(columns, token.value) ? columns[token.value] : undefined;
   if (type !== undefined) return { value: token.value, type };
   const known = Object.keys(columns).join(", ");
-  throw refuse(`${table} has no column ${token.shown} (character ${token.at}); it has ${known}`);
+  throw refuse(`${name} has no column ${token.shown} (character ${token.at}); it has ${known}`);
 }
 
 function refuse(message: string): OperatingError {

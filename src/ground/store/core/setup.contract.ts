@@ -2,16 +2,30 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { sql } from "kysely";
+import { lakeTableColumns } from "../../../data/lake/core/tables.ts";
+import { metricTableColumns } from "../../../kinds/ask/metrics/core/tables.ts";
+import { loadTableColumns } from "../../../kinds/load/core/tables.ts";
+import { refreshTableColumns } from "../../../kinds/refresh/core/tables.ts";
 import { readSchemaVersion } from "../setup/open-store.ts";
+import { storeTables } from "../setup/store-tables.ts";
 import { makeSchemaDir, todaysVersion } from "../testing/schema-dirs.ts";
 import { openFresh, openOn, type StoreFixture } from "../testing/store-fixture.ts";
 import { workerRow } from "../testing/worker-row.ts";
-import { tableColumns } from "./schema.ts";
+import { storeTableColumns } from "./schema.ts";
+
+const tableColumns = {
+  ...storeTableColumns,
+  ...lakeTableColumns,
+  ...loadTableColumns,
+  ...metricTableColumns,
+  ...refreshTableColumns,
+};
 
 export function testSetup(fixture: StoreFixture): void {
   describe("setup", () => {
     test("[ST50] the database's columns are those of the types, in their order", async (t) => {
       const { store } = await openFresh(fixture, t);
+      assert.deepEqual(new Set(Object.keys(tableColumns)), new Set(storeTables()));
       for (const [table, columns] of Object.entries(tableColumns)) {
         const found = await store.read(async ({ db }) => {
           const query =

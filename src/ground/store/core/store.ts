@@ -13,7 +13,7 @@
  */
 import type { Kysely, Selectable } from "kysely";
 import type { LeaseEpoch, Revision } from "../../kernel/ids.ts";
-import type { ControlSchema, WatchedTable } from "./schema.ts";
+import type { ControlSchema, WatchedTable, WatchedTables } from "./schema.ts";
 import type { WatchRow } from "./watch-select.ts";
 
 /** Statements inside one transaction. One that fails dooms the transaction, even where the body catches it. */
@@ -48,6 +48,8 @@ export interface LeaseGrant {
 
 export interface Store {
   readonly dialect: "sqlite" | "postgres";
+  /** Tables whose changes are logged. */
+  readonly watched: WatchedTables;
   /** A consistent snapshot, for reading only: it never waits for writers, and a write in it fails. */
   read<T>(body: (tx: Tx) => Promise<T>): Promise<T>;
   /** For tables that are not watched. Retried on serialization conflicts. */
@@ -63,7 +65,7 @@ export interface Store {
 /** A change as the log holds it. */
 export interface CatalogChange {
   readonly revision: Revision;
-  readonly table: WatchedTable;
+  readonly table: string;
   readonly key: string;
   readonly op: "CREATE" | "UPDATE" | "DROP";
   /** After the change; before it for a DROP. */

@@ -1,23 +1,30 @@
-/** Tables written down once, as data: the types of their rows and their columns at run time come from it. */
+/**
+ * Tables written down once, as data: the types of their rows and their columns at run time come
+ * from it.
+ */
 
-/** A `?` marks what may be NULL. */
-export type Cell = "text" | "number" | "text?" | "number?";
+/** A `?` marks what may be NULL; a list holds the values that the column may have, all of them text. */
+export type Cell = "text" | "number" | "text?" | "number?" | readonly (string | null)[];
 export type TableCells = Readonly<Record<string, Readonly<Record<string, Cell>>>>;
 
-type Value<Any> = Any extends "text"
-  ? string
-  : Any extends "number"
-    ? number
-    : Any extends "text?"
-      ? string | null
-      : number | null;
+type Value<Any> = Any extends readonly (infer One)[]
+  ? One
+  : Any extends "text"
+    ? string
+    : Any extends "number"
+      ? number
+      : Any extends "text?"
+        ? string | null
+        : number | null;
 
 export type TablesOf<Cells extends TableCells> = {
   [T in keyof Cells]: { -readonly [C in keyof Cells[T]]: Value<Cells[T][C]> };
 };
 
+export type ColumnType = "text" | "number";
+
 export type ColumnTypesOf<Cells extends TableCells> = {
-  readonly [T in keyof Cells]: { readonly [C in keyof Cells[T]]: "text" | "number" };
+  readonly [T in keyof Cells]: { readonly [C in keyof Cells[T]]: ColumnType };
 };
 
 /** Without the marks. */
@@ -26,7 +33,10 @@ export function columnTypesOf<const Cells extends TableCells>(tables: Cells): Co
     Object.entries(tables).map(([table, cells]) => [
       table,
       Object.fromEntries(
-        Object.entries(cells).map(([column, cell]) => [column, cell.replace("?", "")]),
+        Object.entries(cells).map(([column, cell]) => [
+          column,
+          typeof cell === "string" ? cell.replace("?", "") : "text",
+        ]),
       ),
     ]),
   ) as ColumnTypesOf<Cells>;

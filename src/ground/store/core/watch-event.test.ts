@@ -2,11 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseRevision, type Revision } from "../../kernel/ids.ts";
 import { parseWatchSelect } from "./parse-watch-select.ts";
+import { ownWatchedTables } from "./schema.ts";
 import type { CatalogChange } from "./store.ts";
 import { decideWatchEvent } from "./watch-event.ts";
 import { matchesWatch, projectWatch, type WatchRow } from "./watch-select.ts";
 
-const select = parseWatchSelect("SELECT capacity FROM workers WHERE state = 'ACTIVE'");
+const select = parseWatchSelect(
+  "SELECT capacity FROM workers WHERE state = 'ACTIVE'",
+  ownWatchedTables,
+);
 const revision = parseRevision(7) as Revision;
 
 const seen: WatchRow = { worker_id: "w1", state: "ACTIVE", capacity: 1, host_name: "a" };
@@ -61,12 +65,12 @@ const filters: readonly [where: string, want: boolean][] = [
 ];
 for (const [where, want] of filters) {
   test(`[ST36] ${where} is ${want ? "true" : "not true"} of the row`, () => {
-    const parsed = parseWatchSelect(`SELECT * FROM workers WHERE ${where}`);
+    const parsed = parseWatchSelect(`SELECT * FROM workers WHERE ${where}`, ownWatchedTables);
     assert.equal(matchesWatch(parsed, row), want);
   });
 }
 
 test("[ST36] the key is always shown", () => {
-  const shown = projectWatch(parseWatchSelect("SELECT state FROM workers"), row);
+  const shown = projectWatch(parseWatchSelect("SELECT state FROM workers", ownWatchedTables), row);
   assert.deepEqual(shown, { worker_id: "w1", state: "ACTIVE" });
 });

@@ -4,7 +4,6 @@
  * databases give the same answer (their collations differ; text compares by UTF-16 code units here).
  */
 import { unreachable } from "../../kernel/errors.ts";
-import { type WatchedTable, watchedTables } from "./schema.ts";
 
 export type WatchValue = string | number | null;
 export type WatchRow = Readonly<Record<string, WatchValue>>;
@@ -26,7 +25,9 @@ export type WatchCondition =
   | { readonly kind: "null"; readonly column: string; readonly negated: boolean };
 
 export interface WatchSelect {
-  readonly table: WatchedTable;
+  readonly table: string;
+  /** The column that names a row of it. */
+  readonly key: string;
   /** `undefined`: all. The column that names the row is always shown, so that a DROP can be understood. */
   readonly columns: readonly string[] | undefined;
   /** All must hold; none means that every row matches. */
@@ -39,7 +40,7 @@ export function matchesWatch(select: WatchSelect, row: WatchRow): boolean {
 
 export function projectWatch(select: WatchSelect, row: WatchRow): WatchRow {
   if (select.columns === undefined) return row;
-  const key = watchedTables[select.table];
+  const { key } = select;
   const shown: Record<string, WatchValue> = { [key]: row[key] ?? null };
   for (const column of select.columns) shown[column] = row[column] ?? null;
   return shown;

@@ -8,6 +8,7 @@ import { workerRow } from "../testing/worker-row.ts";
 import { type WatchOptions, watch } from "../watch/watch.ts";
 import { parseWatchSelect } from "./parse-watch-select.ts";
 import type { WorkersTable } from "./schema.ts";
+import { ownWatchedTables } from "./schema.ts";
 import type { CatalogTx, Store } from "./store.ts";
 import type { WatchEvent } from "./watch-event.ts";
 import { matchesWatch, type WatchRow } from "./watch-select.ts";
@@ -43,7 +44,10 @@ export function testWatch(fixture: StoreFixture): void {
       const { store } = await openFresh(fixture, t);
       await insert(store, "w1");
       await insert(store, "w2", { state: "UNREACHABLE" });
-      const select = parseWatchSelect("SELECT worker_id FROM workers WHERE state = 'ACTIVE'");
+      const select = parseWatchSelect(
+        "SELECT worker_id FROM workers WHERE state = 'ACTIVE'",
+        ownWatchedTables,
+      );
       const subscriber = subscribe(store, t, select);
       const update = (id: string, patch: Partial<WorkersTable>): Promise<unknown> =>
         store.catalogTransaction((tx) => tx.update("workers", id, patch));
@@ -184,7 +188,10 @@ const filters = fc.constantFrom(
 );
 
 async function checkReplay(store: Store, batches: readonly Batch[], where: string): Promise<void> {
-  const select = parseWatchSelect(`SELECT worker_id, state, capacity FROM workers ${where}`);
+  const select = parseWatchSelect(
+    `SELECT worker_id, state, capacity FROM workers ${where}`,
+    ownWatchedTables,
+  );
   const stop = new AbortController();
   const subscriber = watch(store, { ...select, signal: stop.signal });
   const replica = new Map<string, WatchRow>();

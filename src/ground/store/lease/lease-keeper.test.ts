@@ -7,6 +7,7 @@ import { HealthBoard, type HealthReporter } from "../../kernel/health.ts";
 import { type Logger, silentLogger } from "../../kernel/logger.ts";
 import { createPrng } from "../../kernel/prng.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
+import { ownWatchedTables } from "../core/schema.ts";
 import type { LeaseGrant, Store } from "../core/store.ts";
 import { createSharedSqlite, openSimStore, type SharedSqlite } from "../sqlite/sim-store.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
@@ -14,6 +15,7 @@ import { LeaseKeeper } from "./lease-keeper.ts";
 /** A store that can be cut off: calls fail, or are answered late or never. */
 class CutStore implements Store {
   readonly dialect = "sqlite";
+  readonly watched = ownWatchedTables;
   mode: "up" | "full" | "locked" | "down" | "hanging" = "up";
   readonly #store: Store;
 

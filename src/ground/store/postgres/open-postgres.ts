@@ -7,6 +7,7 @@ import type { Prng } from "../../kernel/prng.ts";
 import { Gate } from "../catalog/gate.ts";
 import { PokeList } from "../catalog/poke-list.ts";
 import { RetryBound } from "../catalog/retry-bound.ts";
+import type { WatchedTables } from "../core/schema.ts";
 import type { Store } from "../core/store.ts";
 import { decideSchemaRefusal, type Migration, newestVersion } from "../setup/migrations.ts";
 import { CatalogListener, endClient } from "./catalog-listener.ts";
@@ -21,6 +22,7 @@ export interface PostgresParts {
   readonly prng: Prng;
   readonly logger: Logger;
   readonly changesKept: number;
+  readonly watched: WatchedTables;
   readonly connectionsMax: number;
   /** How long a transaction waits for others, or for a lost server, before it fails. */
   readonly waitMsMax: number;
@@ -68,6 +70,7 @@ export async function openPostgres(
     prng,
     place,
     changesKept: parts.changesKept,
+    watched: parts.watched,
     waitMsMax,
     knowsXactStatus,
     close: async () => {

@@ -27,6 +27,7 @@ import type { PokeList } from "../catalog/poke-list.ts";
 import { RetryBound } from "../catalog/retry-bound.ts";
 import { runCatalogBody } from "../catalog/run-catalog-body.ts";
 import { refuseUnloggedWrites, refuseWrites } from "../catalog/statement-guards.ts";
+import type { WatchedTables } from "../core/schema.ts";
 import type { CatalogTx, LeaseGrant, Store, Tx } from "../core/store.ts";
 import { isConnectionLost, isReadOnlyRefusal, translatePostgresError } from "./postgres-errors.ts";
 import { resolveCommit } from "./resolve-commit.ts";
@@ -39,6 +40,7 @@ export interface PostgresStoreParts {
   readonly prng: Prng;
   readonly place: string;
   readonly changesKept: number;
+  readonly watched: WatchedTables;
   readonly waitMsMax: number;
   /** Whether the server can say what became of a transaction. */
   readonly knowsXactStatus: boolean;
@@ -62,12 +64,14 @@ export const catalogChannel = "capstan_catalog";
 const statements = { adapter: new PostgresAdapter(), compiler: new PostgresQueryCompiler() };
 
 export class PostgresStore implements Store {
+  readonly watched: WatchedTables;
   readonly dialect = "postgres";
   readonly #parts: PostgresStoreParts;
   #closing: Promise<void> | undefined;
 
   constructor(parts: PostgresStoreParts) {
     this.#parts = parts;
+    this.watched = parts.watched;
   }
 
   read<T>(body: (tx: Tx) => Promise<T>): Promise<T> {
@@ -75,12 +79,12 @@ export class PostgresStore implements Store {
   }
 
   transaction<T>(body: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#run("write", (tx) => body({ db: refuseUnloggedWrites(tx.db) }));
+    return this.#run("write", (tx) => body({ db: refuseUnloggedWrites(tx.db, this.watched) }));
   }
 
   async catalogTransaction<T>(body: (tx: CatalogTx) => Promise<T>, lease?: LeaseGrant): Promise<T> {
     const { result, revision } = await this.#run("catalog", async (tx, client) => {
-      const outcome = await runCatalogBody(tx.db, this.#parts.changesKept, body, lease);
+      const outcome = await runCatalogBody(tx.db, this.#parts, body, lease);
       if (outcome.revision !== undefined) {
         await this.#query(client, `NOTIFY ${catalogChannel}, '${outcome.revision}'`);
       }

@@ -4,6 +4,7 @@ import { OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { createPrng, type Prng } from "../../kernel/prng.ts";
 import { changesKeptDefault } from "../catalog/logged-tx.ts";
+import { ownWatchedTables, type WatchedTables } from "../core/schema.ts";
 import type { Store } from "../core/store.ts";
 import { openPostgres, type PostgresParts, setupPostgres } from "../postgres/open-postgres.ts";
 import { openSqlite, type SqliteParts, setupSqlite } from "../sqlite/open-sqlite.ts";
@@ -18,6 +19,8 @@ interface StoreOptions {
   readonly logger: Logger;
   /** How many changes the log keeps for subscribers that resume. */
   readonly changesKept?: number;
+  /** Tables of other rooms whose changes are logged. */
+  readonly watched?: WatchedTables;
   /** How long a transaction waits for others, or for a lost database, before it fails. */
   readonly waitMsMax?: number;
   /** Other migrations than the package's, for tests. */
@@ -114,6 +117,7 @@ function sqliteParts(config: SqliteStoreConfig): SqliteParts {
     prng: config.prng ?? createPrng(config.path),
     logger: config.logger,
     changesKept: config.changesKept ?? changesKeptDefault,
+    watched: { ...ownWatchedTables, ...config.watched },
     waitMsMax: config.waitMsMax ?? waitMsMaxDefault,
   };
 }
@@ -125,6 +129,7 @@ function postgresParts(config: PostgresStoreConfig): PostgresParts {
     prng: config.prng,
     logger: config.logger,
     changesKept: config.changesKept ?? changesKeptDefault,
+    watched: { ...ownWatchedTables, ...config.watched },
     waitMsMax: config.waitMsMax ?? waitMsMaxDefault,
     connectionsMax: config.connectionsMax ?? connectionsMaxDefault,
   };

@@ -8,6 +8,7 @@ import type { Prng } from "../../kernel/prng.ts";
 import { Gate } from "../catalog/gate.ts";
 import { PokeList } from "../catalog/poke-list.ts";
 import { RetryBound } from "../catalog/retry-bound.ts";
+import type { WatchedTables } from "../core/schema.ts";
 import type { Store } from "../core/store.ts";
 import { decideSchemaRefusal, type Migration, newestVersion } from "../setup/migrations.ts";
 import { DataVersionPoller } from "./data-version-poller.ts";
@@ -23,6 +24,7 @@ export interface SqliteParts {
   readonly prng: Prng;
   readonly logger: Logger;
   readonly changesKept: number;
+  readonly watched: WatchedTables;
   /** How long a transaction waits for other processes before it fails with `store_busy`. */
   readonly waitMsMax: number;
 }
@@ -34,7 +36,7 @@ export async function openSqlite(
   parts: SqliteParts,
   migrations: readonly Migration[],
 ): Promise<Store> {
-  const { path, clock, logger, changesKept } = parts;
+  const { path, clock, logger, changesKept, watched } = parts;
   const needed = newestVersion(migrations);
   // Opening would create the file; only setup may.
   const absent = existsSync(path) ? undefined : decideSchemaRefusal(0, needed, path);
@@ -61,6 +63,7 @@ export async function openSqlite(
     pokes,
     onCommitted: () => pokes.poke(),
     changesKept,
+    watched,
     checkFile: () => file.check(),
     waitBusy: () => {
       const bound = retryBound(parts);

@@ -7,6 +7,7 @@ import { AssertionError } from "../../kernel/errors.ts";
 import { Gate } from "../catalog/gate.ts";
 import { changesKeptDefault } from "../catalog/logged-tx.ts";
 import { PokeList } from "../catalog/poke-list.ts";
+import { ownWatchedTables, type WatchedTables } from "../core/schema.ts";
 import type { Store } from "../core/store.ts";
 import { type Migration, readMigrations } from "../setup/migrations.ts";
 import { applyNextSqliteMigration } from "./setup-sqlite.ts";
@@ -37,6 +38,7 @@ export function createSharedSqlite(nowMs: () => number): SharedSqlite {
 export function openSimStore(options: {
   readonly database: SharedSqlite;
   readonly changesKept?: number;
+  readonly watched?: WatchedTables;
 }): Store {
   const { connection, gate, pokes } = options.database;
   const ownPokes = new PokeList();
@@ -47,6 +49,7 @@ export function openSimStore(options: {
     pokes: ownPokes,
     onCommitted: () => pokes.poke(),
     changesKept: options.changesKept ?? changesKeptDefault,
+    watched: { ...ownWatchedTables, ...options.watched },
     waitBusy: () => {
       throw new AssertionError("a database in memory is never busy");
     },

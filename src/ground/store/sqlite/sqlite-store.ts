@@ -14,6 +14,7 @@ import { OpenTransaction } from "../catalog/open-transaction.ts";
 import type { PokeList } from "../catalog/poke-list.ts";
 import { runCatalogBody } from "../catalog/run-catalog-body.ts";
 import { refuseUnloggedWrites, refuseWrites } from "../catalog/statement-guards.ts";
+import type { WatchedTables } from "../core/schema.ts";
 import type { CatalogTx, LeaseGrant, Store, Tx } from "../core/store.ts";
 import {
   type SqliteConnection,
@@ -30,6 +31,7 @@ export interface SqliteStoreParts {
   /** After a commit that changed watched tables. */
   readonly onCommitted: () => void;
   readonly changesKept: number;
+  readonly watched: WatchedTables;
   /** Throws where a commit would go into a file that nobody finds again (ST58). */
   readonly checkFile?: () => void;
   /** Begins the waits of one transaction; the result waits once, and says `false` when that was enough. */
@@ -39,12 +41,14 @@ export interface SqliteStoreParts {
 }
 
 export class SqliteStore implements Store {
+  readonly watched: WatchedTables;
   readonly dialect = "sqlite";
   readonly #parts: SqliteStoreParts;
   #closing: Promise<void> | undefined;
 
   constructor(parts: SqliteStoreParts) {
     this.#parts = parts;
+    this.watched = parts.watched;
   }
 
   read<T>(body: (tx: Tx) => Promise<T>): Promise<T> {
@@ -52,12 +56,12 @@ export class SqliteStore implements Store {
   }
 
   transaction<T>(body: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#run("write", (tx) => body({ db: refuseUnloggedWrites(tx.db) }));
+    return this.#run("write", (tx) => body({ db: refuseUnloggedWrites(tx.db, this.watched) }));
   }
 
   async catalogTransaction<T>(body: (tx: CatalogTx) => Promise<T>, lease?: LeaseGrant): Promise<T> {
     const { result, revision } = await this.#run("write", (tx) =>
-      runCatalogBody(tx.db, this.#parts.changesKept, body, lease),
+      runCatalogBody(tx.db, this.#parts, body, lease),
     );
     if (revision !== undefined) this.#parts.onCommitted();
     return result;

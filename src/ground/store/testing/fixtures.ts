@@ -2,10 +2,12 @@
  * The databases that contract suites run on: SQLite in files, SQLite in memory as the simulator has it, and a real Postgres.
  * Each registers hooks of the test file that asks for it, so that nothing is left when the file's tests have ended.
  */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
+import { watchedRefreshTables } from "../../../kinds/refresh/core/tables.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import { createPrng } from "../../kernel/prng.ts";
@@ -41,7 +43,8 @@ export function memoryFixture(): StoreFixture {
       return {
         url: "",
         setup: async () => ({ from: 0, to: 0 }),
-        open: async (options) => openSimStore({ database, ...options }),
+        open: async (options) =>
+          openSimStore({ database, watched: watchedRefreshTables, ...options }),
       };
     },
   };
@@ -78,6 +81,6 @@ function placeOf(url: string, config: StoreConfig): StorePlace {
   return {
     url,
     setup: (options) => setupStore({ ...config, ...options }),
-    open: (options) => openStore({ ...config, ...options }),
+    open: (options) => openStore({ ...config, watched: watchedRefreshTables, ...options }),
   };
 }

@@ -11,7 +11,7 @@
 import { sql } from "kysely";
 import { assert } from "../../kernel/errors.ts";
 import { parseRevision, type Revision } from "../../kernel/ids.ts";
-import { isWatchedTable, watchedTables } from "../core/schema.ts";
+import { watchedColumns } from "../core/schema.ts";
 import type { CatalogChange, Store, Tx } from "../core/store.ts";
 import { decideWatchEvent, type WatchEvent } from "../core/watch-event.ts";
 import {
@@ -35,7 +35,10 @@ const pageRowsMax = 200;
 
 export async function* watch(store: Store, options: WatchOptions): AsyncGenerator<WatchEvent> {
   const { signal } = options;
-  const select = { table: options.table, columns: options.columns, where: options.where ?? [] };
+  const { table, columns, where = [] } = options;
+  const key = watchedColumns(store.watched, table)?.key;
+  assert(key !== undefined, `${table} is a watched table`);
+  const select = { table, key, columns, where };
   const wakeUp = new WakeUp(signal);
   const unsubscribe = store.onPoke(() => wakeUp.ring());
   try {
@@ -81,13 +84,9 @@ async function readSnapshot(tx: Tx, select: WatchSelect, revision: Revision): Pr
   const found = await sql<WatchRow>`SELECT * FROM ${sql.table(select.table)}`.execute(tx.db);
   const data = found.rows
     .filter((row) => matchesWatch(select, row))
-    .sort((left, right) => compareKeys(keyOf(select, left), keyOf(select, right)))
+    .sort((left, right) => compareKeys(String(left[select.key]), String(right[select.key])))
     .map((row) => projectWatch(select, row));
   return { events: [{ type: "SNAPSHOT", revision, data }], revision, isLast: false };
-}
-
-function keyOf(select: WatchSelect, row: WatchRow): string {
-  return String(row[watchedTables[select.table]]);
 }
 
 /** Not the database's order: collations differ. */
@@ -110,18 +109,14 @@ async function readChanges(tx: Tx, select: WatchSelect, seen: Revision): Promise
     .orderBy("revision")
     .limit(pageRowsMax)
     .execute();
-  return rows.map((row) => {
-    const table = row.table_name;
-    assert(isWatchedTable(table), "the log holds watched tables");
-    return {
-      revision: revisionOf(row.revision),
-      table,
-      key: row.row_key,
-      op: row.op,
-      row: JSON.parse(row.row_json) as WatchRow,
-      oldRow: row.old_row_json === null ? undefined : (JSON.parse(row.old_row_json) as WatchRow),
-    };
-  });
+  return rows.map((row) => ({
+    revision: revisionOf(row.revision),
+    table: row.table_name,
+    key: row.row_key,
+    op: row.op,
+    row: JSON.parse(row.row_json) as WatchRow,
+    oldRow: row.old_row_json === null ? undefined : (JSON.parse(row.old_row_json) as WatchRow),
+  }));
 }
 
 function revisionOf(value: number): Revision {

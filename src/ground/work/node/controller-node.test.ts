@@ -64,6 +64,7 @@ class Fixture {
         : unlessHanging(call);
     return {
       dialect: store.dialect,
+      watched: store.watched,
       read: (body) => unlessHanging(() => store.read(body)),
       transaction: (body) => unlessFull(() => store.transaction(body)),
       catalogTransaction: (body, lease) => unlessFull(() => store.catalogTransaction(body, lease)),

@@ -1,12 +1,14 @@
 /** A run from the store, as reports, summaries and comparisons want it. */
+
 import { isoTime } from "../../../ground/kernel/iso-time.ts";
-import type { LoadTables, Store, Tx } from "../../../ground/store/index.ts";
+import type { Store, Tx } from "../../../ground/store/index.ts";
 import type { ComparedRun } from "../core/compare-runs.ts";
 import { figuresOf } from "../core/figures.ts";
 import type { FindMaxResult, StepOutcome } from "../core/find-max.ts";
 import { Histogram, mergeHistograms } from "../core/histogram.ts";
 import type { ReportSecond, RunReport } from "../core/report/run-report.ts";
 import type { RunPhase } from "../core/run-state.ts";
+import type { LoadTables } from "../core/tables.ts";
 import { readRecord } from "../store/final-record.ts";
 import { parsed, readNow, readRun, readWorkers } from "../store/run-rows.ts";
 import { readSeries } from "../store/worker-series.ts";

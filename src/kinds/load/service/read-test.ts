@@ -1,10 +1,12 @@
 /** A run's page, from the store alone: a few short reads. */
-import type { LoadTables, Store } from "../../../ground/store/index.ts";
+
+import type { Store } from "../../../ground/store/index.ts";
 import { toMs } from "../core/figures.ts";
 import { Histogram } from "../core/histogram.ts";
 import type { EnrichmentStatus, RunPhase, RunStatus } from "../core/run-state.ts";
 import type { LoadMode } from "../core/scenario.ts";
 import type { SloOutcome } from "../core/slo.ts";
+import type { LoadTables } from "../core/tables.ts";
 import type { RunVerdict } from "../core/verdict.ts";
 import { parsed } from "../store/run-rows.ts";
 

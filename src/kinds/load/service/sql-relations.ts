@@ -9,6 +9,7 @@
  *        `v_metrics_by_minute`, `v_cluster_breakdown` and `v_warehouse_timeseries` are of the
  *        records in the lake, of all runs, without warm-up, and empty where there are none.
  */
+
 import {
   type OpenedRelation,
   type ReadableRelation,
@@ -17,7 +18,8 @@ import {
   type WantedRows,
 } from "../../../data/lake/index.ts";
 import { quoteName, quoteText } from "../../../data/sql/core/index.ts";
-import type { LoadTables, Store } from "../../../ground/store/index.ts";
+import type { Store } from "../../../ground/store/index.ts";
+import type { LoadTables } from "../core/tables.ts";
 import { enrichedSql, enrichmentTable } from "../executions/enrichment-table.ts";
 import { executionColumns, executionTable } from "../executions/execution-table.ts";
 import { viewSql } from "../executions/run-views.ts";

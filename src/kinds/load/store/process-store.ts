@@ -4,9 +4,11 @@
  *   PS1  The coordinator writes under its lease. A Capstan worker changes only rows that name it, and only from the state it saw: what was
  *        given to another meanwhile stays the other's.
  */
+
 import { sql } from "kysely";
-import type { LeaseGrant, LoadTables, Store } from "../../../ground/store/index.ts";
+import type { LeaseGrant, Store } from "../../../ground/store/index.ts";
 import type { LoadHost } from "../core/decide-host.ts";
+import type { LoadTables } from "../core/tables.ts";
 
 export type ProcessState = "WANTED" | "STARTING" | "STARTED" | "ENDED" | "FAILED";
 export type ProcessSignal = "SIGTERM" | "SIGKILL";

@@ -1,11 +1,13 @@
 /** `test_results`: a parent for each run, a child for each worker. Counts are of MEASUREMENT. */
+
 import { sql } from "kysely";
 import { assert } from "../../../ground/kernel/errors.ts";
-import type { LoadTables, Tx } from "../../../ground/store/index.ts";
+import type { Tx } from "../../../ground/store/index.ts";
 import { type Figures, figuresOf } from "../core/figures.ts";
 import { summaryOf } from "../core/latency.ts";
 import type { WorkerStatus } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
+import type { LoadTables } from "../core/tables.ts";
 import type { WorkerIdentity } from "../core/worker-control.ts";
 import type { SeriesSnapshot } from "../core/worker-snapshot.ts";
 import { readRun } from "./run-rows.ts";

@@ -6,8 +6,10 @@
  *        themselves.
  *   RH3  Only what has ended, or was never started, is deleted for its age; everything of a run goes with it.
  */
+
 import { sql } from "kysely";
-import type { LeaseGrant, LoadTables, Store } from "../../../ground/store/index.ts";
+import type { LeaseGrant, Store } from "../../../ground/store/index.ts";
+import type { LoadTables } from "../core/tables.ts";
 
 export interface RunFilter {
   readonly search?: string;

@@ -1,13 +1,15 @@
 /** Rows of runs as the rest of the program sees them. JSON in them was written by us: it is read without doubt. */
+
 import { sql } from "kysely";
 import { assert } from "../../../ground/kernel/errors.ts";
-import type { LoadTables, Tx } from "../../../ground/store/index.ts";
+import type { Tx } from "../../../ground/store/index.ts";
 import type { Targets } from "../core/control-events.ts";
 import type { FindMaxProgress } from "../core/find-max-run.ts";
 import type { GuardrailState } from "../core/guardrails.ts";
 import type { ScalingState } from "../core/qps-scaling.ts";
 import type { RunPhase, RunStatus, StopReason, WorkerStatus } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
+import type { LoadTables } from "../core/tables.ts";
 import { verdictDefaults } from "../core/verdict.ts";
 import { decodeTargets } from "./control-event-codec.ts";
 

@@ -1,12 +1,14 @@
 /** What workers measured, in the store: the newest of each series, and a row for each second. */
+
 import { sql } from "kysely";
-import type { LoadTables, Tx } from "../../../ground/store/index.ts";
+import type { Tx } from "../../../ground/store/index.ts";
 import { figuresOf, toMs } from "../core/figures.ts";
 import type { StepSecond } from "../core/find-max-step.ts";
 import { generatorBoundReason } from "../core/generator-health.ts";
 import { Histogram, mergeHistograms } from "../core/histogram.ts";
 import type { QueryKind } from "../core/operation.ts";
 import type { RunPhase, WorkerStatus } from "../core/run-state.ts";
+import type { LoadTables } from "../core/tables.ts";
 import type {
   Answering,
   GeneratorHealth,

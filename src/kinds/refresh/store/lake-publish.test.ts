@@ -1,4 +1,5 @@
 /** Claims and the scheduler with the real catalog of the lake: one commit, exact changes, pins. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -12,6 +13,7 @@ import { createPrng } from "../../../ground/kernel/prng.ts";
 import { VirtualClock } from "../../../ground/kernel/testing/virtual-clock.ts";
 import { createSharedSqlite, openSimStore } from "../../../ground/store/index.ts";
 import type { ClaimedRefresh } from "../core/index.ts";
+import { watchedRefreshTables } from "../core/tables.ts";
 import { createDynamicTable, dropDynamicTable } from "./definitions.ts";
 import { RefreshScheduler } from "./scheduler.ts";
 import { lakeSourceChanges } from "./source-changes.ts";
@@ -19,7 +21,10 @@ import { StoreRefreshClaims } from "./store-refresh-claims.ts";
 import { definition } from "./testing/tables-fixture.ts";
 
 const clock = new VirtualClock();
-const store = openSimStore({ database: createSharedSqlite(() => clock.wallMs()) });
+const store = openSimStore({
+  database: createSharedSqlite(() => clock.wallMs()),
+  watched: watchedRefreshTables,
+});
 const lake = new LakeStore({ store, prng: createPrng("lake") });
 const claims = new StoreRefreshClaims(store, { prng: createPrng("claims"), pins: lake });
 let files = 0;

@@ -7,9 +7,11 @@
  *   PW2  `dynamic_tables.target_snapshot` is the target in `pending_refreshes`.
  *   PW3  What is ready is ready for ever: versions are kept while somebody is to be brought to them.
  */
+
 import { type RawBuilder, sql } from "kysely";
-import type { CatalogTx, PendingRefreshesTable, Tx } from "../../../ground/store/index.ts";
+import type { CatalogTx, Tx } from "../../../ground/store/index.ts";
 import { priorities, type RefreshTrigger, type ScheduledTarget } from "../core/index.ts";
+import type { PendingRefreshesTable } from "../core/tables.ts";
 import type { DynamicTableRow } from "./table-rows.ts";
 
 export async function findPending(

@@ -2,10 +2,12 @@
  * The newest refreshes of each table. A run of refreshes that found nothing to do is one row, whose end and data move on: a table
  * that is looked at every second and changes once a day must not lose the one refresh that did something.
  */
+
 import { sql } from "kysely";
 import type { SnapshotId, TableId } from "../../../data/lake/core/index.ts";
-import type { DynamicTablesTable, RefreshHistoryTable, Tx } from "../../../ground/store/index.ts";
+import type { Tx } from "../../../ground/store/index.ts";
 import type { RefreshCost, RefreshRecord } from "../core/index.ts";
+import type { DynamicTablesTable, RefreshHistoryTable } from "../core/tables.ts";
 import { snapshotOf } from "./table-rows.ts";
 
 export const historyRowsDefault = 500;

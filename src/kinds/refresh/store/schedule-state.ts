@@ -1,6 +1,7 @@
 /** The scheduler's state as the store has it, and its decisions written down. */
+
 import type { SnapshotId, TableId } from "../../../data/lake/core/index.ts";
-import type { CatalogTx, PendingRefreshesTable, Tx } from "../../../ground/store/index.ts";
+import type { CatalogTx, Tx } from "../../../ground/store/index.ts";
 import type {
   FailingTable,
   ScheduleDecision,
@@ -8,6 +9,7 @@ import type {
   ScheduledTable,
   ScheduledTarget,
 } from "../core/index.ts";
+import type { PendingRefreshesTable } from "../core/tables.ts";
 import { pinNeeded, type SnapshotPins } from "./needed-snapshots.ts";
 import {
   abandonTargets,

@@ -2,8 +2,9 @@
 
 import type { SnapshotId, TableId } from "../../../data/lake/core/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
-import type { DynamicTablesTable, Tx } from "../../../ground/store/index.ts";
+import type { Tx } from "../../../ground/store/index.ts";
 import { type DynamicTable, type GraphNode, TableGraph } from "../core/index.ts";
+import type { DynamicTablesTable } from "../core/tables.ts";
 
 export type DynamicTableRow = DynamicTablesTable;
 

@@ -1,4 +1,5 @@
 /** Statements over a lake with real files, real HTTP, real DuckDB and a real catalog; only the sessions are in memory. */
+
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +18,7 @@ import {
   WorkerWorkManager,
 } from "../../../../ground/work/index.ts";
 import { LoopbackPool } from "../../../../ground/work/testing/loopback-pool.ts";
+import { watchedRefreshTables } from "../../../../kinds/refresh/core/tables.ts";
 import { DynamicTables } from "../../../../kinds/refresh/statements/dynamic-tables.ts";
 import { createSqlExecutor, type Engine, sqlWorkKind, startEngine } from "../../../duckdb/index.ts";
 import { never, textOf } from "../../../duckdb/testing/test-engine.ts";
@@ -63,7 +65,11 @@ export async function startLakeCluster(options: LakeClusterOptions = {}): Promis
   const lakeDir = join(dir, "lake");
   mkdirSync(lakeDir);
   const objects = await openDirectoryStore(lakeDir);
-  const inMemory = (): Store => openSimStore({ database: createSharedSqlite(() => Date.now()) });
+  const inMemory = (): Store =>
+    openSimStore({
+      database: createSharedSqlite(() => Date.now()),
+      watched: watchedRefreshTables,
+    });
   const store = options.store ?? inMemory();
   const catalog = new LakeStore({ store, prng: createPrng(1) });
   const pool = new LoopbackPool();

@@ -8,11 +8,13 @@
  *   SC4  Segments published together, and not by a compaction, get one `seq`, higher than every earlier one.
  *   SC5  A removed segment's row stays until its files are gone, so that files without a row are nobody's.
  */
+
 import { type Kysely, type Selectable, sql } from "kysely";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
-import type { LeaseGrant, MetricSegmentsTable, Store, Tx } from "../../../../ground/store/index.ts";
+import type { LeaseGrant, Store, Tx } from "../../../../ground/store/index.ts";
 import type { AgedSegment } from "../core/decide-upkeep.ts";
 import type { SegmentChecksums, SegmentInfo } from "../core/model.ts";
+import type { MetricSegmentsTable } from "../core/tables.ts";
 import { type MaintenanceClaim, requireClaim } from "./maintenance-claims.ts";
 
 export interface Publication {

@@ -192,6 +192,7 @@ export class RunWorld {
     const store = openSimStore({ database: this.#database });
     return {
       dialect: store.dialect,
+      watched: store.watched,
       read: (body) => store.read(body),
       transaction: (body) => store.transaction(body),
       catalogTransaction: async (body, lease) => {

@@ -2,11 +2,13 @@
  * Another process that works: `node claim-child.ts URL WORKER`. It says `ready`, waits for a line, then claims and publishes one
  * refresh after the other until nothing is left, saying `table token` for each, and `done`.
  */
+
 import { once } from "node:events";
 import { silentLogger } from "../../../../ground/kernel/logger.ts";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
 import { createSystemPrng } from "../../../../ground/kernel/node/system-random.ts";
 import { openStore, parseStoreUrl } from "../../../../ground/store/index.ts";
+import { watchedRefreshTables } from "../../core/tables.ts";
 import { TablesFixture } from "./tables-fixture.ts";
 
 const [url = "", workerId = ""] = process.argv.slice(2);
@@ -16,6 +18,7 @@ const store = await openStore({
   clock: realClock,
   prng,
   logger: silentLogger,
+  watched: watchedRefreshTables,
 });
 const fixture = new TablesFixture(store);
 process.stdout.write("ready\n");

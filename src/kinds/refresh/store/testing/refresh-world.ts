@@ -20,6 +20,7 @@ import {
   type SubtaskClaims,
   type SubtaskRunner,
 } from "../../core/index.ts";
+import { watchedRefreshTables } from "../../core/tables.ts";
 import type { ClaimSettings } from "../claim-settings.ts";
 import { RefreshScheduler, type RefreshSchedulerOptions } from "../scheduler.ts";
 import { StoreRefreshClaims } from "../store-refresh-claims.ts";
@@ -52,7 +53,7 @@ export class RefreshWorld extends TablesFixture {
   constructor(seed = "world", settings: Partial<ClaimSettings> = {}) {
     const clock = new VirtualClock();
     const database = createSharedSqlite(() => clock.wallMs());
-    super(openSimStore({ database }), settings);
+    super(openSimStore({ database, watched: watchedRefreshTables }), settings);
     this.clock = clock;
     this.#database = database;
     this.#seed = seed;
@@ -72,7 +73,7 @@ export class RefreshWorld extends TablesFixture {
 
   async startScheduler(options: Partial<RefreshSchedulerOptions> = {}): Promise<RefreshScheduler> {
     const lease = await this.lead();
-    const store = openSimStore({ database: this.#database });
+    const store = openSimStore({ database: this.#database, watched: watchedRefreshTables });
     const prng = createPrng(`${this.#seed}/scheduler`);
     const scheduler = new RefreshScheduler({
       store,
@@ -89,7 +90,7 @@ export class RefreshWorld extends TablesFixture {
   }
 
   startWorker(workerId: string, options: WorkerOptions = {}): RefreshLoop {
-    const store = openSimStore({ database: this.#database });
+    const store = openSimStore({ database: this.#database, watched: watchedRefreshTables });
     const prng = createPrng(`${this.#seed}/${workerId}`);
     const claims = new StoreRefreshClaims(store, { prng, ...options.settings });
     const parts = new StoreSubtaskClaims(store, { prng, ...options.settings });

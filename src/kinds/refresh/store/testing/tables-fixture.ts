@@ -1,14 +1,16 @@
 /** A store with a lake and dynamic tables, driven step by step. */
+
 import { setTimeout } from "node:timers/promises";
 import type { SnapshotId, TableId } from "../../../../data/lake/core/index.ts";
 import { createPrng } from "../../../../ground/kernel/prng.ts";
-import type { DynamicTablesTable, Store } from "../../../../ground/store/index.ts";
+import type { Store } from "../../../../ground/store/index.ts";
 import {
   type ClaimedRefresh,
   decideRefreshes,
   type PublishOutcome,
   type ScheduleOptions,
 } from "../../core/index.ts";
+import type { DynamicTablesTable } from "../../core/tables.ts";
 import type { ClaimSettings } from "../claim-settings.ts";
 import { createDynamicTable, requestRefresh, type TableDefinition } from "../definitions.ts";
 import { applyDecision, readScheduledTables } from "../schedule-state.ts";

@@ -2,7 +2,7 @@
  * The lake's tables: those of DuckLake 1.0, column for column, and our own two beside them. `sql/schema/003-lake.sql` is
  * their definition. A `?` marks what may be NULL.
  */
-import { type ColumnTypesOf, columnTypesOf, type TablesOf } from "./table-cells.ts";
+import { columnTypesOf, type TablesOf } from "../../../ground/store/core/index.ts";
 
 const lakeCells = {
   ducklake_metadata: {
@@ -267,15 +267,15 @@ const lakeCells = {
     id: "number",
     lake_id: "text",
   },
-  upkeep_holds: {
-    holder: "text",
-    expires_at_ms: "number",
-  },
 } as const;
 
 export type LakeTables = TablesOf<typeof lakeCells>;
 
-export const lakeTableColumns: ColumnTypesOf<typeof lakeCells> = columnTypesOf(lakeCells);
+declare module "../../../ground/store/core/schema.ts" {
+  interface ControlSchema extends LakeTables {}
+}
+
+export const lakeTableColumns = columnTypesOf(lakeCells);
 
 /** Whether a column may be NULL, for the consistency check. */
 export function isNullable(table: keyof LakeTables, column: string): boolean {

@@ -1,5 +1,5 @@
 /** The tables of load tests: `sql/schema/005-load.sql` and `007-load-processes.sql` are their definition, with what they mean. A `?` marks what may be NULL. */
-import { type ColumnTypesOf, columnTypesOf, type TablesOf } from "./table-cells.ts";
+import { columnTypesOf, type TablesOf } from "../../../ground/store/core/index.ts";
 
 const loadCells = {
   test_templates: {
@@ -262,4 +262,8 @@ const loadCells = {
 
 export type LoadTables = TablesOf<typeof loadCells>;
 
-export const loadTableColumns: ColumnTypesOf<typeof loadCells> = columnTypesOf(loadCells);
+declare module "../../../ground/store/core/schema.ts" {
+  interface ControlSchema extends LoadTables {}
+}
+
+export const loadTableColumns = columnTypesOf(loadCells);
