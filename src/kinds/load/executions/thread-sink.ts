@@ -1,45 +1,45 @@
 /** A recorder's way to the thread. Batches are moved there and, when they are written, back. */
-import { Worker } from "node:worker_threads";
-import { decodeError } from "../../../ground/kernel/error-codec.ts";
-import { messageOf } from "../../../ground/kernel/errors.ts";
+import type { LakeLocation } from "../../../data/lake/index.ts";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { siblingModule } from "../../../ground/kernel/node/sibling-module.ts";
+import type { parseStoreUrl } from "../../../ground/store/index.ts";
+import { startThread } from "../../../ground/threads/index.ts";
 import { buffersOf, type ExecutionBatch } from "./execution-buffer.ts";
-import type { FromThread, ThreadOptions, ToThread } from "./execution-messages.ts";
-import type { ExecutionSink } from "./execution-recorder.ts";
+import type { BatchPlace, ExecutionSink } from "./execution-recorder.ts";
+import type { ExecutionSource } from "./execution-rows.ts";
 
-export function startThreadSink(options: ThreadOptions): ExecutionSink {
-  const thread = new Worker(siblingModule(import.meta.url, "./execution-thread"), {
-    workerData: options,
-    resourceLimits: { codeRangeSizeMb: 32 }, // V8 reserves half a gigabyte otherwise: see WP5.
-  });
-  thread.unref();
-  const waiting = new Map<number, PromiseWithResolvers<ExecutionBatch>>();
-  let ended: Error | undefined;
-  const end = (error: Error): void => {
-    ended ??= error;
-    for (const { reject } of waiting.values()) reject(ended);
-    waiting.clear();
+export interface ExecutionThreadOptions {
+  readonly store: ReturnType<typeof parseStoreUrl>;
+  readonly lake: LakeLocation;
+  /** Nobody else's. */
+  readonly stagingDir: string;
+  readonly source: ExecutionSource;
+}
+
+export interface ExecutionThread {
+  readonly requests: {
+    write(request: { readonly batch: ExecutionBatch; readonly at: BatchPlace }): ExecutionBatch;
   };
-  thread.on("message", (message: FromThread) => {
-    const wait = waiting.get(message.first);
-    waiting.delete(message.first);
-    if ("batch" in message) wait?.resolve(message.batch);
-    else wait?.reject(decodeError(message.error));
+  readonly notes: Record<never, never>;
+}
+
+export function startThreadSink(options: ExecutionThreadOptions): ExecutionSink {
+  const thread = startThread<ExecutionThread>({
+    module: siblingModule(import.meta.url, "./execution-thread"),
+    options,
+    clock: realClock,
+    lost: ({ message }) => unavailable(`the thread failed: ${message}`),
+    keepsAlive: "asked",
+    // V8 reserves half a gigabyte otherwise: see WP5.
+    worker: { resourceLimits: { codeRangeSizeMb: 32 } },
   });
-  thread.on("error", (thrown) => end(new Error(`the thread failed: ${messageOf(thrown)}`)));
-  thread.on("exit", () => end(new Error("the thread ended")));
   return {
-    write(batch, { first, originMs }) {
-      if (ended !== undefined) return Promise.reject(ended);
-      const wait = Promise.withResolvers<ExecutionBatch>();
-      waiting.set(first, wait);
-      const message: ToThread = { batch, first, originMs };
-      thread.postMessage(message, buffersOf(batch));
-      return wait.promise;
-    },
-    async close() {
-      end(new Error("there was no time left"));
-      await thread.terminate();
-    },
+    write: (batch, at) => thread.ask("write", { batch, at }, { transfer: buffersOf(batch) }),
+    close: () => thread.kill(unavailable("there was no time left")),
   };
+}
+
+function unavailable(message: string): OperatingError {
+  return new OperatingError("store_unavailable", "backoff", message);
 }

@@ -1,50 +1,44 @@
 /**
- * The thread that talks to the store. SQLite answers on the thread that asks, and a commit waits for the disk: on the load's own thread each
- * heartbeat would be a pause in the load, and in what it measures.
+ * The thread that talks to the store. SQLite answers on the thread that asks, and a commit waits for
+ * the disk: on the load's own thread each heartbeat would be a pause in the load, and in what it
+ * measures.
  */
-import { parentPort, workerData } from "node:worker_threads";
-import { encodeError } from "../../../ground/kernel/error-codec.ts";
-import { assert } from "../../../ground/kernel/errors.ts";
 import { silentLogger } from "../../../ground/kernel/logger.ts";
 import { realClock as clock } from "../../../ground/kernel/node/real-clock.ts";
 import { createSystemPrng } from "../../../ground/kernel/node/system-random.ts";
 import { openStore } from "../../../ground/store/index.ts";
+import { servePeer } from "../../../ground/threads/index.ts";
 import { readRunPools } from "../store/run-pools.ts";
 import { StoreWorkerControl } from "../store/store-worker-control.ts";
-import type {
-  ControlAnswer,
-  ControlCall,
-  ControlThreadOptions,
-  WorkerStore,
-} from "./control-messages.ts";
+import type { ControlThread, ControlThreadOptions, WorkerStore } from "./thread-control.ts";
 
-const options = workerData as ControlThreadOptions;
-const prng = createSystemPrng();
-let opened: Promise<WorkerStore> | undefined;
-
-assert(parentPort !== null, "this is a thread");
-const port = parentPort;
-port.on("message", (call: ControlCall) => {
-  void answer(call).then((said) => port.postMessage(said));
-});
-
-async function answer({ id, method, args }: ControlCall): Promise<ControlAnswer> {
-  try {
-    opened ??= open();
-    const store = await opened.catch((thrown: unknown) => {
+servePeer<ControlThread, ControlThreadOptions>((options) => {
+  let opened: Promise<WorkerStore> | undefined;
+  const store = (): Promise<WorkerStore> => {
+    opened ??= open(options).catch((thrown: unknown) => {
       opened = undefined; // The next call tries again.
       throw thrown;
     });
-    const perform = store[method] as (...given: readonly unknown[]) => Promise<unknown>;
-    return { id, result: await perform.apply(store, [...args]) };
-  } catch (thrown) {
-    return { id, error: encodeError(thrown) };
-  }
-}
+    return opened;
+  };
+  return {
+    requests: {
+      register: async (args) => (await store()).register(...args),
+      read: async (args) => (await store()).read(...args),
+      events: async (args) => (await store()).events(...args),
+      beat: async (args) => (await store()).beat(...args),
+      writeSnapshot: async (args) => (await store()).writeSnapshot(...args),
+      finish: async (args) => (await store()).finish(...args),
+      log: async (args) => (await store()).log(...args),
+      readPools: async (args) => (await store()).readPools(...args),
+    },
+    notes: {},
+  };
+});
 
-async function open(): Promise<WorkerStore> {
-  const store = await openStore({ ...options.store, clock, logger: silentLogger, prng });
-  const { leaseName } = options;
+async function open({ store: place, leaseName }: ControlThreadOptions): Promise<WorkerStore> {
+  const prng = createSystemPrng();
+  const store = await openStore({ ...place, clock, logger: silentLogger, prng });
   return Object.assign(new StoreWorkerControl(store, { leaseName }), {
     readPools: (runId: string, templateId: string | null) =>
       store.read((tx) => readRunPools(tx, runId, templateId)),

@@ -1,20 +1,22 @@
 /** One connection of SQLite in a thread of its own: it may block as long as it likes. */
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { parentPort, workerData } from "node:worker_threads";
 import { backoffMs } from "../../../../ground/kernel/backoff.ts";
-import { encodeError } from "../../../../ground/kernel/error-codec.ts";
 import { assert, messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
+import { servePeer } from "../../../../ground/threads/index.ts";
 import type { ParameterType, ParameterValue } from "../../core/operation.ts";
+import type { OperationFailure } from "../../core/target.ts";
 import { isBusy, isSyntax, sqliteFailureOf } from "./sqlite-failure.ts";
 import { closeIn } from "./sqlite-wall.ts";
 import type {
   Execution,
-  FromThread,
+  PlanRequest,
+  RefusedStatement,
+  SqliteOwner,
+  SqliteThread,
   SqliteThreadOptions,
   StatementRequest,
-  ToThread,
 } from "./thread-messages.ts";
 
 interface PreparedStatement {
@@ -29,16 +31,27 @@ interface Plan {
   readonly begin: string | undefined;
 }
 
-const { path, busyMsMax, synchronous, valueBytesMax } = workerData as SqliteThreadOptions;
-assert(parentPort !== null, "this is a thread");
-const port = parentPort;
 const never = new Int32Array(new SharedArrayBuffer(4));
 const busyPause = { minMs: 1, maxMs: 25 };
+/** NOMEM, TOOBIG. */
+const memoryCodes: ReadonlySet<string> = new Set(["7", "18"]);
 const plans = new Map<number, Plan>();
+let busyMsMax = 0;
 
-function send(message: FromThread): void {
-  port.postMessage(message);
-}
+servePeer<SqliteThread, SqliteThreadOptions, SqliteOwner>((options, owner) => {
+  const database = open(options);
+  return {
+    requests: {
+      prepare: (request) => prepare(database, request),
+      run: ({ sql, values }) => run(database, sql, values),
+    },
+    notes: {
+      execute: (batch) => {
+        for (const execution of batch) owner.tell("done", execute(database, execution));
+      },
+    },
+  };
+});
 
 /**
  * Waits for a lock here and not within SQLite, whose own wait nobody can end before its time. In a transaction it does not wait:
@@ -57,7 +70,9 @@ function patiently<T>(database: DatabaseSync, run: () => T): T {
   }
 }
 
-function open(): DatabaseSync | undefined {
+function open(options: SqliteThreadOptions): DatabaseSync {
+  const { path, synchronous, valueBytesMax } = options;
+  busyMsMax = options.busyMsMax;
   try {
     const database = new DatabaseSync(path, { timeout: 0, limits: { length: valueBytesMax } });
     patiently(database, () => database.exec("PRAGMA journal_mode = WAL"));
@@ -65,16 +80,8 @@ function open(): DatabaseSync | undefined {
     closeIn(database); // SL5
     return database;
   } catch (thrown) {
-    send({ kind: "unopened", error: encodeError(thrown, unopened) });
-    return undefined;
+    throw new OperatingError("target_refused", "never", messageOf(thrown));
   }
-}
-
-/** A file that somebody else has locked may be free later; one that is no database stays none. */
-function unopened(thrown: unknown): OperatingError {
-  const message = messageOf(thrown);
-  if (isBusy(thrown)) return new OperatingError("target_unreachable", "backoff", message);
-  return new OperatingError("target_refused", "never", message);
 }
 
 function prepareStatement(database: DatabaseSync, request: StatementRequest): PreparedStatement {
@@ -86,25 +93,24 @@ function prepareStatement(database: DatabaseSync, request: StatementRequest): Pr
 
 function prepare(
   database: DatabaseSync,
-  { id, statements, isTransaction }: ToThread & { kind: "prepare" },
-): void {
+  { plan, statements, isTransaction }: PlanRequest,
+): RefusedStatement | undefined {
   const made: PreparedStatement[] = [];
   for (const request of statements) {
     try {
       made.push(prepareStatement(database, request));
     } catch (thrown) {
-      send({ kind: "refused", id, statement: made.length, message: messageOf(thrown) });
-      return;
+      return { statement: made.length, message: messageOf(thrown) };
     }
   }
   // A transaction that reads first and writes then could not wait for the lock any more.
   const isRead = statements.every(({ sql }) => /^\s*(select|values)\b/i.test(sql));
   const begin = isRead ? "BEGIN" : "BEGIN IMMEDIATE";
-  plans.set(id, { statements: made, begin: isTransaction ? begin : undefined });
-  send({ kind: "prepared", id });
+  plans.set(plan, { statements: made, begin: isTransaction ? begin : undefined });
+  return undefined;
 }
 
-function execute(database: DatabaseSync, [planId, values]: Execution): void {
+function execute(database: DatabaseSync, [planId, values]: Execution): number | OperationFailure {
   const plan = plans.get(planId);
   assert(plan !== undefined, "an operation is prepared before it is executed");
   const { statements, begin } = plan;
@@ -115,11 +121,11 @@ function execute(database: DatabaseSync, [planId, values]: Execution): void {
       rowCount += patiently(database, () => runStatement(statement, values));
     }
     if (begin !== undefined) patiently(database, () => database.exec("COMMIT"));
-    send({ kind: "done", failure: undefined, rowCount });
+    return rowCount;
   } catch (thrown) {
     const isInTransaction = database.isTransaction;
     if (isInTransaction && begin !== undefined) database.exec("ROLLBACK");
-    send({ kind: "done", failure: sqliteFailureOf(thrown, { isInTransaction }), rowCount: 0 });
+    return sqliteFailureOf(thrown, { isInTransaction });
   }
 }
 
@@ -136,8 +142,9 @@ function runStatement(
 
 function run(
   database: DatabaseSync,
-  { id, sql, values }: ToThread & { readonly kind: "run" },
-): void {
+  sql: string,
+  values: readonly ParameterValue[],
+): readonly (readonly unknown[])[] {
   try {
     const { prepared, hasRows } = prepareStatement(database, { sql, parameters: [] });
     const bound = values.map((value) => inputOf(value, undefined));
@@ -146,17 +153,18 @@ function run(
       prepared.run(...bound);
       return [];
     });
-    send({ kind: "rows", id, rows: rows.map((row) => (row as unknown[]).map(jsonOf)) });
+    return rows.map((row) => (row as unknown[]).map(jsonOf));
   } catch (thrown) {
-    const failure = sqliteFailureOf(thrown, { isInTransaction: database.isTransaction });
-    const isRefused = isSyntax(thrown);
-    send({
-      kind: "failed",
-      id,
-      failure: isRefused ? { ...failure, message: messageOf(thrown) } : failure,
-      isSyntax: isRefused,
-    });
+    throw errorOf(thrown, database.isTransaction);
   }
+}
+
+function errorOf(thrown: unknown, isInTransaction: boolean): OperatingError {
+  if (isSyntax(thrown)) return new OperatingError("bad_sql", "never", messageOf(thrown));
+  const { kind, code, message } = sqliteFailureOf(thrown, { isInTransaction });
+  if (memoryCodes.has(code)) return new OperatingError("statement_too_large", "never", message);
+  const isPassing = kind === "timeout" || kind === "serialization";
+  return new OperatingError("query_failed", isPassing ? "backoff" : "never", message);
 }
 
 /** A whole number is an INTEGER, not a REAL that looks like one. */
@@ -172,14 +180,4 @@ function jsonOf(value: unknown): unknown {
     return Number.isSafeInteger(number) ? number : String(value);
   }
   return value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value;
-}
-
-const database = open();
-if (database !== undefined) {
-  send({ kind: "ready" });
-  port.on("message", (message: ToThread) => {
-    if (message.kind === "prepare") prepare(database, message);
-    else if (message.kind === "run") run(database, message);
-    else for (const execution of message.batch) execute(database, execution);
-  });
 }

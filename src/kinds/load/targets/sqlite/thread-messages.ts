@@ -1,5 +1,4 @@
-/** What goes between a connection and its thread. Answers to executions come in the order of the executions. */
-import type { ErrorData } from "../../../../ground/kernel/error-codec.ts";
+/** What goes between a connection and its thread. */
 import type { ParameterType, ParameterValue } from "../../core/operation.ts";
 import type { OperationFailure } from "../../core/target.ts";
 
@@ -16,44 +15,35 @@ export interface StatementRequest {
   readonly parameters: readonly { readonly index: number; readonly type: ParameterType }[];
 }
 
+export interface PlanRequest {
+  /** Chosen by the connection. */
+  readonly plan: number;
+  readonly statements: readonly StatementRequest[];
+  readonly isTransaction: boolean;
+}
+
+export interface RefusedStatement {
+  /** Its place in the operation. */
+  readonly statement: number;
+  readonly message: string;
+}
+
 export type Execution = readonly [plan: number, values: readonly ParameterValue[]];
 
-export type ToThread =
-  | {
-      readonly kind: "prepare";
-      readonly id: number;
-      readonly statements: readonly StatementRequest[];
-      readonly isTransaction: boolean;
-    }
-  /** Those that were given in one turn of the event loop. */
-  | { readonly kind: "execute"; readonly batch: readonly Execution[] }
-  | {
-      readonly kind: "run";
-      readonly id: number;
+export interface SqliteThread {
+  readonly requests: {
+    prepare(request: PlanRequest): RefusedStatement | undefined;
+    run(request: {
       readonly sql: string;
       readonly values: readonly ParameterValue[];
-    };
+    }): readonly (readonly unknown[])[];
+  };
+  /** The executions that were given in one turn of the event loop. */
+  readonly notes: { execute: readonly Execution[] };
+}
 
-export type FromThread =
-  | { readonly kind: "ready" }
-  | { readonly kind: "unopened"; readonly error: ErrorData }
-  /** `id` is also the plan's. */
-  | { readonly kind: "prepared"; readonly id: number }
-  | {
-      readonly kind: "refused";
-      readonly id: number;
-      readonly statement: number;
-      readonly message: string;
-    }
-  | { readonly kind: "rows"; readonly id: number; readonly rows: readonly (readonly unknown[])[] }
-  | {
-      readonly kind: "failed";
-      readonly id: number;
-      readonly failure: OperationFailure;
-      readonly isSyntax: boolean;
-    }
-  | {
-      readonly kind: "done";
-      readonly failure: OperationFailure | undefined;
-      readonly rowCount: number;
-    };
+export interface SqliteOwner {
+  readonly requests: Record<never, never>;
+  /** One for each execution, in their order: how many rows it had, or why it failed. */
+  readonly notes: { done: number | OperationFailure };
+}
