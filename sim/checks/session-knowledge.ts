@@ -12,6 +12,8 @@ import type {
   Envelope,
   WorkerFrame,
 } from "../../src/ground/cluster/core/index.ts";
+import type { WorkCommand, WorkReport } from "../../src/ground/work/core/index.ts";
+import { decodeCommand, decodeReport } from "../../src/ground/work/wire/codec.ts";
 import type { Life } from "../engine/life.ts";
 import type { NetworkProbe } from "../world/network.ts";
 import type { Counters } from "./counters.ts";
@@ -19,6 +21,7 @@ import type { Verdict } from "./verdict.ts";
 
 type AnyFrame = ControllerFrame | WorkerFrame;
 type Hello = Extract<ControllerFrame, { kind: "hello" }>;
+type Assignment = Extract<WorkCommand, { kind: "assignWork" }>;
 
 interface Knowledge {
   /** When it was welcomed. */
@@ -57,7 +60,7 @@ export class SessionKnowledge implements NetworkProbe {
   #staleReceiver: Life | undefined;
   #staleKind = "";
   /** Told of work commands, after the checks. */
-  onAssigned: (from: Life, to: string, frame: AnyFrame) => void = () => undefined;
+  onAssigned: (from: Life, to: string, command: Assignment) => void = () => undefined;
   /** A coordinator's heartbeat, with the lease of the hello that opened its session. */
   onHeartbeat: (from: Life, leaseEpoch: number) => void = () => undefined;
   /** A worker has welcomed somebody. */
@@ -92,10 +95,11 @@ export class SessionKnowledge implements NetworkProbe {
   }
 
   frameSent(from: Life, to: string, { frame }: Envelope<AnyFrame>): void {
-    this.acted(from, `sent ${frame.kind}`);
-    switch (frame.kind) {
+    const said = this.#messageOf(from, to, frame);
+    this.acted(from, `sent ${said.kind}`);
+    switch (said.kind) {
       case "hello":
-        this.#rememberHello(from, to, frame);
+        this.#rememberHello(from, to, said);
         break;
       case "heartbeat": {
         const hello = this.#sentHellos.get(from)?.get(to);
@@ -104,20 +108,20 @@ export class SessionKnowledge implements NetworkProbe {
       }
       case "assignWork":
         this.#checkPlacement(from, to);
-        this.onAssigned(from, to, frame);
+        this.onAssigned(from, to, said);
         break;
       case "welcome":
         this.#checkWelcome(from, to);
         this.onWelcomed(from);
         break;
       case "refused":
-        this.#counters.add(`refused ${frame.reason}`);
+        this.#counters.add(`refused ${said.reason}`);
         break;
       case "workRejected":
-        this.#counters.add(`rejected ${frame.reason}`);
+        this.#counters.add(`rejected ${said.reason}`);
         break;
       case "goodbye":
-        this.#counters.add(`goodbye ${frame.reason}`);
+        this.#counters.add(`goodbye ${said.reason}`);
         break;
       default:
     }
@@ -163,6 +167,17 @@ export class SessionKnowledge implements NetworkProbe {
       }
       default:
     }
+  }
+
+  /** What a frame says: of the channel of work its message, of the session the frame itself. */
+  #messageOf(
+    from: Life,
+    to: string,
+    frame: AnyFrame,
+  ): Exclude<AnyFrame, { kind: "channel" }> | WorkCommand | WorkReport {
+    if (frame.kind !== "channel") return frame;
+    const isController = this.#sentHellos.get(from)?.has(to) === true;
+    return isController ? decodeCommand(frame.payload) : decodeReport(frame.payload);
   }
 
   #rememberHello(from: Life, to: string, hello: Hello): void {

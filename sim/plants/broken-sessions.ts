@@ -75,22 +75,13 @@ function poolHearing(change: (listener: WorkerListener) => WorkerListener): type
   };
 }
 
-function forward(listener: WorkerListener): WorkerListener {
-  return {
-    workerUp: (up) => listener.workerUp(up),
-    workerAdmission: (workerId, admission) => listener.workerAdmission(workerId, admission),
-    workerReport: (workerId, report) => listener.workerReport(workerId, report),
-    workerFacts: (workerId, facts) => listener.workerFacts(workerId, facts),
-    workerDown: (workerId, reason) => listener.workerDown(workerId, reason),
-  };
-}
-
 const nobody: EndpointSession = {
   key: "",
   controllerId: "nobody" as EndpointSession["controllerId"],
   role: "coordinator",
   epoch: 1 as EndpointSession["epoch"],
   leaseEpoch: 1 as LeaseEpoch,
+  channels: new Map(),
   openedMs: 0,
   lastFrameMs: 0,
 };
@@ -130,13 +121,13 @@ export class ContentEndpoint extends WorkerEndpoint {
 
 /** Work stays with a worker that was lost. */
 export const LossDeafPool = poolHearing((listener) => ({
-  ...forward(listener),
+  ...listener,
   workerDown: () => undefined,
 }));
 
 /** Every worker always takes work. */
 export const AdmissionDeafPool = poolHearing((listener) => ({
-  ...forward(listener),
-  workerUp: (up) => listener.workerUp({ ...up, admission: openAdmission }),
-  workerAdmission: (workerId) => listener.workerAdmission(workerId, openAdmission),
+  ...listener,
+  workerUp: (up) => listener.workerUp?.({ ...up, admission: openAdmission }),
+  workerAdmission: (workerId) => listener.workerAdmission?.(workerId, openAdmission),
 }));

@@ -149,13 +149,12 @@ export class World {
     this.knowledge.onHeartbeat = (from, leaseEpoch) =>
       this.leadership.heartbeatSent(from, leaseEpoch, this.nowMs);
     this.knowledge.onWelcomed = (worker) => this.#welcomes.add(worker);
-    this.knowledge.onAssigned = (from, to, frame) => {
-      if (frame.kind !== "assignWork") return;
-      const keyText = workKeyText(frame.work);
+    this.knowledge.onAssigned = (from, to, command) => {
+      const keyText = workKeyText(command.work);
       this.clients.workSent(keyText);
       this.controllers
         .find(({ life }) => life === from)
-        ?.boardCheck.sent(keyText, frame.attempt, to);
+        ?.boardCheck.sent(keyText, command.attempt, to);
     };
   }
 

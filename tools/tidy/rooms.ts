@@ -50,5 +50,4 @@ export function isAbove(one: Floor, other: Floor): boolean {
  */
 export const owed: ReadonlyMap<string, string> = new Map([
   ["data/lake -> kinds/ask", "work gets a way for small results"],
-  ["ground/cluster -> ground/work", "the control session carries channels"],
 ]);

@@ -1,6 +1,7 @@
 export type {
   AcceptLink,
   Admission,
+  ChannelOffer,
   ControllerFrame,
   ControllerRole,
   Dialer,
@@ -18,12 +19,12 @@ export type {
   SessionView,
   Target,
   WorkerAddress,
+  WorkerChannel,
   WorkerEndpointOptions,
   WorkerFrame,
   WorkerListener,
   WorkerPool,
   WorkerUp,
-  WorkHandler,
 } from "./core/index.ts";
 export {
   defaultSessionTiming,

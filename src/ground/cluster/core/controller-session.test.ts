@@ -3,12 +3,9 @@ import { test } from "node:test";
 import type {
   ControllerId,
   Incarnation,
-  LeafId,
   LeaseEpoch,
-  QueryId,
   SessionEpoch,
   WorkerId,
-  WorkId,
 } from "../../kernel/ids.ts";
 import {
   type LiveControllerSession,
@@ -22,6 +19,8 @@ import {
 import { factsMax } from "./facts.ts";
 import type { RefusalReason, WorkerFrame } from "./frames.ts";
 import { defaultSessionTiming } from "./session-timing.ts";
+import { spoken, spokenFrame } from "./testing/recording-listener.ts";
+import { protocolVersions } from "./versions.ts";
 
 const config = { timing: defaultSessionTiming, workerId: "worker-1" as WorkerId };
 const epoch = 7 as SessionEpoch;
@@ -30,22 +29,12 @@ const oldEpoch = 6 as SessionEpoch;
 const startMs = 10_000;
 const dueMs = 11_000;
 
-const key = { queryId: "q" as QueryId, leafId: "l" as LeafId, workId: "w" as WorkId };
-const artifact = {
-  workId: key.workId,
-  url: "http://127.0.0.1:1/artifacts/a",
-  sizeBytes: 1,
-  checksum: `sha256:${"0".repeat(64)}`,
-  rowCount: 1,
-  minTs: undefined,
-  maxTs: undefined,
-  schemaVersion: 1,
-};
 const welcome: Extract<WorkerFrame, { kind: "welcome" }> = {
   kind: "welcome",
   workerId: config.workerId,
   incarnation: "i1" as Incarnation,
-  protocolVersion: 1,
+  version: protocolVersions.newest,
+  channels: new Map([[spoken.name, 1]]),
   admission: { accepting: true, draining: false },
   facts: { a: "1" },
   factsVersion: 3,
@@ -58,7 +47,8 @@ const hello = {
   controllerId: "c" as ControllerId,
   role: "coordinator",
   leaseEpoch: 1 as LeaseEpoch,
-  protocolVersion: 1,
+  versions: protocolVersions,
+  channels: [spoken],
 } as const;
 
 const live: LiveControllerSession = {
@@ -172,7 +162,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "welcome in another protocol": {
     rule: "CL3",
-    event: frame({ ...welcome, protocolVersion: 2 }),
+    event: frame({ ...welcome, version: 1 }),
     want: { ...nothing, greeting: failed("refused"), ...inLive(lost("protocol_violation")) },
   },
   "refused, may pass": {
@@ -201,8 +191,8 @@ const cases: Readonly<Record<string, Case>> = {
     want: {
       ...nothing,
       greeting: failed("protocol_violation"),
-      unanswered: "live: answered facts",
-      missedTwo: "live: answered facts",
+      unanswered: "live: answered",
+      missedTwo: "live: answered",
     },
   },
   "answer with facts known already": {
@@ -254,32 +244,24 @@ const cases: Readonly<Record<string, Case>> = {
     event: frame({ kind: "admission", admission: { accepting: false, draining: true } }),
     want: { ...nothing, greeting: failed("protocol_violation"), ...inLive("live: admission") },
   },
-  workAccepted: {
+  "a frame of a channel": {
     rule: "CL1",
-    event: frame({ kind: "workAccepted", key, attempt: 1 }),
-    want: { ...nothing, greeting: failed("protocol_violation"), ...inLive("live: report") },
+    event: frame(spokenFrame("hi")),
+    want: { ...nothing, greeting: failed("protocol_violation"), ...inLive("live: channelFrame") },
   },
-  workRejected: {
-    rule: "CL1",
-    event: frame({ kind: "workRejected", key, attempt: 1, reason: "queue_full" }),
-    want: { ...nothing, greeting: failed("protocol_violation"), ...inLive("live: report") },
+  "a frame of a channel that was not agreed on": {
+    rule: "CL39",
+    event: frame({ ...spokenFrame("hi"), channel: "other" }),
+    want: {
+      ...nothing,
+      greeting: failed("protocol_violation"),
+      ...inLive(lost("protocol_violation")),
+    },
   },
-  workReady: {
-    rule: "CL1",
-    event: frame({ kind: "workReady", key, attempt: 1, artifact }),
-    want: { ...nothing, greeting: failed("protocol_violation"), ...inLive("live: report") },
-  },
-  workFailed: {
-    rule: "CL1",
-    event: frame({
-      kind: "workFailed",
-      key,
-      attempt: 1,
-      code: "bad_sql",
-      message: "m",
-      retryable: false,
-    }),
-    want: { ...nothing, greeting: failed("protocol_violation"), ...inLive("live: report") },
+  "a frame that its channel cannot read": {
+    rule: "CL39",
+    event: { kind: "violation", what: "no such report" },
+    want: { ...nothing, ...inLive(lost("protocol_violation")) },
   },
   "frame of an older epoch": {
     rule: "CL4",
@@ -341,6 +323,7 @@ test("[CL1] [CL3] [CL5] the table has every state, every event and every frame",
     frame: true,
     linkClosed: true,
     conflict: true,
+    violation: true,
     stop: true,
   };
   const frameKinds: Record<WorkerFrame["kind"], true> = {
@@ -348,10 +331,7 @@ test("[CL1] [CL3] [CL5] the table has every state, every event and every frame",
     refused: true,
     heartbeatAnswer: true,
     admission: true,
-    workAccepted: true,
-    workRejected: true,
-    workReady: true,
-    workFailed: true,
+    channel: true,
   };
   const events = Object.values(cases).map(({ event }) => event);
   const frames = events.flatMap((event) => (event.kind === "frame" ? [event.frame.kind] : []));
@@ -398,10 +378,8 @@ test("[CL16] a delta is applied, and acknowledged by the next heartbeat", () => 
     { ...answer(5, 9), nowMs: 10_900, random: 0 },
     config,
   );
-  assert.deepEqual(effects, [
-    { kind: "answered", rttMs: 400 },
-    { kind: "facts", facts: { b: "2" } },
-  ]);
+  assert.deepEqual(effects, [{ kind: "answered", rttMs: 400 }]);
+  assert.deepEqual(next.state === "live" && next.facts, { b: "2" });
   const [, sent] = stepSession(next, { kind: "tick", nowMs: 12_000, random: 0 }, config);
   assert.deepEqual(sent, [
     { kind: "send", epoch, frame: { kind: "heartbeat", sequence: 6, ackedFactsVersion: 9 } },

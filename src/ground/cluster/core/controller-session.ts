@@ -8,20 +8,14 @@
  *         waiting ──tick, poke──▶ dialling ──dialled──▶ greeting ──welcome──▶ live
  *            └───────────────────────┴── stop ──┴─────────────────┴──▶ closed
  *
- *   CL1  `up` opens a session and `down` ends it, in turn; reports, admission and facts lie between the two.
- *   CL2  At most one heartbeat is unanswered at a time. One whose deadline passed is a miss and forgotten:
- *        its late answer is ignored.
- *   CL3  Three misses in a row, the loss of the link, and a protocol violation are failure, at once.
- *   CL4  Frames and closings of another epoch than the session's are ignored.
- *   CL5  Closed is final.
+ * CL1 to CL5, CL15 and CL16 hold here.
  */
 import type { SessionEpoch, WorkerId } from "../../kernel/ids.ts";
-import type { WorkReport } from "../../work/core/assignment/index.ts";
 import { applyFactsDelta } from "./facts.ts";
 import type { Admission, ControllerFrame, Facts, GoodbyeReason, WorkerFrame } from "./frames.ts";
-import { protocolVersion } from "./frames.ts";
 import type { DisconnectCause } from "./session-observer.ts";
 import { answerWaitMs, backoffWaitMs, type SessionTiming } from "./session-timing.ts";
+import { protocolVersions, versionsText } from "./versions.ts";
 import type { WorkerUp } from "./worker-pool.ts";
 
 type Welcome = Extract<WorkerFrame, { kind: "welcome" }>;
@@ -95,6 +89,8 @@ export type SessionHappening =
   | { readonly kind: "linkClosed"; readonly epoch: SessionEpoch; readonly reason: string }
   /** The worker at this address is already reached through another one. */
   | { readonly kind: "conflict"; readonly reason: string }
+  /** A channel could not make sense of a frame. */
+  | { readonly kind: "violation"; readonly what: string }
   | { readonly kind: "stop"; readonly goodbye: GoodbyeReason };
 
 export type SessionEffect =
@@ -103,8 +99,7 @@ export type SessionEffect =
   | { readonly kind: "closeLink"; readonly reason: string }
   | { readonly kind: "up"; readonly up: WorkerUp }
   | { readonly kind: "admission"; readonly admission: Admission }
-  | { readonly kind: "facts"; readonly facts: Facts }
-  | { readonly kind: "report"; readonly report: WorkReport }
+  | { readonly kind: "channelFrame"; readonly channel: string; readonly payload: Uint8Array }
   | { readonly kind: "answered"; readonly rttMs: number }
   | { readonly kind: "missed" }
   | { readonly kind: "down"; readonly cause: DisconnectCause; readonly reason: string }
@@ -214,6 +209,7 @@ function stepGreeting(session: GreetingSession, event: SessionEvent, config: Ses
     case "stop":
       return [{ state: "closed" }, [{ kind: "closeLink", reason: goodbyeText(event.goodbye) }]];
     case "dialled":
+    case "violation":
       return [session, []];
   }
 }
@@ -228,8 +224,9 @@ function greeted(
   if (frame.kind !== "welcome") {
     return violation(session, event, config, `a ${frame.kind} before the welcome`);
   }
-  if (frame.protocolVersion !== protocolVersion) {
-    const reason = `the worker speaks protocol ${frame.protocolVersion}, we speak ${protocolVersion}`;
+  const { oldest, newest } = protocolVersions;
+  if (frame.version < oldest || frame.version > newest) {
+    const reason = `the worker speaks protocol ${frame.version}, we speak ${versionsText(protocolVersions)}`;
     return probe(session, event, config, "refused", reason);
   }
   if (config.workerId !== undefined && frame.workerId !== config.workerId) {
@@ -251,12 +248,9 @@ function greeted(
     misses: 0,
     heartbeat: { phase: "resting", sequence: 0, nextMs: event.nowMs },
   };
-  const { workerId, incarnation, dataUrl, capacity } = frame;
+  const { workerId, incarnation, channels } = frame;
   const [next, effects] = beat(live, event, config);
-  return [
-    next,
-    [{ kind: "up", up: { workerId, incarnation, admission, dataUrl, capacity } }, ...effects],
-  ];
+  return [next, [{ kind: "up", up: { workerId, incarnation, admission, channels } }, ...effects]];
 }
 
 function stepLive(
@@ -284,6 +278,8 @@ function stepLive(
         ],
       ];
     }
+    case "violation":
+      return violation(session, event, config, event.what);
     case "poke":
     case "dialled":
     case "conflict":
@@ -335,11 +331,12 @@ function heard(
       const { admission } = frame;
       return [{ ...session, admission }, [{ kind: "admission", admission }]];
     }
-    case "workAccepted":
-    case "workRejected":
-    case "workReady":
-    case "workFailed":
-      return [session, [{ kind: "report", report: frame }]];
+    case "channel": {
+      const { channel, payload } = frame;
+      return session.welcome.channels.has(channel)
+        ? [session, [{ kind: "channelFrame", channel, payload }]]
+        : violation(session, event, config, `a frame of the channel ${channel}, not agreed on`);
+    }
   }
 }
 
@@ -369,13 +366,7 @@ function answered(
   }
   const facts = applyFactsDelta(session.facts, delta);
   if (facts === undefined) return violation(session, event, config, "too many facts");
-  return [
-    { ...next, facts, factsVersion: delta.version },
-    [
-      { kind: "answered", rttMs },
-      { kind: "facts", facts },
-    ],
-  ];
+  return [{ ...next, facts, factsVersion: delta.version }, [{ kind: "answered", rttMs }]];
 }
 
 function refused(

@@ -1,7 +1,7 @@
 /** Whether a worker welcomes a controller, and which of its sessions that ends. Pure. */
 import type { ControllerId, LeaseEpoch, SessionEpoch, WorkerId } from "../../kernel/ids.ts";
 import type { ControllerFrame, ControllerRole, RefusalReason } from "./frames.ts";
-import { protocolVersion } from "./frames.ts";
+import { newestCommon, protocolVersions, versionsText } from "./versions.ts";
 
 export type Hello = Extract<ControllerFrame, { kind: "hello" }>;
 
@@ -16,12 +16,14 @@ export interface HelloContext {
 }
 
 export type HelloDecision =
-  | { readonly kind: "welcome" }
+  | { readonly kind: "welcome"; readonly version: number }
   | { readonly kind: "refuse"; readonly reason: RefusalReason; readonly message: string };
 
 export function decideHello(hello: Hello, epoch: SessionEpoch, known: HelloContext): HelloDecision {
-  if (hello.protocolVersion !== protocolVersion) {
-    const message = `this worker speaks protocol ${protocolVersion}, not ${hello.protocolVersion}`;
+  const version = newestCommon(protocolVersions, hello.versions);
+  if (version === undefined) {
+    const ours = versionsText(protocolVersions);
+    const message = `this worker speaks protocol ${ours}, the controller ${versionsText(hello.versions)}: run a newer Capstan on the older side`;
     return { kind: "refuse", reason: "protocol_version", message };
   }
   if (hello.workerId !== undefined && hello.workerId !== known.workerId) {
@@ -39,7 +41,7 @@ export function decideHello(hello: Hello, epoch: SessionEpoch, known: HelloConte
     const message = `session ${known.newestEpoch} of this controller was here, yours is ${epoch}`;
     return { kind: "refuse", reason: "stale_session", message };
   }
-  return { kind: "welcome" };
+  return { kind: "welcome", version };
 }
 
 export interface OpenSession {

@@ -7,22 +7,27 @@ import type { Facts } from "./frames.ts";
 
 test("[CL16] a fact set to what it is already changes no version", () => {
   const tracker = new FactsTracker();
-  assert.equal(tracker.set("cpu_ratio", "0.5"), true);
-  assert.equal(tracker.set("cpu_ratio", "0.5"), false);
-  assert.equal(tracker.unset("memory_bytes"), false);
+  tracker.set("cpu_ratio", "0.5");
+  tracker.set("cpu_ratio", "0.5");
+  tracker.unset("memory_bytes");
   assert.equal(tracker.version, 1);
   assert.equal(tracker.since(1), undefined);
 });
 
-test("[CL16] a removal is told until it is acknowledged, and then forgotten", () => {
+test("[CL16] a change is told until it is acknowledged, and then forgotten", () => {
   const tracker = new FactsTracker();
   tracker.set("fragment/1", "running");
   tracker.unset("fragment/1");
   assert.deepEqual(tracker.since(1), { version: 2, set: {}, unset: ["fragment/1"] });
-  tracker.forgetRemovals(1);
+  tracker.forget(1);
   assert.deepEqual(tracker.since(1)?.unset, ["fragment/1"]);
-  tracker.forgetRemovals(2);
+  tracker.forget(2);
   assert.deepEqual(tracker.since(1)?.unset, []);
+  tracker.set("a", "1");
+  tracker.set("b", "1");
+  tracker.set("a", "2");
+  tracker.forget(4);
+  assert.deepEqual(tracker.since(4), { version: 5, set: { a: "2" }, unset: [] });
 });
 
 test("[CL16] facts are bounded on both sides", () => {
@@ -51,7 +56,7 @@ test("[CL16] whoever applies the inventory and the deltas it got has the worker'
       let mine: { facts: Facts; version: number } | undefined;
       const beat = (lost: boolean, twice: boolean): void => {
         if (mine === undefined) return;
-        tracker.forgetRemovals(mine.version);
+        tracker.forget(mine.version);
         const delta = tracker.since(mine.version);
         if (lost || delta === undefined) return;
         for (let times = twice ? 2 : 1; times > 0; times -= 1) {

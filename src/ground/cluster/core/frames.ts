@@ -7,8 +7,9 @@
  *                    ◀─────────────  welcome (incarnation, whole inventory) | refused
  *   heartbeat        ─────────────▶
  *                    ◀─────────────  heartbeatAnswer (what changed since the last acknowledged)
- *   assignWork, cancelWork, ackArtifact, setDraining ─▶
- *                    ◀─────────────  workAccepted, workRejected, workReady, workFailed, admission
+ *   setDraining      ─────────────▶
+ *                    ◀─────────────  admission
+ *   channel          ◀────────────▶  channel (what the channels say to each other: see `versions.ts`)
  *   goodbye          ─────────────▶  (then the stream ends)
  *
  * `proto/control.proto` is the same on the wire; `grpc/codec.ts` translates.
@@ -20,9 +21,7 @@ import type {
   SessionEpoch,
   WorkerId,
 } from "../../kernel/ids.ts";
-import type { WorkCommand, WorkReport } from "../../work/core/assignment/index.ts";
-
-export const protocolVersion = 1;
+import type { ChannelOffer, Channels, Versions } from "./versions.ts";
 
 export type ControllerRole = "coordinator" | "query_api";
 
@@ -53,7 +52,8 @@ export type ControllerFrame =
       readonly role: ControllerRole;
       /** Orders coordinators: a worker refuses one whose lease is older than the newest it has seen. 0 for a query-api. */
       readonly leaseEpoch: LeaseEpoch;
-      readonly protocolVersion: number;
+      readonly versions: Versions;
+      readonly channels: readonly ChannelOffer[];
       /**
        * Who the controller thinks lives at this address; absent where it knows addresses only. A worker of another
        * name refuses before the hello has any effect on its other sessions.
@@ -63,7 +63,14 @@ export type ControllerFrame =
   | { readonly kind: "heartbeat"; readonly sequence: number; readonly ackedFactsVersion: number }
   | { readonly kind: "setDraining"; readonly draining: boolean }
   | { readonly kind: "goodbye"; readonly reason: GoodbyeReason }
-  | WorkCommand;
+  | ChannelFrame;
+
+/** A frame of a channel that hello and welcome agreed on; only its channel knows what it says. */
+export interface ChannelFrame {
+  readonly kind: "channel";
+  readonly channel: string;
+  readonly payload: Uint8Array;
+}
 
 /** `dropped`: the worker was removed from the cluster and should end itself. */
 export type GoodbyeReason = "shutting_down" | "superseded" | "dropped";
@@ -82,7 +89,9 @@ export type WorkerFrame =
       readonly kind: "welcome";
       readonly workerId: WorkerId;
       readonly incarnation: Incarnation;
-      readonly protocolVersion: number;
+      /** The version in use from now on. */
+      readonly version: number;
+      readonly channels: Channels;
       readonly admission: Admission;
       /** Everything, not a delta: a controller must not miss what it never knew. */
       readonly facts: Facts;
@@ -99,7 +108,7 @@ export type WorkerFrame =
       readonly delta: FactsDelta | undefined;
     }
   | { readonly kind: "admission"; readonly admission: Admission }
-  | WorkReport;
+  | ChannelFrame;
 
 /** A frame with the session it belongs to. Frames of an older epoch are ignored. */
 export interface Envelope<Frame> {

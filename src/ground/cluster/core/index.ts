@@ -1,6 +1,7 @@
 export type { Discovery, Target } from "./discovery.ts";
 export type {
   Admission,
+  ChannelFrame,
   ControllerFrame,
   ControllerRole,
   Envelope,
@@ -18,7 +19,8 @@ export { SessionPool } from "./session-pool.ts";
 export type { SessionTiming } from "./session-timing.ts";
 export { defaultSessionTiming } from "./session-timing.ts";
 export type { LiveSession, SessionState, SessionView } from "./session-view.ts";
-export type { WorkHandler } from "./work-handler.ts";
-export type { EndpointSession, WorkerEndpointOptions } from "./worker-endpoint.ts";
+export type { ChannelOffer, Channels, Versions } from "./versions.ts";
+export { protocolVersions } from "./versions.ts";
+export type { EndpointSession, WorkerChannel, WorkerEndpointOptions } from "./worker-endpoint.ts";
 export { WorkerEndpoint } from "./worker-endpoint.ts";
 export type { WorkerListener, WorkerPool, WorkerUp } from "./worker-pool.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { AssertionError } from "../../kernel/errors.ts";
+import { AssertionError, OperatingError } from "../../kernel/errors.ts";
 import type { LeaseEpoch, SessionEpoch } from "../../kernel/ids.ts";
 import type { Envelope, WorkerFrame } from "./frames.ts";
 import type { Dialer, LinkHandlers } from "./link.ts";
@@ -9,41 +9,42 @@ import {
   ClusterFixture,
   RecordingObserver,
   recordingLogger,
-  work,
   workerId,
 } from "./testing/cluster-fixture.ts";
-import { RecordingListener } from "./testing/recording-listener.ts";
+import {
+  payloadOf,
+  RecordingChannel,
+  RecordingListener,
+  spoken,
+  spokenFrame,
+} from "./testing/recording-listener.ts";
 
 const one = workerId("worker-1");
 
-test("[CL1] a worker is dialled, greeted, given work, and its reports come back", async () => {
+test("[CL1] a worker is dialled, greeted and spoken to, and what it says comes back in order", async () => {
   const cluster = new ClusterFixture();
   const worker = cluster.worker("worker-1");
   const pool = cluster.pool();
   const listener = new RecordingListener();
   pool.listen(listener);
-  assert.equal(pool.send(one, { kind: "assignWork", work: work("w"), attempt: 1 }), false);
+  assert.equal(pool.send(one, spoken.name, payloadOf("first")), false);
   pool.setTargets([{ address: worker.address, workerId: one }]);
   await cluster.clock.advance(10);
-  assert.equal(pool.send(one, { kind: "assignWork", work: work("w"), attempt: 1 }), true);
-  assert.equal(pool.send(one, { kind: "cancelWork", key: work("w"), attempt: 1 }), true);
-  assert.equal(pool.send(one, { kind: "ackArtifact", key: work("w"), attempt: 1 }), true);
+  assert.equal(pool.send(one, spoken.name, payloadOf("first")), true);
+  assert.equal(pool.send(one, spoken.name, payloadOf("second")), true);
   await cluster.clock.advance(10);
   const session = "controller-1#1";
-  assert.deepEqual(worker.handler.take(), [
-    `assign ${session} w/1`,
-    `cancel ${session} w/1`,
-    `ack ${session} w/1`,
-  ]);
-  worker.endpoint.report(session, { kind: "workAccepted", key: work("w"), attempt: 1 });
+  assert.deepEqual(worker.handler.take(), [`frame ${session} first`, `frame ${session} second`]);
+  assert.equal(worker.endpoint.send(session, spoken.name, payloadOf("third")), true);
   worker.endpoint.setAdmission({ accepting: false, draining: true });
+  assert.equal(worker.endpoint.send(session, spoken.name, payloadOf("fourth")), true);
   worker.endpoint.setFact("queue_depth", "3");
   await cluster.clock.advance(2_000);
   assert.deepEqual(listener.take(), [
     "up worker-1 worker-1-7001",
-    "report worker-1 workAccepted w/1",
+    "frame worker-1 third",
     "admission worker-1 accepting=false draining=true",
-    'facts worker-1 {"queue_depth":"3"}',
+    "frame worker-1 fourth",
   ]);
   const view = pool.view(one);
   assert.deepEqual(view?.live?.facts, { queue_depth: "3" });
@@ -54,6 +55,71 @@ test("[CL1] a worker is dialled, greeted, given work, and its reports come back"
   assert.deepEqual(listener.take(), ["down worker-1 this controller ended the session"]);
   await cluster.clock.runAll();
   assert.deepEqual(worker.handler.take(), [`lost ${session}`]);
+});
+
+test("[CL39] a worker that does not speak a channel has a session all the same, without it", async () => {
+  const cluster = new ClusterFixture();
+  const both = [new RecordingChannel(), new RecordingChannel("fragments")];
+  const old = cluster.worker("worker-1");
+  const next = cluster.worker("worker-2", { channels: both });
+  const fragments = { name: "fragments", oldest: 1, newest: 1 };
+  const pool = cluster.pool("coordinator", { channels: [spoken, fragments] });
+  const [onSpoken, onFragments] = [new RecordingListener(), new RecordingListener("fragments")];
+  const downs: string[] = [];
+  pool.listen(onSpoken);
+  pool.listen(onFragments);
+  pool.listen({ workerDown: (workerId) => downs.push(workerId) });
+  pool.setTargets([old, next]);
+  await cluster.clock.advance(10);
+  assert.deepEqual(onSpoken.take(), ["up worker-1 worker-1-7001", "up worker-2 worker-2-7002"]);
+  assert.deepEqual(onFragments.take(), ["up worker-2 worker-2-7002"]);
+  assert.equal(pool.send(one, "fragments", payloadOf("x")), false);
+  assert.equal(pool.send(workerId("worker-2"), "fragments", payloadOf("a")), true);
+  assert.equal(pool.send(workerId("worker-2"), spoken.name, payloadOf("b")), true);
+  assert.equal(next.endpoint.send("controller-1#2", "fragments", payloadOf("c")), true);
+  assert.equal(old.endpoint.send("controller-1#1", "fragments", payloadOf("c")), false);
+  await cluster.clock.advance(10);
+  assert.deepEqual(onFragments.take(), ["frame worker-2 c"]);
+  assert.deepEqual(onSpoken.take(), []);
+  pool.close();
+  await cluster.clock.advance(10);
+  assert.deepEqual(
+    both.map((channel) => channel.take()),
+    [
+      ["frame controller-1#2 b", "lost controller-1#2"],
+      ["frame controller-1#2 a", "lost controller-1#2"],
+    ],
+  );
+  assert.deepEqual(old.handler.take(), ["lost controller-1#1"]);
+  assert.deepEqual(onFragments.take(), ["down worker-2 this controller ended the session"]);
+  assert.deepEqual(downs, ["worker-1", "worker-2"]);
+});
+
+test("[CL39] a frame that a channel cannot read ends the session, on either side", async () => {
+  const cluster = new ClusterFixture();
+  const unreadable = (): never => {
+    throw new OperatingError("protocol_violation", "never", "key is missing");
+  };
+  const worker = cluster.worker("worker-1");
+  const pool = cluster.pool();
+  const listener = new RecordingListener();
+  pool.listen(listener);
+  pool.setTargets([worker]);
+  await cluster.clock.advance(10);
+  listener.workerFrame = unreadable;
+  worker.endpoint.send("controller-1#1", spoken.name, payloadOf("?"));
+  await cluster.clock.advance(10);
+  assert.equal(listener.take().at(-1), "down worker-1 protocol violation: key is missing");
+  await cluster.clock.advance(20_000);
+  worker.handler.take();
+  worker.handler.receive = unreadable;
+  pool.send(one, spoken.name, payloadOf("?"));
+  await cluster.clock.advance(10);
+  assert.deepEqual(worker.handler.take(), ["lost controller-1#2"]);
+  assert.match(
+    listener.take().at(-1) ?? "",
+    /refused by the worker \(bad_frame\): .*key is missing/,
+  );
 });
 
 test("[CL1] a new listener is told of every live session, an old one can leave", async () => {
@@ -208,13 +274,13 @@ test("[CL4] frames and closings of an older dial do nothing", async () => {
   const listener = new RecordingListener();
   pool.listen(listener);
   listener.take();
-  const report = { kind: "workAccepted", key: work("w"), attempt: 1 } as const;
+  const report = spokenFrame("hi");
   dialled[0]?.onFrame({ epoch: 1 as SessionEpoch, frame: report });
   dialled[1]?.onFrame({ epoch: 1 as SessionEpoch, frame: report });
   dialled[0]?.onClose("late");
   assert.deepEqual(listener.take(), []);
   dialled[1]?.onFrame({ epoch: 2 as SessionEpoch, frame: report });
-  assert.deepEqual(listener.take(), ["report worker-1 workAccepted w/1"]);
+  assert.deepEqual(listener.take(), ["frame worker-1 hi"]);
 });
 
 test("[CL17] a worker of another name than expected is not let in, and keeps its own session", async () => {
@@ -343,7 +409,7 @@ test("[CL8] listeners hear things in order, whatever they call from inside a cal
     dropper.lines.push("up");
     pool.drop(up.workerId);
     pool.listen(late);
-    assert.equal(pool.send(up.workerId, { kind: "cancelWork", key: work("w"), attempt: 1 }), false);
+    assert.equal(pool.send(up.workerId, spoken.name, payloadOf("hi")), false);
   };
   const other = new RecordingListener();
   pool.listen(dropper);

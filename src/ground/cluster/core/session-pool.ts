@@ -1,20 +1,15 @@
 /**
  * All control sessions of one process that dials workers: a `controller-session` machine for each target, driven
- * by the clock and the links. The face to the managers of work is `WorkerPool`.
+ * by the clock and the links. The face to the kinds of work is `WorkerPool`.
  *
- *   CL6  One worker is live through at most one target. A second that claims the same worker is refused, and not
- *        dialled again while the first is live: the worker would take the new session for the old one's successor.
- *   CL7  Every dial has a larger epoch than every earlier dial of this pool.
- *   CL8  Listeners hear of a worker `workerUp`, then reports, admission and facts, then `workerDown`, whatever they
- *        call from inside a callback: effects wait in a queue that the outermost call drains.
- *   CL9  A listener that throws is a bug: the error leaves through whoever called (link or timer), and is not caught.
+ * CL6 to CL9 and CL17 to CL22 hold here. CL6, since a worker would take a second session for the first
+ * one's successor; CL8, since effects wait in a queue that the outermost call drains.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
-import { assert } from "../../kernel/errors.ts";
+import { assert, OperatingError } from "../../kernel/errors.ts";
 import type { ControllerId, LeaseEpoch, SessionEpoch, WorkerId } from "../../kernel/ids.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Prng } from "../../kernel/prng.ts";
-import type { WorkCommand } from "../../work/core/assignment/index.ts";
 import {
   nextTickMs,
   openSession,
@@ -24,13 +19,12 @@ import {
   stepSession,
 } from "./controller-session.ts";
 import type { Target } from "./discovery.ts";
-import {
-  type ControllerFrame,
-  type ControllerRole,
-  type Envelope,
-  type GoodbyeReason,
-  protocolVersion,
-  type WorkerFrame,
+import type {
+  ControllerFrame,
+  ControllerRole,
+  Envelope,
+  GoodbyeReason,
+  WorkerFrame,
 } from "./frames.ts";
 import type { Dialer, Link, WorkerAddress } from "./link.ts";
 import {
@@ -40,6 +34,7 @@ import {
 } from "./session-observer.ts";
 import { assertTiming, defaultSessionTiming, type SessionTiming } from "./session-timing.ts";
 import { type SessionView, viewSession } from "./session-view.ts";
+import { type ChannelOffer, protocolVersions } from "./versions.ts";
 import type { WorkerListener, WorkerPool, WorkerUp } from "./worker-pool.ts";
 
 export interface SessionPoolOptions {
@@ -50,6 +45,8 @@ export interface SessionPoolOptions {
   readonly role: ControllerRole;
   /** Read at every dial. 0 for a query-api, and for a coordinator that does not hold the lease. */
   readonly leaseEpoch: () => LeaseEpoch;
+  /** What this process speaks over its sessions. Listeners take part in them. */
+  readonly channels: readonly ChannelOffer[];
   readonly timing?: SessionTiming;
   readonly logger: Logger;
   readonly observer?: SessionObserver;
@@ -167,14 +164,16 @@ export class SessionPool implements WorkerPool {
   }
 
   listen(listener: WorkerListener): () => void {
-    const known = new Set(this.#live.keys());
-    this.#listeners.set(listener, known);
-    for (const entry of [...this.#live.values()]) listener.workerUp(upOf(entry));
+    const ups = Array.from(this.#live.values(), upOf).filter((up) => speaks(up, listener.channel));
+    this.#listeners.set(listener, new Set(ups.map(({ workerId }) => workerId)));
+    for (const up of ups) listener.workerUp?.(up);
     return () => this.#listeners.delete(listener);
   }
 
-  send(workerId: WorkerId, command: WorkCommand): boolean {
-    return this.#sendFrame(workerId, command);
+  send(workerId: WorkerId, channel: string, payload: Uint8Array): boolean {
+    const entry = this.#live.get(workerId);
+    if (entry === undefined || !speaks(upOf(entry), channel)) return false; // CL39
+    return this.#sendFrame(workerId, { kind: "channel", channel, payload });
   }
 
   /** Says goodbye to every worker; listeners hear `workerDown`. Final. */
@@ -291,14 +290,11 @@ export class SessionPool implements WorkerPool {
         entry.logger.debug({ worker_id: seenIn(entry) }, "a heartbeat was not answered in time");
         this.#observer.heartbeatMissed(seenIn(entry));
         break;
-      case "report":
-        this.#tell(entry, (to) => to.workerReport(seenIn(entry), effect.report));
-        break;
-      case "facts":
-        this.#tell(entry, (to) => to.workerFacts(seenIn(entry), effect.facts));
+      case "channelFrame":
+        this.#hearChannel(entry, effect.channel, effect.payload);
         break;
       case "admission":
-        this.#tell(entry, (to) => to.workerAdmission(seenIn(entry), effect.admission));
+        this.#tell(entry, (to) => to.workerAdmission?.(seenIn(entry), effect.admission));
         this.#changed(entry);
         break;
     }
@@ -311,7 +307,7 @@ export class SessionPool implements WorkerPool {
       this.#step(entry, { kind: "conflict", reason: rival }); // CL6
       return;
     }
-    const { controllerId, role, leaseEpoch, dialer } = this.#options;
+    const { controllerId, role, leaseEpoch, channels, dialer } = this.#options;
     this.#epoch += 1; // CL7
     const epoch = this.#epoch as SessionEpoch;
     entry.link = dialer.dial(entry.address, {
@@ -323,7 +319,8 @@ export class SessionPool implements WorkerPool {
       controllerId,
       role,
       leaseEpoch: leaseEpoch(),
-      protocolVersion,
+      versions: protocolVersions,
+      channels,
       ...(entry.expected === undefined ? {} : { workerId: entry.expected }),
     };
     this.#step(entry, { kind: "dialled", epoch, hello });
@@ -340,6 +337,18 @@ export class SessionPool implements WorkerPool {
       }
     }
     this.#step(entry, { kind: "frame", epoch, frame });
+  }
+
+  /** CL9: only what cannot be read is the worker's fault. */
+  #hearChannel(entry: Entry, channel: string, payload: Uint8Array): void {
+    try {
+      this.#tell(entry, (to) => {
+        if (to.channel === channel) to.workerFrame?.(seenIn(entry), payload);
+      });
+    } catch (thrown) {
+      if (!(thrown instanceof OperatingError && thrown.code === "protocol_violation")) throw thrown;
+      this.#step(entry, { kind: "violation", what: thrown.message });
+    }
   }
 
   /** Why `entry` must not have a session with `workerId`; `undefined`: it may. */
@@ -364,9 +373,10 @@ export class SessionPool implements WorkerPool {
     const draining = this.#drainWishes.get(up.workerId);
     if (draining !== undefined) this.#sendFrame(up.workerId, { kind: "setDraining", draining });
     for (const [listener, known] of [...this.#listeners]) {
-      if (known.has(up.workerId)) continue; // It began to listen while this waited in the queue.
+      // Known already: it began to listen while this waited in the queue.
+      if (known.has(up.workerId) || !speaks(up, listener.channel)) continue;
       known.add(up.workerId);
-      listener.workerUp(up);
+      listener.workerUp?.(up);
     }
     this.#changed(entry);
   }
@@ -393,7 +403,7 @@ export class SessionPool implements WorkerPool {
     this.#observer.streamsActive(this.#live.size);
     this.#tell(entry, (to, known) => {
       known.delete(workerId);
-      to.workerDown(workerId, reason);
+      to.workerDown?.(workerId, reason);
     });
     this.#changed(entry);
   }
@@ -437,9 +447,14 @@ function seenIn(entry: Entry): WorkerId {
 
 function upOf(entry: Entry): WorkerUp {
   assert(entry.session.state === "live", "only a live session is replayed");
-  const { welcome, admission } = entry.session;
-  const { workerId, incarnation, dataUrl, capacity } = welcome;
-  return { workerId, incarnation, admission, dataUrl, capacity };
+  const { admission } = entry.session;
+  const { workerId, incarnation, channels } = entry.session.welcome;
+  return { workerId, incarnation, admission, channels };
+}
+
+/** Whether its session carries `channel`; `undefined` is carried by all. */
+function speaks({ channels }: WorkerUp, channel: string | undefined): boolean {
+  return channel === undefined || channels.has(channel);
 }
 
 function addressText({ host, grpcPort }: WorkerAddress): string {

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ControllerId, LeaseEpoch, SessionEpoch } from "../../kernel/ids.ts";
 import type { ControllerFrame, ControllerRole, Envelope, WorkerFrame } from "./frames.ts";
-import { ClusterFixture, type FixtureWorker, work } from "./testing/cluster-fixture.ts";
+import { ClusterFixture, type FixtureWorker } from "./testing/cluster-fixture.ts";
+import { payloadOf, spoken, spokenFrame } from "./testing/recording-listener.ts";
+import { protocolVersions } from "./versions.ts";
 
 /** A controller that sends exactly what a test tells it to. */
 class Caller {
@@ -36,7 +38,8 @@ class Caller {
       controllerId: id as ControllerId,
       role,
       leaseEpoch: leaseEpoch as LeaseEpoch,
-      protocolVersion: 1,
+      versions: protocolVersions,
+      channels: [spoken],
     });
   }
 
@@ -52,7 +55,7 @@ class Caller {
   }
 }
 
-const assign = { kind: "assignWork", work: work("w"), attempt: 1 } as const;
+const hi = spokenFrame("hi");
 
 test("[CL24] the welcome carries the whole inventory and the incarnation", async () => {
   const cluster = new ClusterFixture();
@@ -66,7 +69,8 @@ test("[CL24] the welcome carries the whole inventory and the incarnation", async
       kind: "welcome",
       workerId: "worker-1",
       incarnation: "worker-1-7001",
-      protocolVersion: 1,
+      version: protocolVersions.newest,
+      channels: new Map([[spoken.name, 1]]),
       admission: { accepting: false, draining: false },
       facts: { a: "1" },
       factsVersion: 3,
@@ -118,9 +122,7 @@ const firstFrames: readonly ControllerFrame[] = [
   { kind: "heartbeat", sequence: 1, ackedFactsVersion: 0 },
   { kind: "setDraining", draining: true },
   { kind: "goodbye", reason: "dropped" },
-  assign,
-  { kind: "cancelWork", key: work("w"), attempt: 1 },
-  { kind: "ackArtifact", key: work("w"), attempt: 1 },
+  hi,
 ];
 for (const frame of firstFrames) {
   test(`[CL10] a ${frame.kind} before the hello is refused and ends the link`, async () => {
@@ -150,26 +152,33 @@ test("[CL10] a second hello, an impossible acknowledgement, and a query-api that
   assert.deepEqual(worker.handler.take(), ["lost c1#1", "lost c2#1", "lost c3#1"]);
 });
 
+test("[CL39] a frame of a channel that was not agreed on ends the session", async () => {
+  const cluster = new ClusterFixture();
+  const worker = cluster.worker("worker-1");
+  const caller = await new Caller(cluster, worker).hello("c");
+  await caller.say({ ...hi, channel: "other" });
+  assert.deepEqual(caller.take(), ["welcome", "refused bad_frame"]);
+  assert.match(caller.closed ?? "", /a frame of the channel other, not agreed on/);
+  assert.deepEqual(worker.handler.take(), ["lost c#1"]);
+});
+
 test("[CL11] [CL12] a newer session of a controller takes over; the older one's work is lost first", async () => {
   const cluster = new ClusterFixture();
   const worker = cluster.worker("worker-1");
   const old = await new Caller(cluster, worker, 5).hello("c");
-  await old.say(assign);
+  await old.say(hi);
   const stale = await new Caller(cluster, worker, 5).hello("c");
   assert.deepEqual(stale.take(), ["refused stale_session"]);
-  assert.deepEqual(worker.handler.take(), ["assign c#5 w/1"]);
+  assert.deepEqual(worker.handler.take(), ["frame c#5 hi"]);
   const next = await new Caller(cluster, worker, 6).hello("c");
   assert.deepEqual(next.take(), ["welcome"]);
   assert.deepEqual(old.take(), ["welcome", "refused stale_session"]);
   assert.equal(old.closed, "a newer session took over");
-  await next.say(assign);
-  assert.deepEqual(worker.handler.take(), ["lost c#5", "assign c#6 w/1"]);
+  await next.say(hi);
+  assert.deepEqual(worker.handler.take(), ["lost c#5", "frame c#6 hi"]);
   const older = await new Caller(cluster, worker, 4).hello("c");
   assert.deepEqual(older.take(), ["refused stale_session"]);
-  assert.equal(
-    worker.endpoint.report("c#5", { kind: "workAccepted", key: work("w"), attempt: 1 }),
-    false,
-  );
+  assert.equal(worker.endpoint.send("c#5", spoken.name, payloadOf("late")), false);
 });
 
 test("[CL11] a coordinator with a newer lease ends the older one's session; query-apis stay", async () => {
@@ -193,7 +202,7 @@ test("[CL13] frames of another epoch are ignored and do not count as a sign of l
   const worker = cluster.worker("worker-1");
   const caller = await new Caller(cluster, worker, 2).hello("c");
   for (let times = 0; times < 6; times += 1) {
-    await caller.say(assign, 1 as SessionEpoch);
+    await caller.say(hi, 1 as SessionEpoch);
     await cluster.clock.advance(1_000);
   }
   assert.deepEqual(worker.handler.take(), ["lost c#2"]);
@@ -236,17 +245,16 @@ test("[CL25] the number of links is bounded", async () => {
   assert.deepEqual(fourth.take(), ["welcome"]);
 });
 
-test("[CL14] a report goes to its session only", async () => {
+test("[CL14] what a channel says goes to its session only", async () => {
   const cluster = new ClusterFixture();
   const worker = cluster.worker("worker-1");
   const first = await new Caller(cluster, worker).hello("c1", "query_api");
   const second = await new Caller(cluster, worker).hello("c2", "query_api");
-  const report = { kind: "workAccepted", key: work("w"), attempt: 1 } as const;
-  assert.equal(worker.endpoint.report("c2#1", report), true);
-  assert.equal(worker.endpoint.report("nobody#1", report), false);
+  assert.equal(worker.endpoint.send("c2#1", spoken.name, payloadOf("hi")), true);
+  assert.equal(worker.endpoint.send("nobody#1", spoken.name, payloadOf("hi")), false);
   await cluster.clock.advance(10);
   assert.deepEqual(first.take(), ["welcome"]);
-  assert.deepEqual(second.take(), ["welcome", "workAccepted"]);
+  assert.deepEqual(second.take(), ["welcome", "channel"]);
 });
 
 test("[CL20] only a coordinator can drop a worker", async () => {

@@ -1,17 +1,10 @@
 /**
- * The worker's side of all its control sessions. It greets, answers heartbeats, hands work to the `WorkHandler` and
- * carries its reports back. It computes nothing, so that an answer is never late because of work.
- *
- *   CL10  Nothing but a hello opens a session; anything else first, or a second hello, is a violation, and violations
- *         end the session.
- *   CL11  A controller has at most one open session, its newest; a coordinator's newer lease ends the sessions of
- *         older coordinators. Neither lease nor session epoch ever goes back.
- *   CL12  `sessionLost` is called exactly once for every session that was opened, before a successor is welcomed;
- *         nothing is called for it afterwards.
- *   CL13  A controller that says nothing for `controllerSilenceMsMax` is gone. Frames of another epoch say nothing.
- *   CL14  A report goes to the session it belongs to, or nowhere.
+ * The worker's side of all its control sessions. It greets, answers heartbeats, and carries the frames
+ * of the channels both ways. It computes nothing, so that an answer is never late because of work.
+ * CL10 to CL14 and CL23 to CL25 hold here.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
+import { OperatingError } from "../../kernel/errors.ts";
 import type {
   ControllerId,
   Incarnation,
@@ -20,21 +13,31 @@ import type {
   WorkerId,
 } from "../../kernel/ids.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import type { WorkReport } from "../../work/core/assignment/index.ts";
 import { decideHello, decideSupersede, type Hello } from "./decide-hello.ts";
 import { FactsTracker } from "./facts.ts";
-import {
-  type Admission,
-  type ControllerFrame,
-  type ControllerRole,
-  type Envelope,
-  protocolVersion,
-  type RefusalReason,
-  type WorkerFrame,
+import type {
+  Admission,
+  ChannelFrame,
+  ControllerFrame,
+  ControllerRole,
+  Envelope,
+  RefusalReason,
+  WorkerFrame,
 } from "./frames.ts";
 import type { AcceptLink, Link } from "./link.ts";
 import { assertTiming, defaultSessionTiming, type SessionTiming } from "./session-timing.ts";
-import type { WorkHandler } from "./work-handler.ts";
+import { type ChannelOffer, type Channels, commonChannels } from "./versions.ts";
+
+/**
+ * What a worker does with one channel of its sessions. `session` is an opaque key: frames go back with
+ * `WorkerEndpoint.send` under the same key, and only that session's controller sees them.
+ */
+export interface WorkerChannel extends ChannelOffer {
+  /** Throws `protocol_violation` for what cannot be a frame of the channel: that ends the session. */
+  receive(session: string, payload: Uint8Array): void;
+  /** The last call for this session, of each that carried the channel. */
+  sessionLost(session: string): void;
+}
 
 export interface WorkerEndpointOptions {
   readonly clock: Clock;
@@ -44,7 +47,7 @@ export interface WorkerEndpointOptions {
   readonly dataUrl: () => string;
   readonly capacity: number;
   readonly softwareVersion: string;
-  readonly handler: WorkHandler;
+  readonly channels: readonly WorkerChannel[];
   readonly logger: Logger;
   readonly timing?: SessionTiming;
   /** Links, greeted or not, at a time. Default 64. */
@@ -58,12 +61,13 @@ export interface WorkerEndpointOptions {
 }
 
 export interface EndpointSession {
-  /** The opaque key that `WorkHandler` sees. */
+  /** The opaque key that a `WorkerChannel` sees. */
   readonly key: string;
   readonly controllerId: ControllerId;
   readonly role: ControllerRole;
   readonly epoch: SessionEpoch;
   readonly leaseEpoch: LeaseEpoch;
+  readonly channels: Channels;
   readonly openedMs: number;
   readonly lastFrameMs: number;
 }
@@ -78,13 +82,7 @@ interface Peer {
   silentSinceMs: number;
 }
 
-interface OpenPeer {
-  readonly key: string;
-  readonly controllerId: ControllerId;
-  readonly role: ControllerRole;
-  readonly epoch: SessionEpoch;
-  readonly leaseEpoch: LeaseEpoch;
-  readonly openedMs: number;
+interface OpenPeer extends Omit<EndpointSession, "lastFrameMs"> {
   ackedFactsVersion: number;
 }
 
@@ -148,20 +146,25 @@ export class WorkerEndpoint {
   }
 
   unsetFact(key: string): void {
-    if (this.#facts.unset(key)) this.#forgetRemovals();
+    this.#facts.unset(key);
+    this.#forgetAckedFacts();
   }
 
-  /** `false`: that session is gone, and `sessionLost` has been or is about to be called. */
-  report(session: string, report: WorkReport): boolean {
+  /**
+   * `false`: that session does not carry the channel, or is gone, and `sessionLost` has been or is about
+   * to be called.
+   */
+  send(session: string, channel: string, payload: Uint8Array): boolean {
     const peer = this.#open.get(session); // CL14
-    return peer !== undefined && this.#send(peer, report);
+    if (peer?.open?.channels.has(channel) !== true) return false; // CL39
+    return this.#send(peer, { kind: "channel", channel, payload });
   }
 
   sessions(): readonly EndpointSession[] {
     return [...this.#open.values()].flatMap(({ open, silentSinceMs }) => {
       if (open === undefined) return [];
-      const { key, controllerId, role, epoch, leaseEpoch, openedMs } = open;
-      return [{ key, controllerId, role, epoch, leaseEpoch, openedMs, lastFrameMs: silentSinceMs }];
+      const { ackedFactsVersion: _, ...session } = open;
+      return [{ ...session, lastFrameMs: silentSinceMs }];
     });
   }
 
@@ -208,22 +211,25 @@ export class WorkerEndpoint {
     this.#rememberEpoch(controllerId, epoch);
     const key = `${controllerId}#${epoch}`;
     const openedMs = this.#options.clock.nowMs();
+    const channels = commonChannels(this.#options.channels, hello.channels);
     const ackedFactsVersion = this.#facts.version;
-    peer.open = { key, controllerId, role, epoch, leaseEpoch, openedMs, ackedFactsVersion };
+    const session = { key, controllerId, role, epoch, leaseEpoch, channels, openedMs };
+    peer.open = { ...session, ackedFactsVersion };
     peer.silentSinceMs = openedMs;
     this.#open.set(key, peer);
     this.#watch(peer, this.#timing.controllerSilenceMsMax);
     logger.info({ controller_id: controllerId, epoch, role }, "controller connected");
-    this.#send(peer, this.#welcome());
+    this.#send(peer, this.#welcome(decision.version, channels));
   }
 
-  #welcome(): WorkerFrame {
+  #welcome(version: number, channels: Channels): WorkerFrame {
     const { workerId, incarnation, dataUrl, capacity, softwareVersion } = this.#options;
     return {
       kind: "welcome",
       workerId,
       incarnation,
-      protocolVersion,
+      version,
+      channels,
       admission: this.#admission,
       facts: this.#facts.all(),
       factsVersion: this.#facts.version,
@@ -244,7 +250,7 @@ export class WorkerEndpoint {
   }
 
   #obey(peer: Peer, open: OpenPeer, frame: ControllerFrame): void {
-    const { handler, onDropped, onSetDraining } = this.#options;
+    const { onDropped, onSetDraining } = this.#options;
     switch (frame.kind) {
       case "hello":
         this.#violation(peer, open.epoch, "a second hello"); // CL10
@@ -260,15 +266,24 @@ export class WorkerEndpoint {
         this.#end(peer, `the controller said goodbye: ${frame.reason}`);
         if (frame.reason === "dropped" && open.role === "coordinator") onDropped?.();
         break;
-      case "assignWork":
-        handler.assign(open.key, frame.work, frame.attempt);
+      case "channel":
+        this.#hearChannel(peer, open, frame);
         break;
-      case "cancelWork":
-        handler.cancel(open.key, frame.key, frame.attempt);
-        break;
-      case "ackArtifact":
-        handler.ackArtifact(open.key, frame.key, frame.attempt);
-        break;
+    }
+  }
+
+  #hearChannel(peer: Peer, open: OpenPeer, { channel, payload }: ChannelFrame): void {
+    const own = this.#options.channels.find(({ name }) => name === channel);
+    if (own === undefined || !open.channels.has(channel)) {
+      this.#violation(peer, open.epoch, `a frame of the channel ${channel}, not agreed on`);
+      return;
+    }
+    try {
+      own.receive(open.key, payload);
+    } catch (thrown) {
+      // CL9: only what cannot be read is the controller's fault.
+      if (!(thrown instanceof OperatingError && thrown.code === "protocol_violation")) throw thrown;
+      this.#violation(peer, open.epoch, thrown.message);
     }
   }
 
@@ -279,15 +294,15 @@ export class WorkerEndpoint {
     }
     if (acked > open.ackedFactsVersion) {
       open.ackedFactsVersion = acked;
-      this.#forgetRemovals();
+      this.#forgetAckedFacts();
     }
     const delta = this.#facts.since(open.ackedFactsVersion);
     this.#send(peer, { kind: "heartbeatAnswer", sequence, delta });
   }
 
-  #forgetRemovals(): void {
+  #forgetAckedFacts(): void {
     const acked = [...this.#open.values()].map((peer) => peer.open?.ackedFactsVersion ?? 0);
-    this.#facts.forgetRemovals(Math.min(this.#facts.version, ...acked));
+    this.#facts.forget(Math.min(this.#facts.version, ...acked));
   }
 
   #violation(peer: Peer, epoch: SessionEpoch, what: string): void {
@@ -315,10 +330,10 @@ export class WorkerEndpoint {
     if (open === undefined) return;
     peer.open = undefined;
     this.#open.delete(open.key);
-    this.#forgetRemovals();
-    const { logger, handler } = this.#options;
+    this.#forgetAckedFacts();
+    const { logger, channels } = this.#options;
     logger.info({ controller_id: open.controllerId, epoch: open.epoch, reason }, "session over");
-    handler.sessionLost(open.key); // CL12
+    for (const each of channels) if (open.channels.has(each.name)) each.sessionLost(open.key); // CL12
   }
 
   /** Ends `peer` when it has been silent for `silenceMsMax`. Replaces an earlier watch. */

@@ -9,8 +9,13 @@ import { realClock } from "../../kernel/node/real-clock.ts";
 import { createPrng } from "../../kernel/prng.ts";
 import { until } from "../../kernel/testing/eventually.ts";
 import { SessionPool, WorkerEndpoint } from "../core/index.ts";
-import { RecordingObserver, work, workerId } from "../core/testing/cluster-fixture.ts";
-import { RecordingHandler, RecordingListener } from "../core/testing/recording-listener.ts";
+import { RecordingObserver, workerId } from "../core/testing/cluster-fixture.ts";
+import {
+  payloadOf,
+  RecordingChannel,
+  RecordingListener,
+  spoken,
+} from "../core/testing/recording-listener.ts";
 import { GrpcFixture } from "./testing/grpc-fixture.ts";
 
 const one = workerId("worker-1");
@@ -18,7 +23,7 @@ const one = workerId("worker-1");
 /** A pool and a worker in this process, joined by real sockets. */
 async function openSession() {
   const grpc = new GrpcFixture();
-  const handler = new RecordingHandler();
+  const handler = new RecordingChannel();
   const endpoint = new WorkerEndpoint({
     clock: realClock,
     workerId: one,
@@ -26,7 +31,7 @@ async function openSession() {
     dataUrl: () => "http://127.0.0.1:1",
     capacity: 1,
     softwareVersion: "test",
-    handler,
+    channels: [handler],
     logger: silentLogger,
   });
   const address = await grpc.listen(endpoint.accept);
@@ -39,6 +44,7 @@ async function openSession() {
     controllerId: "c" as ControllerId,
     role: "coordinator",
     leaseEpoch: () => 1 as LeaseEpoch,
+    channels: [spoken],
     logger: silentLogger,
     observer,
   });
@@ -86,25 +92,24 @@ test("[CL36] with every core kept busy by the worker's other threads no heartbea
   assert.deepEqual(missed, none);
 });
 
-test("[CL1] a whole session over real sockets: work, reports, facts, admission, drop", async () => {
+test("[CL1] a whole session over real sockets: frames both ways, facts, admission, drop", async () => {
   const session = await openSession();
   try {
-    assert.equal(session.pool.send(one, { kind: "assignWork", work: work("w"), attempt: 1 }), true);
+    assert.equal(session.pool.send(one, spoken.name, payloadOf("to")), true);
     await until(() => session.handler.lines.length === 1);
     const [key] = session.endpoint.sessions().map((open) => open.key);
-    session.endpoint.report(String(key), { kind: "workAccepted", key: work("w"), attempt: 1 });
+    session.endpoint.send(String(key), spoken.name, payloadOf("fro"));
     session.endpoint.setAdmission({ accepting: false, draining: true });
     session.endpoint.setFact("queue_depth", "1");
-    await until(() => session.listener.lines.length === 4);
+    await until(() => session.pool.view(one)?.live?.facts.queue_depth === "1");
     assert.deepEqual(session.listener.take(), [
       "up worker-1 i",
-      "report worker-1 workAccepted w/1",
+      "frame worker-1 fro",
       "admission worker-1 accepting=false draining=true",
-      'facts worker-1 {"queue_depth":"1"}',
     ]);
     session.pool.drop(one);
     await until(() => session.handler.lines.length === 2);
-    assert.deepEqual(session.handler.take(), ["assign c#1 w/1", "lost c#1"]);
+    assert.deepEqual(session.handler.take(), ["frame c#1 to", "lost c#1"]);
   } finally {
     await session.close();
   }

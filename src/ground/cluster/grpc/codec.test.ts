@@ -16,9 +16,14 @@ const token = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/);
 const name = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,62}$/);
 const natural = fc.maxSafeNat();
 const uint32 = fc.nat(0xffff_ffff);
-const attempt = uint32;
+const positive = fc.integer({ min: 1, max: 0xffff_ffff });
 const kind = <K extends string>(text: K): fc.Arbitrary<K> => fc.constant(text);
-const key = fc.record({ queryId: token, leafId: token, workId: token });
+const channelName = fc.string({ maxLength: 64 });
+const channel = fc.record({
+  kind: kind("channel"),
+  channel: channelName,
+  payload: fc.uint8Array({ maxLength: 100 }),
+});
 const facts = fc.dictionary(
   fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,20}$/).filter((text) => text !== "__proto__"),
   fc.string({ maxLength: 20 }),
@@ -26,19 +31,6 @@ const facts = fc.dictionary(
 );
 const admission = fc.record({ accepting: fc.boolean(), draining: fc.boolean() });
 const url = fc.webUrl({ validSchemes: ["http", "https"] }).filter((text) => text.length < 2_000);
-const timestamp = fc.option(fc.maxSafeInteger(), { nil: undefined });
-const artifact = (workId: string) =>
-  fc.record({
-    workId: fc.constant(workId),
-    url,
-    sizeBytes: natural,
-    checksum: fc.stringMatching(/^sha256:[0-9a-f]{64}$/),
-    rowCount: natural,
-    minTs: timestamp,
-    maxTs: timestamp,
-    schemaVersion: uint32,
-  });
-
 /** One arbitrary for each kind of frame: a kind that is forgotten here does not compile. */
 const controllerFrames: {
   readonly [K in ControllerFrame["kind"]]: fc.Arbitrary<unknown>;
@@ -49,10 +41,11 @@ const controllerFrames: {
       controllerId: token,
       role: fc.constantFrom("coordinator", "query_api"),
       leaseEpoch: natural,
-      protocolVersion: uint32,
+      versions: fc.record({ oldest: positive, newest: positive }),
+      channels: fc.array(fc.record({ name: channelName, oldest: uint32, newest: uint32 })),
       workerId: name,
     },
-    { requiredKeys: ["kind", "controllerId", "role", "leaseEpoch", "protocolVersion"] },
+    { requiredKeys: ["kind", "controllerId", "role", "leaseEpoch", "versions", "channels"] },
   ),
   heartbeat: fc.record({ kind: kind("heartbeat"), sequence: natural, ackedFactsVersion: natural }),
   setDraining: fc.record({ kind: kind("setDraining"), draining: fc.boolean() }),
@@ -60,27 +53,15 @@ const controllerFrames: {
     kind: kind("goodbye"),
     reason: fc.constantFrom("shutting_down", "superseded", "dropped"),
   }),
-  assignWork: fc.record({
-    kind: kind("assignWork"),
-    attempt,
-    work: fc.record({
-      queryId: token,
-      leafId: token,
-      workId: token,
-      kind: fc.string({ maxLength: 64 }),
-      body: fc.string({ unit: "grapheme" }),
-      affinityKey: fc.string({ maxLength: 64 }),
-    }),
-  }),
-  cancelWork: fc.record({ kind: kind("cancelWork"), key, attempt }),
-  ackArtifact: fc.record({ kind: kind("ackArtifact"), key, attempt }),
+  channel,
 };
 const workerFrames: { readonly [K in WorkerFrame["kind"]]: fc.Arbitrary<unknown> } = {
   welcome: fc.record({
     kind: kind("welcome"),
     workerId: name,
     incarnation: token,
-    protocolVersion: uint32,
+    version: uint32,
+    channels: fc.array(fc.tuple(channelName, uint32)).map((entries) => new Map(entries)),
     admission,
     facts,
     factsVersion: natural,
@@ -114,29 +95,7 @@ const workerFrames: { readonly [K in WorkerFrame["kind"]]: fc.Arbitrary<unknown>
     ),
   }),
   admission: fc.record({ kind: kind("admission"), admission }),
-  workAccepted: fc.record({ kind: kind("workAccepted"), key, attempt }),
-  workRejected: fc.record({
-    kind: kind("workRejected"),
-    key,
-    attempt,
-    reason: fc.constantFrom("draining", "not_accepting", "queue_full"),
-  }),
-  workReady: key.chain((ofKey) =>
-    fc.record({
-      kind: kind("workReady"),
-      key: fc.constant(ofKey),
-      attempt,
-      artifact: artifact(ofKey.workId),
-    }),
-  ),
-  workFailed: fc.record({
-    kind: kind("workFailed"),
-    key,
-    attempt,
-    code: fc.string({ maxLength: 64 }),
-    message: fc.string({ unit: "grapheme" }),
-    retryable: fc.boolean(),
-  }),
+  channel,
 };
 const epoch = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 
@@ -185,6 +144,17 @@ test("[CL27] whatever bytes parse as an envelope decode to a frame or to a proto
   );
 });
 
+test("[CL23] the hello of protocol 1 said one version and no channels, and is understood as such", () => {
+  const value = { controllerId: "c", role: wire.ControllerRole.COORDINATOR, protocolVersion: 1 };
+  const message = create(wire.ControllerEnvelopeSchema, {
+    epoch: 1n,
+    frame: { case: "hello", value },
+  });
+  const { frame } = decodeControllerEnvelope(message);
+  assert.ok(frame.kind === "hello");
+  assert.deepEqual([frame.versions, frame.channels], [{ oldest: 1, newest: 1 }, []]);
+});
+
 test("[CL27] a long error message is clipped, not a reason to end the session", () => {
   const frame = { kind: "refused", reason: "bad_frame", message: "x".repeat(100_000) } as const;
   const sent = { epoch: 1, frame } as unknown as Envelope<WorkerFrame>;
@@ -196,20 +166,12 @@ const ofController = (init: MessageInitShape<typeof wire.ControllerEnvelopeSchem
   decodeControllerEnvelope(create(wire.ControllerEnvelopeSchema, init));
 const ofWorker = (init: MessageInitShape<typeof wire.WorkerEnvelopeSchema>) => () =>
   decodeWorkerEnvelope(create(wire.WorkerEnvelopeSchema, init));
-const goodKey = { queryId: "q", leafId: "l", workId: "w" };
-const goodArtifact = {
-  workId: "w",
-  artifactUrl: "http://127.0.0.1:1/a",
-  artifactChecksum: `sha256:${"0".repeat(64)}`,
-};
 const goodWelcome = {
   workerId: "w",
   incarnation: "i",
   admission: {},
   dataUrl: "http://127.0.0.1:1",
 };
-const ready = (artifact: MessageInitShape<typeof wire.ArtifactSchema>) =>
-  ofWorker({ epoch: 1n, frame: { case: "workReady", value: { key: goodKey, artifact } } });
 const welcome = (value: { facts?: Record<string, string>; dataUrl?: string; workerId?: string }) =>
   ofWorker({ epoch: 1n, frame: { case: "welcome", value: { ...goodWelcome, ...value } } });
 
@@ -237,27 +199,6 @@ const malformed: readonly [name: string, decode: () => unknown, want: RegExp][] 
     /role has an unknown value: 9/,
   ],
   [
-    "work without a key",
-    ofController({ epoch: 1n, frame: { case: "assignWork", value: {} } }),
-    /key is missing/,
-  ],
-  [
-    "a work id with a slash",
-    ofController({
-      epoch: 1n,
-      frame: { case: "cancelWork", value: { key: { ...goodKey, workId: "a/b" } } },
-    }),
-    /work_id is not valid/,
-  ],
-  [
-    "a long kind of work",
-    ofController({
-      epoch: 1n,
-      frame: { case: "assignWork", value: { key: goodKey, kind: "x".repeat(65) } },
-    }),
-    /kind is longer than 64/,
-  ],
-  [
     "no admission",
     ofWorker({ epoch: 1n, frame: { case: "admissionChanged", value: {} } }),
     /admission is missing/,
@@ -276,25 +217,23 @@ const malformed: readonly [name: string, decode: () => unknown, want: RegExp][] 
   ],
   ["a worker name that is none", welcome({ workerId: "Worker 1" }), /worker_id is not valid/],
   [
-    "no artifact",
-    ofWorker({ epoch: 1n, frame: { case: "workReady", value: { key: goodKey } } }),
-    /artifact is missing/,
-  ],
-  ["another work's artifact", ready({ ...goodArtifact, workId: "v" }), /another work item/],
-  [
-    "a checksum of another kind",
-    ready({ ...goodArtifact, artifactChecksum: "md5:1" }),
-    /checksum is not a sha256/,
-  ],
-  [
-    "a size past 2^53",
-    ready({ ...goodArtifact, artifactSizeBytes: 2n ** 63n }),
-    /size_bytes is too large/,
+    "too many channels",
+    ofController({
+      epoch: 1n,
+      frame: {
+        case: "hello",
+        value: { controllerId: "c", role: 1, channels: Array.from({ length: 65 }, () => ({})) },
+      },
+    }),
+    /more than 64 channels/,
   ],
   [
-    "an artifact elsewhere",
-    ready({ ...goodArtifact, artifactUrl: "javascript:alert(1)" }),
-    /url is not an HTTP address/,
+    "a channel with a long name",
+    ofWorker({
+      epoch: 1n,
+      frame: { case: "channelFrame", value: { channel: "x".repeat(65) } },
+    }),
+    /name of a channel is longer than 64/,
   ],
 ];
 for (const [what, decode, want] of malformed) {

@@ -6,17 +6,23 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   parseControllerId,
   parseIncarnation,
-  parseLeafId,
   parseLeaseEpoch,
-  parseQueryId,
   parseSessionEpoch,
   parseWorkerId,
-  parseWorkId,
 } from "../../kernel/ids.ts";
-import type { Artifact, RejectReason, WorkKey } from "../../work/index.ts";
+import {
+  httpUrl,
+  parsed,
+  present,
+  safeInteger,
+  text,
+  violation,
+  word,
+} from "../../kernel/wire-values.ts";
 import { factKeyPattern, factsMax, factValueLengthMax } from "../core/facts.ts";
 import type {
   Admission,
+  ChannelFrame,
   ControllerFrame,
   ControllerRole,
   Envelope,
@@ -26,8 +32,8 @@ import type {
   RefusalReason,
   WorkerFrame,
 } from "../core/frames.ts";
+import type { ChannelOffer, Channels } from "../core/versions.ts";
 import * as wire from "./gen/control_pb.ts";
-import { httpUrl, parsed, present, safeInteger, text, violation, word } from "./validate.ts";
 
 const roles: Readonly<Record<ControllerRole, wire.ControllerRole>> = {
   coordinator: wire.ControllerRole.COORDINATOR,
@@ -47,14 +53,10 @@ const refusalReasons: Readonly<Record<RefusalReason, wire.RefusalReason>> = {
   stale_session: wire.RefusalReason.STALE_SESSION,
   wrong_worker: wire.RefusalReason.WRONG_WORKER,
 };
-const rejectReasons: Readonly<Record<RejectReason, wire.RejectReason>> = {
-  draining: wire.RejectReason.DRAINING,
-  not_accepting: wire.RejectReason.NOT_ACCEPTING,
-  queue_full: wire.RejectReason.QUEUE_FULL,
-};
-
 const messageLengthMax = 65_536;
-const checksumPattern = /^sha256:[0-9a-f]{64}$/;
+/** More than this is no conversation that anybody leads. */
+const channelsMax = 64;
+const channelNameLengthMax = 64;
 
 export function encodeControllerEnvelope({
   epoch,
@@ -71,10 +73,19 @@ type ControllerCase = NonNullable<MessageInitShape<typeof wire.ControllerEnvelop
 function controllerCase(frame: ControllerFrame): ControllerCase {
   switch (frame.kind) {
     case "hello": {
-      const { controllerId, role, leaseEpoch, protocolVersion, workerId } = frame;
-      const named = workerId === undefined ? {} : { workerId };
-      const value = { controllerId, role: roles[role], leaseEpoch: BigInt(leaseEpoch) };
-      return { case: "hello", value: { ...value, protocolVersion, ...named } };
+      const { controllerId, role, leaseEpoch, versions, channels, workerId } = frame;
+      return {
+        case: "hello",
+        value: {
+          controllerId,
+          role: roles[role],
+          leaseEpoch: BigInt(leaseEpoch),
+          protocolVersion: versions.newest,
+          protocolVersionOldest: versions.oldest,
+          channels: [...channels],
+          ...(workerId === undefined ? {} : { workerId }),
+        },
+      };
     }
     case "heartbeat": {
       const ackedFactsVersion = BigInt(frame.ackedFactsVersion);
@@ -84,18 +95,8 @@ function controllerCase(frame: ControllerFrame): ControllerCase {
       return { case: "setDraining", value: { draining: frame.draining } };
     case "goodbye":
       return { case: "goodbye", value: { reason: goodbyeReasons[frame.reason] } };
-    case "assignWork": {
-      const { kind, body, affinityKey } = frame.work;
-      const { attempt } = frame;
-      return {
-        case: "assignWork",
-        value: { key: keyInit(frame.work), attempt, kind, body, affinityKey },
-      };
-    }
-    case "cancelWork":
-      return { case: "cancelWork", value: { key: keyInit(frame.key), attempt: frame.attempt } };
-    case "ackArtifact":
-      return { case: "ackArtifact", value: { key: keyInit(frame.key), attempt: frame.attempt } };
+    case "channel":
+      return { case: "channelFrame", value: { channel: frame.channel, payload: frame.payload } };
   }
 }
 
@@ -108,9 +109,17 @@ type WorkerCase = NonNullable<MessageInitShape<typeof wire.WorkerEnvelopeSchema>
 function workerCase(frame: WorkerFrame): WorkerCase {
   switch (frame.kind) {
     case "welcome": {
-      const { kind: _kind, factsVersion, facts, ...rest } = frame;
-      const value = { ...rest, facts: { ...facts }, factsVersion: BigInt(factsVersion) };
-      return { case: "welcome", value };
+      const { kind: _kind, version, channels, factsVersion, facts, ...rest } = frame;
+      return {
+        case: "welcome",
+        value: {
+          ...rest,
+          protocolVersion: version,
+          channels: Array.from(channels, ([name, version]) => ({ name, version })),
+          facts: { ...facts },
+          factsVersion: BigInt(factsVersion),
+        },
+      };
     }
     case "refused": {
       const message = clipped(frame.message);
@@ -122,26 +131,8 @@ function workerCase(frame: WorkerFrame): WorkerCase {
     }
     case "admission":
       return { case: "admissionChanged", value: { admission: frame.admission } };
-    case "workAccepted":
-      return { case: "workAccepted", value: { key: keyInit(frame.key), attempt: frame.attempt } };
-    case "workRejected": {
-      const { key, attempt, reason } = frame;
-      const value = { key: keyInit(key), attempt, reason: rejectReasons[reason] };
-      return { case: "workRejected", value };
-    }
-    case "workReady": {
-      const { key, attempt, artifact } = frame;
-      const value = { key: keyInit(key), attempt, artifact: artifactInit(artifact) };
-      return { case: "workReady", value };
-    }
-    case "workFailed": {
-      const { key, attempt, code, retryable } = frame;
-      const message = clipped(frame.message);
-      return {
-        case: "workFailed",
-        value: { key: keyInit(key), attempt, code, message, retryable },
-      };
-    }
+    case "channel":
+      return { case: "channelFrame", value: { channel: frame.channel, payload: frame.payload } };
   }
 }
 
@@ -150,30 +141,8 @@ function clipped(message: string): string {
   return message.length > messageLengthMax ? message.slice(0, messageLengthMax) : message;
 }
 
-function keyInit({
-  queryId,
-  leafId,
-  workId,
-}: WorkKey): MessageInitShape<typeof wire.WorkKeySchema> {
-  return { queryId, leafId, workId };
-}
-
 function deltaInit(delta: FactsDelta): MessageInitShape<typeof wire.FactsDeltaSchema> {
   return { version: BigInt(delta.version), set: { ...delta.set }, unset: [...delta.unset] };
-}
-
-function artifactInit(artifact: Artifact): MessageInitShape<typeof wire.ArtifactSchema> {
-  const { workId, url, sizeBytes, checksum, rowCount, minTs, maxTs, schemaVersion } = artifact;
-  return {
-    workId,
-    artifactUrl: url,
-    artifactSizeBytes: BigInt(sizeBytes),
-    artifactChecksum: checksum,
-    rowCount: BigInt(rowCount),
-    ...(minTs === undefined ? {} : { minTs: BigInt(minTs) }),
-    ...(maxTs === undefined ? {} : { maxTs: BigInt(maxTs) }),
-    parquetSchemaVersion: schemaVersion,
-  };
 }
 
 export function decodeControllerEnvelope(
@@ -199,27 +168,16 @@ function controllerFrame(frame: wire.ControllerEnvelope["frame"]): ControllerFra
       return { kind: "setDraining", draining: frame.value.draining };
     case "goodbye":
       return { kind: "goodbye", reason: word("reason", frame.value.reason, goodbyeReasons) };
-    case "assignWork": {
-      const { key, attempt, kind, body, affinityKey } = frame.value;
-      const work = {
-        ...keyOf(key),
-        kind: text("kind", kind, 64),
-        body, // Bounded by the size of the frame.
-        affinityKey: text("affinity_key", affinityKey, 1_024),
-      };
-      return { kind: "assignWork", work, attempt };
-    }
-    case "cancelWork":
-      return { kind: "cancelWork", key: keyOf(frame.value.key), attempt: frame.value.attempt };
-    case "ackArtifact":
-      return { kind: "ackArtifact", key: keyOf(frame.value.key), attempt: frame.value.attempt };
+    case "channelFrame":
+      return channelFrame(frame.value);
     case undefined:
       throw violation("a frame of an unknown kind");
   }
 }
 
 function helloFrame(hello: wire.Hello): Extract<ControllerFrame, { kind: "hello" }> {
-  const { workerId } = hello;
+  const { workerId, protocolVersion: newest, protocolVersionOldest } = hello;
+  const oldest = protocolVersionOldest === 0 ? newest : protocolVersionOldest;
   return {
     kind: "hello",
     controllerId: parsed("controller_id", hello.controllerId, parseControllerId),
@@ -229,7 +187,8 @@ function helloFrame(hello: wire.Hello): Extract<ControllerFrame, { kind: "hello"
       safeInteger("lease_epoch", hello.leaseEpoch),
       parseLeaseEpoch,
     ),
-    protocolVersion: hello.protocolVersion,
+    versions: { oldest, newest },
+    channels: bounded(hello.channels).map(offerOf),
     ...(workerId === undefined ? {} : { workerId: parsed("worker_id", workerId, parseWorkerId) }),
   };
 }
@@ -261,30 +220,8 @@ function workerFrame(frame: wire.WorkerEnvelope["frame"]): WorkerFrame {
     }
     case "admissionChanged":
       return { kind: "admission", admission: admissionOf(frame.value.admission) };
-    case "workAccepted":
-      return { kind: "workAccepted", key: keyOf(frame.value.key), attempt: frame.value.attempt };
-    case "workRejected": {
-      const { key, attempt, reason } = frame.value;
-      return {
-        kind: "workRejected",
-        key: keyOf(key),
-        attempt,
-        reason: word("reason", reason, rejectReasons),
-      };
-    }
-    case "workReady":
-      return readyFrame(frame.value);
-    case "workFailed": {
-      const { key, attempt, code, message, retryable } = frame.value;
-      return {
-        kind: "workFailed",
-        key: keyOf(key),
-        attempt,
-        code: text("code", code, 64),
-        message: text("message", message, messageLengthMax),
-        retryable,
-      };
-    }
+    case "channelFrame":
+      return channelFrame(frame.value);
     case undefined:
       throw violation("a frame of an unknown kind");
   }
@@ -295,7 +232,8 @@ function welcomeFrame(welcome: wire.Welcome): WorkerFrame {
     kind: "welcome",
     workerId: parsed("worker_id", welcome.workerId, parseWorkerId),
     incarnation: parsed("incarnation", welcome.incarnation, parseIncarnation),
-    protocolVersion: welcome.protocolVersion,
+    version: welcome.protocolVersion,
+    channels: channelsOf(welcome.channels),
     admission: admissionOf(welcome.admission),
     facts: factsOf(welcome.facts),
     factsVersion: safeInteger("facts_version", welcome.factsVersion),
@@ -305,20 +243,25 @@ function welcomeFrame(welcome: wire.Welcome): WorkerFrame {
   };
 }
 
-function readyFrame({ key, attempt, artifact }: wire.WorkReady): WorkerFrame {
-  const ofKey = keyOf(key);
-  const offered = artifactOf(present("artifact", artifact));
-  if (offered.workId !== ofKey.workId) throw violation("an artifact of another work item");
-  return { kind: "workReady", key: ofKey, attempt, artifact: offered };
+function channelFrame({ channel, payload }: wire.ChannelFrame): ChannelFrame {
+  return { kind: "channel", channel: channelName(channel), payload };
 }
 
-function keyOf(key: wire.WorkKey | undefined): WorkKey {
-  const { queryId, leafId, workId } = present("key", key);
-  return {
-    queryId: parsed("query_id", queryId, parseQueryId),
-    leafId: parsed("leaf_id", leafId, parseLeafId),
-    workId: parsed("work_id", workId, parseWorkId),
-  };
+function offerOf({ name, oldest, newest }: wire.ChannelOffer): ChannelOffer {
+  return { name: channelName(name), oldest, newest };
+}
+
+function channelsOf(choices: readonly wire.ChannelChoice[]): Channels {
+  return new Map(bounded(choices).map(({ name, version }) => [channelName(name), version]));
+}
+
+function channelName(name: string): string {
+  return text("the name of a channel", name, channelNameLengthMax);
+}
+
+function bounded<T>(channels: readonly T[]): readonly T[] {
+  if (channels.length > channelsMax) throw violation(`more than ${channelsMax} channels`);
+  return channels;
 }
 
 function admissionOf(admission: wire.Admission | undefined): Admission {
@@ -346,21 +289,5 @@ function deltaOf({ version, set, unset }: wire.FactsDelta): FactsDelta {
     version: safeInteger("version", version),
     set: factsOf(set),
     unset: unset.map(factKey),
-  };
-}
-
-function artifactOf(artifact: wire.Artifact): Artifact {
-  const { minTs, maxTs } = artifact;
-  if (!checksumPattern.test(artifact.artifactChecksum))
-    throw violation("artifact_checksum is not a sha256");
-  return {
-    workId: parsed("work_id", artifact.workId, parseWorkId),
-    url: httpUrl("artifact_url", artifact.artifactUrl),
-    sizeBytes: safeInteger("artifact_size_bytes", artifact.artifactSizeBytes),
-    checksum: artifact.artifactChecksum,
-    rowCount: safeInteger("row_count", artifact.rowCount),
-    minTs: minTs === undefined ? undefined : safeInteger("min_ts", minTs),
-    maxTs: maxTs === undefined ? undefined : safeInteger("max_ts", maxTs),
-    schemaVersion: artifact.parquetSchemaVersion,
   };
 }

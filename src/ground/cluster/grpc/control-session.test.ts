@@ -13,7 +13,9 @@ import { createPrng } from "../../kernel/prng.ts";
 import { until } from "../../kernel/testing/eventually.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import type { AcceptLink, ControllerFrame, Envelope, Link, WorkerFrame } from "../core/index.ts";
-import { recordingLogger, work } from "../core/testing/cluster-fixture.ts";
+import { protocolVersions } from "../core/index.ts";
+import { recordingLogger } from "../core/testing/cluster-fixture.ts";
+import { spokenFrame } from "../core/testing/recording-listener.ts";
 import { encodeControllerEnvelope } from "./codec.ts";
 import { startControlServer } from "./control-server.ts";
 import { ControllerEnvelopeSchema } from "./gen/control_pb.ts";
@@ -29,7 +31,8 @@ const hello: Envelope<ControllerFrame> = {
     controllerId: "c" as ControllerId,
     role: "query_api",
     leaseEpoch: 0 as LeaseEpoch,
-    protocolVersion: 1,
+    versions: protocolVersions,
+    channels: [],
   },
 };
 const answer: Envelope<WorkerFrame> = {
@@ -210,8 +213,8 @@ test("[CL31] a frame that is too large ends the link, with the reason, on whiche
     onFrame: () => undefined,
     onClose: (reason) => closes.push(reason),
   });
-  const large = { ...work("w"), body: "x".repeat(10_000) };
-  link.send({ epoch, frame: { kind: "assignWork", work: large, attempt: 1 } });
+  const frame = spokenFrame("x".repeat(10_000));
+  link.send({ epoch, frame });
   await until(() => closes.length > 0);
   assert.match(String(closes[0]), /^protocol violation: .*larger than/);
 
@@ -220,7 +223,7 @@ test("[CL31] a frame that is too large ends the link, with the reason, on whiche
     onClose: (reason) => closes.push(reason),
   });
   careless.send(hello);
-  careless.send({ epoch, frame: { kind: "assignWork", work: large, attempt: 1 } });
+  careless.send({ epoch, frame });
   await until(() => worker.closes.length >= 1 && closes.length === 2);
   assert.match(String(worker.closes.at(-1)), /^protocol violation: .*larger than/);
   assert.match(String(closes[1]), /^protocol violation: .*larger than/);
@@ -313,18 +316,10 @@ test("[CL32] a controller that does not read: the worker's buffer fills to its b
   await until(() => worker.links.length === 1);
   const [link] = worker.links;
   assert.ok(link !== undefined);
-  const message = "x".repeat(60_000);
-  const frame = {
-    kind: "workFailed",
-    key: work("w"),
-    attempt: 1,
-    code: "c",
-    message,
-    retryable: false,
-  } as const;
+  const frame = spokenFrame("x".repeat(60_000));
   let sentBytes = 0;
   while (link.send({ epoch, frame })) {
-    sentBytes += message.length;
+    sentBytes += frame.payload.length;
     assert.ok(sentBytes < 32 * 1024 * 1024, "the buffer is bounded");
     await new Promise(setImmediate);
   }

@@ -99,6 +99,7 @@ export function escalate(bug: unknown): void {
 function weigh(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 8;
+  if (value instanceof Uint8Array) return value.length;
   let bytes = 2;
   for (const [key, item] of Object.entries(value)) {
     bytes += weigh(item) + (Array.isArray(value) ? 0 : key.length);

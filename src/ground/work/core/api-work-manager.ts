@@ -12,7 +12,6 @@
  *
  * What it refuses to do: plan queries, read artifacts, or decide where work goes (that is `WorkBoard`).
  */
-import type { WorkerListener, WorkerPool } from "../../cluster/core/index.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { assert, messageOf, OperatingError, unreachable } from "../../kernel/errors.ts";
 import type { QueryId, WorkerId } from "../../kernel/ids.ts";
@@ -30,7 +29,7 @@ import { errorOfQuery } from "./error-code.ts";
 import { FetchDesk } from "./fetch-desk.ts";
 import { LiveQuery, type QueryRecord, type QueryRequest } from "./live-query.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
-import type { ArtifactFetcher, LocalArtifact } from "./ports.ts";
+import type { ArtifactFetcher, LocalArtifact, WorkListener, WorkPool } from "./ports.ts";
 import { type ApiQueryObserver, type QueryOutcome, silentQueryObserver } from "./query-observer.ts";
 import type { QueueState } from "./queue-state.ts";
 
@@ -87,7 +86,7 @@ export interface QueryCounts {
 }
 
 export interface ApiWorkManagerOptions {
-  readonly pool: WorkerPool;
+  readonly pool: WorkPool;
   readonly fetcher: ArtifactFetcher;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -98,7 +97,7 @@ export interface ApiWorkManagerOptions {
 }
 
 export class ApiWorkManager {
-  readonly #pool: WorkerPool;
+  readonly #pool: WorkPool;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #observer: ApiQueryObserver;
@@ -357,14 +356,13 @@ export class ApiWorkManager {
     for (const local of query.end(error)) this.#dispose(local, queryId);
   }
 
-  #listener(): WorkerListener {
+  #listener(): WorkListener {
     return {
       workerUp: ({ workerId, incarnation, admission }) =>
         this.#handle({ kind: "workerUp", workerId, incarnation, admission }),
       workerAdmission: (workerId, admission) =>
         this.#handle({ kind: "workerAdmission", workerId, admission }),
       workerReport: (workerId, report) => this.#report(workerId, report),
-      workerFacts: () => undefined,
       workerDown: (workerId) => {
         this.#fullDisks.delete(workerId);
         this.#handle({ kind: "workerDown", workerId });

@@ -47,6 +47,8 @@ export {
   type SpooledFile,
   type SpoolSlot,
   type SpoolUsage,
+  type WorkListener,
+  type WorkPool,
   type WorkReporter,
 } from "./ports.ts";
 export {

@@ -1,11 +1,18 @@
 /**
  * What the work managers need from the world. The API's manager drives `WorkBoard` from
- * a `WorkerPool` (cluster) and an `ArtifactFetcher`; the worker's manager drives an `Executor` and an
+ * a `WorkPool` and an `ArtifactFetcher`; the worker's manager drives an `Executor` and an
  * `ArtifactSpool`. Production gives DuckDB, disk and HTTP; simulation gives its own.
  */
 import { OperatingError } from "../../kernel/errors.ts";
-import type { WorkerId } from "../../kernel/ids.ts";
-import type { Artifact, WorkKey, WorkReport, WorkSpec } from "./assignment/index.ts";
+import type { Incarnation, WorkerId } from "../../kernel/ids.ts";
+import type {
+  Artifact,
+  WorkCommand,
+  WorkerAdmission,
+  WorkKey,
+  WorkReport,
+  WorkSpec,
+} from "./assignment/index.ts";
 
 /** The version of what an artifact's Parquet file means; `parquet_schema_version` on the wire. */
 export const artifactSchemaVersion = 1;
@@ -118,9 +125,32 @@ export interface ArtifactSpool {
   onEvicted(listener: (name: string) => void): void;
 }
 
-/** Where the worker's manager says what became of work. `WorkerEndpoint` (cluster) is one. */
+/**
+ * What a controller's manager hears of workers, in order: `workerUp` opens a session, `workerDown` ends
+ * it, everything else lies between the two.
+ */
+export interface WorkListener {
+  workerUp(up: {
+    readonly workerId: WorkerId;
+    readonly incarnation: Incarnation;
+    readonly admission: WorkerAdmission;
+  }): void;
+  workerAdmission(workerId: WorkerId, admission: WorkerAdmission): void;
+  workerReport(workerId: WorkerId, report: WorkReport): void;
+  workerDown(workerId: WorkerId): void;
+}
+
+/** The workers that take work, as a controller sees them. */
+export interface WorkPool {
+  /** `workerUp` is replayed to a new listener for every live session. Returns how to unsubscribe. */
+  listen(listener: WorkListener): () => void;
+  /** `false`: there is no live session, and `workerDown` has been or is about to be called. */
+  send(workerId: WorkerId, command: WorkCommand): boolean;
+}
+
+/** Where the worker's manager says what became of work. */
 export interface WorkReporter {
   /** `false`: that session is over. */
   report(session: string, report: WorkReport): boolean;
-  setAdmission(admission: { readonly accepting: boolean; readonly draining: boolean }): void;
+  setAdmission(admission: WorkerAdmission): void;
 }

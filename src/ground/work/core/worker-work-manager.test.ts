@@ -60,7 +60,7 @@ const key = keyOf(work);
 
 test("[QU1] [QU20] accepted work is executed and its artifact offered, with all eight fields", async () => {
   const { executor, spool, reporter, manager, settle } = newBench();
-  manager.assign("s", work, 1);
+  manager.obey("s", { kind: "assignWork", work, attempt: 1 });
   assert.deepEqual(reporter.kinds(), ["workAccepted"], "before it is executed");
   await settle();
   executor.produce(10);
@@ -89,7 +89,7 @@ test("[QU1] [QU20] accepted work is executed and its artifact offered, with all 
 
 test("[QU3] times that no frame can carry are left out: they would end the session", async () => {
   const { executor, reporter, manager, settle } = newBench();
-  manager.assign("s", work, 1);
+  manager.obey("s", { kind: "assignWork", work, attempt: 1 });
   await settle();
   executor.range = { minTs: -1e303, maxTs: 2.5 };
   executor.produce();
@@ -101,9 +101,9 @@ test("[QU3] times that no frame can carry are left out: they would end the sessi
 
 test("[QU20] what fits neither a slot nor the queue is rejected; the next starts when a slot is free", async () => {
   const { executor, reporter, manager, settle } = newBench();
-  manager.assign("s", testWork("q1"), 1);
-  manager.assign("s", testWork("q2"), 1);
-  manager.assign("s", testWork("q3"), 1);
+  manager.obey("s", { kind: "assignWork", work: testWork("q1"), attempt: 1 });
+  manager.obey("s", { kind: "assignWork", work: testWork("q2"), attempt: 1 });
+  manager.obey("s", { kind: "assignWork", work: testWork("q3"), attempt: 1 });
   await settle();
   assert.deepEqual(reporter.kinds(), ["workAccepted", "workAccepted", "workRejected"]);
   assert.deepEqual(reporter.admissions, [{ accepting: false, draining: false }]);
@@ -123,14 +123,14 @@ test("[QU20] what fits neither a slot nor the queue is rejected; the next starts
 
 test("[QP14] a worker knows how long the first in its queue has waited, cancelled ones not counted", async () => {
   const { clock, executor, manager, settle } = newBench({ queueMax: 3 });
-  manager.assign("s", testWork("q1"), 1);
+  manager.obey("s", { kind: "assignWork", work: testWork("q1"), attempt: 1 });
   await clock.advance(1_000);
-  manager.assign("s", testWork("q2"), 1);
+  manager.obey("s", { kind: "assignWork", work: testWork("q2"), attempt: 1 });
   await clock.advance(1_000);
-  manager.assign("s", testWork("q3"), 1);
+  manager.obey("s", { kind: "assignWork", work: testWork("q3"), attempt: 1 });
   await clock.advance(500);
   assert.equal(manager.counts().oldestQueuedMs, 1_500);
-  manager.cancel("s", testWork("q2"), 1);
+  manager.obey("s", { kind: "cancelWork", key: testWork("q2"), attempt: 1 });
   assert.equal(manager.counts().oldestQueuedMs, 500);
   executor.produce();
   await settle();
@@ -139,7 +139,7 @@ test("[QP14] a worker knows how long the first in its queue has waited, cancelle
 
 test("[QU7] an artifact goes 10 minutes after it was offered, and the work may be tried again", async () => {
   const { clock, executor, spool, reporter, manager, observed, settle } = newBench();
-  manager.assign("s", work, 1);
+  manager.obey("s", { kind: "assignWork", work, attempt: 1 });
   await settle();
   executor.produce();
   await settle();
@@ -161,13 +161,13 @@ test("[QU7] an artifact goes 10 minutes after it was offered, and the work may b
 test("[QU7] an acknowledged artifact goes after 30 seconds, whatever expires later", async () => {
   const { clock, executor, spool, manager, observed, settle } = newBench({ slots: 2 });
   for (const queryId of ["q1", "q2"]) {
-    manager.assign("s", testWork(queryId), 1);
+    manager.obey("s", { kind: "assignWork", work: testWork(queryId), attempt: 1 });
     await settle();
     executor.produce();
     await settle();
   }
   await clock.advance(1_000);
-  manager.ackArtifact("s", key, 1);
+  manager.obey("s", { kind: "ackArtifact", key, attempt: 1 });
   await clock.advance(29_999);
   assert.equal(spool.names.length, 2);
   await clock.advance(1);
@@ -182,12 +182,12 @@ test("[QU7] an acknowledged artifact goes after 30 seconds, whatever expires lat
 
 test("[QU21] a lost session's work is aborted, its artifacts deleted, and nothing reported", async () => {
   const { executor, spool, reporter, manager, settle } = newBench({ slots: 2 });
-  manager.assign("s", testWork("q1"), 1);
+  manager.obey("s", { kind: "assignWork", work: testWork("q1"), attempt: 1 });
   await settle();
   executor.produce();
   await settle();
-  manager.assign("s", testWork("q2"), 1);
-  manager.assign("other", testWork("q3"), 1);
+  manager.obey("s", { kind: "assignWork", work: testWork("q2"), attempt: 1 });
+  manager.obey("other", { kind: "assignWork", work: testWork("q3"), attempt: 1 });
   await settle();
   const before = reporter.reports.length;
   manager.sessionLost("s");
@@ -201,10 +201,10 @@ test("[QU21] a lost session's work is aborted, its artifacts deleted, and nothin
 test("[QU22] a cancelled execution keeps its slot until it has stopped", async () => {
   const { clock, executor, spool, reporter, manager, observed, settle } = newBench();
   executor.endsOnAbort = false;
-  manager.assign("s", testWork("q1"), 1);
-  manager.assign("s", testWork("q2"), 1);
+  manager.obey("s", { kind: "assignWork", work: testWork("q1"), attempt: 1 });
+  manager.obey("s", { kind: "assignWork", work: testWork("q2"), attempt: 1 });
   await settle();
-  manager.cancel("s", key, 1);
+  manager.obey("s", { kind: "cancelWork", key, attempt: 1 });
   await clock.advance(40);
   assert.equal(executor.executions.length, 1);
   executor.fail(new OperatingError("cancelled", "never", "stopped"));
@@ -222,9 +222,9 @@ test("[QU22] a cancelled execution keeps its slot until it has stopped", async (
 test("[QU22] an execution that was done before its cancellation reached it leaves nothing", async () => {
   const { executor, spool, manager, settle } = newBench();
   executor.endsOnAbort = false;
-  manager.assign("s", work, 1);
+  manager.obey("s", { kind: "assignWork", work, attempt: 1 });
   await settle();
-  manager.cancel("s", key, 1);
+  manager.obey("s", { kind: "cancelWork", key, attempt: 1 });
   executor.produce();
   await settle();
   assert.deepEqual(spool.names, []);
@@ -233,8 +233,8 @@ test("[QU22] an execution that was done before its cancellation reached it leave
 
 test("[QU22] work that is cancelled before it started is never executed", async () => {
   const { executor, spool, manager, settle } = newBench();
-  manager.assign("s", work, 1);
-  manager.cancel("s", key, 1);
+  manager.obey("s", { kind: "assignWork", work, attempt: 1 });
+  manager.obey("s", { kind: "cancelWork", key, attempt: 1 });
   await settle();
   assert.equal(executor.executions.length, 0);
   assert.deepEqual(spool.names, []);
@@ -253,7 +253,7 @@ const failures = [
 for (const { thrown, code, retryable } of failures) {
   test(`[QU23] an execution that fails with ${code} is reported as it is`, async () => {
     const { executor, spool, reporter, manager, settle } = newBench();
-    manager.assign("s", work, 1);
+    manager.obey("s", { kind: "assignWork", work, attempt: 1 });
     await settle();
     executor.fail(thrown);
     await settle();
@@ -266,8 +266,8 @@ for (const { thrown, code, retryable } of failures) {
 
 test("[QU48] of an executor that broke no word is said, and nothing else is started on it", async () => {
   const { executor, spool, reporter, manager, settle } = newBench();
-  manager.assign("s", testWork("q1"), 1);
-  manager.assign("s", testWork("q2"), 1);
+  manager.obey("s", { kind: "assignWork", work: testWork("q1"), attempt: 1 });
+  manager.obey("s", { kind: "assignWork", work: testWork("q2"), attempt: 1 });
   await settle();
   executor.fail(new ExecutorBroken("the engine broke"));
   await settle();
@@ -280,7 +280,7 @@ test("[QU48] of an executor that broke no word is said, and nothing else is star
 
 test("[QU23] a message of any length fits into a frame, with its beginning and its end", async () => {
   const { executor, reporter, manager, settle } = newBench();
-  manager.assign("s", work, 1);
+  manager.obey("s", { kind: "assignWork", work, attempt: 1 });
   await settle();
   executor.fail(new OperatingError("bad_sql", "never", `begin ${"x".repeat(1_000_000)} end`));
   await settle();
@@ -292,7 +292,7 @@ test("[QU23] a message of any length fits into a frame, with its beginning and i
 
 test("[QU24] a full disk is to be tried elsewhere, and the worker pauses", async () => {
   const { clock, executor, spool, reporter, manager, settle } = newBench({}, 100);
-  manager.assign("s", work, 1);
+  manager.obey("s", { kind: "assignWork", work, attempt: 1 });
   await settle();
   executor.produce(95); // Above the high watermark.
   await settle();
@@ -301,7 +301,7 @@ test("[QU24] a full disk is to be tried elsewhere, and the worker pauses", async
   assert.deepEqual([last.code, last.retryable], ["disk_full", true]);
   assert.deepEqual(spool.names, []);
   assert.deepEqual(reporter.admissions, [{ accepting: false, draining: false }]);
-  manager.assign("s", testWork("q2"), 1);
+  manager.obey("s", { kind: "assignWork", work: testWork("q2"), attempt: 1 });
   assert.equal(reporter.kinds().at(-1), "workRejected");
   await clock.advance(2_000);
   assert.deepEqual(reporter.admissions.at(-1), { accepting: true, draining: false });
@@ -309,10 +309,10 @@ test("[QU24] a full disk is to be tried elsewhere, and the worker pauses", async
 
 test("[QU25] draining finishes what was accepted, fetch and acknowledgement included", async () => {
   const { executor, reporter, manager, settle } = newBench();
-  manager.assign("s", work, 1);
+  manager.obey("s", { kind: "assignWork", work, attempt: 1 });
   manager.setDraining(true);
   assert.deepEqual(reporter.admissions, [{ accepting: false, draining: true }]);
-  manager.assign("s", testWork("q2"), 1);
+  manager.obey("s", { kind: "assignWork", work: testWork("q2"), attempt: 1 });
   const rejected = reporter.reports.at(-1)?.report;
   assert.ok(rejected?.kind === "workRejected" && rejected.reason === "draining");
   let idle = false;
@@ -323,18 +323,18 @@ test("[QU25] draining finishes what was accepted, fetch and acknowledgement incl
   executor.produce();
   await settle();
   assert.equal(idle, false, "not yet fetched");
-  manager.ackArtifact("s", key, 1);
+  manager.obey("s", { kind: "ackArtifact", key, attempt: 1 });
   await waiting;
   await manager.whenIdle();
 });
 
 test("[QU26] [QU8] an artifact that is evicted before it was fetched may be tried again", async () => {
   const { executor, spool, reporter, manager, observed, settle } = newBench({}, 100);
-  manager.assign("s", work, 1);
+  manager.obey("s", { kind: "assignWork", work, attempt: 1 });
   await settle();
   executor.produce(60);
   await settle();
-  manager.assign("s", testWork("q2"), 1);
+  manager.obey("s", { kind: "assignWork", work: testWork("q2"), attempt: 1 });
   await settle();
   executor.produce(60);
   await settle();
@@ -352,11 +352,12 @@ test("[QU26] [QU8] an artifact that is evicted before it was fetched may be trie
 test("[QU26] an acknowledged artifact is evicted without a word, before one that is wanted", async () => {
   const { executor, spool, reporter, manager, settle } = newBench({}, 100);
   for (const queryId of ["q1", "q2", "q3"]) {
-    manager.assign("s", testWork(queryId), 1);
+    manager.obey("s", { kind: "assignWork", work: testWork(queryId), attempt: 1 });
     await settle();
     executor.produce(40);
     await settle();
-    if (queryId === "q2") manager.ackArtifact("s", keyOf(testWork("q2")), 1);
+    if (queryId === "q2")
+      manager.obey("s", { kind: "ackArtifact", key: keyOf(testWork("q2")), attempt: 1 });
   }
   assert.deepEqual(spool.names, ["memory-1", "memory-3"]);
   assert.equal(reporter.kinds().includes("workFailed"), false);
@@ -364,11 +365,11 @@ test("[QU26] an acknowledged artifact is evicted without a word, before one that
 
 test("[QU21] closing aborts and deletes everything", async () => {
   const { clock, executor, spool, manager, settle } = newBench({ slots: 2 });
-  manager.assign("s", testWork("q1"), 1);
+  manager.obey("s", { kind: "assignWork", work: testWork("q1"), attempt: 1 });
   await settle();
   executor.produce();
   await settle();
-  manager.assign("s", testWork("q2"), 1);
+  manager.obey("s", { kind: "assignWork", work: testWork("q2"), attempt: 1 });
   await settle();
   manager.close();
   await settle();
@@ -379,7 +380,7 @@ test("[QU21] closing aborts and deletes everything", async () => {
 
 test("[QU27] what the spec wants measured is observed", async () => {
   const { clock, executor, manager, observed, settle } = newBench();
-  manager.assign("s", work, 1);
+  manager.obey("s", { kind: "assignWork", work, attempt: 1 });
   await clock.advance(12);
   executor.produce(10);
   await settle();

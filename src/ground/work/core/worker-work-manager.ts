@@ -1,6 +1,6 @@
 /**
  * The worker's side of interactive work: it takes assignments from sessions, drives the `WorkLedger`, executes, keeps
- * artifacts until they are acknowledged or too old, and reports. Implements cluster's `WorkHandler`.
+ * artifacts until they are acknowledged or too old, and reports.
  *
  *   WM1  Ledger events are handled one after the other, in order of arrival, each with all its effects.
  *   WM2  An execution that was started ends in exactly one ledger event, whatever happens to it; except that of an
@@ -12,7 +12,6 @@
  *
  * What it refuses to do: know what work means (that is the `Executor`), or touch files (that is the spool).
  */
-import type { WorkHandler } from "../../cluster/core/index.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import {
   AssertionError,
@@ -28,6 +27,7 @@ import {
   type HeldId,
   type LedgerEffect,
   type LedgerEvent,
+  type WorkCommand,
   type WorkKey,
   WorkLedger,
   type WorkSpec,
@@ -104,7 +104,7 @@ interface Held {
   acked: boolean;
 }
 
-export class WorkerWorkManager implements WorkHandler {
+export class WorkerWorkManager {
   readonly #executor: Executor;
   readonly #spool: ArtifactSpool;
   readonly #clock: Clock;
@@ -151,19 +151,13 @@ export class WorkerWorkManager implements WorkHandler {
     this.#reporter = reporter;
   }
 
-  assign(session: string, work: WorkSpec, attempt: number): void {
+  /** `session` is an opaque key: reports go back under it. */
+  obey(session: string, command: WorkCommand): void {
     assert(this.#reporter !== undefined, "a manager is attached before its first session");
-    this.#handle({ kind: "assign", session, work, attempt });
+    this.#handle({ ...command, session });
   }
 
-  cancel(session: string, key: WorkKey, attempt: number): void {
-    this.#handle({ kind: "cancel", session, key, attempt });
-  }
-
-  ackArtifact(session: string, key: WorkKey, attempt: number): void {
-    this.#handle({ kind: "ack", session, key, attempt });
-  }
-
+  /** The last call for this session: whatever it owned is cancelled now. */
   sessionLost(session: string): void {
     this.#handle({ kind: "sessionLost", session });
   }

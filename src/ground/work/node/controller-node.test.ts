@@ -14,6 +14,7 @@ import {
   type SharedSqlite,
   type Store,
 } from "../../store/index.ts";
+import { workChannelOf } from "../wire/work-channel.ts";
 import { ControllerNode, type ControllerNodeOptions } from "./controller-node.ts";
 
 type Frame = Parameters<ReturnType<Dialer["dial"]>["send"]>[0]["frame"];
@@ -46,12 +47,7 @@ class Fixture {
     dataUrl: () => "http://worker",
     capacity: 1,
     softwareVersion: "test",
-    handler: {
-      assign: () => undefined,
-      cancel: () => undefined,
-      ackArtifact: () => undefined,
-      sessionLost: () => undefined,
-    },
+    channels: [workChannelOf({ obey: () => undefined, sessionLost: () => undefined })],
   });
 
   store(name: string): Store {

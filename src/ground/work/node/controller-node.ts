@@ -50,6 +50,7 @@ import {
   defaultApiWorkLimits,
   WorkBoard,
 } from "../core/index.ts";
+import { workChannel, workPoolOf } from "../wire/work-channel.ts";
 
 /** The classes that a controller is built from. The simulator's planted bugs are subclasses of them. */
 export interface ControllerParts {
@@ -139,11 +140,12 @@ export class ControllerNode {
       controllerId: options.controllerId,
       role: options.role,
       leaseEpoch: () => this.#leaseEpoch,
+      channels: [workChannel],
       ...(options.timing === undefined ? {} : { timing: options.timing }),
       ...(options.sessionObserver === undefined ? {} : { observer: options.sessionObserver }),
     });
     this.manager = new parts.ApiWorkManager({
-      pool: this.pool,
+      pool: workPoolOf(this.pool),
       fetcher: options.fetcher,
       clock,
       logger,

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { protocolVersions } from "../../cluster/core/index.ts";
 import type { Incarnation, LeaseEpoch, SessionEpoch, WorkerId } from "../../kernel/ids.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { createPrng } from "../../kernel/prng.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
-import type { ArtifactSpool, Executor } from "../core/index.ts";
+import type { ArtifactSpool, Executor, WorkCommand } from "../core/index.ts";
+import { decodeReport, encodeCommand } from "../wire/codec.ts";
+import { workChannel } from "../wire/work-channel.ts";
 import { WorkerNode, type WorkerNodeOptions } from "./worker-node.ts";
 
 type Handlers = ReturnType<WorkerNode["accept"]>;
@@ -20,7 +23,7 @@ const executor = (clock: VirtualClock): Executor => ({
       clock.after(1_000, () =>
         resolve({
           sizeBytes: 1,
-          checksum: "sha256:0",
+          checksum: `sha256:${"0".repeat(64)}`,
           rowCount: 1,
           minTs: undefined,
           maxTs: undefined,
@@ -82,17 +85,26 @@ class Fixture {
       controllerId: "coordinator" as never,
       role: "coordinator",
       leaseEpoch: 1 as LeaseEpoch,
-      protocolVersion: 1,
+      versions: protocolVersions,
+      channels: [workChannel],
     });
     return say;
   }
 
+  /** Of frames, and of the reports within them. */
   kinds(): readonly string[] {
-    return this.heard.map(({ kind }) => kind);
+    return this.heard.map((frame) =>
+      frame.kind === "channel" ? decodeReport(frame.payload).kind : frame.kind,
+    );
   }
 }
 
-const assignment: ControllerEnvelope["frame"] = {
+const frameOf = (command: WorkCommand): ControllerEnvelope["frame"] => ({
+  kind: "channel",
+  channel: workChannel.name,
+  payload: encodeCommand(command),
+});
+const assignment: Extract<WorkCommand, { kind: "assignWork" }> = {
   kind: "assignWork",
   attempt: 1,
   work: {
@@ -148,9 +160,10 @@ test("[N1] but not while one has a session with it", async () => {
 test("[N2] a drain rejects new work, finishes what was accepted, and then is done", async () => {
   const fixture = new Fixture();
   const say = fixture.coordinator();
-  say(assignment);
+  say(frameOf(assignment));
   const drained = fixture.node.drain(5_000);
-  say({ ...assignment, attempt: 2, work: { ...assignment.work, workId: "late" as never } });
+  const late = { ...assignment.work, workId: "late" as never };
+  say(frameOf({ ...assignment, attempt: 2, work: late }));
   await fixture.clock.advance(1_000);
   assert.deepEqual(fixture.kinds(), [
     "welcome",
@@ -159,13 +172,13 @@ test("[N2] a drain rejects new work, finishes what was accepted, and then is don
     "workRejected",
     "workReady",
   ]);
-  say({ kind: "ackArtifact", key: assignment.work, attempt: 1 });
+  say(frameOf({ kind: "ackArtifact", key: assignment.work, attempt: 1 }));
   assert.equal(await drained, true);
 });
 
 test("[N2] a drain that takes too long is given up", async () => {
   const fixture = new Fixture();
-  fixture.coordinator()(assignment);
+  fixture.coordinator()(frameOf(assignment));
   const drained = fixture.node.drain(500);
   await fixture.clock.advance(500);
   assert.equal(await drained, false);
@@ -196,7 +209,7 @@ test("[N4] while a vital part has failed it takes no work, and an operator canno
   fixture.node.setBlocked(true);
   say({ kind: "setDraining", draining: false });
   assert.deepEqual(taken(), [false]);
-  say(assignment);
+  say(frameOf(assignment));
   assert.equal(fixture.kinds().at(-1), "workRejected");
   fixture.node.setBlocked(false);
   assert.deepEqual(taken(), [false, true]);
@@ -208,7 +221,7 @@ test("[N4] while a vital part has failed it takes no work, and an operator canno
 test("[N3] stopping aborts what runs and does not wait for a registration that hangs", async () => {
   const fixture = new Fixture({ register: () => new Promise(() => undefined) });
   fixture.node.start();
-  fixture.coordinator()(assignment);
+  fixture.coordinator()(frameOf(assignment));
   await fixture.clock.advance(10);
   assert.equal(fixture.node.manager.counts().executing, 1);
   let isStopped = false;

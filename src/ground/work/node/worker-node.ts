@@ -27,6 +27,7 @@ import {
   type WorkerWorkLimits,
   WorkerWorkManager,
 } from "../core/index.ts";
+import { workChannelOf, workReporterOf } from "../wire/work-channel.ts";
 
 /** The classes that a worker is built from. The simulator's planted bugs are subclasses of them. */
 export interface WorkerParts {
@@ -94,7 +95,7 @@ export class WorkerNode {
       capacity,
       dataUrl,
       softwareVersion,
-      handler: this.manager,
+      channels: [workChannelOf(this.manager)],
       onSetDraining: (draining) => {
         this.#askedDrain = draining;
         this.#admit();
@@ -102,7 +103,7 @@ export class WorkerNode {
       onDropped: () => options.onDropped?.(),
       ...(options.timing === undefined ? {} : { timing: options.timing }),
     });
-    this.manager.attach(this.endpoint);
+    this.manager.attach(workReporterOf(this.endpoint));
   }
 
   /** For the control server. */

@@ -1,16 +1,15 @@
 /** Sessions without a network: managers of one process, talking to each other. */
-import type { WorkerListener, WorkerPool } from "../../cluster/core/index.ts";
 import type { Incarnation, WorkerId } from "../../kernel/ids.ts";
 import type { WorkCommand, WorkReport } from "../core/assignment/index.ts";
-import type { WorkerWorkManager, WorkReporter } from "../core/index.ts";
+import type { WorkerWorkManager, WorkListener, WorkPool, WorkReporter } from "../core/index.ts";
 
 const session = "session";
 
-export class LoopbackPool implements WorkerPool {
+export class LoopbackPool implements WorkPool {
   readonly #workers = new Map<WorkerId, WorkerWorkManager>();
-  #listener: WorkerListener | undefined;
+  #listener: WorkListener | undefined;
 
-  listen(listener: WorkerListener): () => void {
+  listen(listener: WorkListener): () => void {
     this.#listener = listener;
     return () => {
       this.#listener = undefined;
@@ -20,7 +19,7 @@ export class LoopbackPool implements WorkerPool {
   send(workerId: WorkerId, command: WorkCommand): boolean {
     const manager = this.#workers.get(workerId);
     if (manager === undefined) return false;
-    queueMicrotask(() => deliver(manager, command));
+    queueMicrotask(() => manager.obey(session, command));
     return true;
   }
 
@@ -30,8 +29,6 @@ export class LoopbackPool implements WorkerPool {
       workerId,
       incarnation: "i-1" as Incarnation,
       admission: { accepting: true, draining: false },
-      dataUrl: "",
-      capacity: 1,
     });
   }
 
@@ -40,7 +37,7 @@ export class LoopbackPool implements WorkerPool {
     const manager = this.#workers.get(workerId);
     this.#workers.delete(workerId);
     manager?.sessionLost(session);
-    this.#listener?.workerDown(workerId, "disconnected");
+    this.#listener?.workerDown(workerId);
   }
 
   reporterOf(workerId: WorkerId): WorkReporter {
@@ -53,19 +50,5 @@ export class LoopbackPool implements WorkerPool {
         queueMicrotask(() => this.#listener?.workerAdmission(workerId, admission));
       },
     };
-  }
-}
-
-function deliver(manager: WorkerWorkManager, command: WorkCommand): void {
-  switch (command.kind) {
-    case "assignWork":
-      manager.assign(session, command.work, command.attempt);
-      break;
-    case "cancelWork":
-      manager.cancel(session, command.key, command.attempt);
-      break;
-    case "ackArtifact":
-      manager.ackArtifact(session, command.key, command.attempt);
-      break;
   }
 }

@@ -160,10 +160,6 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
         scheduler.leaseChanged();
       });
       const unlisten = node.pool.listen({
-        workerUp: () => undefined,
-        workerAdmission: () => undefined,
-        workerReport: () => undefined,
-        workerFacts: () => undefined,
         workerDown: (workerId, reason) => expire(workerId, `its session was lost: ${reason}`),
       });
       stopListening = () => {

@@ -1,39 +1,22 @@
 /** A pool, workers and a network between them, in virtual time. */
 
-import type {
-  ControllerId,
-  Incarnation,
-  LeafId,
-  LeaseEpoch,
-  QueryId,
-  WorkerId,
-  WorkId,
-} from "../../../kernel/ids.ts";
+import type { ControllerId, Incarnation, LeaseEpoch, WorkerId } from "../../../kernel/ids.ts";
 import { type LogFields, type Logger, silentLogger } from "../../../kernel/logger.ts";
 import { createPrng } from "../../../kernel/prng.ts";
 import { VirtualClock } from "../../../kernel/testing/virtual-clock.ts";
-import type { WorkSpec } from "../../../work/core/assignment/index.ts";
 import type { ControllerRole } from "../frames.ts";
 import type { WorkerAddress } from "../link.ts";
 import type { DisconnectCause, SessionObserver } from "../session-observer.ts";
 import { SessionPool, type SessionPoolOptions } from "../session-pool.ts";
 import { WorkerEndpoint, type WorkerEndpointOptions } from "../worker-endpoint.ts";
 import { MemoryNetwork } from "./memory-network.ts";
-import { RecordingHandler } from "./recording-listener.ts";
+import { RecordingChannel, spoken } from "./recording-listener.ts";
 
 export const workerId = (name: string): WorkerId => name as WorkerId;
-export const work = (id: string): WorkSpec => ({
-  queryId: "query" as QueryId,
-  leafId: "leaf" as LeafId,
-  workId: id as WorkId,
-  kind: "sql",
-  body: "{}",
-  affinityKey: id,
-});
 
 export interface FixtureWorker {
   readonly endpoint: WorkerEndpoint;
-  readonly handler: RecordingHandler;
+  readonly handler: RecordingChannel;
   readonly address: WorkerAddress;
   readonly port: number;
 }
@@ -54,7 +37,7 @@ export class ClusterFixture {
     name: string,
     options: Partial<WorkerEndpointOptions> = {},
   ): FixtureWorker {
-    const handler = new RecordingHandler();
+    const handler = new RecordingChannel();
     const endpoint = new WorkerEndpoint({
       clock: this.clock,
       workerId: workerId(name),
@@ -62,7 +45,7 @@ export class ClusterFixture {
       dataUrl: () => `http://memory:${port + 1000}`,
       capacity: 4,
       softwareVersion: "test",
-      handler,
+      channels: [handler],
       logger: silentLogger,
       ...options,
     });
@@ -81,6 +64,7 @@ export class ClusterFixture {
       controllerId: `controller-${this.#controllers}` as ControllerId,
       role,
       leaseEpoch: () => (role === "coordinator" ? 1 : 0) as LeaseEpoch,
+      channels: [spoken],
       logger: silentLogger,
       ...options,
     });

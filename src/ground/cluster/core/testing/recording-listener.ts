@@ -1,25 +1,40 @@
-/** Fakes that write down what they were told, one line a call. */
-
-import type { WorkHandler } from "../work-handler.ts";
+/** Fakes that take part in the channel `spoken`, and write down what they were told, one line a call. */
+import type { ChannelFrame } from "../frames.ts";
+import type { ChannelOffer } from "../versions.ts";
+import type { WorkerChannel } from "../worker-endpoint.ts";
 import type { WorkerListener } from "../worker-pool.ts";
 
+export const spoken: ChannelOffer = { name: "spoken", oldest: 1, newest: 1 };
+
+export function payloadOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+export function spokenFrame(text: string): ChannelFrame {
+  return { kind: "channel", channel: spoken.name, payload: payloadOf(text) };
+}
+
 export class RecordingListener implements WorkerListener {
+  readonly channel: string;
   readonly lines: string[] = [];
 
-  workerUp(up: Parameters<WorkerListener["workerUp"]>[0]): void {
+  constructor(channel: string = spoken.name) {
+    this.channel = channel;
+  }
+
+  workerUp(...[up]: Parameters<NonNullable<WorkerListener["workerUp"]>>): void {
     this.lines.push(`up ${up.workerId} ${up.incarnation}`);
   }
-  workerAdmission(...[id, admission]: Parameters<WorkerListener["workerAdmission"]>): void {
+  workerAdmission(
+    ...[id, admission]: Parameters<NonNullable<WorkerListener["workerAdmission"]>>
+  ): void {
     const { accepting, draining } = admission;
     this.lines.push(`admission ${id} accepting=${accepting} draining=${draining}`);
   }
-  workerReport(...[id, report]: Parameters<WorkerListener["workerReport"]>): void {
-    this.lines.push(`report ${id} ${report.kind} ${report.key.workId}/${report.attempt}`);
+  workerFrame(...[id, payload]: Parameters<NonNullable<WorkerListener["workerFrame"]>>): void {
+    this.lines.push(`frame ${id} ${new TextDecoder().decode(payload)}`);
   }
-  workerFacts(...[id, facts]: Parameters<WorkerListener["workerFacts"]>): void {
-    this.lines.push(`facts ${id} ${JSON.stringify(facts)}`);
-  }
-  workerDown(...[id, reason]: Parameters<WorkerListener["workerDown"]>): void {
+  workerDown(...[id, reason]: Parameters<NonNullable<WorkerListener["workerDown"]>>): void {
     this.lines.push(`down ${id} ${reason}`);
   }
 
@@ -29,17 +44,18 @@ export class RecordingListener implements WorkerListener {
   }
 }
 
-export class RecordingHandler implements WorkHandler {
+export class RecordingChannel implements WorkerChannel {
+  readonly name: string;
+  readonly oldest = spoken.oldest;
+  readonly newest = spoken.newest;
   readonly lines: string[] = [];
 
-  assign(...[session, work, attempt]: Parameters<WorkHandler["assign"]>): void {
-    this.lines.push(`assign ${session} ${work.workId}/${attempt}`);
+  constructor(name: string = spoken.name) {
+    this.name = name;
   }
-  cancel(...[session, key, attempt]: Parameters<WorkHandler["cancel"]>): void {
-    this.lines.push(`cancel ${session} ${key.workId}/${attempt}`);
-  }
-  ackArtifact(...[session, key, attempt]: Parameters<WorkHandler["ackArtifact"]>): void {
-    this.lines.push(`ack ${session} ${key.workId}/${attempt}`);
+
+  receive(session: string, payload: Uint8Array): void {
+    this.lines.push(`frame ${session} ${new TextDecoder().decode(payload)}`);
   }
   sessionLost(session: string): void {
     this.lines.push(`lost ${session}`);

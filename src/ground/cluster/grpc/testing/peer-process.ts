@@ -12,8 +12,7 @@ import type {
 } from "../../../kernel/ids.ts";
 import { silentLogger } from "../../../kernel/logger.ts";
 import { realClock } from "../../../kernel/node/real-clock.ts";
-import { WorkerEndpoint } from "../../core/index.ts";
-import { RecordingHandler } from "../../core/testing/recording-listener.ts";
+import { protocolVersions, WorkerEndpoint } from "../../core/index.ts";
 import { startControlServer } from "../control-server.ts";
 import { createGrpcDialer } from "../dialer.ts";
 import { token } from "./grpc-fixture.ts";
@@ -31,7 +30,7 @@ if (role === "worker") {
     dataUrl: () => "http://127.0.0.1:1",
     capacity: 1,
     softwareVersion: "test",
-    handler: new RecordingHandler(),
+    channels: [],
     logger: silentLogger,
   });
   const server = await startControlServer({
@@ -62,7 +61,8 @@ if (role === "worker") {
       controllerId: "child" as ControllerId,
       role: "query_api",
       leaseEpoch: 0 as LeaseEpoch,
-      protocolVersion: 1,
+      versions: protocolVersions,
+      channels: [],
     },
   });
 }

@@ -17,13 +17,17 @@ class LedgerDriver {
     this.ledger = new WorkLedger(limits);
   }
   assign(work: WorkSpec, attempt = 1, session = "s"): string[] {
-    return effectTexts(this.ledger.step({ kind: "assign", session, work, attempt }));
+    return effectTexts(this.ledger.step({ kind: "assignWork", session, work, attempt }));
   }
   cancel(work: WorkSpec, attempt = 1, session = "s"): string[] {
-    return effectTexts(this.ledger.step({ kind: "cancel", session, key: keyOf(work), attempt }));
+    return effectTexts(
+      this.ledger.step({ kind: "cancelWork", session, key: keyOf(work), attempt }),
+    );
   }
   ack(work: WorkSpec, attempt = 1, session = "s"): string[] {
-    return effectTexts(this.ledger.step({ kind: "ack", session, key: keyOf(work), attempt }));
+    return effectTexts(
+      this.ledger.step({ kind: "ackArtifact", session, key: keyOf(work), attempt }),
+    );
   }
   lose(session = "s"): string[] {
     return effectTexts(this.ledger.step({ kind: "sessionLost", session }));

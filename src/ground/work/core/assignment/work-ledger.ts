@@ -33,6 +33,7 @@ import {
   type Artifact,
   keyOf,
   type RejectReason,
+  type WorkCommand,
   type WorkKey,
   type WorkSpec,
   workKeyText,
@@ -46,18 +47,7 @@ export interface LedgerLimits {
 }
 
 export type LedgerEvent =
-  | {
-      readonly kind: "assign";
-      readonly session: string;
-      readonly work: WorkSpec;
-      readonly attempt: number;
-    }
-  | {
-      readonly kind: "cancel" | "ack";
-      readonly session: string;
-      readonly key: WorkKey;
-      readonly attempt: number;
-    }
+  | (WorkCommand & { readonly session: string })
   | { readonly kind: "sessionLost"; readonly session: string }
   /** The execution ended and its artifact is on disk, even if it was aborted meanwhile. */
   | { readonly kind: "executed"; readonly id: HeldId; readonly artifact: Artifact }
@@ -167,14 +157,14 @@ export class WorkLedger {
 
   #handle(event: LedgerEvent): void {
     switch (event.kind) {
-      case "assign":
+      case "assignWork":
         this.#assign(event.session, event.work, event.attempt);
         break;
-      case "cancel":
-      case "ack": {
+      case "cancelWork":
+      case "ackArtifact": {
         const item = this.#owned.get(event.session)?.get(workKeyText(event.key));
         if (item === undefined || item.held.attempt !== event.attempt) return;
-        this.#advance(item, { kind: event.kind === "ack" ? "ack" : "letGo" });
+        this.#advance(item, { kind: event.kind === "ackArtifact" ? "ack" : "letGo" });
         break;
       }
       case "sessionLost": // L2

@@ -1,8 +1,8 @@
 /** Sessions that a test opens, closes and speaks through. */
-import type { WorkerListener, WorkerPool } from "../../../cluster/core/index.ts";
 import { assert } from "../../../kernel/errors.ts";
 import { type Incarnation, parseWorkerId, type WorkerId } from "../../../kernel/ids.ts";
 import { keyOf, type WorkCommand, type WorkReport } from "../assignment/index.ts";
+import type { WorkListener, WorkPool } from "../ports.ts";
 import { testArtifact } from "./test-works.ts";
 
 export interface SentCommand {
@@ -12,12 +12,12 @@ export interface SentCommand {
 
 type Assignment = Extract<WorkCommand, { kind: "assignWork" }>;
 
-export class FakeWorkerPool implements WorkerPool {
+export class FakeWorkerPool implements WorkPool {
   readonly sent: SentCommand[] = [];
   readonly #up = new Set<WorkerId>();
-  #listener: WorkerListener | undefined;
+  #listener: WorkListener | undefined;
 
-  listen(listener: WorkerListener): () => void {
+  listen(listener: WorkListener): () => void {
     this.#listener = listener;
     return () => {
       this.#listener = undefined;
@@ -38,15 +38,13 @@ export class FakeWorkerPool implements WorkerPool {
       workerId,
       incarnation: incarnation as Incarnation,
       admission: { accepting: true, draining: false },
-      dataUrl: `http://${name}`,
-      capacity: 4,
     });
     return workerId;
   }
 
   down(workerId: WorkerId): void {
     this.#up.delete(workerId);
-    this.#listener?.workerDown(workerId, "test");
+    this.#listener?.workerDown(workerId);
   }
 
   admission(workerId: WorkerId, accepting: boolean, draining: boolean): void {

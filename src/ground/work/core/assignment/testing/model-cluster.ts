@@ -208,14 +208,7 @@ export class ModelCluster {
     const node = this.#node(pick);
     const command = node.session?.toWorker.shift();
     if (command === undefined || node.session?.name !== node.process?.sessionName) return;
-    const session = node.session?.name ?? "";
-    const { attempt } = command;
-    if (command.kind === "assignWork") {
-      this.#tellLedger(node, { kind: "assign", session, work: command.work, attempt });
-    } else {
-      const kind = command.kind === "cancelWork" ? "cancel" : "ack";
-      this.#tellLedger(node, { kind, session, key: command.key, attempt });
-    }
+    this.#tellLedger(node, { ...command, session: node.session?.name ?? "" });
   }
 
   deliverToBoard(pick: number): void {

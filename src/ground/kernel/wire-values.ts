@@ -1,5 +1,5 @@
 /** Values from the wire become ours through these, or are a `protocol_violation`. */
-import { OperatingError } from "../../kernel/errors.ts";
+import { OperatingError } from "./errors.ts";
 
 export function violation(what: string): OperatingError {
   return new OperatingError("protocol_violation", "never", what);

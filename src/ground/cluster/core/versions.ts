@@ -1,0 +1,45 @@
+/**
+ * What the two sides of a session agree on: a version of the session's own frames, and one for each
+ * channel that both speak. Pure.
+ */
+
+/** Every version from `oldest` to `newest` is spoken. */
+export interface Versions {
+  readonly oldest: number;
+  readonly newest: number;
+}
+
+/** A conversation that a session carries, as one side speaks it. */
+export interface ChannelOffer extends Versions {
+  readonly name: string;
+}
+
+/** The channels that both sides of a session speak, each with the version in use. */
+export type Channels = ReadonlyMap<string, number>;
+
+/** Of the session's own frames. */
+export const protocolVersions: Versions = { oldest: 2, newest: 2 };
+
+/** `undefined`: there is none. */
+export function newestCommon(one: Versions, other: Versions): number | undefined {
+  const version = Math.min(one.newest, other.newest);
+  return version < Math.max(one.oldest, other.oldest) ? undefined : version;
+}
+
+/** Channels that only one side speaks, or that have no version in common, are left out. */
+export function commonChannels(
+  ours: readonly ChannelOffer[],
+  theirs: readonly ChannelOffer[],
+): Channels {
+  const common = new Map<string, number>();
+  for (const own of ours) {
+    const other = theirs.find(({ name }) => name === own.name);
+    const version = other && newestCommon(own, other);
+    if (version !== undefined) common.set(own.name, version);
+  }
+  return common;
+}
+
+export function versionsText({ oldest, newest }: Versions): string {
+  return oldest === newest ? `${newest}` : `${oldest} to ${newest}`;
+}

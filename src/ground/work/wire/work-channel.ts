@@ -1,0 +1,44 @@
+/** Work's channel on the control session: the frames of either side, as messages that managers know. */
+import type {
+  ChannelOffer,
+  WorkerChannel,
+  WorkerEndpoint,
+  WorkerPool,
+} from "../../cluster/index.ts";
+import type { WorkerWorkManager, WorkPool, WorkReporter } from "../core/index.ts";
+import { decodeCommand, decodeReport, encodeCommand, encodeReport } from "./codec.ts";
+
+export const workChannel: ChannelOffer = { name: "work", oldest: 1, newest: 1 };
+const channel = workChannel.name;
+
+/** The workers that speak the channel, for the controller's manager. */
+export function workPoolOf(pool: WorkerPool): WorkPool {
+  return {
+    listen: ({ workerReport, ...listener }) =>
+      pool.listen({
+        ...listener,
+        channel,
+        workerFrame: (workerId, payload) => workerReport(workerId, decodeReport(payload)),
+      }),
+    send: (workerId, command) => pool.send(workerId, channel, encodeCommand(command)),
+  };
+}
+
+/** Carries commands to the worker's manager. */
+export function workChannelOf(
+  manager: Pick<WorkerWorkManager, "obey" | "sessionLost">,
+): WorkerChannel {
+  return {
+    ...workChannel,
+    receive: (session, payload) => manager.obey(session, decodeCommand(payload)),
+    sessionLost: (session) => manager.sessionLost(session),
+  };
+}
+
+/** Carries the reports of the worker's manager back. */
+export function workReporterOf(endpoint: WorkerEndpoint): WorkReporter {
+  return {
+    report: (session, report) => endpoint.send(session, channel, encodeReport(report)),
+    setAdmission: (admission) => endpoint.setAdmission(admission),
+  };
+}
