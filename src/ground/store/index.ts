@@ -1,17 +1,16 @@
 /** The control store: transactions on SQLite or Postgres, the change log, the coordinator's lease. */
 
 export { dropHold, isHeld, keepHold } from "./catalog/upkeep-holds.ts";
-export {
-  type CatalogTx,
-  type LeaseGrant,
-  parseWatchSelect,
-  type Store,
-  type Tx,
-  type WatchCondition,
-  type WatchEvent,
-  type WatchedTables,
-  type WatchSelect,
-  type WorkersTable,
+export type {
+  CatalogTx,
+  LeaseGrant,
+  Store,
+  Tx,
+  WatchCondition,
+  WatchEvent,
+  WatchedTables,
+  WatchSelect,
+  WorkersTable,
 } from "./core/index.ts";
 export { confirmLease } from "./lease/confirm-lease.ts";
 export { LeaseKeeper } from "./lease/lease-keeper.ts";

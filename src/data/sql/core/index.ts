@@ -31,6 +31,6 @@ export type {
 export { type TableRef, tableRefs } from "./table-refs.ts";
 export type { TableUse } from "./table-scope.ts";
 export { TokenCursor } from "./token-cursor.ts";
-export { type Scan, scanTokens, type Token, type TokenKind } from "./tokens.ts";
+export { type LexicalRules, type Scan, scanTokens, type Token, type TokenKind } from "./tokens.ts";
 export { volatilePartsOf } from "./volatile.ts";
 export { wantedValues } from "./wanted-values.ts";

@@ -15,19 +15,10 @@ export class TokenCursor {
   readonly #tokens: readonly Token[];
   #at = 0;
 
-  /** One statement: semicolons around it are not part of it, one within it is an error. */
-  constructor(text: string) {
+  /** `tokens`: those of one statement, unless they are given. */
+  constructor(text: string, tokens: readonly Token[] = oneStatement(text)) {
     this.#text = text;
-    const tokens = tokenize(text);
-    const isSeparator = ({ kind, text }: Token) => kind === "punctuation" && text === ";";
-    const first = tokens.findIndex((token) => !isSeparator(token));
-    const last = tokens.findLastIndex((token) => !isSeparator(token));
-    this.#tokens = first < 0 ? [] : tokens.slice(first, last + 1);
-    const separator = this.#tokens.findIndex(isSeparator);
-    if (separator < 0) return;
-    const second = this.#tokens.slice(separator).find((token) => !isSeparator(token));
-    const hint = "Send them one after the other.";
-    throw badSql("one statement at a time: a second one begins here", text, second?.position, hint);
+    this.#tokens = tokens;
   }
 
   get isAtEnd(): boolean {
@@ -201,6 +192,20 @@ export class TokenCursor {
     const last = this.#tokens.at(-1);
     return last === undefined ? this.#text.length : last.position + last.text.length;
   }
+}
+
+/** Semicolons around it are not part of it, one within it is an error. */
+function oneStatement(text: string): readonly Token[] {
+  const tokens = tokenize(text);
+  const isSeparator = ({ kind, text }: Token) => kind === "punctuation" && text === ";";
+  const first = tokens.findIndex((token) => !isSeparator(token));
+  if (first < 0) return [];
+  const statement = tokens.slice(first, tokens.findLastIndex((token) => !isSeparator(token)) + 1);
+  const separator = statement.findIndex(isSeparator);
+  if (separator < 0) return statement;
+  const second = statement.slice(separator).find((token) => !isSeparator(token));
+  const hint = "Send them one after the other.";
+  throw badSql("one statement at a time: a second one begins here", text, second?.position, hint);
 }
 
 function shorten(text: string): string {

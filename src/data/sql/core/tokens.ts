@@ -30,8 +30,27 @@ export interface Token {
 export interface Scan {
   readonly tokens: readonly Token[];
   /** What was opened and never closed, where; everything from there on is not in `tokens`. */
-  readonly unfinished: { readonly what: string; readonly position: number } | undefined;
+  readonly unfinished: Unfinished | undefined;
 }
+
+export interface Unfinished extends Unclosed {
+  readonly position: number;
+}
+
+interface Unclosed {
+  readonly what: string;
+  /** What would close it. */
+  readonly closing: string;
+}
+
+/** Where the lexers of databases differ. */
+export interface LexicalRules {
+  readonly commentsNest: boolean;
+  /** Names stand in backticks, too. */
+  readonly backticks: boolean;
+}
+
+const duckdbRules: LexicalRules = { commentsNest: true, backticks: false };
 
 /** DuckDB reads these as blanks too (spaces of other widths, the byte order mark), outside of quotes. */
 const wideSpaces = "\\u00a0\\u2000-\\u200b\\u202f\\u205f\\u2060\\u3000\\ufeff";
@@ -57,7 +76,7 @@ const continuation = new RegExp(
   "y",
 );
 
-export function scanTokens(text: string): Scan {
+export function scanTokens(text: string, rules: LexicalRules = duckdbRules): Scan {
   const tokens: Token[] = [];
   let at = 0;
   while (at < text.length) {
@@ -67,13 +86,15 @@ export function scanTokens(text: string): Scan {
       continue;
     }
     if (text.startsWith("/*", at)) {
-      const end = endOfComment(text, at);
-      if (end === undefined) return { tokens, unfinished: { what: "comment", position: at } };
+      const end = endOfComment(text, at, rules);
+      if (end === undefined) {
+        return { tokens, unfinished: { what: "comment", closing: "*/", position: at } };
+      }
       at = end;
       continue;
     }
-    const next = nextToken(text, at);
-    if (typeof next === "string") return { tokens, unfinished: { what: next, position: at } };
+    const next = nextToken(text, at, rules);
+    if ("closing" in next) return { tokens, unfinished: { ...next, position: at } };
     tokens.push(next);
     at += next.text.length;
   }
@@ -129,11 +150,10 @@ export function keywordOf(token: Token | undefined): string {
   return /^[A-Za-z0-9_]+$/.test(token.text) ? token.text.toUpperCase() : "";
 }
 
-/** A text: what it is that is not closed. */
-function nextToken(text: string, at: number): Token | string {
+function nextToken(text: string, at: number, { backticks }: LexicalRules): Token | Unclosed {
   const first = text[at] ?? "";
   if (first === "'") return scanText(text, at, 0, "text");
-  if (first === '"') return scanQuotedName(text, at);
+  if (first === '"' || (first === "`" && backticks)) return scanQuotedName(text, at, first);
   if (text[at + 1] === "'") {
     if (first === "e" || first === "E") return scanText(text, at, 1, "escaped");
     if (/[xXbB]/.test(first)) return scanText(text, at, 1, "bits");
@@ -141,7 +161,7 @@ function nextToken(text: string, at: number): Token | string {
   const tag = match(dollarQuote, text, at);
   if (tag !== undefined) {
     const end = text.indexOf(tag, at + tag.length);
-    if (end < 0) return `text that ${tag} opens`;
+    if (end < 0) return { what: `text that ${tag} opens`, closing: tag };
     return token("text", text, at, end + tag.length, text.slice(at + tag.length, end));
   }
   for (const [kind, pattern] of simple) {
@@ -173,32 +193,43 @@ function operatorLength(run: string): number {
   return length;
 }
 
-function endOfComment(text: string, at: number): number | undefined {
+function endOfComment(
+  text: string,
+  at: number,
+  { commentsNest }: LexicalRules,
+): number | undefined {
   let depth = 0;
   commentMark.lastIndex = at;
   for (let mark = commentMark.exec(text); mark !== null; mark = commentMark.exec(text)) {
-    depth += mark[0] === "/*" ? 1 : -1;
+    if (mark[0] === "*/") depth -= 1;
+    else if (commentsNest || depth === 0) depth += 1;
     if (depth === 0) return mark.index + 2;
   }
   return undefined;
 }
 
-function scanQuotedName(text: string, at: number): Token | string {
-  let end = text.indexOf('"', at + 1);
-  while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
-  if (end < 0) return "quoted name";
-  return token("quotedName", text, at, end + 1, text.slice(at + 1, end).replaceAll('""', '"'));
+function scanQuotedName(text: string, at: number, quote: string): Token | Unclosed {
+  let end = text.indexOf(quote, at + 1);
+  while (end >= 0 && text[end + 1] === quote) end = text.indexOf(quote, end + 2);
+  if (end < 0) return { what: "quoted name", closing: quote };
+  const value = text.slice(at + 1, end).replaceAll(quote + quote, quote);
+  return token("quotedName", text, at, end + 1, value);
 }
 
 /** In `x'…'` and `b'…'` a doubled quote is no quote. */
 type TextKind = "text" | "escaped" | "bits";
 
-function scanText(text: string, at: number, prefixLength: number, kind: TextKind): Token | string {
+function scanText(
+  text: string,
+  at: number,
+  prefixLength: number,
+  kind: TextKind,
+): Token | Unclosed {
   const parts: (string | undefined)[] = kind === "bits" ? [text[at]?.toLowerCase()] : [];
   let start = at + prefixLength + 1;
   for (;;) {
     const end = endOfText(text, start, kind);
-    if (end === undefined) return "text";
+    if (end === undefined) return { what: "text", closing: "'" };
     const raw = text.slice(start, end);
     parts.push(kind === "escaped" ? withoutEscapes(raw) : raw.replaceAll("''", "'"));
     const more = match(continuation, text, end + 1);

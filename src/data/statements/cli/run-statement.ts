@@ -11,6 +11,7 @@ import {
   TableWriter,
 } from "../../../ground/command/index.ts";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
+import { scanTokens } from "../../sql/core/index.ts";
 import { cellText, parseExactJson } from "./exact-json.ts";
 import { uploadFor } from "./upload-file.ts";
 import { runWatch } from "./watch.ts";
@@ -82,7 +83,9 @@ export async function runStatement(
 
 /** WATCH has an endpoint of its own; what stands before it are comments. */
 function watchedOf(sql: string): string | undefined {
-  return /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(watch\s[\s\S]*)$/i.exec(sql)?.[1];
+  const [first, second] = scanTokens(sql).tokens;
+  const isWatch = first?.text.toUpperCase() === "WATCH" && second !== undefined;
+  return isWatch ? sql.slice(first.position) : undefined;
 }
 
 function tableFor({ columns }: Header, terminal: CommandContext["terminal"]): TableWriter {

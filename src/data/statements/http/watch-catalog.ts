@@ -3,12 +3,12 @@
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Store } from "../../../ground/store/index.ts";
 import {
-  parseWatchSelect,
   type WatchEvent,
   type WatchedTables,
   type WatchSelect,
   watch,
 } from "../../../ground/store/index.ts";
+import { parseWatch } from "../core/parse-watch.ts";
 import type { WatchMessage, WatchRequest } from "./watch-messages.ts";
 
 /** Throws at once for what cannot be watched, so that the caller hears it before the stream begins. */
@@ -33,7 +33,7 @@ function selectOf(
   watched: WatchedTables,
   { table, select }: WatchRequest,
 ): Pick<WatchSelect, "table"> {
-  if (select !== undefined) return parseWatchSelect(select, watched);
+  if (select !== undefined) return parseWatch(select, watched);
   if (table !== undefined && Object.hasOwn(watched, table)) return { table };
   const known = Object.keys(watched).join(", ");
   throw new OperatingError(

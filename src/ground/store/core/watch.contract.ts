@@ -6,12 +6,15 @@ import { parseRevision, type Revision } from "../../kernel/ids.ts";
 import { openFresh, openOn, type StoreFixture } from "../testing/store-fixture.ts";
 import { workerRow } from "../testing/worker-row.ts";
 import { type WatchOptions, watch } from "../watch/watch.ts";
-import { parseWatchSelect } from "./parse-watch-select.ts";
 import type { WorkersTable } from "./schema.ts";
-import { ownWatchedTables } from "./schema.ts";
 import type { CatalogTx, Store } from "./store.ts";
 import type { WatchEvent } from "./watch-event.ts";
-import { matchesWatch, type WatchRow } from "./watch-select.ts";
+import {
+  type ComparisonOp,
+  matchesWatch,
+  type WatchCondition,
+  type WatchRow,
+} from "./watch-select.ts";
 
 export function testWatch(fixture: StoreFixture): void {
   describe("watch", () => {
@@ -44,11 +47,12 @@ export function testWatch(fixture: StoreFixture): void {
       const { store } = await openFresh(fixture, t);
       await insert(store, "w1");
       await insert(store, "w2", { state: "UNREACHABLE" });
-      const select = parseWatchSelect(
-        "SELECT worker_id FROM workers WHERE state = 'ACTIVE'",
-        ownWatchedTables,
-      );
-      const subscriber = subscribe(store, t, select);
+      const where = [compare("state", "=", "ACTIVE")];
+      const subscriber = subscribe(store, t, {
+        table: "workers",
+        columns: ["worker_id"],
+        where,
+      });
       const update = (id: string, patch: Partial<WorkersTable>): Promise<unknown> =>
         store.catalogTransaction((tx) => tx.update("workers", id, patch));
       assert.deepEqual(dataOf(await subscriber.next()), [{ worker_id: "w1" }]);
@@ -179,19 +183,23 @@ const operations: fc.Arbitrary<Batch> = fc.record({
   ),
 });
 
-const filters = fc.constantFrom(
-  "",
-  "WHERE state = 'ACTIVE'",
-  "WHERE capacity > 1 AND state != 'UNREACHABLE'",
-  "WHERE capacity IN (0, 2)",
-  "WHERE worker_id <> 'a' AND capacity <= 2",
+type Where = readonly WatchCondition[];
+
+const filters = fc.constantFrom<Where>(
+  [],
+  [compare("state", "=", "ACTIVE")],
+  [compare("capacity", ">", 1), compare("state", "!=", "UNREACHABLE")],
+  [{ kind: "in", column: "capacity", values: [0, 2] }],
+  [compare("worker_id", "!=", "a"), compare("capacity", "<=", 2)],
 );
 
-async function checkReplay(store: Store, batches: readonly Batch[], where: string): Promise<void> {
-  const select = parseWatchSelect(
-    `SELECT worker_id, state, capacity FROM workers ${where}`,
-    ownWatchedTables,
-  );
+function compare(column: string, op: ComparisonOp, value: string | number): WatchCondition {
+  return { kind: "compare", column, op, value };
+}
+
+async function checkReplay(store: Store, batches: readonly Batch[], where: Where): Promise<void> {
+  const columns = ["worker_id", "state", "capacity"];
+  const select = { table: "workers", key: "worker_id", columns, where } as const;
   const stop = new AbortController();
   const subscriber = watch(store, { ...select, signal: stop.signal });
   const replica = new Map<string, WatchRow>();

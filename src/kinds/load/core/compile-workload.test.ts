@@ -44,6 +44,11 @@ test("[CW3] parameters are found where SQL has them and nowhere else", () => {
   assert.deepEqual(names, ["id", "at"]);
   assert.equal(texts.at(-1), "");
   assert.equal(texts[1], " AND at > ");
+  const quoted = "SELECT `:a``:b`, '/* '':c' /* /* :d */ || :e, [:f:g], x:=y";
+  assert.deepEqual(parseNamedStatement(quoted).names, ["e", "f", "g"]);
+  assert.throws(() => parseNamedStatement("SELECT `x"), { message: "` is not closed" });
+  assert.throws(() => parseNamedStatement("SELECT 1 /* x"), { message: "*/ is not closed" });
+  assert.throws(() => parseNamedStatement("SELECT $a$ x"), { message: "$a$ is not closed" });
   assert.throws(() => parseNamedStatement("SELECT 1; SELECT 2"), { code: "bad_request" });
   assert.throws(() => parseNamedStatement("SELECT 'x"), { message: "' is not closed" });
   const key: ValueConfig = { kind: "integer", min: 1, max: 1 };

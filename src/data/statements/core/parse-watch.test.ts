@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import { ownWatchedTables } from "../../../ground/store/core/index.ts";
 import { watchedRefreshTables } from "../../../kinds/refresh/core/tables.ts";
-import { OperatingError } from "../../kernel/errors.ts";
-import { parseWatchSelect } from "./parse-watch-select.ts";
-import { ownWatchedTables } from "./schema.ts";
+import { parseWatch } from "./parse-watch.ts";
 
 const watched = { ...ownWatchedTables, ...watchedRefreshTables };
 
 const accepted: readonly [text: string, want: object][] = [
   ["SELECT * FROM workers", { columns: undefined, where: [] }],
+  ["/* all */ SELECT * FROM workers -- of them", { columns: undefined, where: [] }],
   ["watch select worker_id, state from WORKERS;", { columns: ["worker_id", "state"], where: [] }],
   [
     "SELECT state FROM workers WHERE state = 'ACTIVE' AND capacity > 2",
@@ -53,8 +54,8 @@ const accepted: readonly [text: string, want: object][] = [
   ],
 ];
 for (const [text, want] of accepted) {
-  test(`[ST36] reads: ${text}`, () => {
-    assert.deepEqual(parseWatchSelect(text, watched), {
+  test(`[SR5] reads: ${text}`, () => {
+    assert.deepEqual(parseWatch(text, watched), {
       table: "workers",
       key: "worker_id",
       ...want,
@@ -62,20 +63,19 @@ for (const [text, want] of accepted) {
   });
 }
 
-test("[ST36] whole tables are watched by their names in words", () => {
+test("[SR5] whole tables are watched by their names in words", () => {
   const whole = { columns: undefined, where: [] };
   const tables = { table: "dynamic_tables", key: "dynamic_table", ...whole };
-  assert.deepEqual(parseWatchSelect("WATCH DYNAMIC TABLES", watched), tables);
-  assert.deepEqual(parseWatchSelect("watch dynamic_tables;", watched), tables);
-  assert.deepEqual(parseWatchSelect("WATCH workers", watched), {
+  assert.deepEqual(parseWatch("WATCH DYNAMIC TABLES", watched), tables);
+  assert.deepEqual(parseWatch("watch dynamic_tables;", watched), tables);
+  assert.deepEqual(parseWatch("WATCH workers", watched), {
     table: "workers",
     key: "worker_id",
     ...whole,
   });
-  assert.deepEqual(
-    parseWatchSelect("WATCH DYNAMIC TABLES WHERE status = 'FAILED'", watched).where,
-    [{ kind: "compare", column: "status", op: "=", value: "FAILED" }],
-  );
+  assert.deepEqual(parseWatch("WATCH DYNAMIC TABLES WHERE status = 'FAILED'", watched).where, [
+    { kind: "compare", column: "status", op: "=", value: "FAILED" },
+  ]);
 });
 
 const refused: readonly [text: string, why: RegExp][] = [
@@ -93,7 +93,7 @@ const refused: readonly [text: string, why: RegExp][] = [
   ["SELECT * FROM workers WHERE capacity = '1'", /capacity is a number, and '1' at character 40/],
   ["SELECT * FROM workers WHERE state = 'A' OR state = 'B'", /expected AND.*it says OR/],
   ["SELECT * FROM workers WHERE state = 'A", /the ' at character 37 is never closed/],
-  ["SELECT * FROM workers WHERE state = 'A' -- x", /"-" at character 41 is not understood/],
+  ["SELECT * FROM workers WHERE state = 'A' - x", /expected AND, WHERE or the end at character 41/],
   ["SELECT * FROM workers; DROP TABLE workers", /expected AND, WHERE or the end at character 24/],
   ["SELECT * FROM workers WHERE capacity IN ()", /expected a text .* at character 42/],
   ["SELECT count(*) FROM workers", /expected FROM at character 13, where it says \(/],
@@ -102,9 +102,9 @@ const refused: readonly [text: string, why: RegExp][] = [
   [`SELECT * FROM workers${" ".repeat(5_000)}`, /at most 4096 characters/],
 ];
 for (const [text, why] of refused) {
-  test(`[ST36] refuses: ${text.slice(0, 60)}`, () => {
+  test(`[SR5] refuses: ${text.slice(0, 60)}`, () => {
     assert.throws(
-      () => parseWatchSelect(text, watched),
+      () => parseWatch(text, watched),
       (error: OperatingError) => {
         assert.equal(error.code, "bad_request");
         assert.match(error.message, why);
@@ -114,7 +114,7 @@ for (const [text, why] of refused) {
   });
 }
 
-test("[ST36] whatever the text, it is read or refused, and nothing else", () => {
+test("[SR5] whatever the text, it is read or refused, and nothing else", () => {
   const words = fc.constantFrom(
     ..."SELECT FROM WHERE AND IS NOT NULL IN workers state capacity * ( ) , ; = <> 'a' 1 \" '".split(
       " ",
@@ -127,7 +127,7 @@ test("[ST36] whatever the text, it is read or refused, and nothing else", () => 
   fc.assert(
     fc.property(texts, (text) => {
       try {
-        return parseWatchSelect(text, watched).table === "workers";
+        return parseWatch(text, watched).table === "workers";
       } catch (error) {
         return error instanceof OperatingError && error.code === "bad_request";
       }
