@@ -8,6 +8,7 @@ import type {
   NewDeleteFile,
 } from "../../src/data/lake/index.ts";
 import type { LakeWrite, LakeWritten } from "../../src/data/lake/statements/lake-write.ts";
+import { encodeWritten } from "../../src/data/lake/statements/write-answer.ts";
 import { sleep } from "../../src/ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
@@ -17,7 +18,6 @@ import {
   type Executor,
   type ProducedFile,
 } from "../../src/ground/work/core/index.ts";
-import { encodeList } from "../../src/kinds/ask/run/list-artifact.ts";
 import type { Life } from "../engine/life.ts";
 import type { SimDisk } from "../world/disk.ts";
 import type { ExecutionProbe } from "../world/sim-executor.ts";
@@ -71,7 +71,7 @@ export class SimLakeWriter implements Executor {
     const paths: string[] = [];
     try {
       const written = await this.#write(JSON.parse(work.body) as LakeWrite, runMs, signal, paths);
-      const content = encodeList([JSON.stringify(written)]);
+      const content = encodeWritten(written);
       if (content.length > bytesMax) {
         throw new OperatingError("query_too_large", "never", "too large");
       }

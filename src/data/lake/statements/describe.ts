@@ -28,7 +28,10 @@ export async function describeQuery(
       { rowIds: options.rowIds === true && index === 0, localPaths: new Map() },
     ),
   }));
-  return await inSession(engine, relations, `DESCRIBE ${sql}`, signal);
+  const rows = await engine.withSession(relations, signal, (session) =>
+    session.run(`DESCRIBE ${sql}`, signal),
+  );
+  return rows.map(([name, type]) => ({ name: String(name), type: String(type) }));
 }
 
 /** Types as DuckDB knows them, of columns as a person wrote them. Throws `bad_sql` for what no SELECT of a person may have. */
@@ -54,17 +57,5 @@ export async function describeColumns(
       name: columns[index]?.name ?? "",
       type: String(type),
     }));
-  });
-}
-
-async function inSession(
-  engine: Describer,
-  relations: Parameters<Engine["withSession"]>[0],
-  sql: string,
-  signal: AbortSignal,
-): Promise<readonly DescribedColumn[]> {
-  return await engine.withSession(relations, signal, async (session) => {
-    const rows = await session.run(sql, signal);
-    return rows.map(([name, type]) => ({ name: String(name), type: String(type) }));
   });
 }

@@ -1,13 +1,12 @@
 /**
- * Work of kind `lake_write`: rows written to the lake's files, on a worker. Its artifact says what was written, as one text of
- * JSON; the files themselves are in the object store already.
+ * Work of kind `lake_write`: rows written to the lake's files, on a worker. It answers what was written
+ * (`write-answer.ts`); the files themselves are in the object store already.
  */
 import { AssertionError, assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { LogFields } from "../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
 import { type WorkSpec, workLogFields } from "../../../ground/work/core/index.ts";
 import { type Executor, producedBytes } from "../../../ground/work/index.ts";
-import { encodeList } from "../../../kinds/ask/run/index.ts";
 import type { Engine, EngineFor, EngineSession } from "../../duckdb/index.ts";
 import type { ObjectStore } from "../core/index.ts";
 import { compactFiles } from "../duckdb/compact.ts";
@@ -24,6 +23,7 @@ import {
   type LakeWrite,
   type LakeWritten,
 } from "./lake-write.ts";
+import { encodeWritten } from "./write-answer.ts";
 
 export const lakeWriteWorkKind = "lake_write";
 
@@ -45,8 +45,7 @@ export function createLakeWriteExecutor(deps: LakeWriteDeps): Executor {
       const fields = workLogFields(work);
       const parts = { ...deps, engine: deps.engine.with(fields), fields };
       const written = await run(parts, write, signal);
-      const bytes = encodeList([JSON.stringify(written)]);
-      return producedBytes(bytes, bytesMax, { rowCount: 1 });
+      return producedBytes(encodeWritten(written), bytesMax, { rowCount: 1 });
     },
   };
 }

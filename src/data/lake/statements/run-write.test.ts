@@ -10,11 +10,11 @@ import {
 import { VirtualClock } from "../../../ground/kernel/testing/virtual-clock.ts";
 import { createSharedSqlite, openSimStore } from "../../../ground/store/index.ts";
 import type { LocalArtifact } from "../../../ground/work/index.ts";
-import { encodeList } from "../../../kinds/ask/run/index.ts";
 import type { TableId } from "../core/index.ts";
 import { LakeStore } from "../store/lake-store.ts";
 import { create, newFile, rowChange } from "../testing/open-catalog.ts";
 import { runWrite } from "./run-write.ts";
+import { encodeWritten } from "./write-answer.ts";
 
 /** A write of one file, with a connection that loses the answers of its first `losses` commits. */
 async function write(losses: number, refusal?: OperatingError) {
@@ -48,7 +48,7 @@ async function write(losses: number, refusal?: OperatingError) {
     manager: {
       run: async () => [{ path: "", dispose: async () => undefined } as unknown as LocalArtifact],
     },
-    readArtifact: async () => encodeList([JSON.stringify({ ...written, ...counts })]),
+    readArtifact: async () => encodeWritten({ ...written, ...counts }),
     catalog: {
       commit: async (commit: Parameters<LakeStore["commit"]>[0]) => {
         if (refusal !== undefined) throw refusal;

@@ -14,10 +14,10 @@ import type { LeafId, QueryId, WorkId } from "../../../ground/kernel/ids.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
 import type { ApiWorkManager, LocalArtifact } from "../../../ground/work/index.ts";
-import { decodeList } from "../../../kinds/ask/run/index.ts";
 import type { Commit, Committed, LakeCatalog, ObjectStore, SnapshotId } from "../core/index.ts";
 import type { LakeWrite, LakeWritten } from "./lake-write.ts";
 import { lakeWriteBody, lakeWriteWorkKind } from "./lake-write-executor.ts";
+import { decodeWritten } from "./write-answer.ts";
 
 export interface WriteDeps {
   readonly manager: Pick<ApiWorkManager, "run">;
@@ -138,8 +138,7 @@ export async function executeWrite(
   const [artifact] = await manager.run({ queryId, works: [work], deadlineMs, text }, signal);
   assert(artifact !== undefined, "one work, one artifact");
   try {
-    const [text] = decodeList(await readArtifact(artifact));
-    return JSON.parse(text ?? "null") as LakeWritten;
+    return decodeWritten(await readArtifact(artifact));
   } finally {
     await artifact.dispose();
   }
