@@ -104,7 +104,8 @@ class WatchParser {
       return { kind: "null", column, negated };
     }
     if (this.#cursor.take("IN")) return { kind: "in", column, values: this.#list(column, type) };
-    const op = operators.get(this.#cursor.peek()?.text ?? "");
+    const written = this.#cursor.peek()?.text.replace("<>", "!=");
+    const op = operators.find((each) => each === written);
     if (op === undefined) throw this.#unexpected("a comparison: = != < <= > >=, IN or IS");
     this.#cursor.next();
     return { kind: "compare", column, op, value: this.#literal(column, type) };
@@ -172,15 +173,7 @@ class WatchParser {
 
 const keywords = new Set(["WATCH", "SELECT", "FROM", "WHERE", "AND", "IS", "NOT", "NULL", "IN"]);
 
-const operators = new Map<string, ComparisonOp>([
-  ["=", "="],
-  ["!=", "!="],
-  ["<>", "!="],
-  ["<", "<"],
-  ["<=", "<="],
-  [">", ">"],
-  [">=", ">="],
-]);
+const operators: readonly ComparisonOp[] = ["=", "!=", "<", "<=", ">", ">="];
 
 function checkColumn(
   table: NamedTable,

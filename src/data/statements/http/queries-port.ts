@@ -3,7 +3,7 @@ import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { QueryId } from "../../../ground/kernel/ids.ts";
 import type { QuerySpan, Tracing } from "../../../ground/observe/index.ts";
 import type { ApiWorkManager } from "../../../ground/work/index.ts";
-import type { StatementRouter } from "../statement-router.ts";
+import type { StatementOptions, StatementRouter } from "../statement-router.ts";
 import { queryBody } from "./query-bodies.ts";
 import type { QueryRecordBody } from "./schemas.ts";
 
@@ -11,15 +11,7 @@ export interface QueriesPort {
   /** Rejects as long as nothing of the result is known; later failures are in the stream. */
   sql(
     sql: string,
-    options: {
-      readonly queryId: QueryId;
-      readonly timeoutMs: number | undefined;
-      readonly traceparent: string | undefined;
-      /** Whether the statement may change something. */
-      readonly mayWrite: boolean;
-      /** The file of a COPY. */
-      readonly uploadId: string | undefined;
-    },
+    options: Required<StatementOptions> & { readonly traceparent: string | undefined },
     signal: AbortSignal,
   ): Promise<{ readonly stream: AsyncIterable<Uint8Array> }>;
   /** Running ones first, then ended ones, newest first. */
@@ -39,11 +31,11 @@ export interface QueriesPortConfig {
 export function createQueriesPort(config: QueriesPortConfig): QueriesPort {
   const { manager, statements, tracing } = config;
   return {
-    async sql(sql, { queryId, timeoutMs, traceparent, mayWrite, uploadId }, signal) {
+    async sql(sql, { traceparent, ...options }, signal) {
       await config.checkLeads();
+      const { queryId } = options;
       const span = tracing.startQuery(queryId, "sql", traceparent);
       try {
-        const options = { queryId, timeoutMs, mayWrite, uploadId };
         const { stream } = await statements.run(sql, options, signal);
         return { stream: spanned(stream, span, () => manager.get(queryId)?.error) };
       } catch (thrown) {

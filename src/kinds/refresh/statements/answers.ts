@@ -5,17 +5,7 @@ import type { RefreshHistoryRecord } from "../store/refresh-history.ts";
 
 export function overviewAnswer(tables: readonly TableOverview[]): LocalAnswer {
   return {
-    columns: texts(
-      "name",
-      "state",
-      "lag",
-      "target",
-      "mode",
-      "reason",
-      "last_refresh",
-      "next",
-      "error",
-    ),
+    columns: texts("name state lag target mode reason last_refresh next error"),
     rows: tables.map((table) => [
       table.label,
       stateOf(table),
@@ -35,19 +25,7 @@ export function overviewAnswer(tables: readonly TableOverview[]): LocalAnswer {
 export function historyAnswer(records: readonly RefreshHistoryRecord[]): LocalAnswer {
   return {
     columns: texts(
-      "name",
-      "number",
-      "state",
-      "action",
-      "trigger",
-      "started",
-      "duration",
-      "inserted",
-      "deleted",
-      "worker",
-      "parts",
-      "reason",
-      "error",
+      "name number state action trigger started duration inserted deleted worker parts reason error",
     ),
     rows: records.map((record) => [
       record.dynamicTable,
@@ -89,8 +67,8 @@ function targetOf({ targetLag, effectiveLagMs }: TableOverview): string {
   return effectiveLagMs === undefined ? "DOWNSTREAM" : `DOWNSTREAM (${duration(effectiveLagMs)})`;
 }
 
-function texts(...names: readonly string[]): LocalAnswer["columns"] {
-  return names.map((name) => ({ name, type: "VARCHAR" }));
+function texts(names: string): LocalAnswer["columns"] {
+  return names.split(" ").map((name) => ({ name, type: "VARCHAR" }));
 }
 
 function timeText(ms: number): string {

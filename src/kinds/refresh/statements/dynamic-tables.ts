@@ -66,9 +66,10 @@ import { readRefreshHistory } from "../store/refresh-history.ts";
 import { resumeTable, suspendTable } from "../store/suspension.ts";
 import { readSourceColumns, type SourceColumns } from "../store/table-rows.ts";
 import { historyAnswer, overviewAnswer } from "./answers.ts";
-import { awaitContents } from "./await-contents.ts";
-import { awaitRefresh } from "./await-refresh.ts";
+import { awaitState } from "./await-state.ts";
 import { type CheckedDefinition, checkDefinition } from "./check-definition.ts";
+import { lookForContents } from "./look-for-contents.ts";
+import { lookForRefresh } from "./look-for-refresh.ts";
 
 export interface DynamicTablesDeps {
   readonly store: Store;
@@ -109,7 +110,8 @@ export class DynamicTables implements StatementHandler, TableGuard {
         const requestedAtMs = await store.catalogTransaction((tx) => requestRefresh(tx, tableId));
         if (!statement.wait) return done("refresh requested");
         const { timeoutMs: waitMsMax, signal } = scope.request;
-        await awaitRefresh(this.#deps, { tableId, requestedAtMs, waitMsMax, signal });
+        const look = (tx: Tx) => lookForRefresh(tx, { tableId, requestedAtMs, waitMsMax });
+        await awaitState(this.#deps, { waitMsMax, signal, look });
         return done("refreshed");
       }
       case "show":
@@ -137,7 +139,8 @@ export class DynamicTables implements StatementHandler, TableGuard {
     signal: AbortSignal,
   ): Promise<boolean> {
     const tableIds = versions.map(({ table }) => table.tableId);
-    return await awaitContents(this.#deps, { tableIds, waitMsMax, signal });
+    const look = (tx: Tx) => lookForContents(tx, tableIds);
+    return await awaitState(this.#deps, { waitMsMax, signal, look });
   }
 
   /** DS2. */

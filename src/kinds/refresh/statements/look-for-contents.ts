@@ -1,42 +1,22 @@
 /** A person who asks for a table that was just created means its contents: they are waited for, or it is said why none will come. */
 
 import type { TableId } from "../../../data/lake/index.ts";
-import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
-import type { Store, Tx } from "../../../ground/store/index.ts";
+import type { Tx } from "../../../ground/store/index.ts";
 import { readGraph } from "../store/table-rows.ts";
-import { findStopper, readPending } from "./await-refresh.ts";
+import { findStopper, readPending } from "./look-for-refresh.ts";
 
-const lookMs = 250;
-
-export interface AwaitContents {
-  readonly tableIds: readonly TableId[];
-  readonly waitMsMax: number;
-  readonly signal: AbortSignal;
-}
-
-/** Whether it had to wait. */
-export async function awaitContents(
-  { store, clock }: { readonly store: Store; readonly clock: Clock },
-  { tableIds, waitMsMax, signal }: AwaitContents,
-): Promise<boolean> {
-  const endMs = clock.nowMs() + waitMsMax;
-  for (let hasWaited = false; ; hasWaited = true) {
-    const missing = await store.read((tx) => findEmpty(tx, tableIds));
-    if (missing === undefined) return hasWaited;
-    if (!missing.isComing) throw nothingComes(missing);
-    if (signal.aborted) throw new OperatingError("cancelled", "never", "the statement");
-    const leftMs = endMs - clock.nowMs();
-    if (leftMs <= 0) {
-      const last = missing.reason === "" ? "" : `; its last attempt: ${missing.reason}`;
-      const message = `${missing.name} has no contents yet: its first refresh has not ended${last}`;
-      throw new OperatingError("deadline_exceeded", "backoff", message);
-    }
-    const poked = Promise.withResolvers<void>();
-    const leave = store.onPoke(poked.resolve);
-    await Promise.race([poked.promise, sleep(clock, Math.min(lookMs, leftMs), signal)]);
-    leave();
-  }
+/** What keeps the first of these from having contents. Throws where nothing will come. */
+export async function lookForContents(
+  tx: Tx,
+  tableIds: readonly TableId[],
+): Promise<OperatingError | undefined> {
+  const missing = await findEmpty(tx, tableIds);
+  if (missing === undefined) return undefined;
+  if (!missing.isComing) throw nothingComes(missing);
+  const last = missing.reason === "" ? "" : `; its last attempt: ${missing.reason}`;
+  const message = `${missing.name} has no contents yet: its first refresh has not ended${last}`;
+  return new OperatingError("deadline_exceeded", "backoff", message);
 }
 
 interface EmptyTable {

@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
+import type { Tx } from "../../../ground/store/index.ts";
 import { openFresh, type StoreFixture } from "../../../ground/store/testing/store-fixture.ts";
-import { awaitContents } from "../statements/await-contents.ts";
+import { awaitState } from "../statements/await-state.ts";
+import { lookForContents } from "../statements/look-for-contents.ts";
 import type { ClaimSettings } from "./claim-settings.ts";
 import { expire, failure } from "./claims.contract.ts";
 import { replaceDynamicTable } from "./definitions.ts";
@@ -220,8 +222,9 @@ export function testFailures(fixture: StoreFixture): void {
       await tables.schedule();
       const read = async (id: number, waitMsMax = 0): Promise<boolean> => {
         const { signal } = new AbortController();
-        const asked = { tableIds: [tableId(id)], waitMsMax, signal };
-        return await awaitContents({ store: tables.store, clock: realClock }, asked);
+        const look = (tx: Tx) => lookForContents(tx, [tableId(id)]);
+        const deps = { store: tables.store, clock: realClock };
+        return await awaitState(deps, { waitMsMax, signal, look });
       };
       await tables.claims.fail(await tables.claimOne(), permanent);
       for (const id of [10, 11]) await assert.rejects(read(id), { code: "conflict" });

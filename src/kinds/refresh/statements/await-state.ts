@@ -1,0 +1,35 @@
+/** Waits for something in the store: looks when it is poked, and now and then. */
+import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import type { Store, Tx } from "../../../ground/store/index.ts";
+
+const lookMs = 250;
+
+export interface AwaitState {
+  readonly waitMsMax: number;
+  readonly signal: AbortSignal;
+  /** What is still missing, as the error of one who cannot wait longer; `undefined`: nothing. */
+  readonly look: (tx: Tx) => Promise<OperatingError | undefined>;
+}
+
+/** Whether it had to wait. Throws what `look` throws, or gives when the time is over. */
+export async function awaitState(
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  { waitMsMax, signal, look }: AwaitState,
+): Promise<boolean> {
+  const endMs = clock.nowMs() + waitMsMax;
+  for (let hasWaited = false; ; hasWaited = true) {
+    const poked = Promise.withResolvers<void>();
+    const leave = store.onPoke(poked.resolve); // Before it looks: a commit after that pokes.
+    try {
+      const missing = await store.read(look);
+      if (missing === undefined) return hasWaited;
+      if (signal.aborted) throw new OperatingError("cancelled", "never", "the statement");
+      const leftMs = endMs - clock.nowMs();
+      if (leftMs <= 0) throw missing;
+      await Promise.race([poked.promise, sleep(clock, Math.min(lookMs, leftMs), signal)]);
+    } finally {
+      leave();
+    }
+  }
+}
