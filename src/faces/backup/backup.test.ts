@@ -116,7 +116,7 @@ async function tidy({ store, objects, catalog }: Awaited<ReturnType<typeof setUp
     catalog,
     objects,
     manager: { run: () => assert.fail("nothing is merged") },
-    leads: () => true,
+    lease: () => ({ epoch: 1 }),
     clock: realClock,
     prng: createPrng(2),
     logger: silentLogger,

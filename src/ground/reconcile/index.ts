@@ -1,1 +1,2 @@
-export { KeyedQueue } from "./core/index.ts";
+export { KeyedQueue, Loop } from "./core/index.ts";
+export { runSteps } from "./run-steps.ts";

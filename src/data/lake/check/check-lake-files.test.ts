@@ -57,7 +57,7 @@ async function compact(): Promise<void> {
     catalog,
     objects,
     manager,
-    leads: () => true,
+    lease: () => ({ epoch: 1 }),
     clock: realClock,
     prng: createPrng(9),
     logger: silentLogger,

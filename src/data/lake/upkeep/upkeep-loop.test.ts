@@ -19,7 +19,7 @@ function loopWith(limits: ConstructorParameters<typeof UpkeepLoop>[0]["limits"])
     catalog,
     objects,
     manager,
-    leads: () => true,
+    lease: () => ({ epoch: 1 }),
     clock: realClock,
     prng: createPrng(9),
     logger: silentLogger,

@@ -7,11 +7,12 @@
  *        stay while nobody knows whether it was committed.
  *   UK3  A step that fails is logged and tried again in the next round; it does not keep the others from their turn.
  */
-import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
-import { AssertionError, assert, messageOf } from "../../../ground/kernel/errors.ts";
+import type { Clock } from "../../../ground/kernel/clock.ts";
+import { assert } from "../../../ground/kernel/errors.ts";
 import { parseQueryId } from "../../../ground/kernel/ids.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import { type Prng, randomText } from "../../../ground/kernel/prng.ts";
+import { Loop, runSteps } from "../../../ground/reconcile/index.ts";
 import type { ApiWorkManager } from "../../../ground/work/index.ts";
 import {
   type Compaction,
@@ -38,8 +39,8 @@ export interface UpkeepLoopOptions {
   readonly catalog: Pick<LakeCatalog, "commit" | "current" | "version">;
   readonly objects: ObjectStore;
   readonly manager: Pick<ApiWorkManager, "run">;
-  /** Whether this process is the one that does it. */
-  readonly leads: () => boolean;
+  /** The lease as it stands now; `undefined`: another process does it. */
+  readonly lease: () => { readonly epoch: number } | undefined;
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
@@ -60,6 +61,7 @@ export interface UpkeepRound {
 }
 
 const everyMsDefault = 60_000;
+const { signal: never } = new AbortController();
 /** No compaction begins later than so long after the first, so that a round ends. */
 const compactingMsMax = 60_000;
 const compactionMsMax = 600_000;
@@ -69,48 +71,55 @@ const prefixes = ["main/", "uploads/"];
 export class UpkeepLoop {
   readonly #options: UpkeepLoopOptions;
   readonly #limits: UpkeepLimits;
-  readonly #abort = new AbortController();
-  #timer: Timer | undefined;
-  #round: Promise<unknown> = Promise.resolve();
+  readonly #loop: Loop;
 
   constructor(options: UpkeepLoopOptions) {
     this.#options = options;
     this.#limits = { ...upkeepLimitsDefault, ...options.limits };
+    const { clock, logger, lease, everyMs = everyMsDefault } = options;
+    const turn = async (signal: AbortSignal): Promise<void> => void (await this.run(signal));
+    this.#loop = new Loop({
+      clock,
+      logger,
+      lease,
+      turn,
+      everyMs,
+      firstMs: everyMs,
+      trouble: "the lake's upkeep failed",
+    });
   }
 
   start(): void {
-    const { clock, everyMs = everyMsDefault } = this.#options;
-    const next = (): void => {
-      this.#timer = clock.after(everyMs, () => {
-        this.#round = this.#options.leads() ? this.run() : Promise.resolve();
-        void this.#round.then(() => {
-          if (!this.#abort.signal.aborted) next();
-        });
-      });
-    };
-    next();
+    this.#loop.start();
+  }
+
+  /** To be called from the lease keeper's `onChange`. */
+  leaseChanged(): void {
+    this.#loop.leaseChanged();
   }
 
   async stop(): Promise<void> {
-    this.#abort.abort();
-    this.#timer?.cancel();
-    await this.#round;
+    await this.#loop.stop();
   }
 
-  async run(): Promise<UpkeepRound> {
-    const { upkeep } = this.#options;
-    const decision = await this.#step("deciding", async () =>
-      decideLakeUpkeep(await upkeep.facts(), this.#limits),
-    );
-    const nothing = { expired: 0, deleted: 0, compacted: 0, swept: 0, scrubbed: 0 };
-    if (decision === undefined) return nothing;
-    return {
-      expired: (await this.#step("expiry", () => this.#expire(decision))) ?? 0,
-      deleted: (await this.#step("deletion", () => this.#delete(decision))) ?? 0,
-      compacted: (await this.#step("compaction", () => this.#compact(decision))) ?? 0,
-      swept: (await this.#step("sweeping", () => this.#sweep())) ?? 0,
-      scrubbed: (await this.#step("verifying files", () => this.#scrub())) ?? 0,
-    };
+  async run(signal: AbortSignal = never): Promise<UpkeepRound> {
+    const { upkeep, scrub } = this.#options;
+    const decision = decideLakeUpkeep(await upkeep.facts(), this.#limits);
+    return await this.#steps(signal, {
+      expired: () => this.#expire(decision),
+      deleted: () => this.#delete(decision),
+      compacted: () => this.#compact(decision, signal),
+      swept: () => this.#sweep(),
+      scrubbed: async () => (await scrub?.run(signal)) ?? 0,
+    });
+  }
+
+  /** UK3 */
+  #steps<Name extends string>(
+    signal: AbortSignal,
+    steps: Readonly<Record<Name, () => Promise<number>>>,
+  ): Promise<Record<Name, number>> {
+    return runSteps(steps, { signal, logger: this.#options.logger, what: "the lake's upkeep" });
   }
 
   async #expire({ expire }: UpkeepDecision): Promise<number> {
@@ -131,20 +140,21 @@ export class UpkeepLoop {
     return due.length;
   }
 
-  async #compact({ merge, rewrite }: UpkeepDecision): Promise<number> {
-    const { clock, leads } = this.#options;
+  async #compact({ merge, rewrite }: UpkeepDecision, signal: AbortSignal): Promise<number> {
+    const { clock } = this.#options;
     const endMs = clock.nowMs() + compactingMsMax;
     const most = [...merge, ...rewrite].sort((a, b) => b.fileIds.length - a.fileIds.length);
     let done = 0;
     for (const each of most) {
-      if (this.#abort.signal.aborted || !leads() || clock.nowMs() >= endMs) break;
-      if ((await this.#step("a compaction", () => this.#compactOne(each))) === true) done += 1;
+      if (signal.aborted || clock.nowMs() >= endMs) break;
+      const one = async (): Promise<number> => ((await this.#compactOne(each, signal)) ? 1 : 0);
+      done += (await this.#steps(signal, { compaction: one })).compaction;
     }
     return done;
   }
 
   /** UK2 */
-  async #compactOne({ tableId, fileIds }: Compaction): Promise<boolean> {
+  async #compactOne({ tableId, fileIds }: Compaction, signal: AbortSignal): Promise<boolean> {
     const { catalog, objects, logger, prng } = this.#options;
     const { snapshot } = await catalog.current();
     const version = await catalog.version(tableId, snapshot);
@@ -155,7 +165,7 @@ export class UpkeepLoop {
     const text = `compaction of ${version.table.name}`;
     const request = { queryId, text, deadlineMs: compactionMsMax };
     const write = { op: "compact", version, files: fileIds } as const;
-    const written = await executeWrite(this.#options, request, write, this.#abort.signal);
+    const written = await executeWrite(this.#options, request, write, signal);
     const { added, ended } = written;
     if (ended.length === 0) return false;
     const change = { kind: "changeRows", tableId, added, deletes: [], ended } as const;
@@ -167,7 +177,7 @@ export class UpkeepLoop {
       message: text,
     };
     try {
-      await commitWritten(this.#options, commit, this.#abort.signal);
+      await commitWritten(this.#options, commit, signal);
     } catch (thrown) {
       const own = { objects, logger: logger.with({ query_id: queryId }) };
       if (!isInDoubt(thrown)) await discardWritten(own, written);
@@ -190,23 +200,5 @@ export class UpkeepLoop {
     );
     if (orphans.length > 0) await objects.delete(orphans.map(({ path }) => path));
     return orphans.length;
-  }
-
-  async #scrub(): Promise<number> {
-    return (await this.#options.scrub?.run(this.#abort.signal)) ?? 0;
-  }
-
-  /** UK3 */
-  async #step<T>(what: string, act: () => Promise<T>): Promise<T | undefined> {
-    if (this.#abort.signal.aborted) return undefined;
-    try {
-      return await act();
-    } catch (thrown) {
-      if (thrown instanceof AssertionError) throw thrown;
-      if (!this.#abort.signal.aborted) {
-        this.#options.logger.warn({}, `the lake's upkeep, ${what}: ${messageOf(thrown)}`);
-      }
-      return undefined;
-    }
   }
 }

@@ -5,9 +5,10 @@
  * The name is asked again every `intervalMs`. An absent name means no workers; a resolver that fails means that
  * nothing is known, and the last answer stands.
  */
-import type { Clock, Timer } from "../../kernel/clock.ts";
-import { messageOf } from "../../kernel/errors.ts";
+
+import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import { Loop } from "../../reconcile/index.ts";
 import type { Discovery, Target } from "../core/index.ts";
 
 /** The questions that discovery asks of DNS. An absent name is an empty list; anything else that fails throws. */
@@ -38,34 +39,30 @@ export function dnsDiscovery(options: DnsDiscoveryOptions): Discovery {
 class DnsDiscovery implements Discovery {
   readonly adopts = true;
   readonly #options: DnsDiscoveryOptions;
+  readonly #loop: Loop;
   #onTargets: ((targets: readonly Target[]) => void) | undefined;
-  #timer: Timer | undefined;
   #told: string | undefined;
 
   constructor(options: DnsDiscoveryOptions) {
     this.#options = options;
+    const { clock, intervalMs: everyMs = 10_000, name } = options;
+    this.#loop = new Loop({
+      clock,
+      logger: options.logger.with({ name }),
+      everyMs,
+      turn: async () => this.#tell(await this.#resolve()),
+      trouble: "DNS did not say where the workers are",
+    });
   }
 
   start(onTargets: (targets: readonly Target[]) => void): void {
     this.#onTargets = onTargets;
-    void this.#ask(); // It rejects only by a bug in whoever is told, which must not be hidden.
+    this.#loop.start();
   }
 
   stop(): void {
     this.#onTargets = undefined;
-    this.#timer?.cancel();
-  }
-
-  async #ask(): Promise<void> {
-    const { name, logger } = this.#options;
-    let targets: readonly Target[] | undefined;
-    try {
-      targets = await this.#resolve();
-    } catch (error) {
-      logger.warn({ name, error: messageOf(error) }, "DNS did not say where the workers are");
-    }
-    if (targets !== undefined) this.#tell(targets);
-    this.#rest();
+    void this.#loop.stop();
   }
 
   async #resolve(): Promise<readonly Target[]> {
@@ -85,11 +82,5 @@ class DnsDiscovery implements Discovery {
     if (this.#told === texts.join()) return;
     this.#told = texts.join();
     this.#onTargets?.(texts.flatMap((text) => byText.get(text) ?? []));
-  }
-
-  #rest(): void {
-    if (this.#onTargets === undefined) return;
-    const { clock, intervalMs = 10_000 } = this.#options;
-    this.#timer = clock.after(intervalMs, () => void this.#ask());
   }
 }

@@ -1,8 +1,9 @@
 /** The store's workers table: everybody who registered and was not dropped. */
-import type { Clock, Timer } from "../../kernel/clock.ts";
-import { messageOf } from "../../kernel/errors.ts";
+
+import type { Clock } from "../../kernel/clock.ts";
 import type { WorkerId } from "../../kernel/ids.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import { Loop } from "../../reconcile/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { Discovery, Target } from "../core/index.ts";
 import { selectAllWorkers, type WorkerRow } from "../store/worker-statements.ts";
@@ -24,49 +25,27 @@ class StoreDiscovery implements Discovery {
   readonly #options: StoreDiscoveryOptions;
   #onTargets: ((targets: readonly Target[]) => void) | undefined;
   #unsubscribe: () => void = () => undefined;
-  #timer: Timer | undefined;
-  #reading: Promise<void> | undefined;
-  #pokedMeanwhile: boolean = false;
+  readonly #loop: Loop;
   #told: string | undefined;
 
   constructor(options: StoreDiscoveryOptions) {
     this.#options = options;
+    const { store, clock, logger, intervalMs: everyMs = 5_000 } = options;
+    const turn = async (): Promise<void> => this.#tell(await store.read(selectAllWorkers));
+    const trouble = "could not read the workers to dial";
+    this.#loop = new Loop({ clock, logger, everyMs, turn, trouble });
   }
 
   start(onTargets: (targets: readonly Target[]) => void): void {
     this.#onTargets = onTargets;
-    this.#unsubscribe = this.#options.store.onPoke(() => this.#look());
-    this.#look();
+    this.#unsubscribe = this.#options.store.onPoke(() => this.#loop.poke());
+    this.#loop.start();
   }
 
   stop(): void {
     this.#onTargets = undefined;
     this.#unsubscribe();
-    this.#timer?.cancel();
-  }
-
-  /** One read at a time; a poke during it causes one more. */
-  #look(): void {
-    if (this.#onTargets === undefined) return;
-    if (this.#reading !== undefined) {
-      this.#pokedMeanwhile = true;
-      return;
-    }
-    this.#timer?.cancel();
-    this.#reading = this.#read();
-  }
-
-  async #read(): Promise<void> {
-    const { store, logger } = this.#options;
-    let rows: readonly WorkerRow[] | undefined;
-    try {
-      rows = await store.read(selectAllWorkers);
-    } catch (error) {
-      logger.warn({ error: messageOf(error) }, "could not read the workers to dial");
-    }
-    this.#reading = undefined;
-    if (rows !== undefined) this.#tell(rows);
-    this.#rest();
+    void this.#loop.stop();
   }
 
   #tell(rows: readonly WorkerRow[]): void {
@@ -75,17 +54,6 @@ class StoreDiscovery implements Discovery {
     if (this.#told === text) return;
     this.#told = text;
     this.#onTargets?.(targets);
-  }
-
-  #rest(): void {
-    if (this.#onTargets === undefined) return;
-    if (this.#pokedMeanwhile) {
-      this.#pokedMeanwhile = false;
-      this.#look();
-      return;
-    }
-    const { clock, intervalMs = 5_000 } = this.#options;
-    this.#timer = clock.after(intervalMs, () => this.#look());
   }
 }
 

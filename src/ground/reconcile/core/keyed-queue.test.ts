@@ -12,9 +12,13 @@ type Options = Partial<KeyedQueueOptions<string>>;
 
 /** A queue on a virtual clock whose reconciler takes `durationMs` and notes when it starts and ends. */
 function fixture(
-  options: Options & { durationMs?: number; fails?: (key: string) => boolean } = {},
+  options: Options & {
+    clock?: VirtualClock;
+    durationMs?: number;
+    fails?: (key: string) => boolean;
+  } = {},
 ) {
-  const clock = new VirtualClock();
+  const { clock = new VirtualClock() } = options;
   const log: string[] = [];
   const running = new Set<string>();
   let runningMax = 0;
@@ -377,4 +381,146 @@ test("[RC1, RC2, RC3, RC5] under any interleaving: after its last add, every key
     },
   );
   await fc.assert(property, { numRuns: 100 });
+});
+
+test("[RC7] keys may take their time to be listed; a listing that fails is repeated after a pause", async () => {
+  let failuresLeft = 2;
+  const clock = new VirtualClock();
+  const { log, queue } = fixture({
+    clock,
+    durationMs: 0,
+    resyncMs: 1_000,
+    backoff: { minMs: 100, maxMs: 100 },
+    keys: async () => {
+      await sleep(clock, 50);
+      failuresLeft -= 1;
+      if (failuresLeft >= 0) throw new Error("the store is away");
+      return ["a"];
+    },
+  });
+  queue.start();
+  assert(!queue.idle(), "it lists");
+  await clock.advance(300);
+  assert.equal(log.length, 1);
+  const [firstMs = 0] = startsOf(log, "a");
+  assert(firstMs >= 250 && firstMs <= 350, `${firstMs} ms`);
+  await clock.advance(1_050);
+  assert.equal(log.length, 2);
+  await queue.stop();
+});
+
+test("[RC11] without the lease nothing runs and nothing is taken; with it every key is listed anew", async () => {
+  let lease: { epoch: number } | undefined;
+  const listed: (number | undefined)[] = [];
+  const { clock, log, queue } = fixture({
+    lease: () => lease,
+    durationMs: 0,
+    resyncMs: 1_000,
+    keys: () => {
+      listed.push(lease?.epoch);
+      return ["a"];
+    },
+  });
+  queue.start();
+  assert(!queue.add("b"));
+  await clock.advance(5_000);
+  assert.deepEqual([log, listed], [[], []]);
+  lease = { epoch: 1 };
+  queue.leaseChanged();
+  queue.leaseChanged();
+  await clock.advance(1);
+  assert(queue.add("b"));
+  await clock.advance(1);
+  assert.deepEqual(log, ["a@5000", "b@5001"]);
+  lease = undefined;
+  queue.leaseChanged();
+  await clock.advance(5_000);
+  assert.deepEqual(listed, [1]);
+  await queue.stop();
+  assert.equal(clock.pendingCount, 0);
+});
+
+test("[RC11] a lease that is lost aborts what runs, and nothing of it is repeated or waited for", async () => {
+  let lease: { epoch: number } | undefined = { epoch: 1 };
+  const { clock, log, queue, running } = fixture({
+    lease: () => lease,
+    durationMs: 1_000,
+    fails: () => true,
+  });
+  queue.start();
+  queue.add("a");
+  queue.add("b");
+  await clock.advance(10);
+  lease = undefined;
+  queue.leaseChanged();
+  await clock.advance(10_000);
+  assert.deepEqual([...running], []);
+  assert.deepEqual(log, ["a@0"]);
+  assert(queue.idle());
+  await queue.stop();
+});
+
+test("[RC11] under the next lease a key waits for its run of before, and is run once", async () => {
+  let epoch = 1;
+  const clock = new VirtualClock();
+  const starts: number[] = [];
+  let runningCount = 0;
+  const { queue } = fixture({
+    clock,
+    lease: () => ({ epoch }),
+    keys: () => ["a"],
+    reconcile: async () => {
+      starts.push(clock.nowMs());
+      runningCount += 1;
+      assert.equal(runningCount, 1, "it runs beside itself");
+      await sleep(clock, 100); // Deaf to its signal.
+      runningCount -= 1;
+    },
+  });
+  queue.start();
+  await clock.advance(50);
+  epoch = 2;
+  queue.leaseChanged();
+  await clock.advance(1_000);
+  assert.deepEqual(starts, [0, 100]);
+  await queue.stop();
+});
+
+test("[RC11] a lease that is over is noticed before a run, even if nobody told of it", async () => {
+  let lease: { epoch: number } | undefined = { epoch: 1 };
+  const { clock, log, queue } = fixture({ lease: () => lease });
+  queue.start();
+  queue.add("a");
+  lease = undefined;
+  await clock.advance(100);
+  assert.deepEqual(log, []);
+  await queue.stop();
+});
+
+test("[RC13] a key rests for `restMs`, whatever is added; what was added then is not lost", async () => {
+  const clock = new VirtualClock();
+  const starts: number[] = [];
+  const { queue } = fixture({
+    clock,
+    reconcile: async (_key, signal) => {
+      starts.push(clock.nowMs());
+      await sleep(clock, 10, signal);
+      return { requeueAfterMs: 1_000, restMs: 100 };
+    },
+  });
+  queue.start();
+  queue.add("a");
+  await clock.advance(5);
+  queue.add("a"); // While it runs.
+  await clock.advance(50);
+  queue.add("a"); // While it rests, and for the same reason.
+  assert(!queue.idle());
+  await clock.advance(100);
+  assert.deepEqual(starts, [0, 110]);
+  queue.add("a");
+  await clock.advance(1_065);
+  assert.deepEqual(starts, [0, 110, 220]);
+  await clock.advance(10);
+  assert.deepEqual(starts, [0, 110, 220, 1_230]);
+  await queue.stop();
 });

@@ -1,20 +1,6 @@
 /**
  * Level-triggered reconciliation: a wake-up carries a key and nothing else, and the reconciler looks at the
- * world as it is when it runs. What is missed is found again by the slow resync.
- *
- *   K1  A key is in the queue at most once, however often it is added.
- *   K2  A key never runs beside itself.
- *   K3  Adds during a run, however many, cause exactly one more run after it.
- *   K4  A run that throws is repeated after a pause that doubles from `minMs` to at most `maxMs`, less a random
- *       part of up to half; success resets it. An add during the pause shortens it to `minMs`, no further: news
- *       is worth a try, but a stream of news must not turn a failure into a busy loop.
- *   K5  At most `concurrency` keys run at a time, in the order they were queued.
- *   K6  At most `keysMax` keys are queued, running or waiting. What does not fit is refused, and left to the resync.
- *   K7  Every key of `keys()` is queued at the start and every `resyncMs`; one that pauses after a failure is not
- *       hurried by that.
- *   K8  `stop` starts nothing more, aborts the signal of what runs, and resolves when that has ended or after
- *       `stopMsMax`.
- *   K9  An `AssertionError` is not a failure to be retried: it is passed on and ends the process.
+ * world as it is when it runs. What is missed is found again by the slow resync. RC1 to RC13.
  *
  * Runs begin in a microtask after `add`, never inside it, so it can be called from anywhere. With a virtual
  * clock and a seeded generator the order of everything is determined.
@@ -26,18 +12,31 @@ import { AssertionError, assert, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Prng } from "../../kernel/prng.ts";
 
-/** `requeueAfterMs`: all is well, and the key wants to be looked at again by then. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a reconciler that has nothing to say returns nothing.
-export type ReconcileResult = void | { readonly requeueAfterMs: number };
+/**
+ * All is well, and the key wants to be looked at again after `requeueAfterMs`. Before `restMs` are over it
+ * is not, whatever is added.
+ */
+export type ReconcileResult =
+  // biome-ignore lint/suspicious/noConfusingVoidType: a reconciler that has nothing to say returns nothing.
+  void | { readonly requeueAfterMs: number; readonly restMs?: number };
 
 export interface KeyedQueueOptions<K extends string> {
   readonly clock: Clock;
-  readonly prng: Prng;
-  /** Makes the world agree with the wish for one key. Idempotent; throws to be called again later. */
+  /** Without it pauses have no random part. */
+  readonly prng?: Prng;
+  /**
+   * Makes the world agree with the wish for one key. Idempotent; throws to be called again later. The
+   * signal aborts when the queue stops, and when the lease is lost.
+   */
   readonly reconcile: (key: K, signal: AbortSignal) => Promise<ReconcileResult>;
   /** Every key there is, for the start and the slow resync. */
-  readonly keys?: () => Iterable<K>;
+  readonly keys?: (signal: AbortSignal) => Iterable<K> | Promise<Iterable<K>>;
+  /** Without it keys are listed once, at the start of each lease. */
   readonly resyncMs?: number;
+  /** How long the first listing waits. */
+  readonly firstMs?: number;
+  /** The lease as it stands now; `undefined`: another process leads. Without it there is no gate. */
+  readonly lease?: () => { readonly epoch: number } | undefined;
   readonly backoff?: Backoff;
   readonly concurrency?: number;
   /** Keys that are queued, running or waiting at a time. */
@@ -45,6 +44,8 @@ export interface KeyedQueueOptions<K extends string> {
   /** How long `stop` waits for what is running. */
   readonly stopMsMax?: number;
   readonly logger: Logger;
+  /** What the log says of a run that failed. */
+  readonly trouble?: string;
 }
 
 type Phase =
@@ -52,7 +53,8 @@ type Phase =
   | { readonly kind: "running"; readonly again: boolean }
   | {
       readonly kind: "waiting";
-      readonly failed: boolean;
+      /** It failed, or there was news: it does not only wait for its time. */
+      readonly isOwed: boolean;
       readonly dueMs: number;
       readonly timer: Timer;
     };
@@ -61,53 +63,51 @@ interface Entry {
   phase: Phase;
   /** Runs that threw since the last that did not. */
   failures: number;
+  restUntilMs: number;
 }
 
 const queued: Phase = { kind: "queued" };
 
+const defaults = {
+  keys: () => [],
+  firstMs: 0,
+  backoff: { minMs: 100, maxMs: 30_000 },
+  concurrency: 1,
+  keysMax: 10_000,
+  stopMsMax: 5_000,
+  trouble: "reconciling failed",
+};
+
 export class KeyedQueue<K extends string> {
+  readonly #options: KeyedQueueOptions<K> &
+    Required<Pick<KeyedQueueOptions<K>, keyof typeof defaults>>;
   readonly #clock: Clock;
-  readonly #prng: Prng;
-  readonly #logger: Logger;
-  readonly #reconcile: (key: K, signal: AbortSignal) => Promise<ReconcileResult>;
-  readonly #keys: () => Iterable<K>;
-  readonly #resyncMs: number;
-  readonly #backoff: Backoff;
-  readonly #concurrency: number;
-  readonly #keysMax: number;
-  readonly #stopMsMax: number;
   /** Keys that have nothing to do are not here. */
   readonly #entries = new Map<K, Entry>();
-  readonly #queue: BoundedQueue<K>;
-  readonly #stopping = new AbortController();
+  #queue: BoundedQueue<K>;
   #state: "new" | "started" | "stopped" = "new";
+  /** From the start, or from when the lease was granted, to its end. */
+  #term = new AbortController();
+  #epoch: number | undefined;
   #runningCount = 0;
   #pumpScheduled = false;
+  #isListing = false;
+  #listFailures = 0;
   #resyncTimer: Timer | undefined;
   #resyncFrom = 0;
   #stopped: Promise<void> | undefined;
   #onLastRunEnded: (() => void) | undefined;
 
   constructor(options: KeyedQueueOptions<K>) {
+    this.#options = { ...defaults, ...options };
     this.#clock = options.clock;
-    this.#prng = options.prng;
-    this.#logger = options.logger;
-    this.#reconcile = options.reconcile;
-    this.#keys = options.keys ?? (() => []);
-    this.#resyncMs = options.resyncMs ?? 60_000;
-    this.#backoff = options.backoff ?? { minMs: 100, maxMs: 30_000 };
-    this.#concurrency = options.concurrency ?? 1;
-    this.#keysMax = options.keysMax ?? 10_000;
-    this.#stopMsMax = options.stopMsMax ?? 5_000;
-    assert(this.#concurrency > 0, "a keyed queue runs something");
-    assert(
-      0 < this.#backoff.minMs && this.#backoff.minMs <= this.#backoff.maxMs,
-      "a backoff grows",
-    );
-    this.#queue = new BoundedQueue(this.#keysMax);
+    const { backoff, concurrency, keysMax } = this.#options;
+    assert(concurrency > 0, "a keyed queue runs something");
+    assert(0 < backoff.minMs && backoff.minMs <= backoff.maxMs, "a backoff grows");
+    this.#queue = new BoundedQueue(keysMax);
   }
 
-  /** `false`: stopped, or `keysMax` keys are there already (the next resync brings it). */
+  /** `false`: stopped, without the lease, or full (the next resync brings it). */
   add(key: K): boolean {
     return this.#add(key, "news");
   }
@@ -115,8 +115,14 @@ export class KeyedQueue<K extends string> {
   start(): void {
     assert(this.#state === "new", "a keyed queue is started once");
     this.#state = "started";
-    this.#resync();
-    this.#schedulePump();
+    this.#begin();
+  }
+
+  /** To be called from the lease keeper's `onChange`. RC11 */
+  leaseChanged(): void {
+    if (this.#state !== "started" || this.#options.lease?.()?.epoch === this.#epoch) return;
+    this.#endTerm();
+    this.#begin();
   }
 
   /** Aborts what runs and waits for it, at most `stopMsMax`. Idempotent. */
@@ -128,34 +134,56 @@ export class KeyedQueue<K extends string> {
   /** Nothing is queued, running, or waiting to be tried again after a failure. */
   idle(): boolean {
     for (const { phase } of this.#entries.values()) {
-      if (phase.kind !== "waiting" || phase.failed) return false;
+      if (phase.kind !== "waiting" || phase.isOwed) return false;
     }
-    return true;
+    return !this.#isListing;
+  }
+
+  #isOpen(): boolean {
+    const { lease } = this.#options;
+    return this.#state === "started" && (lease === undefined || this.#epoch !== undefined);
+  }
+
+  #begin(): void {
+    this.#epoch = this.#options.lease?.()?.epoch;
+    this.#term = new AbortController();
+    if (!this.#isOpen()) return;
+    if (this.#options.firstMs > 0) this.#resyncAfter(this.#options.firstMs);
+    else this.#resync();
+    this.#schedulePump();
+  }
+
+  /** What runs stays until it has ended, so that its key does not run beside itself. */
+  #endTerm(): void {
+    this.#term.abort();
+    this.#resyncTimer?.cancel();
+    this.#queue = new BoundedQueue(this.#options.keysMax);
+    for (const [key, { phase }] of this.#entries) {
+      if (phase.kind === "waiting") phase.timer.cancel();
+      if (phase.kind !== "running") this.#entries.delete(key);
+    }
   }
 
   #add(key: K, why: "news" | "resync"): boolean {
-    if (this.#state === "stopped") return false;
+    if (this.#state !== "new" && !this.#isOpen()) return false;
     const entry = this.#entries.get(key);
     if (entry === undefined) {
-      if (this.#entries.size >= this.#keysMax) {
-        this.#logger.warn(
-          { key, keys_max: this.#keysMax },
-          "the queue is full; the key waits for the resync",
-        );
-        return false; // K6
+      const { keysMax, logger } = this.#options;
+      if (this.#entries.size >= keysMax) {
+        logger.warn({ key, keys_max: keysMax }, "the queue is full; the key waits for the resync");
+        return false; // RC6
       }
-      this.#enqueue(key, { phase: queued, failures: 0 });
+      this.#enqueue(key, { phase: queued, failures: 0, restUntilMs: 0 });
       return true;
     }
     const { phase } = entry;
-    if (phase.kind === "running") {
-      entry.phase = { kind: "running", again: true }; // K3
-    } else if (phase.kind === "waiting" && !phase.failed) {
-      phase.timer.cancel();
-      this.#enqueue(key, entry);
-    } else if (phase.kind === "waiting" && why === "news") {
-      const { minMs } = this.#backoff;
-      if (phase.dueMs > this.#clock.nowMs() + minMs) this.#wait(key, entry, minMs, true); // K4
+    if (phase.kind === "running")
+      entry.phase = { kind: "running", again: true }; // RC3
+    else if (phase.kind === "waiting" && !(phase.isOwed && why === "resync")) {
+      const nowMs = this.#clock.nowMs();
+      const earliestMs =
+        entry.failures > 0 ? nowMs + this.#options.backoff.minMs : entry.restUntilMs; // RC4, RC13
+      if (phase.dueMs > earliestMs) this.#wait(key, entry, earliestMs - nowMs, true);
     }
     return true;
   }
@@ -168,11 +196,15 @@ export class KeyedQueue<K extends string> {
     this.#schedulePump();
   }
 
-  #wait(key: K, entry: Entry, delayMs: number, failed: boolean): void {
+  #wait(key: K, entry: Entry, delayMs: number, isOwed: boolean): void {
     if (entry.phase.kind === "waiting") entry.phase.timer.cancel();
+    if (isOwed && delayMs <= 0) {
+      this.#enqueue(key, entry);
+      return;
+    }
     const dueMs = this.#clock.nowMs() + delayMs;
     const timer = this.#clock.after(delayMs, () => this.#enqueue(key, entry));
-    entry.phase = { kind: "waiting", failed, dueMs, timer };
+    entry.phase = { kind: "waiting", isOwed, dueMs, timer };
   }
 
   #schedulePump(): void {
@@ -180,12 +212,13 @@ export class KeyedQueue<K extends string> {
     this.#pumpScheduled = true;
     void Promise.resolve().then(() => {
       this.#pumpScheduled = false;
+      this.leaseChanged(); // RC11: whoever tells of it may come later.
       this.#pump();
     });
   }
 
   #pump(): void {
-    while (this.#state === "started" && this.#runningCount < this.#concurrency) {
+    while (this.#isOpen() && this.#runningCount < this.#options.concurrency) {
       const key = this.#queue.shift();
       if (key === undefined) return;
       const entry = this.#entries.get(key);
@@ -197,71 +230,105 @@ export class KeyedQueue<K extends string> {
   #run(key: K, entry: Entry): void {
     entry.phase = { kind: "running", again: false };
     this.#runningCount += 1;
-    void this.#call(key).then(
-      (result) => this.#succeeded(key, entry, result),
-      (thrown: unknown) => this.#failed(key, entry, thrown),
+    const { signal } = this.#term;
+    void this.#call(key, signal).then(
+      (result) => this.#succeeded(key, entry, signal, result),
+      (thrown: unknown) => this.#failed(key, entry, signal, thrown),
     );
   }
 
   /** A reconciler may throw before it has a promise. */
-  #call(key: K): Promise<ReconcileResult> {
+  #call(key: K, signal: AbortSignal): Promise<ReconcileResult> {
     try {
-      return this.#reconcile(key, this.#stopping.signal);
+      return this.#options.reconcile(key, signal);
     } catch (thrown) {
       return Promise.reject(thrown);
     }
   }
 
-  #succeeded(key: K, entry: Entry, result: ReconcileResult): void {
-    const again = entry.phase.kind === "running" && entry.phase.again;
+  #succeeded(key: K, entry: Entry, signal: AbortSignal, result: ReconcileResult): void {
     entry.failures = 0;
-    this.#ended();
-    if (this.#state === "stopped") return;
-    if (again) this.#enqueue(key, entry);
-    else if (result !== undefined) this.#wait(key, entry, result.requeueAfterMs, false);
-    else this.#entries.delete(key);
+    if (this.#ended(key, entry, signal)) return;
+    const { requeueAfterMs, restMs = 0 } = result ?? {};
+    entry.restUntilMs = this.#clock.nowMs() + restMs; // RC13
+    const again = entry.phase.kind === "running" && entry.phase.again;
+    if (again) this.#wait(key, entry, restMs, true);
+    else if (requeueAfterMs === undefined) this.#entries.delete(key);
+    else this.#wait(key, entry, Math.max(requeueAfterMs, restMs), false);
   }
 
-  #failed(key: K, entry: Entry, thrown: unknown): void {
-    this.#ended();
-    if (thrown instanceof AssertionError) throw thrown; // K9: an unhandled rejection, on purpose.
-    if (this.#state === "stopped") return;
+  #failed(key: K, entry: Entry, signal: AbortSignal, thrown: unknown): void {
+    const isLeft = this.#ended(key, entry, signal);
+    if (thrown instanceof AssertionError) throw thrown; // RC9: an unhandled rejection, on purpose.
+    if (isLeft) return;
     entry.failures += 1;
-    const delayMs = backoffMs(this.#backoff, entry.failures, this.#prng.next()); // K4
-    const { failures } = entry;
-    this.#logger.warn(
-      { key, failures, retry_in_ms: Math.round(delayMs), error: messageOf(thrown) },
-      "reconciling failed",
-    );
-    this.#wait(key, entry, delayMs, true);
+    this.#wait(key, entry, this.#pauseMs(entry.failures, thrown, { key }), true);
   }
 
-  #ended(): void {
+  /** RC4. Says so in the log. */
+  #pauseMs(failures: number, thrown: unknown, fields: Readonly<Record<string, string>>): number {
+    const { backoff, prng, logger, trouble } = this.#options;
+    const pauseMs = backoffMs(backoff, failures, prng?.next());
+    const told = { failures, retry_in_ms: Math.round(pauseMs), error: messageOf(thrown) };
+    logger.warn({ ...fields, ...told }, trouble);
+    return pauseMs;
+  }
+
+  /** `true`: its term is over, and with it what it wants. */
+  #ended(key: K, entry: Entry, { aborted }: AbortSignal): boolean {
     this.#runningCount -= 1;
     if (this.#runningCount === 0) this.#onLastRunEnded?.();
     this.#schedulePump();
+    if (!aborted) return false;
+    if (this.#isOpen() && entry.phase.kind === "running" && entry.phase.again) {
+      this.#enqueue(key, { phase: queued, failures: 0, restUntilMs: 0 }); // RC11
+    } else this.#entries.delete(key);
+    return true;
   }
 
+  /** RC7 */
   #resync(): void {
-    const keys = [...this.#keys()];
-    // The next one begins where this one found no room, so that every key has its turn (K6).
+    const { signal } = this.#term;
+    this.#isListing = true;
+    void Promise.resolve()
+      .then<Iterable<K>>(() => this.#options.keys(signal))
+      .then(
+        (keys) => this.#listed(keys, signal),
+        (thrown: unknown) => {
+          if (thrown instanceof AssertionError) throw thrown;
+          if (signal.aborted) return;
+          this.#isListing = false;
+          this.#listFailures += 1;
+          this.#resyncAfter(this.#pauseMs(this.#listFailures, thrown, {}));
+        },
+      );
+  }
+
+  #listed(listed: Iterable<K>, { aborted }: AbortSignal): void {
+    if (aborted) return;
+    const keys = [...listed];
+    this.#isListing = false;
+    this.#listFailures = 0;
+    // The next one begins where this one found no room, so that every key has its turn (RC6).
     const rotated = [...keys.slice(this.#resyncFrom), ...keys.slice(0, this.#resyncFrom)];
     const refused = rotated.findIndex((key) => !this.#add(key, "resync"));
     this.#resyncFrom = refused < 0 ? 0 : (this.#resyncFrom + refused) % keys.length;
-    this.#resyncTimer = this.#clock.after(this.#resyncMs, () => this.#resync());
+    if (this.#options.resyncMs !== undefined) this.#resyncAfter(this.#options.resyncMs);
+  }
+
+  #resyncAfter(delayMs: number): void {
+    this.#resyncTimer = this.#clock.after(delayMs, () => this.#resync());
   }
 
   #stop(): Promise<void> {
     this.#state = "stopped";
-    this.#resyncTimer?.cancel();
-    for (const { phase } of this.#entries.values()) {
-      if (phase.kind === "waiting") phase.timer.cancel();
-    }
-    this.#stopping.abort();
+    this.#endTerm();
+    this.#isListing = false;
     if (this.#runningCount === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = this.#clock.after(this.#stopMsMax, () => {
-        this.#logger.warn({ running: this.#runningCount }, "stopped without waiting any longer");
+      const timer = this.#clock.after(this.#options.stopMsMax, () => {
+        const fields = { running: this.#runningCount };
+        this.#options.logger.warn(fields, "stopped without waiting any longer");
         resolve();
       });
       this.#onLastRunEnded = () => {

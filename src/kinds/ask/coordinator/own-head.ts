@@ -132,7 +132,7 @@ export async function startOwnHead(
     async close() {
       stopScraping();
       unfollow();
-      await Promise.all([maintenance.close(), running.close()]);
+      await Promise.all([maintenance.stop(), running.close()]);
       lock.release();
     },
   };

@@ -11,10 +11,12 @@
  *   PH5  While this worker is not able to start processes it takes none: another is asked for them
  *        (HS2). It goes on seeing to those that it has.
  */
-import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+
+import type { Clock } from "../../../ground/kernel/clock.ts";
 import { AssertionError, messageOf } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
+import { Loop } from "../../../ground/reconcile/index.ts";
 import type { LocalSpawner } from "../orchestrator/local-spawner.ts";
 import { type LoadProcess, notWanted, type ProcessStore } from "../store/process-store.ts";
 
@@ -34,46 +36,42 @@ export interface ProcessHostOptions {
 
 const lookMs = 700;
 const comingMs = 15_000;
+const { signal: never } = new AbortController();
 
 export class ProcessHost {
   readonly #options: ProcessHostOptions;
   /** By run and worker: those that were started, or found to run, and the signals that they got. */
   readonly #mine = new Map<string, { readonly runId: string; readonly signals: Set<string> }>();
-  #timer: Timer | undefined;
-  #looking: Promise<void> = Promise.resolve();
-  #isStopped = false;
+  readonly #loop: Loop;
 
   constructor(options: ProcessHostOptions) {
     this.#options = options;
+    const { clock, prng, logger } = options;
+    this.#loop = new Loop({
+      clock,
+      logger,
+      firstMs: lookMs,
+      everyMs: lookMs,
+      trouble: "cannot see to load workers",
+      turn: async (signal) => {
+        await this.look(signal);
+        return { requeueAfterMs: lookMs + prng.below(lookMs / 2) };
+      },
+    });
   }
 
   start(): void {
-    this.#lookLater();
+    this.#loop.start();
   }
 
   /** Leaves load workers alone. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#timer?.cancel();
-    await this.#looking;
+    await this.#loop.stop();
     this.#options.spawner.close();
   }
 
-  #lookLater(): void {
-    if (this.#isStopped) return;
-    const { clock, prng } = this.#options;
-    this.#timer = clock.after(lookMs + prng.below(lookMs / 2), () => {
-      this.#looking = this.look()
-        .catch((thrown: unknown) => {
-          if (thrown instanceof AssertionError) throw thrown;
-          this.#options.logger.warn({}, `cannot see to load workers: ${messageOf(thrown)}`);
-        })
-        .then(() => this.#lookLater());
-    });
-  }
-
   /** All that is to be done now. */
-  async look(): Promise<void> {
+  async look(signal: AbortSignal = never): Promise<void> {
     const { name, processes, spawner } = this.#options;
     const found = await processes.startedBy(name);
     const runs = new Set(found.map(({ runId }) => runId));
@@ -83,7 +81,7 @@ export class ProcessHost {
       spawner.forget(runId);
     }
     for (const process of found) {
-      if (this.#isStopped) return;
+      if (signal.aborted) return;
       if (process.state === "WANTED") await this.#take(process);
       else if (process.state === "STARTING") await this.#findOrStart(process);
       else await this.#watch(process);

@@ -12,13 +12,14 @@ import {
   type UpkeepLoopOptions,
 } from "../../../data/lake/index.ts";
 import type { ControllerPart, CoordinatorContext } from "../../../data/parts/index.ts";
-import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+import type { Clock } from "../../../ground/kernel/clock.ts";
 import { messageOf } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
 import type { ScrubLimits } from "../../../ground/kernel/scrub.ts";
 import type { DataCondition, Metrics } from "../../../ground/observe/index.ts";
 import { stopStep } from "../../../ground/process/index.ts";
+import { Loop } from "../../../ground/reconcile/index.ts";
 import type { Store } from "../../../ground/store/index.ts";
 import type { ControllerNode } from "../../../ground/work/index.ts";
 import { readTablesAttention } from "../http/attention.ts";
@@ -115,35 +116,30 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
     catalog,
     objects,
     manager: node.manager,
-    leads: () => node.leading(),
+    lease: () => node.lease?.grant(),
     clock,
     prng: prng.fork("upkeep"),
     logger,
   });
   let backlog: RefreshBacklog | undefined;
   let durations = new RefreshDurations();
-  let looking: Timer | undefined;
   const observe = metrics && createRefreshMetrics(metrics, () => backlog);
-  const lookNow = async (): Promise<void> => {
-    if (!node.leading()) {
-      backlog = undefined;
-      durations = new RefreshDurations(); // Whoever leads meanwhile counts them.
-      return;
-    }
-    backlog = await store.read(readBacklog).catch(() => undefined);
-    const told = await store.read((tx) => durations.next(tx)).catch(() => []);
-    for (const seconds of told) observe?.(seconds);
-  };
-  // One after the other: two at once would be told the same durations.
-  let looked = Promise.resolve();
-  const lookOnce = (): Promise<void> => {
-    looked = looked.then(lookNow);
-    return looked;
-  };
-  const look = async (): Promise<void> => {
-    await lookOnce();
-    looking = clock.after(lookMs, () => void look());
-  };
+  // Durations are told once: one look after the other.
+  const looking = new Loop({
+    clock,
+    logger,
+    everyMs: lookMs,
+    trouble: "cannot tell how dynamic tables are doing",
+    async turn() {
+      if (!node.leading()) {
+        backlog = undefined;
+        durations = new RefreshDurations(); // Whoever leads meanwhile counts them.
+        return;
+      }
+      backlog = await store.read(readBacklog).catch(() => undefined);
+      for (const seconds of await store.read((tx) => durations.next(tx))) observe?.(seconds);
+    },
+  });
   const expire = (workerId: string, why: string): void => {
     const lease = node.lease?.grant();
     if (lease === undefined) return; // Whoever leads sees to it.
@@ -156,8 +152,9 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
     start() {
       const unfollow = node.lease?.onChange(() => {
         // Durations count from now on, not from the next look on.
-        if (metrics !== undefined) void lookOnce();
+        if (metrics !== undefined) looking.poke();
         scheduler.leaseChanged();
+        upkeep.leaseChanged();
       });
       const unlisten = node.pool.listen({
         workerDown: (workerId, reason) => expire(workerId, `its session was lost: ${reason}`),
@@ -166,14 +163,13 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
         unfollow?.();
         unlisten();
       };
-      if (metrics !== undefined) void look();
+      if (metrics !== undefined) looking.start();
       scheduler.start();
       upkeep.start();
     },
     async stop() {
-      looking?.cancel();
       stopListening();
-      await Promise.all([scheduler.stop(), upkeep.stop()]);
+      await Promise.all([looking.stop(), scheduler.stop(), upkeep.stop()]);
     },
   };
 }

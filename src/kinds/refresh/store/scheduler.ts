@@ -10,11 +10,11 @@
  *   TL5  Expired claims are freed as soon as they have expired, whether or not anybody asks for work.
  */
 import { sql } from "kysely";
-import { backoffMs } from "../../../ground/kernel/backoff.ts";
-import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
-import { AssertionError, assert, messageOf } from "../../../ground/kernel/errors.ts";
+import type { Clock } from "../../../ground/kernel/clock.ts";
+import { assert } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
+import { Loop } from "../../../ground/reconcile/index.ts";
 import type { LeaseGrant, Store, Tx } from "../../../ground/store/index.ts";
 import {
   decideRefreshes,
@@ -49,90 +49,60 @@ export interface RefreshSchedulerOptions {
 
 const restShare = 3;
 const restMsMax = 250;
-const retry = { minMs: 100, maxMs: 5_000 };
 
 export class RefreshScheduler {
   readonly #options: RefreshSchedulerOptions;
   readonly #spacingMs: number;
   readonly #lookMsMax: number;
-  #state: "new" | "started" | "stopped" = "new";
+  readonly #loop: Loop;
   #unsubscribe: (() => void) | undefined;
-  #timer: Timer | undefined;
-  #timerAtMs = 0;
-  #looking: Promise<void> | undefined;
-  #lookAgain = false;
-  #failures = 0;
-  #notBeforeMs = 0;
 
   constructor(options: RefreshSchedulerOptions) {
     this.#options = options;
     this.#spacingMs = options.spacingMs ?? 10;
     this.#lookMsMax = options.lookMsMax ?? 5_000;
+    const { clock, prng, logger, lease } = options;
+    this.#loop = new Loop({
+      clock,
+      prng,
+      logger,
+      lease, // TL2
+      turn: () => this.#look(),
+      everyMs: this.#lookMsMax,
+      backoff: { minMs: 100, maxMs: 5_000 }, // TL4
+      trouble: "cannot schedule refreshes",
+    });
   }
 
   start(): void {
-    assert(this.#state === "new", "a scheduler is started once");
-    this.#state = "started";
-    this.#unsubscribe = this.#options.store.onPoke(() => this.#soon(0));
-    this.#soon(0);
+    this.#unsubscribe = this.#options.store.onPoke(() => this.#loop.poke());
+    this.#loop.start();
   }
 
   /** To be called from the lease keeper's `onChange`. */
   leaseChanged(): void {
-    this.#soon(0);
+    this.#loop.leaseChanged();
   }
 
   async stop(): Promise<void> {
-    this.#state = "stopped";
     this.#unsubscribe?.();
-    this.#timer?.cancel();
-    await this.#looking;
+    await this.#loop.stop();
   }
 
-  /** TL3. The earlier of two wishes counts. */
-  #soon(delayMs: number): void {
-    if (this.#state !== "started") return;
-    if (this.#looking !== undefined) {
-      if (delayMs === 0) this.#lookAgain = true;
-      return;
-    }
-    const nowMs = this.#options.clock.nowMs();
-    const atMs = Math.max(nowMs + delayMs, this.#notBeforeMs);
-    if (this.#timer !== undefined && this.#timerAtMs <= atMs) return;
-    this.#timer?.cancel();
-    this.#timerAtMs = atMs;
-    this.#timer = this.#options.clock.after(atMs - nowMs, () => {
-      this.#timer = undefined;
-      this.#looking = this.#look();
-    });
-  }
-
-  async #look(): Promise<void> {
-    const { clock, logger, prng } = this.#options;
-    let againMs: number;
-    this.#lookAgain = false;
+  /** TL3 */
+  async #look(): Promise<{ readonly requeueAfterMs: number; readonly restMs: number }> {
+    const { clock } = this.#options;
     const startedMs = clock.nowMs();
-    try {
-      againMs = await this.#lookOnce();
-      this.#failures = 0;
-      const restMs = Math.min(restMsMax, (clock.nowMs() - startedMs) * restShare); // TL3
-      this.#notBeforeMs = clock.nowMs() + Math.max(this.#spacingMs, restMs);
-    } catch (thrown) {
-      if (thrown instanceof AssertionError) throw thrown;
-      this.#failures += 1;
-      againMs = backoffMs(retry, this.#failures, prng.next()); // TL4
-      this.#notBeforeMs = clock.nowMs() + againMs;
-      logger.warn({ error: messageOf(thrown), retry_in_ms: againMs }, "cannot schedule refreshes");
-    }
-    this.#looking = undefined;
-    this.#soon(this.#lookAgain ? 0 : againMs);
+    const requeueAfterMs = await this.#lookOnce();
+    const restMs = Math.min(restMsMax, (clock.nowMs() - startedMs) * restShare);
+    return { requeueAfterMs, restMs: Math.max(this.#spacingMs, restMs) };
   }
 
   /** When to look again. */
   async #lookOnce(): Promise<number> {
     const { store, claims, lake, logger, options = defaultScheduleOptions } = this.#options;
     const lease = this.#options.lease();
-    if (lease === undefined) return this.#lookMsMax; // TL2
+    if (lease === undefined) return this.#lookMsMax; // Lost just now.
     const expired = await claims.reapExpired(lease); // TL5
     if (expired > 0) logger.warn({ claim_count: expired }, "freed claims that had expired");
     const before = await store.read(async (tx) => ({
@@ -154,8 +124,8 @@ export class RefreshScheduler {
         await applyDecision(tx, now, { snapshot, timeMs: nowMs, historyRows, pins });
         return now;
       }, lease);
-      this.#lookAgain = true; // What was advanced without a worker may be due again.
       this.#logLateness(decision, before.tables);
+      return 0; // What was advanced without a worker may be due again.
     }
     const wakeAtMs = Math.min(decision.wakeAtMs ?? Infinity, before.expiresAtMs ?? Infinity);
     return Math.min(this.#lookMsMax, Math.max(0, wakeAtMs - nowMs));

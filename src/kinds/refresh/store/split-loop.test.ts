@@ -108,7 +108,7 @@ test("[TP7] a part that fails again and again fails the refresh; what the others
     },
   };
   world.startWorker("w1", { ...splitting(world, 3, 10), runner });
-  await world.clock.advance(900);
+  await world.clock.advance(600);
   assert.deepEqual(await history(world), ["10 FAILED w1 1/1 part 2 of 3: no room"]);
   assert.equal(world.discarded, 2);
   assert.equal((await world.row(10)).failures_in_a_row, 1);

@@ -50,7 +50,7 @@ async function setUp(t: TestContext, options: Partial<MaintenanceOptions> = {}) 
     ...options,
   });
   t.after(async () => {
-    await maintenance.close();
+    await maintenance.stop();
     await db.close();
     await store.close();
   });
@@ -85,7 +85,7 @@ describe("upkeep", () => {
       await db.seal();
     }
     const before = await readAll();
-    const done = await maintenance.runOnce();
+    const done = await maintenance.run();
     assert.equal(done.compactions, 2);
     assert.deepEqual(await readAll(), before);
     const segments = await catalog.list();
@@ -98,8 +98,8 @@ describe("upkeep", () => {
     );
     await db.seal();
     assert.deepEqual(await readAll(), before);
-    await maintenance.runOnce();
-    await maintenance.runOnce();
+    await maintenance.run();
+    await maintenance.run();
     assert.deepEqual(await readAll(), before);
     const files = readdirSync(join(fixture.lakeDir, "segments")).sort();
     assert.deepEqual(
@@ -117,7 +117,7 @@ describe("upkeep", () => {
       await db.seal();
     }
     const before = await readAll();
-    assert.equal((await maintenance.runOnce()).compactions, 2);
+    assert.equal((await maintenance.run()).compactions, 2);
     assert.deepEqual(await readAll(), before);
   });
 
@@ -135,9 +135,10 @@ describe("upkeep", () => {
       await db.seal();
     }
     const before = await catalog.list();
-    const round = maintenance.runOnce();
+    const stop = new AbortController();
+    const round = maintenance.run(stop.signal);
     await begun.promise;
-    await maintenance.close();
+    stop.abort();
     assert.equal((await round).compactions, 0);
     assert.deepEqual(await catalog.list(), before);
   });
@@ -150,7 +151,7 @@ describe("upkeep", () => {
     }
     const [first] = (await catalog.list()).toSorted((a, b) => a.minTs - b.minTs);
     writeFileSync(join(fixture.lakeDir, first?.path ?? "", "samples.parquet"), "no Parquet");
-    const { compactions } = await maintenance.runOnce();
+    const { compactions } = await maintenance.run();
     assert.equal(compactions, 1);
     const merged = (await catalog.list()).filter(({ level }) => level === 1);
     assert.ok(merged.length > 0 && merged.every(({ minTs }) => minTs >= 1000));
@@ -168,7 +169,7 @@ describe("upkeep", () => {
     const [[damaged], [missing]] = [[...(blocks.get(0) ?? [])], [...(blocks.get(1) ?? [])]];
     writeFileSync(join(fixture.lakeDir, damaged?.path ?? "", "samples.parquet"), "no Parquet");
     rmSync(join(fixture.lakeDir, missing?.path ?? "", "samples.parquet"));
-    assert.equal((await maintenance.runOnce()).compactions, 0);
+    assert.equal((await maintenance.run()).compactions, 0);
     assert.equal(told.length, 2, told.join());
     assert.ok(told.some((text) => text.includes(damaged?.segmentId ?? "none")));
     assert.ok(told.some((text) => text.includes(`${missing?.segmentId} is missing`)));
@@ -182,7 +183,7 @@ describe("upkeep", () => {
     await db.append(batchOf(rowsOf(1)));
     await db.seal();
     const before = readdirSync(join(fixture.lakeDir, "segments"));
-    const done = await maintenance.runOnce();
+    const done = await maintenance.run();
     assert.deepEqual([done.retired, done.swept], [before.length, 0]);
     assert.deepEqual(await catalog.list(), []);
     assert.deepEqual(readdirSync(join(fixture.lakeDir, "segments")), before);
@@ -191,7 +192,7 @@ describe("upkeep", () => {
   test("[MU6] without the lease or the claim nothing is done", async (t) => {
     const none = { compactions: 0, retired: 0, swept: 0, orphans: 0, scrubbed: 0 };
     const without = await setUp(t, { lease: () => undefined });
-    assert.deepEqual(await without.maintenance.runOnce(), none);
+    assert.deepEqual(await without.maintenance.run(), none);
     const { store, maintenance, db, catalog } = await setUp(t);
     for (let seal = 0; seal < 2; seal += 1) {
       await db.append(batchOf(rowsOf(seal)));
@@ -199,7 +200,7 @@ describe("upkeep", () => {
     }
     const count = (await catalog.list()).length;
     await acquireClaim(store, { task: "metrics-upkeep", holder: "other", claimMs: 60_000 });
-    assert.deepEqual(await maintenance.runOnce(), none);
+    assert.deepEqual(await maintenance.run(), none);
     assert.equal((await catalog.list()).length, count);
   });
 
@@ -224,7 +225,7 @@ describe("upkeep", () => {
       await db.seal();
     }
     const before = await catalog.list();
-    assert.equal((await maintenance.runOnce()).compactions, 0);
+    assert.equal((await maintenance.run()).compactions, 0);
     assert.deepEqual(await catalog.list(), before);
     assert.equal(readdirSync(join(fixture.lakeDir, "segments")).length, before.length);
   });
@@ -244,7 +245,7 @@ describe("upkeep", () => {
       const at = (Date.now() - ageMs) / 1000;
       utimesSync(directory, at, at);
     }
-    assert.equal((await maintenance.runOnce()).orphans, 2);
+    assert.equal((await maintenance.run()).orphans, 2);
     assert.ok(existsSync(join(fixture.lakeDir, "tmp/young")));
     assert.equal((await catalog.list()).length, count);
     assert.equal(readdirSync(join(fixture.lakeDir, "segments")).length, count);

@@ -11,6 +11,7 @@ import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Files } from "../../../../ground/kernel/files.ts";
 import type { Logger } from "../../../../ground/kernel/logger.ts";
 import { realFiles } from "../../../../ground/kernel/node/real-files.ts";
+import { Loop, runSteps } from "../../../../ground/reconcile/index.ts";
 import { isHeld, type LeaseGrant, type Store } from "../../../../ground/store/index.ts";
 import {
   type CompactionLimits,
@@ -79,6 +80,8 @@ const defaults = {
   compact: compactInThread,
 };
 const task = "metrics-upkeep";
+const trouble = "metrics upkeep failed";
+const { signal: never } = new AbortController();
 const compactionsPerRound = 16;
 const nothingDone: UpkeepDone = { compactions: 0, retired: 0, swept: 0, orphans: 0, scrubbed: 0 };
 
@@ -86,57 +89,43 @@ export class Maintenance {
   readonly #options: MaintenanceOptions & typeof defaults;
   readonly #compaction: CompactionLimits;
   readonly #retention: RetentionLimits;
-  readonly #abort = new AbortController();
-  #timer: Timer | undefined;
-  #round: Promise<UpkeepDone> | undefined;
+  readonly #loop: Loop;
 
   constructor(options: MaintenanceOptions) {
     this.#options = { ...defaults, ...options };
     this.#compaction = { ...compactionLimitsDefault, ...options.compaction };
     this.#retention = { ...retentionLimitsDefault, ...options.retention };
+    const { clock, logger, lease, everyMs } = this.#options;
+    const turn = async (signal: AbortSignal): Promise<void> => void (await this.run(signal));
+    this.#loop = new Loop({ clock, logger, lease, turn, everyMs, firstMs: everyMs, trouble });
   }
 
   start(): void {
-    this.#timer ??= this.#options.clock.after(this.#options.everyMs, () => {
-      this.#timer = undefined;
-      this.runOnce()
-        .catch((thrown: unknown) => this.#warn("upkeep", thrown))
-        .finally(() => {
-          if (!this.#abort.signal.aborted) this.start();
-        });
-    });
-  }
-
-  /** One round, now. A round under way is joined. */
-  runOnce(): Promise<UpkeepDone> {
-    this.#round ??= this.#run().finally(() => {
-      this.#round = undefined;
-    });
-    return this.#round;
+    this.#loop.start();
   }
 
   /** Stops a compaction that runs, and waits for the round's end. Idempotent. */
-  async close(): Promise<void> {
-    this.#abort.abort();
-    this.#timer?.cancel();
-    await this.#round?.catch(() => undefined);
+  async stop(): Promise<void> {
+    await this.#loop.stop();
   }
 
-  async #run(): Promise<UpkeepDone> {
-    const { store, holder, claimMs } = this.#options;
+  /** One round, now. */
+  async run(signal: AbortSignal = never): Promise<UpkeepDone> {
+    const { store, holder, claimMs, logger, scrubber } = this.#options;
     const lease = this.#options.lease();
-    if (lease === undefined || this.#abort.signal.aborted) return nothingDone;
+    if (lease === undefined) return nothingDone;
     const claim = await acquireClaim(store, { task, holder, claimMs });
     if (claim === undefined) return nothingDone;
     const renewing = this.#keepRenewing(claim);
+    const steps = {
+      retired: () => this.#retire(lease, claim),
+      compactions: () => this.#compactAll(lease, claim, signal),
+      swept: () => this.#sweep(lease),
+      orphans: () => this.#sweepOrphans(),
+      scrubbed: async () => (await scrubber?.run(lease, signal)) ?? 0,
+    };
     try {
-      return {
-        retired: await this.#step("retention", () => this.#retire(lease, claim)),
-        compactions: await this.#step("compaction", () => this.#compactAll(lease, claim)),
-        swept: await this.#step("sweep", () => this.#sweep(lease)),
-        orphans: await this.#step("orphans", () => this.#sweepOrphans()),
-        scrubbed: await this.#step("scrub", () => this.#scrub(lease)),
-      };
+      return await runSteps(steps, { signal, logger, what: "metrics upkeep" }); // MT3
     } finally {
       renewing.stop();
       await releaseClaim(store, claim);
@@ -150,18 +139,22 @@ export class Maintenance {
     return remove.length;
   }
 
-  async #compactAll(lease: LeaseGrant, claim: MaintenanceClaim): Promise<number> {
+  async #compactAll(
+    lease: LeaseGrant,
+    claim: MaintenanceClaim,
+    signal: AbortSignal,
+  ): Promise<number> {
     const { catalog, clock } = this.#options;
     /** What could not be merged in this round. One damaged file must not keep all other blocks as they are for ever. */
     const failed = new Set<string>();
     let done = 0;
     for (let turn = 0; turn < compactionsPerRound; turn += 1) {
-      if (this.#abort.signal.aborted) return done;
+      if (signal.aborted) return done;
       const segments = (await catalog.list()).filter(({ segmentId }) => !failed.has(segmentId));
       const plan = decideCompaction(segments, clock.wallMs(), this.#compaction);
       if (plan === undefined) return done;
       const remove = plan.inputs.map(({ segmentId }) => segmentId);
-      const add = await this.#merge(plan);
+      const add = await this.#merge(plan, signal);
       if (add === undefined) {
         for (const segmentId of remove) failed.add(segmentId);
         continue;
@@ -173,10 +166,13 @@ export class Maintenance {
   }
 
   /** `undefined`: it failed, and the log says why. */
-  async #merge(plan: CompactionPlan): Promise<readonly SegmentInfo[] | undefined> {
+  async #merge(
+    plan: CompactionPlan,
+    signal: AbortSignal,
+  ): Promise<readonly SegmentInfo[] | undefined> {
     const { compact, lakeDir } = this.#options;
     try {
-      return await compact({ lakeDir, plan }, this.#abort.signal);
+      return await compact({ lakeDir, plan }, signal);
     } catch (thrown) {
       if (!(thrown instanceof OperatingError) && !isSystemError(thrown)) throw thrown;
       this.#warn("compaction", thrown);
@@ -227,21 +223,6 @@ export class Maintenance {
     return (await sweepOrphans({ lakeDir, known, wallMs, olderThanMs: orphanAgeMs, files })).length;
   }
 
-  async #scrub(lease: LeaseGrant): Promise<number> {
-    return (await this.#options.scrubber?.run(lease, this.#abort.signal)) ?? 0;
-  }
-
-  /** MT3. */
-  async #step(name: string, run: () => Promise<number>): Promise<number> {
-    try {
-      return await run();
-    } catch (thrown) {
-      if (!(thrown instanceof OperatingError) && !isSystemError(thrown)) throw thrown;
-      this.#warn(name, thrown);
-      return 0;
-    }
-  }
-
   #keepRenewing(claim: MaintenanceClaim): { stop(): void } {
     const { clock, store, claimMs } = this.#options;
     let timer: Timer | undefined;
@@ -257,7 +238,7 @@ export class Maintenance {
   }
 
   #warn(step: string, thrown: unknown): void {
-    this.#options.logger.warn({ step, error: messageOf(thrown) }, "metrics upkeep failed");
+    this.#options.logger.warn({ step, error: messageOf(thrown) }, trouble);
   }
 }
 

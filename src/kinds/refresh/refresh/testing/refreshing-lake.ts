@@ -128,7 +128,7 @@ export class RefreshingLake {
       catalog,
       objects,
       manager,
-      leads: () => true,
+      lease: () => ({ epoch: 1 }),
       clock: realClock,
       prng: createPrng("upkeep"),
       logger: silentLogger,

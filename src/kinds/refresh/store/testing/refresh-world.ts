@@ -71,6 +71,11 @@ export class RefreshWorld extends TablesFixture {
     return this.#lease;
   }
 
+  /** As a commit does. */
+  poke(): void {
+    this.#database.pokes.poke();
+  }
+
   async startScheduler(options: Partial<RefreshSchedulerOptions> = {}): Promise<RefreshScheduler> {
     const lease = await this.lead();
     const store = openSimStore({ database: this.#database, watched: watchedRefreshTables });
