@@ -21,7 +21,7 @@ export interface EvalThreadOptions {
   readonly warmUp: boolean;
 }
 
-/** Parses and plans; the plan stays in the thread until it is forgotten. */
+/** Parses and plans; the plan stays in the thread until the query has run, or is forgotten. */
 export interface PlanRequest {
   readonly query: number;
   readonly text: string;
@@ -33,6 +33,8 @@ export interface RunRequest {
   readonly query: number;
   /** For each span and leaf, how many artifacts come. */
   readonly resultCounts: readonly (readonly number[])[];
+  /** The first of them, or none where none comes; the others follow as notes. */
+  readonly first: ArtifactNote | undefined;
   /** Results are told as they come, and the answer has none. */
   readonly streamed: boolean;
   /** The answer has the results themselves, too. */

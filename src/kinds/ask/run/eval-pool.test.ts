@@ -39,7 +39,7 @@ async function evaluate(
   const shape = { instant: false, atMs: 0, limit: 0, bytesMax: 1e9 };
   const ran = await place.ask(
     "run",
-    { query, resultCounts: [[]], streamed: false, keepResults: false, shape },
+    { query, resultCounts: [[]], first: undefined, streamed: false, keepResults: false, shape },
     signal,
   );
   return Buffer.from(ran.json).toString();
@@ -98,6 +98,7 @@ test("[QP8] a cancelled query that is only waiting costs nothing", async () => {
   const run = {
     query,
     resultCounts: [[1]],
+    first: undefined,
     streamed: false,
     keepResults: false,
     shape,

@@ -66,9 +66,9 @@ export interface EvalPlace {
     name: N,
     request: ArgumentOf<EvalThread, N>,
     signal: AbortSignal | undefined,
+    transfer?: readonly ArrayBuffer[],
   ): Promise<AnswerOf<EvalThread, N>>;
-  /** Its bytes are handed over. */
-  addArtifact(artifact: Omit<ArtifactNote, "query">): void;
+  tell(artifact: ArtifactNote, transfer: readonly ArrayBuffer[]): void;
   /** Whether it shared its thread with another query at any time. */
   hadCompany(): boolean;
   /** The query is over: nothing of it is kept. Idempotent. */
@@ -162,25 +162,27 @@ export class EvalPool {
     const placed = { fields, hadCompany };
     slot.queries.set(query, placed);
     const { link } = slot;
+    let isKept: boolean = false;
     const onProgress = (json: string | undefined): void => {
       slot.heardMs = clock.nowMs();
       if (json !== undefined && slot.queries.has(query)) onNote(json);
     };
     return {
       query,
-      ask: async (name, request, signal) => {
+      ask: async (name, request, signal, transfer = []) => {
+        isKept = name === "plan" || name === "split"; // Whatever else is asked keeps nothing.
         try {
-          return await link.ask(name, request, { signal, whenAborted: "leave", onProgress });
+          const options = { signal, whenAborted: "leave", onProgress, transfer } as const;
+          return await link.ask(name, request, options);
         } finally {
           if (signal?.aborted === true) slot.stopped(link, query, fields);
           else slot.heardMs = clock.nowMs();
         }
       },
-      addArtifact: (artifact) =>
-        link.tell("artifact", { query, ...artifact }, transferOf(artifact.content)),
+      tell: (artifact, transfer) => link.tell("artifact", artifact, transfer),
       hadCompany: () => placed.hadCompany,
       leave: () => {
-        if (slot.queries.delete(query)) link.tell("forget", query);
+        if (slot.queries.delete(query) && isKept) link.tell("forget", query);
       },
     };
   }
@@ -239,8 +241,4 @@ export class EvalPool {
     });
     return link;
   }
-}
-
-function transferOf(content: ArtifactNote["content"]): readonly ArrayBuffer[] {
-  return typeof content === "string" ? [] : [content.buffer];
 }

@@ -42,8 +42,12 @@ servePeer<EvalThread, EvalThreadOptions>(({ current, memory, warmUp }) => {
       run: async (request, call) => {
         const { query } = request;
         call.signal.addEventListener("abort", () => evaluations.forget(query), { once: true });
-        const ran = await compute(query, () => evaluations.run(request, call));
-        return new WithTransfer(ran, [ran.json.buffer]);
+        try {
+          const ran = await compute(query, () => evaluations.run(request, call));
+          return new WithTransfer(ran, [ran.json.buffer]);
+        } finally {
+          evaluations.forget(query);
+        }
       },
       labels: async (request, call) => {
         isIdle = false;

@@ -181,6 +181,7 @@ class Run {
     this.#guarded(() => {
       this.#flow.start();
     });
+    if (request.first !== undefined) this.artifact(request.first);
   }
 
   artifact(note: ArtifactNote): void {

@@ -22,7 +22,7 @@ import { type Cut, cutGrid, decideCut } from "./core/decide-cut.ts";
 import { placeShards } from "./core/place-shards.ts";
 import { type PlannedWork, planWorks, type WorkPlan } from "./core/plan-works.ts";
 import { type LeafScope, type SampleDensities, scopeLeaf } from "./core/scope-leaf.ts";
-import type { PlannedQuery, RanQuery } from "./eval-messages.ts";
+import type { ArtifactNote, PlannedQuery, RanQuery } from "./eval-messages.ts";
 import type { EvalPlace } from "./eval-pool.ts";
 import { headWarnings } from "./head-warnings.ts";
 import type { LeafSummary, PromqlRequest, QuerySummary } from "./promql-service.ts";
@@ -82,7 +82,7 @@ export class QueryRun {
   }
 
   async run(): Promise<QueryOutput> {
-    const { place, clock, deps } = this.#parts;
+    const { clock, deps } = this.#parts;
     this.#queueMs = clock.elapsedMs;
     const { planned, head, segments, missing } = await this.#prepare();
     const scopes = planned.leaves.map((leaf) => this.#scope(leaf, segments, head));
@@ -100,28 +100,37 @@ export class QueryRun {
       place: (base, shardCount) => placeShards(base, shardCount, deps.manager.workers()),
     });
     this.#openedMs = clock.elapsedMs;
-    const { request, limits, streamed } = this.#parts;
-    const { instant, grid } = paramsOf(request);
-    const running = place.ask(
-      "run",
-      {
-        query: place.query,
-        resultCounts: plan.resultCounts,
-        streamed,
-        keepResults: this.#parts.deps.keepResults === true,
-        warnings: missing,
-        shape: {
-          instant,
-          atMs: grid.startMs,
-          limit: request.limit ?? 0,
-          bytesMax: limits.answerBytesMax,
-        },
-      },
-      clock.signal,
-    );
-    const ran = plan.works.length === 0 ? await running : await this.#execute(plan, running);
+    const ran =
+      plan.works.length === 0
+        ? await this.#evaluate(plan, missing, undefined)
+        : await this.#execute(plan, missing);
     this.#learn(spans, ran);
     return { ran, summary: this.#summary(planned, spans, plan, ran) };
+  }
+
+  /** In its thread, which is told of it together with the first artifact. */
+  #evaluate(
+    { resultCounts }: WorkPlan,
+    warnings: readonly string[],
+    first: ArtifactNote | undefined,
+  ): Promise<RanQuery> {
+    const { deps, place, request, limits, streamed, clock } = this.#parts;
+    const { instant, grid } = paramsOf(request);
+    const asked = {
+      query: place.query,
+      resultCounts,
+      first,
+      streamed,
+      keepResults: deps.keepResults === true,
+      warnings,
+      shape: {
+        instant,
+        atMs: grid.startMs,
+        limit: request.limit ?? 0,
+        bytesMax: limits.answerBytesMax,
+      },
+    };
+    return place.ask("run", asked, clock.signal, transferOf(first));
   }
 
   /** QR1. The head is asked while the query is being planned. */
@@ -176,11 +185,13 @@ export class QueryRun {
   }
 
   /** QR2. */
-  async #execute(plan: WorkPlan, running: Promise<RanQuery>): Promise<RanQuery> {
+  async #execute(plan: WorkPlan, warnings: readonly string[]): Promise<RanQuery> {
     const { deps, queryId, request, clock, place, limits } = this.#parts;
-    const tooLarge = Promise.withResolvers<never>();
+    const { query } = place;
+    const failed = Promise.withResolvers<never>();
+    failed.promise.catch(() => undefined);
     const byKey = new Map(plan.works.map((work) => [workKey(work), work]));
-    running.catch(() => undefined); // It is awaited below, unless the works fail first.
+    let running: Promise<RanQuery> | undefined;
     const handle: QueryHandle = deps.manager.open(
       {
         queryId,
@@ -194,13 +205,17 @@ export class QueryRun {
           const { sizeBytes } = local.artifact;
           this.#artifactBytes += sizeBytes;
           if (this.#artifactBytes > limits.artifactBytesMax) {
-            tooLarge.reject(resultTooLarge(limits.artifactBytesMax));
+            failed.reject(resultTooLarge(limits.artifactBytesMax));
             return;
           }
           const done = { workerId, attempts: attempt, artifactBytes: sizeBytes, workMs, fetchMs };
           this.#done.set(workKey(work), done);
           const { span, leaf, index } = work;
-          place.addArtifact({ span, leaf, index, content: local.content, sizeBytes });
+          const note = { query, span, leaf, index, content: local.content, sizeBytes };
+          if (running === undefined) {
+            running = this.#evaluate(plan, warnings, note);
+            running.catch(failed.reject);
+          } else place.tell(note, transferOf(note));
         },
       },
       clock.signal,
@@ -210,7 +225,8 @@ export class QueryRun {
       artifacts = all;
     });
     try {
-      await Promise.race([arriving, running.then(() => arriving), tooLarge.promise]);
+      await Promise.race([arriving, failed.promise]);
+      assert(running !== undefined, "a query with works has artifacts");
       const ran = await running;
       handle.finish();
       return ran;
@@ -331,6 +347,12 @@ export function cutFor(
     shardCount: deps.forcedCut?.shardCount ?? decided.shardCount,
     spanCount: Math.min(steps, deps.forcedCut?.spanCount ?? decided.spanCount),
   };
+}
+
+/** Its bytes are handed over. */
+function transferOf(artifact: ArtifactNote | undefined): readonly ArrayBuffer[] {
+  const content = artifact?.content ?? "";
+  return typeof content === "string" ? [] : [content.buffer];
 }
 
 function workKey({ spec }: PlannedWork): string {

@@ -138,6 +138,7 @@ async function evaluate(
     {
       query: 0,
       resultCounts: [leaves.map(() => 1)],
+      first: undefined,
       streamed: false,
       keepResults: false,
       shape: { instant: isInstant, atMs: grid.startMs, limit: 0, bytesMax },
