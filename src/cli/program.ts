@@ -33,8 +33,26 @@ import { addLakeCommands } from "./commands/lake-commands.ts";
 
 const usageHint = "capstan --help shows what there is";
 
+type AddCommands = (program: Command, run: RunAction) => void;
+
+/** In the order of the help. A kind of work adds its line. */
+export const programCommands: readonly AddCommands[] = [
+  addClientCommands,
+  addDemo,
+  addMetricsCommands,
+  addLakeCommands,
+  addBackupCommands,
+  addLoadCommands,
+  addServerCommands,
+];
+
 /** `quiet`: what is wrong with the command line is thrown, and not printed as well. */
-export function createProgram(version: string, run: RunAction, quiet: boolean): Command {
+export function createProgram(
+  version: string,
+  run: RunAction,
+  quiet: boolean,
+  commands: readonly AddCommands[] = programCommands,
+): Command {
   const program = new Command("capstan")
     .configureOutput(quiet ? { writeErr: () => undefined } : {})
     .description("Ask, stream, refresh and test: four kinds of data work on one pool of workers.")
@@ -45,13 +63,7 @@ export function createProgram(version: string, run: RunAction, quiet: boolean): 
     .enablePositionalOptions()
     .exitOverride()
     .addHelpText("after", programHelp);
-  addClientCommands(program, run);
-  addDemo(program, run);
-  addMetricsCommands(program, run);
-  addLakeCommands(program, run);
-  addBackupCommands(program, run);
-  addLoadCommands(program, run);
-  addServerCommands(program, run);
+  for (const add of commands) add(program, run);
   return program;
 }
 

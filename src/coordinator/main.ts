@@ -1,7 +1,7 @@
 /** A coordinator, or a query-api: a context, the parts, start, stop. What they do is elsewhere. */
 
 import { showLakeLocation } from "../data/lake/index.ts";
-import type { ControllerContext, ControllerPart, CoordinatorContext } from "../data/parts/index.ts";
+import type { ControllerKind, ControllerPart, CoordinatorContext } from "../data/parts/index.ts";
 import { createSqlPart, createStatementsPart } from "../data/statements/index.ts";
 import { OperatingError } from "../ground/kernel/errors.ts";
 import {
@@ -12,19 +12,30 @@ import {
   tellSupervisor,
 } from "../ground/process/index.ts";
 import { createAskPart, createAskReplicaPart } from "../kinds/ask/index.ts";
-import { SegmentCatalog } from "../kinds/ask/metrics/index.ts";
 import { createLoadPart } from "../kinds/load/index.ts";
-import { createRefreshPart } from "../kinds/refresh/index.ts";
-import { openController } from "./open-controller.ts";
+import { createRefreshPart, watchedRefreshTables } from "../kinds/refresh/index.ts";
+import { type OpenedController, openController } from "./open-controller.ts";
 import { registerParts } from "./open-tables.ts";
 import type { ControllerOptions } from "./options.ts";
 import { serveApi } from "./serve-api.ts";
 
+/** One line for each kind of work. */
+export const controllerKinds: readonly ControllerKind<ControllerOptions>[] = [
+  { createPart: createStatementsPart, createPartWithoutStore: createSqlPart },
+  { createPart: createRefreshPart, watched: watchedRefreshTables },
+  { createPart: createLoadPart },
+  { createPart: createAskPart, createPartWithoutStore: createAskReplicaPart },
+];
+
 /** Resolves when the process was asked to stop and has stopped. */
-export async function runController(options: ControllerOptions): Promise<void> {
+export async function runController(
+  options: ControllerOptions,
+  allKinds: typeof controllerKinds = controllerKinds,
+): Promise<void> {
   const stopping = stopRequested();
-  const { context, parts: ground } = await openController(options);
-  const kinds = "store" in context ? await partsOf(context, options) : partsWithoutStore(context);
+  const watched = Object.assign({}, ...allKinds.map((kind) => kind.watched));
+  const { context, parts: ground } = await openController(options, watched);
+  const kinds = await partsOf(context, options, allKinds);
   const { logger, clock, role, version, node } = context;
   const api = await serveApi(context, options, kinds);
   const parts = [...ground, ...kinds, api];
@@ -46,24 +57,19 @@ export async function runController(options: ControllerOptions): Promise<void> {
   if (failed) throw reason;
 }
 
-/** One line for each kind of work. */
+/** In their order: what one has opened is there for the next. */
 async function partsOf(
-  context: CoordinatorContext,
+  context: OpenedController["context"],
   options: ControllerOptions,
+  kinds: typeof controllerKinds,
 ): Promise<readonly ControllerPart[]> {
-  return registerParts(context, [
-    createStatementsPart(context),
-    createRefreshPart(context, options),
-    await createLoadPart(context, options),
-    context.role === "coordinator"
-      ? createAskPart(context, options)
-      : createAskReplicaPart(context, new SegmentCatalog(context)),
-  ]);
-}
-
-/** Of a query-api that finds its workers without a store. */
-function partsWithoutStore(context: ControllerContext): readonly ControllerPart[] {
-  return [createSqlPart(context), createAskReplicaPart(context)];
+  const parts: ControllerPart[] = [];
+  for (const { createPart, createPartWithoutStore } of kinds) {
+    const part =
+      "store" in context ? await createPart(context, options) : createPartWithoutStore?.(context);
+    if (part !== undefined) parts.push(part);
+  }
+  return "store" in context ? registerParts(context, parts) : parts;
 }
 
 function lakeOf({ places }: CoordinatorContext): string {

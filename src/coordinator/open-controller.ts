@@ -20,7 +20,7 @@ import {
   setUpProcess,
   watchDirectories,
 } from "../ground/process/index.ts";
-import type { Store } from "../ground/store/index.ts";
+import type { Store, WatchedTables } from "../ground/store/index.ts";
 import { openStore, parseStoreUrl } from "../ground/store/index.ts";
 import {
   ControllerNode,
@@ -30,7 +30,6 @@ import {
   leaseName,
   readHolderId,
 } from "../ground/work/index.ts";
-import { watchedRefreshTables } from "../kinds/refresh/index.ts";
 import { chooseAddress } from "./address.ts";
 import { copiesDirOf, openTables } from "./open-tables.ts";
 import type { ControllerOptions } from "./options.ts";
@@ -46,7 +45,10 @@ export interface OpenedController {
 const engineThreads = 2;
 const engineConnections = 4;
 
-export async function openController(options: ControllerOptions): Promise<OpenedController> {
+export async function openController(
+  options: ControllerOptions,
+  watched: WatchedTables,
+): Promise<OpenedController> {
   const { role, name } = options;
   const setup = setUpProcess(options, name, "controller");
   const limits = parseLimits(options.limit ?? []);
@@ -58,9 +60,9 @@ export async function openController(options: ControllerOptions): Promise<Opened
   });
   const address = await chooseAddress(options);
   const places = decideLakePlaces(options, setup.dataDir.lakeDir);
-  const watched = await watchData(ground, options, places);
-  const base = { ...ground, ...watched, ...address, role, limits, places };
-  const store = await openOwnStore(base, options);
+  const watching = await watchData(ground, options, places);
+  const base = { ...ground, ...watching, ...address, role, limits, places };
+  const store = await openOwnStore(base, options, watched);
   const engine = await openEngine(base);
   const { node, fetcher } = await openNode(base, options, store);
   const leadership = new Leadership({ node, store, health: base.health });
@@ -68,8 +70,8 @@ export async function openController(options: ControllerOptions): Promise<Opened
   const parts = [
     part,
     closing("watching", 500, () => {
-      watched.directories.close();
-      watched.condition.close();
+      watching.directories.close();
+      watching.condition.close();
     }),
     ...(store === undefined ? [] : [closing("store", 2_000, () => store.close())]),
     closing("engine", 2_000, () => engine.close()),
@@ -97,7 +99,8 @@ async function watchData(
 /** `undefined`: a query-api that finds its workers without one. */
 async function openOwnStore(
   { dataDir, clock, logger, prng }: Base,
-  { role, discover, store }: ControllerOptions,
+  { role, discover, store, schemaDir }: ControllerOptions,
+  watched: WatchedTables,
 ): Promise<Store | undefined> {
   if (role === "query_api" && discover !== "store") return undefined;
   const location = parseStoreUrl(store ?? dataDir.storePath);
@@ -106,7 +109,8 @@ async function openOwnStore(
     clock,
     logger,
     prng: prng.fork("store"),
-    watched: watchedRefreshTables,
+    watched,
+    schemaDir,
   });
 }
 

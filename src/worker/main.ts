@@ -1,7 +1,7 @@
 /** A worker: a context, the parts, start, stop. What they do is elsewhere. */
 
-import { createStatementExecutors } from "../data/lake/index.ts";
-import type { StoreOfWorker, WorkerContext, WorkerPart } from "../data/parts/index.ts";
+import { createStatementsWorkerPart } from "../data/lake/index.ts";
+import type { WorkerKind, WorkerPart } from "../data/parts/index.ts";
 import { OperatingError } from "../ground/kernel/errors.ts";
 import type { StopReason } from "../ground/process/index.ts";
 import {
@@ -13,19 +13,31 @@ import {
 } from "../ground/process/index.ts";
 import { createAskWorkerPart } from "../kinds/ask/index.ts";
 import { createLoadWorkerPart } from "../kinds/load/index.ts";
-import { createRefreshWorkerPart } from "../kinds/refresh/index.ts";
-import { openWorker } from "./open-worker.ts";
+import { createRefreshWorkerPart, watchedRefreshTables } from "../kinds/refresh/index.ts";
+import { type OpenedWorker, openWorker } from "./open-worker.ts";
 import type { WorkerOptions } from "./options.ts";
 import { serveWorker } from "./serve-worker.ts";
+
+/** One line for each kind of work. */
+export const workerKinds: readonly WorkerKind<WorkerOptions>[] = [
+  { createPart: createStatementsWorkerPart },
+  { createPart: createAskWorkerPart },
+  { createPartWithStore: createRefreshWorkerPart, watched: watchedRefreshTables },
+  { createPartWithStore: createLoadWorkerPart },
+];
 
 /**
  * Resolves with the reason when it was told to stop and has stopped; throws when the cluster will
  * not have it.
  */
-export async function runWorker(options: WorkerOptions): Promise<StopReason> {
+export async function runWorker(
+  options: WorkerOptions,
+  allKinds: typeof workerKinds = workerKinds,
+): Promise<StopReason> {
   const asked = stopRequested();
-  const { context, parts: ground } = await openWorker(options);
-  const kinds = await partsOf(context, options);
+  const watched = Object.assign({}, ...allKinds.map((kind) => kind.watched));
+  const { context, parts: ground } = await openWorker(options, watched);
+  const kinds = await partsOf(context, options, allKinds);
   const { logger, clock } = context;
   const served = await serveWorker(context, options, kinds);
   const { node } = served;
@@ -47,16 +59,17 @@ export async function runWorker(options: WorkerOptions): Promise<StopReason> {
   return reason;
 }
 
-/** One line for each kind of work. */
+/** In their order. */
 async function partsOf(
-  context: WorkerContext | (WorkerContext & StoreOfWorker),
+  context: OpenedWorker["context"],
   options: WorkerOptions,
+  kinds: typeof workerKinds,
 ): Promise<readonly WorkerPart[]> {
-  return [
-    { name: "statements", executors: createStatementExecutors(context) },
-    await createAskWorkerPart(context, options),
-    ...("store" in context
-      ? [await createRefreshWorkerPart(context, options), createLoadWorkerPart(context, options)]
-      : []),
-  ];
+  const parts: WorkerPart[] = [];
+  for (const { createPart, createPartWithStore } of kinds) {
+    if (createPart !== undefined) parts.push(await createPart(context, options));
+    if (createPartWithStore === undefined || !("store" in context)) continue;
+    parts.push(await createPartWithStore(context, options));
+  }
+  return parts;
 }

@@ -27,7 +27,7 @@ import {
   setUpProcess,
   watchDirectories,
 } from "../ground/process/index.ts";
-import type { Store } from "../ground/store/index.ts";
+import type { Store, WatchedTables } from "../ground/store/index.ts";
 import { openStore, parseStoreUrl } from "../ground/store/index.ts";
 import type { FsArtifactSpool } from "../ground/work/index.ts";
 import {
@@ -36,7 +36,6 @@ import {
   openColumnFiles,
   openFsArtifactSpool,
 } from "../ground/work/index.ts";
-import { watchedRefreshTables } from "../kinds/refresh/index.ts";
 import type { WorkerOptions } from "./options.ts";
 
 export interface OpenedWorker {
@@ -58,7 +57,10 @@ const diskBytesDefault = 10 * 1024 ** 3;
  */
 const columnBytesDefault = 160 * 1024 ** 2;
 
-export async function openWorker(options: WorkerOptions): Promise<OpenedWorker> {
+export async function openWorker(
+  options: WorkerOptions,
+  watched: WatchedTables,
+): Promise<OpenedWorker> {
   const workerId = workerIdOf(options.name ?? hostname());
   const setup = setUpProcess(options, workerId, "worker");
   const { context: ground, part } = await openProcess(setup, options, workerId, {
@@ -76,7 +78,7 @@ export async function openWorker(options: WorkerOptions): Promise<OpenedWorker> 
   const engine = await openEngine(base);
   const context = { ...base, engine };
   const parts = [part, ...files.parts, closing("engine", 2_000, () => engine.close())];
-  const store = await openClaimStore(context, options);
+  const store = await openClaimStore(context, options, watched);
   if (store === undefined) return { context, parts };
   const storeUrl = options.store ?? setup.dataDir.storePath;
   const catalog = new LakeStore({ store, prng: ground.prng.fork("catalog") });
@@ -184,7 +186,8 @@ function workerIdOf(text: string): WorkerId {
 /** `undefined`: the store is on another machine, and this worker was not told where. */
 async function openClaimStore(
   { dataDir, clock, logger, prng }: ProcessContext,
-  { store }: WorkerOptions,
+  { store, schemaDir }: WorkerOptions,
+  watched: WatchedTables,
 ): Promise<Store | undefined> {
   if (store === undefined && !existsSync(dataDir.storePath)) return undefined;
   const location = parseStoreUrl(store ?? dataDir.storePath);
@@ -193,6 +196,7 @@ async function openClaimStore(
     clock,
     logger,
     prng: prng.fork("store"),
-    watched: watchedRefreshTables,
+    watched,
+    schemaDir,
   });
 }

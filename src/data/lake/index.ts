@@ -70,4 +70,4 @@ export { type LakeOverview, type LakeTableOverview, readLakeOverview } from "./s
 export { type Expired, LakeUpkeep } from "./store/upkeep.ts";
 export { LakeScrub } from "./upkeep/lake-scrub.ts";
 export { UpkeepLoop, type UpkeepLoopOptions } from "./upkeep/upkeep-loop.ts";
-export { createStatementExecutors } from "./worker-part.ts";
+export { createStatementsWorkerPart } from "./worker-part.ts";

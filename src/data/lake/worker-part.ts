@@ -7,16 +7,17 @@ import type { ObjectStore } from "./core/object-store.ts";
 import { createLakeQueryExecutor, lakeQueryWorkKind } from "./statements/lake-query-executor.ts";
 import { createLakeWriteExecutor, lakeWriteWorkKind } from "./statements/lake-write-executor.ts";
 
-export function createStatementExecutors(worker: {
+export function createStatementsWorkerPart(worker: {
   readonly engine: Engine;
   readonly objects: ObjectStore;
   readonly stagingDir: string;
   readonly prng: Prng;
-}): Readonly<Record<string, Executor>> {
+}): { readonly name: string; readonly executors: Readonly<Record<string, Executor>> } {
   const { engine, objects, prng } = worker;
-  return {
+  const executors = {
     [sqlWorkKind]: createSqlExecutor(engine),
     [lakeQueryWorkKind]: createLakeQueryExecutor(engine, objects),
     [lakeWriteWorkKind]: createLakeWriteExecutor({ ...worker, prng: prng.fork("lake") }),
   };
+  return { name: "statements", executors };
 }

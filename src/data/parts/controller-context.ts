@@ -6,7 +6,7 @@
 import type { InstallRoutes, ReadAttention } from "../../ground/http/index.ts";
 import type { DataCondition } from "../../ground/observe/index.ts";
 import type { DirectoryWatch, Limits, Part, ProcessContext } from "../../ground/process/index.ts";
-import type { Store } from "../../ground/store/index.ts";
+import type { Store, WatchedTables } from "../../ground/store/index.ts";
 import type { ControllerNode, Leadership, QueueState } from "../../ground/work/index.ts";
 import type { Engine } from "../duckdb/index.ts";
 import type {
@@ -61,4 +61,16 @@ export interface ControllerPart extends Part {
   /** What waits to be computed before it is work. */
   readonly waiting?: () => QueueState;
   start?(): void;
+}
+
+/** A kind of work in a coordinator or a query-api. */
+export interface ControllerKind<Options> {
+  /** Its tables whose changes are logged. */
+  readonly watched?: WatchedTables;
+  readonly createPart: (
+    context: CoordinatorContext,
+    options: Options,
+  ) => ControllerPart | Promise<ControllerPart>;
+  /** Absent: a process without a store has nothing of it. */
+  readonly createPartWithoutStore?: (context: ControllerContext) => ControllerPart;
 }

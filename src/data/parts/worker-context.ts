@@ -1,7 +1,7 @@
 /** What a worker has, before any kind of work. */
 import type { WorkerId } from "../../ground/kernel/ids.ts";
 import type { Part, ProcessContext, RoomWatch } from "../../ground/process/index.ts";
-import type { Store } from "../../ground/store/index.ts";
+import type { Store, WatchedTables } from "../../ground/store/index.ts";
 import type { ColumnFiles, Executor, WorkerNode } from "../../ground/work/index.ts";
 import type { Engine } from "../duckdb/index.ts";
 import type { LakePlaces, LakeStore, ObjectStore } from "../lake/index.ts";
@@ -32,4 +32,18 @@ export interface WorkerPart extends Part {
   /** What the cluster is told about this worker. */
   readonly facts?: Readonly<Record<string, string>>;
   start?(node: WorkerNode): void;
+}
+
+/** A kind of work in a worker. */
+export interface WorkerKind<Options> {
+  /** Its tables whose changes are logged. */
+  readonly watched?: WatchedTables;
+  readonly createPart?: (
+    context: WorkerContext,
+    options: Options,
+  ) => WorkerPart | Promise<WorkerPart>;
+  readonly createPartWithStore?: (
+    context: WorkerContext & StoreOfWorker,
+    options: Options,
+  ) => WorkerPart | Promise<WorkerPart>;
 }

@@ -23,6 +23,8 @@ export interface ProcessOptions {
   readonly tokensFile?: string;
   /** Whether threads for PromQL compile their code before they are asked: 0.4 s of CPU time a process. On, unless given. */
   readonly warmUp?: "on" | "off";
+  /** Other migrations than the package's, for tests. */
+  readonly schemaDir?: string;
 }
 
 /** PEM texts. */

@@ -2,7 +2,7 @@
 import { decodeList, encodeList } from "../../../kinds/ask/run/index.ts";
 import type { LakeWritten } from "./lake-write.ts";
 
-export function encodeWritten(written: LakeWritten): Uint8Array {
+export function encodeWritten(written: LakeWritten): Uint8Array<ArrayBuffer> {
   return encodeList([JSON.stringify(written)]);
 }
 

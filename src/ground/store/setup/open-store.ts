@@ -24,7 +24,7 @@ interface StoreOptions {
   /** How long a transaction waits for others, or for a lost database, before it fails. */
   readonly waitMsMax?: number;
   /** Other migrations than the package's, for tests. */
-  readonly schemaDir?: string;
+  readonly schemaDir?: string | undefined;
 }
 
 export type SqliteStoreConfig = StoreOptions & {

@@ -36,11 +36,13 @@ const lastingCodes: ReadonlySet<string> = new Set([
 const unopened =
   "the store cannot be written, and until then the log of the newest samples is not opened";
 
-/** Of a coordinator, which owns the head while it leads. */
+/** Of a coordinator, which owns the head while it leads, or of a query-api that has a store. */
 export function createAskPart(
   context: CoordinatorContext,
   options: OwnHeadSettings,
 ): ControllerPart {
+  if (context.role === "query_api")
+    return createAskReplicaPart(context, new SegmentCatalog(context));
   const { node, store, clock, logger } = context;
   const scrape = readScrapeSettings(options);
   const catalog = new SegmentCatalog({ store });
