@@ -2,10 +2,11 @@
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import { nameKey, type TableName } from "../../sql/core/index.ts";
 import { done, type LocalAnswer } from "../../statements/core/index.ts";
-import type { TableVersion } from "../core/index.ts";
+import type { TableId, TableVersion } from "../core/index.ts";
 import type { BoundQuery } from "./bound-query.ts";
 import { describeQuery } from "./describe.ts";
 import { type ChangeParts, changeSql } from "./lake-write.ts";
+import type { WriteAttempt } from "./run-write.ts";
 import { columnOf, noColumn, type StatementOf, type StatementScope } from "./statement-scope.ts";
 
 export class RowStatements {
@@ -33,9 +34,7 @@ export class RowStatements {
       const { tableId } = target.table;
       return {
         write: { op: "insert", table: target.table, columns: names, query: bound },
-        changes: ({ added }) => [
-          { kind: "changeRows", tableId, added, deletes: [], ended: [], isCompaction: false },
-        ],
+        changes: changedRows(tableId),
       };
     });
     return done("inserted", written.insertedCount);
@@ -63,9 +62,7 @@ export class RowStatements {
         const { tableId } = target.table;
         return {
           write: { op: "copy", table: target.table, columns, source, options: [...options] },
-          changes: ({ added }) => [
-            { kind: "changeRows", tableId, added, deletes: [], ended: [], isCompaction: false },
-          ],
+          changes: changedRows(tableId),
         };
       });
       const left = written.linesLeftOut ?? 0;
@@ -90,15 +87,19 @@ export class RowStatements {
       const { tableId } = target.table;
       return {
         write: { op: parts.set === undefined ? "delete" : "update", query: bound },
-        changes: ({ added, deletes, ended }) => [
-          { kind: "changeRows", tableId, added, deletes, ended, isCompaction: false },
-        ],
+        changes: changedRows(tableId),
       };
     });
     return parts.set === undefined
       ? done("deleted", written.deletedCount)
       : done("updated", written.insertedCount);
   }
+}
+
+function changedRows(tableId: TableId): WriteAttempt["changes"] {
+  return ({ added, deletes, ended }) => [
+    { kind: "changeRows", tableId, added, deletes, ended, isCompaction: false },
+  ];
 }
 
 function refuseTwice(names: readonly string[]): void {

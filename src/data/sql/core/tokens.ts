@@ -33,15 +33,14 @@ export interface Scan {
   readonly unfinished: Unfinished | undefined;
 }
 
-export interface Unfinished extends Unclosed {
+export interface Unfinished {
   readonly position: number;
-}
-
-interface Unclosed {
   readonly what: string;
   /** What would close it. */
   readonly closing: string;
 }
+
+type Unclosed = Omit<Unfinished, "position">;
 
 /** Where the lexers of databases differ. */
 export interface LexicalRules {

@@ -39,23 +39,25 @@ export async function* watch(store: Store, options: WatchOptions): AsyncGenerato
   const key = watchedColumns(store.watched, table)?.key;
   assert(key !== undefined, `${table} is a watched table`);
   const select = { table, key, columns, where };
-  const wakeUp = new WakeUp(signal);
-  const unsubscribe = store.onPoke(() => wakeUp.ring());
+  let bell = Promise.withResolvers<void>();
+  const ring = (): void => bell.resolve();
+  const unsubscribe = store.onPoke(ring);
+  signal.addEventListener("abort", ring, { once: true });
   try {
     let seen = options.fromRevision;
     while (!signal.aborted) {
-      wakeUp.reset(); // Before reading: a commit after the read rings again.
+      bell = Promise.withResolvers(); // Before reading: a commit after the read rings again.
       const page = await readPage(store, select, seen);
       for (const event of page.events) {
         if (signal.aborted) return;
         yield event;
       }
       seen = page.revision;
-      if (page.isLast) await wakeUp.wait();
+      if (page.isLast && !signal.aborted) await bell.promise;
     }
   } finally {
     unsubscribe();
-    wakeUp.close();
+    signal.removeEventListener("abort", ring);
   }
 }
 
@@ -123,38 +125,4 @@ function revisionOf(value: number): Revision {
   const revision = parseRevision(value);
   assert(revision !== undefined, "a revision is a safe integer");
   return revision;
-}
-
-/** A bell that remembers that it rang. */
-class WakeUp {
-  readonly #signal: AbortSignal;
-  #rang: boolean = false;
-  #waiting: (() => void) | undefined;
-  readonly #onAbort = (): void => this.ring();
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-    signal.addEventListener("abort", this.#onAbort, { once: true });
-  }
-
-  reset(): void {
-    this.#rang = this.#signal.aborted;
-  }
-
-  ring(): void {
-    this.#rang = true;
-    this.#waiting?.();
-    this.#waiting = undefined;
-  }
-
-  async wait(): Promise<void> {
-    if (this.#rang) return;
-    await new Promise<void>((resolve) => {
-      this.#waiting = resolve;
-    });
-  }
-
-  close(): void {
-    this.#signal.removeEventListener("abort", this.#onAbort);
-  }
 }
