@@ -1,14 +1,20 @@
 /**
  * A process like the engine's for one other purpose, under the same bounds: the kernel's limit, the look at its memory every
- * 50 ms, and an end for what ignores its cancellation. It runs whatever `module` hosts (kernel/node/host-process.ts). Nothing is run again:
- * whoever lost it knows whether that is right.
+ * 50 ms, and an end for what ignores its cancellation. It runs whatever `module` serves (ground/threads). Nothing is run
+ * again: whoever lost it knows whether that is right.
  */
 import type { Clock } from "../../ground/kernel/clock.ts";
 import { OperatingError } from "../../ground/kernel/errors.ts";
 import type { Logger } from "../../ground/kernel/logger.ts";
-import { canBoundMemory } from "../../ground/threads/index.ts";
+import {
+  type AnswerOf,
+  type ArgumentOf,
+  canBoundMemory,
+  type RequestOf,
+  type Side,
+} from "../../ground/threads/index.ts";
 import { kernelBytesOf, type MemoryLimits } from "./core/index.ts";
-import { EngineChild, type EngineProcess, type Loss, ProcessLost } from "./engine-child.ts";
+import { EngineChild, type Loss, ProcessLost } from "./engine-child.ts";
 import { EngineWatch } from "./engine-watch.ts";
 import { spawnEngine } from "./spawn-engine.ts";
 
@@ -23,12 +29,12 @@ export interface BoundedProcessOptions extends MemoryLimits {
   readonly logger: Logger;
 }
 
-export class BoundedProcess<Open, Request, Answer> {
-  readonly #child: EngineChild<Open, Request, Answer>;
+export class BoundedProcess<Far extends Side> {
+  readonly #child: EngineChild<Far>;
   readonly #watch: EngineWatch;
   readonly #engineBytesMax: number;
 
-  constructor(options: BoundedProcessOptions, open: Open) {
+  constructor(options: BoundedProcessOptions, open: unknown) {
     const { module, threads, connections, scriptBytes, clock, logger } = options;
     const spawned = spawnEngine({
       module,
@@ -39,7 +45,7 @@ export class BoundedProcess<Open, Request, Answer> {
       bounded: canBoundMemory,
     });
     this.#engineBytesMax = options.engineBytesMax;
-    this.#child = new EngineChild(spawned as EngineProcess<Open, Request>, open, clock, undefined);
+    this.#child = new EngineChild<Far>(spawned, open, clock, undefined);
     this.#watch = new EngineWatch(options, clock, () => ({
       shared: this.#child,
       alone: undefined,
@@ -61,11 +67,15 @@ export class BoundedProcess<Open, Request, Answer> {
   }
 
   /** Rejects with what the process says, `statement_too_large` or `query_failed` when it is lost, `cancelled` when `signal` aborts. */
-  async ask(request: Request, signal?: AbortSignal): Promise<Answer> {
+  async ask<N extends RequestOf<Far>>(
+    name: N,
+    argument: ArgumentOf<Far, N>,
+    signal?: AbortSignal,
+  ): Promise<AnswerOf<Far, N>> {
     this.#watch.start();
     const { result } = await this.#child.withJob({}, async (job) => {
       await this.#child.ready;
-      return await this.#child.ask(job, request, signal);
+      return await this.#child.ask(job, name, argument, signal);
     });
     try {
       return await result;

@@ -1,6 +1,6 @@
 /**
- * One process of the engine, seen from the process that started it: requests out, answers in, and
- * who was in it when it went.
+ * One process of the engine, seen from the process that started it: who asks what in it, and who was
+ * in it when it went.
  *
  *   EC1  Every request is answered, or fails with `ProcessLost` when the process is gone.
  *   EC2  A request that was aborted and is not over after `cancelMsMax` costs the process.
@@ -9,12 +9,18 @@
  *        process, or of its memory, may be another's doing.
  */
 import { rm } from "node:fs/promises";
-import { type Clock, sleep } from "../../ground/kernel/clock.ts";
-import { decodeError } from "../../ground/kernel/error-codec.ts";
-import { messageOf, OperatingError } from "../../ground/kernel/errors.ts";
+import type { Clock } from "../../ground/kernel/clock.ts";
+import { OperatingError } from "../../ground/kernel/errors.ts";
 import type { LogFields } from "../../ground/kernel/logger.ts";
-import type { FromChild, ToChild } from "../../ground/kernel/node/child-messages.ts";
-import type { EngineAnswer, EngineRequest, InstanceOptions } from "./engine-messages.ts";
+import {
+  type AnswerOf,
+  type ArgumentOf,
+  Peer,
+  type ProcessLink,
+  type RequestOf,
+  type Side,
+} from "../../ground/threads/index.ts";
+import type { EngineService } from "./engine-messages.ts";
 import { cancelled } from "./statement-pool.ts";
 
 /** Why a process of the engine is gone. */
@@ -48,85 +54,50 @@ export interface Job {
   shared: boolean;
 }
 
-interface Waiting<Answer> {
-  readonly job: Job;
-  resolve(answer: Answer): void;
-  reject(error: Error): void;
-}
-
-/** What of a `ChildProcess` is used here. */
-export interface EngineProcess<Open = InstanceOptions, Request = EngineRequest> {
-  readonly pid?: number | undefined;
-  readonly connected: boolean;
-  send(message: ToChild<Open, Request>, callback: (error: Error | null) => void): boolean;
-  kill(signal: "SIGKILL"): boolean;
-  on(event: "message", listener: (message: unknown) => void): unknown;
-  on(event: "error", listener: (error: Error) => void): unknown;
-  on(event: "exit", listener: (code: number | null, signal: string | null) => void): unknown;
-}
-
 export const cancelMsMax = 2_000;
 /** An orderly end takes some milliseconds; it is not worth a longer wait. */
 const closeMsMax = 1_000;
 
-/** `Open`, `Request`, `Answer`: what its process understands, which is DuckDB for workers' SQL unless given. */
-export class EngineChild<Open = InstanceOptions, Request = EngineRequest, Answer = EngineAnswer> {
-  /** Rejects when it does not come up. */
-  readonly ready: Promise<void>;
-  readonly exited: Promise<void>;
+/** `Far`: what its process takes, which is DuckDB for workers' SQL unless given. */
+export class EngineChild<Far extends Side = EngineService> {
   /** Its temporary directory is gone too. */
   readonly removed: Promise<void>;
-  readonly #process: EngineProcess<Open, Request>;
+  readonly #link: ProcessLink;
+  readonly #peer: Peer<Far>;
   readonly #clock: Clock;
-  readonly #tempDir: string | undefined;
-  readonly #waiting = new Map<number, Waiting<Answer>>();
   readonly #jobs = new Set<Job>();
   #jobsBefore = 0;
-  #idNext = 1;
   /** Why it is being killed, or has gone. */
   #loss: Loss | undefined;
-  #gone: boolean = false;
   #begunAtLoss: readonly Job[] = [];
 
   /** `tempDir` is removed when it has ended. */
-  constructor(
-    process: EngineProcess<Open, Request>,
-    options: Open,
-    clock: Clock,
-    tempDir: string | undefined,
-  ) {
-    this.#process = process;
+  constructor(link: ProcessLink, open: unknown, clock: Clock, tempDir: string | undefined) {
+    this.#link = link;
     this.#clock = clock;
-    this.#tempDir = tempDir;
-    const ready = Promise.withResolvers<void>();
-    const exited = Promise.withResolvers<void>();
-    this.ready = ready.promise;
-    this.exited = exited.promise;
-    this.removed = this.exited.then(() => removeDir(this.#tempDir));
-    this.ready.catch(() => undefined); // Whoever waits for it is told.
-    const onGone = (how: string): void => {
-      if (this.#gone) return;
-      this.#gone = true;
-      this.#loss ??= { kind: "crash", message: how };
-      this.#begunAtLoss = [...this.#jobs].filter(({ begun }) => begun);
-      ready.reject(new ProcessLost(this.#loss));
-      this.#lose(this.#loss);
-      exited.resolve();
-    };
-    process.on("message", (message) => {
-      const told = message as FromChild<Answer>;
-      if (told.kind === "ready") ready.resolve();
-      else if (told.kind === "fatal") this.kill({ kind: "crash", message: told.message });
-      else if (told.kind === "began") this.#began(told.id);
-      else this.#settle(told);
+    this.#peer = new Peer<Far>(link, {
+      clock,
+      open,
+      lost: ({ message }) => {
+        this.#loss ??= { kind: "crash", message };
+        this.#begunAtLoss = [...this.#jobs].filter(({ begun }) => begun);
+        return new ProcessLost(this.#loss);
+      },
     });
-    process.on("error", (error) => onGone(messageOf(error)));
-    process.on("exit", (code, signal) => onGone(signal ?? `exit code ${code}`));
-    this.#send({ kind: "open", options });
+    this.removed = this.exited.then(() => removeDir(tempDir));
+  }
+
+  /** Rejects when it does not come up. */
+  get ready(): Promise<void> {
+    return this.#peer.ready;
+  }
+
+  get exited(): Promise<void> {
+    return this.#peer.exited;
   }
 
   get pid(): number | undefined {
-    return this.#gone ? undefined : this.#process.pid;
+    return this.#link.pid;
   }
 
   /** Nothing runs in it, or waits. */
@@ -165,63 +136,50 @@ export class EngineChild<Open = InstanceOptions, Request = EngineRequest, Answer
     return { job, result };
   }
 
-  ask(job: Job, request: Request, signal?: AbortSignal): Promise<Answer> {
-    if (this.#loss !== undefined) return Promise.reject(new ProcessLost(this.#loss));
-    if (signal?.aborted === true) return Promise.reject(cancelled());
-    const id = this.#idNext;
-    this.#idNext += 1;
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#send({ kind: "abort", id });
-        this.#clock.after(cancelMsMax, () => {
-          if (!this.#waiting.has(id)) return;
-          const message = `a statement ignored its cancellation for ${cancelMsMax} ms`;
-          this.kill({ kind: "cancel", message }); // EC2
-        });
-      };
-      const forget = (): void => signal?.removeEventListener("abort", onAbort);
-      signal?.addEventListener("abort", onAbort, { once: true });
-      this.#waiting.set(id, {
-        job,
-        resolve: (answer) => {
-          forget();
-          resolve(answer);
-        },
-        reject: (error) => {
-          forget();
-          reject(signal?.aborted === true ? cancelled() : error);
-        },
+  async ask<N extends RequestOf<Far>>(
+    job: Job,
+    name: N,
+    argument: ArgumentOf<Far, N>,
+    signal?: AbortSignal,
+  ): Promise<AnswerOf<Far, N>> {
+    if (this.#loss !== undefined) throw new ProcessLost(this.#loss);
+    let isOver: boolean = false;
+    const onAbort = (): void => {
+      this.#clock.after(cancelMsMax, () => {
+        if (isOver) return;
+        const message = `a statement ignored its cancellation for ${cancelMsMax} ms`;
+        this.kill({ kind: "cancel", message }); // EC2
       });
-      this.#send({ kind: "request", id, request });
-    });
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await this.#peer.ask(name, argument, { signal, onProgress: () => this.#began(job) });
+    } catch (thrown) {
+      throw signal?.aborted === true ? cancelled() : thrown;
+    } finally {
+      isOver = true;
+      signal?.removeEventListener("abort", onAbort);
+    }
   }
 
   /** At once. Its requests fail when it is gone. */
   kill(loss: Loss): void {
-    if (this.#gone) return;
     this.#loss ??= loss;
-    this.#process.kill("SIGKILL");
+    void this.#peer.kill();
   }
 
   /** Interrupts what runs; what does not stop soon is killed. Resolves when it is gone. */
   async end(): Promise<void> {
-    if (!this.#gone && this.#loss === undefined) {
+    if (this.#loss === undefined) {
       this.#loss = { kind: "closed", message: "it was closed" };
-      this.#lose(this.#loss);
-      this.#send({ kind: "close" });
+      await this.#peer.stop({ graceMs: closeMsMax, reason: new ProcessLost(this.#loss) });
     }
-    const patience = new AbortController();
-    const tooLong = sleep(this.#clock, closeMsMax, patience.signal);
-    await Promise.race([this.exited, tooLong]);
-    patience.abort();
-    if (!this.#gone) this.#process.kill("SIGKILL");
     await this.exited;
   }
 
   /** EC3 */
-  #began(id: number): void {
-    const job = this.#waiting.get(id)?.job;
-    if (job === undefined || job.begun) return;
+  #began(job: Job): void {
+    if (job.begun) return;
     job.begun = true;
     if (this.#jobsBefore > 0) job.shared = true;
     for (const other of this.#jobs) {
@@ -229,29 +187,6 @@ export class EngineChild<Open = InstanceOptions, Request = EngineRequest, Answer
       other.shared = true;
       job.shared = true;
     }
-  }
-
-  #settle(message: Extract<FromChild<Answer>, { kind: "answer" | "error" }>): void {
-    const waiting = this.#waiting.get(message.id);
-    if (waiting === undefined) return; // It was told already that the process is gone.
-    this.#waiting.delete(message.id);
-    if (message.kind === "answer") waiting.resolve(message.answer);
-    else waiting.reject(decodeError(message.error));
-  }
-
-  /**
-   * EC1. The newest first: what goes wrong does so soon, and what ran for long was most likely
-   * innocent.
-   */
-  #lose(loss: Loss): void {
-    const waiting = [...this.#waiting.values()].reverse();
-    this.#waiting.clear();
-    for (const each of waiting) each.reject(new ProcessLost(loss));
-  }
-
-  #send(message: ToChild<Open, Request>): void {
-    if (!this.#process.connected) return; // It is going; `exit` follows.
-    this.#process.send(message, () => undefined);
   }
 }
 

@@ -1,5 +1,4 @@
-/** What a process and its engine's process say to each other. Each request has one answer with its id. */
-import type { ToChild } from "../../ground/kernel/node/child-messages.ts";
+/** What a process asks its engine's process. */
 import type { ProducedFile } from "../../ground/work/core/index.ts";
 import type { SessionRows } from "./lane-sessions.ts";
 
@@ -31,28 +30,20 @@ export interface RowCursor {
   readonly pageRows: number;
 }
 
-export type EngineRequest =
-  | {
-      readonly kind: "execute";
-      readonly sql: string;
-      readonly path: string;
-      readonly bytesMax: number;
-      readonly relations: readonly Relation[];
-    }
-  | { readonly kind: "parse"; readonly sql: string }
-  | { readonly kind: "openSession"; readonly relations: readonly Relation[] }
-  | { readonly kind: "runInSession"; readonly session: number; readonly sql: string }
-  | { readonly kind: "closeSession"; readonly session: number }
-  | {
-      readonly kind: "readPage";
-      readonly path: string;
-      /** Chosen by the asker, the same for all pages of one reader. */
-      readonly reader: number;
-      /** Absent: the first page. */
-      readonly cursor: RowCursor | undefined;
-    };
+export interface WriteOrder {
+  readonly sql: string;
+  readonly path: string;
+  readonly bytesMax: number;
+  readonly relations: readonly Relation[];
+}
 
-export type ToEngine = ToChild<InstanceOptions, EngineRequest>;
+export interface PageOrder {
+  readonly path: string;
+  /** Chosen by the asker, the same for all pages of one reader. */
+  readonly reader: number;
+  /** Absent: the first page. */
+  readonly cursor: RowCursor | undefined;
+}
 
 export interface ColumnHeader {
   readonly name: string;
@@ -71,9 +62,16 @@ export interface RowPage {
   readonly next: RowCursor | undefined;
 }
 
-export type EngineAnswer =
-  | ProducedFile
-  | RowPage
-  | string
-  | { readonly session: number }
-  | SessionRows;
+/** A request that tells it began has a connection: from here on it can do harm. */
+export interface EngineService {
+  readonly requests: {
+    execute(order: WriteOrder, began: "began"): ProducedFile;
+    parse(sql: string, began: "began"): string;
+    /** Answers with the session's number. */
+    openSession(relations: readonly Relation[], began: "began"): number;
+    runInSession(statement: { readonly session: number; readonly sql: string }): SessionRows;
+    closeSession(session: number): void;
+    readPage(order: PageOrder, began: "began"): RowPage;
+  };
+  readonly notes: Record<never, never>;
+}

@@ -25,15 +25,10 @@ import type { Clock, Timer } from "../../ground/kernel/clock.ts";
 import { OperatingError } from "../../ground/kernel/errors.ts";
 import type { HealthReporter } from "../../ground/kernel/health.ts";
 import type { LogFields, Logger } from "../../ground/kernel/logger.ts";
+import type { ProcessLink } from "../../ground/threads/index.ts";
 import { memoryHint } from "../../ground/work/core/index.ts";
 import type { EngineObserver } from "./core/index.ts";
-import {
-  EngineChild,
-  type EngineProcess,
-  type Job,
-  type Loss,
-  ProcessLost,
-} from "./engine-child.ts";
+import { EngineChild, type Job, type Loss, ProcessLost } from "./engine-child.ts";
 import type { InstanceOptions } from "./engine-messages.ts";
 import { EngineWatch } from "./engine-watch.ts";
 import { cancelled } from "./statement-pool.ts";
@@ -47,7 +42,7 @@ export interface EngineProcessesOptions {
   readonly treeBytesMax: number;
   readonly idleMs: number;
   /** `bounded`: the kernel is asked to bound its memory. */
-  spawn(bounded: boolean): EngineProcess;
+  spawn(bounded: boolean): ProcessLink;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: EngineObserver;

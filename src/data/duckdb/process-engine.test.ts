@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { OperatingError } from "../../ground/kernel/errors.ts";
 import { HealthBoard, type HealthReporter } from "../../ground/kernel/health.ts";
@@ -8,34 +7,39 @@ import {
   recordingLogger,
 } from "../../ground/kernel/testing/recording-logger.ts";
 import { VirtualClock } from "../../ground/kernel/testing/virtual-clock.ts";
+import type { ProcessLink } from "../../ground/threads/index.ts";
 import { silentEngineObserver } from "./core/index.ts";
-import type { EngineProcess } from "./engine-child.ts";
-import type { EngineRequest, ToEngine } from "./engine-messages.ts";
 import { EngineProcesses } from "./engine-processes.ts";
 import { ProcessEngine } from "./process-engine.ts";
 import { never } from "./testing/test-engine.ts";
 
 /** A process that does as the statement's text says, instead of an engine's work. */
-class FakeProcess extends EventEmitter implements EngineProcess {
+class FakeProcess implements ProcessLink {
+  readonly sharesMemory = false;
+  readonly pid: number | undefined = undefined;
   readonly asked: string[] = [];
   connected = true;
+  #listener: Parameters<ProcessLink["listen"]>[0] | undefined;
   #held: number[] = [];
-  #sessionNext = 1;
 
-  send(message: ToEngine): boolean {
+  listen(listener: Parameters<ProcessLink["listen"]>[0]): void {
+    this.#listener = listener;
+  }
+
+  send(message: Message): void {
     queueMicrotask(() => this.#receive(message));
-    return true;
   }
 
-  kill(): boolean {
+  keepAlive(): void {}
+
+  kill(): void {
     this.die("SIGKILL");
-    return true;
   }
 
-  die(signal: string): void {
+  die(how: string): void {
     if (!this.connected) return;
     this.connected = false;
-    queueMicrotask(() => this.emit("exit", null, signal));
+    queueMicrotask(() => this.#listener?.exited(how));
   }
 
   /** Every statement that was told to wait is done. */
@@ -43,31 +47,34 @@ class FakeProcess extends EventEmitter implements EngineProcess {
     for (const id of this.#held.splice(0)) this.#tell({ kind: "answer", id, answer: "done" });
   }
 
-  #receive(message: ToEngine): void {
+  #receive(message: Message): void {
     if (!this.connected) return;
     if (message.kind === "open") this.#tell({ kind: "ready" });
-    else if (message.kind === "request") this.#request(message.id, message.request);
-    else if (message.kind === "close") this.die("closed");
-    else this.#abort(message.id);
+    else if (message.kind === "request") this.#request(message);
+    else if (message.kind === "stop") this.die("closed");
+    else if (message.kind === "abort") this.#abort(message.id);
   }
 
-  #request(id: number, request: EngineRequest): void {
-    if (request.kind === "openSession") {
-      this.#tell({ kind: "began", id });
-      this.#tell({ kind: "answer", id, answer: { session: this.#sessionNext++ } });
+  #request({ id, name, argument }: Extract<Message, { kind: "request" }>): void {
+    const began = (): void => this.#tell({ kind: "progress", id, progress: "began" });
+    if (name === "openSession") {
+      began();
+      this.#tell({ kind: "answer", id, answer: 1 });
       return;
     }
-    const sql = "sql" in request ? request.sql : request.kind;
+    const sql = typeof argument === "object" ? (argument as { sql: string }).sql : String(argument);
     this.asked.push(sql);
     if (sql.startsWith("queued")) return void this.#held.push(id);
-    this.#tell({ kind: "began", id });
+    began();
+    const error = { type: "operating", code: "query_failed", retry: "never" } as const;
     if (sql.startsWith("wait") || sql === "deaf") this.#held.push(id);
     else if (sql === "crash") queueMicrotask(() => this.die("SIGSEGV"));
-    else if (sql === "fatal") this.#tell({ kind: "fatal", message: "invalidated" });
-    else if (sql === "hungry") {
-      const error = { type: "operating", code: "statement_too_large", retry: "never" } as const;
-      this.#tell({ kind: "error", id, error: { ...error, message: "Out of Memory" } });
-    } else if (request.kind === "runInSession") {
+    else if (sql === "fatal") {
+      this.#tell({ kind: "broken", error: { ...error, message: "invalidated" } });
+    } else if (sql === "hungry") {
+      const hungry = { ...error, code: "statement_too_large", message: "Out of Memory" } as const;
+      this.#tell({ kind: "error", id, error: hungry });
+    } else if (name === "runInSession") {
       this.#tell({ kind: "answer", id, answer: { columns: ["a"], rows: [[sql]] } });
     } else this.#tell({ kind: "answer", id, answer: "done" });
   }
@@ -80,10 +87,12 @@ class FakeProcess extends EventEmitter implements EngineProcess {
     this.#tell({ kind: "error", id, error });
   }
 
-  #tell(message: unknown): void {
-    queueMicrotask(() => this.connected && this.emit("message", message));
+  #tell(message: Message): void {
+    queueMicrotask(() => this.connected && this.#listener?.heard(message));
   }
 }
+
+type Message = Parameters<ProcessLink["send"]>[0];
 
 interface Bench {
   readonly engine: ProcessEngine;
@@ -424,7 +433,7 @@ test("[QU43] closing ends a process that does not end", async () => {
   await reached("wait");
   const [process] = processes;
   assert.ok(process !== undefined);
-  process.send = () => true; // It hears nothing.
+  process.send = () => undefined; // It hears nothing.
   const closing = engine.close();
   await clock.advance(1_100);
   await closing;

@@ -8,13 +8,8 @@ import type { LogFields } from "../../ground/kernel/logger.ts";
 import type { ProducedFile } from "../../ground/work/core/index.ts";
 import type { Engine, EngineSession, RowStream } from "./engine.ts";
 import { type EngineChild, type Job, ProcessLost } from "./engine-child.ts";
-import type { EngineAnswer, Relation, RowCursor, RowPage } from "./engine-messages.ts";
-import {
-  closedError,
-  type EngineProcesses,
-  isSuspicious,
-  type Perform,
-} from "./engine-processes.ts";
+import type { Relation, RowCursor, RowPage } from "./engine-messages.ts";
+import { closedError, type EngineProcesses, isSuspicious } from "./engine-processes.ts";
 import type { SessionRows } from "./lane-sessions.ts";
 
 export class ProcessEngine implements Engine {
@@ -37,20 +32,21 @@ export class ProcessEngine implements Engine {
     bytesMax = Number.MAX_SAFE_INTEGER,
     relations: readonly Relation[] = [],
   ): Promise<ProducedFile> {
-    const request = { kind: "execute", sql, path, bytesMax, relations } as const;
-    const answer = await this.#processes.run({
+    const order = { sql, path, bytesMax, relations };
+    return await this.#processes.run({
       signal,
       fields: this.#fields,
-      perform: (child, job) => child.ask(job, request, signal),
+      perform: (child, job) => child.ask(job, "execute", order, signal),
       undo: () => rmSync(path, { force: true }),
     });
-    return answer as ProducedFile;
   }
 
   async parse(sql: string, signal: AbortSignal): Promise<string> {
-    const perform: Perform<EngineAnswer> = (child, job) =>
-      child.ask(job, { kind: "parse", sql }, signal);
-    return (await this.#processes.run({ signal, fields: this.#fields, perform })) as string;
+    return await this.#processes.run({
+      signal,
+      fields: this.#fields,
+      perform: (child, job) => child.ask(job, "parse", sql, signal),
+    });
   }
 
   async withSession<T>(
@@ -71,10 +67,8 @@ export class ProcessEngine implements Engine {
       this.#processes.run({
         signal: stop,
         fields: this.#fields,
-        perform: async (child, job) => {
-          const request = { kind: "readPage", path, reader, cursor } as const;
-          return await readPage((await child.ask(job, request, stop)) as RowPage);
-        },
+        perform: async (child, job) =>
+          await readPage(await child.ask(job, "readPage", { path, reader, cursor }, stop)),
       });
     const first = await read(undefined, signal);
     return {
@@ -104,12 +98,11 @@ async function inSession<T>(
   signal: AbortSignal,
   use: (session: EngineSession) => Promise<T>,
 ): Promise<T> {
-  const opened = await child.ask(job, { kind: "openSession", relations }, signal);
-  const { session } = opened as { readonly session: number };
+  const session = await child.ask(job, "openSession", relations, signal);
   let trouble: Error | undefined;
   const run = async (sql: string, stop: AbortSignal): Promise<SessionRows> => {
     try {
-      return (await child.ask(job, { kind: "runInSession", session, sql }, stop)) as SessionRows;
+      return await child.ask(job, "runInSession", { session, sql }, stop);
     } catch (thrown) {
       const isLost = thrown instanceof ProcessLost;
       if (isLost || isSuspicious(thrown)) trouble ??= thrown as Error;
@@ -132,7 +125,7 @@ async function inSession<T>(
     // Told below.
   }
   const counts = trouble === undefined || (!(trouble instanceof ProcessLost) && !job.shared);
-  if (!child.lost) await child.ask(job, { kind: "closeSession", session });
+  if (!child.lost) await child.ask(job, "closeSession", session);
   if (!counts) throw trouble;
   return await used;
 }

@@ -2,10 +2,9 @@
  * Starts a process for the engine, or for another that is shut in like it. On Linux the kernel bounds what it may allocate
  * (ground/threads/node/bounded-command.ts). It inherits no environment but what finding files and telling time need.
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { boundedCommand } from "../../ground/threads/index.ts";
+import { boundedCommand, type ProcessLink, startProcessLink } from "../../ground/threads/index.ts";
 
 const mebibyte = 1024 ** 2;
 const environmentKept = [
@@ -34,7 +33,7 @@ export interface SpawnOptions {
   readonly bounded: boolean;
 }
 
-export function spawnEngine(options: SpawnOptions): ChildProcess {
+export function spawnEngine(options: SpawnOptions): ProcessLink {
   const heapBytes = Math.max(heapBytesMin, options.memoryBytesMax * heapShare);
   const node = [
     process.execPath,
@@ -42,12 +41,8 @@ export function spawnEngine(options: SpawnOptions): ChildProcess {
     `--max-old-space-size=${Math.floor(heapBytes / mebibyte)}`,
     fileURLToPath(options.module),
   ] as const;
-  const [program, ...args] = options.bounded ? boundedCommand(node, boundOf(options)) : node;
-  return spawn(program, args, {
-    env: environment(options),
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-    serialization: "advanced",
-  });
+  const command = options.bounded ? boundedCommand(node, boundOf(options)) : node;
+  return startProcessLink(command, environment(options));
 }
 
 function boundOf({ memoryBytesMax, connections, threads, scriptBytes = 0 }: SpawnOptions) {

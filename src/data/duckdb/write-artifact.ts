@@ -11,18 +11,11 @@ import { type ArtifactColumn, columnName, columnsMetadataKey } from "./artifact-
 import { checkUserSql } from "./check-user-sql.ts";
 import { isLossy, shapeOf, typeText } from "./column-shape.ts";
 import { isInterrupt, placeOf, translateDuckDbError } from "./duckdb-error.ts";
-import type { Relation } from "./engine-messages.ts";
+import type { WriteOrder } from "./engine-messages.ts";
 import { jsonText } from "./json-text.ts";
 import { limitFileSize } from "./limit-file-size.ts";
 import { withRelations } from "./relations.ts";
 import { type Lane, onlyText } from "./statement-pool.ts";
-
-export interface WriteOrder {
-  readonly sql: string;
-  readonly path: string;
-  readonly bytesMax: number;
-  readonly relations: readonly Relation[];
-}
 
 /** Longer statements are refused: a megabyte of `1 IN (1, 1, …)` takes ten seconds and more, this much less than one. */
 const sqlBytesMax = 128 * 1024;

@@ -9,6 +9,7 @@ export {
   WithTransfer,
 } from "./core/index.ts";
 export { boundedCommand, canBoundMemory } from "./node/bounded-command.ts";
-export type { Peer } from "./node/peer.ts";
-export { type Starter, servePeer } from "./node/serve-peer.ts";
+export { Peer } from "./node/peer.ts";
+export { type ProcessLink, startProcessLink } from "./node/process-link.ts";
+export { type Served, type Starter, servePeer } from "./node/serve-peer.ts";
 export { startThread, type ThreadOptions } from "./node/start-thread.ts";

@@ -5,12 +5,6 @@ export type { RunComparison } from "./core/compare-runs.ts";
 export type { SummarizedRun } from "./core/report/summarize-run.ts";
 export type { RunUpdate } from "./core/run-update.ts";
 export { LoadService, type RunRequest } from "./service/load-service.ts";
-export type {
-  StartTargetProcess,
-  TargetAnswer,
-  TargetOpen,
-  TargetRequest,
-} from "./targets/bounded/messages.ts";
 export { openTarget } from "./targets/open-target.ts";
 export { createTargetFiles, type TargetFiles } from "./targets/target-files.ts";
 export { createLoadWorkerPart, type LoadHostOptions } from "./worker-part.ts";

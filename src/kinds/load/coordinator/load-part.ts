@@ -21,9 +21,7 @@ import { createLoadRelations } from "../service/sql-relations.ts";
 import { ProcessStore } from "../store/process-store.ts";
 import {
   type StartTargetProcess,
-  type TargetAnswer,
-  type TargetOpen,
-  type TargetRequest,
+  type TargetService,
   targetScriptBytes,
 } from "../targets/bounded/messages.ts";
 import { openTarget } from "../targets/open-target.ts";
@@ -197,10 +195,7 @@ function targetOpener(
   const bounds = { engineBytesMax: memory.engineBytes, treeBytesMax: memory.limitBytes };
   const process = { threads: 2, connections: 4, scriptBytes: targetScriptBytes, clock, logger };
   const start: StartTargetProcess = (module, open) =>
-    new BoundedProcess<TargetOpen, TargetRequest, TargetAnswer>(
-      { ...bounds, ...process, module },
-      open,
-    );
+    new BoundedProcess<TargetService>({ ...bounds, ...process, module }, open);
   return (target, password, tag) =>
     openTarget(target, password, clock, {
       tag,

@@ -16,20 +16,14 @@ import { openTarget } from "../open-target.ts";
 import { createTargetFiles } from "../target-files.ts";
 import { execute, operationOf } from "../testing/operations.ts";
 import { testTarget } from "../testing/target.contract.ts";
-import {
-  type FileKind,
-  type TargetAnswer,
-  type TargetOpen,
-  type TargetRequest,
-  targetScriptBytes,
-} from "./messages.ts";
+import { type FileKind, type TargetService, targetScriptBytes } from "./messages.ts";
 
 const { signal } = new AbortController();
 const mebibyte = 1024 ** 2;
 
 interface Opened {
   readonly target: Target;
-  readonly processes: BoundedProcess<TargetOpen, TargetRequest, TargetAnswer>[];
+  readonly processes: BoundedProcess<TargetService>[];
   close(): Promise<void>;
 }
 
@@ -50,7 +44,7 @@ async function openBounded(
       files: { dataDir },
       processBytes: limitBytes,
       start: (module, open) => {
-        const process = new BoundedProcess<TargetOpen, TargetRequest, TargetAnswer>(
+        const process = new BoundedProcess<TargetService>(
           {
             module,
             engineBytesMax: limitBytes,

@@ -8,7 +8,7 @@
  *   BT2  A statement that does not stop within 2 s after its session was closed costs the process.
  */
 import type { Clock } from "../../../../ground/kernel/clock.ts";
-import { assert, messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
+import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import { siblingModule } from "../../../../ground/kernel/node/sibling-module.ts";
 import type { Operation, ParameterValue } from "../../core/operation.ts";
 import type { Done, OperationFailure, Target } from "../../core/target.ts";
@@ -31,9 +31,7 @@ export function createBoundedTarget(
       open: async () => {
         if (process === undefined || process.lost) process = start(module, open);
         const used = process;
-        const { id } = await used.ask({ kind: "open" });
-        assert(id !== undefined, "a session has an id");
-        return new BoundedSession(used, id);
+        return new BoundedSession(used, await used.ask("open", undefined));
       },
       close: async () => await process?.end(),
     },
@@ -51,35 +49,27 @@ class BoundedSession implements DriverSession<number> {
   constructor(process: TargetProcess, id: number) {
     this.#process = process;
     this.#id = id;
-    this.#lost = process.ask({ kind: "untilLost", session: id }).then(
-      ({ failure }) => failure,
-      (thrown: unknown) => ({
-        kind: "connection",
-        code: codeOf(thrown),
-        message: messageOf(thrown),
-      }),
-    );
+    this.#lost = process.ask("untilLost", id).catch((thrown: unknown) => ({
+      kind: "connection",
+      code: codeOf(thrown),
+      message: messageOf(thrown),
+    }));
   }
 
   async prepare(operation: Operation): Promise<number> {
-    const request = { kind: "prepare", session: this.#id, operation } as const;
-    const { id } = await this.#process.ask(request, this.#over.signal);
-    assert(id !== undefined, "a plan has an id");
-    return id;
+    return await this.#process.ask("prepare", { session: this.#id, operation }, this.#over.signal);
   }
 
   start(plan: number, values: readonly ParameterValue[], answer: Done): void {
-    const request = { kind: "start", session: this.#id, plan, values } as const;
-    this.#process.ask(request, this.#over.signal).then(
-      ({ failure, rowCount }) => rowCount !== undefined && answer(failure, rowCount),
+    const request = { session: this.#id, plan, values };
+    this.#process.ask("start", request, this.#over.signal).then(
+      (outcome) => outcome !== undefined && answer(outcome.failure, outcome.rowCount),
       () => undefined, // It is lost, or closed: see `onLost`.
     );
   }
 
   async run(sql: string, values: readonly ParameterValue[]): Promise<readonly Row[]> {
-    const request = { kind: "run", session: this.#id, sql, values } as const;
-    const { rows = [] } = await this.#process.ask(request, this.#over.signal);
-    return rows;
+    return await this.#process.ask("run", { session: this.#id, sql, values }, this.#over.signal);
   }
 
   onLost(listener: (failure: OperationFailure) => void): void {
@@ -95,7 +85,7 @@ class BoundedSession implements DriverSession<number> {
 
   /** BT2: the process knows how to stop what is under way; who does not, in two seconds after it was aborted, ends it. */
   async #close(): Promise<void> {
-    const closing = this.#process.ask({ kind: "close", session: this.#id }, this.#over.signal);
+    const closing = this.#process.ask("close", this.#id, this.#over.signal);
     this.#over.abort();
     await closing.catch(() => undefined);
   }

@@ -1,4 +1,8 @@
-/** What goes between a target and the bounded process that has its database: a `DriverSession`, call by call. */
+/**
+ * What goes between a target and the bounded process that has its database: a `DriverSession`, call
+ * by call.
+ */
+import type { AnswerOf, ArgumentOf, RequestOf } from "../../../../ground/threads/index.ts";
 import type { Operation, ParameterValue } from "../../core/operation.ts";
 import type { TargetConfig } from "../../core/scenario.ts";
 import type { OperationFailure } from "../../core/target.ts";
@@ -16,31 +20,29 @@ export interface TargetOpen {
   readonly processBytes: number;
 }
 
-export type TargetRequest =
-  | { readonly kind: "open" }
-  | { readonly kind: "prepare"; readonly session: number; readonly operation: Operation }
-  | {
-      readonly kind: "start";
-      readonly session: number;
-      readonly plan: number;
-      readonly values: readonly ParameterValue[];
-    }
-  | {
-      readonly kind: "run";
-      readonly session: number;
-      readonly sql: string;
-      readonly values: readonly ParameterValue[];
-    }
-  /** Answered when the session is lost, or closed. */
-  | { readonly kind: "untilLost"; readonly session: number }
-  | { readonly kind: "close"; readonly session: number };
+interface InSession {
+  readonly session: number;
+}
 
-export interface TargetAnswer {
-  /** Of a session or a plan. */
-  readonly id?: number;
-  readonly failure?: OperationFailure | undefined;
-  readonly rowCount?: number;
-  readonly rows?: readonly Row[];
+/** The number of a session or a plan. */
+type Id = number;
+
+export interface TargetService {
+  readonly requests: {
+    open(): Id;
+    prepare(request: InSession & { readonly operation: Operation }): Id;
+    /** Answers `undefined` when the session was lost or closed first. */
+    start(
+      request: InSession & { readonly plan: Id; readonly values: readonly ParameterValue[] },
+    ): { readonly failure: OperationFailure | undefined; readonly rowCount: number } | undefined;
+    run(
+      request: InSession & { readonly sql: string; readonly values: readonly ParameterValue[] },
+    ): readonly Row[];
+    /** Answers when the session is lost, or closed. */
+    untilLost(session: Id): OperationFailure | undefined;
+    close(session: Id): void;
+  };
+  readonly notes: Record<never, never>;
 }
 
 /** What threads of such a process reserve, those of SQLite's sessions: each about twice its code. */
@@ -50,7 +52,11 @@ export const targetScriptBytes: number = 8 * 32 * 1024 ** 2;
 export interface TargetProcess {
   readonly lost: boolean;
   /** Rejects with what the process says; when it is lost with `statement_too_large` or `query_failed`. */
-  ask(request: TargetRequest, signal?: AbortSignal): Promise<TargetAnswer>;
+  ask<N extends RequestOf<TargetService>>(
+    name: N,
+    argument: ArgumentOf<TargetService, N>,
+    signal?: AbortSignal,
+  ): Promise<AnswerOf<TargetService, N>>;
   end(): Promise<void>;
 }
 
