@@ -7,7 +7,7 @@ import { availableParallelism } from "node:os";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { FileVerifier } from "../../src/data/lake/objects/file-verifier.ts";
 import { quoteText } from "../../src/data/sql/core/index.ts";
-import { checksumFile } from "../../src/ground/kernel/node/checksum-file.ts";
+import { checksumFile } from "../../src/ground/threads/index.ts";
 import { type BenchOptions, median, type Report } from "../report.ts";
 import { LakeWorld, startStopwatch } from "./lake-world.ts";
 import { definitions, fillShop } from "./shop.ts";

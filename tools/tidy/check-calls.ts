@@ -1,5 +1,6 @@
 /** Calls that only adapters may make, what a core must not contain, words that must not stay. */
 import { isAdapter, isCore } from "./check-imports.ts";
+import { roomOf } from "./rooms.ts";
 import { isTest, type SourceFile } from "./sources.ts";
 
 type Pattern = readonly [pattern: RegExp, text: string];
@@ -18,6 +19,13 @@ const bannedCalls: readonly Pattern[] = [
   [/\brandom(Bytes|UUID|Int|FillSync)\b|\bgetRandomValues\b/, "Prng or randomSecret"],
 ];
 
+/** Of Node's modules whose only users are `ground/threads` and the kernel's wake timer. */
+const bannedStarts: readonly Pattern[] = [
+  [/\bnode:child_process\b/, "OwnProcess of ground/threads"],
+  [/\bnew Worker\(/, "startThread of ground/threads"],
+  [/\bparentPort\b/, "servePeer of ground/threads"],
+];
+
 const bannedInCore: readonly Pattern[] = [
   [/\bfrom "node:/, "node:* in a core"],
   [/\basync\b|\bawait\b/, "waiting in a core"],
@@ -33,8 +41,16 @@ export function checkCalls(files: readonly SourceFile[]): string[] {
   const inSource = files.filter(({ path }) => path.startsWith("src/") && !isTest(path));
   return inSource.flatMap((file) => [
     ...(isAdapter(file.path) ? [] : scan(file, bannedCalls, "use")),
+    ...(mayStart(file.path) ? [] : scan(file, bannedStarts, "use")),
     ...(isCore(file.path) ? scan(file, bannedInCore, "not here:") : []),
   ]);
+}
+
+function mayStart(path: string): boolean {
+  return (
+    roomOf(path)?.name === "ground/threads" ||
+    /\/node\/(thread-wake-timer|wake-thread)\.ts$/.test(path)
+  );
 }
 
 export function checkWords(files: readonly SourceFile[]): string[] {

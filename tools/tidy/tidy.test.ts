@@ -223,6 +223,24 @@ for (const call of calls) {
   });
 }
 
+const starts = [
+  'import { spawn } from "node:child_process";',
+  'const { fork } = await import("node:child_process");',
+  "const thread = new Worker(module);",
+  'import { parentPort } from "node:worker_threads";',
+];
+for (const start of starts) {
+  test(`the call check finds ${start} outside ground/threads`, () => {
+    const found = (path: string): number => checkCalls([{ path, text: start }]).length;
+    assert.equal(found("src/kinds/load/worker/a.ts"), 1);
+    assert.equal(found("src/ground/kernel/node/a.ts"), 1);
+    assert.equal(found("src/cli/a.ts"), 1);
+    assert.equal(found("src/ground/threads/node/a.ts"), 0);
+    assert.equal(found("src/ground/kernel/node/thread-wake-timer.ts"), 0);
+    assert.equal(found("src/kinds/load/worker/a.test.ts"), 0);
+  });
+}
+
 test("the call check finds waiting and node:* in a core", () => {
   const core = (text: string) => checkCalls([{ path: "src/ground/store/core/a.ts", text }]).length;
   assert.equal(core("export async function f() {}"), 1);

@@ -1,9 +1,8 @@
 /** Builds the dashboard in a process of its own: Vite needs time and memory that nothing else should lack. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { packageInfo } from "../../ground/process/index.ts";
+import { OwnProcess } from "../../ground/threads/index.ts";
 
 export type DashboardOutcome = "built" | "current" | "absent" | "failed";
 
@@ -13,15 +12,13 @@ export async function buildDashboard(say: (line: string) => void): Promise<Dashb
   const script = join(root, "web", "build.ts");
   if (!clone || !existsSync(script)) return "absent";
   if (!existsSync(join(root, "web", "dist", "index.html"))) say("Building the dashboard, once…");
-  const child = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8");
-    stream.on("data", (text: string) => {
-      output = `${output}${text}`.slice(-10_000);
-    });
-  }
-  const [code] = (await once(child, "exit")) as [number | null];
+  const child = new OwnProcess([process.execPath, script], {
+    output: (line) => {
+      output = `${output}${line}\n`.slice(-10_000);
+    },
+  });
+  const { code } = await child.ended;
   if (code === 0) return output.includes("up to date") ? "current" : "built";
   say(
     `The dashboard could not be built; everything else works. Its builder said:\n${output.trim()}`,

@@ -30,8 +30,7 @@ function supervise(script: string): Seen {
   writeFileSync(file, script);
   const child = new SupervisedChild({
     name: "child",
-    command: process.execPath,
-    args: [file],
+    command: [process.execPath, file],
     env: { ...process.env, CAPSTAN_SUPERVISED: "1" },
     clock: realClock,
     events: {

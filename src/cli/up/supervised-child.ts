@@ -6,12 +6,10 @@
  *   3  A child that cannot start at all, and says that trying again is no use, is reported before it was ever ready.
  *   4  After `stop` nothing is started any more; what does not end in time is killed.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { createInterface } from "node:readline";
-import type { Readable } from "node:stream";
 import { exitCodes } from "../../ground/command/exit-codes.ts";
 import { type Clock, sleep } from "../../ground/kernel/clock.ts";
 import type { ChildMessage } from "../../ground/process/index.ts";
+import { OwnProcess } from "../../ground/threads/index.ts";
 import { decideRestart, freshHistory } from "./restart-policy.ts";
 
 export type ChildFailure = Extract<ChildMessage, { kind: "failed" }>;
@@ -30,8 +28,7 @@ export interface ChildEvents {
 
 export interface ChildConfig {
   readonly name: string;
-  readonly command: string;
-  readonly args: readonly string[];
+  readonly command: readonly [program: string, ...args: string[]];
   readonly env: NodeJS.ProcessEnv;
   readonly clock: Clock;
   readonly events: ChildEvents;
@@ -41,7 +38,7 @@ export class SupervisedChild {
   readonly name: string;
   readonly #config: ChildConfig;
   readonly #stopped = new AbortController();
-  #process: ChildProcess | undefined;
+  #process: OwnProcess | undefined;
   #readyBefore = false;
   #running: Promise<void> | undefined;
 
@@ -61,16 +58,9 @@ export class SupervisedChild {
   /** Asks it to end, waits `graceMs`, then kills it. Resolves when it is gone. */
   async stop(graceMs: number): Promise<"ended" | "killed"> {
     this.#stopped.abort();
-    this.#process?.kill("SIGTERM");
-    const waited = new AbortController();
-    const timeout = sleep(this.#config.clock, graceMs, waited.signal).then(() => "late" as const);
-    const ended = this.#running?.then(() => "ended" as const) ?? Promise.resolve("ended" as const);
-    const outcome = await Promise.race([ended, timeout]);
-    waited.abort();
-    if (outcome === "ended") return "ended";
-    this.#process?.kill("SIGKILL");
+    const outcome = await this.#process?.stop(this.#config.clock, graceMs);
     await this.#running;
-    return "killed";
+    return outcome ?? "ended";
   }
 
   async #keepRunning(): Promise<void> {
@@ -96,30 +86,26 @@ export class SupervisedChild {
   }
 
   async #runOnce(): Promise<{ how: string; dropped: boolean; failure: ChildFailure | undefined }> {
-    const { command, args, env, events } = this.#config;
-    const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
-    this.#process = child;
+    const { command, env, events } = this.#config;
     let failure: ChildFailure | undefined;
-    child.on("message", (message: ChildMessage) => {
+    const onMessage = (told: unknown): void => {
+      const message = told as ChildMessage;
       if (message.kind === "failed") {
         failure = message;
         return;
       }
       events.ready(child.pid ?? 0, message.url, this.#readyBefore);
       this.#readyBefore = true;
-    });
-    forEachLine(child.stdout, events.line);
-    forEachLine(child.stderr, events.line);
-    return await new Promise((resolve) => {
-      child.once("spawn", () => events.started(child.pid ?? 0));
-      child.once("error", (error) => resolve({ how: error.message, dropped: false, failure }));
-      child.once("exit", (code, signal) => {
-        const how = signal === null ? `exit status ${code}` : signal;
-        // 3: it said why in its lines.
-        if (code === exitCodes.usage) failure ??= refusedCommandLine;
-        resolve({ how, dropped: code === exitCodes.dropped, failure });
-      });
-    });
+    };
+    const child = new OwnProcess(command, { env, output: events.line, onMessage });
+    this.#process = child;
+    child.started.then(
+      () => events.started(child.pid ?? 0),
+      () => undefined, // `ended` tells the same.
+    );
+    const { code, how } = await child.ended;
+    if (code === exitCodes.usage) failure ??= refusedCommandLine; // 3: it said why in its lines.
+    return { how, dropped: code === exitCodes.dropped, failure };
   }
 }
 
@@ -130,8 +116,3 @@ const refusedCommandLine: ChildFailure = {
   hint: "the lines above say why",
   final: true,
 };
-
-function forEachLine(stream: Readable | null, onLine: (line: string) => void): void {
-  if (stream === null) return;
-  createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on("line", onLine);
-}

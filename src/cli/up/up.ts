@@ -90,8 +90,7 @@ export async function runUp(options: UpOptions): Promise<void> {
     const log = new LogFile(join(dataDir.logsDir, `${name}.log`));
     return new SupervisedChild({
       name,
-      command: process.execPath,
-      args: [join(packageInfo().root, "bin", "capstan.js"), ...args],
+      command: [process.execPath, join(packageInfo().root, "bin", "capstan.js"), ...args],
       env,
       clock,
       events: {

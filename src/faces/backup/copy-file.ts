@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { OperatingError } from "../../ground/kernel/errors.ts";
 import type { Files } from "../../ground/kernel/files.ts";
 import { makeDurableDirectory } from "../../ground/kernel/make-durable-directory.ts";
-import { checksumFile } from "../../ground/kernel/node/checksum-file.ts";
+import { checksumFile } from "../../ground/threads/index.ts";
 
 /**
  * On the disk when it returns, and its name with all directories above it, with the checksum that it must have. Throws `data_corrupt` where the

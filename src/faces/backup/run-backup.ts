@@ -17,9 +17,9 @@ import type { Clock, Timer } from "../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../ground/kernel/errors.ts";
 import type { Files } from "../../ground/kernel/files.ts";
 import { makeDurableDirectory } from "../../ground/kernel/make-durable-directory.ts";
-import { checksumFile } from "../../ground/kernel/node/checksum-file.ts";
 import { type Prng, randomText } from "../../ground/kernel/prng.ts";
 import { dropHold, keepHold, readSchemaVersion, type Store } from "../../ground/store/index.ts";
+import { checksumFile } from "../../ground/threads/index.ts";
 import {
   findLogDamage,
   type SegmentInfo,

@@ -15,13 +15,13 @@ import { dirname, join, resolve } from "node:path";
 import type { LakeLocation, ObjectStore } from "../../data/lake/index.ts";
 import { OperatingError } from "../../ground/kernel/errors.ts";
 import type { Files } from "../../ground/kernel/files.ts";
-import { checksumFile } from "../../ground/kernel/node/checksum-file.ts";
 import {
   openStore,
   readMigrations,
   type StoreConfig,
   setupStore,
 } from "../../ground/store/index.ts";
+import { checksumFile } from "../../ground/threads/index.ts";
 import { copyVerified } from "./copy-file.ts";
 import { type BackupFile, damagedBackup, type Manifest, readManifest } from "./manifest.ts";
 import { loadStore } from "./store-dump.ts";

@@ -9,8 +9,8 @@
  */
 import { crc32 as crc32Of } from "node:zlib";
 import type { Files } from "../../../ground/kernel/files.ts";
-import { checksumFile } from "../../../ground/kernel/node/checksum-file.ts";
 import { realFiles } from "../../../ground/kernel/node/real-files.ts";
+import { checksumFile } from "../../../ground/threads/index.ts";
 
 export interface VerifierObserver {
   /** A file was read whole and compared. */

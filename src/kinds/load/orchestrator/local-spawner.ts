@@ -9,8 +9,6 @@
  *   WP4  A process that only a heartbeat told of is signalled only while its command line names its run: process ids come again.
  *   WP5  On Linux the kernel bounds what a worker may allocate: a database that runs in it, or a bug, does not take the machine's memory.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import {
   accessSync,
   closeSync,
@@ -28,7 +26,7 @@ import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import { makeInnerDirectory } from "../../../ground/kernel/node/make-inner-directory.ts";
-import { boundedCommand, canBoundMemory } from "../../../ground/threads/index.ts";
+import { boundedCommand, canBoundMemory, OwnProcess } from "../../../ground/threads/index.ts";
 import type { SeenProcess, SpawnRequest, WorkerPlace, WorkerSpawner } from "./worker-spawner.ts";
 
 export interface LocalSpawnerOptions {
@@ -80,23 +78,24 @@ export class LocalSpawner implements WorkerSpawner {
     const { logPath, log } = openLog(dataDir, request);
     const memoryBytesMax = this.#options.memoryBytesOf(request.groupCount);
     const line = [program, ...before, ...this.#argsOf(request, memoryBytesMax)] as const;
-    const [started, ...args] = canBoundMemory
-      ? boundedCommand(line, { memoryBytesMax, threadCount: threadsAbout, scriptBytes })
-      : line;
-    const child = spawn(started, args, {
-      detached: true, // WP1
-      stdio: ["ignore", log, log],
-      env: {
-        ...process.env,
-        ...this.#options.env,
-        CAPSTAN_CLUSTER_TOKEN: clusterToken,
-        CAPSTAN_STORE: this.#options.storeUrl,
+    const child = new OwnProcess(
+      canBoundMemory
+        ? boundedCommand(line, { memoryBytesMax, threadCount: threadsAbout, scriptBytes })
+        : line,
+      {
+        detached: true, // WP1
+        output: log,
+        env: {
+          ...process.env,
+          ...this.#options.env,
+          CAPSTAN_CLUSTER_TOKEN: clusterToken,
+          CAPSTAN_STORE: this.#options.storeUrl,
+        },
       },
-    });
+    );
     closeSync(log);
-    child.unref();
     try {
-      await once(child, "spawn");
+      await child.started;
       if (program.includes("/")) accessSync(program, constants.X_OK); // The shell that sets its bounds starts in any case.
     } catch (thrown) {
       throw new OperatingError(
@@ -107,12 +106,9 @@ export class LocalSpawner implements WorkerSpawner {
     }
     const known: Known = { runId: request.runId, processId: child.pid ?? 0, exit: null, logPath };
     this.#known.set(keyOf(request), known);
-    child.once("exit", (code, signal) => {
-      known.exit = signal ?? `exit status ${code}`;
-      logger.info(
-        { run_id: request.runId, worker_id: request.workerId },
-        `it ended: ${known.exit}`,
-      );
+    void child.ended.then(({ how }) => {
+      known.exit = how;
+      logger.info({ run_id: request.runId, worker_id: request.workerId }, `it ended: ${how}`);
     });
     logger.info(
       { run_id: request.runId, worker_id: request.workerId, process_id: known.processId },

@@ -6,7 +6,6 @@
 import { join } from "node:path";
 import { AssertionError, messageOf } from "../../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../../ground/kernel/logger.ts";
-import { checksumFile } from "../../../../ground/kernel/node/checksum-file.ts";
 import {
   decideScrub,
   isMissingNote,
@@ -16,6 +15,7 @@ import {
   scrubLimitsDefault,
 } from "../../../../ground/kernel/scrub.ts";
 import type { LeaseGrant } from "../../../../ground/store/index.ts";
+import { checksumFile } from "../../../../ground/threads/index.ts";
 import type { SegmentChecksums, SegmentInfo } from "../core/model.ts";
 import { type SegmentFile, segmentFileNames } from "../core/segment-schema.ts";
 import type { ScrubbedSegment, SegmentCatalog, SegmentScrub } from "./segment-catalog.ts";
