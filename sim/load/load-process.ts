@@ -8,8 +8,8 @@ import type { SequencedEvent } from "../../src/kinds/load/core/control-events.ts
 import type { WorkerEnd } from "../../src/kinds/load/core/load-worker-state.ts";
 import type { WorkerControl, WorkerIdentity } from "../../src/kinds/load/core/worker-control.ts";
 import type { WorkerSnapshot } from "../../src/kinds/load/core/worker-snapshot.ts";
+import type { SpawnRequest } from "../../src/kinds/load/host/worker-spawner.ts";
 import { idle } from "../../src/kinds/load/orchestrator/testing/real-workers.ts";
-import type { SpawnRequest } from "../../src/kinds/load/orchestrator/worker-spawner.ts";
 import type { LoadWorker } from "../../src/kinds/load/worker/load-worker.ts";
 import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";

@@ -6,13 +6,13 @@ import type { Logger } from "../../src/ground/kernel/logger.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
 import type { SharedSqlite, Store } from "../../src/ground/store/index.ts";
 import type { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
-import type { RunOrchestrator } from "../../src/kinds/load/orchestrator/run-orchestrator.ts";
 import type {
   SeenProcess,
   SpawnRequest,
   WorkerPlace,
   WorkerSpawner,
-} from "../../src/kinds/load/orchestrator/worker-spawner.ts";
+} from "../../src/kinds/load/host/worker-spawner.ts";
+import type { RunOrchestrator } from "../../src/kinds/load/orchestrator/run-orchestrator.ts";
 import { scenarioOf } from "../../src/kinds/load/testing/scenario.ts";
 import type { Counters } from "../checks/counters.ts";
 import type { Finding } from "../checks/end-check.ts";

@@ -4,8 +4,8 @@ import { hostname } from "node:os";
 import type { StoreOfWorker, WorkerContext, WorkerPart } from "../../data/parts/index.ts";
 import { stopStep } from "../../ground/process/index.ts";
 import { isAbleTo, type WorkerNode } from "../../ground/work/index.ts";
+import { LocalSpawner } from "./host/local-spawner.ts";
 import { ProcessHost } from "./host/process-host.ts";
-import { createLocalSpawner } from "./orchestrator/create-local-spawner.ts";
 import { ProcessStore } from "./store/process-store.ts";
 
 export interface LoadHostOptions {
@@ -53,10 +53,10 @@ function createHost(
     hostName: hostname(),
     processes: new ProcessStore(store),
     isAble: () => isAbleTo("load", health, node),
-    spawner: createLocalSpawner({
+    spawner: new LocalSpawner({
       storeUrl: context.storeUrl,
       dataDir: context.dataDir.path,
-      allowedFiles: options.allowTargetFile ?? [],
+      allowedFiles: options.allowTargetFile,
       loadMemoryLimit: options.loadMemoryLimit,
       lake: options.lake,
       clusterToken: context.clusterToken,

@@ -9,10 +9,10 @@ import type { Prng } from "../../../ground/kernel/prng.ts";
 import { decideLoadWorkerBytes, machine, stopStep } from "../../../ground/process/index.ts";
 import { enrichmentColumns, enrichmentTable } from "../executions/enrichment-table.ts";
 import { createLakeRunRecords } from "../executions/lake-run-records.ts";
+import { HostSpawner } from "../host/host-spawner.ts";
+import { LocalSpawner } from "../host/local-spawner.ts";
 import { readRunsAttention } from "../http/attention.ts";
 import { loadRoutes } from "../http/load-routes.ts";
-import { createLocalSpawner } from "../orchestrator/create-local-spawner.ts";
-import { HostSpawner } from "../orchestrator/host-spawner.ts";
 import { RunOrchestrator } from "../orchestrator/run-orchestrator.ts";
 import type { LoadServiceOptions } from "../service/load-service.ts";
 import { LoadService } from "../service/load-service.ts";
@@ -120,10 +120,10 @@ function leading(
 function createSpawner(context: CoordinatorContext, options: LoadOptions): HostSpawner {
   const { node, store, apiUrl, clock, logger } = context;
   return new HostSpawner({
-    here: createLocalSpawner({
+    here: new LocalSpawner({
       storeUrl: context.storeUrl,
       dataDir: context.dataDir.path,
-      allowedFiles: options.allowTargetFile ?? [],
+      allowedFiles: options.allowTargetFile,
       loadMemoryLimit: options.loadMemoryLimit,
       lake: options.lake,
       clusterToken: context.clusterToken,

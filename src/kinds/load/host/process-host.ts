@@ -1,15 +1,6 @@
 /**
- * A Capstan worker's share of load tests: it starts the processes that the store says it shall, on its machine, and says what became of
- * them.
- *
- *   PH1  A process is taken (STARTING) before it is started: one that is another's by then is not started.
- *   PH2  One that was taken before this worker began anew may run already. Its heartbeat tells; without one for `comingMs` it is started again,
- *        or, if it had been started, has ended.
- *   PH3  A signal that is wanted is sent once. A process whose run ends before it was started is not started.
- *   PH4  Load workers outlive this worker, and are known again by their process ids, as
- *        `LocalSpawner` knows them (WP4).
- *   PH5  While this worker is not able to start processes it takes none: another is asked for them
- *        (HS2). It goes on seeing to those that it has.
+ * A Capstan worker's share of load tests: it starts the processes that the store says it shall, on
+ * its machine, and says what became of them. PH1 to PH5.
  */
 
 import type { Clock } from "../../../ground/kernel/clock.ts";
@@ -17,8 +8,8 @@ import { AssertionError, messageOf } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
 import { Loop } from "../../../ground/reconcile/index.ts";
-import type { LocalSpawner } from "../orchestrator/local-spawner.ts";
 import { type LoadProcess, notWanted, type ProcessStore } from "../store/process-store.ts";
+import { fieldsOf, keyOf, type OwnSpawner } from "./worker-spawner.ts";
 
 export interface ProcessHostOptions {
   /** The Capstan worker's. */
@@ -28,7 +19,7 @@ export interface ProcessHostOptions {
   readonly processes: ProcessStore;
   /** Whether load workers can be started here at the moment; always, unless given. PH5 */
   readonly isAble?: () => boolean;
-  readonly spawner: Pick<LocalSpawner, "spawn" | "isAlive" | "see" | "signal" | "forget" | "close">;
+  readonly spawner: OwnSpawner;
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
@@ -97,7 +88,6 @@ export class ProcessHost {
 
   async #start(process: LoadProcess): Promise<void> {
     const { processes, spawner, logger } = this.#options;
-    const { runId, workerId } = process;
     if (!process.isRunWanting) {
       await processes.advance(process, { state: "FAILED", reason: notWanted }); // PH3
       return;
@@ -106,7 +96,7 @@ export class ProcessHost {
       await spawner.spawn(process);
     } catch (thrown) {
       if (thrown instanceof AssertionError) throw thrown;
-      logger.error({ run_id: runId, worker_id: workerId }, messageOf(thrown));
+      logger.error(fieldsOf(process), messageOf(thrown));
       await processes.advance(process, { state: "FAILED", reason: messageOf(thrown) });
       return;
     }
@@ -140,7 +130,7 @@ export class ProcessHost {
 
   async #watch(process: LoadProcess): Promise<void> {
     const { processes, spawner, logger } = this.#options;
-    const { runId, workerId, signalWanted } = process;
+    const { signalWanted } = process;
     if (spawner.isAlive(process) === undefined) {
       const seen = await processes.heartbeatOf(process);
       if (seen === undefined && process.ageMs < comingMs) return; // PH2
@@ -153,11 +143,7 @@ export class ProcessHost {
     const signals = this.#keep(process);
     if (signalWanted === null || signals.has(signalWanted)) return;
     signals.add(signalWanted);
-    logger.warn({ run_id: runId, worker_id: workerId }, `it should be gone: ${signalWanted}`);
+    logger.warn(fieldsOf(process), `it should be gone: ${signalWanted}`);
     spawner.signal(process, signalWanted);
   }
-}
-
-function keyOf({ runId, workerId }: LoadProcess): string {
-  return `${runId}/${workerId}`;
 }

@@ -28,6 +28,7 @@ import {
   wantsCalibration,
   workersMax,
 } from "../core/worker-targets.ts";
+import type { WorkerSpawner } from "../host/worker-spawner.ts";
 import { runsToEnrich, writeEnrichment } from "../store/finalize-run.ts";
 import { queryTagOf } from "../store/result-rows.ts";
 import { deleteOldRuns, findOldRuns } from "../store/run-history.ts";
@@ -43,7 +44,6 @@ import { runDataSql } from "./run-data-sql.ts";
 import { RunReconciler } from "./run-reconciler.ts";
 import { openSecret, sealSecret } from "./seal.ts";
 import { SharedUpdates } from "./shared-updates.ts";
-import type { WorkerSpawner } from "./worker-spawner.ts";
 
 export interface RunOrchestratorOptions {
   readonly store: Store;

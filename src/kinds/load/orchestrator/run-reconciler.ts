@@ -23,6 +23,7 @@ import {
   type RunUpdateFacts,
 } from "../core/run-update.ts";
 import { evaluateSlos, missedSlos } from "../core/slo.ts";
+import type { WorkerSpawner } from "../host/worker-spawner.ts";
 import { finalizeRun, readFigures } from "../store/finalize-run.ts";
 import { queryTagOf } from "../store/result-rows.ts";
 import { readStep, writeSecond } from "../store/run-series.ts";
@@ -36,7 +37,6 @@ import { readRunUpdate } from "./read-run-update.ts";
 import { openSecret } from "./seal.ts";
 import { ServerWatch } from "./server-watch.ts";
 import { WorkerFleet } from "./worker-fleet.ts";
-import type { WorkerSpawner } from "./worker-spawner.ts";
 
 export interface ReconcilerParts {
   readonly runs: RunStore;

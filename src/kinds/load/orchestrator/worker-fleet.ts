@@ -13,8 +13,8 @@ import type { Logger } from "../../../ground/kernel/logger.ts";
 import { placementOf } from "../core/decide-host.ts";
 import { decideSignal } from "../core/decide-reap.ts";
 import type { RunWorkerFacts } from "../core/decide-run.ts";
+import type { WorkerSpawner } from "../host/worker-spawner.ts";
 import { type RunLook, workerIdOf } from "../store/run-store.ts";
-import type { WorkerSpawner } from "./worker-spawner.ts";
 
 /** How long a worker that another coordinator started may take to be heard of. */
 const strangerMs = 15_000;

@@ -20,7 +20,7 @@ import {
 import { Histogram } from "../core/histogram.ts";
 import { finalFigures } from "../executions/final-figures.ts";
 import { createLakeRunRecords } from "../executions/lake-run-records.ts";
-import { LocalSpawner } from "../orchestrator/local-spawner.ts";
+import { LocalSpawner } from "../host/local-spawner.ts";
 import { RunOrchestrator } from "../orchestrator/run-orchestrator.ts";
 import { sealSecret } from "../orchestrator/seal.ts";
 import { RunStore } from "../store/run-store.ts";
@@ -187,7 +187,7 @@ test("[LW17] a signal ends it before a run has started, with a failure's status"
 test("[LW18] orchestrator and two workers, all real: a run of three seconds ends by itself, with exact percentiles of everything", async (t) => {
   const { home, store, lease, scenario, password } = await prepare(t);
   const spawner = new LocalSpawner({
-    memoryBytesOf: () => 1024 ** 3,
+    loadMemoryLimit: 1024 ** 3,
     command: [process.execPath, launcher],
     storeUrl: join(home, "store.sqlite"),
     dataDir: home,

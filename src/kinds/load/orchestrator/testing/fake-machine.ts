@@ -9,8 +9,13 @@ import type { RunPhase, WorkerStatus } from "../../core/run-state.ts";
 import { isTerminal } from "../../core/run-state.ts";
 import type { SeriesBook } from "../../core/series-book.ts";
 import type { WorkerControl, WorkerIdentity } from "../../core/worker-control.ts";
+import type {
+  SeenProcess,
+  SpawnRequest,
+  WorkerPlace,
+  WorkerSpawner,
+} from "../../host/worker-spawner.ts";
 import { bookOf, idleHealth, snapshotOf } from "../../store/testing/load-fixture.ts";
-import type { SeenProcess, SpawnRequest, WorkerPlace, WorkerSpawner } from "../worker-spawner.ts";
 
 export interface FakeServers {
   servers: number;

@@ -7,8 +7,8 @@ import type { WorkerEnd } from "../../core/load-worker-state.ts";
 import type { Target } from "../../core/target.ts";
 import type { WorkerControl } from "../../core/worker-control.ts";
 import type { Executed } from "../../generator/load-generator.ts";
+import type { SpawnRequest, WorkerPlace, WorkerSpawner } from "../../host/worker-spawner.ts";
 import { LoadWorker } from "../../worker/load-worker.ts";
-import type { SpawnRequest, WorkerPlace, WorkerSpawner } from "../worker-spawner.ts";
 
 export interface RealWorkersOptions {
   readonly clock: Clock;

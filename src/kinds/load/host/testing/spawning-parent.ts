@@ -9,7 +9,7 @@ const spawner = new LocalSpawner({
   command: stubCommand,
   storeUrl: "postgres://me:dont-tell@localhost/x",
   dataDir,
-  memoryBytesOf: (workers) => (2048 * 1024 ** 2) / workers,
+  loadMemoryLimit: 1024 ** 3,
   coordinatorUrl: "http://127.0.0.1:1",
   clusterToken: "dont-tell-either",
   clock: realClock,

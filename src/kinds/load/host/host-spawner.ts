@@ -1,10 +1,7 @@
 /**
- * Load workers wherever they belong: here, or with one of Capstan's workers, who reads of it in the store (`src/kinds/load/host`).
- *
- *   HS1  What is here is `LocalSpawner`'s alone. Of what is elsewhere this knows what the rows said a second ago.
- *   HS2  A process that nobody took is given to another Capstan worker. After all of them it is started here, or, if the template wants Capstan's
- *        workers, has failed, with the reason.
- *   HS3  Of a process whose Capstan worker is out of touch nothing is known: its heartbeats decide.
+ * Load workers wherever they belong: here, or with one of Capstan's workers, who reads of it in the
+ * store (`process-host.ts`). HS1 to HS3. What is here is `LocalSpawner`'s alone; of what is elsewhere
+ * this knows what the rows said a second ago.
  */
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
@@ -13,11 +10,16 @@ import type { LeaseGrant } from "../../../ground/store/index.ts";
 import { decideHost, type LoadHost } from "../core/decide-host.ts";
 import type { Placement } from "../core/scenario.ts";
 import { notWanted, type ProcessStore, type WatchedProcess } from "../store/process-store.ts";
-import type { LocalSpawner } from "./local-spawner.ts";
-import type { SeenProcess, SpawnRequest, WorkerPlace, WorkerSpawner } from "./worker-spawner.ts";
+import {
+  fieldsOf,
+  type OwnSpawner,
+  type SeenProcess,
+  type SpawnRequest,
+  type WorkerPlace,
+} from "./worker-spawner.ts";
 
 export interface HostSpawnerOptions {
-  readonly here: Pick<LocalSpawner, "spawn" | "isAlive" | "see" | "signal" | "forget" | "close">;
+  readonly here: OwnSpawner;
   readonly processes: ProcessStore;
   /** Whether a Capstan worker that is in touch can start load workers: it knows the store. */
   readonly isAble: (name: string) => boolean;
@@ -41,7 +43,7 @@ interface WatchedRun {
   placement: Placement;
 }
 
-export class HostSpawner implements WorkerSpawner {
+export class HostSpawner implements OwnSpawner {
   readonly #options: HostSpawnerOptions;
   readonly #runs = new Map<string, WatchedRun>();
   #timer: Timer | undefined;
@@ -69,10 +71,7 @@ export class HostSpawner implements WorkerSpawner {
       );
     }
     await processes.want({ ...request, startedBy: choice.name, coordinatorUrl }, this.#lease());
-    logger.info(
-      { run_id: runId, worker_id: workerId },
-      `it is ${choice.name}'s to start, on ${choice.hostName}`,
-    );
+    logger.info(fieldsOf(request), `it is ${choice.name}'s to start, on ${choice.hostName}`);
     await this.#read([runId]);
     this.#lookLater();
   }
@@ -110,7 +109,6 @@ export class HostSpawner implements WorkerSpawner {
     this.#options.here.forget(runId);
   }
 
-  /** Leaves the workers alone. */
   close(): void {
     this.#isClosed = true;
     this.#timer?.cancel();
@@ -165,9 +163,10 @@ export class HostSpawner implements WorkerSpawner {
     }
   }
 
-  #tell({ runId, workerId, startedBy, state, reason }: WatchedProcess): void {
+  #tell(process: WatchedProcess): void {
     const { logger } = this.#options;
-    const fields = { run_id: runId, worker_id: workerId };
+    const { startedBy, state, reason } = process;
+    const fields = fieldsOf(process);
     if (state === "FAILED") logger.error(fields, `${startedBy} did not start it: ${reason}`);
     else logger.info(fields, `${startedBy} says of it: ${state}${reason ? `, ${reason}` : ""}`);
   }
@@ -193,7 +192,7 @@ export class HostSpawner implements WorkerSpawner {
   ): Promise<void> {
     const { here, processes: store, logger } = this.#options;
     const { runId, workerId, startedBy } = process;
-    const fields = { run_id: runId, worker_id: workerId };
+    const fields = fieldsOf(process);
     const late = `${startedBy} has not started it in ${takeMsMax / 1000} s`;
     const next = decideHost(placement, await this.#hostsFor(runId), tried);
     if (next === "here") {

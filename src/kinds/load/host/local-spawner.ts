@@ -1,14 +1,4 @@
-/**
- * Load workers as processes of this machine.
- *
- *   WP1  A worker is in a session of its own, with its output in a file: it goes on when the
- *        coordinator is killed, and a signal to the coordinator's terminal is not one to it.
- *   WP2  No secret is on its command line, where everybody can read it: tokens, and the address of
- *        a store that has a password, travel in the environment.
- *   WP3  A worker's log keeps to about two files of `logBytesMax`.
- *   WP4  A process that only a heartbeat told of is signalled only while its command line names its run: process ids come again.
- *   WP5  On Linux the kernel bounds what a worker may allocate: a database that runs in it, or a bug, does not take the machine's memory.
- */
+/** Load workers as processes of this machine, of the program that runs here: WP1 to WP5. */
 import {
   accessSync,
   closeSync,
@@ -26,44 +16,52 @@ import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import { makeInnerDirectory } from "../../../ground/kernel/node/make-inner-directory.ts";
+import { decideLoadWorkerBytes, machine, packageInfo } from "../../../ground/process/index.ts";
 import { boundedCommand, canBoundMemory, OwnProcess } from "../../../ground/threads/index.ts";
-import type { SeenProcess, SpawnRequest, WorkerPlace, WorkerSpawner } from "./worker-spawner.ts";
+import {
+  fieldsOf,
+  keyOf,
+  type OwnSpawner,
+  type SeenProcess,
+  type SpawnRequest,
+  type WorkerPlace,
+} from "./worker-spawner.ts";
 
 export interface LocalSpawnerOptions {
-  /** The program and what comes before `load-worker`: Node, and `bin/capstan.js`. */
-  readonly command: readonly [program: string, ...args: string[]];
+  /** The program and what comes before `load-worker`; this program unless given. */
+  readonly command?: readonly [program: string, ...args: string[]];
   /** As `parseStoreUrl` understands it. */
   readonly storeUrl: string;
   readonly dataDir: string;
   /** As FT1 has them. */
-  readonly allowedFiles?: readonly string[];
-  /** What each may take, of so many of a run. */
-  readonly memoryBytesOf: (workers: number) => number;
+  readonly allowedFiles?: readonly string[] | undefined;
+  /** Of each load worker, in bytes; a share of the machine's memory unless given. */
+  readonly loadMemoryLimit?: number | undefined;
+  /** As this process was given it on its command line. */
+  readonly lake?: string | undefined;
   /** Unless the request has it. */
   readonly coordinatorUrl?: string;
   readonly clusterToken: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly logBytesMax?: number;
-  /** What the coordinator was told on its command line and workers need, such as CAPSTAN_LAKE. */
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface Known {
   readonly runId: string;
   readonly processId: number;
-  /** `undefined`: not our child; `null`: it runs. */
-  exit: string | null | undefined;
+  /** `undefined`: it is not our child. */
+  readonly child: OwnProcess | undefined;
   readonly logPath: string | undefined;
 }
 
 const lookAtLogsMs = 10_000;
+const logBytesMax = 4 * 1024 * 1024;
 /** Node's, libuv's, DuckDB's, and one for each connection to SQLite. */
 const threadsAbout = 48;
 /** Of its three threads (store, timer, records), and of 16 connections to SQLite. */
 const scriptBytes = (3 * 64 + 16 * 32) * 1024 ** 2;
 
-export class LocalSpawner implements WorkerSpawner {
+export class LocalSpawner implements OwnSpawner {
   readonly #options: LocalSpawnerOptions;
   readonly #known = new Map<string, Known>();
   #timer: Timer | undefined;
@@ -73,55 +71,39 @@ export class LocalSpawner implements WorkerSpawner {
   }
 
   async spawn(request: SpawnRequest): Promise<void> {
-    const { command, dataDir, clusterToken, logger } = this.#options;
-    const [program, ...before] = command;
-    const { logPath, log } = openLog(dataDir, request);
-    const memoryBytesMax = this.#options.memoryBytesOf(request.groupCount);
+    const { dataDir, logger, loadMemoryLimit } = this.#options;
+    const [program, ...before] = this.#options.command ?? ownCommand();
+    const memoryBytesMax =
+      loadMemoryLimit ?? decideLoadWorkerBytes(machine().totalBytes, request.groupCount);
     const line = [program, ...before, ...this.#argsOf(request, memoryBytesMax)] as const;
-    const child = new OwnProcess(
-      canBoundMemory
-        ? boundedCommand(line, { memoryBytesMax, threadCount: threadsAbout, scriptBytes })
-        : line,
-      {
-        detached: true, // WP1
-        output: log,
-        env: {
-          ...process.env,
-          ...this.#options.env,
-          CAPSTAN_CLUSTER_TOKEN: clusterToken,
-          CAPSTAN_STORE: this.#options.storeUrl,
-        },
-      },
-    );
+    const bound = { memoryBytesMax, threadCount: threadsAbout, scriptBytes };
+    const { logPath, log } = openLog(dataDir, request);
+    const child = new OwnProcess(canBoundMemory ? boundedCommand(line, bound) : line, {
+      detached: true, // WP1
+      output: log,
+      env: this.#env(),
+    });
     closeSync(log);
     try {
       await child.started;
-      if (program.includes("/")) accessSync(program, constants.X_OK); // The shell that sets its bounds starts in any case.
+      // The shell that sets its bounds starts in any case.
+      if (program.includes("/")) accessSync(program, constants.X_OK);
     } catch (thrown) {
-      throw new OperatingError(
-        "worker_unreachable",
-        "backoff",
-        `cannot start ${request.workerId}: ${messageOf(thrown)}`,
-      );
+      const message = `cannot start ${request.workerId}: ${messageOf(thrown)}`;
+      throw new OperatingError("worker_unreachable", "backoff", message);
     }
-    const known: Known = { runId: request.runId, processId: child.pid ?? 0, exit: null, logPath };
-    this.#known.set(keyOf(request), known);
-    void child.ended.then(({ how }) => {
-      known.exit = how;
-      logger.info({ run_id: request.runId, worker_id: request.workerId }, `it ended: ${how}`);
-    });
-    logger.info(
-      { run_id: request.runId, worker_id: request.workerId, process_id: known.processId },
-      "started a load worker",
-    );
+    const { pid: processId = 0 } = child;
+    this.#known.set(keyOf(request), { runId: request.runId, processId, child, logPath });
+    const fields = fieldsOf(request);
+    void child.ended.then(({ how }) => logger.info(fields, `it ended: ${how}`));
+    logger.info({ ...fields, process_id: processId }, "started a load worker");
     this.#lookAtLogs();
   }
 
   isAlive(place: WorkerPlace): boolean | undefined {
     const known = this.#known.get(keyOf(place));
     if (known === undefined) return undefined;
-    if (known.exit !== undefined) return known.exit === null;
-    return isRunning(known);
+    return known.child === undefined ? isRunning(known) : known.child.pid !== undefined;
   }
 
   see({ hostName, processId, ...place }: SeenProcess): void {
@@ -134,7 +116,7 @@ export class LocalSpawner implements WorkerSpawner {
     }
     if (this.#known.get(key)?.processId === processId) return;
     // A process that we started under this name and another is there now: the newer registered.
-    this.#known.set(key, { runId, processId, exit: undefined, logPath: undefined });
+    this.#known.set(key, { runId, processId, child: undefined, logPath: undefined });
   }
 
   signal(place: WorkerPlace, signal: "SIGTERM" | "SIGKILL"): void {
@@ -151,9 +133,18 @@ export class LocalSpawner implements WorkerSpawner {
     for (const [key, known] of this.#known) if (known.runId === runId) this.#known.delete(key);
   }
 
-  /** Leaves the workers alone. */
   close(): void {
     this.#timer?.cancel();
+  }
+
+  #env(): Record<string, string | undefined> {
+    const { clusterToken, storeUrl, lake } = this.#options;
+    return {
+      ...process.env,
+      ...(lake === undefined ? {} : { CAPSTAN_LAKE: lake }),
+      CAPSTAN_CLUSTER_TOKEN: clusterToken,
+      CAPSTAN_STORE: storeUrl,
+    };
   }
 
   #argsOf(
@@ -180,12 +171,11 @@ export class LocalSpawner implements WorkerSpawner {
    */
   #lookAtLogs(): void {
     this.#timer?.cancel();
-    const { clock, logBytesMax = 4 * 1024 * 1024 } = this.#options;
     for (const { logPath } of this.#known.values()) {
       if (logPath !== undefined) boundLog(logPath, logBytesMax);
     }
     if (this.#known.size === 0) return;
-    this.#timer = clock.after(lookAtLogsMs, () => this.#lookAtLogs());
+    this.#timer = this.#options.clock.after(lookAtLogsMs, () => this.#lookAtLogs());
   }
 }
 
@@ -225,6 +215,6 @@ function isRunning({ processId, runId }: Known): boolean {
   }
 }
 
-function keyOf({ runId, workerId }: WorkerPlace): string {
-  return `${runId}/${workerId}`;
+function ownCommand(): readonly [string, string] {
+  return [process.execPath, join(packageInfo().root, "bin", "capstan.js")];
 }

@@ -1,9 +1,9 @@
 /** Load workers on other machines, in virtual time: rows, Capstan's workers that read them, and a coordinator that watches. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { RunWorld } from "../orchestrator/testing/run-world.ts";
 import { ProcessStore } from "../store/process-store.ts";
 import { scenarioOf } from "../testing/scenario.ts";
-import { RunWorld } from "./testing/run-world.ts";
 
 const target = { url: "postgres://db.example/x", allowed_hosts: ["db.example"] };
 const workload = { duration_seconds: 20, warmup_seconds: 3, concurrent_connections: 12 };

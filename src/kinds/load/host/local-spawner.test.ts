@@ -23,7 +23,7 @@ function temporary(t: TestContext): string {
 
 function spawnerIn(dataDir: string, command: readonly [string, ...string[]]): LocalSpawner {
   return new LocalSpawner({
-    memoryBytesOf: () => 1024 ** 3,
+    loadMemoryLimit: 1024 ** 3,
     command,
     storeUrl: join(dataDir, "store.sqlite"),
     dataDir,

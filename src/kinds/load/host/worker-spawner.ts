@@ -1,9 +1,5 @@
-/**
- * The port to where workers' processes run.
- *
- *   SP1  A worker outlives whoever started it. One that another process started is known again by what its heartbeat says.
- *   SP2  `undefined` is an answer: of a process on another machine nothing is known here, and its heartbeats decide.
- */
+/** The port to where workers' processes run: SP1, SP2. */
+import type { LogFields } from "../../../ground/kernel/logger.ts";
 import type { Placement } from "../core/scenario.ts";
 
 export interface WorkerPlace {
@@ -29,10 +25,24 @@ export interface SeenProcess extends WorkerPlace {
 export interface WorkerSpawner {
   /** Rejects when the process cannot be started at all. */
   spawn(request: SpawnRequest): Promise<void>;
-  /** Of one that was spawned here, or was seen. */
+  /** Of one that was spawned here, or was seen. `undefined`: nothing is known here. */
   isAlive(place: WorkerPlace): boolean | undefined;
   see(process: SeenProcess): void;
   signal(place: WorkerPlace, signal: "SIGTERM" | "SIGKILL"): void;
   /** Nothing more is asked about this run. */
   forget(runId: string): void;
+}
+
+/** Processes of this machine. */
+export interface OwnSpawner extends WorkerSpawner {
+  /** Leaves the workers alone. */
+  close(): void;
+}
+
+export function keyOf({ runId, workerId }: WorkerPlace): string {
+  return `${runId}/${workerId}`;
+}
+
+export function fieldsOf({ runId, workerId }: WorkerPlace): LogFields {
+  return { run_id: runId, worker_id: workerId };
 }
