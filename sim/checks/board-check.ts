@@ -31,6 +31,9 @@ interface Assignment {
   readonly workerId: string;
 }
 
+/** Where an answer commits a work at once. */
+const holding: readonly ModelWork["state"][] = ["assigned", "running"];
+
 export class BoardCheck {
   readonly #name: string;
   readonly #verdict: Verdict;
@@ -162,9 +165,11 @@ export class BoardCheck {
         this.#verdict.require(work?.state !== "committed", "I4", () => {
           return `${this.#name} committed ${keyText} twice`;
         });
-        this.#move(effect.key, ["ready"], "committed", ({ attempt, fetchedAttempt }) => {
-          const isFetched = effect.attempt === attempt && fetchedAttempt === attempt;
-          this.#expect(isFetched, effect.key, "an attempt committed that was not fetched");
+        const from = effect.answer === undefined ? ["ready" as const] : holding;
+        this.#move(effect.key, from, "committed", ({ attempt, fetchedAttempt }) => {
+          const isThere = effect.answer !== undefined || fetchedAttempt === attempt;
+          const isCurrent = effect.attempt === attempt;
+          this.#expect(isCurrent && isThere, effect.key, "an attempt committed without its result");
         });
         break;
       }

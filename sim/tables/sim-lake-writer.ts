@@ -8,20 +8,13 @@ import type {
   NewDeleteFile,
 } from "../../src/data/lake/index.ts";
 import type { LakeWrite, LakeWritten } from "../../src/data/lake/statements/lake-write.ts";
-import { encodeWritten } from "../../src/data/lake/statements/write-answer.ts";
+import { lakeWriteAnswer } from "../../src/data/lake/statements/lake-write-executor.ts";
 import { sleep } from "../../src/ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
-import type { WorkSpec } from "../../src/ground/work/core/index.ts";
-import {
-  artifactSchemaVersion,
-  type Executor,
-  type ProducedFile,
-} from "../../src/ground/work/core/index.ts";
+import type { Executor, WorkSpec } from "../../src/ground/work/core/index.ts";
 import type { Life } from "../engine/life.ts";
-import type { SimDisk } from "../world/disk.ts";
 import type { ExecutionProbe } from "../world/sim-executor.ts";
-import { checksumOf } from "../world/work-body.ts";
 import {
   describeData,
   describeDeletes,
@@ -45,7 +38,6 @@ export interface RowChoice {
 
 export interface SimLakeWriterDeps {
   readonly life: Life;
-  readonly disk: SimDisk;
   readonly objects: ObjectLink;
   readonly prng: Prng;
   readonly probe: ExecutionProbe;
@@ -59,28 +51,14 @@ export class SimLakeWriter implements Executor {
     this.#deps = deps;
   }
 
-  async execute(
-    work: WorkSpec,
-    path: string,
-    signal: AbortSignal,
-    bytesMax: number,
-  ): Promise<ProducedFile> {
-    const { life, probe, prng, disk } = this.#deps;
+  async execute(work: WorkSpec, _path: string, signal: AbortSignal): Promise<Uint8Array> {
+    const { life, probe, prng } = this.#deps;
     const runMs = prng.next() < 0.95 ? 5 + prng.next() * 200 : prng.next() * 6_000;
     probe.executionStarted(life, work, runMs);
     const paths: string[] = [];
     try {
       const written = await this.#write(JSON.parse(work.body) as LakeWrite, runMs, signal, paths);
-      const content = encodeWritten(written);
-      if (content.length > bytesMax) {
-        throw new OperatingError("query_too_large", "never", "too large");
-      }
-      disk.write(path, content);
-      probe.artifactWritten(life, work, path);
-      const checksum = checksumOf(content);
-      const sizeBytes = content.length;
-      const schemaVersion = artifactSchemaVersion;
-      return { sizeBytes, checksum, rowCount: 1, minTs: 0, maxTs: 0, schemaVersion };
+      return lakeWriteAnswer(written);
     } catch (thrown) {
       if (paths.length > 0) await this.#deps.objects.delete(paths).catch(() => undefined);
       throw thrown;

@@ -42,7 +42,6 @@ export interface TableService {
   readonly catalog: LakeStore;
   readonly objects: ObjectLink;
   readonly manager: WriteDeps["manager"];
-  readonly readArtifact: NonNullable<WriteDeps["readArtifact"]>;
 }
 
 const writeMsMax = 40_000;
@@ -218,7 +217,7 @@ export class TableClients {
     service: TableService,
     action: Extract<TableAction, { kind: "table_insert" | "table_change" }>,
   ): Promise<void> {
-    const { life, catalog, objects, manager, readArtifact } = service;
+    const { life, catalog, objects, manager } = service;
     const name = `p${action.table % this.#plainCount}`;
     this.#count += 1;
     const rows = action.kind === "table_insert" ? action.rows : action.isUpdate ? 8 : 0;
@@ -244,7 +243,7 @@ export class TableClients {
     const request = { queryId, text: name, deadlineMs: writeMsMax, attempt };
     const prng = createPrng(queryId);
     const clock = life;
-    const deps = { manager, catalog, objects, clock, prng, logger: silentLogger, readArtifact };
+    const deps = { manager, catalog, objects, clock, prng, logger: silentLogger };
     try {
       const { written, committed } = await runWrite(deps, request, new AbortController().signal);
       if (committed === undefined || tableId === undefined) return;

@@ -2,11 +2,9 @@
 
 import { LakeStore, type ObjectStore } from "../../src/data/lake/index.ts";
 import { sleep } from "../../src/ground/kernel/clock.ts";
-import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { Logger } from "../../src/ground/kernel/logger.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
 import type { SharedSqlite, Store } from "../../src/ground/store/index.ts";
-import type { LocalArtifact } from "../../src/ground/work/core/index.ts";
 import type { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
 import { createTablesParts } from "../../src/kinds/refresh/coordinator/refresh-part.ts";
 import { type ClaimSettings, RefreshLoop } from "../../src/kinds/refresh/index.ts";
@@ -23,7 +21,6 @@ import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";
 import type { Trace } from "../engine/trace.ts";
 import type { Seams } from "../seams.ts";
-import type { SimDisk } from "../world/disk.ts";
 import type { ExecutionProbe } from "../world/sim-executor.ts";
 import type { TablesSettings } from "./plan-tables.ts";
 import { RefreshTraps } from "./refresh-traps.ts";
@@ -136,7 +133,7 @@ export class TablesWorld {
   }
 
   /** A coordinator's. */
-  service(life: Life, node: ControllerNode, store: Store, disk: SimDisk): TableService {
+  service(life: Life, node: ControllerNode, store: Store): TableService {
     const prng = this.#options.prng.fork(`service ${life.name} ${life.number}`);
     return {
       life,
@@ -144,17 +141,12 @@ export class TablesWorld {
       catalog: new LakeStore({ store, prng: prng.fork("lake") }),
       objects: this.#link(life, prng),
       manager: node.manager,
-      readArtifact: ({ content }: LocalArtifact) => {
-        const bytes = disk.read(String(content));
-        if (bytes !== undefined) return Promise.resolve(bytes);
-        throw new OperatingError("artifact_lost", "backoff", `${content} is gone`);
-      },
     };
   }
 
   coordinator(service: TableService, node: ControllerNode, logger: Logger): TablesProcess {
     const { settings, prng, seams } = this.#options;
-    const { life, store, catalog, objects, readArtifact } = service;
+    const { life, store, catalog, objects } = service;
     const { snapshotMsMax, graceMs, orphanMs, mergeFilesMin } = settings;
     const parts = createTablesParts({
       node,
@@ -168,7 +160,6 @@ export class TablesWorld {
       claims: this.#claimSettings(),
       upkeep: {
         everyMs: settings.upkeepMs,
-        readArtifact,
         limits: {
           snapshotMsMax,
           graceMs,
@@ -237,17 +228,10 @@ export class TablesWorld {
     };
   }
 
-  writer(life: Life, disk: SimDisk, probe: ExecutionProbe): SimLakeWriter {
+  writer(life: Life, probe: ExecutionProbe): SimLakeWriter {
     const prng = this.#options.prng.fork(`writer ${life.name} ${life.number}`);
     const objects = this.#link(life, prng);
-    return new SimLakeWriter({
-      life,
-      disk,
-      objects,
-      prng,
-      probe,
-      merge: this.#options.seams.merge,
-    });
+    return new SimLakeWriter({ life, objects, prng, probe, merge: this.#options.seams.merge });
   }
 
   #refreshMs(prng: Prng): number {

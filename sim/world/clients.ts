@@ -6,8 +6,13 @@
 import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { LeafId, QueryId, WorkId } from "../../src/ground/kernel/ids.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
-import type { ApiWorkManager, LocalArtifact } from "../../src/ground/work/core/index.ts";
-import { type WorkSpec, workKeyText } from "../../src/ground/work/core/index.ts";
+import {
+  type ApiWorkManager,
+  artifactOf,
+  type LocalArtifact,
+  type WorkSpec,
+  workKeyText,
+} from "../../src/ground/work/core/index.ts";
 import type { Counters } from "../checks/counters.ts";
 import type { Verdict } from "../checks/verdict.ts";
 import type { Life } from "../engine/life.ts";
@@ -194,7 +199,7 @@ export class Clients {
       deadlineMs: question.deadlineMs,
       onCommitted: (work: WorkSpec) => this.#committed(query, work),
     };
-    const artifacts = await manager.run(request, signal);
+    const artifacts = (await manager.run(request, signal)).map(artifactOf);
     this.#check(query, artifacts);
     for (const artifact of artifacts) await artifact.dispose();
   }

@@ -137,7 +137,7 @@ export class ControllerHost {
     });
     this.life = life;
     this.node = node;
-    this.tableService = this.#options.tables?.service(life, node, store, this.disk);
+    this.tableService = this.#options.tables?.service(life, node, store);
     this.#tables =
       role === "coordinator" && this.tableService !== undefined
         ? this.#options.tables?.coordinator(this.tableService, node, logger(life))

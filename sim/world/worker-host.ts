@@ -163,9 +163,7 @@ export class WorkerHost {
   #executor(life: Life): Executor {
     const { probe, leafTasks, tables } = this.#options;
     return dispatchByKind({
-      ...(tables === undefined
-        ? {}
-        : { [lakeWriteWorkKind]: tables.writer(life, this.disk, probe) }),
+      ...(tables === undefined ? {} : { [lakeWriteWorkKind]: tables.writer(life, probe) }),
       [opaqueWorkKind]: new SimExecutor(life, this.disk, probe, opaqueTasks()),
       [promqlWorkKind]: new SimExecutor(life, this.disk, probe, leafTasks),
     });

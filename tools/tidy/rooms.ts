@@ -48,6 +48,4 @@ export function isAbove(one: Floor, other: Floor): boolean {
  * What the map forbids and is there still, from room to room, with what will end it. This list only
  * gets shorter.
  */
-export const owed: ReadonlyMap<string, string> = new Map([
-  ["data/lake -> kinds/ask", "work gets a way for small results"],
-]);
+export const owed: ReadonlyMap<string, string> = new Map([]);

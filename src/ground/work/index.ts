@@ -7,6 +7,7 @@ export {
   ApiWorkManager,
   type ArtifactFetcher,
   type ArtifactSpool,
+  answerOf,
   type CleanupReason,
   combineQueues,
   DiskBudget,

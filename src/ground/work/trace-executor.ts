@@ -9,7 +9,8 @@ export function traceExecutor(tracing: Tracing, executor: Executor): Executor {
       const span = tracing.startWork(work);
       try {
         const produced = await executor.execute(work, path, signal, bytesMax);
-        span.produced(produced.rowCount, produced.sizeBytes);
+        if (produced instanceof Uint8Array) span.produced(0, produced.length);
+        else span.produced(produced.rowCount, produced.sizeBytes);
         span.end();
         return produced;
       } catch (thrown) {

@@ -1,12 +1,12 @@
 /**
- * Work of kind `lake_write`: rows written to the lake's files, on a worker. It answers what was written
- * (`write-answer.ts`); the files themselves are in the object store already.
+ * Work of kind `lake_write`: rows written to the lake's files, on a worker. Its answer says what was written, as JSON; the
+ * files themselves are in the object store already.
  */
 import { AssertionError, assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { LogFields } from "../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
 import { type WorkSpec, workLogFields } from "../../../ground/work/core/index.ts";
-import { type Executor, producedBytes } from "../../../ground/work/index.ts";
+import type { Executor } from "../../../ground/work/index.ts";
 import type { Engine, EngineFor, EngineSession } from "../../duckdb/index.ts";
 import type { ObjectStore } from "../core/index.ts";
 import { compactFiles } from "../duckdb/compact.ts";
@@ -23,12 +23,15 @@ import {
   type LakeWrite,
   type LakeWritten,
 } from "./lake-write.ts";
-import { encodeWritten } from "./write-answer.ts";
 
 export const lakeWriteWorkKind = "lake_write";
 
 export function lakeWriteBody(write: LakeWrite): string {
   return JSON.stringify(write);
+}
+
+export function lakeWriteAnswer(written: LakeWritten): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(written));
 }
 
 export interface LakeWriteDeps {
@@ -40,12 +43,12 @@ export interface LakeWriteDeps {
 
 export function createLakeWriteExecutor(deps: LakeWriteDeps): Executor {
   return {
-    async execute(work, _path, signal, bytesMax) {
+    async execute(work, _path, signal) {
       const write = parseBody(work);
       const fields = workLogFields(work);
       const parts = { ...deps, engine: deps.engine.with(fields), fields };
       const written = await run(parts, write, signal);
-      return producedBytes(encodeWritten(written), bytesMax, { rowCount: 1 });
+      return lakeWriteAnswer(written);
     },
   };
 }

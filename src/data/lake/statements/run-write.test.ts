@@ -9,12 +9,11 @@ import {
 } from "../../../ground/kernel/testing/recording-logger.ts";
 import { VirtualClock } from "../../../ground/kernel/testing/virtual-clock.ts";
 import { createSharedSqlite, openSimStore } from "../../../ground/store/index.ts";
-import type { LocalArtifact } from "../../../ground/work/index.ts";
 import type { TableId } from "../core/index.ts";
 import { LakeStore } from "../store/lake-store.ts";
 import { create, newFile, rowChange } from "../testing/open-catalog.ts";
+import { lakeWriteAnswer } from "./lake-write-executor.ts";
 import { runWrite } from "./run-write.ts";
-import { encodeWritten } from "./write-answer.ts";
 
 /** A write of one file, with a connection that loses the answers of its first `losses` commits. */
 async function write(losses: number, refusal?: OperatingError) {
@@ -45,10 +44,7 @@ async function write(losses: number, refusal?: OperatingError) {
         if (refusal !== undefined) throw new Error("no such bucket");
       },
     },
-    manager: {
-      run: async () => [{ path: "", dispose: async () => undefined } as unknown as LocalArtifact],
-    },
-    readArtifact: async () => encodeWritten({ ...written, ...counts }),
+    manager: { run: async () => [lakeWriteAnswer({ ...written, ...counts })] },
     catalog: {
       commit: async (commit: Parameters<LakeStore["commit"]>[0]) => {
         if (refusal !== undefined) throw refusal;

@@ -6,18 +6,16 @@
  *   RW2  A commit of which nobody knows is said again with its token. While it stays unknown its files stay: they may be the lake's.
  */
 
-import { readFile } from "node:fs/promises";
 import { backoffMs } from "../../../ground/kernel/backoff.ts";
 import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
-import { assert, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
+import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { LeafId, QueryId, WorkId } from "../../../ground/kernel/ids.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
-import type { ApiWorkManager, LocalArtifact } from "../../../ground/work/index.ts";
+import { type ApiWorkManager, answerOf } from "../../../ground/work/index.ts";
 import type { Commit, Committed, LakeCatalog, ObjectStore, SnapshotId } from "../core/index.ts";
 import type { LakeWrite, LakeWritten } from "./lake-write.ts";
 import { lakeWriteBody, lakeWriteWorkKind } from "./lake-write-executor.ts";
-import { decodeWritten } from "./write-answer.ts";
 
 export interface WriteDeps {
   readonly manager: Pick<ApiWorkManager, "run">;
@@ -26,8 +24,6 @@ export interface WriteDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly prng: Prng;
-  /** The bytes of a fetched artifact; by default those of its file. */
-  readonly readArtifact?: (artifact: LocalArtifact) => Promise<Uint8Array>;
 }
 
 export interface WriteAttempt {
@@ -122,7 +118,7 @@ function isStoreTrouble(thrown: unknown): boolean {
 
 /** On some worker. What it wrote is nobody's yet. */
 export async function executeWrite(
-  { manager, readArtifact = bytesOf }: Pick<WriteDeps, "manager" | "readArtifact">,
+  { manager }: Pick<WriteDeps, "manager">,
   { queryId, text, deadlineMs }: Pick<WriteRequest, "deadlineMs" | "queryId" | "text">,
   write: LakeWrite,
   signal: AbortSignal,
@@ -135,17 +131,8 @@ export async function executeWrite(
     body: lakeWriteBody(write),
     affinityKey: queryId,
   };
-  const [artifact] = await manager.run({ queryId, works: [work], deadlineMs, text }, signal);
-  assert(artifact !== undefined, "one work, one artifact");
-  try {
-    return decodeWritten(await readArtifact(artifact));
-  } finally {
-    await artifact.dispose();
-  }
-}
-
-async function bytesOf({ content }: LocalArtifact): Promise<Uint8Array> {
-  return typeof content === "string" ? await readFile(content) : content;
+  const [result] = await manager.run({ queryId, works: [work], deadlineMs, text }, signal);
+  return JSON.parse(new TextDecoder().decode(answerOf(result))) as LakeWritten; // `lakeWriteAnswer`
 }
 
 export async function discardWritten(

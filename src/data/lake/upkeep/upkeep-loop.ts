@@ -24,13 +24,7 @@ import {
   type UpkeepLimits,
   upkeepLimitsDefault,
 } from "../core/index.ts";
-import {
-  commitWritten,
-  discardWritten,
-  executeWrite,
-  isInDoubt,
-  type WriteDeps,
-} from "../statements/run-write.ts";
+import { commitWritten, discardWritten, executeWrite, isInDoubt } from "../statements/run-write.ts";
 import type { LakeUpkeep } from "../store/upkeep.ts";
 import type { LakeScrub } from "./lake-scrub.ts";
 
@@ -48,7 +42,6 @@ export interface UpkeepLoopOptions {
   readonly everyMs?: number;
   /** Verifies files. Absent: nobody does. */
   readonly scrub?: Pick<LakeScrub, "run">;
-  readonly readArtifact?: NonNullable<WriteDeps["readArtifact"]>;
 }
 
 export interface UpkeepRound {

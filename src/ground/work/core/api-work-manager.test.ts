@@ -6,6 +6,7 @@ import { silentLogger } from "../../kernel/logger.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import { type ApiWorkLimits, ApiWorkManager } from "./api-work-manager.ts";
 import { keyOf } from "./assignment/index.ts";
+import { answerOf, artifactOf } from "./ports.ts";
 import { type ApiQueryObserver, silentQueryObserver } from "./query-observer.ts";
 import { FakeWorkerPool } from "./testing/fake-worker-pool.ts";
 import { ManualFetcher } from "./testing/manual-fetcher.ts";
@@ -60,6 +61,32 @@ function fails(code: string): (thrown: unknown) => boolean {
   };
 }
 
+test("[QU54] an answer is committed as it comes: nothing is fetched or acknowledged, and a late one changes nothing", async () => {
+  const { clock, pool, fetcher, manager } = newBench();
+  const w1 = pool.up("w1");
+  const running = manager.run(request("q1", ["0", "1"]));
+  const answer = (workId: string, attempt: number, text: string): void =>
+    pool.report(w1, {
+      kind: "workAnswered",
+      key: keyOf(testWork("q1", workId)),
+      attempt,
+      answer: new TextEncoder().encode(text),
+    });
+  answer("0", 2, "of no attempt that there was");
+  answer("0", 1, "one");
+  answer("0", 1, "another");
+  assert.equal(manager.queue().depth, 1);
+  answer("1", 1, "two");
+  await clock.advance(0);
+  const texts = (await running).map((result) => new TextDecoder().decode(answerOf(result)));
+  assert.deepEqual(texts, ["one", "two"]);
+  assert.throws(() => artifactOf(new Uint8Array()), fails("query_failed"));
+  assert.deepEqual(pool.kinds(), ["assignWork", "assignWork"]);
+  assert.equal(fetcher.alive.size, 0);
+  assert.equal(manager.get(q1)?.state, "done");
+  assert.equal(manager.get(q1)?.rowCount, undefined);
+});
+
 test("[QU10] a query's caller gets its artifacts, in the order of its works", async () => {
   const { clock, pool, fetcher, manager } = newBench();
   pool.up("w1");
@@ -79,7 +106,7 @@ test("[QU10] a query's caller gets its artifacts, in the order of its works", as
   fetcher.arrive(0);
   fetcher.arrive(1);
   await clock.advance(0);
-  const artifacts = await running;
+  const artifacts = (await running).map(artifactOf);
   assert.deepEqual(
     artifacts.map(({ artifact }) => artifact.workId),
     ["0", "1"],

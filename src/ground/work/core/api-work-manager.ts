@@ -29,7 +29,14 @@ import { errorOfQuery } from "./error-code.ts";
 import { FetchDesk } from "./fetch-desk.ts";
 import { LiveQuery, type QueryRecord, type QueryRequest } from "./live-query.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
-import type { ArtifactFetcher, LocalArtifact, WorkListener, WorkPool } from "./ports.ts";
+import {
+  type ArtifactFetcher,
+  artifactOf,
+  type LocalArtifact,
+  type WorkListener,
+  type WorkPool,
+  type WorkResult,
+} from "./ports.ts";
 import { type ApiQueryObserver, type QueryOutcome, silentQueryObserver } from "./query-observer.ts";
 import type { QueueState } from "./queue-state.ts";
 
@@ -154,35 +161,22 @@ export class ApiWorkManager {
    * `finish`, or it fails.
    */
   open(request: QueryRequest, signal?: AbortSignal): QueryHandle {
-    const { queryId } = request;
-    this.#admit(request, signal);
-    const query = new LiveQuery(request, this.#clock.nowMs(), this.#clock.wallMs());
-    this.#queries.set(queryId, query);
-    this.#watch(query, request.deadlineMs, signal);
-    this.#observer.queryStarted(query.kind);
-    for (const work of request.works) {
-      this.#waitingSince.set(workKeyText(work), query.startedMs);
-    }
-    this.#handle({ kind: "submit", queryId, works: request.works });
+    const query = this.#open(request, signal);
+    const artifacts = query.results.then((results) => results.map(artifactOf));
+    artifacts.catch(() => undefined); // Whoever awaits sees the error; nobody has to.
     return {
-      queryId,
-      artifacts: query.artifacts,
+      queryId: query.queryId,
+      artifacts,
       signal: query.signal,
       finish: (error) => this.#finish(query, error),
     };
   }
 
-  /** `open`, and `finish` as soon as the artifacts are here. */
-  run(request: QueryRequest, signal?: AbortSignal): Promise<readonly LocalArtifact[]> {
-    let handle: QueryHandle;
-    try {
-      handle = this.open(request, signal);
-    } catch (thrown) {
-      return Promise.reject(thrown);
-    }
-    return handle.artifacts.then((artifacts) => {
-      handle.finish();
-      return artifacts;
+  /** `open`, and `finish` as soon as the results are here, in the order of the works. */
+  run(request: QueryRequest, signal?: AbortSignal): Promise<readonly WorkResult[]> {
+    return Promise.try(() => {
+      const query = this.#open(request, signal);
+      return query.results.finally(() => this.#finish(query, undefined));
     });
   }
 
@@ -249,6 +243,20 @@ export class ApiWorkManager {
     }
     this.#unlisten();
     this.#resync?.cancel();
+  }
+
+  #open(request: QueryRequest, signal: AbortSignal | undefined): LiveQuery {
+    const { queryId } = request;
+    this.#admit(request, signal);
+    const query = new LiveQuery(request, this.#clock.nowMs(), this.#clock.wallMs());
+    this.#queries.set(queryId, query);
+    this.#watch(query, request.deadlineMs, signal);
+    this.#observer.queryStarted(query.kind);
+    for (const work of request.works) {
+      this.#waitingSince.set(workKeyText(work), query.startedMs);
+    }
+    this.#handle({ kind: "submit", queryId, works: request.works });
+    return query;
   }
 
   #admit({ queryId, works }: QueryRequest, signal: AbortSignal | undefined): void {
@@ -417,7 +425,8 @@ export class ApiWorkManager {
         this.#desk.abort(effect.key, effect.attempt);
         break;
       case "workCommitted":
-        this.#committed(effect.key, effect.attempt, effect.workerId);
+        this.#stopWaiting(effect.key, effect.workerId); // It never said that it accepted.
+        this.#committed(effect.key, effect.attempt, effect.workerId, effect.answer);
         break;
       case "queryDone":
         this.#queries.get(effect.queryId)?.done();
@@ -450,13 +459,19 @@ export class ApiWorkManager {
     this.#waitingSince.set(keyText, this.#clock.nowMs());
   }
 
-  #committed(key: WorkKey, attempt: number, workerId: WorkerId): void {
+  #committed(
+    key: WorkKey,
+    attempt: number,
+    workerId: WorkerId,
+    answer: Uint8Array | undefined,
+  ): void {
     const query = this.#queries.get(key.queryId);
     if (query === undefined) return; // It ended in this very step; the desk deletes the copy.
-    const claimed = this.#desk.claim(key, attempt);
+    const claimed =
+      answer === undefined ? this.#desk.claim(key, attempt) : { result: answer, fetchMs: 0 };
     assert(claimed !== undefined, "what is committed was fetched, and is committed once");
-    const { local, fetchMs } = claimed;
-    const isFirst = query.committed(key, { workerId, attempt, fetchMs }, local);
+    const { result, fetchMs } = claimed;
+    const isFirst = query.committed(key, { workerId, attempt, fetchMs }, result);
     if (isFirst) this.#observer.firstResult(query.kind, this.#clock.nowMs() - query.startedMs);
   }
 

@@ -81,12 +81,12 @@ export class FetchDesk {
   claim(
     key: WorkKey,
     attempt: number,
-  ): { readonly local: LocalArtifact; readonly fetchMs: number } | undefined {
+  ): { readonly result: LocalArtifact; readonly fetchMs: number } | undefined {
     const fetch = this.#fetches.get(idOf(key, attempt));
     if (fetch?.local === undefined) return undefined;
-    const { local, fetchMs } = fetch;
+    const { local: result, fetchMs } = fetch;
     fetch.local = undefined;
-    return { local, fetchMs };
+    return { result, fetchMs };
   }
 
   #startWaiting(): void {

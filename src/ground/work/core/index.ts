@@ -39,6 +39,8 @@ export type { Completion, QueryRecord, QueryRequest } from "./live-query.ts";
 export {
   type ArtifactFetcher,
   type ArtifactSpool,
+  answerOf,
+  artifactOf,
   artifactSchemaVersion,
   type Executor,
   ExecutorBroken,
@@ -50,6 +52,7 @@ export {
   type WorkListener,
   type WorkPool,
   type WorkReporter,
+  type WorkResult,
 } from "./ports.ts";
 export {
   type ApiQueryObserver,

@@ -5,15 +5,15 @@
  *   working ──▶ reading ──▶ ended
  *      └────────────────────▲
  *
- *   LQ1  `artifacts` settles once: with all of them when the last is committed, or with the error.
- *   LQ2  Until `artifacts` has resolved, committed artifacts belong to the query and are deleted with it;
+ *   LQ1  `results` settles once: with all of them when the last is committed, or with the error.
+ *   LQ2  Until `results` has resolved, committed artifacts belong to the query and are deleted with it;
  *        from then on they belong to the caller.
  *   LQ3  `signal` aborts when the query ends other than by its caller's `finish` without an error.
  */
 import { assert, type OperatingError } from "../../kernel/errors.ts";
 import type { QueryId, WorkerId } from "../../kernel/ids.ts";
 import { type WorkKey, type WorkSpec, workKeyText } from "./assignment/index.ts";
-import type { LocalArtifact } from "./ports.ts";
+import type { LocalArtifact, WorkResult } from "./ports.ts";
 import type { QueryOutcome } from "./query-observer.ts";
 
 /** Who completed a work item, in which attempt, and how long its artifact took to get here. */
@@ -26,11 +26,11 @@ export interface Completion {
 export interface QueryRequest {
   readonly queryId: QueryId;
   readonly works: readonly WorkSpec[];
-  /** From now: how long until all artifacts must be here. */
+  /** From now: how long until all results must be here. */
   readonly deadlineMs: number;
   /** For people: what was asked. */
   readonly text?: string;
-  /** Called once for each work, as its artifact arrives. The artifact still belongs to the query. */
+  /** Called once for each artifact, as it arrives. The artifact still belongs to the query. */
   readonly onCommitted?: (work: WorkSpec, artifact: LocalArtifact, by: Completion) => void;
 }
 
@@ -58,16 +58,16 @@ const textLengthMax = 1_000;
 export class LiveQuery {
   readonly queryId: QueryId;
   readonly kind: string;
-  readonly artifacts: Promise<readonly LocalArtifact[]>;
+  readonly results: Promise<readonly WorkResult[]>;
   readonly startedMs: number;
   phase: "working" | "reading" | "ended" = "working";
   readonly #request: QueryRequest;
   readonly #startedAtMs: number;
   readonly #controller = new AbortController();
   readonly #works = new Map<string, { readonly spec: WorkSpec; readonly index: number }>();
-  readonly #committed: (LocalArtifact | undefined)[];
+  readonly #committed: (WorkResult | undefined)[];
   #committedCount = 0;
-  #resolve: (artifacts: readonly LocalArtifact[]) => void = () => undefined;
+  #resolve: (results: readonly WorkResult[]) => void = () => undefined;
   #reject: (error: OperatingError) => void = () => undefined;
   #accepted: boolean = false;
   #workerId: WorkerId | undefined;
@@ -84,12 +84,12 @@ export class LiveQuery {
     for (const [index, spec] of request.works.entries()) {
       this.#works.set(workKeyText(spec), { spec, index });
     }
-    this.artifacts = new Promise((resolve, reject) => {
+    this.results = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
     // Whoever awaits sees the error; nobody has to.
-    this.artifacts.catch(() => undefined);
+    this.results.catch(() => undefined);
   }
 
   get signal(): AbortSignal {
@@ -111,27 +111,29 @@ export class LiveQuery {
   }
 
   /** Returns whether it was the first. */
-  committed(key: WorkKey, by: Completion, local: LocalArtifact): boolean {
+  committed(key: WorkKey, by: Completion, result: WorkResult): boolean {
     const work = this.#works.get(workKeyText(key));
     assert(work !== undefined, "only work of the query is committed to it");
     assert(this.#committed[work.index] === undefined, "a work item is committed once");
-    this.#committed[work.index] = local;
+    this.#committed[work.index] = result;
     this.#committedCount += 1;
     this.#workerId = by.workerId;
-    this.#rowCount = (this.#rowCount ?? 0) + local.artifact.rowCount;
-    this.#request.onCommitted?.(work.spec, local, by);
+    if (!(result instanceof Uint8Array)) {
+      this.#rowCount = (this.#rowCount ?? 0) + result.artifact.rowCount;
+      this.#request.onCommitted?.(work.spec, result, by);
+    }
     return this.#committedCount === 1;
   }
 
-  /** Every work is committed: the artifacts go to the caller. */
+  /** Every work is committed: the results go to the caller. */
   done(): void {
     assert(this.phase === "working", "a query is done once");
     this.phase = "reading";
-    const artifacts = this.#committed.map((local) => {
-      assert(local !== undefined, "a query is done when all its work is committed");
-      return local;
+    const results = this.#committed.map((result) => {
+      assert(result !== undefined, "a query is done when all its work is committed");
+      return result;
     });
-    this.#resolve(artifacts); // LQ2
+    this.#resolve(results); // LQ2
   }
 
   /** Returns the artifacts that nobody owns any more. */
@@ -142,7 +144,10 @@ export class LiveQuery {
       this.#reject(error);
       this.#controller.abort(error); // LQ3
     }
-    return wasWorking ? this.#committed.filter((local) => local !== undefined) : [];
+    if (!wasWorking) return [];
+    return this.#committed.flatMap((result) =>
+      result === undefined || result instanceof Uint8Array ? [] : [result],
+    );
   }
 
   record(nowMs: number, outcome?: QueryOutcome, error?: OperatingError): QueryRecord {

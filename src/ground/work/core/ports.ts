@@ -54,6 +54,21 @@ export interface ProducedFile {
   readonly schemaVersion: number;
 }
 
+/** What came of a work item: an artifact, fetched, or the small answer that it gave in its place. */
+export type WorkResult = LocalArtifact | Uint8Array;
+
+/** Throws `query_failed` where the work gave an answer. */
+export function artifactOf(result: WorkResult): LocalArtifact {
+  if (!(result instanceof Uint8Array)) return result;
+  throw new OperatingError("query_failed", "never", "the work gave an answer and no artifact");
+}
+
+/** Throws `query_failed` where the work left an artifact. */
+export function answerOf(result: WorkResult | undefined): Uint8Array {
+  if (result instanceof Uint8Array) return result;
+  throw new OperatingError("query_failed", "never", "the work gave no answer");
+}
+
 /** It will not execute anything any more, and the process is about to end for it. */
 export class ExecutorBroken extends OperatingError {
   constructor(message: string) {
@@ -61,18 +76,15 @@ export class ExecutorBroken extends OperatingError {
   }
 }
 
-export interface Executor {
+export interface Executor<Produced = ProducedFile | Uint8Array> {
   /**
    * Runs `work` into an artifact of at most `bytesMax` bytes: a file at `path`, or bytes that it gives
-   * back. When `signal` aborts it stops soon, leaves no file and throws `cancelled`. Deterministic: the
+   * back with their facts. Where all there is to say of it is small (what it wrote elsewhere, not
+   * result rows), it resolves with those bytes alone, at most `answerBytesMax`, and leaves no file.
+   * When `signal` aborts it stops soon, leaves no file and throws `cancelled`. Deterministic: the
    * same work gives the same rows. Throws `ExecutorBroken` when that is the end of it.
    */
-  execute(
-    work: WorkSpec,
-    path: string,
-    signal: AbortSignal,
-    bytesMax: number,
-  ): Promise<ProducedFile>;
+  execute(work: WorkSpec, path: string, signal: AbortSignal, bytesMax: number): Promise<Produced>;
 }
 
 /** A place for one artifact. */

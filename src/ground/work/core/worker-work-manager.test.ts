@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
-import { keyOf, type WorkReport } from "./assignment/index.ts";
+import { answerBytesMax, keyOf, type WorkReport } from "./assignment/index.ts";
 import { ExecutorBroken, type WorkReporter } from "./ports.ts";
 import { silentQueryObserver, type WorkerQueryObserver } from "./query-observer.ts";
 import { ManualExecutor } from "./testing/manual-executor.ts";
@@ -85,6 +85,38 @@ test("[QU1] [QU20] accepted work is executed and its artifact offered, with all 
     },
   });
   assert.deepEqual(spool.stat(name ?? ""), { content: name, sizeBytes: 10, key });
+});
+
+test("[QU54] a small answer is reported, and nothing of it is kept; one that is too large fails", async () => {
+  const { executor, spool, reporter, manager, settle } = newBench();
+  manager.obey("s", { kind: "assignWork", work, attempt: 1 });
+  await settle();
+  executor.answer(new Uint8Array([1, 2]));
+  await settle();
+  const report = { kind: "workAnswered", key, attempt: 1, answer: new Uint8Array([1, 2]) };
+  assert.deepEqual(reporter.reports.at(-1)?.report, report);
+  assert.deepEqual([spool.names, manager.counts().ready], [[], 0]);
+  await manager.whenIdle();
+  manager.obey("s", { kind: "assignWork", work: testWork("q2"), attempt: 1 });
+  await settle();
+  executor.answer(new Uint8Array(answerBytesMax + 1));
+  await settle();
+  const failed = reporter.reports.at(-1)?.report;
+  assert.ok(failed?.kind === "workFailed");
+  assert.deepEqual([failed.code, failed.retryable], ["query_too_large", false]);
+  assert.deepEqual(spool.names, []);
+});
+
+test("[QU54] cancelled while it executes, an answer is not reported", async () => {
+  const { executor, spool, reporter, manager, settle } = newBench();
+  executor.endsOnAbort = false;
+  manager.obey("s", { kind: "assignWork", work, attempt: 1 });
+  await settle();
+  manager.obey("s", { kind: "cancelWork", key, attempt: 1 });
+  executor.answer(new Uint8Array());
+  await settle();
+  assert.deepEqual(reporter.kinds(), ["workAccepted"]);
+  assert.deepEqual([spool.names, manager.counts().executing], [[], 0]);
 });
 
 test("[QU3] times that no frame can carry are left out: they would end the session", async () => {

@@ -24,6 +24,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import { ArtifactTtls } from "./artifact-ttls.ts";
 import {
   type Artifact,
+  answerBytesMax,
   type HeldId,
   type LedgerEffect,
   type LedgerEvent,
@@ -265,29 +266,40 @@ export class WorkerWorkManager {
     // Within a promise, so that a failure to reserve or to start ends like any other.
     Promise.resolve()
       .then(() => this.#execute(held))
-      .then((produced) => {
-        const { sizeBytes, bytes } = produced;
-        return this.#spool.commit(nameOf(held), sizeBytes, bytes).then(() => produced);
-      })
       .then(
         (produced) => this.#executed(id, held, produced),
         (thrown: unknown) => this.#broke(id, held, thrown),
       );
   }
 
-  #execute(held: Held): Promise<ProducedFile> {
-    if (held.controller.signal.aborted) throw new OperatingError("cancelled", "never", "cancelled");
-    const slot = this.#spool.reserve(held.work);
-    held.slot = slot;
-    return this.#executor.execute(held.work, slot.path, held.controller.signal, slot.bytesMax);
+  /** WM4. */
+  #execute(held: Held): Promise<ProducedFile | Uint8Array> {
+    const { work, controller } = held;
+    if (controller.signal.aborted) throw new OperatingError("cancelled", "never", "cancelled");
+    held.slot = this.#spool.reserve(work);
+    const { name, path, bytesMax } = held.slot;
+    return this.#executor.execute(work, path, controller.signal, bytesMax).then((produced) => {
+      if (!(produced instanceof Uint8Array)) {
+        return this.#spool.commit(name, produced.sizeBytes, produced.bytes).then(() => produced);
+      }
+      if (produced.length <= answerBytesMax) return produced;
+      const message = `the work's answer has ${produced.length} bytes, more than the ${answerBytesMax} allowed`;
+      throw new OperatingError("query_too_large", "never", message);
+    });
   }
 
-  #executed(id: HeldId, held: Held, produced: ProducedFile): void {
+  #executed(id: HeldId, held: Held, produced: ProducedFile | Uint8Array): void {
     const name = nameOf(held);
-    this.#idsByName.set(name, id);
     const isCancelled = held.abortedMs !== undefined;
     if (!isCancelled) this.#completedTotal += 1;
     this.#endExecution(held, isCancelled ? "cancelled" : "done", undefined);
+    if (produced instanceof Uint8Array) {
+      this.#spool.remove(name);
+      this.#held.delete(id);
+      this.#handle({ kind: "answered", id, answer: produced });
+      return;
+    }
+    this.#idsByName.set(name, id);
     this.#handle({ kind: "executed", id, artifact: this.#artifactOf(held.work, name, produced) });
     this.#showSpool();
   }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { OperatingError } from "../../kernel/errors.ts";
-import type { WorkCommand, WorkReport } from "../core/assignment/index.ts";
+import { answerBytesMax, type WorkCommand, type WorkReport } from "../core/assignment/index.ts";
 import { decodeCommand, decodeReport, encodeCommand, encodeReport } from "./codec.ts";
 import * as wire from "./gen/work_pb.ts";
 
@@ -60,6 +60,12 @@ const reports: { readonly [K in WorkReport["kind"]]: fc.Arbitrary<unknown> } = {
       artifact: artifact(ofKey.workId),
     }),
   ),
+  workAnswered: fc.record({
+    kind: kind("workAnswered"),
+    key,
+    attempt,
+    answer: fc.uint8Array({ maxLength: 100 }),
+  }),
   workFailed: fc.record({
     kind: kind("workFailed"),
     key,
@@ -144,6 +150,14 @@ const malformed: readonly [name: string, decode: () => unknown, want: RegExp][] 
     /kind is longer than 64/,
   ],
   ["no artifact", report({ case: "workReady", value: { key: goodKey } }), /artifact is missing/],
+  [
+    "an answer that is not small",
+    report({
+      case: "workAnswered",
+      value: { key: goodKey, answer: new Uint8Array(answerBytesMax + 1) },
+    }),
+    /answer has more than 1000000 bytes/,
+  ],
   ["another work's artifact", ready({ ...goodArtifact, workId: "v" }), /another work item/],
   [
     "a checksum of another kind",

@@ -22,12 +22,13 @@ import {
   violation,
   word,
 } from "../../kernel/wire-values.ts";
-import type {
-  Artifact,
-  RejectReason,
-  WorkCommand,
-  WorkKey,
-  WorkReport,
+import {
+  type Artifact,
+  answerBytesMax,
+  type RejectReason,
+  type WorkCommand,
+  type WorkKey,
+  type WorkReport,
 } from "../core/assignment/index.ts";
 import * as wire from "./gen/work_pb.ts";
 
@@ -91,6 +92,10 @@ function reportCase(report: WorkReport): ReportCase {
       const { key, attempt, artifact } = report;
       const value = { key: keyInit(key), attempt, artifact: artifactInit(artifact) };
       return { case: "workReady", value };
+    }
+    case "workAnswered": {
+      const { key, attempt, answer } = report;
+      return { case: "workAnswered", value: { key: keyInit(key), attempt, answer } };
     }
     case "workFailed": {
       const { key, attempt, code, retryable } = report;
@@ -164,6 +169,12 @@ export function decodeReport(payload: Uint8Array): WorkReport {
     }
     case "workReady":
       return readyReport(report.value);
+    case "workAnswered": {
+      const { key, attempt, answer } = report.value;
+      if (answer.length > answerBytesMax)
+        throw violation(`answer has more than ${answerBytesMax} bytes`);
+      return { kind: "workAnswered", key: keyOf(key), attempt, answer };
+    }
     case "workFailed": {
       const { key, attempt, code, message, retryable } = report.value;
       return {

@@ -5,7 +5,6 @@ export { type ProcessMemory, promqlBytesOf, queryMemoryOf } from "./core/promql-
 export { promqlWorkKind } from "./core/work-body.ts";
 export { createPromqlService, type StartedPromqlService } from "./create-promql-service.ts";
 export { floatText } from "./json-sink.ts";
-export { decodeList, encodeList } from "./list-artifact.ts";
 export {
   createPromqlExecutor,
   type PromqlExecutor,

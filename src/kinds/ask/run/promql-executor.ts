@@ -63,7 +63,7 @@ export interface PromqlExecutorObserver {
   headPulled(durationMs: number): void;
 }
 
-export interface PromqlExecutor extends Executor {
+export interface PromqlExecutor extends Executor<ProducedFile> {
   /** Resolves if a thread breaks; never when it is closed. */
   readonly failure: Promise<OperatingError>;
   close(): Promise<void>;

@@ -48,7 +48,7 @@ export interface TablesPartsConfig {
   /** Absent: nobody verifies files. */
   readonly condition?: DataCondition;
   readonly scrub?: Partial<ScrubLimits>;
-  readonly upkeep?: Pick<UpkeepLoopOptions, "everyMs" | "limits" | "readArtifact">;
+  readonly upkeep?: Pick<UpkeepLoopOptions, "everyMs" | "limits">;
   readonly parts?: Partial<TablesPartClasses>;
 }
 

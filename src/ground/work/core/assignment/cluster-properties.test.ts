@@ -24,6 +24,7 @@ const progress: readonly Operation[] = [
   (cluster, a) => cluster.deliverToBoard(a),
   (cluster, a, b) => cluster.endExecution(a, b, "well"),
   (cluster, a, b) => cluster.endExecution(a, b, "well"),
+  (cluster, a, b) => cluster.endExecution(a, b, "answered"),
   (cluster, a) => cluster.endFetch(a, true),
   (cluster, a) => cluster.endFetch(a, true),
   (cluster) => cluster.resync(),

@@ -28,6 +28,7 @@ const states: Record<HeldState, HeldWork> = {
 const events: { readonly [Kind in HeldEvent["kind"]]: HeldEvent } = {
   start: { kind: "start" },
   executed: { kind: "executed", artifact },
+  answered: { kind: "answered", answer: new Uint8Array() },
   executionFailed: {
     kind: "executionFailed",
     code: "bad_sql",
@@ -55,6 +56,14 @@ const table: Record<HeldEvent["kind"], Record<HeldState, string>> = {
     queued: "bug",
     executing: "ready keepArtifact workReady",
     aborting: "gone deleteArtifact",
+    ready: "bug",
+    acked: "bug",
+    gone: "=",
+  },
+  answered: {
+    queued: "bug",
+    executing: "gone workAnswered",
+    aborting: "gone",
     ready: "bug",
     acked: "bug",
     gone: "=",

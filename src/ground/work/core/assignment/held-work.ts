@@ -12,8 +12,8 @@
  *   H1  gone is final and absorbs every event.
  *   H2  Acceptance is reported before the execution starts, so that an execution which kills the process is
  *       known to have been running.
- *   H3  An execution that was started ends with `executed` or `executionFailed`, even when it was aborted; until
- *       then the item holds its slot.
+ *   H3  An execution that was started ends with `executed`, `answered` or `executionFailed`, even when it
+ *       was aborted; until then the item holds its slot.
  *   H4  Once the owner let go (cancelled, superseded, session lost) nothing more is reported.
  *   H5  Every artifact that was produced is deleted exactly once: on its way to gone.
  *   H6  An artifact that is deleted before it was acknowledged is reported as a failure that may be retried.
@@ -46,6 +46,8 @@ export type HeldEvent =
   /** A slot is free. Only for queued items. */
   | { readonly kind: "start" }
   | { readonly kind: "executed"; readonly artifact: Artifact }
+  /** The execution ended with an answer, which the report takes away: nothing is held any more. */
+  | { readonly kind: "answered"; readonly answer: Uint8Array }
   | {
       readonly kind: "executionFailed";
       /** An `ErrorCode`; as text, for it travels. */
@@ -122,6 +124,7 @@ function stepQueued(held: HeldWithoutArtifact, event: HeldEvent): Step {
     case "letGo":
       return [gone(held), untouched];
     case "executed":
+    case "answered":
     case "executionFailed":
       return outOfTurn(held, event);
     case "ack":
@@ -141,6 +144,12 @@ function stepExecuting(held: HeldWithoutArtifact, event: HeldEvent): Step {
         ready,
         [{ kind: "keepArtifact", id: held.id, acked: false }, offered(held, event.artifact)],
       ];
+    }
+    case "answered": {
+      const { session, work, attempt } = held;
+      const { answer } = event;
+      const report: WorkReport = { kind: "workAnswered", key: keyOf(work), attempt, answer };
+      return [gone(held), [{ kind: "report", session, report }]];
     }
     case "executionFailed": {
       const { code, message, retryable } = event;
@@ -165,6 +174,7 @@ function stepAborting(held: HeldWithoutArtifact, event: HeldEvent): Step {
   switch (event.kind) {
     case "executed": // It was done before the abort reached it.
       return [gone(held), [{ kind: "deleteArtifact", id: held.id }]]; // H5
+    case "answered":
     case "executionFailed":
       return [gone(held), untouched]; // H4
     case "start":
@@ -204,6 +214,7 @@ function stepProduced(held: HeldWithArtifact, event: HeldEvent): Step {
     }
     case "start":
     case "executed":
+    case "answered":
     case "executionFailed":
       return outOfTurn(held, event);
     default:

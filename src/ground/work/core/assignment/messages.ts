@@ -42,6 +42,9 @@ export interface Artifact {
   readonly schemaVersion: number;
 }
 
+/** Of a small answer: as much as a work's description may have, and a quarter of a frame. */
+export const answerBytesMax = 1_000_000;
+
 export type WorkCommand =
   | { readonly kind: "assignWork"; readonly work: WorkSpec; readonly attempt: number }
   | { readonly kind: "cancelWork"; readonly key: WorkKey; readonly attempt: number }
@@ -64,6 +67,13 @@ export type WorkReport =
       readonly key: WorkKey;
       readonly attempt: number;
       readonly artifact: Artifact;
+    }
+  /** The work is done, and this is all there is of it: nothing to fetch, acknowledge or expire. */
+  | {
+      readonly kind: "workAnswered";
+      readonly key: WorkKey;
+      readonly attempt: number;
+      readonly answer: Uint8Array;
     }
   | {
       readonly kind: "workFailed";

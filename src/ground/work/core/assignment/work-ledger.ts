@@ -51,6 +51,8 @@ export type LedgerEvent =
   | { readonly kind: "sessionLost"; readonly session: string }
   /** The execution ended and its artifact is on disk, even if it was aborted meanwhile. */
   | { readonly kind: "executed"; readonly id: HeldId; readonly artifact: Artifact }
+  /** The execution ended with an answer, even if it was aborted meanwhile, and left nothing on disk. */
+  | { readonly kind: "answered"; readonly id: HeldId; readonly answer: Uint8Array }
   /** The execution ended, by itself or aborted, and left nothing on disk. */
   | {
       readonly kind: "executionFailed";
@@ -173,6 +175,7 @@ export class WorkLedger {
         }
         break;
       case "executed":
+      case "answered":
       case "executionFailed":
       case "expired":
       case "evicted": {

@@ -31,6 +31,7 @@ const b = workerId("b");
 const spec = sampleSpec("q", "w");
 const key = keyOf(spec);
 const artifact = sampleArtifact(spec);
+const answer = new Uint8Array([1]);
 
 // The item is in its second attempt, on worker a; the first was on b.
 const history: WorkHistory = { attempt: 2, starts: 2, losses: [], avoid: [] };
@@ -39,7 +40,7 @@ const states: Record<WorkState, Work> = {
   assigned: { state: "assigned", spec, history: { ...history, starts: 1 }, workerId: a },
   running: { state: "running", spec, history, workerId: a },
   ready: { state: "ready", spec, history, workerId: a, artifact },
-  committed: { state: "committed", spec, attempt: 2, workerId: a, artifact },
+  committed: { state: "committed", spec, attempt: 2, workerId: a },
   failed: { state: "failed", spec, code: "bad_sql", message: "no such table" },
   cancelled: { state: "cancelled", spec },
 };
@@ -114,6 +115,16 @@ const table: Table = {
       ready: "ready b:ack#2",
       ended: "same b:ack#2",
     },
+  },
+  workAnswered: {
+    current: {
+      ...ignored,
+      event: { kind: "workAnswered", ...current, answer },
+      assigned: "committed commit#2(answer)",
+      running: "committed commit#2(answer)",
+    },
+    stale: { ...ignored, event: { kind: "workAnswered", ...stale, answer } },
+    impostor: { ...ignored, event: { kind: "workAnswered", ...impostor, answer } },
   },
   workFailed: {
     "current, retryable": {
@@ -205,7 +216,7 @@ function effectText(effect: WorkEffect): string {
     case "send":
       return `${effect.workerId}:${commandText(effect.command)}`;
     case "workCommitted":
-      return `commit#${effect.attempt}`;
+      return `commit#${effect.attempt}${effect.answer === undefined ? "" : "(answer)"}`;
     case "reassigned":
       return `moved:${effect.reason}`;
     case "fetch":

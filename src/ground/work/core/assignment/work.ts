@@ -3,7 +3,7 @@
  *
  *            assign          workAccepted         workReady           fetched
  *   queued ─────────▶ assigned ─────────▶ running ─────────▶ ready ─────────▶ committed
- *      ▲                 │                   │                 │
+ *      ▲                 │                   ├─── workAnswered ───────────────────▲
  *      └─────────────────┴───────────────────┴─────────────────┘  the attempt was lost: try again
  *
  *   any of the four ──▶ failed | cancelled
@@ -86,7 +86,6 @@ export interface CommittedWork {
   readonly spec: WorkSpec;
   readonly attempt: number;
   readonly workerId: WorkerId;
-  readonly artifact: Artifact;
 }
 export interface FailedWork {
   readonly state: "failed";
@@ -154,7 +153,8 @@ export type WorkEffect =
       readonly key: WorkKey;
       readonly attempt: number;
       readonly workerId: WorkerId;
-      readonly artifact: Artifact;
+      /** `undefined`: its artifact was fetched. */
+      readonly answer: Uint8Array | undefined;
     }
   /** An observation: the attempt runs, or waits its turn, on the worker. */
   | {
@@ -229,6 +229,7 @@ function stepQueued(work: QueuedWork, event: WorkEvent, limits: WorkLimits): Ste
       return [{ state: "cancelled", spec: work.spec }, untouched];
     case "workAccepted":
     case "workRejected":
+    case "workAnswered":
     case "workFailed":
     case "fetched":
     case "fetchFailed":
@@ -266,6 +267,8 @@ function stepHeld(work: AssignedWork | RunningWork, event: WorkEvent, limits: Wo
         [{ kind: "fetch", key: keyOf(spec), attempt: history.attempt, workerId, artifact }],
       ];
     }
+    case "workAnswered":
+      return isCurrent(work, event) ? committed(work, event.answer) : [work, untouched];
     case "workFailed":
       return isCurrent(work, event)
         ? attemptFailed(started(work), event, untouched, limits)
@@ -296,10 +299,9 @@ function stepHeld(work: AssignedWork | RunningWork, event: WorkEvent, limits: Wo
 }
 
 function stepReady(work: ReadyWork, event: WorkEvent, limits: WorkLimits): Step {
-  const { spec, workerId, artifact } = work;
+  const { spec, workerId } = work;
   const { attempt } = work.history;
-  const key = keyOf(spec);
-  const abortFetch: WorkEffect = { kind: "abortFetch", key, attempt };
+  const abortFetch: WorkEffect = { kind: "abortFetch", key: keyOf(spec), attempt };
   switch (event.kind) {
     case "assign":
       return assignedTwice(work);
@@ -309,12 +311,11 @@ function stepReady(work: ReadyWork, event: WorkEvent, limits: WorkLimits): Step 
       return isCurrent(work, event)
         ? attemptFailed(work, event, [abortFetch], limits)
         : [work, untouched];
-    case "fetched":
+    case "fetched": {
       if (event.attempt !== attempt) return [work, untouched];
-      return [
-        { state: "committed", spec, attempt, workerId, artifact },
-        [{ kind: "workCommitted", key, attempt, workerId, artifact }, free("ackArtifact", work)],
-      ];
+      const [next, effects] = committed(work, undefined);
+      return [next, [...effects, free("ackArtifact", work)]];
+    }
     case "fetchFailed": {
       if (event.attempt !== attempt) return [work, untouched];
       const effects = [free("ackArtifact", work)];
@@ -334,6 +335,7 @@ function stepReady(work: ReadyWork, event: WorkEvent, limits: WorkLimits): Step 
       return [{ state: "cancelled", spec }, [abortFetch, free("cancelWork", work)]];
     case "workAccepted":
     case "workRejected":
+    case "workAnswered":
     case "workerDraining":
       return [work, untouched];
     default:
@@ -356,6 +358,16 @@ function started(work: AssignedWork | RunningWork): RunningWork {
   if (work.state === "running") return work;
   const history = { ...work.history, starts: work.history.starts + 1 }; // W6
   return { state: "running", spec: work.spec, workerId: work.workerId, history };
+}
+
+/** W2. */
+function committed(work: Holding, answer: Uint8Array | undefined): Step {
+  const { spec, workerId } = work;
+  const { attempt } = work.history;
+  return [
+    { state: "committed", spec, attempt, workerId },
+    [{ kind: "workCommitted", key: keyOf(spec), attempt, workerId, answer }],
+  ];
 }
 
 function avoiding<H extends Holding>(work: H): H {

@@ -7,7 +7,7 @@ interface Execution {
   readonly work: WorkSpec;
   readonly path: string;
   readonly signal: AbortSignal;
-  readonly end: PromiseWithResolvers<ProducedFile>;
+  readonly end: PromiseWithResolvers<ProducedFile | Uint8Array>;
 }
 
 export class ManualExecutor implements Executor {
@@ -17,8 +17,8 @@ export class ManualExecutor implements Executor {
   /** Of what is produced. */
   range: Pick<ProducedFile, "minTs" | "maxTs"> = { minTs: 1, maxTs: 2 };
 
-  execute(work: WorkSpec, path: string, signal: AbortSignal): Promise<ProducedFile> {
-    const end = Promise.withResolvers<ProducedFile>();
+  execute(work: WorkSpec, path: string, signal: AbortSignal): Promise<ProducedFile | Uint8Array> {
+    const end = Promise.withResolvers<ProducedFile | Uint8Array>();
     this.executions.push({ work, path, signal, end });
     signal.addEventListener("abort", () => {
       if (this.endsOnAbort) end.reject(new OperatingError("cancelled", "never", "cancelled"));
@@ -36,6 +36,10 @@ export class ManualExecutor implements Executor {
       ...this.range,
       schemaVersion: 1,
     });
+  }
+
+  answer(bytes: Uint8Array, index = this.executions.length - 1): void {
+    this.executions[index]?.end.resolve(bytes);
   }
 
   fail(error: Error, index = this.executions.length - 1): void {

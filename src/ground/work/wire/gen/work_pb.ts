@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file work.proto.
  */
 export const file_work: GenFile = /*@__PURE__*/
-  fileDesc("Cgp3b3JrLnByb3RvEg9jYXBzdGFuLndvcmsudjEitgEKC1dvcmtDb21tYW5kEjIKC2Fzc2lnbl93b3JrGAEgASgLMhsuY2Fwc3Rhbi53b3JrLnYxLkFzc2lnbldvcmtIABIyCgtjYW5jZWxfd29yaxgCIAEoCzIbLmNhcHN0YW4ud29yay52MS5DYW5jZWxXb3JrSAASNAoMYWNrX2FydGlmYWN0GAMgASgLMhwuY2Fwc3Rhbi53b3JrLnYxLkFja0FydGlmYWN0SABCCQoHY29tbWFuZCLsAQoKV29ya1JlcG9ydBI2Cg13b3JrX2FjY2VwdGVkGAEgASgLMh0uY2Fwc3Rhbi53b3JrLnYxLldvcmtBY2NlcHRlZEgAEjYKDXdvcmtfcmVqZWN0ZWQYAiABKAsyHS5jYXBzdGFuLndvcmsudjEuV29ya1JlamVjdGVkSAASMAoKd29ya19yZWFkeRgDIAEoCzIaLmNhcHN0YW4ud29yay52MS5Xb3JrUmVhZHlIABIyCgt3b3JrX2ZhaWxlZBgEIAEoCzIbLmNhcHN0YW4ud29yay52MS5Xb3JrRmFpbGVkSABCCAoGcmVwb3J0InYKCkFzc2lnbldvcmsSJQoDa2V5GAEgASgLMhguY2Fwc3Rhbi53b3JrLnYxLldvcmtLZXkSDwoHYXR0ZW1wdBgCIAEoDRIMCgRraW5kGAMgASgJEgwKBGJvZHkYBCABKAkSFAoMYWZmaW5pdHlfa2V5GAUgASgJIkQKCkNhbmNlbFdvcmsSJQoDa2V5GAEgASgLMhguY2Fwc3Rhbi53b3JrLnYxLldvcmtLZXkSDwoHYXR0ZW1wdBgCIAEoDSJFCgtBY2tBcnRpZmFjdBIlCgNrZXkYASABKAsyGC5jYXBzdGFuLndvcmsudjEuV29ya0tleRIPCgdhdHRlbXB0GAIgASgNIkYKDFdvcmtBY2NlcHRlZBIlCgNrZXkYASABKAsyGC5jYXBzdGFuLndvcmsudjEuV29ya0tleRIPCgdhdHRlbXB0GAIgASgNInUKDFdvcmtSZWplY3RlZBIlCgNrZXkYASABKAsyGC5jYXBzdGFuLndvcmsudjEuV29ya0tleRIPCgdhdHRlbXB0GAIgASgNEi0KBnJlYXNvbhgDIAEoDjIdLmNhcHN0YW4ud29yay52MS5SZWplY3RSZWFzb24icAoJV29ya1JlYWR5EiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0SKwoIYXJ0aWZhY3QYAyABKAsyGS5jYXBzdGFuLndvcmsudjEuQXJ0aWZhY3QidgoKV29ya0ZhaWxlZBIlCgNrZXkYASABKAsyGC5jYXBzdGFuLndvcmsudjEuV29ya0tleRIPCgdhdHRlbXB0GAIgASgNEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCRIRCglyZXRyeWFibGUYBSABKAgiPQoHV29ya0tleRIQCghxdWVyeV9pZBgBIAEoCRIPCgdsZWFmX2lkGAIgASgJEg8KB3dvcmtfaWQYAyABKAki3AEKCEFydGlmYWN0Eg8KB3dvcmtfaWQYASABKAkSFAoMYXJ0aWZhY3RfdXJsGAIgASgJEhsKE2FydGlmYWN0X3NpemVfYnl0ZXMYAyABKAQSGQoRYXJ0aWZhY3RfY2hlY2tzdW0YBCABKAkSEQoJcm93X2NvdW50GAUgASgEEhMKBm1pbl90cxgGIAEoEkgAiAEBEhMKBm1heF90cxgHIAEoEkgBiAEBEh4KFnBhcnF1ZXRfc2NoZW1hX3ZlcnNpb24YCCABKA1CCQoHX21pbl90c0IJCgdfbWF4X3RzKogBCgxSZWplY3RSZWFzb24SHQoZUkVKRUNUX1JFQVNPTl9VTlNQRUNJRklFRBAAEhoKFlJFSkVDVF9SRUFTT05fRFJBSU5JTkcQARIfChtSRUpFQ1RfUkVBU09OX05PVF9BQ0NFUFRJTkcQAhIcChhSRUpFQ1RfUkVBU09OX1FVRVVFX0ZVTEwQA2IGcHJvdG8z");
+  fileDesc("Cgp3b3JrLnByb3RvEg9jYXBzdGFuLndvcmsudjEitgEKC1dvcmtDb21tYW5kEjIKC2Fzc2lnbl93b3JrGAEgASgLMhsuY2Fwc3Rhbi53b3JrLnYxLkFzc2lnbldvcmtIABIyCgtjYW5jZWxfd29yaxgCIAEoCzIbLmNhcHN0YW4ud29yay52MS5DYW5jZWxXb3JrSAASNAoMYWNrX2FydGlmYWN0GAMgASgLMhwuY2Fwc3Rhbi53b3JrLnYxLkFja0FydGlmYWN0SABCCQoHY29tbWFuZCKkAgoKV29ya1JlcG9ydBI2Cg13b3JrX2FjY2VwdGVkGAEgASgLMh0uY2Fwc3Rhbi53b3JrLnYxLldvcmtBY2NlcHRlZEgAEjYKDXdvcmtfcmVqZWN0ZWQYAiABKAsyHS5jYXBzdGFuLndvcmsudjEuV29ya1JlamVjdGVkSAASMAoKd29ya19yZWFkeRgDIAEoCzIaLmNhcHN0YW4ud29yay52MS5Xb3JrUmVhZHlIABIyCgt3b3JrX2ZhaWxlZBgEIAEoCzIbLmNhcHN0YW4ud29yay52MS5Xb3JrRmFpbGVkSAASNgoNd29ya19hbnN3ZXJlZBgFIAEoCzIdLmNhcHN0YW4ud29yay52MS5Xb3JrQW5zd2VyZWRIAEIICgZyZXBvcnQidgoKQXNzaWduV29yaxIlCgNrZXkYASABKAsyGC5jYXBzdGFuLndvcmsudjEuV29ya0tleRIPCgdhdHRlbXB0GAIgASgNEgwKBGtpbmQYAyABKAkSDAoEYm9keRgEIAEoCRIUCgxhZmZpbml0eV9rZXkYBSABKAkiRAoKQ2FuY2VsV29yaxIlCgNrZXkYASABKAsyGC5jYXBzdGFuLndvcmsudjEuV29ya0tleRIPCgdhdHRlbXB0GAIgASgNIkUKC0Fja0FydGlmYWN0EiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0iRgoMV29ya0FjY2VwdGVkEiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0idQoMV29ya1JlamVjdGVkEiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0SLQoGcmVhc29uGAMgASgOMh0uY2Fwc3Rhbi53b3JrLnYxLlJlamVjdFJlYXNvbiJwCglXb3JrUmVhZHkSJQoDa2V5GAEgASgLMhguY2Fwc3Rhbi53b3JrLnYxLldvcmtLZXkSDwoHYXR0ZW1wdBgCIAEoDRIrCghhcnRpZmFjdBgDIAEoCzIZLmNhcHN0YW4ud29yay52MS5BcnRpZmFjdCJ2CgpXb3JrRmFpbGVkEiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0SDAoEY29kZRgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEhEKCXJldHJ5YWJsZRgFIAEoCCJWCgxXb3JrQW5zd2VyZWQSJQoDa2V5GAEgASgLMhguY2Fwc3Rhbi53b3JrLnYxLldvcmtLZXkSDwoHYXR0ZW1wdBgCIAEoDRIOCgZhbnN3ZXIYAyABKAwiPQoHV29ya0tleRIQCghxdWVyeV9pZBgBIAEoCRIPCgdsZWFmX2lkGAIgASgJEg8KB3dvcmtfaWQYAyABKAki3AEKCEFydGlmYWN0Eg8KB3dvcmtfaWQYASABKAkSFAoMYXJ0aWZhY3RfdXJsGAIgASgJEhsKE2FydGlmYWN0X3NpemVfYnl0ZXMYAyABKAQSGQoRYXJ0aWZhY3RfY2hlY2tzdW0YBCABKAkSEQoJcm93X2NvdW50GAUgASgEEhMKBm1pbl90cxgGIAEoEkgAiAEBEhMKBm1heF90cxgHIAEoEkgBiAEBEh4KFnBhcnF1ZXRfc2NoZW1hX3ZlcnNpb24YCCABKA1CCQoHX21pbl90c0IJCgdfbWF4X3RzKogBCgxSZWplY3RSZWFzb24SHQoZUkVKRUNUX1JFQVNPTl9VTlNQRUNJRklFRBAAEhoKFlJFSkVDVF9SRUFTT05fRFJBSU5JTkcQARIfChtSRUpFQ1RfUkVBU09OX05PVF9BQ0NFUFRJTkcQAhIcChhSRUpFQ1RfUkVBU09OX1FVRVVFX0ZVTEwQA2IGcHJvdG8z");
 
 /**
  * @generated from message capstan.work.v1.WorkCommand
@@ -82,6 +82,12 @@ export type WorkReport = Message<"capstan.work.v1.WorkReport"> & {
      */
     value: WorkFailed;
     case: "workFailed";
+  } | {
+    /**
+     * @generated from field: capstan.work.v1.WorkAnswered work_answered = 5;
+     */
+    value: WorkAnswered;
+    case: "workAnswered";
   } | { case: undefined; value?: undefined };
 };
 
@@ -287,6 +293,35 @@ export const WorkFailedSchema: GenMessage<WorkFailed> = /*@__PURE__*/
   messageDesc(file_work, 8);
 
 /**
+ * What the work reports of itself, where that is small: nothing is to be fetched or acknowledged.
+ *
+ * @generated from message capstan.work.v1.WorkAnswered
+ */
+export type WorkAnswered = Message<"capstan.work.v1.WorkAnswered"> & {
+  /**
+   * @generated from field: capstan.work.v1.WorkKey key = 1;
+   */
+  key?: WorkKey | undefined;
+
+  /**
+   * @generated from field: uint32 attempt = 2;
+   */
+  attempt: number;
+
+  /**
+   * @generated from field: bytes answer = 3;
+   */
+  answer: Uint8Array;
+};
+
+/**
+ * Describes the message capstan.work.v1.WorkAnswered.
+ * Use `create(WorkAnsweredSchema)` to create a new message.
+ */
+export const WorkAnsweredSchema: GenMessage<WorkAnswered> = /*@__PURE__*/
+  messageDesc(file_work, 9);
+
+/**
  * @generated from message capstan.work.v1.WorkKey
  */
 export type WorkKey = Message<"capstan.work.v1.WorkKey"> & {
@@ -311,7 +346,7 @@ export type WorkKey = Message<"capstan.work.v1.WorkKey"> & {
  * Use `create(WorkKeySchema)` to create a new message.
  */
 export const WorkKeySchema: GenMessage<WorkKey> = /*@__PURE__*/
-  messageDesc(file_work, 9);
+  messageDesc(file_work, 10);
 
 /**
  * The artifact contract of interactive-queries.md, field by field.
@@ -365,7 +400,7 @@ export type Artifact = Message<"capstan.work.v1.Artifact"> & {
  * Use `create(ArtifactSchema)` to create a new message.
  */
 export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
-  messageDesc(file_work, 10);
+  messageDesc(file_work, 11);
 
 /**
  * @generated from enum capstan.work.v1.RejectReason

@@ -234,7 +234,11 @@ export class ModelCluster {
   }
 
   /** An execution ends: the way `how` says, or with the death of the process where the work is poisonous. */
-  endExecution(pick: number, which: number, how: "well" | "retryable" | "badly"): void {
+  endExecution(
+    pick: number,
+    which: number,
+    how: "well" | "answered" | "retryable" | "badly",
+  ): void {
     const node = this.#node(pick);
     const { process } = node;
     const ids = [...(process?.executions.keys() ?? [])];
@@ -254,6 +258,8 @@ export class ModelCluster {
       const url = `${process.run}/${id}`;
       const artifact = sampleArtifact(execution.work, url);
       this.#tellLedger(node, { kind: "executed", id, artifact });
+    } else if (how === "answered") {
+      this.#tellLedger(node, { kind: "answered", id, answer: new Uint8Array() });
     } else {
       const retryable = how === "retryable" || execution.aborted;
       this.#tellLedger(node, {
