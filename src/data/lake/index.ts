@@ -61,7 +61,7 @@ export {
   type StatementScope,
 } from "./statements/statement-scope.ts";
 export type { TableGuard } from "./statements/table-guard.ts";
-export { describeTable } from "./statements/table-statements.ts";
+export { describeTable, nullableColumn } from "./statements/table-statements.ts";
 export { openUploads, type Uploads } from "./statements/uploads.ts";
 export { readChecksummedFiles } from "./store/file-checksums.ts";
 export { claimLake, lakeIdFile, lostStoreHint } from "./store/lake-identity.ts";

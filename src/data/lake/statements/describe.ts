@@ -1,5 +1,6 @@
 /** What DuckDB says of a statement's columns, without any file: tables are there by their types alone. */
 import type { Engine } from "../../duckdb/index.ts";
+import type { ColumnDefinition } from "../../sql/core/index.ts";
 import type { NewColumn } from "../core/index.ts";
 import { tableSql } from "../duckdb/relation-sql.ts";
 import type { BoundQuery } from "./bound-query.ts";
@@ -34,12 +35,21 @@ export async function describeQuery(
   return rows.map(([name, type]) => ({ name: String(name), type: String(type) }));
 }
 
-/** Types as DuckDB knows them, of columns as a person wrote them. Throws `bad_sql` for what no SELECT of a person may have. */
+/**
+ * Columns as a person wrote them, with types as DuckDB knows them. Throws `bad_sql` for what no SELECT
+ * of a person may have.
+ */
 export async function describeColumns(
   engine: Checker,
-  columns: readonly NewColumn[],
+  definitions: readonly ColumnDefinition[],
   signal: AbortSignal,
-): Promise<readonly DescribedColumn[]> {
+): Promise<readonly NewColumn[]> {
+  const columns = definitions.map(({ name, type, nullable, defaultValue }) => ({
+    name,
+    type: type.text,
+    nullable,
+    defaultValue: defaultValue?.text,
+  }));
   // Both become parts of statements of our own, of which nobody asks what they read.
   for (const { type, defaultValue = "NULL" } of columns) {
     await engine.parse(`SELECT CAST(NULL AS ${type}\n), (${defaultValue}\n)`, signal);
@@ -53,9 +63,6 @@ export async function describeColumns(
   return await engine.withSession([], signal, async (session) => {
     await session.run(`CREATE TABLE _described (${list})`, signal);
     const rows = await session.run("DESCRIBE _described", signal);
-    return rows.map(([, type], index) => ({
-      name: columns[index]?.name ?? "",
-      type: String(type),
-    }));
+    return columns.map((column, index) => ({ ...column, type: String(rows[index]?.[1]) }));
   });
 }

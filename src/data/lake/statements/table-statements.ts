@@ -7,7 +7,7 @@ import { assignColumnIds } from "../core/column-types.ts";
 import { visibleColumns } from "../core/hidden-columns.ts";
 import type { Commit, Committed, LakeTable, NewColumn, TableChange } from "../core/index.ts";
 import { tableDirectory } from "../core/lake-paths.ts";
-import { describeColumns } from "./describe.ts";
+import { type DescribedColumn, describeColumns } from "./describe.ts";
 import {
   columnOf,
   noColumn,
@@ -83,19 +83,7 @@ export class TableStatements {
     const change = { kind: "createTable" as const, schema, name: table.name, orReplace: false };
     if (query === undefined) {
       assert(columns !== undefined, "a table has columns or a query");
-      const wanted = columns.map(
-        (column): NewColumn => ({
-          name: column.name,
-          type: column.type.text,
-          nullable: column.nullable,
-          defaultValue: column.defaultValue?.text,
-        }),
-      );
-      const described = await describeColumns(engine, wanted, this.#scope.signal);
-      const created = wanted.map((column, index) => ({
-        ...column,
-        type: described[index]?.type ?? column.type,
-      }));
+      const created = await describeColumns(engine, columns, this.#scope.signal);
       await this.#create(statement, { ...change, columns: created, files: [] });
       return done("created");
     }
@@ -106,12 +94,7 @@ export class TableStatements {
       const bound = await this.#scope.bindFilled(query.text);
       const described = await this.#scope.describe(bound);
       refuseReserved(described.map(({ name }) => name));
-      created = described.map(({ name, type }) => ({
-        name,
-        type,
-        nullable: true,
-        defaultValue: undefined,
-      }));
+      created = described.map(nullableColumn);
       const columnIds = assignColumnIds(created);
       const target = created.map((column, index) => ({
         ...column,
@@ -209,19 +192,10 @@ export class TableStatements {
           const message = "a column that is added may have NULLs in the rows that exist";
           throw new OperatingError("bad_sql", "never", message, { hint });
         }
-        const wanted: NewColumn = {
-          name: column.name,
-          type: column.type.text,
-          nullable: true,
-          defaultValue: column.defaultValue?.text,
-        };
-        const [described] = await describeColumns(
-          this.#scope.deps.engine,
-          [wanted],
-          this.#scope.signal,
-        );
-        const added = { ...wanted, type: described?.type ?? wanted.type };
-        const initialDefault = wanted.defaultValue;
+        const { engine } = this.#scope.deps;
+        const [added] = await describeColumns(engine, [column], this.#scope.signal);
+        assert(added !== undefined, "one column is described as one");
+        const initialDefault = added.defaultValue;
         await this.#scope.commit(found, [
           { kind: "addColumn", tableId, column: added, initialDefault },
         ]);
@@ -250,6 +224,11 @@ export class TableStatements {
       }
     }
   }
+}
+
+/** A column of a query's result, as a table that is made of it has it. */
+export function nullableColumn({ name, type }: DescribedColumn): NewColumn {
+  return { name, type, nullable: true, defaultValue: undefined };
 }
 
 export async function describeTable(scope: StatementScope, name: TableName): Promise<LocalAnswer> {

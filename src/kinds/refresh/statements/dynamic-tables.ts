@@ -16,7 +16,7 @@ import {
   type LakeCatalog,
   type LakeStatements,
   type LakeTable,
-  type NewColumn,
+  nullableColumn,
   refuseTableName,
   type StatementScope,
   type TableGuard,
@@ -194,14 +194,9 @@ export class DynamicTables implements StatementHandler, TableGuard {
       throw new OperatingError("already_exists", "never", `there is a table ${table.name}`);
     }
     if (existing !== undefined && !orReplace) {
-      throw new OperatingError(
-        "already_exists",
-        "never",
-        `there is a dynamic table ${table.name}`,
-        {
-          hint: "CREATE OR REPLACE DYNAMIC TABLE takes its place",
-        },
-      );
+      const hint = "CREATE OR REPLACE DYNAMIC TABLE takes its place";
+      const message = `there is a dynamic table ${table.name}`;
+      throw new OperatingError("already_exists", "never", message, { hint });
     }
     const checked = await checkDefinition(scope, query.text); // DS1
     const plan = await planOf(checked, scope);
@@ -215,7 +210,7 @@ export class DynamicTables implements StatementHandler, TableGuard {
         kind: "createTable" as const,
         schema,
         name: table.name,
-        columns: columns.map(newColumn),
+        columns: columns.map(nullableColumn),
         files: [],
         orReplace: existing !== undefined,
       };
@@ -435,10 +430,6 @@ function readBy(before: LakeTable, after: LakeTable, readers: readonly string[])
 
 function named({ version: { table } }: BoundTable) {
   return { schema: table.schema, name: table.name, table };
-}
-
-function newColumn({ name, type }: { readonly name: string; readonly type: string }): NewColumn {
-  return { name, type, nullable: true, defaultValue: undefined };
 }
 
 /** A table that was made to be refreshed in full has no columns for anything else. */
