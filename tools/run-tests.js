@@ -1,8 +1,10 @@
 /**
- * `npm test`: every test of the project, four files at a time. Arguments narrow it down: paths or globs of test files, and
- * `--test-name-pattern=TEXT` (`npm test -- --test-name-pattern=ST3 src/ground/store`). The slow files go first, since they mostly wait for
- * processes, and leave the cores to the others. Files that only compute share a few processes: to start one for each takes longer
- * than their tests. The last line is a summary.
+ * `npm test`: every test of the project, four files at a time. Arguments narrow it down: paths or
+ * globs of test files, `--test-name-pattern=TEXT` (`npm test -- --test-name-pattern=ST3
+ * src/ground/store`), and `--fast` (`npm run test:fast`): only files that start nothing. The slow
+ * files go first, since they mostly wait for processes, and leave the cores to the others. Files
+ * that leave their process as it was share a few: to start one for each takes longer than their
+ * tests (`test-files.ts` says which). The last line is a summary.
  */
 import { globSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -14,13 +16,14 @@ import {
   startEmbeddedPostgres,
 } from "../src/ground/store/testing/embedded-postgres.ts";
 import { ensureProgram } from "./build-program.js";
+import { readTestFiles } from "./test-files.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const namePattern = /^--test-name-pattern=(.+)$/;
 const args = process.argv.slice(2);
-const options = args.filter((arg) => arg.startsWith("-"));
+const isFast = args.includes("--fast");
+const options = args.filter((arg) => arg.startsWith("-") && arg !== "--fast");
 const chosen = args.filter((arg) => !arg.startsWith("-")).map(toGlob);
-const everything = ["{src,sim,bench,tools,test,web/src}/**/*.test.ts"];
 const slowFirst = [
   "sim/sim.test.ts",
   "test/e2e/",
@@ -28,28 +31,29 @@ const slowFirst = [
   "src/kinds/refresh/incremental/property.test.ts",
   "src/ground/store/",
 ];
-/** Folders whose tests start nothing and change nothing of their process. */
-const onlyComputes = /^(src\/(.*\/core|kinds\/ask\/promql|data\/sql)|web\/src)\//;
-const groupCount = 4;
+const groupCount = 8;
 const slowestShown = Number(process.env.CAPSTAN_TEST_SLOWEST ?? 10);
 
 const unknown = options.find((option) => !namePattern.test(option));
-if (unknown !== undefined) refuse(`there is no option ${unknown}; --test-name-pattern=TEXT is one`);
-const found = globSync(chosen.length > 0 ? chosen : everything, { cwd: root }).sort(
-  (a, b) => rank(a) - rank(b) || (a < b ? -1 : 1),
-);
+if (unknown !== undefined) {
+  refuse(`there is no option ${unknown}; there are --fast and --test-name-pattern=TEXT`);
+}
+const named = chosen.length === 0 ? undefined : new Set(globSync(chosen, { cwd: root }));
+const found = readTestFiles(root)
+  .filter((file) => (named?.has(file.path) ?? true) && (file.isFast || !isFast))
+  .sort((a, b) => rank(a.path) - rank(b.path) || (a.path < b.path ? -1 : 1));
 if (found.length === 0) refuse("no test file matches");
-const files = chosen.length > 0 ? found.map((file) => join(root, file)) : grouped(found);
+const files = named === undefined ? grouped(found) : found.map(({ path }) => join(root, path));
 
 // Hundreds of processes load the same modules.
 process.env.NODE_COMPILE_CACHE ??= join(root, "node_modules", ".cache", "compiled");
 process.env.NODE_NO_WARNINGS = "1";
-process.env.CAPSTAN_PROGRAM ??= await ensureProgram();
+if (!isFast) process.env.CAPSTAN_PROGRAM ??= await ensureProgram();
 process.env.CAPSTAN_WARM_UP ??= "off";
 process.chdir(root);
 // Postgres takes 1.5 s of CPU time to set up and start; a dozen files want one.
 const postgres =
-  chosen.length === 0 ? await startEmbeddedPostgres(["max_connections=600"]) : undefined;
+  named === undefined && !isFast ? await startEmbeddedPostgres(["max_connections=600"]) : undefined;
 if (postgres !== undefined) process.env[sharedPostgresEnv] = `${postgres.port}`;
 
 const tests = run({
@@ -88,24 +92,28 @@ function rank(file) {
   return index === -1 ? slowFirst.length : index;
 }
 
-/** Every file, with those that only compute behind as many files as there are groups. */
+/** Every file, with those that share a process behind as many files as there are groups. */
 function grouped(all) {
   const dir = join(root, "node_modules", ".cache", "test-groups");
   mkdirSync(dir, { recursive: true });
-  const computing = all.filter((file) => onlyComputes.test(file));
+  const shared = all.filter(({ isShared }) => isShared);
   const groups = Array.from({ length: groupCount }, (_, group) => {
-    const members = computing.filter((_, index) => index % groupCount === group);
+    const members = shared.filter((_, index) => index % groupCount === group);
     const path = join(dir, `group-${group + 1}.test.mjs`);
-    const lines = members.map(
-      (file) => `import ${JSON.stringify(pathToFileURL(join(root, file)))};`,
-    );
-    writeFileSync(path, `${lines.join("\n")}\n`);
+    writeFileSync(path, groupText(members));
     return path;
   });
-  return [
-    ...all.filter((file) => !onlyComputes.test(file)).map((file) => join(root, file)),
-    ...groups,
-  ];
+  const alone = all.filter(({ isShared }) => !isShared);
+  return [...alone.map(({ path }) => join(root, path)), ...groups];
+}
+
+/** A suite for each file, so that its hooks are its own. */
+function groupText(members) {
+  const suites = members.map(({ path }) => {
+    const address = pathToFileURL(join(root, path));
+    return `describe(${JSON.stringify(path)}, async () => void (await import("${address}")));`;
+  });
+  return ['import { describe } from "node:test";', ...suites, ""].join("\n");
 }
 
 function toGlob(path) {
