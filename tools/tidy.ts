@@ -17,6 +17,7 @@ export interface TidyReport {
   readonly counts: {
     readonly specs: number;
     readonly rules: number;
+    readonly tests: number;
     readonly rooms: number;
     readonly imports: number;
   };
@@ -38,6 +39,7 @@ export function tidy(root: string): TidyReport {
     counts: {
       specs: specs.length,
       rules: rulesOf(specs).length,
+      tests: files.filter(({ path }) => path.endsWith(".test.ts")).length,
       rooms: imports.roomCount,
       imports: imports.importCount,
     },

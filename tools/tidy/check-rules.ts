@@ -1,7 +1,9 @@
 /**
  * Rules of a SPEC.md and the tests that prove them. A rule is a bold id, `**XY1**`, in a list or a
- * table; several may share a line. A test cites it as `[XY1]`.
+ * table; several may share a line. A test of the same room cites it as `[XY1]`, or one of whole
+ * processes or of the simulation.
  */
+import { roomOf } from "./rooms.ts";
 import { isTest, type SourceFile } from "./sources.ts";
 
 interface SpecRule {
@@ -29,12 +31,22 @@ export function rulesOf(specs: readonly SourceFile[]): SpecRule[] {
   );
 }
 
-/** Every rule is cited by a test, or its line says `(no test)`. */
+/** Every rule is cited by a test of its room, or its line says `(no test)`. */
 export function checkRules(specs: readonly SourceFile[], files: readonly SourceFile[]): string[] {
-  const cited = new Set(citationsOf(files).map(({ id }) => id));
-  return rulesOf(specs).flatMap(({ id, place, line }) =>
-    line.includes("(no test)") || cited.has(id) ? [] : [`${place}: no test cites ${id}`],
-  );
+  const cited = new Set(citationsOf(files).map(({ id, place }) => `${roomName(place)} ${id}`));
+  return rulesOf(specs).flatMap(({ id, place, line }) => {
+    const isCited = cited.has(`${roomName(place)} ${id}`) || cited.has(`${everyRoom} ${id}`);
+    if (line.includes("(no test)") || isCited) return [];
+    return [`${place}: no test of its room cites ${id}`];
+  });
+}
+
+const everyRoom = "every room";
+
+function roomName(place: string): string {
+  const room = roomOf(place);
+  if (room === undefined && place.startsWith("web/")) return "web";
+  return room === undefined || room.floor === "processes" ? everyRoom : room.name;
 }
 
 /** A test cites a rule by its id alone: an id that two rules have proves neither. */

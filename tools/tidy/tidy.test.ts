@@ -13,14 +13,17 @@ import { importsOf } from "./sources.ts";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** What there is at least: fewer means that a check no longer finds what it looks at. */
-const countsMin = { specs: 19, rules: 1_112, rooms: 19, imports: 6_000 };
+/**
+ * What there is at least: fewer means that a check no longer finds what it looks at, or that files
+ * of tests went.
+ */
+const countsMin = { specs: 24, rules: 1_112, tests: 420, rooms: 19, imports: 6_000 };
 
 test("the project is tidy, and all of it was looked at", (t) => {
   const { findings, counts } = tidy(root);
   t.diagnostic(`tidy: ${JSON.stringify(counts)}`);
   assert.deepEqual(findings, []);
-  for (const what of ["specs", "rules", "rooms", "imports"] as const) {
+  for (const what of ["specs", "rules", "tests", "rooms", "imports"] as const) {
     assert.ok(
       counts[what] >= countsMin[what],
       `${counts[what]} ${what}; at least ${countsMin[what]}`,
@@ -267,13 +270,21 @@ const cites = { path: "src/ground/x/a.test.ts", text: 'test("[XX3] it holds", f)
 
 test("the rule check finds rules that no test cites, also the second of a line", () => {
   assert.deepEqual(checkRules([spec], [cites]), [
-    "src/ground/x/SPEC.md:1: no test cites XX1",
-    "src/ground/x/SPEC.md:1: no test cites XX4",
+    "src/ground/x/SPEC.md:1: no test of its room cites XX1",
+    "src/ground/x/SPEC.md:1: no test of its room cites XX4",
   ]);
 });
 
 test("a rule that loses its only test is found", () => {
   assert.deepEqual(checkRules([spec], []).length, 3);
+});
+
+test("a test of another room proves no rule; one of processes or of the simulation does", () => {
+  const uncited = (path: string) => checkRules([spec], [{ ...cites, path }]).length;
+  assert.equal(uncited("src/ground/y/a.test.ts"), 3);
+  for (const path of ["test/e2e/a.test.ts", "sim/a.test.ts", "src/worker/a.test.ts"]) {
+    assert.equal(uncited(path), 2, path);
+  }
 });
 
 test("a test that cites a rule which is nowhere is found", () => {
