@@ -15,11 +15,12 @@
  *        tried again; the process goes on answering. Any other failure is told, and ends the
  *        process.
  */
-import { backoffMs } from "../../../ground/kernel/backoff.ts";
-import { type Clock, sleep, type Timer } from "../../../ground/kernel/clock.ts";
+
+import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { HealthReporter } from "../../../ground/kernel/health.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
+import { KeyedQueue } from "../../../ground/reconcile/index.ts";
 import type { LeaseGrant } from "../../../ground/store/index.ts";
 import type { IngestService } from "../metrics/index.ts";
 
@@ -44,25 +45,36 @@ export interface MetricsOwnerOptions {
 const stepDownMsDefault = 10_000;
 /** How often a lease that cannot be renewed is looked at. */
 const standsMs = 1_000;
-const retry = { minMs: 200, maxMs: 5_000 };
+/** The longest that the end of the process waits for a start that is under way. */
+const startMsMax = 60_000;
 
 export class MetricsOwner {
   /** Resolves when a head broke: the process should end and be restarted. */
   readonly failure: Promise<OperatingError>;
   readonly #options: MetricsOwnerOptions;
   readonly #fail: (error: OperatingError) => void;
-  readonly #stopped = new AbortController();
+  readonly #queue: KeyedQueue<"head">;
   #wanted: LeaseGrant | undefined;
   #owned: { readonly head: OwnedMetrics; readonly epoch: number; isBroken: boolean } | undefined;
   #trouble: OperatingError | undefined;
   #stepDown: Timer | undefined;
-  #reconciling: Promise<void> | undefined;
+  #isStopped = false;
 
   constructor(options: MetricsOwnerOptions) {
     this.#options = options;
     const { promise, resolve } = Promise.withResolvers<OperatingError>();
     this.failure = promise;
     this.#fail = resolve;
+    const { clock, logger } = options;
+    this.#queue = new KeyedQueue({
+      clock,
+      logger,
+      reconcile: () => this.#reconcile(),
+      backoff: { minMs: 200, maxMs: 5_000 }, // MO3
+      stopMsMax: startMsMax,
+      trouble: "the metrics head did not start",
+    });
+    this.#queue.start();
   }
 
   /** `undefined`: another process has the head, or this one is about to. */
@@ -96,45 +108,33 @@ export class MetricsOwner {
 
   /** Closes it and starts no other. */
   async stop(): Promise<void> {
-    this.#stopped.abort();
+    this.#isStopped = true;
     this.#stepDown?.cancel();
-    this.#want(undefined);
-    await this.#reconciling;
+    this.#wanted = undefined;
+    await this.#queue.stop();
+    await this.#close();
   }
 
   #want(wanted: LeaseGrant | undefined): void {
-    this.#wanted = this.#stopped.signal.aborted ? undefined : wanted;
-    this.#reconciling ??= this.#reconcile().finally(() => {
-      this.#reconciling = undefined;
-      if (!this.#isAsWanted()) this.#want(this.#wanted);
-    });
+    if (this.#isStopped) return;
+    this.#wanted = wanted;
+    this.#queue.add("head");
   }
 
-  #isAsWanted(): boolean {
-    return this.#owned?.epoch === this.#wanted?.epoch && this.#owned?.isBroken !== true;
-  }
-
-  /** MO1. Never rejects. */
+  /** MO1 */
   async #reconcile(): Promise<void> {
-    let failures = 0;
-    while (!this.#isAsWanted()) {
-      if (this.#owned !== undefined) await this.#close(); // MO4, MO5
-      if (this.#wanted === undefined) {
-        this.#trouble = undefined;
-        this.#options.health.ok(); // Who does not lead needs none.
-        continue;
-      }
-      try {
-        await this.#start(this.#wanted);
-        failures = 0;
-      } catch (thrown) {
-        const { clock, logger } = this.#options;
-        failures += 1;
-        const retryMs = backoffMs(retry, failures);
-        this.#report(thrown);
-        logger.warn({ retry_ms: retryMs }, `the metrics head did not start: ${messageOf(thrown)}`);
-        await sleep(clock, retryMs, this.#stopped.signal); // MO3
-      }
+    if (this.#owned?.epoch === this.#wanted?.epoch && this.#owned?.isBroken !== true) return;
+    await this.#close(); // MO4, MO5
+    if (this.#wanted === undefined) {
+      this.#trouble = undefined;
+      this.#options.health.ok(); // Who does not lead needs none.
+      return;
+    }
+    try {
+      await this.#start(this.#wanted);
+    } catch (thrown) {
+      this.#report(thrown);
+      throw thrown;
     }
   }
 

@@ -15,13 +15,14 @@
  *
  * Everything takes its time and chance from the clock and generator that it is given.
  */
-import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
-import { assert, messageOf } from "../../../ground/kernel/errors.ts";
+
+import type { Clock } from "../../../ground/kernel/clock.ts";
+import { assert } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
+import { Loop } from "../../../ground/reconcile/core/index.ts";
 import { attempt, type KeptClaim } from "./claim-keeper.ts";
 import { ClaimedWork, stopping } from "./claimed-work.ts";
-import { rethrowBug } from "./failure-of.ts";
 import type { ClaimAnswer, ClaimedRefresh, RefreshClaims, Refresher } from "./refresh-claims.ts";
 import type { ClaimedSubtask } from "./refresh-subtasks.ts";
 import { type PartPorts, runPart } from "./run-part.ts";
@@ -56,9 +57,8 @@ export class RefreshLoop {
   readonly #running = new Set<ClaimedWork>();
   #state: "new" | "started" | "draining" | "stopped" = "new";
   #unsubscribe: (() => void) | undefined;
-  #poll: Timer | undefined;
-  #asking: Promise<void> | undefined;
-  #askAgain = false;
+  readonly #loop: Loop;
+  #asking: Promise<unknown> = Promise.resolve();
 
   constructor(options: RefreshLoopOptions) {
     this.#options = options;
@@ -66,6 +66,20 @@ export class RefreshLoop {
     this.#pollMs = options.pollMs ?? 2_000;
     this.#heartbeatMs = options.heartbeatMs ?? 30_000;
     assert(this.#slots > 0, "a refresh loop runs something");
+    const { clock, prng, logger, workerId } = options;
+    this.#loop = new Loop({
+      clock,
+      prng,
+      logger: logger.with({ worker_id: workerId }),
+      turn: () => {
+        const asking = this.#ask();
+        this.#asking = asking.catch(() => undefined);
+        return asking;
+      },
+      everyMs: this.#pollMs,
+      backoff: { minMs: this.#pollMs / 10, maxMs: this.#pollMs },
+      trouble: "cannot ask for refreshes",
+    });
   }
 
   /** Tables that are being refreshed here. */
@@ -77,41 +91,34 @@ export class RefreshLoop {
     assert(this.#state === "new", "a refresh loop is started once");
     this.#state = "started";
     this.#unsubscribe = this.#options.onPoke(() => this.#poked());
-    this.#ask();
+    this.#loop.start();
   }
 
   /** Takes no more work; resolves when what runs has ended. Idempotent. */
   drain(): Promise<void> {
     if (this.#state !== "stopped") this.#state = "draining";
-    this.#quiet();
     return this.#ended();
   }
 
   /** Aborts what runs and gives it back. Idempotent. */
   stop(): Promise<void> {
     this.#state = "stopped";
-    this.#quiet();
     for (const { keeper } of this.#running) keeper.abort(stopping);
     return this.#ended();
   }
 
-  #quiet(): void {
-    this.#unsubscribe?.();
-    this.#unsubscribe = undefined;
-    this.#poll?.cancel();
-  }
-
   /** What was asked for before may still be granted: it is run, or given back. */
   #ended(): Promise<void> {
-    const asked = this.#asking ?? Promise.resolve();
-    return asked
+    this.#unsubscribe?.();
+    this.#unsubscribe = undefined;
+    return this.#asking
       .then(() => Promise.all([...this.#running].map(({ done }) => done)))
-      .then(() => (this.#running.size === 0 ? undefined : this.#ended()));
+      .then(() => (this.#running.size === 0 ? this.#loop.stop() : this.#ended()));
   }
 
   #poked(): void {
     for (const work of this.#running) work.wake();
-    this.#ask();
+    this.#loop.poke();
   }
 
   /** RL2, RL5: so many refreshes and so many subtasks there is room for. */
@@ -126,21 +133,15 @@ export class RefreshLoop {
     };
   }
 
-  #ask(): void {
-    if (this.#state !== "started" && this.#state !== "draining") return;
-    if (this.#asking !== undefined) {
-      this.#askAgain = true; // RL1
-      return;
-    }
+  /** RL1. Jitter only ever adds: what cannot be claimed before its time is not asked for before its time. */
+  #ask(): Promise<{ readonly requeueAfterMs: number }> {
+    const again = (ms: number) => ({ requeueAfterMs: this.#jittered(ms) });
     const room = this.#room();
-    if (room.refreshes + room.parts === 0) return; // RL2: whoever ends asks.
-    this.#poll?.cancel();
-    if (this.#options.isAble?.() === false) {
-      this.#askLater(this.#pollMs); // RL7
-      return;
+    const isAble = this.#options.isAble?.() ?? true; // RL7
+    if (this.#state === "stopped" || room.refreshes + room.parts === 0 || !isAble) {
+      return Promise.resolve(again(this.#pollMs));
     }
-    this.#askAgain = false;
-    const { claims, workerId, logger, parts } = this.#options;
+    const { claims, workerId, parts } = this.#options;
     const of = this.#state === "draining" ? "own" : "any";
     const request = {
       workerId,
@@ -149,38 +150,16 @@ export class RefreshLoop {
         ? {}
         : { subtasks: { ability: parts.runner.ability, limit: room.parts, of } as const }),
     };
-    this.#asking = attempt(() => claims.claim(request)).then(
-      (answer) => this.#answered(answer),
-      (thrown: unknown) => {
-        rethrowBug(thrown);
-        logger.warn({ worker_id: workerId, error: messageOf(thrown) }, "cannot ask for refreshes");
-        this.#asked(this.#pollMs);
-      },
-    );
+    return attempt(() => claims.claim(request)).then((answer) => again(this.#answered(answer)));
   }
 
-  #answered({ claimed, subtasks = [], waitMs }: ClaimAnswer): void {
+  /** How long it is of no use to ask again. */
+  #answered({ claimed, subtasks = [], waitMs }: ClaimAnswer): number {
     for (const subtask of subtasks) this.#runPart(subtask);
     for (const claim of claimed) this.#run(claim);
-    const room = this.#room();
-    if (room.refreshes + room.parts === 0) this.#asked(this.#pollMs);
-    else if (claimed.length + subtasks.length > 0) this.#asked(0);
-    else this.#asked(Math.min(waitMs ?? this.#pollMs, this.#pollMs));
-  }
-
-  #asked(againMs: number): void {
-    this.#asking = undefined;
-    if (this.#askAgain) {
-      this.#ask();
-      return;
-    }
-    this.#askLater(againMs);
-  }
-
-  #askLater(againMs: number): void {
-    if (this.#state !== "started") return;
-    // Jitter only ever adds: what cannot be claimed before its time is not asked for before its time.
-    this.#poll = this.#options.clock.after(this.#jittered(againMs), () => this.#ask());
+    return claimed.length + subtasks.length > 0
+      ? 0
+      : Math.min(waitMs ?? this.#pollMs, this.#pollMs);
   }
 
   #jittered(ms: number): number {
@@ -200,7 +179,7 @@ export class RefreshLoop {
       refresher,
       logger,
       ...(parts === undefined ? {} : { parts }),
-      askForParts: () => this.#ask(),
+      askForParts: () => this.#loop.poke(),
       lookAfterMs: () => this.#jittered(this.#pollMs),
     });
     void run.run().then(() => this.#finish(work));
