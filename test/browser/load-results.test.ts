@@ -116,7 +116,7 @@ test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are 
   await running.getByText("Watch it live").waitFor();
   await running.getByText("Completed").waitFor(); // By itself, without a reload.
   await ended(second);
-  const names = page.locator(".run-name");
+  const names = page.locator(".row-link");
   const named = ["After the change", "Before the change", "Demo"];
   await eventually(async () => await names.allInnerTexts(), named);
 

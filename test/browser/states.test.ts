@@ -234,7 +234,7 @@ test("[WEB16] filter and order are in the address", async () => {
   });
   const { page } = scene;
   const names = async (): Promise<string[]> =>
-    await page.locator("tbody .worker-name").allTextContents();
+    await page.locator("tbody .row-link").allTextContents();
   await page.getByRole("button", { name: "CPU" }).click();
   await page.getByRole("button", { name: "CPU" }).click();
   await eventually(names, ["worker-3", "worker-2", "worker-1"]);

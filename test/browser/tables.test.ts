@@ -118,7 +118,7 @@ test("[WEB42] filter, state and view are in the address", async () => {
   await eventually(async () => await page.locator(".node:not(.node-faded)").count(), 1);
   await page.getByText("List", { exact: true }).click();
   const names = async (): Promise<string[]> =>
-    await page.locator("tbody .table-name").allTextContents();
+    await page.locator("tbody .row-link").allTextContents();
   await eventually(names, ["failed"]);
   await page.reload();
   await eventually(names, ["failed"]);

@@ -1,5 +1,6 @@
 /** Builds the page's objects and hands them down; the pages themselves are in `pages/`. */
 import { MantineProvider } from "@mantine/core";
+import { Notifications } from "@mantine/notifications";
 import { MutationCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createBrowserRouter, RouterProvider } from "react-router";
 import { Cluster, ClusterContext } from "./api/cluster.ts";
@@ -8,9 +9,10 @@ import { SqlSession, SqlSessionContext } from "./api/sql-session.ts";
 import { NotFound, PageCrashed } from "./components/page-errors.tsx";
 import { PageLoading } from "./components/page-loading.tsx";
 import { Shell } from "./components/shell.tsx";
-import { ToastsProvider } from "./components/toasts.tsx";
 import { pages } from "./pages/index.ts";
 import { colorSchemeManager, cssVariables, theme } from "./theme/theme.ts";
+
+const toastsMax = 4;
 
 const cluster = new Cluster();
 cluster.start();
@@ -44,12 +46,11 @@ export function App() {
       colorSchemeManager={colorSchemeManager}
       defaultColorScheme="auto"
     >
+      <Notifications limit={toastsMax} position="bottom-right" />
       <QueryClientProvider client={queryClient}>
         <ClusterContext value={cluster}>
           <SqlSessionContext value={sqlSession}>
-            <ToastsProvider>
-              <RouterProvider router={router} />
-            </ToastsProvider>
+            <RouterProvider router={router} />
           </SqlSessionContext>
         </ClusterContext>
       </QueryClientProvider>

@@ -1,5 +1,6 @@
 import "./valid-language.ts";
 import "@mantine/core/styles.layer.css";
+import "@mantine/notifications/styles.layer.css";
 import "@fontsource-variable/inter/wght.css";
 import "@fontsource-variable/jetbrains-mono/wght.css";
 import "./theme/app.css";

@@ -1,7 +1,7 @@
 /** What a person can do to the cluster from here. Each outcome is told in a toast. */
 import { type UseMutationResult, useMutation, useQueryClient } from "@tanstack/react-query";
 import { request } from "../api/http.ts";
-import { useToasts } from "./toasts.tsx";
+import { toastDone, toastFailed } from "./toasts.tsx";
 
 export type WorkerAction = "drain" | "undrain" | "drop";
 
@@ -16,7 +16,6 @@ export function useWorkerAction(): UseMutationResult<
   Error,
   { readonly action: WorkerAction; readonly workerId: string }
 > {
-  const toasts = useToasts();
   return useMutation({
     mutationFn: ({ action, workerId }) => {
       const path = `/api/v1/workers/${encodeURIComponent(workerId)}`;
@@ -24,9 +23,8 @@ export function useWorkerAction(): UseMutationResult<
         ? request(path, { method: "DELETE" })
         : request(`${path}/${action}`, { method: "POST" });
     },
-    onSuccess: (_response, { action, workerId }) => toasts.succeeded(workerId, done[action]),
-    onError: (error, { action, workerId }) =>
-      toasts.failed(`Could not ${action} ${workerId}`, error),
+    onSuccess: (_response, { action, workerId }) => toastDone(workerId, done[action]),
+    onError: (error, { action, workerId }) => toastFailed(`Could not ${action} ${workerId}`, error),
   });
 }
 
@@ -44,7 +42,6 @@ export function useTableAction(): UseMutationResult<
   Error,
   { readonly action: TableAction; readonly table: string }
 > {
-  const toasts = useToasts();
   const queries = useQueryClient();
   return useMutation({
     mutationFn: ({ action, table }) => {
@@ -54,18 +51,17 @@ export function useTableAction(): UseMutationResult<
         : request(`${path}/${action}`, { method: "POST" });
     },
     onSuccess: async (_response, { action, table }) => {
-      toasts.succeeded(table, tableDone[action]);
+      toastDone(table, tableDone[action]);
       await queries.invalidateQueries({ queryKey: ["tables"] });
     },
-    onError: (error, { action, table }) => toasts.failed(`Could not ${action} ${table}`, error),
+    onError: (error, { action, table }) => toastFailed(`Could not ${action} ${table}`, error),
   });
 }
 
 export function useCancelQuery(): UseMutationResult<Response, Error, string> {
-  const toasts = useToasts();
   return useMutation({
     mutationFn: (queryId) =>
       request(`/api/v1/queries/${encodeURIComponent(queryId)}`, { method: "DELETE" }),
-    onError: (error) => toasts.failed("Could not cancel the query", error),
+    onError: (error) => toastFailed("Could not cancel the query", error),
   });
 }

@@ -1,77 +1,32 @@
 /** Short messages about what somebody just did. Errors stay longer, and screen readers hear them at once. */
-import { Notification } from "@mantine/core";
+import { type NotificationData, notifications } from "@mantine/notifications";
 import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
-import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from "react";
 import { ApiError } from "../api/http.ts";
 
-interface Toast {
-  readonly id: number;
-  readonly tone: "good" | "bad";
-  readonly title: string;
-  readonly message: string;
-}
-
-interface Toasts {
-  readonly succeeded: (title: string, message: string) => void;
-  readonly failed: (title: string, error: unknown) => void;
-}
-
-const toastsMax = 4;
 const goodMs = 5_000;
 const badMs = 15_000;
 
-const ToastsContext = createContext<Toasts | undefined>(undefined);
-let lastId = 0;
-
-export function ToastsProvider({ children }: { readonly children: ReactNode }) {
-  const [toasts, setToasts] = useState<readonly Toast[]>([]);
-  const close = useCallback(
-    (id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id)),
-    [],
-  );
-  const show = useCallback(
-    (tone: Toast["tone"], title: string, message: string) => {
-      lastId += 1;
-      const id = lastId;
-      setToasts((shown) => [...shown, { id, tone, title, message }].slice(-toastsMax));
-      setTimeout(() => close(id), tone === "good" ? goodMs : badMs);
-    },
-    [close],
-  );
-  const value = useMemo<Toasts>(
-    () => ({
-      succeeded: (title, message) => show("good", title, message),
-      failed: (title, error) => show("bad", title, describe(error)),
-    }),
-    [show],
-  );
-  return (
-    <ToastsContext value={value}>
-      {children}
-      <div className="toasts">
-        {toasts.map((toast) => (
-          <Notification
-            key={toast.id}
-            role={toast.tone === "bad" ? "alert" : "status"}
-            title={toast.title}
-            color={toast.tone === "bad" ? "red" : "teal"}
-            icon={toast.tone === "bad" ? <IconAlertTriangle size={16} /> : <IconCheck size={16} />}
-            withBorder
-            closeButtonProps={{ "aria-label": "Dismiss" }}
-            onClose={() => close(toast.id)}
-          >
-            {toast.message}
-          </Notification>
-        ))}
-      </div>
-    </ToastsContext>
-  );
+export function toastDone(title: string, message: string): void {
+  show(title, message, {
+    role: "status",
+    color: "teal",
+    icon: <IconCheck size={16} />,
+    autoClose: goodMs,
+  });
 }
 
-export function useToasts(): Toasts {
-  const toasts = useContext(ToastsContext);
-  if (toasts === undefined) throw new Error("useToasts is called outside of ToastsProvider");
-  return toasts;
+export function toastFailed(title: string, error: unknown): void {
+  show(title, describe(error), {
+    role: "alert",
+    color: "red",
+    icon: <IconAlertTriangle size={16} />,
+    autoClose: badMs,
+  });
+}
+
+function show(title: string, message: string, tone: Partial<NotificationData>): void {
+  const closeButtonProps = { "aria-label": "Dismiss" };
+  notifications.show({ title, message, withBorder: true, closeButtonProps, ...tone });
 }
 
 function describe(error: unknown): string {

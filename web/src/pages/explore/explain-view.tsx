@@ -1,5 +1,6 @@
 /** How a query was answered: its leaves, who computed them from what, and where the time went. */
-import { formatBytes, formatCount, formatDuration, plural } from "../../format.ts";
+import { type Column, DataTable } from "../../components/data-table.tsx";
+import { formatBytes, formatCount, formatDuration, plural, unknown } from "../../format.ts";
 import type { LeafSummary, QuerySummary } from "./query-summary.ts";
 
 const outputs = {
@@ -48,6 +49,16 @@ export function ExplainView({ summary }: { readonly summary: QuerySummary }) {
   );
 }
 
+const workColumns: readonly Column<LeafSummary["works"][number]>[] = [
+  { title: "Shard", className: "num", cell: ({ shard }) => shard },
+  { title: "Worker", cell: ({ workerId }) => workerId ?? unknown },
+  { title: "Series", className: "num", cell: ({ series }) => formatCount(series) },
+  { title: "Samples", className: "num", cell: ({ samples }) => formatCount(samples) },
+  { title: "Result", className: "num", cell: ({ artifactBytes }) => formatBytes(artifactBytes) },
+  { title: "Duration", className: "num", cell: ({ workMs }) => formatDuration(workMs) },
+  { title: "Attempts", className: "num", cell: ({ attempts }) => attempts },
+];
+
 function Leaf({ leaf }: { readonly leaf: LeafSummary }) {
   const from = [
     plural(leaf.segmentCount, "segment"),
@@ -61,33 +72,12 @@ function Leaf({ leaf }: { readonly leaf: LeafSummary }) {
       </p>
       {leaf.works.length > 0 && (
         <div className="result">
-          <table className="table">
-            <thead>
-              <tr>
-                <th className="num">Shard</th>
-                <th>Worker</th>
-                <th className="num">Series</th>
-                <th className="num">Samples</th>
-                <th className="num">Result</th>
-                <th className="num">Time</th>
-                <th className="num">Attempts</th>
-              </tr>
-            </thead>
-            <tbody>
-              {leaf.works.map((work, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: parts of one shard have the same number.
-                <tr key={index}>
-                  <td className="num">{work.shard}</td>
-                  <td>{work.workerId ?? "–"}</td>
-                  <td className="num">{formatCount(work.series)}</td>
-                  <td className="num">{formatCount(work.samples)}</td>
-                  <td className="num">{formatBytes(work.artifactBytes)}</td>
-                  <td className="num">{formatDuration(work.workMs)}</td>
-                  <td className="num">{work.attempts}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <DataTable
+            label="Work"
+            columns={workColumns}
+            rows={leaf.works}
+            rowKey={(_, index) => index}
+          />
         </div>
       )}
     </section>

@@ -1,5 +1,6 @@
 /** A result at one moment: a row for each series. */
 import { useState } from "react";
+import { DataTable } from "../../components/data-table.tsx";
 import { formatCount } from "../../format.ts";
 import { type PromqlResult, type ResultSeries, seriesText } from "./promql-result.ts";
 
@@ -8,31 +9,25 @@ const shownMax = 500;
 export function ResultTable({ result }: { readonly result: PromqlResult }) {
   const [all, setAll] = useState(false);
   const shown = all ? result.series : result.series.slice(0, shownMax);
+  const isSeries = result.resultType === "vector" || result.resultType === "matrix";
   const hidden = result.series.length - shown.length;
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
       <section className="result ql-result" tabIndex={0} aria-label="Result">
-        <table className="table">
-          <thead>
-            <tr>
-              <th>Series</th>
-              <th className="num">Value</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((series) => (
-              <tr key={series.key}>
-                <td className="mono ql-series">
-                  {result.resultType === "vector" || result.resultType === "matrix"
-                    ? seriesText(series.metric)
-                    : result.resultType}
-                </td>
-                <td className="mono num">{valueText(series)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <DataTable
+          label="Series"
+          columns={[
+            {
+              title: "Series",
+              className: "mono ql-series",
+              cell: ({ metric }) => (isSeries ? seriesText(metric) : result.resultType),
+            },
+            { title: "Value", className: "mono num", cell: valueText },
+          ]}
+          rows={shown}
+          rowKey={({ key }) => key}
+        />
       </section>
       {hidden > 0 && (
         <div className="result-note dim">

@@ -1,11 +1,38 @@
 /** Queries that run or ended lately, newest first. */
-import { ActionIcon, Skeleton, Tooltip } from "@mantine/core";
+import { ActionIcon, Tooltip } from "@mantine/core";
 import { IconPlayerStop } from "@tabler/icons-react";
 import type { QueryRecord } from "../../api/gen/types.ts";
 import { useCancelQuery } from "../../components/actions.ts";
 import { Card } from "../../components/card.tsx";
+import { type Column, DataTable } from "../../components/data-table.tsx";
 import { QueryStateSign } from "../../components/state-sign.tsx";
 import { formatClock, formatCount, formatDuration, unknown } from "../../format.ts";
+
+const columns: readonly Column<QueryRecord>[] = [
+  { title: "Query", className: "query-cell", cell: (query) => <Text query={query} /> },
+  {
+    title: "State",
+    cell: ({ state, query_id: id }) => (
+      <span className="query-state">
+        <QueryStateSign state={state} />
+        {(state === "running" || state === "queued") && <CancelButton queryId={id} />}
+      </span>
+    ),
+  },
+  {
+    title: "Worker",
+    className: "from-sm nowrap",
+    cell: ({ worker_id: id }) => id ?? unknown,
+  },
+  { title: "Rows", className: "num", cell: (query) => formatCount(query.row_count) },
+  { title: "Duration", className: "num", cell: (query) => formatDuration(query.duration_ms) },
+  { title: "Attempts", className: "num from-md", cell: (query) => formatCount(query.attempts) },
+  {
+    title: "Started",
+    className: "num from-md dim",
+    cell: (query) => formatClock(query.started_at_ms),
+  },
+];
 
 export function RecentQueries({
   queries,
@@ -14,65 +41,29 @@ export function RecentQueries({
 }) {
   return (
     <Card title="Recent queries">
-      {queries === undefined ? (
-        <div className="card-body">
-          <Skeleton height={120} />
-        </div>
-      ) : (
-        <div className="table-scroll">
-          <table className="table queries">
-            <thead>
-              <tr>
-                <th>Query</th>
-                <th>State</th>
-                <th className="from-sm">Worker</th>
-                <th className="num">Rows</th>
-                <th className="num">Duration</th>
-                <th className="num from-md">Attempts</th>
-                <th className="num from-md">Started</th>
-              </tr>
-            </thead>
-            <tbody>
-              {queries.map((query) => (
-                <QueryRow key={query.query_id} query={query} />
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      <DataTable
+        label="Recent queries"
+        columns={columns}
+        rows={queries}
+        rowKey={({ query_id: id }) => id}
+      />
     </Card>
   );
 }
 
-function QueryRow({ query }: { readonly query: QueryRecord }) {
-  const { error } = query;
+function Text({ query: { text, state, error } }: { readonly query: QueryRecord }) {
   return (
-    <tr>
-      <td className="query-cell">
-        <Tooltip label={query.text} multiline maw={560} openDelay={500}>
-          <div className="mono truncate">{query.text}</div>
-        </Tooltip>
-        {error !== null && (
-          <div className="query-error truncate" title={error.message}>
-            {query.state === "failed" && <span className="mono tone-bad">{error.code} </span>}
-            {error.message}
-          </div>
-        )}
-      </td>
-      <td>
-        <span className="query-state">
-          <QueryStateSign state={query.state} />
-          {(query.state === "running" || query.state === "queued") && (
-            <CancelButton queryId={query.query_id} />
-          )}
-        </span>
-      </td>
-      <td className="from-sm nowrap">{query.worker_id ?? unknown}</td>
-      <td className="num">{formatCount(query.row_count)}</td>
-      <td className="num">{formatDuration(query.duration_ms)}</td>
-      <td className="num from-md">{formatCount(query.attempts)}</td>
-      <td className="num from-md dim">{formatClock(query.started_at_ms)}</td>
-    </tr>
+    <>
+      <Tooltip label={text} multiline maw={560} openDelay={500}>
+        <div className="mono truncate">{text}</div>
+      </Tooltip>
+      {error !== null && (
+        <div className="query-error truncate" title={error.message}>
+          {state === "failed" && <span className="mono tone-bad">{error.code} </span>}
+          {error.message}
+        </div>
+      )}
+    </>
   );
 }
 

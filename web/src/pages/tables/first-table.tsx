@@ -5,7 +5,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ApiError, request } from "../../api/http.ts";
 import { SqlResultReader } from "../../api/sql-result.ts";
 import { Card } from "../../components/card.tsx";
-import { useToasts } from "../../components/toasts.tsx";
+import { toastDone, toastFailed } from "../../components/toasts.tsx";
 
 interface Step {
   readonly title: string;
@@ -28,15 +28,13 @@ const steps: readonly Step[] = [
 ];
 
 export function FirstTable({ hasTables }: { readonly hasTables: boolean }) {
-  const toasts = useToasts();
   const queries = useQueryClient();
   const creating = useMutation({
     mutationFn: async () => {
       for (const { sql } of steps) await run(sql);
     },
-    onSuccess: () =>
-      toasts.succeeded("revenue", "It is computed now, and kept fresh from here on."),
-    onError: (error) => toasts.failed("Could not create the example", error),
+    onSuccess: () => toastDone("revenue", "It is computed now, and kept fresh from here on."),
+    onError: (error) => toastFailed("Could not create the example", error),
     onSettled: () => queries.invalidateQueries({ queryKey: ["tables"] }),
   });
   return (

@@ -4,7 +4,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import type uPlot from "uplot";
 import type { DynamicTable, LagSeries } from "../../api/gen/types.ts";
-import { request } from "../../api/http.ts";
+import { readJson } from "../../api/http.ts";
 import { Card } from "../../components/card.tsx";
 import { Plot } from "../../components/plot.tsx";
 import { axisStyle, timeLabels } from "../../components/plot-axes.ts";
@@ -28,8 +28,7 @@ export function LagCard({ table, version }: LagCardProps) {
     queryKey: ["table-lag", table.name, windowMs, version],
     queryFn: async ({ signal }) => {
       const path = `/api/v1/dynamic-tables/${encodeURIComponent(table.name)}/lag`;
-      const response = await request(`${path}?window_ms=${windowMs}`, { signal });
-      return (await response.json()) as LagSeries;
+      return await readJson<LagSeries>(`${path}?window_ms=${windowMs}`, { signal });
     },
     placeholderData: keepPreviousData,
     refetchInterval: 5_000,

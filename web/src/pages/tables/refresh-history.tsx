@@ -1,5 +1,4 @@
 /** A table's refreshes, the newest first. */
-import { Button } from "@mantine/core";
 import {
   IconArrowsDiff,
   IconBan,
@@ -9,10 +8,18 @@ import {
 } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { Refresh } from "../../api/gen/types.ts";
-import { type ListPage, request } from "../../api/http.ts";
+import { type ListPage, readJson } from "../../api/http.ts";
 import { Card } from "../../components/card.tsx";
+import { type Column, DataTable } from "../../components/data-table.tsx";
 import { type Sign, StateSign } from "../../components/state-sign.tsx";
-import { formatAge, formatCount, formatDuration, formatMoment, unknown } from "../../format.ts";
+import {
+  formatAge,
+  formatCount,
+  formatDuration,
+  formatMoment,
+  plural,
+  unknown,
+} from "../../format.ts";
 
 interface RefreshHistoryProps {
   readonly name: string;
@@ -29,8 +36,7 @@ export function RefreshHistory({ name, nowMs, version }: RefreshHistoryProps) {
     queryFn: async ({ pageParam, signal }) => {
       const path = `/api/v1/dynamic-tables/${encodeURIComponent(name)}/history`;
       const after = pageParam === "" ? "" : `&page_token=${pageParam}`;
-      const response = await request(`${path}?limit=${pageSize}${after}`, { signal });
-      return (await response.json()) as ListPage<Refresh>;
+      return await readJson<ListPage<Refresh>>(`${path}?limit=${pageSize}${after}`, { signal });
     },
     initialPageParam: "",
     getNextPageParam: ({ next_page_token }) => next_page_token,
@@ -41,111 +47,102 @@ export function RefreshHistory({ name, nowMs, version }: RefreshHistoryProps) {
   const longestMs = Math.max(1, ...(refreshes ?? []).map(durationOf));
   return (
     <Card title="Refreshes">
-      {refreshes?.length === 0 && <p className="dim card-body">It has not been refreshed yet.</p>}
-      {error !== null && refreshes === undefined && (
-        <p className="dim card-body">{error.message}</p>
-      )}
-      {refreshes !== undefined && refreshes.length > 0 && (
-        <div className="table-scroll">
-          <table className="table refreshes" aria-label="Refreshes">
-            <thead>
-              <tr>
-                <th>When</th>
-                <th>What</th>
-                <th className="num">Rows</th>
-                <th>Duration</th>
-                <th className="from-sm">Trigger</th>
-                <th className="from-sm">Worker</th>
-              </tr>
-            </thead>
-            <tbody>
-              {refreshes.map((refresh) => (
-                <Line key={refresh.number} refresh={refresh} nowMs={nowMs} longestMs={longestMs} />
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {hasNextPage && (
-        <div className="more">
-          <Button
-            variant="subtle"
-            loading={isFetchingNextPage}
-            onClick={() => void fetchNextPage()}
-          >
-            Show older ones
-          </Button>
-        </div>
-      )}
+      <DataTable
+        label="Refreshes"
+        columns={columnsAt(nowMs, longestMs)}
+        rows={refreshes}
+        rowKey={({ number }) => number}
+        rowProps={({ number }) => ({ "data-refresh": number })}
+        detail={failureOf}
+        error={error}
+        empty="It has not been refreshed yet."
+        more={hasNextPage && { isLoading: isFetchingNextPage, onMore: () => void fetchNextPage() }}
+      />
     </Card>
   );
 }
 
-interface LineProps {
+function columnsAt(nowMs: number, longestMs: number): readonly Column<Refresh>[] {
+  return [
+    {
+      title: "When",
+      className: "nowrap",
+      cell: ({ ended_at_ms: endMs }) => (
+        <span title={formatMoment(endMs)}>{formatAge(nowMs - endMs)}</span>
+      ),
+    },
+    {
+      title: "What",
+      className: "nowrap",
+      cell: (refresh) => (
+        <span title={refresh.reason}>
+          <StateSign sign={signOf(refresh)} />
+          {refresh.repeats > 1 && <span className="dim"> × {formatCount(refresh.repeats)}</span>}
+        </span>
+      ),
+    },
+    { title: "Rows", className: "num", cell: (refresh) => <Rows refresh={refresh} /> },
+    {
+      title: "Duration",
+      cell: (refresh) => <Duration refresh={refresh} longestMs={longestMs} />,
+    },
+    { title: "Trigger", className: "from-sm nowrap", cell: (each) => each.trigger.toLowerCase() },
+    { title: "Worker", className: "from-sm nowrap", cell: (each) => <Workers refresh={each} /> },
+  ];
+}
+
+function Rows({ refresh }: { readonly refresh: Refresh }) {
+  const { rows_inserted: inserted, rows_deleted: deleted } = refresh;
+  if (inserted === 0 && deleted === 0) return <span className="dim">{unknown}</span>;
+  return (
+    <>
+      <span className="tone-good">+{formatCount(inserted)}</span>{" "}
+      <span className="tone-bad">−{formatCount(deleted)}</span>
+    </>
+  );
+}
+
+interface DurationProps {
   readonly refresh: Refresh;
-  readonly nowMs: number;
   readonly longestMs: number;
 }
 
-function Line({ refresh, nowMs, longestMs }: LineProps) {
-  const { error, rows_inserted, rows_deleted, repeats, attempt } = refresh;
-  const nothing = rows_inserted === 0 && rows_deleted === 0;
-  const isRun = refresh.action === "NO_DATA";
+function Duration({ refresh, longestMs }: DurationProps) {
+  if (refresh.action === "NO_DATA") return <span className="dim">{unknown}</span>;
+  const width = `${(durationOf(refresh) / longestMs) * 100}%`;
+  return (
+    <span className="took">
+      <span className="took-track" aria-hidden="true">
+        <span className="took-fill" style={{ width }} />
+      </span>
+      <span className="num">{formatDuration(durationOf(refresh))}</span>
+    </span>
+  );
+}
+
+function Workers({ refresh }: { readonly refresh: Refresh }) {
+  const { worker_id: id, worker_count: count, part_count: parts } = refresh;
   return (
     <>
-      <tr data-refresh={refresh.number}>
-        <td className="nowrap" title={formatMoment(refresh.ended_at_ms)}>
-          {formatAge(nowMs - refresh.ended_at_ms)}
-        </td>
-        <td className="nowrap" title={refresh.reason}>
-          <StateSign sign={signOf(refresh)} />
-          {repeats > 1 && <span className="dim"> × {formatCount(repeats)}</span>}
-        </td>
-        <td className="num">
-          {nothing ? (
-            <span className="dim">{unknown}</span>
-          ) : (
-            <>
-              <span className="tone-good">+{formatCount(rows_inserted)}</span>{" "}
-              <span className="tone-bad">−{formatCount(rows_deleted)}</span>
-            </>
-          )}
-        </td>
-        <td>
-          {isRun ? (
-            <span className="dim">{unknown}</span>
-          ) : (
-            <span className="took">
-              <span className="took-track" aria-hidden="true">
-                <span
-                  className="took-fill"
-                  style={{ width: `${(durationOf(refresh) / longestMs) * 100}%` }}
-                />
-              </span>
-              <span className="num">{formatDuration(durationOf(refresh))}</span>
-            </span>
-          )}
-        </td>
-        <td className="from-sm nowrap">{refresh.trigger.toLowerCase()}</td>
-        <td className="from-sm nowrap">
-          {refresh.worker_id ?? <span className="dim">{unknown}</span>}
-          {refresh.worker_count > 1 && (
-            <span className="dim">
-              {" "}
-              and {refresh.worker_count - 1} more, in {refresh.part_count} parts
-            </span>
-          )}
-        </td>
-      </tr>
-      {error !== null && (
-        <tr className="refresh-error">
-          <td colSpan={6}>
-            {attempt > 1 && `Attempt ${attempt}: `}
-            <span className="mono">{error.code}</span> {error.message}
-          </td>
-        </tr>
+      {id ?? <span className="dim">{unknown}</span>}
+      {count > 1 && (
+        <span className="dim">
+          {" "}
+          and {count - 1} more, in {plural(parts, "part")}
+        </span>
       )}
     </>
+  );
+}
+
+function failureOf({ error, attempt }: Refresh) {
+  return (
+    error !== null && (
+      <span className="tone-bad">
+        {attempt > 1 && `Attempt ${attempt}: `}
+        <span className="mono">{error.code}</span> {error.message}
+      </span>
+    )
   );
 }
 

@@ -4,7 +4,7 @@ import { IconArrowLeft, IconTableOff } from "@tabler/icons-react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import type { DynamicTable, DynamicTableDetail, LakeTable } from "../../api/gen/types.ts";
-import { request } from "../../api/http.ts";
+import { readJson } from "../../api/http.ts";
 import { Card } from "../../components/card.tsx";
 import { Empty } from "../../components/empty.tsx";
 import { Figure } from "../../components/figure.tsx";
@@ -192,10 +192,10 @@ function DynamicParts({
 function Definition({ dynamic }: { readonly dynamic: DynamicTable }) {
   const { data, error } = useQuery({
     queryKey: ["table-detail", dynamic.name, dynamic.table_id],
-    queryFn: async ({ signal }) => {
-      const path = `/api/v1/dynamic-tables/${encodeURIComponent(dynamic.name)}`;
-      return (await (await request(path, { signal })).json()) as DynamicTableDetail;
-    },
+    queryFn: ({ signal }) =>
+      readJson<DynamicTableDetail>(`/api/v1/dynamic-tables/${encodeURIComponent(dynamic.name)}`, {
+        signal,
+      }),
     placeholderData: keepPreviousData,
     retry: false,
   });

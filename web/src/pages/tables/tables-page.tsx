@@ -1,11 +1,12 @@
-import { SegmentedControl, Skeleton, TextInput, Title } from "@mantine/core";
+import { SegmentedControl, Title } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { IconDatabaseOff, IconSearch, IconSearchOff } from "@tabler/icons-react";
-import { useMemo, useState } from "react";
-import { useParams, useSearchParams } from "react-router";
-import { ApiError } from "../../api/http.ts";
+import { useMemo } from "react";
+import { useParams } from "react-router";
 import { useStaleClass } from "../../components/connection.tsx";
-import { Empty } from "../../components/empty.tsx";
+import { Waiting } from "../../components/data-table.tsx";
+import { NoMatch } from "../../components/empty.tsx";
+import { SearchField } from "../../components/search-field.tsx";
+import { useAddressView } from "../../components/use-address-view.ts";
 import "./tables.css";
 import { FirstTable } from "./first-table.tsx";
 import { conditionOf, conditions, type TableCondition } from "./table-condition.ts";
@@ -32,7 +33,12 @@ export function Component() {
   const stale = useStaleClass();
   if (listed === undefined) {
     return (
-      <div className="page">{error === null ? <Loading /> : <Unreadable error={error} />}</div>
+      <div className="page">
+        <div className="page-head">
+          <Title order={1}>Tables</Title>
+        </div>
+        <Waiting label="Tables" error={error} />
+      </div>
     );
   }
   return (
@@ -80,15 +86,11 @@ function Tables({ listed, nowMs, view, onView }: OverviewProps & ViewProps) {
   if (shown.length === 0) {
     return (
       <div className="card">
-        <Empty icon={IconSearchOff} title="No table matches">
-          <button
-            type="button"
-            className="quiet"
-            onClick={() => onView({ text: "", condition: "all" })}
-          >
-            Show all {listed.length}
-          </button>
-        </Empty>
+        <NoMatch
+          what="table"
+          count={listed.length}
+          onAll={() => onView({ text: "", condition: "all" })}
+        />
       </div>
     );
   }
@@ -112,15 +114,12 @@ function Filters({
   }
   const offered = conditions.filter((each) => counts.has(each) || view.condition === each);
   return (
-    <div className="tables-filters">
-      <TextInput
-        size="xs"
-        aria-label="Filter tables"
+    <div className="page-filters">
+      <SearchField
+        label="Filter tables"
         placeholder="Filter by name, column, reason…"
-        leftSection={<IconSearch size={14} />}
-        data-main-field
         value={view.text}
-        onChange={(event) => onView({ text: event.currentTarget.value })}
+        onText={(text) => onView({ text })}
       />
       {offered.length > 0 && (
         <div className="tables-scroller">
@@ -155,54 +154,20 @@ function Filters({
   );
 }
 
-function Loading() {
-  return (
-    <div role="status" aria-label="Loading tables">
-      <div className="page-head">
-        <Title order={1}>Tables</Title>
-      </div>
-      <div className="card tables-loading">
-        <Skeleton height={30} />
-        <Skeleton height={30} />
-        <Skeleton height={30} />
-      </div>
-    </div>
-  );
-}
-
-function Unreadable({ error }: { readonly error: Error }) {
-  const hint = error instanceof ApiError ? error.hint : undefined;
-  return (
-    <div className="card" role="alert">
-      <Empty icon={IconDatabaseOff} title="The tables cannot be read">
-        <span>{error.message}</span>
-        {hint !== undefined && <span>{hint}</span>}
-      </Empty>
-    </div>
-  );
-}
-
-/**
- * What is shown is in the address, so that a view can be kept and shared. The field shows a copy: the router changes the address a
- * moment later, and quick typing must not lose letters. A narrow window begins with the list.
- */
-function useTablesView(): readonly [TablesView, (change: Partial<TablesView>) => void] {
-  const [search, setSearch] = useSearchParams();
+/** A narrow window begins with the list. */
+function useTablesView() {
   const isNarrow = useMediaQuery("(max-width: 48em)", false, { getInitialValueInEffect: false });
   const usual = isNarrow ? "list" : "graph";
-  const [view, setView] = useState<TablesView>({
-    as: search.get("view") === "list" ? "list" : search.get("view") === "graph" ? "graph" : usual,
-    text: search.get("q") ?? "",
-    condition: conditions.find((condition) => condition === search.get("state")) ?? "all",
-    sort: parseSortKey(search.get("sort") ?? "") ?? "state",
-    descending: search.get("order") === "desc",
-  });
-  const change = (changes: Partial<TablesView>): void => {
-    const next = { ...view, ...changes };
-    setView(next);
-    setSearch(searchOf(next, usual), { replace: true });
-  };
-  return [view, change];
+  return useAddressView<TablesView>(
+    (search) => ({
+      as: search.get("view") === "list" ? "list" : search.get("view") === "graph" ? "graph" : usual,
+      text: search.get("q") ?? "",
+      condition: conditions.find((condition) => condition === search.get("state")) ?? "all",
+      sort: parseSortKey(search.get("sort") ?? "") ?? "state",
+      descending: search.get("order") === "desc",
+    }),
+    (view) => searchOf(view, usual),
+  );
 }
 
 /** What differs from the usual view. */

@@ -10,7 +10,7 @@ import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-q
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { useCluster } from "../../api/cluster.ts";
 import type { DynamicTable, LakeTable } from "../../api/gen/types.ts";
-import { ApiError, type ListPage, request } from "../../api/http.ts";
+import { ApiError, type ListPage, readJson } from "../../api/http.ts";
 import { Subscription } from "../../api/subscription.ts";
 
 export interface Tables {
@@ -68,8 +68,7 @@ async function readAll<T>(
   let token: string | null = "";
   while (token !== null) {
     const after: string = token === "" ? "" : `&page_token=${encodeURIComponent(token)}`;
-    const response = await request(`${path}?limit=500${after}`, { signal });
-    const page = (await response.json()) as ListPage<T>;
+    const page: ListPage<T> = await readJson(`${path}?limit=500${after}`, { signal });
     onPage(page);
     items.push(...page.items);
     token = page.next_page_token;

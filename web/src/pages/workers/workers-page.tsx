@@ -1,5 +1,5 @@
-import { SegmentedControl, Skeleton, TextInput, Title } from "@mantine/core";
-import { IconSearch, IconSearchOff, IconServerOff } from "@tabler/icons-react";
+import { SegmentedControl, Title } from "@mantine/core";
+import { IconServerOff } from "@tabler/icons-react";
 import { useState } from "react";
 import { useNavigate, useParams, useSearchParams } from "react-router";
 import type { Worker } from "../../api/gen/types.ts";
@@ -7,8 +7,11 @@ import { useWorkers } from "../../api/use-workers.ts";
 import { type Condition, conditionOf } from "../../api/worker-condition.ts";
 import { Command } from "../../components/command.tsx";
 import { useStaleClass } from "../../components/connection.tsx";
-import { Empty } from "../../components/empty.tsx";
+import { Loading } from "../../components/data-table.tsx";
+import { Empty, NoMatch } from "../../components/empty.tsx";
+import { SearchField } from "../../components/search-field.tsx";
 import { conditionWord } from "../../components/state-sign.tsx";
+import { useAddressView } from "../../components/use-address-view.ts";
 import "./workers.css";
 import { ConfirmAction, type PendingAction } from "./confirm-action.tsx";
 import { WorkerDrawer } from "./worker-drawer.tsx";
@@ -19,7 +22,7 @@ const conditions: readonly Condition[] = ["active", "draining", "unreachable"];
 
 export function Component() {
   const workers = useWorkers();
-  const [view, setView] = useListView();
+  const [view, setView] = useAddressView(viewOf, searchOf);
   const [pending, setPending] = useState<PendingAction>();
   const { workerId } = useParams();
   const [search] = useSearchParams();
@@ -33,10 +36,7 @@ export function Component() {
       </div>
       <div className={`card ${stale}`}>
         {workers === undefined ? (
-          <div className="workers-loading" role="status" aria-label="Loading workers">
-            <Skeleton height={26} />
-            <Skeleton height={26} />
-          </div>
+          <Loading label="Workers" />
         ) : (
           <List workers={workers} view={view} onView={setView} onAction={setPending} />
         )}
@@ -75,15 +75,11 @@ function List({
   const shown = listWorkers(workers, view);
   if (shown.length === 0) {
     return (
-      <Empty icon={IconSearchOff} title="No worker matches">
-        <button
-          type="button"
-          className="quiet"
-          onClick={() => onView({ text: "", condition: "all" })}
-        >
-          Show all {workers.length}
-        </button>
-      </Empty>
+      <NoMatch
+        what="worker"
+        count={workers.length}
+        onAll={() => onView({ text: "", condition: "all" })}
+      />
     );
   }
   return <WorkersTable workers={shown} view={view} onView={onView} onAction={onAction} />;
@@ -93,15 +89,12 @@ function Filters({ workers, view, onView }: ListProps) {
   const count = (condition: Condition): number =>
     workers.filter((worker) => conditionOf(worker) === condition).length;
   return (
-    <div className="workers-filters">
-      <TextInput
-        size="xs"
-        aria-label="Filter workers"
+    <div className="page-filters">
+      <SearchField
+        label="Filter workers"
         placeholder="Filter by name, address, reason…"
-        leftSection={<IconSearch size={14} />}
-        data-main-field
         value={view.text}
-        onChange={(event) => onView({ text: event.currentTarget.value })}
+        onText={(text) => onView({ text })}
       />
       <SegmentedControl
         size="xs"
@@ -120,24 +113,13 @@ function Filters({ workers, view, onView }: ListProps) {
   );
 }
 
-/**
- * Filter and order are in the address, so that a view can be kept and shared. The field shows a copy: the
- * router changes the address a moment later, and quick typing must not lose letters.
- */
-function useListView(): readonly [ListView, (change: Partial<ListView>) => void] {
-  const [search, setSearch] = useSearchParams();
-  const [view, setView] = useState<ListView>({
+function viewOf(search: URLSearchParams): ListView {
+  return {
     text: search.get("q") ?? "",
     condition: conditions.find((condition) => condition === search.get("state")) ?? "all",
     sort: parseSortKey(search.get("sort") ?? "") ?? "name",
     descending: search.get("order") === "desc",
-  });
-  const change = (changes: Partial<ListView>): void => {
-    const next = { ...view, ...changes };
-    setView(next);
-    setSearch(searchOf(next), { replace: true });
   };
-  return [view, change];
 }
 
 /** What differs from the usual view. */

@@ -1,10 +1,9 @@
 /** One line a worker. Narrow windows show fewer columns; the drawer has all of them. */
-import { VisuallyHidden } from "@mantine/core";
 import { Link, useSearchParams } from "react-router";
 import type { Worker } from "../../api/gen/types.ts";
 import { addressOf, conditionOf } from "../../api/worker-condition.ts";
+import { type Column, DataTable } from "../../components/data-table.tsx";
 import { Meter } from "../../components/meter.tsx";
-import { type Heading, SortHeading } from "../../components/sort-heading.tsx";
 import { ConditionSign } from "../../components/state-sign.tsx";
 import { factNumber, formatAgo, formatBytes, formatCount, formatDuration } from "../../format.ts";
 import { AdmissionText } from "./admission-text.tsx";
@@ -19,95 +18,117 @@ interface WorkersTableProps {
   readonly onAction: (action: PendingAction) => void;
 }
 
-const headings: readonly Heading<SortKey>[] = [
-  { title: "Name", sort: "name" },
-  { title: "State", sort: "state" },
-  { title: "Admission", sort: "admission", className: "from-sm" },
-  { title: "CPU", sort: "cpu", className: "from-sm" },
-  { title: "Memory", sort: "memory", className: "num from-md" },
-  { title: "Running", sort: "running", className: "num" },
-  { title: "Queue", className: "num from-sm" },
-  { title: "RTT", sort: "rtt", className: "num from-md" },
-  { title: "Last answer", sort: "answer", className: "num from-md" },
-  { title: "Incarnation", className: "from-lg" },
-  { title: "Address", sort: "address", className: "from-lg" },
-  { title: "Version", sort: "version", className: "from-lg" },
+const columns: readonly Column<Worker, SortKey>[] = [
+  { title: "Name", sort: "name", cell: (worker) => <Name worker={worker} /> },
+  { title: "State", sort: "state", cell: (worker) => <State worker={worker} /> },
+  {
+    title: "Admission",
+    sort: "admission",
+    className: "from-sm nowrap",
+    cell: (worker) => <AdmissionText worker={worker} />,
+  },
+  {
+    title: "CPU",
+    sort: "cpu",
+    className: "from-sm",
+    cell: (worker) => <Meter ratio={factNumber(factsOf(worker), "cpu_ratio")} />,
+  },
+  {
+    title: "Memory",
+    sort: "memory",
+    className: "num from-md",
+    cell: (worker) => formatBytes(factNumber(factsOf(worker), "memory_bytes")),
+  },
+  {
+    title: "Running",
+    sort: "running",
+    className: "num",
+    cell: (worker) => (
+      <>
+        {formatCount(factNumber(factsOf(worker), "running_work"))}
+        <span className="dim"> / {worker.capacity}</span>
+      </>
+    ),
+  },
+  {
+    title: "Queue",
+    className: "num from-sm",
+    cell: (worker) => formatCount(factNumber(factsOf(worker), "queue_depth")),
+  },
+  {
+    title: "RTT",
+    sort: "rtt",
+    className: "num from-md",
+    cell: (worker) => formatDuration(factsOf(worker) && worker.live?.rtt_ms),
+  },
+  {
+    title: "Last answer",
+    sort: "answer",
+    className: "num from-md",
+    cell: ({ live }) => formatAgo(live?.last_answer_ms_ago),
+  },
+  {
+    title: "Incarnation",
+    className: "from-lg mono dim",
+    cell: ({ incarnation }) => <span title={incarnation}>{incarnation.slice(0, 10)}</span>,
+  },
+  { title: "Address", sort: "address", className: "from-lg mono dim nowrap", cell: addressOf },
+  {
+    title: "Version",
+    sort: "version",
+    className: "from-lg dim",
+    cell: ({ software_version: version }) => version,
+  },
 ];
 
 export function WorkersTable({ workers, view, onView, onAction }: WorkersTableProps) {
+  const menu: Column<Worker, SortKey> = {
+    title: "Actions",
+    isTitleHidden: true,
+    className: "row-actions",
+    cell: (worker) => <WorkerMenu worker={worker} onAction={onAction} />,
+  };
   return (
-    <div className="table-scroll">
-      <table className="table workers" aria-label="Workers">
-        <thead>
-          <tr>
-            {headings.map((heading) => (
-              <SortHeading key={heading.title} heading={heading} view={view} onView={onView} />
-            ))}
-            <th>
-              <VisuallyHidden>Actions</VisuallyHidden>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {workers.map((worker) => (
-            <WorkerLine key={worker.worker_id} worker={worker} onAction={onAction} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      label="Workers"
+      columns={[...columns, menu]}
+      rows={workers}
+      rowKey={({ worker_id: id }) => id}
+      rowProps={(worker) => ({
+        "data-worker": worker.worker_id,
+        "data-condition": conditionOf(worker),
+        "data-tone": worker.state === "UNREACHABLE" ? "bad" : undefined,
+      })}
+      view={view}
+      onView={onView}
+    />
   );
 }
 
-interface WorkerLineProps {
-  readonly worker: Worker;
-  readonly onAction: (action: PendingAction) => void;
+function factsOf({ live }: Worker): Readonly<Record<string, string>> | undefined {
+  return live?.session === true ? live.facts : undefined;
 }
 
-function WorkerLine({ worker, onAction }: WorkerLineProps) {
+function Name({ worker }: { readonly worker: Worker }) {
   const [search] = useSearchParams();
-  const { live } = worker;
-  const condition = conditionOf(worker);
-  const facts = live?.session === true ? live.facts : undefined;
+  const to = { pathname: `/workers/${worker.worker_id}`, search: search.toString() };
   return (
-    <tr className="worker-line" data-worker={worker.worker_id} data-condition={condition}>
-      <td>
-        <Link
-          className="worker-name"
-          to={{ pathname: `/workers/${worker.worker_id}`, search: search.toString() }}
-        >
-          {worker.worker_id}
-        </Link>
-      </td>
-      <td className="worker-state">
-        <ConditionSign condition={condition} />
-        {condition !== "active" && worker.state_reason !== "" && (
-          <div className="dim worker-reason" title={worker.state_reason}>
-            {worker.state_reason}
-          </div>
-        )}
-      </td>
-      <td className="from-sm nowrap">
-        <AdmissionText worker={worker} />
-      </td>
-      <td className="from-sm">
-        <Meter ratio={factNumber(facts, "cpu_ratio")} />
-      </td>
-      <td className="num from-md">{formatBytes(factNumber(facts, "memory_bytes"))}</td>
-      <td className="num">
-        {formatCount(factNumber(facts, "running_work"))}
-        <span className="dim"> / {worker.capacity}</span>
-      </td>
-      <td className="num from-sm">{formatCount(factNumber(facts, "queue_depth"))}</td>
-      <td className="num from-md">{formatDuration(facts && live?.rtt_ms)}</td>
-      <td className="num from-md">{formatAgo(live?.last_answer_ms_ago)}</td>
-      <td className="from-lg mono dim" title={worker.incarnation}>
-        {worker.incarnation.slice(0, 10)}
-      </td>
-      <td className="from-lg mono dim nowrap">{addressOf(worker)}</td>
-      <td className="from-lg dim">{worker.software_version}</td>
-      <td className="worker-menu">
-        <WorkerMenu worker={worker} onAction={onAction} />
-      </td>
-    </tr>
+    <Link className="row-link nowrap" to={to}>
+      {worker.worker_id}
+    </Link>
+  );
+}
+
+function State({ worker }: { readonly worker: Worker }) {
+  const condition = conditionOf(worker);
+  return (
+    <>
+      <ConditionSign condition={condition} />
+      {condition !== "active" && worker.state_reason !== "" && (
+        <div className="dim row-note" title={worker.state_reason}>
+          {worker.state_reason}
+        </div>
+      )}
+    </>
   );
 }

@@ -7,6 +7,7 @@ import { Link, useSearchParams } from "react-router";
 import type { RunComparison, TestDetail } from "../../../api/gen/types.ts";
 import { ApiError, readJson, request } from "../../../api/http.ts";
 import { readMetrics, testPath } from "../../../api/load.ts";
+import { type Column, DataTable } from "../../../components/data-table.tsx";
 import { Empty } from "../../../components/empty.tsx";
 import { seriesColour } from "../../../components/plot-axes.ts";
 import { formatLatency, formatMoment, formatRate, unknown } from "../../../format.ts";
@@ -98,52 +99,66 @@ interface RunsProps {
 }
 
 function Runs({ ids, tests }: RunsProps) {
+  const rows = ids.map((id, index) => ({ id, index, run: tests[index] }));
+  const columns: readonly Column<(typeof rows)[number]>[] = [
+    {
+      title: "Letter",
+      isTitleHidden: true,
+      className: "compared-letter",
+      cell: ({ index }) => (
+        <>
+          <span
+            className="compared-sign"
+            style={{ background: seriesColour(index) }}
+            aria-hidden="true"
+          />
+          {letterOf(index)}
+        </>
+      ),
+    },
+    {
+      title: "Run",
+      cell: ({ id, run }) => (
+        <>
+          <Anchor component={Link} to={runHref(id)} size="sm" className="run-strong">
+            {run?.test_name ?? id}
+          </Anchor>
+          <div className="dim row-small">
+            {run?.start_time_ms == null ? unknown : formatMoment(run.start_time_ms)}
+          </div>
+        </>
+      ),
+    },
+    { title: "State", cell: ({ run }) => run && <RunStatusSign status={run.status} /> },
+    { title: "Ops/s", className: "num from-sm", cell: ({ run }) => formatRate(run?.qps) },
+    {
+      title: "p95",
+      className: "num from-sm",
+      cell: ({ run }) => formatLatency(run?.p95_latency_ms),
+    },
+    {
+      title: "Base",
+      isTitleHidden: true,
+      className: "num",
+      cell: ({ id, index }) =>
+        index === 0 ? (
+          <span className="dim">base</span>
+        ) : (
+          <Button component={Link} to={withBase(ids, id)} variant="subtle" size="compact-xs">
+            Make it the base
+          </Button>
+        ),
+    },
+  ];
   return (
-    <div className="card table-scroll">
-      <table className="table run-table compared" aria-label="Compared runs">
-        <tbody>
-          {ids.map((id, index) => {
-            const run = tests[index];
-            return (
-              <tr key={id} data-run={id}>
-                <td className="compared-letter">
-                  <span
-                    className="compared-sign"
-                    style={{ background: seriesColour(index) }}
-                    aria-hidden="true"
-                  />
-                  {letterOf(index)}
-                </td>
-                <td>
-                  <Anchor component={Link} to={runHref(id)} size="sm" className="run-strong">
-                    {run?.test_name ?? id}
-                  </Anchor>
-                  <div className="dim run-small">
-                    {run?.start_time_ms == null ? unknown : formatMoment(run.start_time_ms)}
-                  </div>
-                </td>
-                <td>{run !== undefined && <RunStatusSign status={run.status} />}</td>
-                <td className="num from-sm">{formatRate(run?.qps)} a second</td>
-                <td className="num from-sm">p95 {formatLatency(run?.p95_latency_ms)}</td>
-                <td className="num">
-                  {index === 0 ? (
-                    <span className="dim">the base</span>
-                  ) : (
-                    <Button
-                      component={Link}
-                      to={withBase(ids, id)}
-                      variant="subtle"
-                      size="compact-xs"
-                    >
-                      Make it the base
-                    </Button>
-                  )}
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+    <div className="card">
+      <DataTable
+        label="Compared runs"
+        columns={columns}
+        rows={rows}
+        rowKey={({ id }) => id}
+        rowProps={({ id }) => ({ "data-run": id })}
+      />
     </div>
   );
 }

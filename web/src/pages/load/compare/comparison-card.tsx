@@ -8,6 +8,7 @@ import {
 } from "@tabler/icons-react";
 import type { ComparisonVerdict, MetricDifference, RunComparison } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
+import { type Column, DataTable } from "../../../components/data-table.tsx";
 import type { Sign, Tone } from "../../../components/state-sign.tsx";
 import { valueText } from "../run/config-paths.ts";
 import {
@@ -82,40 +83,46 @@ interface FiguresProps extends Pick<ComparisonCardProps, "base" | "letter"> {
 }
 
 function Figures({ metrics, base, letter }: FiguresProps) {
+  const columns: readonly Column<MetricDifference>[] = [
+    { title: "Figure", cell: metricName },
+    {
+      title: base,
+      className: "num",
+      cell: (each) => metricValue(each.metric, each.before, each.is_least[0]),
+    },
+    {
+      title: letter,
+      className: "num",
+      cell: (each) => metricValue(each.metric, each.after, each.is_least[1]),
+    },
+    { title: "Change", className: "num", tone: toneOf, cell: differenceText },
+    {
+      title: "95 % interval",
+      hint: "The true change lies within it with a confidence of 95 %",
+      className: "num from-sm dim",
+      cell: (each) => intervalText(each.interval_pct),
+    },
+    {
+      title: "Chance of noise",
+      hint: "The chance that noise alone makes such a difference",
+      className: "num from-sm dim",
+      cell: (each) => chanceText(each.p_value),
+    },
+    { title: "Verdict", tone: toneOf, cell: ({ verdict }) => verdict },
+  ];
   return (
-    <div className="table-scroll">
-      <table className="table run-table" aria-label={`Figures of ${letter} and ${base}`}>
-        <thead>
-          <tr>
-            <th>Figure</th>
-            <th className="num">{base}</th>
-            <th className="num">{letter}</th>
-            <th className="num">Change</th>
-            <th className="num from-sm" title="Of the change: with 95 % of certainty within">
-              95 % interval
-            </th>
-            <th className="num from-sm" title="The chance that noise alone makes such a difference">
-              Chance of noise
-            </th>
-            <th>Verdict</th>
-          </tr>
-        </thead>
-        <tbody>
-          {metrics.map((each) => (
-            <tr key={`${each.metric} ${each.of}`} data-metric={`${each.metric}/${each.of}`}>
-              <td>{metricName(each)}</td>
-              <td className="num">{metricValue(each.metric, each.before, each.is_least[0])}</td>
-              <td className="num">{metricValue(each.metric, each.after, each.is_least[1])}</td>
-              <td className={`num tone-${tones[each.verdict]}`}>{differenceText(each)}</td>
-              <td className="num from-sm dim">{intervalText(each.interval_pct)}</td>
-              <td className="num from-sm dim">{chanceText(each.p_value)}</td>
-              <td className={`tone-${tones[each.verdict]}`}>{each.verdict}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      label={`Figures of ${letter} and ${base}`}
+      columns={columns}
+      rows={metrics}
+      rowKey={({ metric, of }) => `${metric} ${of}`}
+      rowProps={({ metric, of }) => ({ "data-metric": `${metric}/${of}` })}
+    />
   );
+}
+
+function toneOf({ verdict }: MetricDifference): string {
+  return `tone-${tones[verdict]}`;
 }
 
 interface ConfigurationProps extends Pick<ComparisonCardProps, "base" | "letter"> {
@@ -127,25 +134,25 @@ function Configuration({ differences, base, letter }: ConfigurationProps) {
     return <p className="dim run-note">Both have the same configuration.</p>;
   }
   return (
-    <div className="table-scroll comparison-configuration">
-      <table className="table" aria-label={`Configuration of ${letter} and ${base}`}>
-        <thead>
-          <tr>
-            <th>Configured differently</th>
-            <th>{base}</th>
-            <th>{letter}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {differences.map(({ path, before, after }) => (
-            <tr key={path}>
-              <td className="mono">{path}</td>
-              <td className="comparison-value">{valueText(before)}</td>
-              <td className="comparison-value">{valueText(after)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <div className="comparison-configuration">
+      <DataTable
+        label={`Configuration of ${letter} and ${base}`}
+        columns={[
+          { title: "Setting", className: "mono", cell: ({ path }) => path },
+          {
+            title: base,
+            className: "comparison-value",
+            cell: ({ before }) => valueText(before),
+          },
+          {
+            title: letter,
+            className: "comparison-value",
+            cell: ({ after }) => valueText(after),
+          },
+        ]}
+        rows={differences}
+        rowKey={({ path }) => path}
+      />
     </div>
   );
 }

@@ -6,11 +6,10 @@ import { Link, useNavigate } from "react-router";
 import { changeRun, prepareRun } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
 import { Command } from "../../../components/command.tsx";
-import { useToasts } from "../../../components/toasts.tsx";
+import { toastFailed } from "../../../components/toasts.tsx";
 import { runHref } from "../links.ts";
 
 export function FirstRun() {
-  const toasts = useToasts();
   const navigate = useNavigate();
   const starting = useMutation({
     mutationFn: async () => {
@@ -19,7 +18,7 @@ export function FirstRun() {
       return id;
     },
     onSuccess: (id) => navigate(runHref(id)),
-    onError: (error) => toasts.failed("Could not start the demo", error),
+    onError: (error) => toastFailed("Could not start the demo", error),
   });
   return (
     <Card title="No runs yet" className="first-run">

@@ -1,14 +1,17 @@
 /** Runs, the newest first: to find one, to watch one, to compare some. */
-import { Button, Select, Skeleton, TextInput } from "@mantine/core";
+import { Button, Select } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { IconDatabaseOff, IconScale, IconSearch, IconSearchOff } from "@tabler/icons-react";
+import { IconScale } from "@tabler/icons-react";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import type { TestResult } from "../../../api/gen/types.ts";
-import { ApiError, readJson } from "../../../api/http.ts";
+import { readJson } from "../../../api/http.ts";
 import { isUnderWay, listTemplates, type TestPage } from "../../../api/load.ts";
-import { Empty } from "../../../components/empty.tsx";
+import { Waiting } from "../../../components/data-table.tsx";
+import { NoMatch } from "../../../components/empty.tsx";
+import { SearchField } from "../../../components/search-field.tsx";
+import { useAddressView } from "../../../components/use-address-view.ts";
 import { plural } from "../../../format.ts";
 import { useRefusedToken } from "../use-refused-token.ts";
 import { FirstRun } from "./first-run.tsx";
@@ -32,7 +35,7 @@ const quietMs = 15_000;
 const typingMs = 250;
 
 export function HistoryPage() {
-  const [view, setView] = useHistoryView();
+  const [view, setView] = useAddressView(viewOf, searchOf);
   const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useRuns(view);
   const [chosen, setChosen] = useState<ReadonlyMap<string, TestResult>>(new Map());
   const nowMs = useNow();
@@ -44,7 +47,7 @@ export function HistoryPage() {
     const others = [...chosen].filter(([id]) => id !== runId);
     setChosen(new Map(isChosen ? [...others, [runId, run]] : others));
   };
-  if (runs === undefined) return error === null ? <Loading /> : <Unreadable error={error} />;
+  if (runs === undefined) return <Waiting label="Runs" error={error} />;
   if (runs.length === 0 && !isFiltered(view)) return <FirstRun />;
   return (
     <>
@@ -54,24 +57,17 @@ export function HistoryPage() {
       )}
       <div className="card">
         {runs.length === 0 ? (
-          <Empty icon={IconSearchOff} title="No run matches">
-            <button type="button" className="quiet" onClick={() => setView(everything)}>
-              Show all runs
-            </button>
-          </Empty>
+          <NoMatch what="run" onAll={() => setView(everything)} />
         ) : (
-          <RunsTable runs={runs} nowMs={nowMs} chosen={new Set(chosen.keys())} onChoose={choose} />
-        )}
-        {hasNextPage && (
-          <div className="runs-more">
-            <Button
-              variant="subtle"
-              loading={isFetchingNextPage}
-              onClick={() => void fetchNextPage()}
-            >
-              Show older ones
-            </Button>
-          </div>
+          <RunsTable
+            runs={runs}
+            nowMs={nowMs}
+            chosen={new Set(chosen.keys())}
+            onChoose={choose}
+            more={
+              hasNextPage && { isLoading: isFetchingNextPage, onMore: () => void fetchNextPage() }
+            }
+          />
         )}
       </div>
     </>
@@ -181,14 +177,11 @@ function Filters({ view, onView }: FiltersProps) {
   );
   return (
     <search className="runs-filters">
-      <TextInput
-        size="xs"
-        aria-label="Search runs"
+      <SearchField
+        label="Search runs"
         placeholder="Search by name, template, table, id…"
-        leftSection={<IconSearch size={14} />}
-        data-main-field
         value={view.text}
-        onChange={(event) => onView({ text: event.currentTarget.value })}
+        onText={(text) => onView({ text })}
       />
       {choice("State", "status", statusChoices)}
       {choice("Template", "template", templateChoices)}
@@ -199,18 +192,6 @@ function Filters({ view, onView }: FiltersProps) {
   );
 }
 
-/** The field shows a copy: the router changes the address a moment later, and quick typing must not lose letters. */
-function useHistoryView(): readonly [HistoryView, (change: Partial<HistoryView>) => void] {
-  const [search, setSearch] = useSearchParams();
-  const [view, setView] = useState(() => viewOf(search));
-  const change = (changes: Partial<HistoryView>): void => {
-    const next = { ...view, ...changes };
-    setView(next);
-    setSearch(searchOf(next), { replace: true });
-  };
-  return [view, change];
-}
-
 function useNow(): number {
   const [nowMs, setNowMs] = useState(() => Date.now());
   useEffect(() => {
@@ -218,26 +199,4 @@ function useNow(): number {
     return () => clearInterval(timer);
   }, []);
   return nowMs;
-}
-
-function Loading() {
-  return (
-    <div className="card runs-loading" role="status" aria-label="Loading runs">
-      <Skeleton height={30} />
-      <Skeleton height={30} />
-      <Skeleton height={30} />
-    </div>
-  );
-}
-
-function Unreadable({ error }: { readonly error: Error }) {
-  const hint = error instanceof ApiError ? error.hint : undefined;
-  return (
-    <div className="card" role="alert">
-      <Empty icon={IconDatabaseOff} title="The runs cannot be read">
-        <span>{error.message}</span>
-        {hint !== undefined && <span>{hint}</span>}
-      </Empty>
-    </div>
-  );
 }

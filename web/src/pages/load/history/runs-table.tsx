@@ -1,8 +1,9 @@
 /** One line a run. Narrow windows show fewer columns; a run's own page has everything. */
-import { Checkbox, VisuallyHidden } from "@mantine/core";
+import { Checkbox } from "@mantine/core";
 import { Link } from "react-router";
 import type { TestResult } from "../../../api/gen/types.ts";
 import { isUnderWay } from "../../../api/load.ts";
+import { type Column, DataTable, type More } from "../../../components/data-table.tsx";
 import {
   formatAge,
   formatCount,
@@ -22,98 +23,98 @@ interface RunsTableProps {
   readonly nowMs: number;
   readonly chosen: ReadonlySet<string>;
   readonly onChoose: (runId: string, chosen: boolean) => void;
+  readonly more: More | false;
 }
 
-export function RunsTable({ runs, nowMs, chosen, onChoose }: RunsTableProps) {
+export function RunsTable({ runs, nowMs, chosen, onChoose, more }: RunsTableProps) {
+  const columns: readonly Column<TestResult>[] = [
+    {
+      title: "Compare",
+      isTitleHidden: true,
+      className: "row-actions",
+      cell: (run) => (
+        <Checkbox
+          size="xs"
+          aria-label={`Compare ${run.test_name}, ${run.test_id}`}
+          checked={chosen.has(run.test_id)}
+          disabled={!isComparable(run) || (chosen.size >= comparedMax && !chosen.has(run.test_id))}
+          onChange={(event) => onChoose(run.test_id, event.currentTarget.checked)}
+        />
+      ),
+    },
+    {
+      title: "Run",
+      className: "row-name",
+      cell: (run) => (
+        <>
+          <Link to={runHref(run.test_id)} className="row-link">
+            {run.test_name}
+          </Link>
+          <div className="dim row-small">{whatOf(run)}</div>
+        </>
+      ),
+    },
+    { title: "State", cell: (run) => <State run={run} /> },
+    { title: "Objectives", className: "from-sm", cell: (run) => <ObjectivesSign run={run} /> },
+    {
+      title: "Ops/s",
+      hint: "Operations a second",
+      className: "num",
+      cell: (run) => (run.total_operations > 0 ? formatRate(run.qps) : unknown),
+    },
+    { title: "p50", className: "num from-md", cell: (run) => formatLatency(run.p50_latency_ms) },
+    { title: "p95", className: "num", cell: (run) => formatLatency(run.p95_latency_ms) },
+    { title: "p99", className: "num from-md", cell: (run) => formatLatency(run.p99_latency_ms) },
+    {
+      title: "Errors",
+      className: "num from-sm",
+      cell: (run) => (run.total_operations > 0 ? <Errors run={run} /> : unknown),
+    },
+    {
+      title: "Started",
+      className: "num from-sm",
+      cell: ({ start_time_ms: startMs }) =>
+        startMs === null ? (
+          unknown
+        ) : (
+          <span title={formatMoment(startMs)}>{formatAge(nowMs - startMs)}</span>
+        ),
+    },
+    {
+      title: "Duration",
+      className: "num from-lg",
+      cell: ({ duration_seconds: seconds }) =>
+        formatDuration(seconds === null ? null : seconds * 1_000),
+    },
+  ];
   return (
-    <div className="table-scroll">
-      <table className="table runs" aria-label="Runs">
-        <thead>
-          <tr>
-            <th>
-              <VisuallyHidden>Compare</VisuallyHidden>
-            </th>
-            <th>Run</th>
-            <th>State</th>
-            <th className="from-sm">Objectives</th>
-            <th className="num" title="Operations a second">
-              Ops/s
-            </th>
-            <th className="num from-md">p50</th>
-            <th className="num">p95</th>
-            <th className="num from-md">p99</th>
-            <th className="num from-sm">Errors</th>
-            <th className="num from-sm">Started</th>
-            <th className="num from-lg">Took</th>
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <Line
-              key={run.test_id}
-              run={run}
-              nowMs={nowMs}
-              isChosen={chosen.has(run.test_id)}
-              isFull={chosen.size >= comparedMax}
-              onChoose={onChoose}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      label="Runs"
+      columns={columns}
+      rows={runs}
+      rowKey={({ test_id: id }) => id}
+      rowProps={({ test_id: id, status }) => ({
+        "data-run": id,
+        "data-status": status,
+        "data-tone": status === "FAILED" ? "bad" : undefined,
+      })}
+      more={more}
+    />
   );
 }
 
-interface LineProps extends Pick<RunsTableProps, "nowMs" | "onChoose"> {
-  readonly run: TestResult;
-  readonly isChosen: boolean;
-  readonly isFull: boolean;
-}
-
-function Line({ run, nowMs, isChosen, isFull, onChoose }: LineProps) {
-  const { test_id: id, status, start_time_ms: startMs } = run;
-  const hasFigures = run.total_operations > 0;
+function State({ run }: { readonly run: TestResult }) {
+  const { status, cancellation_reason: reason } = run;
   return (
-    <tr className="run-line" data-run={id} data-status={status}>
-      <td className="run-choice">
-        <Checkbox
-          size="xs"
-          aria-label={`Compare ${run.test_name}, ${id}`}
-          checked={isChosen}
-          disabled={!isComparable(run) || (isFull && !isChosen)}
-          onChange={(event) => onChoose(id, event.currentTarget.checked)}
-        />
-      </td>
-      <td className="run-name-cell">
-        <Link to={runHref(id)} className="run-name">
-          {run.test_name}
-        </Link>
-        <div className="dim run-what">{whatOf(run)}</div>
-      </td>
-      <td>
-        <RunStatusSign status={status} />
-        {isUnderWay(status) && <div className="run-live">Watch it live</div>}
-        {status === "FAILED" && run.cancellation_reason !== null && (
-          <div className="dim run-reason" title={run.cancellation_reason}>
-            {run.cancellation_reason}
-          </div>
-        )}
-      </td>
-      <td className="from-sm">
-        <ObjectivesSign run={run} />
-      </td>
-      <td className="num">{hasFigures ? formatRate(run.qps) : unknown}</td>
-      <td className="num from-md">{formatLatency(run.p50_latency_ms)}</td>
-      <td className="num">{formatLatency(run.p95_latency_ms)}</td>
-      <td className="num from-md">{formatLatency(run.p99_latency_ms)}</td>
-      <td className="num from-sm">{hasFigures ? <Errors run={run} /> : unknown}</td>
-      <td className="num from-sm" title={startMs === null ? "" : formatMoment(startMs)}>
-        {startMs === null ? unknown : formatAge(nowMs - startMs)}
-      </td>
-      <td className="num from-lg">
-        {formatDuration(run.duration_seconds === null ? null : run.duration_seconds * 1_000)}
-      </td>
-    </tr>
+    <>
+      <RunStatusSign status={status} />
+      {isUnderWay(status) && <div className="row-small tone-accent">Watch it live</div>}
+      {status === "FAILED" && reason !== null && (
+        <div className="dim row-note" title={reason}>
+          {reason}
+        </div>
+      )}
+    </>
   );
 }
 

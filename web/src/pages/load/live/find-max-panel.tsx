@@ -4,10 +4,12 @@ import { useMemo } from "react";
 import type { FindMaxStep, FindMaxUpdate, RunUpdate } from "../../../api/gen/types.ts";
 import { readSteps } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
+import { DataTable } from "../../../components/data-table.tsx";
 import { Figure } from "../../../components/figure.tsx";
 import { LineChart } from "../../../components/line-chart.tsx";
 import { axisValue } from "../../../components/plot-axes.ts";
 import { formatCount, formatLatency, formatRate, formatShare, unknown } from "../../../format.ts";
+import { stepColumns as stepTableColumns } from "../step-table.tsx";
 import { stepColumns } from "./step-columns.ts";
 
 interface FindMaxPanelProps {
@@ -97,40 +99,21 @@ function StepChart({ steps }: { readonly steps: readonly FindMaxStep[] }) {
 }
 
 function StepTable({ steps }: { readonly steps: readonly FindMaxStep[] }) {
+  const top = Math.max(1, ...steps.map(({ qps }) => qps ?? 0));
+  const columns = stepTableColumns<FindMaxStep>((step) => ({
+    connections: step.total_target_connections,
+    qps: step.qps,
+    errorPct: step.error_rate === null ? null : step.error_rate * 100,
+    reason: step.stop_reason,
+    top,
+  }));
   return (
-    <div className="table-scroll">
-      <table className="table live-table" aria-label="Steps">
-        <thead>
-          <tr>
-            <th className="num">Step</th>
-            <th className="num">Connections</th>
-            <th className="num">Per second</th>
-            <th className="num">p95</th>
-            <th className="num from-sm">Errors</th>
-            <th>Outcome</th>
-          </tr>
-        </thead>
-        <tbody>
-          {steps.toReversed().map((step) => (
-            <tr key={step.step_number}>
-              <td className="num">{step.step_number}</td>
-              <td className="num">{formatCount(step.total_target_connections)}</td>
-              <td className="num">{formatRate(step.qps)}</td>
-              <td className="num">{formatLatency(step.p95_latency_ms)}</td>
-              <td className="num from-sm">
-                {formatShare(step.error_rate === null ? null : step.error_rate * 100)}
-              </td>
-              <td>
-                {step.outcome?.toLowerCase().replaceAll("_", " ") ?? "unclear"}
-                {step.stop_reason !== null && step.stop_reason !== "" && (
-                  <div className="dim live-small">{step.stop_reason}</div>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      label="Steps"
+      columns={columns}
+      rows={steps.toReversed()}
+      rowKey={({ step_number: number }) => number}
+    />
   );
 }
 

@@ -4,7 +4,7 @@ import { IconArrowLeft, IconLoader2 } from "@tabler/icons-react";
 import { useEffect, useRef } from "react";
 import { Link } from "react-router";
 import type { RunUpdate, TestDetail } from "../../../api/gen/types.ts";
-import { useToasts } from "../../../components/toasts.tsx";
+import { toastFailed } from "../../../components/toasts.tsx";
 import { formatAgo } from "../../../format.ts";
 import { templateHref } from "../links.ts";
 import { cancellationToast } from "./cancellation.ts";
@@ -87,14 +87,13 @@ export function LivePage({ test, onEnded }: LivePageProps) {
 }
 
 function useCancellationToast(update: RunUpdate | undefined): void {
-  const toasts = useToasts();
   const before = useRef<RunUpdate | undefined>(undefined);
   useEffect(() => {
     if (update === undefined) return;
     const toast = cancellationToast(before.current, update);
     before.current = update;
-    if (toast !== undefined) toasts.failed(toast.title, toast.message);
-  }, [update, toasts]);
+    if (toast !== undefined) toastFailed(toast.title, toast.message);
+  }, [update]);
 }
 
 function describe({

@@ -2,6 +2,7 @@
 import { IconCircleCheck, IconCircleDashed, IconCircleX } from "@tabler/icons-react";
 import type { OperationUpdate, RunUpdate, Scenario } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
+import { type Column, DataTable } from "../../../components/data-table.tsx";
 import { type Sign, StateSign } from "../../../components/state-sign.tsx";
 import { formatCount, formatRate, formatShare } from "../../../format.ts";
 import { latencyText } from "../run/run-figures.tsx";
@@ -25,6 +26,25 @@ const signs: Readonly<Record<SloState, Sign>> = {
   open: { word: "Open", tone: "dim", icon: IconCircleDashed },
 };
 
+const columns: readonly Column<OperationUpdate>[] = [
+  { title: "Operation", cell: ({ operation }) => operation },
+  {
+    title: "Kind",
+    className: "from-sm dim",
+    cell: ({ query_kind: kind }) => kind.toLowerCase().replace("_", " "),
+  },
+  { title: "Count", className: "num", cell: ({ ops }) => formatCount(ops) },
+  {
+    title: "Errors",
+    className: "num",
+    tone: ({ errors }) => (errors > 0 ? "tone-bad" : ""),
+    cell: (row) => (row.errors === 0 ? "0" : `${formatCount(row.errors)} (${share(row)})`),
+  },
+  { title: "p50", className: "num", cell: (row) => latencyText(row, "p50_latency_ms") },
+  { title: "p95", className: "num", cell: (row) => latencyText(row, "p95_latency_ms") },
+  { title: "p99", className: "num from-sm", cell: (row) => latencyText(row, "p99_latency_ms") },
+];
+
 export function OperationsCard({ update, scenario }: OperationsCardProps) {
   const statuses = sloStatuses(scenario.slos, update);
   const measured = update.custom_metrics.app_ops_breakdown;
@@ -33,44 +53,18 @@ export function OperationsCard({ update, scenario }: OperationsCardProps) {
   );
   const hasOwn = rows.some((row) => slosOfOperation(statuses, row).length > 0);
   const overall = statuses.filter(({ slo }) => slo.of === "ALL");
+  const objectives: Column<OperationUpdate> = {
+    title: "Objectives",
+    cell: (row) => <Objectives statuses={slosOfOperation(statuses, row)} />,
+  };
   return (
     <Card title="Operations" aside={<Objectives statuses={overall} />}>
-      <div className="table-scroll">
-        <table className="table live-table" aria-label="Operations">
-          <thead>
-            <tr>
-              <th>Operation</th>
-              <th className="from-sm">Kind</th>
-              <th className="num">Count</th>
-              <th className="num">Errors</th>
-              <th className="num">p50</th>
-              <th className="num">p95</th>
-              <th className="num from-sm">p99</th>
-              {hasOwn && <th>Objectives</th>}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={row.operation}>
-                <td>{row.operation}</td>
-                <td className="from-sm dim">{row.query_kind.toLowerCase().replace("_", " ")}</td>
-                <td className="num">{formatCount(row.ops)}</td>
-                <td className={row.errors > 0 ? "num tone-bad" : "num"}>
-                  {row.errors === 0 ? "0" : `${formatCount(row.errors)} (${share(row)})`}
-                </td>
-                <td className="num">{latencyText(row, "p50_latency_ms")}</td>
-                <td className="num">{latencyText(row, "p95_latency_ms")}</td>
-                <td className="num from-sm">{latencyText(row, "p99_latency_ms")}</td>
-                {hasOwn && (
-                  <td>
-                    <Objectives statuses={slosOfOperation(statuses, row)} />
-                  </td>
-                )}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <DataTable
+        label="Operations"
+        columns={hasOwn ? [...columns, objectives] : columns}
+        rows={rows}
+        rowKey={({ operation }) => operation}
+      />
     </Card>
   );
 }

@@ -5,7 +5,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { changeRun } from "../../../api/load.ts";
 import { ConfirmDialog, type Question } from "../../../components/confirm-dialog.tsx";
-import { useToasts } from "../../../components/toasts.tsx";
+import { toastFailed } from "../../../components/toasts.tsx";
 import type { RunStage } from "./run-stage.ts";
 
 interface RunControlsProps {
@@ -14,11 +14,10 @@ interface RunControlsProps {
 }
 
 export function RunControls({ runId, stage }: RunControlsProps) {
-  const toasts = useToasts();
   const [isAsking, setAsking] = useState(false);
   const changing = useMutation({
     mutationFn: (change: "start" | "stop") => changeRun(runId, change),
-    onError: (error, change) => toasts.failed(`Could not ${change} the run`, error),
+    onError: (error, change) => toastFailed(`Could not ${change} the run`, error),
   });
   const isPrepared = stage === "prepared";
   const isStoppable = isPrepared || ["starting", "warming", "measuring"].includes(stage);

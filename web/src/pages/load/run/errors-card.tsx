@@ -4,6 +4,7 @@ import type { ErrorSummary, RunSummary } from "../../../api/gen/types.ts";
 import { readJson } from "../../../api/http.ts";
 import { testPath } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
+import { type Column, DataTable } from "../../../components/data-table.tsx";
 import { formatCount, formatLatency, formatShare, plural } from "../../../format.ts";
 
 interface ErrorsCardProps {
@@ -26,32 +27,25 @@ export function ErrorsCard({ runId, summary }: ErrorsCardProps) {
     );
   }
   const kinds = Object.entries(data.errors_by_kind).sort(([, a], [, b]) => b - a);
+  const columns: readonly Column<(typeof kinds)[number]>[] = [
+    { title: "Kind", className: "run-strong nowrap", cell: ([kind]) => kind },
+    { title: "Count", className: "num", cell: ([, count]) => formatCount(count) },
+    {
+      title: "Share",
+      className: "num",
+      cell: ([, count]) => formatShare((count / Math.max(1, total)) * 100),
+    },
+    { title: "Message", cell: ([kind]) => <Messages summary={data} kind={kind} /> },
+  ];
   return (
     <Card title="Errors" aside={<span className="dim">{plural(data.total_errors, "error")}</span>}>
-      <div className="table-scroll">
-        <table className="table run-table" aria-label="Errors">
-          <thead>
-            <tr>
-              <th>Kind</th>
-              <th className="num">Count</th>
-              <th className="num">Of all</th>
-              <th>What the target said</th>
-            </tr>
-          </thead>
-          <tbody>
-            {kinds.map(([kind, count]) => (
-              <tr key={kind} data-kind={kind}>
-                <td className="run-strong nowrap">{kind}</td>
-                <td className="num">{formatCount(count)}</td>
-                <td className="num">{formatShare((count / Math.max(1, total)) * 100)}</td>
-                <td>
-                  <Messages summary={data} kind={kind} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <DataTable
+        label="Errors"
+        columns={columns}
+        rows={kinds}
+        rowKey={([kind]) => kind}
+        rowProps={([kind]) => ({ "data-kind": kind })}
+      />
       <p className="dim run-note">
         By operation:{" "}
         {data.by_operation

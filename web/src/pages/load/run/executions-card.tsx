@@ -6,6 +6,7 @@ import type { QueryExecution } from "../../../api/gen/types.ts";
 import { readJson } from "../../../api/http.ts";
 import { testPath } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
+import { type Column, DataTable } from "../../../components/data-table.tsx";
 import { formatClock, formatCount, formatLatency } from "../../../format.ts";
 
 interface ExecutionsCardProps {
@@ -15,6 +16,40 @@ interface ExecutionsCardProps {
 }
 
 const pageSize = 20;
+
+const columns: readonly Column<QueryExecution>[] = [
+  {
+    title: "Began",
+    className: "nowrap",
+    cell: ({ start_ms: startMs, warmup }) => (
+      <>
+        <time>
+          {formatClock(startMs)}.{String(Math.floor(startMs % 1_000)).padStart(3, "0")}
+        </time>
+        {warmup && <div className="dim row-small">warm-up</div>}
+      </>
+    ),
+  },
+  { title: "Operation", cell: ({ operation }) => operation },
+  { title: "Response", className: "num", cell: (each) => formatLatency(each.app_elapsed_ms) },
+  { title: "Service", className: "num from-sm", cell: (each) => formatLatency(each.service_ms) },
+  { title: "Rows", className: "num from-sm", cell: (each) => formatCount(each.rows_affected) },
+  {
+    title: "Worker",
+    className: "from-sm nowrap",
+    cell: (each) => (
+      <>
+        {each.worker_id}
+        <span className="dim"> / {each.connection_id}</span>
+      </>
+    ),
+  },
+  {
+    title: "Outcome",
+    className: "run-outcome",
+    cell: (execution) => <Outcome execution={execution} />,
+  },
+];
 
 export function ExecutionsCard({ runId, operations, recordOneIn }: ExecutionsCardProps) {
   const [page, setPage] = useState(0);
@@ -75,40 +110,16 @@ export function ExecutionsCard({ runId, operations, recordOneIn }: ExecutionsCar
   );
   return (
     <Card title="Single operations" aside={filters}>
-      {data === undefined || items.length === 0 ? (
-        <p className="dim card-body">
-          {data === undefined
-            ? (error?.message ?? "…")
-            : isFailed
-              ? "None that was recorded has failed."
-              : "None was recorded."}
-        </p>
-      ) : (
-        <div className="table-scroll">
-          <table
-            className="table run-table"
-            aria-label="Single operations"
-            aria-busy={isPlaceholderData}
-          >
-            <thead>
-              <tr>
-                <th>Began</th>
-                <th>Operation</th>
-                <th className="num">Response</th>
-                <th className="num from-sm">Service</th>
-                <th className="num from-sm">Rows</th>
-                <th className="from-sm">Worker</th>
-                <th>Outcome</th>
-              </tr>
-            </thead>
-            <tbody>
-              {items.map((each) => (
-                <ExecutionLine key={each.execution_id} execution={each} />
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      <DataTable
+        label="Single operations"
+        columns={columns}
+        rows={data && items}
+        rowKey={({ execution_id: id }) => id}
+        rowProps={({ execution_id: id }) => ({ "data-execution": id })}
+        error={error}
+        empty={isFailed ? "No recorded operation failed." : "No operation was recorded."}
+        isStale={isPlaceholderData}
+      />
       <div className="executions-foot">
         <Button variant="default" disabled={page === 0} onClick={() => setPage(page - 1)}>
           Before
@@ -131,38 +142,20 @@ export function ExecutionsCard({ runId, operations, recordOneIn }: ExecutionsCar
   );
 }
 
-function ExecutionLine({ execution }: { readonly execution: QueryExecution }) {
-  const { start_ms: startMs } = execution;
-  const fraction = String(Math.floor(startMs % 1_000)).padStart(3, "0");
+function Outcome({ execution }: { readonly execution: QueryExecution }) {
   return (
-    <tr data-execution={execution.execution_id}>
-      <td className="nowrap">
-        <time>
-          {formatClock(startMs)}.{fraction}
-        </time>
-        {execution.warmup && <div className="dim run-small">warm-up</div>}
-      </td>
-      <td>{execution.operation}</td>
-      <td className="num">{formatLatency(execution.app_elapsed_ms)}</td>
-      <td className="num from-sm">{formatLatency(execution.service_ms)}</td>
-      <td className="num from-sm">{formatCount(Number(execution.rows_affected))}</td>
-      <td className="from-sm nowrap">
-        {execution.worker_id}
-        <span className="dim"> / {execution.connection_id}</span>
-      </td>
-      <td className="run-outcome">
-        {execution.success ? (
-          <span className="dim">ok</span>
-        ) : (
-          <>
-            <span className="tone-bad">{execution.error_kind}</span>
-            <div className="dim run-small">{execution.error_message}</div>
-          </>
-        )}
-        {execution.sf_query_id !== null && (
-          <div className="dim run-small mono">{execution.sf_query_id}</div>
-        )}
-      </td>
-    </tr>
+    <>
+      {execution.success ? (
+        <span className="dim">ok</span>
+      ) : (
+        <>
+          <span className="tone-bad">{execution.error_kind}</span>
+          <div className="dim row-small">{execution.error_message}</div>
+        </>
+      )}
+      {execution.sf_query_id !== null && (
+        <div className="dim row-small mono">{execution.sf_query_id}</div>
+      )}
+    </>
   );
 }

@@ -1,12 +1,21 @@
 /** The search for the most connections: its answer, and the steps to it. */
-import type { RunSummary } from "../../../api/gen/types.ts";
+import type { ReportStep, RunSummary } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
-import { formatCount, formatLatency, formatRate, formatShare } from "../../../format.ts";
+import { DataTable } from "../../../components/data-table.tsx";
+import { formatCount, formatLatency, formatRate } from "../../../format.ts";
+import { stepColumns } from "../step-table.tsx";
 import { searchAnswer } from "./search-answer.ts";
 
 export function FindMaxCard({ summary }: { readonly summary: RunSummary }) {
   const { find_max: result, find_max_steps: steps } = summary;
   const top = Math.max(1, ...steps.map(({ qps }) => qps));
+  const columns = stepColumns<ReportStep>(({ connections, qps, error_rate_pct, reason }) => ({
+    connections,
+    qps,
+    errorPct: error_rate_pct,
+    reason,
+    top,
+  }));
   return (
     <Card title="The most connections">
       <div className="card-body">
@@ -27,45 +36,12 @@ export function FindMaxCard({ summary }: { readonly summary: RunSummary }) {
           </p>
         )}
       </div>
-      <div className="table-scroll">
-        <table className="table run-table" aria-label="Steps">
-          <thead>
-            <tr>
-              <th className="num">Step</th>
-              <th className="num">Connections</th>
-              <th>Per second</th>
-              <th className="num">p95</th>
-              <th className="num from-sm">Errors</th>
-              <th>Outcome</th>
-            </tr>
-          </thead>
-          <tbody>
-            {steps.map((step) => (
-              <tr key={step.step_number}>
-                <td className="num">{step.step_number}</td>
-                <td className="num">{formatCount(step.connections)}</td>
-                <td>
-                  <span className="meter">
-                    <span className="meter-track" aria-hidden="true">
-                      <span
-                        className="meter-fill"
-                        style={{ width: `${(step.qps / top) * 100}%` }}
-                      />
-                    </span>
-                    {formatRate(step.qps)}
-                  </span>
-                </td>
-                <td className="num">{formatLatency(step.p95_latency_ms)}</td>
-                <td className="num from-sm">{formatShare(step.error_rate_pct)}</td>
-                <td>
-                  {step.outcome?.toLowerCase().replaceAll("_", " ") ?? "unclear"}
-                  {step.reason !== "" && <div className="dim run-small">{step.reason}</div>}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <DataTable
+        label="Steps"
+        columns={columns}
+        rows={steps}
+        rowKey={({ step_number: number }) => number}
+      />
     </Card>
   );
 }

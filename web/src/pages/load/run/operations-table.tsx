@@ -2,23 +2,61 @@
 import { useState } from "react";
 import type { OperationSummary, RunSummary } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
-import { type Heading, SortHeading } from "../../../components/sort-heading.tsx";
+import { type Column, DataTable, type Sorting } from "../../../components/data-table.tsx";
 import { compareNames, compareValues, type SortValue } from "../../../components/sort-order.ts";
 import { formatCount, formatRate } from "../../../format.ts";
 import { latencyText } from "./run-figures.tsx";
 
 type Key = "name" | "ops" | "errors" | "unserved" | "p50" | "p95" | "p99" | "max";
 
-const headings: readonly Heading<Key>[] = [
-  { title: "Operation", sort: "name" },
-  { title: "Succeeded", sort: "ops", className: "num" },
-  { title: "Per second", className: "num from-sm" },
-  { title: "Errors", sort: "errors", className: "num" },
-  { title: "Unserved", sort: "unserved", className: "num" },
-  { title: "p50", sort: "p50", className: "num from-sm" },
-  { title: "p95", sort: "p95", className: "num" },
-  { title: "p99", sort: "p99", className: "num" },
-  { title: "Longest", sort: "max", className: "num from-sm" },
+const columns: readonly Column<OperationSummary, Key>[] = [
+  { title: "Operation", sort: "name", cell: (each) => <Name operation={each} /> },
+  {
+    title: "Succeeded",
+    sort: "ops",
+    className: "num",
+    cell: ({ ops, errors }) => formatCount(ops - errors),
+  },
+  { title: "Ops/s", className: "num from-sm", cell: ({ qps }) => formatRate(qps) },
+  {
+    title: "Errors",
+    sort: "errors",
+    className: "num",
+    tone: ({ errors }) => (errors > 0 ? "tone-bad" : ""),
+    cell: ({ errors }) => formatCount(errors),
+  },
+  {
+    title: "Unserved",
+    hint: "Arrivals without an answer",
+    sort: "unserved",
+    className: "num",
+    tone: ({ unserved }) => ((unserved ?? 0) > 0 ? "tone-bad" : ""),
+    cell: ({ unserved }) => formatCount(unserved),
+  },
+  {
+    title: "p50",
+    sort: "p50",
+    className: "num from-sm",
+    cell: (each) => latencyText(each, "p50_latency_ms"),
+  },
+  {
+    title: "p95",
+    sort: "p95",
+    className: "num",
+    cell: (each) => latencyText(each, "p95_latency_ms"),
+  },
+  {
+    title: "p99",
+    sort: "p99",
+    className: "num",
+    cell: (each) => latencyText(each, "p99_latency_ms"),
+  },
+  {
+    title: "Longest",
+    sort: "max",
+    className: "num from-sm",
+    cell: (each) => latencyText(each, "max_latency_ms"),
+  },
 ];
 
 const sortValue: Readonly<Record<Key, (operation: OperationSummary) => SortValue>> = {
@@ -33,7 +71,7 @@ const sortValue: Readonly<Record<Key, (operation: OperationSummary) => SortValue
 };
 
 export function OperationsTable({ summary }: { readonly summary: RunSummary }) {
-  const [view, setView] = useState<{ sort: Key; descending: boolean }>({
+  const [view, setView] = useState<Sorting<Key>>({
     sort: "ops",
     descending: true,
   });
@@ -45,43 +83,30 @@ export function OperationsTable({ summary }: { readonly summary: RunSummary }) {
   );
   return (
     <Card title="Operations" aside={<span className="dim">{operations.length}</span>}>
-      <div className="table-scroll">
-        <table className="table run-table" aria-label="Operations">
-          <thead>
-            <tr>
-              {headings.map((heading) => (
-                <SortHeading key={heading.title} heading={heading} view={view} onView={setView} />
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {operations.map((each) => (
-              <tr key={each.operation} data-operation={each.operation}>
-                <td>
-                  <span className="run-strong">{each.operation}</span>
-                  {each.query_kind.toLowerCase() !== each.operation && (
-                    <div className="dim run-small">
-                      {each.query_kind.toLowerCase().replace("_", " ")}
-                    </div>
-                  )}
-                </td>
-                <td className="num">{formatCount(each.ops - each.errors)}</td>
-                <td className="num from-sm">{formatRate(each.qps)}</td>
-                <td className={`num ${each.errors > 0 ? "tone-bad" : ""}`}>
-                  {formatCount(each.errors)}
-                </td>
-                <td className={`num ${(each.unserved ?? 0) > 0 ? "tone-bad" : ""}`}>
-                  {formatCount(each.unserved)}
-                </td>
-                <td className="num from-sm">{latencyText(each, "p50_latency_ms")}</td>
-                <td className="num">{latencyText(each, "p95_latency_ms")}</td>
-                <td className="num">{latencyText(each, "p99_latency_ms")}</td>
-                <td className="num from-sm">{latencyText(each, "max_latency_ms")}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <DataTable
+        label="Operations"
+        columns={columns}
+        rows={operations}
+        rowKey={({ operation }) => operation}
+        rowProps={({ operation }) => ({ "data-operation": operation })}
+        view={view}
+        onView={setView}
+      />
     </Card>
+  );
+}
+
+function Name({
+  operation: { operation, query_kind: kind },
+}: {
+  readonly operation: OperationSummary;
+}) {
+  return (
+    <>
+      <span className="run-strong">{operation}</span>
+      {kind.toLowerCase() !== operation && (
+        <div className="dim row-small">{kind.toLowerCase().replace("_", " ")}</div>
+      )}
+    </>
   );
 }

@@ -7,7 +7,7 @@ import { Link, useNavigate } from "react-router";
 import type { TestDetail } from "../../../api/gen/types.ts";
 import { readJson, request, storedToken } from "../../../api/http.ts";
 import { isTerminal, rerun, type TestPage, testPath } from "../../../api/load.ts";
-import { useToasts } from "../../../components/toasts.tsx";
+import { toastFailed } from "../../../components/toasts.tsx";
 import { formatLatency, formatMoment, formatRate } from "../../../format.ts";
 import { comparePath, isComparable } from "../history/history-view.ts";
 import { runHref } from "../links.ts";
@@ -21,13 +21,12 @@ const reports = [
 ] as const;
 
 export function RunActions({ run }: { readonly run: TestDetail }) {
-  const toasts = useToasts();
   const navigate = useNavigate();
   const [isComparing, setComparing] = useState(false);
   const rerunning = useMutation({
     mutationFn: () => rerun(run.test_id),
     onSuccess: (id) => navigate(runHref(id)),
-    onError: (error) => toasts.failed("Could not run it again", error),
+    onError: (error) => toastFailed("Could not run it again", error),
   });
   return (
     <div className="run-actions">
@@ -61,14 +60,11 @@ export function RunActions({ run }: { readonly run: TestDetail }) {
 }
 
 function Reports({ runId }: { readonly runId: string }) {
-  const toasts = useToasts();
   /** A link sends no token: where one is needed, the page fetches the file and hands it over. */
   const fetchWithToken = (event: MouseEvent, path: string, name: string): void => {
     if (storedToken() === undefined) return;
     event.preventDefault();
-    download(path, name).catch((error: unknown) =>
-      toasts.failed("Could not get the report", error),
-    );
+    download(path, name).catch((error: unknown) => toastFailed("Could not get the report", error));
   };
   return (
     <Menu position="bottom-end">

@@ -1,13 +1,13 @@
 /** A run that has ended: the verdict first, then the figures, then everything that explains them. */
 import { Anchor, Skeleton, Title } from "@mantine/core";
-import { IconArrowLeft, IconChartHistogram, IconMap2 } from "@tabler/icons-react";
+import { IconArrowLeft } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import type { FinalFigures, RunSummary, TestDetail } from "../../../api/gen/types.ts";
-import { ApiError, readJson } from "../../../api/http.ts";
+import { readJson } from "../../../api/http.ts";
 import { isUnderWay, readMetrics, testPath } from "../../../api/load.ts";
-import { Empty } from "../../../components/empty.tsx";
 import { formatCount, formatDuration, formatMoment, plural } from "../../../format.ts";
+import { UnreadableRun } from "../failure.tsx";
 import { useRefusedToken } from "../use-refused-token.ts";
 import { ConfigurationCard } from "./configuration-card.tsx";
 import { ErrorsCard } from "./errors-card.tsx";
@@ -47,7 +47,13 @@ export function RunResult({ runId }: { readonly runId: string }) {
   const error = test.error ?? summary.error;
   useRefusedToken(error);
   if (test.data === undefined || summary.data === undefined) {
-    return error === null ? <Loading /> : <Unreadable error={error} runId={runId} />;
+    return error === null ? (
+      <Loading />
+    ) : (
+      <div className="card">
+        <UnreadableRun error={error} />
+      </div>
+    );
   }
   return (
     <div className="run">
@@ -185,27 +191,6 @@ function Loading() {
       <Skeleton height={34} width={260} />
       <Skeleton height={90} />
       <Skeleton height={220} />
-    </div>
-  );
-}
-
-function Unreadable({ error, runId }: { readonly error: Error; readonly runId: string }) {
-  const isAbsent = error instanceof ApiError && error.status === 404;
-  return (
-    <div className="card" role="alert">
-      <Empty
-        icon={isAbsent ? IconMap2 : IconChartHistogram}
-        title={isAbsent ? "There is no such run" : "The run cannot be read"}
-      >
-        <span>
-          {isAbsent
-            ? `None has the id ${runId}. Runs are deleted when they are old.`
-            : error.message}
-        </span>
-        <Anchor component={Link} to="/load" size="sm">
-          To all runs
-        </Anchor>
-      </Empty>
     </div>
   );
 }

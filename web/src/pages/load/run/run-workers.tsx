@@ -2,10 +2,11 @@
 import { IconCircleCheck, IconCircleX, IconLoader2, IconPlugConnectedX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { TestDetail, WorkerSecond } from "../../../api/gen/types.ts";
+import type { RunWorker, TestDetail, WorkerSecond } from "../../../api/gen/types.ts";
 import { readJson } from "../../../api/http.ts";
 import { testPath } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
+import { type Column, DataTable } from "../../../components/data-table.tsx";
 import { Meter } from "../../../components/meter.tsx";
 import { Sparkline } from "../../../components/sparkline.tsx";
 import { type Sign, StateSign } from "../../../components/state-sign.tsx";
@@ -30,79 +31,79 @@ export function RunWorkers({ run }: { readonly run: TestDetail }) {
   });
   const histories = useMemo(() => workerHistories(data?.items ?? []), [data]);
   const { workers } = run.live;
-  if (workers.length === 0) {
-    return (
-      <Card title="Workers">
-        <p className="dim card-body">No worker took part.</p>
-      </Card>
-    );
-  }
   const shares = new Map(run.children.map((child) => [child.worker_id, child]));
+  const columns: readonly Column<RunWorker>[] = [
+    {
+      title: "Name",
+      cell: (worker) => (
+        <>
+          <span className="run-strong nowrap">{worker.worker_id}</span>
+          <div className="dim row-small">{worker.host_name}</div>
+        </>
+      ),
+    },
+    { title: "State", cell: (worker) => <State worker={worker} /> },
+    {
+      title: "Ops/s over time",
+      className: "from-sm run-spark",
+      cell: ({ worker_id: id }) => <RateLine history={histories.get(id)} name={id} />,
+    },
+    {
+      title: "Operations",
+      className: "num",
+      cell: ({ worker_id: id }) => formatCount(shares.get(id)?.total_operations),
+    },
+    {
+      title: "Connections",
+      className: "num from-sm",
+      cell: ({ metrics }) => formatCount(metrics.target_connections),
+    },
+    {
+      title: "p95",
+      className: "num",
+      cell: ({ worker_id: id }) => formatLatency(shares.get(id)?.p95_latency_ms),
+    },
+    {
+      title: "Errors",
+      className: "num from-sm",
+      cell: ({ worker_id: id }) => formatCount(shares.get(id)?.failed_operations),
+    },
+    {
+      title: "Peak CPU",
+      className: "from-sm",
+      cell: ({ worker_id: id }) => {
+        const percent = histories.get(id)?.cpuPercentMax;
+        return <Meter ratio={typeof percent === "number" ? percent / 100 : undefined} />;
+      },
+    },
+    {
+      title: "Peak delay",
+      hint: "The longest time for which the load generator's event loop was blocked",
+      className: "num from-sm",
+      cell: ({ worker_id: id }) => formatLatency(histories.get(id)?.loopDelayMsMax),
+    },
+  ];
   return (
     <Card title="Workers" aside={<span className="dim">{workers.length}</span>}>
-      <div className="table-scroll">
-        <table className="table run-table" aria-label="Workers">
-          <thead>
-            <tr>
-              <th>Name</th>
-              <th>State</th>
-              <th className="from-sm">Per second, over time</th>
-              <th className="num">Operations</th>
-              <th className="num from-sm">Connections</th>
-              <th className="num">p95</th>
-              <th className="num from-sm">Errors</th>
-              <th className="from-sm">CPU at most</th>
-              <th className="num from-sm">Late at most</th>
-            </tr>
-          </thead>
-          <tbody>
-            {workers.map((worker) => {
-              const share = shares.get(worker.worker_id);
-              const history = histories.get(worker.worker_id);
-              return (
-                <tr key={worker.worker_id} data-worker={worker.worker_id}>
-                  <td>
-                    <span className="run-strong nowrap">{worker.worker_id}</span>
-                    <div className="dim run-small">{worker.host_name}</div>
-                  </td>
-                  <td>
-                    <StateSign
-                      sign={
-                        signs[worker.status] ?? {
-                          word: worker.status.toLowerCase(),
-                          tone: "accent",
-                          icon: IconLoader2,
-                        }
-                      }
-                    />
-                    {worker.last_error !== null && (
-                      <div className="dim run-small">{worker.last_error}</div>
-                    )}
-                  </td>
-                  <td className="from-sm run-spark">
-                    <RateLine history={history} name={worker.worker_id} />
-                  </td>
-                  <td className="num">{formatCount(share?.total_operations)}</td>
-                  <td className="num from-sm">{formatCount(worker.metrics.target_connections)}</td>
-                  <td className="num">{formatLatency(share?.p95_latency_ms)}</td>
-                  <td className="num from-sm">{formatCount(share?.failed_operations)}</td>
-                  <td className="from-sm">
-                    <Meter
-                      ratio={
-                        typeof history?.cpuPercentMax === "number"
-                          ? history.cpuPercentMax / 100
-                          : undefined
-                      }
-                    />
-                  </td>
-                  <td className="num from-sm">{formatLatency(history?.loopDelayMsMax)}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+      <DataTable
+        label="Workers"
+        columns={columns}
+        rows={workers}
+        rowKey={({ worker_id: id }) => id}
+        rowProps={({ worker_id: id }) => ({ "data-worker": id })}
+        empty="No worker took part."
+      />
     </Card>
+  );
+}
+
+function State({ worker }: { readonly worker: RunWorker }) {
+  const other: Sign = { word: worker.status.toLowerCase(), tone: "accent", icon: IconLoader2 };
+  return (
+    <>
+      <StateSign sign={signs[worker.status] ?? other} />
+      {worker.last_error !== null && <div className="dim row-small">{worker.last_error}</div>}
+    </>
   );
 }
 

@@ -14,10 +14,11 @@ import type { EnrichmentState, EnrichmentStatus, RunMetrics } from "../../../api
 import { readJson, request } from "../../../api/http.ts";
 import { testPath } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
+import { type Column, DataTable } from "../../../components/data-table.tsx";
 import { LineChart } from "../../../components/line-chart.tsx";
 import { axisValue } from "../../../components/plot-axes.ts";
 import { type Sign, StateSign } from "../../../components/state-sign.tsx";
-import { useToasts } from "../../../components/toasts.tsx";
+import { toastDone, toastFailed } from "../../../components/toasts.tsx";
 import { formatCount, formatLatency, formatPercent } from "../../../format.ts";
 import { formatElapsed, pollSeriesOf } from "./run-series.ts";
 
@@ -70,7 +71,6 @@ const signs: Readonly<Record<EnrichmentStatus, Sign>> = {
 };
 
 function Enrichment({ runId, kind }: { readonly runId: string; readonly kind: string }) {
-  const toasts = useToasts();
   const queries = useQueryClient();
   const { data, error } = useQuery({
     queryKey: ["load-enrichment", runId],
@@ -81,8 +81,8 @@ function Enrichment({ runId, kind }: { readonly runId: string; readonly kind: st
   });
   const retrying = useMutation({
     mutationFn: () => request(testPath(runId, "/retry-enrichment"), { method: "POST" }),
-    onSuccess: () => toasts.succeeded("The server", "It is asked again about the run's queries."),
-    onError: (thrown) => toasts.failed("Could not ask the server again", thrown),
+    onSuccess: () => toastDone("The server", "It is asked again about the run's queries."),
+    onError: (thrown) => toastFailed("Could not ask the server again", thrown),
     onSettled: () => queries.invalidateQueries({ queryKey: ["load-enrichment", runId] }),
   });
   if (data === undefined) return <p className="dim card-body">{error?.message ?? "…"}</p>;
@@ -144,31 +144,27 @@ const statementsMax = 50;
 
 /** Those first that the server spent most time on. */
 function Statements({ statements }: Pick<EnrichmentState, "statements">) {
-  const slowest = statements.toSorted((a, b) => b.totalMs - a.totalMs);
+  const slowest = statements.toSorted((a, b) => b.totalMs - a.totalMs).slice(0, statementsMax);
   return (
-    <div className="table-scroll">
-      <table className="table run-table" aria-label="Statements">
-        <thead>
-          <tr>
-            <th>Statement</th>
-            <th className="num">Calls</th>
-            <th className="num from-sm">In all</th>
-            <th className="num">On average</th>
-            <th className="num from-sm">Rows</th>
-          </tr>
-        </thead>
-        <tbody>
-          {slowest.slice(0, statementsMax).map(({ text, calls, totalMs, rows }) => (
-            <tr key={text}>
-              <td className="mono run-statement">{text}</td>
-              <td className="num">{formatCount(calls)}</td>
-              <td className="num from-sm">{formatLatency(totalMs)}</td>
-              <td className="num">{formatLatency(calls > 0 ? totalMs / calls : null)}</td>
-              <td className="num from-sm">{formatCount(rows)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      label="Statements"
+      columns={statementColumns}
+      rows={slowest}
+      rowKey={({ text }) => text}
+    />
   );
 }
+
+type Statement = EnrichmentState["statements"][number];
+
+const statementColumns: readonly Column<Statement>[] = [
+  { title: "Statement", className: "mono run-statement", cell: ({ text }) => text },
+  { title: "Calls", className: "num", cell: ({ calls }) => formatCount(calls) },
+  { title: "Total", className: "num from-sm", cell: ({ totalMs }) => formatLatency(totalMs) },
+  {
+    title: "Average",
+    className: "num",
+    cell: ({ calls, totalMs }) => formatLatency(calls > 0 ? totalMs / calls : null),
+  },
+  { title: "Rows", className: "num from-sm", cell: ({ rows }) => formatCount(rows) },
+];

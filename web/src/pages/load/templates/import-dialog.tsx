@@ -5,7 +5,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { importTemplate } from "../../../api/load.ts";
-import { useToasts } from "../../../components/toasts.tsx";
+import { toastDone } from "../../../components/toasts.tsx";
 import { Failure } from "../failure.tsx";
 import { templateHref } from "../links.ts";
 
@@ -25,13 +25,12 @@ interface ImportDialogProps {
 
 export function ImportDialog({ opened, onClose }: ImportDialogProps) {
   const [text, setText] = useState("");
-  const toasts = useToasts();
   const navigate = useNavigate();
   const queries = useQueryClient();
   const importing = useMutation({
     mutationFn: importTemplate,
     onSuccess: async ({ template_id, template_name }) => {
-      toasts.succeeded(template_name, "It was imported.");
+      toastDone(template_name, "It was imported.");
       setText("");
       onClose();
       await queries.invalidateQueries({ queryKey: ["load-templates"] });

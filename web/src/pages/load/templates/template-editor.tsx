@@ -1,12 +1,11 @@
 /** One template: its text, what is wrong with it, and the settings that are changed most. */
-import { Anchor, Button, Group, Skeleton, Title } from "@mantine/core";
+import { Anchor, Button, Group, Title } from "@mantine/core";
 import {
   IconArrowLeft,
   IconCircleCheck,
   IconCopy,
   IconDeviceFloppy,
   IconDownload,
-  IconFileOff,
   IconLoader2,
   IconPencil,
   IconPlayerPlay,
@@ -15,11 +14,11 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { Link, useBlocker } from "react-router";
 import type { Template } from "../../../api/gen/types.ts";
-import { ApiError } from "../../../api/http.ts";
 import { exportTemplate, readTemplate } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
 import { ConfirmDialog } from "../../../components/confirm-dialog.tsx";
-import { Empty } from "../../../components/empty.tsx";
+import { Loading } from "../../../components/data-table.tsx";
+import { Unreadable } from "../../../components/empty.tsx";
 import { formatCount, plural } from "../../../format.ts";
 import { Failure } from "../failure.tsx";
 import { useRefusedToken } from "../use-refused-token.ts";
@@ -49,26 +48,15 @@ export function TemplateEditor({ id }: { readonly id: string }) {
   if (data !== undefined) {
     return <Editor key={turn} source={data} onReload={() => void reload()} />;
   }
-  if (error === null) {
-    return (
-      <div className="card load-loading" role="status" aria-label="Loading the template">
-        <Skeleton height={26} />
-        <Skeleton height={180} />
-      </div>
-    );
-  }
-  const isGone = error instanceof ApiError && error.status === 404;
+  const back = { to: "/load/templates", text: "To all templates" };
+  const gone = "Somebody may have deleted it.";
   return (
-    <div className="card" role="alert">
-      <Empty
-        icon={IconFileOff}
-        title={isGone ? "There is no such template" : "The template cannot be read"}
-      >
-        {!isGone && <span>{error.message}</span>}
-        <Anchor component={Link} to="/load/templates" size="sm">
-          To all templates
-        </Anchor>
-      </Empty>
+    <div className="card">
+      {error === null ? (
+        <Loading label="The template" />
+      ) : (
+        <Unreadable what="template" error={error} gone={gone} back={back} />
+      )}
     </div>
   );
 }

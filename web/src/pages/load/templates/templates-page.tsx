@@ -1,26 +1,25 @@
 /** Templates: people's own, and those that come with the product. */
-import { ActionIcon, Button, Menu, Skeleton, TextInput } from "@mantine/core";
+import { ActionIcon, Button, Menu } from "@mantine/core";
 import {
   IconCopy,
-  IconDatabaseOff,
   IconDots,
   IconDownload,
   IconFileImport,
   IconFileText,
   IconPlayerPlay,
-  IconSearch,
-  IconSearchOff,
   IconTrash,
 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import type { ListedTemplate } from "../../../api/gen/types.ts";
-import { ApiError } from "../../../api/http.ts";
 import { listTemplates } from "../../../api/load.ts";
 import { Card } from "../../../components/card.tsx";
 import { ConfirmDialog } from "../../../components/confirm-dialog.tsx";
-import { Empty } from "../../../components/empty.tsx";
+import { type Column, DataTable, Waiting } from "../../../components/data-table.tsx";
+import { Empty, NoMatch } from "../../../components/empty.tsx";
+import { SearchField } from "../../../components/search-field.tsx";
+import { useAddressView } from "../../../components/use-address-view.ts";
 import { templateHref } from "../links.ts";
 import { useRefusedToken } from "../use-refused-token.ts";
 import "./templates.css";
@@ -36,19 +35,16 @@ export function TemplatesPage() {
     retry: false,
   });
   useRefusedToken(error);
-  const [text, setText] = useSearchText();
+  const [view, setView] = useAddressView(viewOf, searchOf);
   const [isImporting, setImporting] = useState(false);
   return (
     <>
       <div className="load-bar">
-        <TextInput
-          size="xs"
-          aria-label="Filter templates"
+        <SearchField
+          label="Filter templates"
           placeholder="Filter by name, target, mode, operation…"
-          leftSection={<IconSearch size={14} />}
-          data-main-field
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
+          value={view.text}
+          onText={(text) => setView({ text })}
         />
         <Button
           variant="default"
@@ -59,9 +55,9 @@ export function TemplatesPage() {
         </Button>
       </div>
       {data === undefined ? (
-        <div className="card">{error === null ? <Loading /> : <Unreadable error={error} />}</div>
+        <Waiting label="Templates" error={error} />
       ) : (
-        <Templates templates={data} text={text} onText={setText} />
+        <Templates templates={data} text={view.text} onText={(text) => setView({ text })} />
       )}
       <ImportDialog opened={isImporting} onClose={() => setImporting(false)} />
     </>
@@ -86,11 +82,7 @@ function Templates({ templates, text, onText }: TemplatesProps) {
   if (found.length === 0 && text !== "") {
     return (
       <div className="card">
-        <Empty icon={IconSearchOff} title="No template matches">
-          <button type="button" className="quiet" onClick={() => onText("")}>
-            Show all {templates.length}
-          </button>
-        </Empty>
+        <NoMatch what="template" count={templates.length} onAll={() => onText("")} />
       </div>
     );
   }
@@ -144,51 +136,57 @@ interface TemplatesTableProps extends ActionProps {
 }
 
 function TemplatesTable({ label, templates, onDelete, onPrepare }: TemplatesTableProps) {
+  const columns: readonly Column<ListedTemplate>[] = [
+    {
+      title: "Name",
+      cell: (template) => (
+        <>
+          <Link to={templateHref(template.template_id)} className="row-link">
+            {template.template_name}
+          </Link>
+          <div className="dim row-small template-description">{template.description}</div>
+        </>
+      ),
+    },
+    { title: "Target", className: "from-sm", cell: (template) => template.target_kind },
+    {
+      title: "Mode",
+      className: "from-md nowrap",
+      cell: (template) => modeWords[template.load_mode],
+    },
+    { title: "Load", className: "from-sm nowrap", cell: loadText },
+    {
+      title: "Operations",
+      className: "from-lg num",
+      cell: ({ operations }) => <span title={operations.join(", ")}>{operations.length}</span>,
+    },
+    {
+      title: "Actions",
+      isTitleHidden: true,
+      className: "row-actions nowrap",
+      cell: (template) => (
+        <>
+          <Button
+            variant="default"
+            size="compact-xs"
+            leftSection={<IconPlayerPlay size={12} />}
+            aria-label={`Prepare ${template.template_name}`}
+            onClick={() => onPrepare(template)}
+          >
+            Prepare…
+          </Button>
+          <TemplateMenu template={template} onDelete={onDelete} />
+        </>
+      ),
+    },
+  ];
   return (
-    <div className="table-scroll">
-      <table className="table templates" aria-label={label}>
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th className="from-sm">Target</th>
-            <th className="from-md">Mode</th>
-            <th className="from-sm">Load</th>
-            <th className="from-lg num">Operations</th>
-            <th aria-label="Actions" />
-          </tr>
-        </thead>
-        <tbody>
-          {templates.map((template) => (
-            <tr key={template.template_id} className="template-line">
-              <td>
-                <Link to={templateHref(template.template_id)} className="template-name">
-                  {template.template_name}
-                </Link>
-                <div className="dim template-description">{template.description}</div>
-              </td>
-              <td className="from-sm">{template.target_kind}</td>
-              <td className="from-md nowrap">{modeWords[template.load_mode]}</td>
-              <td className="from-sm nowrap">{loadText(template)}</td>
-              <td className="from-lg num" title={template.operations.join(", ")}>
-                {template.operations.length}
-              </td>
-              <td className="template-actions">
-                <Button
-                  variant="default"
-                  size="compact-xs"
-                  leftSection={<IconPlayerPlay size={12} />}
-                  aria-label={`Prepare ${template.template_name}`}
-                  onClick={() => onPrepare(template)}
-                >
-                  Prepare…
-                </Button>
-                <TemplateMenu template={template} onDelete={onDelete} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      label={label}
+      columns={columns}
+      rows={templates}
+      rowKey={({ template_id: id }) => id}
+    />
   );
 }
 
@@ -235,35 +233,10 @@ function TemplateMenu({ template, onDelete }: TemplateMenuProps) {
   );
 }
 
-function Loading() {
-  return (
-    <div className="load-loading" role="status" aria-label="Loading templates">
-      <Skeleton height={26} />
-      <Skeleton height={26} />
-      <Skeleton height={26} />
-    </div>
-  );
+function viewOf(search: URLSearchParams) {
+  return { text: search.get("q") ?? "" };
 }
 
-function Unreadable({ error }: { readonly error: Error }) {
-  const hint = error instanceof ApiError ? error.hint : undefined;
-  return (
-    <div role="alert">
-      <Empty icon={IconDatabaseOff} title="The templates cannot be read">
-        <span>{error.message}</span>
-        {hint !== undefined && <span>{hint}</span>}
-      </Empty>
-    </div>
-  );
-}
-
-/** In the address, so that it can be kept; the field shows a copy, since the router is a moment later. */
-function useSearchText(): readonly [string, (text: string) => void] {
-  const [search, setSearch] = useSearchParams();
-  const [text, setText] = useState(search.get("q") ?? "");
-  const change = (next: string): void => {
-    setText(next);
-    setSearch(next === "" ? {} : { q: next }, { replace: true });
-  };
-  return [text, change];
+function searchOf({ text }: ReturnType<typeof viewOf>): Record<string, string> {
+  return text === "" ? {} : { q: text };
 }

@@ -3,47 +3,40 @@ import { type UseMutationResult, useMutation, useQueryClient } from "@tanstack/r
 import { useNavigate } from "react-router";
 import type { Template } from "../../../api/gen/types.ts";
 import { copyTemplate, deleteTemplate, exportTemplate } from "../../../api/load.ts";
-import { useToasts } from "../../../components/toasts.tsx";
+import { toastDone, toastFailed } from "../../../components/toasts.tsx";
 import { templateHref } from "../links.ts";
 
 type Named = Pick<Template, "template_id" | "template_name">;
 
 /** Goes to the copy. */
 export function useCopyTemplate(): UseMutationResult<Template, Error, Named> {
-  const toasts = useToasts();
   const navigate = useNavigate();
   const queries = useQueryClient();
   return useMutation({
     mutationFn: ({ template_id }) => copyTemplate(template_id),
     onSuccess: async (made, { template_name }) => {
-      toasts.succeeded(
-        made.template_name,
-        `It is a copy of ${template_name}, and yours to change.`,
-      );
+      toastDone(made.template_name, `It is a copy of ${template_name}, and yours to change.`);
       await queries.invalidateQueries({ queryKey: ["load-templates"] });
       await navigate(templateHref(made.template_id));
     },
-    onError: (error, { template_name }) => toasts.failed(`Could not copy ${template_name}`, error),
+    onError: (error, { template_name }) => toastFailed(`Could not copy ${template_name}`, error),
   });
 }
 
 export function useDeleteTemplate(): UseMutationResult<void, Error, Named> {
-  const toasts = useToasts();
   const queries = useQueryClient();
   return useMutation({
     mutationFn: ({ template_id }) => deleteTemplate(template_id),
     onSuccess: async (_nothing, { template_name }) => {
-      toasts.succeeded(template_name, "It is gone. Its runs stay.");
+      toastDone(template_name, "It is gone. Its runs stay.");
       await queries.invalidateQueries({ queryKey: ["load-templates"] });
     },
-    onError: (error, { template_name }) =>
-      toasts.failed(`Could not delete ${template_name}`, error),
+    onError: (error, { template_name }) => toastFailed(`Could not delete ${template_name}`, error),
   });
 }
 
 /** As a file of the browser's. */
 export function useExportTemplate(): UseMutationResult<void, Error, Named> {
-  const toasts = useToasts();
   return useMutation({
     mutationFn: async ({ template_id, template_name }) => {
       const yaml = await exportTemplate(template_id);
@@ -57,7 +50,6 @@ export function useExportTemplate(): UseMutationResult<void, Error, Named> {
       link.click();
       URL.revokeObjectURL(url);
     },
-    onError: (error, { template_name }) =>
-      toasts.failed(`Could not export ${template_name}`, error),
+    onError: (error, { template_name }) => toastFailed(`Could not export ${template_name}`, error),
   });
 }

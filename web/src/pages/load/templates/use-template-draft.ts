@@ -10,7 +10,7 @@ import { useMemo, useState } from "react";
 import type { Template } from "../../../api/gen/types.ts";
 import { ApiError } from "../../../api/http.ts";
 import { saveTemplate, validateTemplate } from "../../../api/load.ts";
-import { useToasts } from "../../../components/toasts.tsx";
+import { toastDone } from "../../../components/toasts.tsx";
 import { placeProblems, readText, type TextProblem } from "./template-text.ts";
 
 const restMs = 350;
@@ -37,7 +37,6 @@ export interface TemplateDraft {
 
 export function useTemplateDraft({ template, text: saved }: TemplateSource): TemplateDraft {
   const { template_id: id, updated_at_ms: seenMs } = template;
-  const toasts = useToasts();
   const queries = useQueryClient();
   const [text, setText] = useState(saved);
   const [rested] = useDebouncedValue(text, restMs);
@@ -61,7 +60,7 @@ export function useTemplateDraft({ template, text: saved }: TemplateSource): Tem
   const saving = useMutation({
     mutationFn: (document: unknown) => saveTemplate(id, document, seenMs), // 2
     onSuccess: async (next) => {
-      toasts.succeeded(next.template_name, "It is saved.");
+      toastDone(next.template_name, "It is saved.");
       queries.setQueryData(["load-template-text", id], { template: next, text });
       queries.setQueryData(["load-template", id], next);
       await queries.invalidateQueries({ queryKey: ["load-templates"] });
