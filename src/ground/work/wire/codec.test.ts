@@ -12,7 +12,7 @@ const natural = fc.maxSafeNat();
 const uint32 = fc.nat(0xffff_ffff);
 const attempt = uint32;
 const kind = <K extends string>(text: K): fc.Arbitrary<K> => fc.constant(text);
-const key = fc.record({ queryId: token, leafId: token, workId: token });
+const anyKey = fc.record({ queryId: token, leafId: token, workId: token });
 const url = fc.webUrl({ validSchemes: ["http", "https"] }).filter((text) => text.length < 2_000);
 const timestamp = fc.option(fc.maxSafeInteger(), { nil: undefined });
 const artifact = (workId: string) =>
@@ -41,18 +41,18 @@ const commands: { readonly [K in WorkCommand["kind"]]: fc.Arbitrary<unknown> } =
       affinityKey: fc.string({ maxLength: 64 }),
     }),
   }),
-  cancelWork: fc.record({ kind: kind("cancelWork"), key, attempt }),
-  ackArtifact: fc.record({ kind: kind("ackArtifact"), key, attempt }),
+  cancelWork: fc.record({ kind: kind("cancelWork"), key: anyKey, attempt }),
+  ackArtifact: fc.record({ kind: kind("ackArtifact"), key: anyKey, attempt }),
 };
 const reports: { readonly [K in WorkReport["kind"]]: fc.Arbitrary<unknown> } = {
-  workAccepted: fc.record({ kind: kind("workAccepted"), key, attempt }),
+  workAccepted: fc.record({ kind: kind("workAccepted"), key: anyKey, attempt }),
   workRejected: fc.record({
     kind: kind("workRejected"),
-    key,
+    key: anyKey,
     attempt,
     reason: fc.constantFrom("draining", "not_accepting", "queue_full"),
   }),
-  workReady: key.chain((ofKey) =>
+  workReady: anyKey.chain((ofKey) =>
     fc.record({
       kind: kind("workReady"),
       key: fc.constant(ofKey),
@@ -62,13 +62,13 @@ const reports: { readonly [K in WorkReport["kind"]]: fc.Arbitrary<unknown> } = {
   ),
   workAnswered: fc.record({
     kind: kind("workAnswered"),
-    key,
+    key: anyKey,
     attempt,
     answer: fc.uint8Array({ maxLength: 100 }),
   }),
   workFailed: fc.record({
     kind: kind("workFailed"),
-    key,
+    key: anyKey,
     attempt,
     code: fc.string({ maxLength: 64 }),
     message: fc.string({ unit: "grapheme" }),
@@ -110,52 +110,51 @@ test("[WC36] whatever bytes arrive decode to a report or to a protocol violation
 });
 
 test("[WC36] a long error message is clipped, not a reason to end the session", () => {
-  const key = { queryId: "q", leafId: "l", workId: "w" };
   const failure = { code: "bad_sql", message: "x".repeat(100_000), retryable: false };
   const sent = { kind: "workFailed", key, attempt: 1, ...failure } as unknown as WorkReport;
   const received = decodeReport(encodeReport(sent));
   assert.equal(received.kind === "workFailed" && received.message.length, 65_536);
 });
 
-type CommandInit = NonNullable<MessageInitShape<typeof wire.WorkCommandSchema>["command"]>;
-type ReportInit = NonNullable<MessageInitShape<typeof wire.WorkReportSchema>["report"]>;
-const command = (init: CommandInit) => () =>
-  decodeCommand(
-    toBinary(wire.WorkCommandSchema, create(wire.WorkCommandSchema, { command: init })),
-  );
-const report = (init: ReportInit) => () =>
-  decodeReport(toBinary(wire.WorkReportSchema, create(wire.WorkReportSchema, { report: init })));
-const goodKey = { queryId: "q", leafId: "l", workId: "w" };
+type CommandInit = MessageInitShape<typeof wire.WorkCommandSchema>;
+type ReportInit = MessageInitShape<typeof wire.WorkReportSchema>;
+const key = { queryId: "q", leafId: "l", workId: "w" };
+const command =
+  (init: Pick<CommandInit, "command">, ofKey = key) =>
+  () =>
+    decodeCommand(
+      toBinary(wire.WorkCommandSchema, create(wire.WorkCommandSchema, { key: ofKey, ...init })),
+    );
+const report = (init: Pick<ReportInit, "report">) => () =>
+  decodeReport(toBinary(wire.WorkReportSchema, create(wire.WorkReportSchema, { key, ...init })));
 const goodArtifact = {
   workId: "w",
   artifactUrl: "http://127.0.0.1:1/a",
   artifactChecksum: `sha256:${"0".repeat(64)}`,
 };
-const ready = (artifact: MessageInitShape<typeof wire.ArtifactSchema>) =>
-  report({ case: "workReady", value: { key: goodKey, artifact } });
+const ready = (value: MessageInitShape<typeof wire.ArtifactSchema>) =>
+  report({ report: { case: "workReady", value } });
 
 const malformed: readonly [name: string, decode: () => unknown, want: RegExp][] = [
-  ["no command", command({ case: undefined }), /unknown kind/],
-  ["no report", report({ case: undefined }), /unknown kind/],
+  ["no command", command({}), /unknown kind/],
+  ["no report", report({}), /unknown kind/],
   ["bytes that are no message", () => decodeReport(new Uint8Array([0xff])), /no WorkReport/],
-  ["work without a key", command({ case: "assignWork", value: {} }), /key is missing/],
+  ["a command without a key", () => decodeCommand(new Uint8Array()), /key is missing/],
   [
     "a work id with a slash",
-    command({ case: "cancelWork", value: { key: { ...goodKey, workId: "a/b" } } }),
+    command({ command: { case: "cancelWork", value: {} } }, { ...key, workId: "a/b" }),
     /work_id is not valid/,
   ],
   [
     "a long kind of work",
-    command({ case: "assignWork", value: { key: goodKey, kind: "x".repeat(65) } }),
+    command({ command: { case: "assignWork", value: { kind: "x".repeat(65) } } }),
     /kind is longer than 64/,
   ],
-  ["no artifact", report({ case: "workReady", value: { key: goodKey } }), /artifact is missing/],
+  ["no reason", report({ report: { case: "workRejected", value: {} } }), /unknown value: 0/],
+  ["no artifact", ready({ workId: "w" }), /checksum is not a sha256/],
   [
     "an answer that is not small",
-    report({
-      case: "workAnswered",
-      value: { key: goodKey, answer: new Uint8Array(answerBytesMax + 1) },
-    }),
+    report({ report: { case: "workAnswered", value: new Uint8Array(answerBytesMax + 1) } }),
     /answer has more than 1000000 bytes/,
   ],
   ["another work's artifact", ready({ ...goodArtifact, workId: "v" }), /another work item/],

@@ -25,6 +25,7 @@ import {
 import {
   type Artifact,
   answerBytesMax,
+  keyOf,
   type RejectReason,
   type WorkCommand,
   type WorkKey,
@@ -42,39 +43,24 @@ const messageLengthMax = 65_536;
 const checksumPattern = /^sha256:[0-9a-f]{64}$/;
 
 export function encodeCommand(command: WorkCommand): Uint8Array {
-  return toBinary(
-    wire.WorkCommandSchema,
-    create(wire.WorkCommandSchema, { command: commandCase(command) }),
-  );
+  const key = keyOf(command.kind === "assignWork" ? command.work : command.key);
+  const { attempt } = command;
+  const init = { key, attempt, command: commandCase(command) };
+  return toBinary(wire.WorkCommandSchema, create(wire.WorkCommandSchema, init));
 }
 
 type CommandCase = NonNullable<MessageInitShape<typeof wire.WorkCommandSchema>["command"]>;
 
 function commandCase(command: WorkCommand): CommandCase {
-  switch (command.kind) {
-    case "assignWork": {
-      const { kind, body, affinityKey } = command.work;
-      const { attempt } = command;
-      return {
-        case: "assignWork",
-        value: { key: keyInit(command.work), attempt, kind, body, affinityKey },
-      };
-    }
-    case "cancelWork":
-      return { case: "cancelWork", value: { key: keyInit(command.key), attempt: command.attempt } };
-    case "ackArtifact":
-      return {
-        case: "ackArtifact",
-        value: { key: keyInit(command.key), attempt: command.attempt },
-      };
-  }
+  if (command.kind !== "assignWork") return { case: command.kind, value: {} };
+  const { kind, body, affinityKey } = command.work;
+  return { case: "assignWork", value: { kind, body, affinityKey } };
 }
 
 export function encodeReport(report: WorkReport): Uint8Array {
-  return toBinary(
-    wire.WorkReportSchema,
-    create(wire.WorkReportSchema, { report: reportCase(report) }),
-  );
+  const { key, attempt } = report;
+  const init = { key: keyOf(key), attempt, report: reportCase(report) };
+  return toBinary(wire.WorkReportSchema, create(wire.WorkReportSchema, init));
 }
 
 type ReportCase = NonNullable<MessageInitShape<typeof wire.WorkReportSchema>["report"]>;
@@ -82,39 +68,20 @@ type ReportCase = NonNullable<MessageInitShape<typeof wire.WorkReportSchema>["re
 function reportCase(report: WorkReport): ReportCase {
   switch (report.kind) {
     case "workAccepted":
-      return { case: "workAccepted", value: { key: keyInit(report.key), attempt: report.attempt } };
-    case "workRejected": {
-      const { key, attempt, reason } = report;
-      const value = { key: keyInit(key), attempt, reason: rejectReasons[reason] };
-      return { case: "workRejected", value };
-    }
-    case "workReady": {
-      const { key, attempt, artifact } = report;
-      const value = { key: keyInit(key), attempt, artifact: artifactInit(artifact) };
-      return { case: "workReady", value };
-    }
-    case "workAnswered": {
-      const { key, attempt, answer } = report;
-      return { case: "workAnswered", value: { key: keyInit(key), attempt, answer } };
-    }
+      return { case: report.kind, value: {} };
+    case "workRejected":
+      return { case: report.kind, value: { reason: rejectReasons[report.reason] } };
+    case "workReady":
+      return { case: report.kind, value: artifactInit(report.artifact) };
+    case "workAnswered":
+      return { case: report.kind, value: report.answer };
     case "workFailed": {
-      const { key, attempt, code, retryable } = report;
+      const { code, retryable } = report;
       // Error messages may quote a whole query; a session does not end for that.
       const message = report.message.slice(0, messageLengthMax);
-      return {
-        case: "workFailed",
-        value: { key: keyInit(key), attempt, code, message, retryable },
-      };
+      return { case: report.kind, value: { code, message, retryable } };
     }
   }
-}
-
-function keyInit({
-  queryId,
-  leafId,
-  workId,
-}: WorkKey): MessageInitShape<typeof wire.WorkKeySchema> {
-  return { queryId, leafId, workId };
 }
 
 function artifactInit(artifact: Artifact): MessageInitShape<typeof wire.ArtifactSchema> {
@@ -132,59 +99,53 @@ function artifactInit(artifact: Artifact): MessageInitShape<typeof wire.Artifact
 }
 
 export function decodeCommand(payload: Uint8Array): WorkCommand {
-  const { command } = read(wire.WorkCommandSchema, payload);
+  const { key: raw, attempt, command } = read(wire.WorkCommandSchema, payload);
+  const key = parseKey(raw);
   switch (command.case) {
     case "assignWork": {
-      const { key, attempt, kind, body, affinityKey } = command.value;
+      const { kind, body, affinityKey } = command.value;
       const work = {
-        ...keyOf(key),
+        ...key,
         kind: text("kind", kind, 64),
         body, // Bounded by the size of a frame.
         affinityKey: text("affinity_key", affinityKey, 1_024),
       };
-      return { kind: "assignWork", work, attempt };
+      return { kind: command.case, work, attempt };
     }
     case "cancelWork":
-      return { kind: "cancelWork", key: keyOf(command.value.key), attempt: command.value.attempt };
     case "ackArtifact":
-      return { kind: "ackArtifact", key: keyOf(command.value.key), attempt: command.value.attempt };
+      return { kind: command.case, key, attempt };
     case undefined:
       throw violation("a command of an unknown kind");
   }
 }
 
 export function decodeReport(payload: Uint8Array): WorkReport {
-  const { report } = read(wire.WorkReportSchema, payload);
+  const { key: raw, attempt, report } = read(wire.WorkReportSchema, payload);
+  const key = parseKey(raw);
   switch (report.case) {
     case "workAccepted":
-      return { kind: "workAccepted", key: keyOf(report.value.key), attempt: report.value.attempt };
+      return { kind: report.case, key, attempt };
     case "workRejected": {
-      const { key, attempt, reason } = report.value;
-      return {
-        kind: "workRejected",
-        key: keyOf(key),
-        attempt,
-        reason: word("reason", reason, rejectReasons),
-      };
+      const reason = word("reason", report.value.reason, rejectReasons);
+      return { kind: report.case, key, attempt, reason };
     }
-    case "workReady":
-      return readyReport(report.value);
+    case "workReady": {
+      const artifact = parseArtifact(report.value);
+      if (artifact.workId !== key.workId) throw violation("an artifact of another work item");
+      return { kind: report.case, key, attempt, artifact };
+    }
     case "workAnswered": {
-      const { key, attempt, answer } = report.value;
-      if (answer.length > answerBytesMax)
-        throw violation(`answer has more than ${answerBytesMax} bytes`);
-      return { kind: "workAnswered", key: keyOf(key), attempt, answer };
+      const { value: answer } = report;
+      if (answer.length > answerBytesMax) {
+        throw violation(`the answer has more than ${answerBytesMax} bytes`);
+      }
+      return { kind: report.case, key, attempt, answer };
     }
     case "workFailed": {
-      const { key, attempt, code, message, retryable } = report.value;
-      return {
-        kind: "workFailed",
-        key: keyOf(key),
-        attempt,
-        code: text("code", code, 64),
-        message: text("message", message, messageLengthMax),
-        retryable,
-      };
+      const code = text("code", report.value.code, 64);
+      const message = text("message", report.value.message, messageLengthMax);
+      return { kind: report.case, key, attempt, code, message, retryable: report.value.retryable };
     }
     case undefined:
       throw violation("a report of an unknown kind");
@@ -199,14 +160,7 @@ function read<Desc extends DescMessage>(schema: Desc, payload: Uint8Array): Mess
   }
 }
 
-function readyReport({ key, attempt, artifact }: wire.WorkReady): WorkReport {
-  const ofKey = keyOf(key);
-  const offered = artifactOf(present("artifact", artifact));
-  if (offered.workId !== ofKey.workId) throw violation("an artifact of another work item");
-  return { kind: "workReady", key: ofKey, attempt, artifact: offered };
-}
-
-function keyOf(key: wire.WorkKey | undefined): WorkKey {
+function parseKey(key: wire.WorkKey | undefined): WorkKey {
   const { queryId, leafId, workId } = present("key", key);
   return {
     queryId: parsed("query_id", queryId, parseQueryId),
@@ -215,7 +169,7 @@ function keyOf(key: wire.WorkKey | undefined): WorkKey {
   };
 }
 
-function artifactOf(artifact: wire.Artifact): Artifact {
+function parseArtifact(artifact: wire.Artifact): Artifact {
   const { minTs, maxTs } = artifact;
   if (!checksumPattern.test(artifact.artifactChecksum))
     throw violation("artifact_checksum is not a sha256");

@@ -14,30 +14,42 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file work.proto.
  */
 export const file_work: GenFile = /*@__PURE__*/
-  fileDesc("Cgp3b3JrLnByb3RvEg9jYXBzdGFuLndvcmsudjEitgEKC1dvcmtDb21tYW5kEjIKC2Fzc2lnbl93b3JrGAEgASgLMhsuY2Fwc3Rhbi53b3JrLnYxLkFzc2lnbldvcmtIABIyCgtjYW5jZWxfd29yaxgCIAEoCzIbLmNhcHN0YW4ud29yay52MS5DYW5jZWxXb3JrSAASNAoMYWNrX2FydGlmYWN0GAMgASgLMhwuY2Fwc3Rhbi53b3JrLnYxLkFja0FydGlmYWN0SABCCQoHY29tbWFuZCKkAgoKV29ya1JlcG9ydBI2Cg13b3JrX2FjY2VwdGVkGAEgASgLMh0uY2Fwc3Rhbi53b3JrLnYxLldvcmtBY2NlcHRlZEgAEjYKDXdvcmtfcmVqZWN0ZWQYAiABKAsyHS5jYXBzdGFuLndvcmsudjEuV29ya1JlamVjdGVkSAASMAoKd29ya19yZWFkeRgDIAEoCzIaLmNhcHN0YW4ud29yay52MS5Xb3JrUmVhZHlIABIyCgt3b3JrX2ZhaWxlZBgEIAEoCzIbLmNhcHN0YW4ud29yay52MS5Xb3JrRmFpbGVkSAASNgoNd29ya19hbnN3ZXJlZBgFIAEoCzIdLmNhcHN0YW4ud29yay52MS5Xb3JrQW5zd2VyZWRIAEIICgZyZXBvcnQidgoKQXNzaWduV29yaxIlCgNrZXkYASABKAsyGC5jYXBzdGFuLndvcmsudjEuV29ya0tleRIPCgdhdHRlbXB0GAIgASgNEgwKBGtpbmQYAyABKAkSDAoEYm9keRgEIAEoCRIUCgxhZmZpbml0eV9rZXkYBSABKAkiRAoKQ2FuY2VsV29yaxIlCgNrZXkYASABKAsyGC5jYXBzdGFuLndvcmsudjEuV29ya0tleRIPCgdhdHRlbXB0GAIgASgNIkUKC0Fja0FydGlmYWN0EiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0iRgoMV29ya0FjY2VwdGVkEiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0idQoMV29ya1JlamVjdGVkEiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0SLQoGcmVhc29uGAMgASgOMh0uY2Fwc3Rhbi53b3JrLnYxLlJlamVjdFJlYXNvbiJwCglXb3JrUmVhZHkSJQoDa2V5GAEgASgLMhguY2Fwc3Rhbi53b3JrLnYxLldvcmtLZXkSDwoHYXR0ZW1wdBgCIAEoDRIrCghhcnRpZmFjdBgDIAEoCzIZLmNhcHN0YW4ud29yay52MS5BcnRpZmFjdCJ2CgpXb3JrRmFpbGVkEiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0SDAoEY29kZRgDIAEoCRIPCgdtZXNzYWdlGAQgASgJEhEKCXJldHJ5YWJsZRgFIAEoCCJWCgxXb3JrQW5zd2VyZWQSJQoDa2V5GAEgASgLMhguY2Fwc3Rhbi53b3JrLnYxLldvcmtLZXkSDwoHYXR0ZW1wdBgCIAEoDRIOCgZhbnN3ZXIYAyABKAwiPQoHV29ya0tleRIQCghxdWVyeV9pZBgBIAEoCRIPCgdsZWFmX2lkGAIgASgJEg8KB3dvcmtfaWQYAyABKAki3AEKCEFydGlmYWN0Eg8KB3dvcmtfaWQYASABKAkSFAoMYXJ0aWZhY3RfdXJsGAIgASgJEhsKE2FydGlmYWN0X3NpemVfYnl0ZXMYAyABKAQSGQoRYXJ0aWZhY3RfY2hlY2tzdW0YBCABKAkSEQoJcm93X2NvdW50GAUgASgEEhMKBm1pbl90cxgGIAEoEkgAiAEBEhMKBm1heF90cxgHIAEoEkgBiAEBEh4KFnBhcnF1ZXRfc2NoZW1hX3ZlcnNpb24YCCABKA1CCQoHX21pbl90c0IJCgdfbWF4X3RzKogBCgxSZWplY3RSZWFzb24SHQoZUkVKRUNUX1JFQVNPTl9VTlNQRUNJRklFRBAAEhoKFlJFSkVDVF9SRUFTT05fRFJBSU5JTkcQARIfChtSRUpFQ1RfUkVBU09OX05PVF9BQ0NFUFRJTkcQAhIcChhSRUpFQ1RfUkVBU09OX1FVRVVFX0ZVTEwQA2IGcHJvdG8z");
+  fileDesc("Cgp3b3JrLnByb3RvEg9jYXBzdGFuLndvcmsudjEi7gEKC1dvcmtDb21tYW5kEiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0SMgoLYXNzaWduX3dvcmsYAyABKAsyGy5jYXBzdGFuLndvcmsudjEuQXNzaWduV29ya0gAEjIKC2NhbmNlbF93b3JrGAQgASgLMhsuY2Fwc3Rhbi53b3JrLnYxLkNhbmNlbFdvcmtIABI0CgxhY2tfYXJ0aWZhY3QYBSABKAsyHC5jYXBzdGFuLndvcmsudjEuQWNrQXJ0aWZhY3RIAEIJCgdjb21tYW5kIrwCCgpXb3JrUmVwb3J0EiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0SNgoNd29ya19hY2NlcHRlZBgDIAEoCzIdLmNhcHN0YW4ud29yay52MS5Xb3JrQWNjZXB0ZWRIABI2Cg13b3JrX3JlamVjdGVkGAQgASgLMh0uY2Fwc3Rhbi53b3JrLnYxLldvcmtSZWplY3RlZEgAEi8KCndvcmtfcmVhZHkYBSABKAsyGS5jYXBzdGFuLndvcmsudjEuQXJ0aWZhY3RIABIyCgt3b3JrX2ZhaWxlZBgGIAEoCzIbLmNhcHN0YW4ud29yay52MS5Xb3JrRmFpbGVkSAASFwoNd29ya19hbnN3ZXJlZBgHIAEoDEgAQggKBnJlcG9ydCI9CgdXb3JrS2V5EhAKCHF1ZXJ5X2lkGAEgASgJEg8KB2xlYWZfaWQYAiABKAkSDwoHd29ya19pZBgDIAEoCSI+CgpBc3NpZ25Xb3JrEgwKBGtpbmQYASABKAkSDAoEYm9keRgCIAEoCRIUCgxhZmZpbml0eV9rZXkYAyABKAkiDAoKQ2FuY2VsV29yayINCgtBY2tBcnRpZmFjdCIOCgxXb3JrQWNjZXB0ZWQiPQoMV29ya1JlamVjdGVkEi0KBnJlYXNvbhgBIAEoDjIdLmNhcHN0YW4ud29yay52MS5SZWplY3RSZWFzb24iPgoKV29ya0ZhaWxlZBIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoJcmV0cnlhYmxlGAMgASgIItwBCghBcnRpZmFjdBIPCgd3b3JrX2lkGAEgASgJEhQKDGFydGlmYWN0X3VybBgCIAEoCRIbChNhcnRpZmFjdF9zaXplX2J5dGVzGAMgASgEEhkKEWFydGlmYWN0X2NoZWNrc3VtGAQgASgJEhEKCXJvd19jb3VudBgFIAEoBBITCgZtaW5fdHMYBiABKBJIAIgBARITCgZtYXhfdHMYByABKBJIAYgBARIeChZwYXJxdWV0X3NjaGVtYV92ZXJzaW9uGAggASgNQgkKB19taW5fdHNCCQoHX21heF90cyqIAQoMUmVqZWN0UmVhc29uEh0KGVJFSkVDVF9SRUFTT05fVU5TUEVDSUZJRUQQABIaChZSRUpFQ1RfUkVBU09OX0RSQUlOSU5HEAESHwobUkVKRUNUX1JFQVNPTl9OT1RfQUNDRVBUSU5HEAISHAoYUkVKRUNUX1JFQVNPTl9RVUVVRV9GVUxMEANiBnByb3RvMw");
 
 /**
+ * Controller to worker.
+ *
  * @generated from message capstan.work.v1.WorkCommand
  */
 export type WorkCommand = Message<"capstan.work.v1.WorkCommand"> & {
+  /**
+   * @generated from field: capstan.work.v1.WorkKey key = 1;
+   */
+  key?: WorkKey | undefined;
+
+  /**
+   * @generated from field: uint32 attempt = 2;
+   */
+  attempt: number;
+
   /**
    * @generated from oneof capstan.work.v1.WorkCommand.command
    */
   command: {
     /**
-     * @generated from field: capstan.work.v1.AssignWork assign_work = 1;
+     * @generated from field: capstan.work.v1.AssignWork assign_work = 3;
      */
     value: AssignWork;
     case: "assignWork";
   } | {
     /**
-     * @generated from field: capstan.work.v1.CancelWork cancel_work = 2;
+     * @generated from field: capstan.work.v1.CancelWork cancel_work = 4;
      */
     value: CancelWork;
     case: "cancelWork";
   } | {
     /**
-     * @generated from field: capstan.work.v1.AckArtifact ack_artifact = 3;
+     * @generated from field: capstan.work.v1.AckArtifact ack_artifact = 5;
      */
     value: AckArtifact;
     case: "ackArtifact";
@@ -52,41 +64,55 @@ export const WorkCommandSchema: GenMessage<WorkCommand> = /*@__PURE__*/
   messageDesc(file_work, 0);
 
 /**
+ * Worker to controller.
+ *
  * @generated from message capstan.work.v1.WorkReport
  */
 export type WorkReport = Message<"capstan.work.v1.WorkReport"> & {
+  /**
+   * @generated from field: capstan.work.v1.WorkKey key = 1;
+   */
+  key?: WorkKey | undefined;
+
+  /**
+   * @generated from field: uint32 attempt = 2;
+   */
+  attempt: number;
+
   /**
    * @generated from oneof capstan.work.v1.WorkReport.report
    */
   report: {
     /**
-     * @generated from field: capstan.work.v1.WorkAccepted work_accepted = 1;
+     * @generated from field: capstan.work.v1.WorkAccepted work_accepted = 3;
      */
     value: WorkAccepted;
     case: "workAccepted";
   } | {
     /**
-     * @generated from field: capstan.work.v1.WorkRejected work_rejected = 2;
+     * @generated from field: capstan.work.v1.WorkRejected work_rejected = 4;
      */
     value: WorkRejected;
     case: "workRejected";
   } | {
     /**
-     * @generated from field: capstan.work.v1.WorkReady work_ready = 3;
+     * @generated from field: capstan.work.v1.Artifact work_ready = 5;
      */
-    value: WorkReady;
+    value: Artifact;
     case: "workReady";
   } | {
     /**
-     * @generated from field: capstan.work.v1.WorkFailed work_failed = 4;
+     * @generated from field: capstan.work.v1.WorkFailed work_failed = 6;
      */
     value: WorkFailed;
     case: "workFailed";
   } | {
     /**
-     * @generated from field: capstan.work.v1.WorkAnswered work_answered = 5;
+     * What the work reports of itself, where that is small: nothing is to be fetched or acknowledged.
+     *
+     * @generated from field: bytes work_answered = 7;
      */
-    value: WorkAnswered;
+    value: Uint8Array;
     case: "workAnswered";
   } | { case: undefined; value?: undefined };
 };
@@ -97,229 +123,6 @@ export type WorkReport = Message<"capstan.work.v1.WorkReport"> & {
  */
 export const WorkReportSchema: GenMessage<WorkReport> = /*@__PURE__*/
   messageDesc(file_work, 1);
-
-/**
- * @generated from message capstan.work.v1.AssignWork
- */
-export type AssignWork = Message<"capstan.work.v1.AssignWork"> & {
-  /**
-   * @generated from field: capstan.work.v1.WorkKey key = 1;
-   */
-  key?: WorkKey | undefined;
-
-  /**
-   * @generated from field: uint32 attempt = 2;
-   */
-  attempt: number;
-
-  /**
-   * @generated from field: string kind = 3;
-   */
-  kind: string;
-
-  /**
-   * @generated from field: string body = 4;
-   */
-  body: string;
-
-  /**
-   * @generated from field: string affinity_key = 5;
-   */
-  affinityKey: string;
-};
-
-/**
- * Describes the message capstan.work.v1.AssignWork.
- * Use `create(AssignWorkSchema)` to create a new message.
- */
-export const AssignWorkSchema: GenMessage<AssignWork> = /*@__PURE__*/
-  messageDesc(file_work, 2);
-
-/**
- * @generated from message capstan.work.v1.CancelWork
- */
-export type CancelWork = Message<"capstan.work.v1.CancelWork"> & {
-  /**
-   * @generated from field: capstan.work.v1.WorkKey key = 1;
-   */
-  key?: WorkKey | undefined;
-
-  /**
-   * @generated from field: uint32 attempt = 2;
-   */
-  attempt: number;
-};
-
-/**
- * Describes the message capstan.work.v1.CancelWork.
- * Use `create(CancelWorkSchema)` to create a new message.
- */
-export const CancelWorkSchema: GenMessage<CancelWork> = /*@__PURE__*/
-  messageDesc(file_work, 3);
-
-/**
- * @generated from message capstan.work.v1.AckArtifact
- */
-export type AckArtifact = Message<"capstan.work.v1.AckArtifact"> & {
-  /**
-   * @generated from field: capstan.work.v1.WorkKey key = 1;
-   */
-  key?: WorkKey | undefined;
-
-  /**
-   * @generated from field: uint32 attempt = 2;
-   */
-  attempt: number;
-};
-
-/**
- * Describes the message capstan.work.v1.AckArtifact.
- * Use `create(AckArtifactSchema)` to create a new message.
- */
-export const AckArtifactSchema: GenMessage<AckArtifact> = /*@__PURE__*/
-  messageDesc(file_work, 4);
-
-/**
- * @generated from message capstan.work.v1.WorkAccepted
- */
-export type WorkAccepted = Message<"capstan.work.v1.WorkAccepted"> & {
-  /**
-   * @generated from field: capstan.work.v1.WorkKey key = 1;
-   */
-  key?: WorkKey | undefined;
-
-  /**
-   * @generated from field: uint32 attempt = 2;
-   */
-  attempt: number;
-};
-
-/**
- * Describes the message capstan.work.v1.WorkAccepted.
- * Use `create(WorkAcceptedSchema)` to create a new message.
- */
-export const WorkAcceptedSchema: GenMessage<WorkAccepted> = /*@__PURE__*/
-  messageDesc(file_work, 5);
-
-/**
- * @generated from message capstan.work.v1.WorkRejected
- */
-export type WorkRejected = Message<"capstan.work.v1.WorkRejected"> & {
-  /**
-   * @generated from field: capstan.work.v1.WorkKey key = 1;
-   */
-  key?: WorkKey | undefined;
-
-  /**
-   * @generated from field: uint32 attempt = 2;
-   */
-  attempt: number;
-
-  /**
-   * @generated from field: capstan.work.v1.RejectReason reason = 3;
-   */
-  reason: RejectReason;
-};
-
-/**
- * Describes the message capstan.work.v1.WorkRejected.
- * Use `create(WorkRejectedSchema)` to create a new message.
- */
-export const WorkRejectedSchema: GenMessage<WorkRejected> = /*@__PURE__*/
-  messageDesc(file_work, 6);
-
-/**
- * @generated from message capstan.work.v1.WorkReady
- */
-export type WorkReady = Message<"capstan.work.v1.WorkReady"> & {
-  /**
-   * @generated from field: capstan.work.v1.WorkKey key = 1;
-   */
-  key?: WorkKey | undefined;
-
-  /**
-   * @generated from field: uint32 attempt = 2;
-   */
-  attempt: number;
-
-  /**
-   * @generated from field: capstan.work.v1.Artifact artifact = 3;
-   */
-  artifact?: Artifact | undefined;
-};
-
-/**
- * Describes the message capstan.work.v1.WorkReady.
- * Use `create(WorkReadySchema)` to create a new message.
- */
-export const WorkReadySchema: GenMessage<WorkReady> = /*@__PURE__*/
-  messageDesc(file_work, 7);
-
-/**
- * @generated from message capstan.work.v1.WorkFailed
- */
-export type WorkFailed = Message<"capstan.work.v1.WorkFailed"> & {
-  /**
-   * @generated from field: capstan.work.v1.WorkKey key = 1;
-   */
-  key?: WorkKey | undefined;
-
-  /**
-   * @generated from field: uint32 attempt = 2;
-   */
-  attempt: number;
-
-  /**
-   * @generated from field: string code = 3;
-   */
-  code: string;
-
-  /**
-   * @generated from field: string message = 4;
-   */
-  message: string;
-
-  /**
-   * @generated from field: bool retryable = 5;
-   */
-  retryable: boolean;
-};
-
-/**
- * Describes the message capstan.work.v1.WorkFailed.
- * Use `create(WorkFailedSchema)` to create a new message.
- */
-export const WorkFailedSchema: GenMessage<WorkFailed> = /*@__PURE__*/
-  messageDesc(file_work, 8);
-
-/**
- * What the work reports of itself, where that is small: nothing is to be fetched or acknowledged.
- *
- * @generated from message capstan.work.v1.WorkAnswered
- */
-export type WorkAnswered = Message<"capstan.work.v1.WorkAnswered"> & {
-  /**
-   * @generated from field: capstan.work.v1.WorkKey key = 1;
-   */
-  key?: WorkKey | undefined;
-
-  /**
-   * @generated from field: uint32 attempt = 2;
-   */
-  attempt: number;
-
-  /**
-   * @generated from field: bytes answer = 3;
-   */
-  answer: Uint8Array;
-};
-
-/**
- * Describes the message capstan.work.v1.WorkAnswered.
- * Use `create(WorkAnsweredSchema)` to create a new message.
- */
-export const WorkAnsweredSchema: GenMessage<WorkAnswered> = /*@__PURE__*/
-  messageDesc(file_work, 9);
 
 /**
  * @generated from message capstan.work.v1.WorkKey
@@ -346,7 +149,117 @@ export type WorkKey = Message<"capstan.work.v1.WorkKey"> & {
  * Use `create(WorkKeySchema)` to create a new message.
  */
 export const WorkKeySchema: GenMessage<WorkKey> = /*@__PURE__*/
-  messageDesc(file_work, 10);
+  messageDesc(file_work, 2);
+
+/**
+ * @generated from message capstan.work.v1.AssignWork
+ */
+export type AssignWork = Message<"capstan.work.v1.AssignWork"> & {
+  /**
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * @generated from field: string body = 2;
+   */
+  body: string;
+
+  /**
+   * @generated from field: string affinity_key = 3;
+   */
+  affinityKey: string;
+};
+
+/**
+ * Describes the message capstan.work.v1.AssignWork.
+ * Use `create(AssignWorkSchema)` to create a new message.
+ */
+export const AssignWorkSchema: GenMessage<AssignWork> = /*@__PURE__*/
+  messageDesc(file_work, 3);
+
+/**
+ * @generated from message capstan.work.v1.CancelWork
+ */
+export type CancelWork = Message<"capstan.work.v1.CancelWork"> & {
+};
+
+/**
+ * Describes the message capstan.work.v1.CancelWork.
+ * Use `create(CancelWorkSchema)` to create a new message.
+ */
+export const CancelWorkSchema: GenMessage<CancelWork> = /*@__PURE__*/
+  messageDesc(file_work, 4);
+
+/**
+ * @generated from message capstan.work.v1.AckArtifact
+ */
+export type AckArtifact = Message<"capstan.work.v1.AckArtifact"> & {
+};
+
+/**
+ * Describes the message capstan.work.v1.AckArtifact.
+ * Use `create(AckArtifactSchema)` to create a new message.
+ */
+export const AckArtifactSchema: GenMessage<AckArtifact> = /*@__PURE__*/
+  messageDesc(file_work, 5);
+
+/**
+ * @generated from message capstan.work.v1.WorkAccepted
+ */
+export type WorkAccepted = Message<"capstan.work.v1.WorkAccepted"> & {
+};
+
+/**
+ * Describes the message capstan.work.v1.WorkAccepted.
+ * Use `create(WorkAcceptedSchema)` to create a new message.
+ */
+export const WorkAcceptedSchema: GenMessage<WorkAccepted> = /*@__PURE__*/
+  messageDesc(file_work, 6);
+
+/**
+ * @generated from message capstan.work.v1.WorkRejected
+ */
+export type WorkRejected = Message<"capstan.work.v1.WorkRejected"> & {
+  /**
+   * @generated from field: capstan.work.v1.RejectReason reason = 1;
+   */
+  reason: RejectReason;
+};
+
+/**
+ * Describes the message capstan.work.v1.WorkRejected.
+ * Use `create(WorkRejectedSchema)` to create a new message.
+ */
+export const WorkRejectedSchema: GenMessage<WorkRejected> = /*@__PURE__*/
+  messageDesc(file_work, 7);
+
+/**
+ * @generated from message capstan.work.v1.WorkFailed
+ */
+export type WorkFailed = Message<"capstan.work.v1.WorkFailed"> & {
+  /**
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * @generated from field: bool retryable = 3;
+   */
+  retryable: boolean;
+};
+
+/**
+ * Describes the message capstan.work.v1.WorkFailed.
+ * Use `create(WorkFailedSchema)` to create a new message.
+ */
+export const WorkFailedSchema: GenMessage<WorkFailed> = /*@__PURE__*/
+  messageDesc(file_work, 8);
 
 /**
  * The artifact contract of interactive-queries.md, field by field.
@@ -400,7 +313,7 @@ export type Artifact = Message<"capstan.work.v1.Artifact"> & {
  * Use `create(ArtifactSchema)` to create a new message.
  */
 export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
-  messageDesc(file_work, 11);
+  messageDesc(file_work, 9);
 
 /**
  * @generated from enum capstan.work.v1.RejectReason
