@@ -32,8 +32,8 @@ export interface ControllerHostOptions {
   readonly seams: Seams;
   readonly network: SimNetwork;
   readonly prng: Prng;
-  readonly queryObserver: ApiQueryObserver;
-  readonly sessionObserver: SessionObserver;
+  readonly queryObserver: Partial<ApiQueryObserver>;
+  readonly sessionObserver: Partial<SessionObserver>;
   readonly logger: (life: Life) => Logger;
   readonly begin: (name: string) => Life;
   readonly exit: (life: Life) => void;

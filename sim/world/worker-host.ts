@@ -42,7 +42,7 @@ export interface WorkerHostOptions {
   readonly probe: ExecutionProbe;
   /** How leaves of PromQL queries are executed. */
   readonly leafTasks: TaskOf;
-  readonly observer: WorkerQueryObserver;
+  readonly observer: Partial<WorkerQueryObserver>;
   readonly logger: (life: Life) => Logger;
   /** Begins a life on this host. */
   readonly begin: (name: string) => Life;

@@ -4,16 +4,15 @@
  */
 
 import { lakeWriteWorkKind } from "../../src/data/lake/index.ts";
-import type { DisconnectCause } from "../../src/ground/cluster/index.ts";
-import { type SessionObserver, silentSessionObserver } from "../../src/ground/cluster/index.ts";
+import type { DisconnectCause, SessionObserver } from "../../src/ground/cluster/index.ts";
 import { messageOf } from "../../src/ground/kernel/errors.ts";
 import type { WorkerId } from "../../src/ground/kernel/ids.ts";
 import type { Logger } from "../../src/ground/kernel/logger.ts";
 import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
 import { openSimStore, type Store } from "../../src/ground/store/index.ts";
 import {
-  type QueryObserver,
-  silentQueryObserver,
+  type ApiQueryObserver,
+  type WorkerQueryObserver,
   type WorkSpec,
   workKeyText,
 } from "../../src/ground/work/core/index.ts";
@@ -549,10 +548,9 @@ export class World {
     });
   }
 
-  #queryObserver(): QueryObserver {
+  #queryObserver(): Partial<ApiQueryObserver & WorkerQueryObserver> {
     const { counters } = this;
     return {
-      ...silentQueryObserver,
       workRejected: () => counters.add("work rejected"),
       workAssigned: (_workerId, affinityHit) =>
         counters.add(affinityHit ? "assigned to favourite" : "assigned elsewhere"),
@@ -563,7 +561,7 @@ export class World {
     };
   }
 
-  #sessionObserver(of: string): SessionObserver {
+  #sessionObserver(of: string): Partial<SessionObserver> {
     const { counters } = this;
     const down = (cause: DisconnectCause): void => {
       counters.add(`session down: ${cause}`);
@@ -571,7 +569,6 @@ export class World {
       if (host !== undefined) this.#lostSessions.add(host);
     };
     return {
-      ...silentSessionObserver,
       heartbeatMissed: () => counters.add("heartbeat missed"),
       sessionUp: () => counters.add("session up"),
       sessionDown: (_workerId, cause) => down(cause),

@@ -29,7 +29,6 @@ export type {
 export {
   defaultSessionTiming,
   SessionPool,
-  silentSessionObserver,
   WorkerEndpoint,
 } from "./core/index.ts";
 export type { DnsDiscoveryOptions, DnsResolver } from "./discovery/dns-discovery.ts";

@@ -17,7 +17,6 @@ export {
   type LocalArtifact,
   type ProducedFile,
   type QueryHandle,
-  type QueryObserver,
   type QueryOutcome,
   type QueryRecord,
   type QueryRequest,

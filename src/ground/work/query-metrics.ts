@@ -20,7 +20,7 @@ export function createQueueMetrics(metrics: Metrics, queue: () => QueueState): v
 }
 
 /** Of a process that assigns work. */
-export function createApiQueryMetrics(metrics: Metrics): ApiQueryObserver {
+export function createApiQueryMetrics(metrics: Metrics): Omit<ApiQueryObserver, "dataCorrupt"> {
   const affinity = { hits: 0, assigned: 0 };
   metrics.gauge(
     "work_affinity_hit_ratio",
@@ -95,7 +95,6 @@ export function createApiQueryMetrics(metrics: Metrics): ApiQueryObserver {
     },
     workRejected: (_workerId, reason) => rejected.inc({ reason }),
     workReassigned: (reason) => reassigned.inc({ reason: labelOf(reason) }),
-    queueChanged: () => undefined,
     queryStarted: (kind) => running.inc({ kind }),
     queryEnded(kind, outcome, durationMs, code) {
       running.dec({ kind });

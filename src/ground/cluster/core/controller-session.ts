@@ -183,7 +183,7 @@ function stepDialling(session: DiallingSession, event: SessionEvent, config: Ses
       return [{ ...session, state: "greeting", epoch }, [{ kind: "send", epoch, frame: hello }]];
     }
     case "conflict":
-      return probe(session, event, config, "conflict", event.reason);
+      return fail(session, event, config, "conflict", event.reason);
     case "stop":
       return [{ state: "closed" }, [{ kind: "closeLink", reason: goodbyeText(event.goodbye) }]];
     default:
@@ -205,7 +205,7 @@ function stepGreeting(session: GreetingSession, event: SessionEvent, config: Ses
       if (event.epoch !== session.epoch) return [session, []]; // CL4
       return fail(session, event, config, "link_lost", event.reason);
     case "conflict":
-      return probe(session, event, config, "conflict", event.reason);
+      return fail(session, event, config, "conflict", event.reason);
     case "stop":
       return [{ state: "closed" }, [{ kind: "closeLink", reason: goodbyeText(event.goodbye) }]];
     case "dialled":
@@ -227,11 +227,11 @@ function greeted(
   const { oldest, newest } = protocolVersions;
   if (frame.version < oldest || frame.version > newest) {
     const reason = `the worker speaks protocol ${frame.version}, we speak ${versionsText(protocolVersions)}`;
-    return probe(session, event, config, "refused", reason);
+    return fail(session, event, config, "refused", reason, true);
   }
   if (config.workerId !== undefined && frame.workerId !== config.workerId) {
     const reason = `worker ${frame.workerId} answered in the place of ${config.workerId}`;
-    return probe(session, event, config, "conflict", reason);
+    return fail(session, event, config, "conflict", reason);
   }
   const { admission, facts, factsVersion, ...welcome } = frame;
   const live: LiveControllerSession = {
@@ -381,7 +381,7 @@ function refused(
     case "protocol_version":
     case "stale_lease":
     case "wrong_worker":
-      return probe(session, event, config, "refused", reason);
+      return fail(session, event, config, "refused", reason, true);
     case "overloaded":
     case "shutting_down":
     case "stale_session":
@@ -397,46 +397,26 @@ function violation(
   config: SessionConfig,
   what: string,
 ): Step {
-  return probe(session, event, config, "protocol_violation", `protocol violation: ${what}`);
+  return fail(session, event, config, "protocol_violation", `protocol violation: ${what}`);
 }
 
-/** A failure that the next dial is likely to meet again. */
-function probe(
-  session: Failing,
-  event: SessionEvent,
-  config: SessionConfig,
-  cause: DisconnectCause,
-  reason: string,
-): Step {
-  return end(session, event, config, probingFailures, cause, reason);
-}
-
+/** `isLasting`: the next dial is likely to meet it again, so that it waits longest. */
 function fail(
   session: Failing,
   event: SessionEvent,
-  config: SessionConfig,
-  cause: DisconnectCause,
-  reason: string,
-): Step {
-  const { settledMs } = config.timing;
-  const settled = session.state === "live" && event.nowMs - session.liveSinceMs >= settledMs;
-  return end(session, event, config, settled ? 1 : session.failures + 1, cause, reason);
-}
-
-function end(
-  session: Failing,
-  event: SessionEvent,
   { timing }: SessionConfig,
-  failures: number,
   cause: DisconnectCause,
   reason: string,
+  isLasting: boolean = cause === "conflict" || cause === "protocol_violation",
 ): Step {
+  const isLive = session.state === "live";
+  const isSettled = isLive && event.nowMs - session.liveSinceMs >= timing.settledMs;
+  const failures = isLasting ? probingFailures : isSettled ? 1 : session.failures + 1;
   const dialAtMs = event.nowMs + backoffWaitMs(timing, failures, event.random);
-  const told = session.state === "live" ? "down" : "dialFailed"; // CL1
   return [
     { state: "waiting", failures, dialAtMs },
     [
-      { kind: told, cause, reason },
+      { kind: isLive ? "down" : "dialFailed", cause, reason }, // CL1
       { kind: "closeLink", reason },
     ],
   ];

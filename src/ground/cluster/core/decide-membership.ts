@@ -1,10 +1,6 @@
 /**
- * What a worker's row should say, given its row and what this coordinator's session with it shows. Pure.
- *
- *   MB1  ACTIVE means that the worker has a live session, and so has answered within the detection bound.
- *   MB2  The reason belongs to the change of state and stays until the next one; only a reason that said that
- *       nothing was known yet gives way to the first thing that is.
- *   MB3  What is right already is not written.
+ * What a worker's row should say, given its row and what this coordinator's session with it shows:
+ * MB1 to MB3. Pure.
  */
 import type { SessionView } from "./session-view.ts";
 

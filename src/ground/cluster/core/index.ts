@@ -13,7 +13,6 @@ export type {
 } from "./frames.ts";
 export type { AcceptLink, Dialer, Link, LinkHandlers, WorkerAddress } from "./link.ts";
 export type { DisconnectCause, SessionObserver } from "./session-observer.ts";
-export { silentSessionObserver } from "./session-observer.ts";
 export type { SessionPoolOptions } from "./session-pool.ts";
 export { SessionPool } from "./session-pool.ts";
 export type { SessionTiming } from "./session-timing.ts";

@@ -22,12 +22,3 @@ export interface SessionObserver {
   /** A dial that never became a session. */
   dialFailed(cause: DisconnectCause): void;
 }
-
-export const silentSessionObserver: SessionObserver = {
-  streamsActive: () => undefined,
-  heartbeatAnswered: () => undefined,
-  heartbeatMissed: () => undefined,
-  sessionUp: () => undefined,
-  sessionDown: () => undefined,
-  dialFailed: () => undefined,
-};

@@ -27,11 +27,7 @@ import type {
   WorkerFrame,
 } from "./frames.ts";
 import type { Dialer, Link, WorkerAddress } from "./link.ts";
-import {
-  type DisconnectCause,
-  type SessionObserver,
-  silentSessionObserver,
-} from "./session-observer.ts";
+import type { DisconnectCause, SessionObserver } from "./session-observer.ts";
 import { assertTiming, defaultSessionTiming, type SessionTiming } from "./session-timing.ts";
 import { type SessionView, viewSession } from "./session-view.ts";
 import { type ChannelOffer, protocolVersions } from "./versions.ts";
@@ -49,7 +45,7 @@ export interface SessionPoolOptions {
   readonly channels: readonly ChannelOffer[];
   readonly timing?: SessionTiming;
   readonly logger: Logger;
-  readonly observer?: SessionObserver;
+  readonly observer?: Partial<SessionObserver>;
 }
 
 /** What the pool keeps for each target. */
@@ -72,7 +68,7 @@ const lossesMax = 1_000;
 export class SessionPool implements WorkerPool {
   readonly #options: SessionPoolOptions;
   readonly #timing: SessionTiming;
-  readonly #observer: SessionObserver;
+  readonly #observer: Partial<SessionObserver>;
   readonly #entries = new Map<string, Entry>();
   /** Of workers that are lost, wherever they come back: a restarted one may have another port. */
   readonly #lostAtMs = new Map<WorkerId, number>();
@@ -91,7 +87,7 @@ export class SessionPool implements WorkerPool {
     this.#options = options;
     this.#timing = options.timing ?? defaultSessionTiming;
     assertTiming(this.#timing);
-    this.#observer = options.observer ?? silentSessionObserver;
+    this.#observer = options.observer ?? {};
   }
 
   /** Dials what is new, says goodbye to what is gone, leaves the rest alone. */
@@ -284,11 +280,11 @@ export class SessionPool implements WorkerPool {
         this.#noteFailedDial(entry, effect.cause, effect.reason);
         break;
       case "answered":
-        this.#observer.heartbeatAnswered(seenIn(entry), effect.rttMs);
+        this.#observer.heartbeatAnswered?.(seenIn(entry), effect.rttMs);
         break;
       case "missed":
         entry.logger.debug({ worker_id: seenIn(entry) }, "a heartbeat was not answered in time");
-        this.#observer.heartbeatMissed(seenIn(entry));
+        this.#observer.heartbeatMissed?.(seenIn(entry));
         break;
       case "channelFrame":
         this.#hearChannel(entry, effect.channel, effect.payload);
@@ -368,8 +364,8 @@ export class SessionPool implements WorkerPool {
       { worker_id: up.workerId, incarnation: up.incarnation, reconnect_ms: reconnectMs },
       "worker connected",
     );
-    this.#observer.sessionUp(up.workerId, reconnectMs);
-    this.#observer.streamsActive(this.#live.size);
+    this.#observer.sessionUp?.(up.workerId, reconnectMs);
+    this.#observer.streamsActive?.(this.#live.size);
     const draining = this.#drainWishes.get(up.workerId);
     if (draining !== undefined) this.#sendFrame(up.workerId, { kind: "setDraining", draining });
     for (const [listener, known] of [...this.#listeners]) {
@@ -399,8 +395,8 @@ export class SessionPool implements WorkerPool {
     const fields = { worker_id: workerId, cause, reason };
     if (cause === "stopped") entry.logger.info(fields, "worker disconnected");
     else entry.logger.warn(fields, "worker lost");
-    this.#observer.sessionDown(workerId, cause);
-    this.#observer.streamsActive(this.#live.size);
+    this.#observer.sessionDown?.(workerId, cause);
+    this.#observer.streamsActive?.(this.#live.size);
     this.#tell(entry, (to, known) => {
       known.delete(workerId);
       to.workerDown?.(workerId, reason);
@@ -409,7 +405,7 @@ export class SessionPool implements WorkerPool {
   }
 
   #noteFailedDial(entry: Entry, cause: DisconnectCause, reason: string): void {
-    this.#observer.dialFailed(cause);
+    this.#observer.dialFailed?.(cause);
     if (entry.downReason === reason) return; // Said already, and nothing new for membership.
     entry.downReason = reason;
     const fields = { worker_id: workerIdOf(entry), cause, reason };

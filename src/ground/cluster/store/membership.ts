@@ -2,14 +2,8 @@
  * Makes the store's workers table say what this coordinator's sessions show, and the sessions what the table asks for.
  * Level-triggered: a change of a session or of the table only says which worker to look at.
  *
- *   MB4  Nothing is written without the lease, and every write is fenced by it.
- *   MB5  The first thing under a new lease is the takeover: every worker is UNREACHABLE until it answers this
- *       coordinator. Nothing is dialled and nothing else is written before that is committed.
- *   MB6  A worker whose row is gone was dropped: it is told so, and its process is not taken in again.
- *   MB8  A process that starts where nobody can write, and whose lease of before stands, dials the
- *        workers that the table has and
- *       writes nothing. The takeover comes with the lease.
- *   MB7  A change of nothing but the willingness to take work is written at most once a second a worker.
+ * MB4 to MB7 and MB12 hold here. A process that starts where nobody can write, and whose lease of before
+ * stands, dials the workers that the table has and writes nothing: the takeover comes with the lease.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Incarnation, LeaseEpoch, WorkerId } from "../../kernel/ids.ts";
@@ -115,7 +109,7 @@ export class Membership {
     const { store, lease, standsAsOurs, logger } = this.#options;
     const grant = lease();
     if (grant === undefined) {
-      if (this.#takenOver === undefined && standsAsOurs?.() === true) this.#discover(); // MB8
+      if (this.#takenOver === undefined && standsAsOurs?.() === true) this.#discover();
       return; // MB4
     }
     if (this.#takenOver !== grant.epoch) {
@@ -163,7 +157,7 @@ export class Membership {
   #dial(): void {
     const { lease, standsAsOurs, pool } = this.#options;
     const epoch = lease()?.epoch;
-    const isInherited = this.#takenOver === undefined && standsAsOurs?.() === true; // MB8
+    const isInherited = this.#takenOver === undefined && standsAsOurs?.() === true;
     if (!isInherited && (epoch === undefined || epoch !== this.#takenOver)) return; // MB5
     if (this.#targets !== undefined) pool.setTargets(this.#targets);
   }

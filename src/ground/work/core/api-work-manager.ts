@@ -3,12 +3,8 @@
  * workers and the fetcher, and gives each caller its artifacts. All state is in this process: when it dies, workers
  * cancel what it owned.
  *
- *   AM1  Every query that was opened ends exactly once: done, failed or cancelled.
- *   AM2  Board events are handled one after the other, in order of arrival, each with all its effects, even
- *        when an effect causes the next event.
- *   AM3  A query past its deadline, whose caller went away, or that was cancelled, is cancelled on its workers at once.
- *   AM4  Nothing is unbounded: queries, works and fetches under way have a limit, and the rest is told `overloaded`.
- *   AM5  No local copy is lost sight of: it is given to the caller or deleted.
+ * QU10 to QU19 hold here. Board events are handled one after the other, in order of arrival, each with all
+ * its effects, even when an effect causes the next event.
  *
  * What it refuses to do: plan queries, read artifacts, or decide where work goes (that is `WorkBoard`).
  */
@@ -37,7 +33,7 @@ import {
   type WorkPool,
   type WorkResult,
 } from "./ports.ts";
-import { type ApiQueryObserver, type QueryOutcome, silentQueryObserver } from "./query-observer.ts";
+import type { ApiQueryObserver, QueryOutcome } from "./query-observer.ts";
 import type { QueueState } from "./queue-state.ts";
 
 export interface ApiWorkLimits {
@@ -98,7 +94,7 @@ export interface ApiWorkManagerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits?: Partial<ApiWorkLimits>;
-  readonly observer?: ApiQueryObserver;
+  readonly observer?: Partial<ApiQueryObserver>;
   /** Made from `limits` when absent. */
   readonly board?: WorkBoard;
 }
@@ -107,7 +103,7 @@ export class ApiWorkManager {
   readonly #pool: WorkPool;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #observer: ApiQueryObserver;
+  readonly #observer: Partial<ApiQueryObserver>;
   readonly #limits: ApiWorkLimits;
   readonly #board: WorkBoard;
   readonly #desk: FetchDesk;
@@ -131,7 +127,7 @@ export class ApiWorkManager {
     this.#pool = options.pool;
     this.#clock = options.clock;
     this.#logger = options.logger;
-    this.#observer = options.observer ?? silentQueryObserver;
+    this.#observer = options.observer ?? {};
     this.#limits = { ...defaultApiWorkLimits, ...options.limits };
     this.#board = options.board ?? new WorkBoard(this.#limits);
     this.#desk = new FetchDesk({
@@ -140,12 +136,12 @@ export class ApiWorkManager {
       nowMs: () => this.#clock.nowMs(),
       handlers: {
         fetched: ({ key, attempt, artifact }, readyToFetchMs, fetchMs) => {
-          this.#observer.artifactFetched(readyToFetchMs, fetchMs, artifact.sizeBytes, key);
+          this.#observer.artifactFetched?.(readyToFetchMs, fetchMs, artifact.sizeBytes, key);
           this.#handle({ kind: "fetched", key, attempt });
         },
         failed: ({ key, attempt, workerId }, code, message) => {
-          this.#observer.artifactFetchFailed(code);
-          if (code === "artifact_corrupt") this.#observer.checksumMismatch(workerId);
+          this.#observer.artifactFetchFailed?.(code);
+          if (code === "artifact_corrupt") this.#observer.checksumMismatch?.(workerId);
           const ids = { ...workLogFields(key), worker_id: workerId };
           this.#logger.warn({ ...ids, code, attempt }, `artifact not fetched: ${message}`);
           this.#handle({ kind: "fetchFailed", key, attempt, code, message });
@@ -251,7 +247,7 @@ export class ApiWorkManager {
     const query = new LiveQuery(request, this.#clock.nowMs(), this.#clock.wallMs());
     this.#queries.set(queryId, query);
     this.#watch(query, request.deadlineMs, signal);
-    this.#observer.queryStarted(query.kind);
+    this.#observer.queryStarted?.(query.kind);
     for (const work of request.works) {
       this.#waitingSince.set(workKeyText(work), query.startedMs);
     }
@@ -285,7 +281,7 @@ export class ApiWorkManager {
     }
   }
 
-  /** AM3. */
+  /** QU12, QU13. */
   #watch(query: LiveQuery, deadlineMs: number, signal: AbortSignal | undefined): void {
     const timer = this.#clock.after(Math.min(deadlineMs, timerMsMax), () => {
       if (query.phase === "working") this.#stop(query, "failed", this.#deadlineError(deadlineMs));
@@ -337,7 +333,7 @@ export class ApiWorkManager {
     }
   }
 
-  /** AM1, AM5. */
+  /** QU10, QU11. */
   #end(query: LiveQuery, outcome: QueryOutcome, error: OperatingError | undefined): void {
     if (query.phase === "ended") return;
     const { queryId, kind } = query;
@@ -350,7 +346,7 @@ export class ApiWorkManager {
     this.#records.push(record);
     if (this.#records.length > this.#limits.recordsMax) this.#records.shift();
     this.#totals[outcome] += 1;
-    this.#observer.queryEnded(kind, outcome, record.durationMs, error?.code);
+    this.#observer.queryEnded?.(kind, outcome, record.durationMs, error?.code);
     const fields = {
       query_id: queryId,
       outcome,
@@ -379,7 +375,7 @@ export class ApiWorkManager {
   }
 
   #report(workerId: WorkerId, report: WorkReport): void {
-    if (report.kind === "workRejected") this.#observer.workRejected(workerId, report.reason);
+    if (report.kind === "workRejected") this.#observer.workRejected?.(workerId, report.reason);
     if (report.kind === "workReady") this.#fullDisks.delete(workerId);
     if (report.kind === "workFailed") {
       if (report.code === "disk_full") this.#fullDisks.add(workerId);
@@ -392,11 +388,8 @@ export class ApiWorkManager {
     this.#handle({ kind: "report", workerId, report });
   }
 
-  /** AM2. */
   #handle(event: BoardEvent): void {
     if (!this.#events.push(event)) return;
-    const { depth, oldestAgeMs } = this.queue();
-    this.#observer.queueChanged(depth, oldestAgeMs);
     this.#resyncWhileQueued();
   }
 
@@ -408,7 +401,7 @@ export class ApiWorkManager {
         break;
       case "assigned":
         this.#queries.get(effect.key.queryId)?.assigned(effect.workerId, effect.attempt);
-        this.#observer.workAssigned(effect.workerId, effect.affinityHit);
+        this.#observer.workAssigned?.(effect.workerId, effect.affinityHit);
         break;
       case "accepted":
         this.#queries.get(effect.key.queryId)?.accepted();
@@ -447,11 +440,11 @@ export class ApiWorkManager {
     const sinceMs = this.#waitingSince.get(keyText);
     if (sinceMs === undefined) return;
     this.#waitingSince.delete(keyText);
-    this.#observer.workAccepted(workerId, this.#clock.nowMs() - sinceMs, key);
+    this.#observer.workAccepted?.(workerId, this.#clock.nowMs() - sinceMs, key);
   }
 
   #reassigned(key: WorkKey, workerId: WorkerId, reason: string): void {
-    this.#observer.workReassigned(reason);
+    this.#observer.workReassigned?.(reason);
     const ids = { ...workLogFields(key), worker_id: workerId };
     this.#logger.info({ ...ids, reason }, "work leaves its worker");
     const keyText = workKeyText(key);
@@ -472,7 +465,7 @@ export class ApiWorkManager {
     assert(claimed !== undefined, "what is committed was fetched, and is committed once");
     const { result, fetchMs } = claimed;
     const isFirst = query.committed(key, { workerId, attempt, fetchMs }, result);
-    if (isFirst) this.#observer.firstResult(query.kind, this.#clock.nowMs() - query.startedMs);
+    if (isFirst) this.#observer.firstResult?.(query.kind, this.#clock.nowMs() - query.startedMs);
   }
 
   #ended(queryId: QueryId, outcome: QueryOutcome, error: OperatingError): void {

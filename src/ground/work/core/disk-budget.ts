@@ -3,16 +3,8 @@
  * budget: the artifact spool, and the caches that only save time. It decides and keeps the accounts; it touches no
  * file and knows no clock.
  *
- *   DB1  What is accounted for never exceeds the high watermark.
- *   DB2  Room is made in this order: decoded columns, Parquet cache, acknowledged artifacts, expired
- *        artifacts, unacknowledged artifacts; within each, the least recently used or oldest first.
- *   DB3  Above the high watermark, what costs nobody an execution (all but unacknowledged artifacts) goes down to the
- *        low one, so that not every write has to evict. Unacknowledged artifacts go only as far as is needed to admit
- *        the new one: each costs an execution, and going further would have queries evict each other without end.
- *   DB4  A cache never displaces an artifact, nor a cache that is evicted after it, and never takes what the
- *        artifacts need to reach their floor.
- *   DB5  A pinned entry is not evicted.
- *   DB6  It evicts everything that is needed for an admission, or nothing.
+ * QU30 to QU34 hold here. Unacknowledged artifacts go only as far as the new one needs (QU32): each costs an
+ * execution, and going further would have queries evict each other without end.
  */
 import { assert } from "../../kernel/errors.ts";
 
@@ -61,7 +53,7 @@ interface Entry {
 
 export const defaultDiskRatios = { highRatio: 0.9, lowRatio: 0.8 } as const;
 
-/** DB2. */
+/** QU31. */
 const evictionRanks = [
   "decoded_columns",
   "parquet_cache",
@@ -167,24 +159,24 @@ export class DiskBudget {
     return tenant === "artifacts" ? this.#highBytes : this.#highBytes - this.#floorBytes;
   }
 
-  /** The most that may be in use, all tenants together, after admitting to this one. DB1, DB4. */
+  /** The most that may be in use, all tenants together, after admitting to this one. QU30, QU33. */
   #limitOf(tenant: DiskTenant): number {
     if (tenant === "artifacts") return this.#highBytes;
     const owedBytes = Math.max(0, this.#floorBytes - this.#usedByTenant.artifacts);
     return this.#highBytes - owedBytes;
   }
 
-  /** `undefined`: it does not fit (DB6). */
+  /** `undefined`: it does not fit (QU34). */
   #plan(tenant: DiskTenant, sizeBytes: number, limitBytes: number): readonly Entry[] | undefined {
     let usedBytes = this.#usedBytes() + sizeBytes;
     if (usedBytes <= limitBytes) return [];
     const targetBytes = Math.min(this.#lowBytes, limitBytes);
     const evict: Entry[] = [];
     for (const rank of yieldingTo(tenant)) {
-      const downToBytes = rank === "artifacts/wanted" ? limitBytes : targetBytes; // DB3
+      const downToBytes = rank === "artifacts/wanted" ? limitBytes : targetBytes; // QU32
       for (const entry of this.#ranks[rank].values()) {
         if (usedBytes <= downToBytes) break;
-        if (entry.pins > 0) continue; // DB5
+        if (entry.pins > 0) continue; // QU34
         evict.push(entry);
         usedBytes -= entry.sizeBytes;
       }
@@ -224,7 +216,7 @@ export class DiskBudget {
   }
 }
 
-/** DB4. */
+/** QU33. */
 function yieldingTo(tenant: DiskTenant): readonly EvictionRank[] {
   if (tenant === "artifacts") return evictionRanks;
   return evictionRanks.slice(0, evictionRanks.indexOf(tenant) + 1);

@@ -54,13 +54,11 @@ export {
   type WorkReporter,
   type WorkResult,
 } from "./ports.ts";
-export {
-  type ApiQueryObserver,
-  type CleanupReason,
-  type QueryObserver,
-  type QueryOutcome,
-  silentQueryObserver,
-  type WorkerQueryObserver,
+export type {
+  ApiQueryObserver,
+  CleanupReason,
+  QueryOutcome,
+  WorkerQueryObserver,
 } from "./query-observer.ts";
 export { combineQueues, type QueueState, queueOfFacts } from "./queue-state.ts";
 export {

@@ -1,6 +1,6 @@
 /**
  * What the managers tell whoever measures: the scheduling, execution, artifact and end-user metrics
- * of interactive-queries.md. Calls are synchronous and must return quickly. A `work_id` goes on
+ * of interactive-queries.md. Nobody has to hear all of it. Calls are synchronous and must return quickly. A `work_id` goes on
  * exemplars, logs and spans; it is never a metric's label.
  */
 import type { WorkerId } from "../../kernel/ids.ts";
@@ -18,8 +18,6 @@ export interface ApiQueryObserver {
   workAccepted(workerId: WorkerId, assignmentLatencyMs: number, work: WorkKey): void;
   workRejected(workerId: WorkerId, reason: RejectReason): void;
   workReassigned(reason: string): void;
-  /** Works that no worker has accepted yet, and how long the oldest has waited. */
-  queueChanged(depth: number, oldestAgeMs: number): void;
   queryStarted(kind: string): void;
   /** `code` is an `ErrorCode`, absent when the query succeeded. */
   queryEnded(
@@ -37,7 +35,7 @@ export interface ApiQueryObserver {
   /**
    * A worker met data that is not what was committed, or that is not there; the message names it.
    */
-  dataCorrupt?(what: "damaged" | "missing", message: string): void;
+  dataCorrupt(what: "damaged" | "missing", message: string): void;
 }
 
 /** The worker's side. */
@@ -56,25 +54,3 @@ export interface WorkerQueryObserver {
   artifactCleaned(reason: CleanupReason): void;
   spoolChanged(usedBytes: number, freeBytes: number): void;
 }
-
-export interface QueryObserver extends ApiQueryObserver, WorkerQueryObserver {}
-
-/** Nobody measures. */
-export const silentQueryObserver: QueryObserver = {
-  workAssigned: () => undefined,
-  workAccepted: () => undefined,
-  workRejected: () => undefined,
-  workReassigned: () => undefined,
-  queueChanged: () => undefined,
-  queryStarted: () => undefined,
-  queryEnded: () => undefined,
-  firstResult: () => undefined,
-  artifactFetched: () => undefined,
-  artifactFetchFailed: () => undefined,
-  checksumMismatch: () => undefined,
-  workerQueueChanged: () => undefined,
-  executionEnded: () => undefined,
-  executionCancelled: () => undefined,
-  artifactCleaned: () => undefined,
-  spoolChanged: () => undefined,
-};

@@ -5,7 +5,7 @@ import { silentLogger } from "../../kernel/logger.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import { answerBytesMax, keyOf, type WorkReport } from "./assignment/index.ts";
 import { ExecutorBroken, type WorkReporter } from "./ports.ts";
-import { silentQueryObserver, type WorkerQueryObserver } from "./query-observer.ts";
+import type { WorkerQueryObserver } from "./query-observer.ts";
 import { ManualExecutor } from "./testing/manual-executor.ts";
 import { MemoryArtifactSpool } from "./testing/memory-artifact-spool.ts";
 import { testWork } from "./testing/test-works.ts";
@@ -35,12 +35,15 @@ function newBench(limits: Partial<WorkerWorkLimits> = {}, capacityBytes = 1_000)
   const spool = new MemoryArtifactSpool(capacityBytes);
   const reporter = new RecordingReporter();
   const observed: unknown[][] = [];
-  const observer = new Proxy<WorkerQueryObserver>(silentQueryObserver, {
-    get:
-      (_, name) =>
-      (...values: unknown[]) =>
-        observed.push([name, ...values]),
-  });
+  const observer = new Proxy<Partial<WorkerQueryObserver>>(
+    {},
+    {
+      get:
+        (_, name) =>
+        (...values: unknown[]) =>
+          observed.push([name, ...values]),
+    },
+  );
   const manager = new WorkerWorkManager({
     executor,
     spool,

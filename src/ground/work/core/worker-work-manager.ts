@@ -2,13 +2,10 @@
  * The worker's side of interactive work: it takes assignments from sessions, drives the `WorkLedger`, executes, keeps
  * artifacts until they are acknowledged or too old, and reports.
  *
- *   WM1  Ledger events are handled one after the other, in order of arrival, each with all its effects.
- *   WM2  An execution that was started ends in exactly one ledger event, whatever happens to it; except that of an
- *        executor that broke no word is said: the process ends, and each controller counts the loss against the work.
- *   WM3  Artifacts live `artifactTtlMs` from `WorkReady`, or `artifactTtlAfterAckMs` from their acknowledgement, and not
- *        longer: one timer, for the earliest.
- *   WM4  A slot of the spool is committed, or removed, before its execution is reported over.
- *   WM5  After `disk_full` the worker accepts nothing for `diskFullPauseMs`, so that work goes where there is room.
+ * QU20 to QU27 and QU54 hold here. Ledger events are handled one after the other, in order of arrival, each
+ * with all its effects. An execution that was started ends in exactly one of them, its slot of the spool
+ * committed or removed before; only of an executor that broke nothing is said: the process ends, and each
+ * controller counts the loss against the work.
  *
  * What it refuses to do: know what work means (that is the `Executor`), or touch files (that is the spool).
  */
@@ -44,11 +41,7 @@ import {
   type SpoolSlot,
   type WorkReporter,
 } from "./ports.ts";
-import {
-  type CleanupReason,
-  silentQueryObserver,
-  type WorkerQueryObserver,
-} from "./query-observer.ts";
+import type { CleanupReason, WorkerQueryObserver } from "./query-observer.ts";
 
 export interface WorkerWorkLimits {
   /** Works that execute at a time. */
@@ -78,7 +71,7 @@ export interface WorkerWorkManagerOptions {
   /** Where this worker serves artifacts, as `http://host:port`. */
   readonly dataUrl: () => string;
   readonly limits?: Partial<WorkerWorkLimits>;
-  readonly observer?: WorkerQueryObserver;
+  readonly observer?: Partial<WorkerQueryObserver>;
   /** Made from `limits` when absent. */
   readonly ledger?: WorkLedger;
 }
@@ -111,7 +104,7 @@ export class WorkerWorkManager {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #dataUrl: () => string;
-  readonly #observer: WorkerQueryObserver;
+  readonly #observer: Partial<WorkerQueryObserver>;
   readonly #limits: WorkerWorkLimits;
   readonly #ledger: WorkLedger;
   readonly #ttls: ArtifactTtls;
@@ -134,7 +127,7 @@ export class WorkerWorkManager {
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#dataUrl = options.dataUrl;
-    this.#observer = options.observer ?? silentQueryObserver;
+    this.#observer = options.observer ?? {};
     this.#limits = { ...defaultWorkerWorkLimits, ...options.limits };
     this.#ledger = options.ledger ?? new WorkLedger(this.#limits);
     this.#ttls = new ArtifactTtls(this.#clock, this.#limits, (id) =>
@@ -203,11 +196,10 @@ export class WorkerWorkManager {
     this.#diskFullPause?.cancel();
   }
 
-  /** WM1. */
   #handle(event: LedgerEvent): void {
     if (!this.#events.push(event)) return;
     const { queued, executing, aborting } = this.#ledger.counts();
-    this.#observer.workerQueueChanged(queued, executing + aborting);
+    this.#observer.workerQueueChanged?.(queued, executing + aborting);
     this.#tellIdle();
   }
 
@@ -272,7 +264,6 @@ export class WorkerWorkManager {
       );
   }
 
-  /** WM4. */
   #execute(held: Held): Promise<ProducedFile | Uint8Array> {
     const { work, controller } = held;
     if (controller.signal.aborted) throw new OperatingError("cancelled", "never", "cancelled");
@@ -313,7 +304,6 @@ export class WorkerWorkManager {
     return { workId, url, sizeBytes, checksum, rowCount, minTs, maxTs, schemaVersion };
   }
 
-  /** WM2, WM4. */
   #broke(id: HeldId, held: Held, thrown: unknown): void {
     if (held.slot !== undefined) this.#spool.remove(held.slot.name);
     if (thrown instanceof ExecutorBroken && held.abortedMs === undefined) return;
@@ -338,9 +328,9 @@ export class WorkerWorkManager {
     const nowMs = this.#clock.nowMs();
     const { kind } = held.work;
     const runtimeMs = nowMs - held.startedMs;
-    this.#observer.executionEnded(kind, outcome, runtimeMs, code, held.work);
+    this.#observer.executionEnded?.(kind, outcome, runtimeMs, code, held.work);
     if (held.abortedMs !== undefined) {
-      this.#observer.executionCancelled(kind, nowMs - held.abortedMs, held.work);
+      this.#observer.executionCancelled?.(kind, nowMs - held.abortedMs, held.work);
     }
     const fields = { ...workLogFields(held.work), outcome, runtime_ms: runtimeMs, code };
     this.#logger.debug(fields, "execution ended");
@@ -353,7 +343,7 @@ export class WorkerWorkManager {
     held.controller.abort();
   }
 
-  /** WM3. */
+  /** QU7. */
   #keep(id: HeldId, acked: boolean): void {
     const held = this.#held.get(id);
     assert(held !== undefined, "only what was executed is kept");
@@ -370,12 +360,12 @@ export class WorkerWorkManager {
     this.#idsByName.delete(name);
     this.#ttls.forget(id);
     this.#spool.remove(name);
-    this.#observer.artifactCleaned(reasonOf(cause, held));
+    this.#observer.artifactCleaned?.(reasonOf(cause, held));
     this.#logger.debug(workLogFields(held.work), `artifact deleted: ${cause.kind}`);
     this.#showSpool();
   }
 
-  /** WM5. */
+  /** QU24. */
   #pauseForDisk(work: WorkKey): void {
     if (this.#diskFullPause !== undefined) return;
     const message = "the disk is full: no new work is accepted for a moment";
@@ -389,7 +379,7 @@ export class WorkerWorkManager {
 
   #showSpool(): void {
     const { usedBytes, freeBytes } = this.#spool.usage();
-    this.#observer.spoolChanged(usedBytes, freeBytes);
+    this.#observer.spoolChanged?.(usedBytes, freeBytes);
   }
 
   #tellIdle(): void {

@@ -4,16 +4,11 @@
  *   <base>/spool-<incarnation>/writing/   where executors write; DuckDB may touch this directory
  *   <base>/spool-<incarnation>/ready/     complete artifacts, which DuckDB may not touch
  *
- *   FS1  Nothing of another incarnation is served: a name is looked up in memory, and memory begins empty. What other
- *        incarnations left is deleted at the start.
- *   FS2  An artifact is moved to `ready` in one step, when it is complete and the budget admits it.
- *   FS3  What the budget counts is what is in `ready`, up to deletions under way, and what is in memory.
- *   FS4  Only entries that are ours by name are ever deleted, whatever `baseDir` points at.
- *   FS5  No work is refused for a disk that was full: it is measured anew first.
- *   FS6  While the disk is full, small artifacts go to another file system, so that reads are
- *        answered.
- *   FS7  A small artifact whose bytes are at hand is kept in memory while there is room, for which
- *        acknowledged ones there are evicted; otherwise it is written like any other.
+ * QU5, QU6 and QU24 hold here: a name is looked up in memory, which begins empty, and a complete artifact
+ * moves to `ready` in one step. Only entries that are ours by name are ever deleted, whatever `baseDir`
+ * points at.
+ * A small artifact whose bytes are at hand is kept in memory while there is room, for which acknowledged
+ * ones there are evicted; otherwise it is written like any other.
  */
 import { statfsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, unlink, writeFile } from "node:fs/promises";
@@ -45,7 +40,7 @@ export interface FsSpoolOptions {
   readonly artifactBytesMax?: number;
   /** Shared with caches; made from `capacityBytes` when absent. */
   readonly budget?: DiskBudget;
-  /** On another file system: where small artifacts go while the disk is full. FS6 */
+  /** On another file system: where small artifacts go while the disk is full. QU24 */
   readonly overflowDir?: string;
   /** What the disk has left; asks the file system when absent. */
   readonly diskFreeBytes?: () => number;
@@ -64,7 +59,7 @@ export interface FsArtifactSpool extends ArtifactSpool {
 
 const ownDirPattern = /^spool-[A-Za-z0-9_.-]+$/;
 const diskCheckMs = 250;
-/** A disk with less room counts as full. FS6 */
+/** A disk with less room counts as full. QU24 */
 const fullBytes = 1024 * 1024;
 /** All artifacts in the overflow together: it may be memory. */
 const overflowBytesMax = 64 * 1024 * 1024;
@@ -78,8 +73,8 @@ export async function openFsArtifactSpool(options: FsSpoolOptions): Promise<FsAr
   try {
     await mkdir(baseDir, { recursive: true });
     for (const entry of await readdir(baseDir)) {
-      if (!ownDirPattern.test(entry)) continue; // FS4
-      await rm(join(baseDir, entry), { recursive: true, force: true }); // FS1
+      if (!ownDirPattern.test(entry)) continue;
+      await rm(join(baseDir, entry), { recursive: true, force: true }); // QU6
       logger.info({ directory: entry }, "deleted what an earlier incarnation left in the spool");
     }
     await mkdir(join(ownDir, "writing"), { recursive: true });
@@ -143,7 +138,7 @@ class DirectorySpool implements FsArtifactSpool {
   }
 
   reserve(key: WorkKey): SpoolSlot {
-    this.#checkDisk(workLogFields(key)); // FS5
+    this.#checkDisk(workLogFields(key)); // QU24
     const overflow = this.#overflow();
     const diskBytes = overflow === undefined ? this.#diskFreeBytes : overflow.roomBytes;
     const roomBytes = Math.min(this.#budget.roomBytesMax("artifacts"), diskBytes);
@@ -164,7 +159,7 @@ class DirectorySpool implements FsArtifactSpool {
     return { name, path: entry.writePath, bytesMax };
   }
 
-  /** FS6. `undefined`: artifacts go to the disk. */
+  /** QU24. `undefined`: artifacts go to the disk. */
   #overflow(): { readonly dir: string; readonly roomBytes: number } | undefined {
     const dir = this.#overflowDir;
     if (dir === undefined || this.#diskFreeBytes >= fullBytes) return undefined;
@@ -195,7 +190,7 @@ class DirectorySpool implements FsArtifactSpool {
     entry.state = "moving";
     try {
       if (bytes !== undefined) await writeFile(entry.writePath, bytes);
-      await rename(entry.writePath, entry.readyPath); // FS2
+      await rename(entry.writePath, entry.readyPath); // QU5
     } catch (thrown) {
       this.remove(name);
       throw translateFsError(thrown);

@@ -1,11 +1,8 @@
 /**
  * Serves a worker's artifacts to controllers: `GET /artifacts/NAME` with the cluster's token.
  *
- *   AS1  Nobody gets a byte, nor learns whether a name exists, without the token.
- *   AS2  A name is looked up in the spool and never made into a path.
- *   AS3  What is sent has the length that was promised, or the connection breaks.
- *   AS4  Connections are bounded, one that stands still is closed, and one that is idle makes room
- *        for another.
+ * QU5, QU50 and QU51 hold here. What is sent has the length that was promised, or the connection breaks;
+ * connections are bounded, and one that stands still is closed.
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -118,7 +115,7 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   if (!isBearer(request.headers.authorization, token)) {
-    refuse(response, 401, "unauthenticated", "artifacts are for holders of the cluster's token"); // AS1
+    refuse(response, 401, "unauthenticated", "artifacts are for holders of the cluster's token"); // QU50
     return;
   }
   if (request.method !== "GET" && request.method !== "HEAD") {
@@ -127,7 +124,7 @@ async function answer(
     return;
   }
   const name = pathPattern.exec(request.url ?? "")?.[1];
-  const file = name === undefined ? undefined : spool.stat(name); // AS2
+  const file = name === undefined ? undefined : spool.stat(name); // QU51
   if (file === undefined) {
     refuse(response, 404, "not_found", "there is no such artifact");
     return;
@@ -166,7 +163,7 @@ async function send(
       response.end();
     } else if (sizeBytes <= sendAtOnceBytesMax) {
       const bytes = await file.readFile();
-      if (bytes.length !== sizeBytes) throw new Error(`the file has ${bytes.length} bytes`); // AS3
+      if (bytes.length !== sizeBytes) throw new Error(`the file has ${bytes.length} bytes`);
       response.end(bytes);
     } else {
       const stream = file.createReadStream({ autoClose: false, end: sizeBytes - 1 });

@@ -1,11 +1,9 @@
 /**
  * Fetches artifacts from workers into memory or to this process's disk, and believes nothing before it has been verified.
  *
- *   AF1  A copy is handed out only when its size and its checksum are the artifact's.
- *   AF2  Whatever goes wrong, no file is left behind.
- *   AF3  All local copies together stay within `capacityBytes`: room is taken before the first byte is asked for, and
- *        given back when the copy is deleted. Nothing is evicted: a copy is needed until its reader is through.
- *   AF4  Small copies are in memory, up to a bound of all of them, and get a file when a reader asks for one.
+ * QU2, QU52 and QU53 hold here. Room for a copy is taken before the first byte is asked for, and nothing is
+ * evicted: a copy is needed until its reader is through.
+ * Small copies are in memory, up to a bound of all of them, and get a file when a reader asks for one.
  */
 import { createHash, hash } from "node:crypto";
 import { createWriteStream } from "node:fs";
@@ -111,7 +109,7 @@ class Fetcher implements HttpArtifactFetcher {
       await this.#fetchInto(copy, url, AbortSignal.any([signal, tooSlow.signal]));
       return copy;
     } catch (thrown) {
-      await copy.dispose(); // AF2
+      await copy.dispose(); // QU52
       if (signal.aborted) throw new OperatingError("cancelled", "never", "the fetch was cancelled");
       if (tooSlow.signal.aborted) throw lost(`it took longer than ${this.#fetchMsMax} ms`);
       throw translateFetchError(thrown);
@@ -120,7 +118,7 @@ class Fetcher implements HttpArtifactFetcher {
     }
   }
 
-  /** AF1. */
+  /** QU2. */
   async #fetchInto(copy: Copy, url: URL, signal: AbortSignal): Promise<void> {
     const { artifact } = copy;
     const response = await this.#get(url, signal, copy.key);
@@ -137,7 +135,7 @@ class Fetcher implements HttpArtifactFetcher {
     await Promise.all(Array.from(this.#copies, (copy) => copy.dispose()));
   }
 
-  /** AF3. */
+  /** QU53. */
   #reserve(artifact: Artifact, key: WorkKey): Copy {
     const { sizeBytes } = artifact;
     if (sizeBytes > this.#artifactBytesMax) {

@@ -88,8 +88,8 @@ export interface ControllerNodeOptions {
   readonly lease?: LeaseOptions;
   readonly limits?: Partial<ApiWorkLimits>;
   readonly timing?: SessionTiming;
-  readonly queryObserver?: ApiQueryObserver;
-  readonly sessionObserver?: SessionObserver;
+  readonly queryObserver?: Partial<ApiQueryObserver>;
+  readonly sessionObserver?: Partial<SessionObserver>;
   readonly health?: Health;
   /** C4. Default 10 s. */
   readonly stepDownMs?: number;

@@ -53,7 +53,7 @@ export interface WorkerNodeOptions {
   readonly onDropped?: () => void;
   readonly limits?: Partial<WorkerWorkLimits>;
   readonly timing?: SessionTiming;
-  readonly observer?: WorkerQueryObserver;
+  readonly observer?: Partial<WorkerQueryObserver>;
   /** Between two tries, growing from the first to the second. */
   readonly registerBackoff?: Backoff;
   /** How long to be without a coordinator before registering again. */

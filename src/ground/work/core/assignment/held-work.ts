@@ -9,14 +9,7 @@
  *      │               aborting ────────────────────────────────────────────▶│
  *      └────────────────────────────────────────────────────────────────────▶│
  *
- *   H1  gone is final and absorbs every event.
- *   H2  Acceptance is reported before the execution starts, so that an execution which kills the process is
- *       known to have been running.
- *   H3  An execution that was started ends with `executed`, `answered` or `executionFailed`, even when it
- *       was aborted; until then the item holds its slot.
- *   H4  Once the owner let go (cancelled, superseded, session lost) nothing more is reported.
- *   H5  Every artifact that was produced is deleted exactly once: on its way to gone.
- *   H6  An artifact that is deleted before it was acknowledged is reported as a failure that may be retried.
+ * WC28 to WC30 and QU54 hold here.
  */
 import { AssertionError, type ErrorCode, unreachable } from "../../../kernel/errors.ts";
 import { type Artifact, keyOf, type WorkReport, type WorkSpec } from "./messages.ts";
@@ -106,7 +99,7 @@ export function stepHeldWork(held: HeldWork, event: HeldEvent): Step {
     case "acked":
       return stepProduced(held, event);
     case "gone":
-      return [held, untouched]; // H1
+      return [held, untouched]; // Gone is final.
   }
 }
 
@@ -173,10 +166,10 @@ function stepExecuting(held: HeldWithoutArtifact, event: HeldEvent): Step {
 function stepAborting(held: HeldWithoutArtifact, event: HeldEvent): Step {
   switch (event.kind) {
     case "executed": // It was done before the abort reached it.
-      return [gone(held), [{ kind: "deleteArtifact", id: held.id }]]; // H5
+      return [gone(held), [{ kind: "deleteArtifact", id: held.id }]]; // WC30
     case "answered":
     case "executionFailed":
-      return [gone(held), untouched]; // H4
+      return [gone(held), untouched]; // WC29
     case "start":
       return outOfTurn(held, event);
     case "assignedAgain":
@@ -184,7 +177,7 @@ function stepAborting(held: HeldWithoutArtifact, event: HeldEvent): Step {
     case "ack":
     case "expired":
     case "evicted":
-      return [held, untouched]; // H3: only the end of the execution frees the slot.
+      return [held, untouched]; // WC29: only the end of the execution frees the slot.
     default:
       return unreachable(event);
   }
@@ -205,12 +198,12 @@ function stepProduced(held: HeldWithArtifact, event: HeldEvent): Step {
     case "expired": {
       if (held.state === "acked") return [gone(held), [deleteArtifact]];
       const why = "the artifact expired before it was fetched";
-      return [gone(held), [deleteArtifact, failed(held, code, why, true)]]; // H6
+      return [gone(held), [deleteArtifact, failed(held, code, why, true)]]; // WC30
     }
     case "evicted": {
       if (held.state === "acked") return [gone(held), [deleteArtifact]];
       const why = "the artifact was evicted before it was fetched: the worker's disk is full";
-      return [gone(held), [deleteArtifact, failed(held, code, why, true)]]; // H6
+      return [gone(held), [deleteArtifact, failed(held, code, why, true)]]; // WC30
     }
     case "start":
     case "executed":

@@ -3,19 +3,8 @@
  * effects out, in the order they must happen. It has no clock, does no I/O, and decides the same for the same
  * events. Nothing here survives the process: work belongs to the session that assigned it.
  *
- *   B1  Every item that is assigned, running or ready is on a worker that is up; so no effect is ever for
- *       a worker that is down.
- *   B2  Work is assigned only to a worker that is up, accepts, does not drain, has not rejected work since it
- *       last spoke of its admission, and holds fewer than `worksPerWorkerMax` items.
- *   B3  While work is queued and not held back, no worker is eligible: whatever frees a worker is followed by
- *       assignment.
- *   B4  Of the eligible workers the planner's choice gets an item, or else the one that wants it
- *       most (rendezvous); workers where it failed before come last.
- *   B5  Work that lost its worker is assigned before work that is new; within each, in order of arrival.
- *   B6  A submitted query ends exactly once: done, failed or cancelled. It is done when all its items are
- *       committed. When one fails, the others are cancelled first.
- *   B7  An event costs no more than the items that it concerns, and for every assignment one look at
- *       each worker.
+ * WC11 to WC21 and WC35 hold here. Every item that is assigned, running or ready is on a worker that is
+ * up; while work is queued and not held back, no worker is eligible.
  *
  * What it refuses to do: fetch, wait, retry by itself after a time, or remember a query that has ended.
  */
@@ -98,7 +87,7 @@ export class WorkBoard {
   step(event: BoardEvent): readonly BoardEffect[] {
     this.#effects = [];
     this.#handle(event);
-    this.#assignQueued(); // B3
+    this.#assignQueued(); // WC13
     return this.#effects;
   }
 
@@ -197,7 +186,7 @@ export class WorkBoard {
       if (entry.work.state === "failed") failed.push(entry);
       else if (isLive(entry.work) && entry.work.history.losses.length > 0) this.#indexLoss(entry);
     }
-    // Only now: their siblings may have been on this worker too, and must not be cancelled there (B1).
+    // Only now: their siblings may have been on this worker too, and must not be cancelled there (WC12).
     for (const entry of failed) this.#settle(entry);
   }
 
@@ -345,7 +334,7 @@ export class WorkBoard {
 
   #assignQueued(): void {
     while (this.#workers.eligibleCount > 0) {
-      const entry = this.#retries.peek() ?? this.#fresh.peek(); // B5
+      const entry = this.#retries.peek() ?? this.#fresh.peek(); // WC13
       if (entry === undefined) return;
       const { work } = entry;
       assert(work.state === "queued", "what is in a queue is queued");
@@ -353,7 +342,7 @@ export class WorkBoard {
         entry.affinity,
         work.history.avoid,
         work.spec.preferred,
-      ); // B4
+      ); // WC9, WC14, WC35
       this.#advance(entry, { kind: "assign", workerId });
       const attempt = work.history.attempt + 1;
       const key = keyOf(work.spec);

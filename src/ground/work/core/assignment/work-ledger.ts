@@ -2,18 +2,7 @@
  * All work that one worker process holds, for every controller that has a session with it. Events in, effects
  * out, in the order they must happen; no I/O, no clock.
  *
- *   L1  Executions under way, aborting ones included, are never more than `slots`; accepted items that wait are
- *       never more than `queueMax`. What does not fit is rejected at the door.
- *   L2  An item belongs to the session that assigned it. When the session is lost, what waits is dropped, what
- *       executes is aborted, what was produced is deleted, and nothing is reported.
- *   L3  An attempt is executed once. The same assignment again only repeats the answer; a newer attempt of the
- *       same key takes the place of the older; an older one is ignored.
- *   L4  Items start in the order they were accepted, over all sessions.
- *   L5  `accepting` is false while draining, while the worker has reasons of its own, and from the moment nothing
- *       more fits until half of the queue is free again. The change is told before any rejection it causes, and
- *       told again when it ends, so a controller that was rejected always hears when to try again.
- *   L6  Draining rejects what is new and finishes what was accepted; `drained` is said once, when nothing waits,
- *       executes or is offered without having been acknowledged.
+ * WC22 to WC27 hold here.
  *
  * What it refuses to do: execute, keep time (TTLs come as `expired`), or decide what the disk can hold.
  */
@@ -169,7 +158,7 @@ export class WorkLedger {
         this.#advance(item, { kind: event.kind === "ackArtifact" ? "ack" : "letGo" });
         break;
       }
-      case "sessionLost": // L2
+      case "sessionLost": // WC23
         for (const item of [...(this.#owned.get(event.session)?.values() ?? [])]) {
           this.#advance(item, { kind: "letGo" });
         }
@@ -199,7 +188,7 @@ export class WorkLedger {
     const keyText = workKeyText(work);
     const older = this.#owned.get(session)?.get(keyText);
     if (older !== undefined) {
-      if (attempt < older.held.attempt) return; // L3
+      if (attempt < older.held.attempt) return; // WC24
       const isSame = attempt === older.held.attempt;
       this.#advance(older, { kind: isSame ? "assignedAgain" : "letGo" });
       if (isSame) return;
@@ -226,7 +215,7 @@ export class WorkLedger {
   #refusal(): RejectReason | undefined {
     if (this.#draining) return "draining";
     if (!this.#willing) return "not_accepting";
-    return this.#hasRoom() ? undefined : "queue_full"; // L1
+    return this.#hasRoom() ? undefined : "queue_full"; // WC22
   }
 
   #hasRoom(): boolean {
@@ -272,7 +261,7 @@ export class WorkLedger {
 
   #tellAdmission(): void {
     if (!this.#hasRoom()) this.#full = true;
-    else if (this.#counts.queued <= this.#limits.queueMax / 2) this.#full = false; // L5
+    else if (this.#counts.queued <= this.#limits.queueMax / 2) this.#full = false; // WC26
     const accepting = !this.#draining && this.#willing && !this.#full;
     const { accepting: toldAccepting, draining: toldDraining } = this.#admission;
     if (accepting === toldAccepting && this.#draining === toldDraining) return;

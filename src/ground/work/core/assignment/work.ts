@@ -8,22 +8,7 @@
  *
  *   any of the four ──▶ failed | cancelled
  *
- *   W1  Only the current attempt moves an item. A report of an earlier attempt, or from a worker that
- *       does not hold the item, changes nothing; if it offers an artifact, that artifact is acknowledged, so
- *       that the worker deletes it.
- *   W2  `workCommitted` is produced at most once: by the step into `committed`, which is final.
- *   W3  committed, failed and cancelled are final and absorb every event.
- *   W4  An item leaves a worker either with a message that frees it there (`cancelWork`, `ackArtifact`),
- *       or because that worker said, or by dying proved, that it no longer holds it.
- *   W5  A fetch that was started ends with `fetched`, `fetchFailed` or the effect `abortFetch`.
- *   W6  An attempt counts towards `attemptsMax` once its worker accepted it: being turned away by busy or
- *       draining workers never fails a query.
- *   W7  A loss counts towards `lossesMax` if the item was running, never if its execution had finished, and
- *       it is forgiven when the same incarnation of that worker returns, for then it never died. Before the
- *       acceptance arrived a loss is a suspicion: the acceptance may have died with the worker. The
- *       suspicion is proven when another incarnation returns.
- *   W8  An item with `lossesMax` losses, proven or suspected, is on no worker: it fails if they are proven, and
- *       otherwise is held back until one of the suspects returns.
+ * WC4 to WC10 and WC34 hold here.
  *
  * What it refuses to do: choose a worker (that is `WorkBoard`), know the time, or know what work means.
  */
@@ -185,7 +170,7 @@ export function isLive(work: Work): work is LiveWork {
   return work.state !== "committed" && work.state !== "failed" && work.state !== "cancelled";
 }
 
-/** W8: two workers may have died of it, and whether they did is not known yet. */
+/** WC34: two workers may have died of it, and whether they did is not known yet. */
 export function isHeldBack(work: QueuedWork, limits: WorkLimits): boolean {
   return work.history.losses.length >= limits.lossesMax;
 }
@@ -206,7 +191,7 @@ export function stepWork(
     case "committed":
     case "failed":
     case "cancelled":
-      return event.kind === "workReady" ? refuseArtifact(work, event) : [work, untouched]; // W3
+      return event.kind === "workReady" ? refuseArtifact(work, event) : [work, untouched]; // WC5
   }
 }
 
@@ -235,7 +220,7 @@ function stepQueued(work: QueuedWork, event: WorkEvent, limits: WorkLimits): Ste
     case "fetchFailed":
     case "workerDraining":
     case "workerLost":
-      return [work, untouched]; // W1: queued work has no current attempt.
+      return [work, untouched]; // WC4: queued work has no current attempt.
     default:
       return unreachable(event);
   }
@@ -254,7 +239,7 @@ function stepHeld(work: AssignedWork | RunningWork, event: WorkEvent, limits: Wo
       ];
     }
     case "workRejected":
-      // After an acceptance this is nonsense, but the worker says that it does not hold the item: W4.
+      // After an acceptance this is nonsense, but the worker says that it does not hold the item: WC6.
       return isCurrent(work, event)
         ? requeue(work, "rejected", event.reason, untouched, limits)
         : [work, untouched];
@@ -292,7 +277,7 @@ function stepHeld(work: AssignedWork | RunningWork, event: WorkEvent, limits: Wo
       return [{ state: "cancelled", spec: work.spec }, [free("cancelWork", work)]];
     case "fetched":
     case "fetchFailed":
-      return [work, untouched]; // W1: of an earlier attempt, since this one has offered nothing yet.
+      return [work, untouched]; // WC4: of an earlier attempt, since this one has offered nothing yet.
     default:
       return unreachable(event);
   }
@@ -356,11 +341,11 @@ function isCurrent(
 /** A worker that reports on an attempt has accepted it, whether or not it said so first. */
 function started(work: AssignedWork | RunningWork): RunningWork {
   if (work.state === "running") return work;
-  const history = { ...work.history, starts: work.history.starts + 1 }; // W6
+  const history = { ...work.history, starts: work.history.starts + 1 }; // WC7
   return { state: "running", spec: work.spec, workerId: work.workerId, history };
 }
 
-/** W2. */
+/** WC5. */
 function committed(work: Holding, answer: Uint8Array | undefined): Step {
   const { spec, workerId } = work;
   const { attempt } = work.history;
@@ -389,7 +374,7 @@ function attemptFailed(
 
 function lost(work: AssignedWork | RunningWork, event: Of<"workerLost">, limits: WorkLimits): Step {
   const why = "its worker was lost";
-  if (event.survived) return requeue(work, "worker_lost", why, untouched, limits); // W7
+  if (event.survived) return requeue(work, "worker_lost", why, untouched, limits); // WC8, WC34
   const { workerId, incarnation } = event;
   const loss: Loss = { workerId, incarnation, proven: work.state === "running" };
   const losses = [...work.history.losses, loss];
@@ -432,7 +417,7 @@ function requeue(
   ];
 }
 
-/** W7: a worker is back, as the one it was (forgiven) or as another (proven). */
+/** WC8, WC34: a worker is back, as the one it was (forgiven) or as another (proven). */
 function resolve(work: LiveWork, event: Of<"workerReturned">, limits: WorkLimits): Step {
   const before = work.history.losses;
   const isOf = ({ workerId }: Loss): boolean => workerId === event.workerId;
@@ -443,7 +428,7 @@ function resolve(work: LiveWork, event: Of<"workerReturned">, limits: WorkLimits
   const isUnchanged =
     losses.length === before.length && losses.every((loss, index) => loss === before[index]);
   if (isUnchanged) return [work, untouched];
-  // W8: only what is held back has that many losses, and that is queued and on no worker.
+  // WC34: only what is held back has that many losses, and that is queued and on no worker.
   if (work.state === "queued" && arePoisonous(losses, limits)) return poisonous(work.spec, losses);
   return [{ ...work, history: { ...work.history, losses } }, untouched];
 }
@@ -458,7 +443,7 @@ function free(kind: "cancelWork" | "ackArtifact", work: Holding): WorkEffect {
   return { kind: "send", workerId: work.workerId, command };
 }
 
-/** Nobody wants this artifact any more: W1. */
+/** Nobody wants this artifact any more: WC4. */
 function refuseArtifact(work: Work, event: Of<"workReady">): Step {
   const { workerId, attempt } = event;
   const command: WorkCommand = { kind: "ackArtifact", key: keyOf(work.spec), attempt };

@@ -1,9 +1,6 @@
 /**
  * The workers that are up, as one controller sees them, and which of them could take work now. Private to the
  * process: replicas may see the fleet differently for a while, which costs warm caches but no correctness.
- *
- *   V1  A worker is eligible iff it accepts, does not drain, has not rejected work since it last spoke of its
- *       admission, and its load is below `worksPerWorkerMax`. The set is kept up to date by every change.
  */
 import { assert } from "../../../kernel/errors.ts";
 import type { Incarnation, WorkerId } from "../../../kernel/ids.ts";
@@ -133,7 +130,7 @@ export class WorkerView<Item> {
     });
   }
 
-  /** V1. */
+  /** WC11, WC14, WC20. */
   #refresh(worker: ViewedWorker<Item>): void {
     const { accepting, draining } = worker.admission;
     const hasRoom = worker.load < this.#worksPerWorkerMax;
