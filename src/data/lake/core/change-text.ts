@@ -6,17 +6,16 @@
 import { assert } from "../../../ground/kernel/errors.ts";
 import { quoteName } from "../../sql/core/index.ts";
 
-const kindsWithName = [
+/** In the order in which the reference writes them. */
+const kinds = [
+  "dropped_schema",
+  "dropped_table",
+  "dropped_view",
   "created_schema",
   "created_table",
   "created_view",
   "created_scalar_macro",
   "created_table_macro",
-] as const;
-const kindsWithId = [
-  "dropped_schema",
-  "dropped_table",
-  "dropped_view",
   "dropped_scalar_macro",
   "dropped_table_macro",
   "inserted_into_table",
@@ -31,43 +30,21 @@ const kindsWithId = [
   "rewrite_delete",
   "compacted_table",
 ] as const;
+
+type Kind = (typeof kinds)[number];
+type NamedKind = Extract<Kind, `created_${string}`>;
 
 export type ChangeEntry =
   | {
-      readonly kind: (typeof kindsWithName)[number];
+      readonly kind: NamedKind;
       /** A schema's, or schema and object. */
       readonly name: readonly string[];
     }
-  | { readonly kind: (typeof kindsWithId)[number]; readonly id: number };
-
-/** The order in which the reference writes them. */
-const order: readonly string[] = [
-  "dropped_schema",
-  "dropped_table",
-  "dropped_view",
-  "created_schema",
-  "created_table",
-  "created_view",
-  "created_scalar_macro",
-  "created_table_macro",
-  "dropped_scalar_macro",
-  "dropped_table_macro",
-  "inserted_into_table",
-  "deleted_from_table",
-  "altered_table",
-  "altered_view",
-  "inlined_insert",
-  "inlined_delete",
-  "inline_flush",
-  "flushed_inlined",
-  "merge_adjacent",
-  "rewrite_delete",
-  "compacted_table",
-];
+  | { readonly kind: Exclude<Kind, NamedKind>; readonly id: number };
 
 /** Each entry once, in the reference's order. */
 export function formatChanges(entries: readonly ChangeEntry[]): string {
-  const ordered = [...entries].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  const ordered = [...entries].sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
   const texts = ordered.map((entry) =>
     "id" in entry
       ? `${entry.kind}:${entry.id}`
@@ -100,11 +77,14 @@ function entryOf(
   id: string | undefined,
   quoted: string | undefined,
 ): ChangeEntry | undefined {
-  const named = kindsWithName.find((known) => known === kind);
-  const withId = kindsWithId.find((known) => known === kind);
-  if (withId !== undefined && id !== undefined) return { kind: withId, id: Number(id) };
-  if (named === undefined || quoted === undefined) return undefined;
-  return { kind: named, name: unquote(quoted) };
+  const known = kinds.find((each) => each === kind);
+  if (known === undefined) return undefined;
+  if (!isNamed(known)) return id === undefined ? undefined : { kind: known, id: Number(id) };
+  return quoted === undefined ? undefined : { kind: known, name: unquote(quoted) };
+}
+
+function isNamed(kind: Kind): kind is NamedKind {
+  return kind.startsWith("created_");
 }
 
 function unquote(quoted: string): readonly string[] {

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPrng } from "../../../ground/kernel/prng.ts";
-import { chooseMode, type PastRefresh } from "./choose-mode.ts";
+import type { RefreshCost } from "../core/index.ts";
+import { chooseMode } from "./choose-mode.ts";
 
-const full = (durationMs: number, totalRows = 1000): PastRefresh => ({
+const full = (durationMs: number, totalRows = 1000): RefreshCost => ({
   action: "FULL",
   durationMs,
   changedRows: totalRows,
   totalRows,
 });
-const incremental = (durationMs: number, changedRows: number): PastRefresh => ({
+const incremental = (durationMs: number, changedRows: number): RefreshCost => ({
   action: "INCREMENTAL",
   durationMs,
   changedRows,
@@ -52,7 +53,7 @@ test("[TI9] AUTO takes at most 1.1 times what full refreshes take, whatever thin
     const fixed = prng.next() * 60;
     const byRow = prng.next() * (seed % 2 === 0 ? 3 : 0.5);
     const usualShare = prng.next() ** 3;
-    const history: PastRefresh[] = [];
+    const history: RefreshCost[] = [];
     let spent = 0;
     let asFull = 0;
     for (let step = 0; step < 400; step += 1) {
@@ -73,7 +74,7 @@ test("[TI9] AUTO takes at most 1.1 times what full refreshes take, whatever thin
 });
 
 test("[TI9] AUTO finds incremental refreshes where they are cheaper", () => {
-  const history: PastRefresh[] = [full(2400, 10_000_000)];
+  const history: RefreshCost[] = [full(2400, 10_000_000)];
   for (let step = 0; step < 50; step += 1) {
     const { action } = chooseMode(history, 10_000, 10_000_000);
     assert.equal(action, "INCREMENTAL");

@@ -8,14 +8,7 @@
  *        beyond a tenth only what earlier refreshes of as many changes or more have shown to be cheaper is done incrementally.
  *   CM4  A mode that experience speaks against is tried again in time, within CM3: data and machines change.
  */
-export interface PastRefresh {
-  readonly action: "FULL" | "INCREMENTAL";
-  readonly durationMs: number;
-  /** Rows added and removed in all sources. */
-  readonly changedRows: number;
-  /** Rows of all sources. */
-  readonly totalRows: number;
-}
+import type { RefreshCost } from "../core/index.ts";
 
 export interface ModeChoice {
   readonly action: "FULL" | "INCREMENTAL";
@@ -32,7 +25,7 @@ const slack = 0.1;
 
 /** `history`: newest last. */
 export function chooseMode(
-  history: readonly PastRefresh[],
+  history: readonly RefreshCost[],
   changedRows: number,
   totalRows: number,
 ): ModeChoice {
@@ -68,7 +61,7 @@ export function chooseMode(
 }
 
 /** The median of the last ones, in milliseconds by row. */
-function fullRate(history: readonly PastRefresh[]): number | undefined {
+function fullRate(history: readonly RefreshCost[]): number | undefined {
   const rates = lastOf(history, "FULL").map(
     ({ durationMs, totalRows: rows }) => durationMs / Math.max(rows, 1),
   );
@@ -80,7 +73,7 @@ function fullRate(history: readonly PastRefresh[]): number | undefined {
  * as many changes or more have been seen.
  */
 function expectedIncremental(
-  history: readonly PastRefresh[],
+  history: readonly RefreshCost[],
   changedRows: number,
 ): { readonly ms: number; readonly isWithin: boolean } | undefined {
   const past = lastOf(history, "INCREMENTAL");
@@ -100,7 +93,7 @@ function expectedIncremental(
 }
 
 /** What incremental refreshes have cost more than full ones would have. */
-function lostMs(history: readonly PastRefresh[], fullMsByRow: number): number {
+function lostMs(history: readonly RefreshCost[], fullMsByRow: number): number {
   return sum(
     history.map(({ action, durationMs, totalRows }) =>
       action === "FULL" ? 0 : Math.max(0, durationMs - fullMsByRow * totalRows),
@@ -108,14 +101,14 @@ function lostMs(history: readonly PastRefresh[], fullMsByRow: number): number {
   );
 }
 
-function spentAsFull(history: readonly PastRefresh[], fullMsByRow: number): number {
+function spentAsFull(history: readonly RefreshCost[], fullMsByRow: number): number {
   return sum(history.map(({ totalRows }) => fullMsByRow * totalRows));
 }
 
 function lastOf(
-  history: readonly PastRefresh[],
-  action: PastRefresh["action"],
-): readonly PastRefresh[] {
+  history: readonly RefreshCost[],
+  action: RefreshCost["action"],
+): readonly RefreshCost[] {
   return history.filter((past) => past.action === action).slice(-windowCount);
 }
 

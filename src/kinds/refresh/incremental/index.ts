@@ -1,6 +1,6 @@
 /** Incremental refresh: which definitions allow it, the SQL of it, and when a full one is cheaper. */
 export { type Bucketing, bucketSql, decideBuckets } from "./buckets.ts";
-export { chooseMode, type ModeChoice, type PastRefresh } from "./choose-mode.ts";
+export { chooseMode, type ModeChoice } from "./choose-mode.ts";
 export type { SourceSchema } from "./inline.ts";
 export { type FullPlan, type IncrementalPlan, planIncremental, type Strategy } from "./plan.ts";
 export {

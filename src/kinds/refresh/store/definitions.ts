@@ -69,47 +69,47 @@ export async function createDynamicTable(
     .where("dynamic_table", "=", dynamicTable)
     .executeTakeFirst();
   if (taken !== undefined) {
-    throw new OperatingError(
-      "already_exists",
-      "never",
-      `there is a dynamic table ${dynamicTable}`,
-      {
-        hint: "CREATE OR REPLACE DYNAMIC TABLE takes its place.",
-      },
-    );
+    const hint = "CREATE OR REPLACE DYNAMIC TABLE takes its place.";
+    const message = `there is a dynamic table ${dynamicTable}`;
+    throw new OperatingError("already_exists", "never", message, { hint });
   }
   refuseSelf(dynamicTable, definition);
   const row: DynamicTableRow = {
     dynamic_table: dynamicTable,
     ...definedColumns(definition),
-    status: "INITIALIZING",
-    status_reason: "",
-    suspended_by: null,
-    wait_reason: "",
-    data_snapshot: null,
-    data_time_ms: null,
-    published_snapshot: null,
+    ...withoutContents,
     target_snapshot: null,
     requested_at_ms: null,
-    late_since_ms: null,
     lag_missed_count: 0,
-    failures_in_a_row: 0,
-    last_error: null,
     last_refresh_state: null,
     last_refresh_action: null,
     last_refresh_at_ms: null,
     part_count: 0,
     part_done_count: 0,
-    expected_duration_ms: 0,
-    expected_response_ms: 0,
     created_at_ms: await tx.nowMs(),
-    ...notFailing,
   };
   await tx.insert("dynamic_tables", row);
   await writeSources(tx, definition);
   if (definition.initialize === "ON_CREATE") await addRequest(tx, row, "INITIAL");
   return await readBack(tx, definition.tableId);
 }
+
+/** What a new definition begins with, whatever was known of the one before. */
+const withoutContents = {
+  status: "INITIALIZING",
+  status_reason: "",
+  suspended_by: null,
+  wait_reason: "",
+  data_snapshot: null,
+  data_time_ms: null,
+  published_snapshot: null,
+  late_since_ms: null,
+  failures_in_a_row: 0,
+  last_error: null,
+  expected_duration_ms: 0,
+  expected_response_ms: 0,
+  ...notFailing,
+} as const;
 
 /** How the columns that readers are bound to stand before and after; `undefined`: the caller has seen to it. */
 export interface ReplacedColumns {
@@ -151,20 +151,8 @@ export async function replaceDynamicTable(
   await tx.db.deleteFrom("dynamic_table_sources").where("table_id", "=", tableId).execute();
   const replaced = await tx.update("dynamic_tables", row.dynamic_table, {
     ...definedColumns(definition),
-    status: "INITIALIZING",
-    status_reason: "",
-    suspended_by: null,
-    wait_reason: "",
-    data_snapshot: null,
-    data_time_ms: null,
-    published_snapshot: null,
-    late_since_ms: null,
-    failures_in_a_row: 0,
-    last_error: null,
-    expected_duration_ms: 0,
-    expected_response_ms: 0,
+    ...withoutContents,
     created_at_ms: await tx.nowMs(),
-    ...notFailing,
   });
   await writeSources(tx, definition);
   if (definition.tableId !== tableId) await moveReaders(tx, tableId, definition.tableId, pins);
