@@ -63,7 +63,7 @@ const diskCheckMs = 250;
 const fullBytes = 1024 * 1024;
 /** All artifacts in the overflow together: it may be memory. */
 const overflowBytesMax = 64 * 1024 * 1024;
-/** One artifact in memory, and all of them. FS7 */
+/** One artifact in memory, and all of them. */
 const memoryBytesMax = { each: 1024 * 1024, all: 8 * 1024 * 1024 };
 
 export async function openFsArtifactSpool(options: FsSpoolOptions): Promise<FsArtifactSpool> {
@@ -199,7 +199,7 @@ class DirectorySpool implements FsArtifactSpool {
     else this.#delete(entry, entry.readyPath); // Removed meanwhile.
   }
 
-  /** FS7 */
+  /** */
   #hasMemoryFor(sizeBytes: number): boolean {
     const { each, all } = memoryBytesMax;
     if (sizeBytes > each) return false;

@@ -52,7 +52,7 @@ const capacityBytesDefault = 10 * 1024 ** 3;
 const silenceMsMaxDefault = 5_000;
 const fetchMsMaxDefault = 300_000;
 const socketsPerWorkerMax = 32;
-/** AF4. One copy, which is hashed on this thread in less than a millisecond, and all of them. */
+/** One copy, which is hashed on this thread in less than a millisecond, and all of them. */
 const memoryBytesMax = { each: 1024 * 1024, all: 32 * 1024 * 1024 };
 const copyPattern = /^fetched-\d+\.parquet$/;
 

@@ -5,9 +5,12 @@
  *        statements, SKIPPED where it tells nothing. A coordinator that takes over begins with what is not done.
  *   AM2  Nothing here changes the run's status or its counts, and no failure here is the run's. What the control store refuses is tried again.
  */
+
 import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
 import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
+import type { Prng } from "../../../ground/kernel/prng.ts";
+import { KeyedQueue } from "../../../ground/reconcile/index.ts";
 import type { LeaseGrant } from "../../../ground/store/index.ts";
 import { beginEnrichment, decideEnrichment } from "../core/decide-enrichment.ts";
 import type { FinalRecord } from "../core/final-record.ts";
@@ -17,6 +20,7 @@ import {
   type EnrichmentResult,
   readFigures,
   replacePercentiles,
+  runsToEnrich,
   writeEnrichment,
 } from "../store/finalize-run.ts";
 import { queryTagOf } from "../store/result-rows.ts";
@@ -32,32 +36,31 @@ export interface AftermathParts {
   readonly clusterToken: string;
   readonly lease: () => LeaseGrant | undefined;
   readonly clock: Clock;
+  readonly prng: Prng;
   readonly logger: Logger;
 }
 
+const resyncMs = 10_000;
+
 export class RunAftermath {
   readonly #parts: AftermathParts;
-  readonly #tasks = new Map<
-    string,
-    { readonly done: Promise<void>; readonly end: AbortController }
-  >();
+  /** What is under way when the lease is lost is left to whoever leads next. */
+  readonly queue: KeyedQueue<string>;
 
   constructor(parts: AftermathParts) {
     this.#parts = parts;
-  }
-
-  begin(runId: string): void {
-    if (this.#tasks.has(runId)) return;
-    const end = new AbortController();
-    const done = this.#process(runId, end.signal).finally(() => this.#tasks.delete(runId));
-    this.#tasks.set(runId, { done, end });
-  }
-
-  /** What is under way is left to whoever leads next. */
-  async close(): Promise<void> {
-    const tasks = [...this.#tasks.values()];
-    for (const { end } of tasks) end.abort();
-    await Promise.all(tasks.map(({ done }) => done));
+    const { runs, clock, prng, logger, lease } = parts;
+    this.queue = new KeyedQueue<string>({
+      clock,
+      prng,
+      logger,
+      lease,
+      keys: () => runsToEnrich(runs.store), // AM1
+      resyncMs,
+      concurrency: 100,
+      reconcile: (runId, signal) => this.#process(runId, signal),
+      trouble: "cannot see to what comes after a run",
+    });
   }
 
   async #process(runId: string, signal: AbortSignal): Promise<void> {
@@ -69,8 +72,8 @@ export class RunAftermath {
       if (!signal.aborted) await this.#enrich(look.run, signal);
     } catch (thrown) {
       if (thrown instanceof AssertionError) throw thrown;
+      if (isOurs(thrown)) throw thrown; // It stays owed, and is begun again.
       logger.warn({ run_id: runId }, `what comes after a run: ${messageOf(thrown)}`);
-      if (isOurs(thrown)) return; // It stays owed, and is begun again.
       if (!signal.aborted) await this.#write(runId, failed(thrown)).catch(() => undefined); // AM2
     }
   }

@@ -10,10 +10,12 @@
  *   OC5  A run whose target may no longer be loaded is refused at its start, and stays prepared.
  *   OC4  Passwords are sealed before they are stored; they are in nothing that is shown or logged.
  */
-import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
-import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
+
+import type { Clock } from "../../../ground/kernel/clock.ts";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import { type Prng, randomText } from "../../../ground/kernel/prng.ts";
+import { KeyedQueue, Loop } from "../../../ground/reconcile/index.ts";
 import type { LeaseGrant, Store } from "../../../ground/store/index.ts";
 import { operationOf } from "../core/compile-workload.ts";
 import { allowedLoad, peakConnections, plannedLoad } from "../core/load-plan.ts";
@@ -29,7 +31,7 @@ import {
   workersMax,
 } from "../core/worker-targets.ts";
 import type { WorkerSpawner } from "../host/worker-spawner.ts";
-import { runsToEnrich, writeEnrichment } from "../store/finalize-run.ts";
+import { writeEnrichment } from "../store/finalize-run.ts";
 import { queryTagOf } from "../store/result-rows.ts";
 import { deleteOldRuns, findOldRuns } from "../store/run-history.ts";
 import type { PoolSource } from "../store/run-pools.ts";
@@ -41,7 +43,7 @@ import type { RunRecords, TargetFactory } from "./ports.ts";
 import { readRunUpdate } from "./read-run-update.ts";
 import { RunAftermath } from "./run-aftermath.ts";
 import { runDataSql } from "./run-data-sql.ts";
-import { RunReconciler } from "./run-reconciler.ts";
+import { lookMs, RunReconciler } from "./run-reconciler.ts";
 import { openSecret, sealSecret } from "./seal.ts";
 import { SharedUpdates } from "./shared-updates.ts";
 
@@ -77,6 +79,7 @@ const checkMsMax = 30_000;
 const upkeepMsDefault = 3_600_000;
 const seeToMs = 10_000;
 const deletedAtOnce = 50;
+const runsMax = 10_000;
 /** Processes of runs that ended so long ago are no longer looked for. */
 const leftoverMs = 600_000;
 
@@ -87,42 +90,63 @@ export class RunOrchestrator {
   readonly #options: RunOrchestratorOptions;
   readonly #reconcilers = new Map<string, RunReconciler>();
   readonly #resetting = new Set<string>();
-  #aftermath: RunAftermath;
+  readonly #aftermath: RunAftermath;
+  readonly #queue: KeyedQueue<string>;
+  readonly #upkeep: Loop;
   #epoch: number | undefined;
-  #changing: Promise<void> = Promise.resolve();
-  #timer: Timer | undefined;
-  #seeing: Timer | undefined;
-  readonly #closing = new AbortController();
-  #isClosed = false;
+  /** Processes of runs that ended so long ago are looked for when this coordinator begins to lead. */
+  #endedMs = leftoverMs;
 
   constructor(options: RunOrchestratorOptions) {
     this.#options = options;
     this.live = new LiveMetrics({ clock: options.clock });
     this.runs = new RunStore(options.store);
     this.#shared = new SharedUpdates((runId, after) => this.update(runId, after), options.clock);
-    this.#aftermath = this.#createAftermath();
+    const { lease, clock, prng, logger, upkeepMs = upkeepMsDefault } = options;
+    const shared = { lease, clock, prng, logger };
+    this.#aftermath = new RunAftermath({ ...options, runs: this.runs });
+    this.#queue = new KeyedQueue<string>({
+      ...shared,
+      keys: () => this.#runsToSee(),
+      resyncMs: seeToMs,
+      concurrency: runsMax,
+      keysMax: runsMax,
+      reconcile: (runId) => this.#look(runId),
+      backoff: { minMs: lookMs, maxMs: lookMs },
+      trouble: "cannot see to a run",
+    });
+    this.#upkeep = new Loop({
+      ...shared,
+      turn: (signal) => this.#keepTidy(signal),
+      firstMs: upkeepMs / 60,
+      everyMs: upkeepMs,
+      trouble: "old runs stay for now",
+    });
   }
 
   /** To be called once, and `leaseChanged` from the lease keeper's `onChange`. */
   open(): void {
+    for (const part of this.#parts()) part.start();
     this.leaseChanged();
-    const { clock, upkeepMs = upkeepMsDefault } = this.#options;
-    this.#timer = clock.after(upkeepMs / 60, () => void this.#keepTidy());
-    this.#seeAgain();
   }
 
+  /** OC2 */
   leaseChanged(): void {
-    this.#changing = this.#changing.then(() => this.#follow());
+    const epoch = this.#options.lease()?.epoch;
+    if (epoch === this.#epoch) return;
+    this.#epoch = epoch;
+    void this.#leave();
+    for (const part of this.#parts()) part.leaseChanged();
   }
 
   /** Runs go on without us. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#timer?.cancel();
-    this.#seeing?.cancel();
-    this.#closing.abort();
-    await this.#changing;
+    await Promise.all(this.#parts().map((part) => part.stop()));
     await this.#leave();
+  }
+
+  #parts(): readonly Pick<Loop, "start" | "stop" | "leaseChanged">[] {
+    return [this.#queue, this.#aftermath.queue, this.#upkeep];
   }
 
   /** OC1. The new run's id. */
@@ -172,9 +196,8 @@ export class RunOrchestrator {
       },
       lease,
     );
-    const reconciler = this.#reconcile(runId);
-    reconciler.own(0, expectedWorkers);
-    reconciler.poke();
+    this.#reconcile(runId).own(0, expectedWorkers);
+    this.#queue.add(runId);
   }
 
   /** OC3 */
@@ -193,6 +216,7 @@ export class RunOrchestrator {
       return;
     }
     await this.#reconcile(runId).stopRun(initiatedBy);
+    this.#queue.add(runId);
   }
 
   async retryEnrichment(runId: string): Promise<void> {
@@ -202,7 +226,7 @@ export class RunOrchestrator {
       throw new OperatingError("conflict", "never", `the run ${runId} has not ended`);
     }
     await writeEnrichment(this.#options.store, runId, { status: "PENDING" }, lease);
-    this.#aftermath.begin(runId);
+    this.#aftermath.queue.add(runId);
   }
 
   /** The payload of the second. `undefined`: there is no such run. */
@@ -220,53 +244,28 @@ export class RunOrchestrator {
     return this.live.accept(snapshot);
   }
 
-  /** OC2 */
-  async #follow(): Promise<void> {
-    const grant = this.#options.lease();
-    if (this.#isClosed || grant?.epoch === this.#epoch) return;
-    await this.#leave();
-    this.#epoch = grant?.epoch;
-    if (grant === undefined) return;
-    try {
-      await this.#seeTo(leftoverMs);
-    } catch (thrown) {
-      if (thrown instanceof AssertionError) throw thrown;
-      this.#epoch = undefined;
-      this.#options.logger.warn({}, `cannot take over load tests yet: ${messageOf(thrown)}`);
-      this.#options.clock.after(1_000, () => this.leaseChanged());
-    }
+  /** OC2. Those that are looked at already are left to their own pace. */
+  async #runsToSee(): Promise<readonly string[]> {
+    const runIds = await this.runs.runsToSee(this.#endedMs);
+    this.#endedMs = 0;
+    return runIds.filter((runId) => !this.#reconcilers.has(runId));
   }
 
-  async #seeTo(endedMs: number): Promise<void> {
-    for (const runId of await this.runs.runsToSee(endedMs)) {
-      if (!this.#reconcilers.has(runId)) this.#reconcile(runId).poke();
-    }
-    for (const runId of await runsToEnrich(this.#options.store)) this.#aftermath.begin(runId);
-  }
-
-  #seeAgain(): void {
-    const { clock, logger } = this.#options;
-    this.#seeing = clock.after(seeToMs, () => {
-      this.#changing = this.#changing.then(async () => {
-        if (this.#epoch === undefined || this.#isClosed) return;
-        try {
-          await this.#seeTo(0);
-        } catch (thrown) {
-          if (thrown instanceof AssertionError) throw thrown;
-          logger.warn({}, `cannot look for load tests: ${messageOf(thrown)}`);
-        }
-      });
-      this.#seeAgain();
-    });
+  async #look(runId: string): Promise<{ readonly requeueAfterMs: number } | undefined> {
+    const reconciler = this.#reconcile(runId);
+    if (await reconciler.look()) return { requeueAfterMs: lookMs };
+    await reconciler.close();
+    if (this.#reconcilers.get(runId) !== reconciler) return undefined;
+    this.#reconcilers.delete(runId);
+    this.#options.spawner.forget(runId);
+    return undefined;
   }
 
   async #leave(): Promise<void> {
-    this.#epoch = undefined;
+    this.#endedMs = leftoverMs;
     const left = [...this.#reconcilers.values()];
     this.#reconcilers.clear();
     await Promise.all(left.map((reconciler) => reconciler.close()));
-    await this.#aftermath.close();
-    this.#aftermath = this.#createAftermath();
   }
 
   #reconcile(runId: string): RunReconciler {
@@ -282,27 +281,10 @@ export class RunOrchestrator {
       lease,
       clock,
       logger,
-      onEnd: () => this.#aftermath.begin(runId),
-      onGone: () => {
-        this.#reconcilers.delete(runId);
-        spawner.forget(runId);
-      },
+      onEnd: () => this.#aftermath.queue.add(runId),
     });
     this.#reconcilers.set(runId, reconciler);
     return reconciler;
-  }
-
-  #createAftermath(): RunAftermath {
-    const { records, openTarget, clusterToken, lease, clock, logger } = this.#options;
-    return new RunAftermath({
-      runs: this.runs,
-      records,
-      openTarget,
-      clusterToken,
-      lease,
-      clock,
-      logger,
-    });
   }
 
   /** The scenario with what only the target could tell (WT5). */
@@ -395,22 +377,14 @@ export class RunOrchestrator {
   }
 
   /** RH4: records go first, so that a run that is still there leads to what is left of it. */
-  async #keepTidy(): Promise<void> {
-    const { clock, store, records, keepRunsMs: ageMs, lease: leaseOf, logger } = this.#options;
-    const { upkeepMs = upkeepMsDefault } = this.#options;
+  async #keepTidy(signal: AbortSignal): Promise<void> {
+    const { store, records, keepRunsMs: ageMs, lease: leaseOf, logger } = this.#options;
     const lease = leaseOf();
-    try {
-      if (lease === undefined || ageMs === undefined) return;
-      const runIds = await findOldRuns(store, { ageMs, limit: deletedAtOnce });
-      if (runIds.length === 0) return;
-      await records.remove(runIds, this.#closing.signal);
-      const count = await deleteOldRuns(store, { ageMs, runIds }, lease);
-      logger.info({ count }, "deleted old load tests");
-    } catch (thrown) {
-      if (thrown instanceof AssertionError) throw thrown;
-      logger.warn({}, `old runs stay for now: ${messageOf(thrown)}`);
-    } finally {
-      if (!this.#isClosed) this.#timer = clock.after(upkeepMs, () => void this.#keepTidy());
-    }
+    if (lease === undefined || ageMs === undefined) return;
+    const runIds = await findOldRuns(store, { ageMs, limit: deletedAtOnce });
+    if (runIds.length === 0) return;
+    await records.remove(runIds, signal);
+    const count = await deleteOldRuns(store, { ageMs, runIds }, lease);
+    logger.info({ count }, "deleted old load tests");
   }
 }

@@ -7,7 +7,7 @@
  *   OR3  It is there until the run has ended and no process of it is left on this machine.
  */
 
-import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+import type { Clock } from "../../../ground/kernel/clock.ts";
 import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import type { LeaseGrant } from "../../../ground/store/index.ts";
@@ -49,11 +49,9 @@ export interface ReconcilerParts {
   readonly logger: Logger;
   /** The run has ended. */
   readonly onEnd: (runId: string) => void;
-  /** OR3. */
-  readonly onGone: (runId: string) => void;
 }
 
-const lookMs = 1_000;
+export const lookMs = 1_000;
 
 export class RunReconciler {
   readonly runId: string;
@@ -63,7 +61,6 @@ export class RunReconciler {
   #watch: ServerWatch | undefined;
   #isWatched = false;
   #isBaselineNoted = false;
-  #timer: Timer | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #isStopped = false;
   #secondAtMs = -Infinity;
@@ -80,10 +77,6 @@ export class RunReconciler {
     this.#fleet.own(from, to);
   }
 
-  poke(): void {
-    this.#soon(0);
-  }
-
   /** A person's. Resolves when it is written; ending takes longer. */
   async stopRun(initiatedBy: string): Promise<void> {
     await this.#serial(async () => {
@@ -96,21 +89,18 @@ export class RunReconciler {
       const change = changeOf(look, stopAction("user_requested", ""), initiatedBy);
       await this.#parts.runs.apply(this.runId, "RUNNING", change, lease);
     });
-    this.poke();
   }
 
   /** Leaves the run to whoever leads next. */
   async close(): Promise<void> {
     this.#isStopped = true;
-    this.#timer?.cancel();
     await this.#last.catch(() => undefined);
     await this.#watch?.stop();
   }
 
-  #soon(delayMs: number): void {
-    if (this.#isStopped) return;
-    this.#timer?.cancel();
-    this.#timer = this.#parts.clock.after(delayMs, () => void this.#serial(() => this.#look()));
+  /** `false`: OR3. */
+  look(): Promise<boolean> {
+    return this.#serial(async () => this.#isStopped || !(await this.#lookOnce()));
   }
 
   /** OR1 */
@@ -118,25 +108,6 @@ export class RunReconciler {
     const next = this.#last.catch(() => undefined).then(body);
     this.#last = next;
     return next;
-  }
-
-  async #look(): Promise<void> {
-    if (this.#isStopped) return;
-    const { logger } = this.#parts;
-    try {
-      const isOver = await this.#lookOnce();
-      if (isOver) {
-        this.#isStopped = true;
-        await this.#watch?.stop();
-        this.#parts.onGone(this.runId);
-        return;
-      }
-    } catch (thrown) {
-      if (thrown instanceof AssertionError) throw thrown;
-      const code = thrown instanceof OperatingError ? thrown.code : "";
-      logger.warn({ run_id: this.runId, code }, `cannot see to a run: ${messageOf(thrown)}`);
-    }
-    this.#soon(lookMs);
   }
 
   /** `true`: OR3. */
