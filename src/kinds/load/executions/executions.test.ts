@@ -24,6 +24,7 @@ import type { ExecutionBatch } from "./execution-buffer.ts";
 import { ExecutionRecorder, type ExecutionSink } from "./execution-recorder.ts";
 import { executionTable } from "./execution-table.ts";
 import { finalFigures, recordedPercentiles } from "./final-figures.ts";
+import { readExecutions } from "./read-executions.ts";
 import { readRunViews } from "./run-views.ts";
 import { startThreadSink } from "./thread-sink.ts";
 
@@ -412,4 +413,14 @@ test("[RV1] [FG3] latencies of the views are of successes; failures are counted 
   const [only] = minutes;
   assert.deepEqual([minutes.length, only?.operations, only?.errors], [1, 20, 10]);
   assert.deepEqual([only?.p99_latency_ms, only?.avg_latency_ms], [5, 5]);
+});
+
+test("[QX1] records are read back with counts as numbers", async (t) => {
+  const { recorderOf, catalog, engine, objects } = await openPlace(t);
+  const recorder = recorderOf("worker-0");
+  recorder.record(executed({ rowCount: 3 }));
+  await recorder.finish(60_000);
+  const page = { limit: 10, offset: 0, order: "start", failedOnly: false } as const;
+  const [only] = await readExecutions({ catalog, engine, objects }, "r", page, never);
+  assert.deepEqual([only?.rows_affected, only?.connection_id, only?.success], [3, 1, true]);
 });

@@ -38,12 +38,12 @@ ORDER BY ${order}, execution_id LIMIT ${filter.limit} OFFSET ${filter.offset}`,
   return (rows ?? []).map(
     (row) =>
       Object.fromEntries(
-        names.map((name, at) => [name, plain(row[at])]),
+        executionColumns.map(({ name, type }, at) => [name, plain(type, row[at])]),
       ) as unknown as QueryExecution,
   );
 }
 
-/** Counts are within what a double holds. */
-function plain(value: unknown): unknown {
-  return typeof value === "bigint" ? Number(value) : value;
+/** The engine gives a BIGINT as text; counts are within what a double holds. */
+function plain(type: string, value: unknown): unknown {
+  return type === "BIGINT" ? Number(value) : value;
 }
