@@ -99,7 +99,7 @@ export function encodeByteArrays(values: readonly Uint8Array[]): Uint8Array {
   const sink = new ByteSink(total);
   for (const value of values) {
     sink.uint32(value.length);
-    sink.bytes(value);
+    if (value.length > 0) sink.bytes(value);
   }
   return sink.view();
 }
@@ -107,28 +107,31 @@ export function encodeByteArrays(values: readonly Uint8Array[]): Uint8Array {
 export function encodeTexts(values: readonly string[], runtime: ParquetRuntime): Uint8Array {
   const all = values.join("");
   const bytes = runtime.encodeUtf8(all);
-  const sink = new ByteSink(bytes.length + values.length * 4 + 16);
   if (bytes.length !== all.length) {
-    for (const value of values) putText(sink, runtime.encodeUtf8(value));
-    return sink.view();
+    return encodeByteArrays(values.map((value) => runtime.encodeUtf8(value)));
   }
   // ASCII alone, as most are: one conversion instead of thousands.
-  let at = 0;
+  const encoded = new Uint8Array(bytes.length + values.length * 4);
+  const view = new DataView(encoded.buffer);
+  let from = 0;
+  let to = 0;
   for (const { length } of values) {
-    putText(sink, bytes.subarray(at, at + length));
-    at += length;
+    view.setUint32(to, length, true);
+    to += 4;
+    for (const end = from + length; from < end; from += 1, to += 1) {
+      encoded[to] = bytes[from] as number;
+    }
   }
-  return sink.view();
-}
-
-function putText(sink: ByteSink, bytes: Uint8Array): void {
-  sink.uint32(bytes.length);
-  sink.bytes(bytes);
+  return encoded;
 }
 
 /** Views of `bytes`. */
 export function decodeByteArrays(bytes: Uint8Array, count: number): Uint8Array[] {
   if (count > bytes.length / 4) throw corrupt("a page has fewer values than it claims");
+  // Columns that a file has no use for are thousands of empty values.
+  if (bytes.length === 4 * count && !bytes.some((byte) => byte !== 0)) {
+    return new Array<Uint8Array>(count).fill(bytes.subarray(0, 0));
+  }
   const source = new ByteSource(bytes);
   const values: Uint8Array[] = new Array(count);
   for (let index = 0; index < count; index += 1) values[index] = source.take(lengthOf(source));

@@ -310,7 +310,8 @@ function decodeRows(
     } else {
       memory.take(steps * stepBytes);
       const values = reading.read(floats[row]) ?? new Float64Array(steps);
-      series.push({ ...head, values, ...kindsOf(kinds[row], histograms[row], steps) });
+      const { dense } = reading;
+      series.push({ ...head, values, ...kindsOf(kinds[row], histograms[row], dense) });
     }
   }
 }
@@ -323,10 +324,11 @@ function isThere(bytes: Uint8Array | undefined): 0 | 1 {
 function kindsOf(
   kindBytes: Uint8Array | undefined,
   histogramBytes: Uint8Array | undefined,
-  steps: number,
+  dense: Uint8Array,
 ): Pick<StepSeries, "kinds" | "histograms"> {
   const isDense = kindBytes === undefined || kindBytes.length === 0;
-  if (isDense) return { kinds: new Uint8Array(steps).fill(stepFloat), histograms: undefined };
+  if (isDense) return { kinds: dense, histograms: undefined };
+  const steps = dense.length;
   if (kindBytes.length !== steps) throw corrupt("a series has another number of steps");
   const kinds = kindBytes.slice();
   if (histogramBytes === undefined || histogramBytes.length === 0) {
@@ -367,12 +369,15 @@ function packingTogether(count: number): (values: Float64Array) => Uint8Array {
 /** Reads rows of one row group: copies, since in the file they lie at any address. */
 class FloatsReader {
   readonly #steps: number;
+  /** Kinds of a row with a float at every step: the same for all, since nobody writes to what was read. */
+  readonly dense: Uint8Array;
   /** Where rows not yet read go: one piece of memory is made sooner than thousands. */
   #room = new Float64Array(0);
   #page: DataView = new DataView(new ArrayBuffer(0));
 
   constructor(steps: number) {
     this.#steps = steps;
+    this.dense = new Uint8Array(steps).fill(stepFloat);
   }
 
   /** `undefined`: there are none. */

@@ -82,6 +82,8 @@ class ResultWriter {
   readonly #sink: JsonSink;
   readonly #shape: AnswerShape;
   readonly #prefixes = new Map<Grid, PointPrefixes>();
+  /** Before the value of each series of an instant. */
+  readonly #instant: { readonly float: string; readonly histogram: string };
   #seriesCount = 0;
   #pointCount = 0;
   #truncated: boolean = false;
@@ -89,6 +91,8 @@ class ResultWriter {
   constructor(sink: JsonSink, shape: AnswerShape) {
     this.#sink = sink;
     this.#shape = shape;
+    const at = timestampText(shape.atMs);
+    this.#instant = { float: `,"value":[${at},`, histogram: `,"histogram":[${at},` };
   }
 
   write(resultType: WrittenResult["resultType"], results: readonly QueryResult[]): WrittenResult {
@@ -155,12 +159,12 @@ class ResultWriter {
   #sample({ labels, kinds, values, histograms }: StepSeries): void {
     this.#pointCount += 1;
     this.#metric(labels);
-    const at = timestampText(this.#shape.atMs);
+    const { float, histogram } = this.#instant;
     if (kinds[0] === stepFloat) {
-      this.#sink.ascii(`,"value":[${at},`);
+      this.#sink.ascii(float);
       this.#sink.quotedFloat(values[0] as number);
     } else {
-      this.#sink.ascii(`,"histogram":[${at},`);
+      this.#sink.ascii(histogram);
       writeHistogram(this.#sink, histograms?.[0] as FloatHistogram);
     }
     this.#sink.ascii("]}");
