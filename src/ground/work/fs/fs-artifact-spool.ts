@@ -199,7 +199,7 @@ class DirectorySpool implements FsArtifactSpool {
     else this.#delete(entry, entry.readyPath); // Removed meanwhile.
   }
 
-  /** */
+  /** Makes room by evicting acknowledged ones; says whether there is enough. */
   #hasMemoryFor(sizeBytes: number): boolean {
     const { each, all } = memoryBytesMax;
     if (sizeBytes > each) return false;
