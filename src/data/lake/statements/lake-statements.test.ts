@@ -311,3 +311,13 @@ test("[LS1] INSERT BY NAME goes by the names of the query's columns", async () =
   ] as const;
   for (const [sql, message] of wrong) await assert.rejects(rows(sql), { message });
 });
+
+test("[SR2] errors name what every registered kind of statements can go on with", async () => {
+  await assert.rejects(rows("CREATE t (a INT)"), /TABLE or DYNAMIC TABLE after CREATE expected/);
+  await assert.rejects(rows("SHOW DATABASES"), {
+    hint: "There is SHOW TABLES, DYNAMIC TABLES, REFRESH HISTORY, SNAPSHOTS or the name of a table.",
+  });
+  await assert.rejects(rows("SELCT 1"), {
+    hint: /^Statements begin with SELECT,[A-Z_, ]* COPY or REFRESH\.$/,
+  });
+});

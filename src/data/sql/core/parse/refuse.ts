@@ -36,7 +36,8 @@ export function refuseStatement(cursor: TokenCursor, verbs: readonly string[]): 
     return cursor.fail(`${verb} is not supported`, statements.get(verb));
   }
   const token = cursor.peek();
-  const hint = `Statements begin with ${verbs.slice(0, -1).join(", ")} or ${verbs.at(-1)}.`;
+  const words = verbs.filter((each) => /^\w/.test(each));
+  const hint = `Statements begin with ${words.slice(0, -1).join(", ")} or ${words.at(-1)}.`;
   return cursor.fail(`no statement begins with ${token?.text}`, hint);
 }
 
