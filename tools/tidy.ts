@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { checkCalls, checkWords } from "./tidy/check-calls.ts";
 import { checkImports } from "./tidy/check-imports.ts";
 import { checkCitations, checkRuleIds, checkRules, rulesOf } from "./tidy/check-rules.ts";
-import { readSources, readSpecs } from "./tidy/sources.ts";
+import { readScripts, readSources, readSpecs } from "./tidy/sources.ts";
 
 export interface TidyReport {
   readonly findings: readonly string[];
@@ -25,6 +25,7 @@ export interface TidyReport {
 
 export function tidy(root: string): TidyReport {
   const files = readSources(root);
+  const tests = [...files, ...readScripts(root)];
   const specs = readSpecs(root);
   const imports = checkImports(files);
   return {
@@ -32,9 +33,9 @@ export function tidy(root: string): TidyReport {
       ...imports.findings,
       ...checkCalls(files),
       ...checkWords(files),
-      ...checkRules(specs, files),
+      ...checkRules(specs, tests),
       ...checkRuleIds(specs),
-      ...checkCitations(specs, files),
+      ...checkCitations(specs, tests),
     ],
     counts: {
       specs: specs.length,

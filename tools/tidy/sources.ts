@@ -21,6 +21,11 @@ export function readSources(root: string): SourceFile[] {
   );
 }
 
+/** Golden scripts, whose names of tests cite rules. */
+export function readScripts(root: string): SourceFile[] {
+  return read(root, globSync("src/**/testdata/*.slt", { cwd: root }));
+}
+
 /** Every SPEC.md of the project, wherever it lies. */
 export function readSpecs(root: string): SourceFile[] {
   return read(root, globSync("{src,web}/**/SPEC.md", { cwd: root, exclude: ["**/node_modules"] }));
@@ -28,7 +33,9 @@ export function readSpecs(root: string): SourceFile[] {
 
 export function isTest(path: string): boolean {
   return (
-    /\.(test|contract)\.tsx?$/.test(path) || path.includes("/testing/") || path.startsWith("test/")
+    /\.((test|contract)\.tsx?|slt)$/.test(path) ||
+    path.includes("/testing/") ||
+    path.startsWith("test/")
   );
 }
 
