@@ -6,6 +6,7 @@ import type { Logger } from "../../src/ground/kernel/logger.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
 import type { SharedSqlite, Store } from "../../src/ground/store/index.ts";
 import type { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
+import type { RunId } from "../../src/kinds/load/core/ids.ts";
 import type {
   SeenProcess,
   SpawnRequest,
@@ -63,7 +64,7 @@ export class LoadWorld {
   readonly #processes = new Map<number, LoadProcess>();
   readonly #coordinators = new Map<string, LoadCoordinator>();
   /** In the order that they were started. */
-  readonly #runIds: string[] = [];
+  readonly #runIds: RunId[] = [];
   #nextProcess = 1;
 
   constructor(options: LoadWorldOptions) {
@@ -203,7 +204,7 @@ export class LoadWorld {
       return;
     }
     const { orchestrator, life } = coordinator;
-    let runId: string | undefined;
+    let runId: RunId | undefined;
     const ask = async (): Promise<void> => {
       try {
         const scenario = scenarioFor(planned);

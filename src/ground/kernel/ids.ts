@@ -3,7 +3,7 @@
  * `parse` function, and ids of two kinds do not mix.
  */
 declare const brand: unique symbol;
-type Brand<T, Name extends string> = T & { readonly [brand]: Name };
+export type Brand<T, Name extends string> = T & { readonly [brand]: Name };
 
 /** A worker's stable name. It survives restarts and changes of address. */
 export type WorkerId = Brand<string, "WorkerId">;

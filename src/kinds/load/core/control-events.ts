@@ -2,12 +2,13 @@
  * What the orchestrator tells workers, in the order of `sequence`. Times are by the store's clock;
  * `store/control-event-codec.ts` has them as rows of `run_control_events`.
  */
+import type { LoadWorkerId } from "./ids.ts";
 import type { RunPhase, StopReason } from "./run-state.ts";
 
 export type EventScope =
   | { readonly scope: "RUN" }
   | { readonly scope: "WORKER_GROUP"; readonly groupId: number }
-  | { readonly scope: "WORKER"; readonly workerId: string; readonly groupId?: number };
+  | { readonly scope: "WORKER"; readonly workerId: LoadWorkerId; readonly groupId?: number };
 
 /** Absolute; nobody computes differences. */
 export interface WorkerTarget {
@@ -44,7 +45,7 @@ export type SequencedEvent = ControlEvent & { readonly sequence: number };
 
 export function appliesTo(
   { to }: ControlEvent,
-  worker: { readonly workerId: string; readonly groupId: number },
+  worker: { readonly workerId: LoadWorkerId; readonly groupId: number },
 ): boolean {
   switch (to.scope) {
     case "RUN":

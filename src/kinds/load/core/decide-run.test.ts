@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { testWorker } from "../testing/ids.ts";
 import { scenarioOf } from "../testing/scenario.ts";
 import { decideRun, type RunAction, type RunFacts, type RunWorkerFacts } from "./decide-run.ts";
 import { mayFollow, runStatuses } from "./run-state.ts";
@@ -8,7 +9,7 @@ const scenario = scenarioOf();
 
 function worker(nth: number, changes: Partial<RunWorkerFacts> = {}): RunWorkerFacts {
   return {
-    workerId: `worker-${nth}`,
+    workerId: testWorker(`worker-${nth}`),
     status: "RUNNING",
     lastHeartbeatMs: 0,
     isGone: false,

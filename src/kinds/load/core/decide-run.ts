@@ -11,7 +11,9 @@
  *        one moment; with START where the warm-up is shorter, and 2 s ahead at least: a warm-up takes
  *        as long as that.
  */
+
 import { unreachable } from "../../../ground/kernel/errors.ts";
+import type { LoadWorkerId } from "./ids.ts";
 import {
   drainTimeoutMs,
   healthOf,
@@ -25,7 +27,7 @@ import {
 import type { Scenario } from "./scenario.ts";
 
 export interface RunWorkerFacts {
-  readonly workerId: string;
+  readonly workerId: LoadWorkerId;
   readonly status: WorkerStatus;
   readonly lastHeartbeatMs: number;
   /** Its process is known to have ended. */
@@ -53,7 +55,7 @@ export type RunAction =
   | { readonly kind: "begin"; readonly phase: "WARMUP" | "MEASUREMENT" }
   | { readonly kind: "announceMeasurement"; readonly atMs: number }
   | { readonly kind: "enterMeasurement"; readonly atMs: number }
-  | { readonly kind: "markDead"; readonly workerId: string; readonly why: string }
+  | { readonly kind: "markDead"; readonly workerId: LoadWorkerId; readonly why: string }
   | { readonly kind: "warn"; readonly message: string }
   | {
       readonly kind: "stop";
@@ -187,7 +189,10 @@ function finalStatus({ status, stopReason }: RunFacts): "COMPLETED" | "CANCELLED
   return stopReason === "user_requested" ? "CANCELLED" : "FAILED";
 }
 
-function newlyLost({ workers, nowMs }: RunFacts): readonly { workerId: string; why: string }[] {
+function newlyLost({
+  workers,
+  nowMs,
+}: RunFacts): readonly { workerId: LoadWorkerId; why: string }[] {
   return workers.flatMap((worker) => {
     const { workerId, status, isGone } = worker;
     if (status === "DEAD" || hasEnded(worker) || !isLost(worker, nowMs)) return [];

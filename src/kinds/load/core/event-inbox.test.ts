@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { testRun, testWorker } from "../testing/ids.ts";
 import { scenarioOf } from "../testing/scenario.ts";
 import type { ControlEvent, WorkerTarget } from "./control-events.ts";
 import { dueMsOf, type Inbox, receive, takeDue } from "./event-inbox.ts";
@@ -7,8 +8,8 @@ import { StoreClock } from "./store-clock.ts";
 import type { RunView, WorkerIdentity } from "./worker-control.ts";
 
 const worker: WorkerIdentity = {
-  runId: "run",
-  workerId: "worker-1",
+  runId: testRun("run"),
+  workerId: testWorker("worker-1"),
   groupId: 1,
   groupCount: 2,
   testId: "test",
@@ -23,7 +24,7 @@ const targetOf = (connections: number): WorkerTarget => ({
   stepNumber: null,
 });
 const view: RunView = {
-  runId: "run",
+  runId: testRun("run"),
   status: "RUNNING",
   phase: "PREPARING",
   scenario: scenarioOf({}),
@@ -51,7 +52,7 @@ const phase = (name: "WARMUP" | "MEASUREMENT", atMs: number | null = null): Cont
 const target = (
   connections: number,
   atMs: number | null = null,
-  workerId = "worker-1",
+  workerId = testWorker("worker-1"),
 ): ControlEvent => ({
   type: "SET_WORKER_TARGET",
   to: { scope: "WORKER", workerId },
@@ -107,7 +108,7 @@ const cases: readonly Case[] = [
   },
   {
     name: "[LW5] events of another worker do nothing",
-    events: [target(7, null, "worker-0")],
+    events: [target(7, null, testWorker("worker-0"))],
     told: "",
   },
   {

@@ -13,11 +13,13 @@
  *   FM8  Rates and p95 have an interval of 95 %: by the spread of seconds and, where a count was
  *        tried more than once, of attempts.
  */
+
 import { Histogram } from "./histogram.ts";
+import type { LoadWorkerId } from "./ids.ts";
 
 /** A second of one worker under a step. The first of a step has part of the second before in it. */
 export interface StepSecond {
-  readonly workerId: string;
+  readonly workerId: LoadWorkerId;
   readonly atMs: number;
   readonly connections: number;
   readonly qps: number;

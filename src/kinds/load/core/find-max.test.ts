@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPrng } from "../../../ground/kernel/prng.ts";
+import { testWorker } from "../testing/ids.ts";
 import {
   beginFindMax,
   decideNextStep,
@@ -277,7 +278,7 @@ test("[FM9] a step whose interval does not tell is run again, four times at most
 const secondsOf = (rates: readonly number[], isLate = (_: number): boolean => false) =>
   rates.map(
     (qps, index): StepSecond => ({
-      workerId: "worker-0",
+      workerId: testWorker("worker-0"),
       atMs: index * 1000,
       connections: 10,
       qps,
@@ -303,14 +304,17 @@ test("[FM7] late seconds and those after them are left out; a step of nothing el
   // Another worker's lateness took load off the same target.
   const other = secondsOf([50, 50, 50, 80, 50, 50, 50]).map((second) => ({
     ...second,
-    workerId: "worker-1",
+    workerId: testWorker("worker-1"),
   }));
   const both = measureStep([[...secondsOf(rates, (index) => index === 2), ...other]], counts);
   assert.deepEqual([both.qps, both.secondsDiscarded], [150, 4]);
 });
 
 test("[FM2] a worker that has no connections under a step has no part in its rate", () => {
-  const idle = secondsOf([0, 0, 0, 0]).map((second) => ({ ...second, workerId: "worker-1" }));
+  const idle = secondsOf([0, 0, 0, 0]).map((second) => ({
+    ...second,
+    workerId: testWorker("worker-1"),
+  }));
   const { qps, qpsLow, qpsHigh } = measureStep([[...secondsOf([10, 10, 10, 10]), ...idle]], counts);
   assert.ok(qps === 10 && qpsLow > 9 && qpsHigh < 11, `${qpsLow} to ${qpsHigh}`);
 });

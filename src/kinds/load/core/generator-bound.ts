@@ -8,7 +8,9 @@
  *        for more than 2 % of MEASUREMENT. A second is long enough to hide an outage that a person
  *        would want to know of; 2 % of a short run are more than its limits let pass (VE1).
  */
+
 import { generatorBoundReason } from "./generator-health.ts";
+import type { LoadWorkerId } from "./ids.ts";
 import type { Answering, GeneratorHealth } from "./worker-snapshot.ts";
 
 const shareMax = 0.25;
@@ -17,7 +19,7 @@ const lateSecondsMin = 2;
 
 /** What a worker said of itself, and of how much time. */
 export interface HealthSpan {
-  readonly workerId: string;
+  readonly workerId: LoadWorkerId;
   readonly health: GeneratorHealth;
   readonly seconds: number;
 }

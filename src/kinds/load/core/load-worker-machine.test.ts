@@ -1,6 +1,8 @@
 /** The machine of a load worker, step by step: what happens, the state after it, what is done. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { testRun, testWorker } from "../testing/ids.ts";
 import { scenarioOf } from "../testing/scenario.ts";
 import type { SequencedEvent } from "./control-events.ts";
 import { newLoadWorker, step, wakeMsOf } from "./load-worker-machine.ts";
@@ -8,8 +10,8 @@ import type { LoadWorkerEffect, LoadWorkerEvent, LoadWorkerState } from "./load-
 import type { RunView, WorkerIdentity } from "./worker-control.ts";
 
 const worker: WorkerIdentity = {
-  runId: "run",
-  workerId: "worker-1",
+  runId: testRun("run"),
+  workerId: testWorker("worker-1"),
   groupId: 1,
   groupCount: 2,
   testId: "test",
@@ -20,7 +22,7 @@ const worker: WorkerIdentity = {
 /** The store's clock is the worker's, and 1,000 s ahead. */
 const offsetMs = 1_000_000;
 const row: RunView = {
-  runId: "run",
+  runId: testRun("run"),
   status: "RUNNING",
   phase: "PREPARING",
   scenario: scenarioOf({ workload: { concurrent_connections: 4 } }),

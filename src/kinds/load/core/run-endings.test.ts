@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { testWorker } from "../testing/ids.ts";
 import { scenarioOf } from "../testing/scenario.ts";
 import { beginEnrichment, decideEnrichment } from "./decide-enrichment.ts";
 import { decideSignal } from "./decide-reap.ts";
@@ -123,7 +124,7 @@ test("[GB1] a quarter of the time makes a run the generator's", () => {
     unsent: 0,
   };
   const three = new Array(3).fill(fine);
-  const span = (health: typeof fine, seconds = 1, workerId = "worker-0") => ({
+  const span = (health: typeof fine, seconds = 1, workerId = testWorker("worker-0")) => ({
     workerId,
     health,
     seconds,
@@ -141,7 +142,10 @@ test("[GB1] a quarter of the time makes a run the generator's", () => {
   assert.equal(isBound, true);
   assert.match(reason, /^4 of 14 seconds: operations began 3800 ms late/);
   assert.equal(generatorBoundOf([...ten, span(fine, 4), span(late)]).isBound, true);
-  assert.equal(generatorBoundOf([...ten, span(fine, 4), span(late, 1, "other")]).isBound, false);
+  assert.equal(
+    generatorBoundOf([...ten, span(fine, 4), span(late, 1, testWorker("other"))]).isBound,
+    false,
+  );
   assert.equal(generatorBoundOf([...ten, span(fine, 5)]).isBound, false, "a store that was away");
 });
 

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { testRun } from "../testing/ids.ts";
 import { reportOf } from "../testing/run-report.ts";
 import { Histogram } from "./histogram.ts";
+import { workerIdOf } from "./ids.ts";
 import { buildRunUpdate, type RunUpdateFacts, type RunUpdateWorker } from "./run-update.ts";
 import { SeriesBook } from "./series-book.ts";
 
@@ -14,7 +16,7 @@ function workerOf(group: number, changes: Partial<RunUpdateWorker> = {}): RunUpd
   for (let count = 0; count < 10 * (group + 1); count += 1) {
     book.record(book.token, 0, 2_000, 2_000, undefined, 1);
   }
-  const workerId = `worker-${group}`;
+  const workerId = workerIdOf(group);
   const health = {
     event_loop_delay_ms_p99: 1,
     event_loop_delay_ms_mean: 0,
@@ -65,7 +67,7 @@ function workerOf(group: number, changes: Partial<RunUpdateWorker> = {}): RunUpd
 
 function factsOf(changes: Partial<RunUpdateFacts> = {}): RunUpdateFacts {
   return {
-    runId: "run",
+    runId: testRun("run"),
     status: "RUNNING",
     phase: "MEASUREMENT",
     nowMs,

@@ -14,6 +14,7 @@
  *        shows them.
  *   RU6  COMPLETED with enrichment pending shows PROCESSING.
  */
+
 import { isoTime as iso } from "../../../ground/kernel/iso-time.ts";
 import { availabilityOf, usualAnswersOf } from "./availability.ts";
 import { type Figures, figuresOf, slowestWorker, toMs } from "./figures.ts";
@@ -21,6 +22,7 @@ import type { FinalRecord } from "./final-record.ts";
 import { baselineP95Ms, type FindMaxState } from "./find-max.ts";
 import { frozenOf } from "./generator-bound.ts";
 import { generatorBoundReason } from "./generator-health.ts";
+import type { LoadWorkerId, RunId } from "./ids.ts";
 import { arePercentilesValid, type Latency, type LatencyName, measuredOf } from "./latency.ts";
 import type { QueryKind } from "./operation.ts";
 import {
@@ -205,7 +207,7 @@ export interface ResourcesUpdate {
 }
 
 export interface RunUpdateFacts {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly status: RunStatus;
   readonly phase: RunPhase;
   readonly nowMs: number;
@@ -230,7 +232,7 @@ export interface RunUpdateFacts {
 }
 
 export interface RunUpdateWorker {
-  readonly workerId: string;
+  readonly workerId: LoadWorkerId;
   readonly groupId: number;
   readonly status: WorkerStatus;
   readonly phase: RunPhase;

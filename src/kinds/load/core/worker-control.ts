@@ -6,14 +6,16 @@
  *   CT2  A worker whose incarnation is no longer that of its row is `superseded`: it stops at once and writes nothing more.
  *   CT3  Writing a snapshot is idempotent by worker and sequence, and never takes back what a later one said.
  */
+
 import type { SequencedEvent, Targets } from "./control-events.ts";
+import type { LoadWorkerId, RunId } from "./ids.ts";
 import type { RunPhase, RunStatus, WorkerStatus } from "./run-state.ts";
 import type { Scenario } from "./scenario.ts";
 import type { WorkerSnapshot } from "./worker-snapshot.ts";
 
 export interface WorkerIdentity {
-  readonly runId: string;
-  readonly workerId: string;
+  readonly runId: RunId;
+  readonly workerId: LoadWorkerId;
   readonly groupId: number;
   readonly groupCount: number;
   /** The child's: unique. */
@@ -24,7 +26,7 @@ export interface WorkerIdentity {
 }
 
 export interface RunView {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly status: RunStatus;
   readonly phase: RunPhase;
   readonly scenario: Scenario;
@@ -54,7 +56,7 @@ export interface LogLine {
   /** Unique: a line that is sent again is stored once. */
   readonly logId: string;
   readonly testId: string | null;
-  readonly workerId: string | null;
+  readonly workerId: LoadWorkerId | null;
   readonly level: "INFO" | "WARNING" | "ERROR" | "CRITICAL";
   readonly message: string;
   readonly details: Readonly<Record<string, unknown>> | null;
@@ -64,12 +66,12 @@ export interface LogLine {
 export interface WorkerControl {
   /** `undefined`: there is no such run. Makes the heartbeat's row (STARTING) and the child's row of `test_results`. */
   register(worker: WorkerIdentity): Promise<RunView | undefined>;
-  read(runId: string): Promise<RunView | undefined>;
-  events(runId: string, afterSequence: number): Promise<readonly SequencedEvent[]>;
+  read(runId: RunId): Promise<RunView | undefined>;
+  events(runId: RunId, afterSequence: number): Promise<readonly SequencedEvent[]>;
   beat(worker: WorkerIdentity, beat: WorkerBeat): Promise<"ok" | "superseded" | "gone">;
   /** The snapshot's row, and the newest of its series. */
   writeSnapshot(worker: WorkerIdentity, snapshot: WorkerSnapshot): Promise<"ok" | "superseded">;
   /** The child's final row, from its last snapshot. */
   finish(worker: WorkerIdentity, snapshot: WorkerSnapshot, status: WorkerStatus): Promise<void>;
-  log(runId: string, lines: readonly LogLine[]): Promise<void>;
+  log(runId: RunId, lines: readonly LogLine[]): Promise<void>;
 }

@@ -5,12 +5,14 @@
  *        a person who asks again, goes on where the last poll was.
  *   EX2  Rows are appended under a token of what they say: a poll whose answer was lost adds nothing twice.
  */
+
 import { createHash } from "node:crypto";
 import type { ColumnsOfRows, LakeAppender } from "../../../data/lake/index.ts";
 import type { ColumnValues } from "../../../data/parquet/index.ts";
 import { quoteText } from "../../../data/sql/core/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { operationOf } from "../core/compile-workload.ts";
+import type { RunId } from "../core/ids.ts";
 import { type MatchedExecution, matchExecutions } from "../core/match-executions.ts";
 import type { Scenario } from "../core/scenario.ts";
 import type { ExecutedQuery, Target } from "../core/target.ts";
@@ -25,7 +27,7 @@ const marginMs = 60_000;
 
 export async function enrichExecutions(
   deps: FinalFiguresDeps & { readonly appender: Pick<LakeAppender, "append"> },
-  { runId, scenario }: { readonly runId: string; readonly scenario: Scenario },
+  { runId, scenario }: { readonly runId: RunId; readonly scenario: Scenario },
   target: Target,
   signal: AbortSignal,
 ): Promise<EnrichmentPoll> {
@@ -54,7 +56,7 @@ export async function enrichExecutions(
   };
 }
 
-async function readState(deps: FinalFiguresDeps, runId: string, signal: AbortSignal) {
+async function readState(deps: FinalFiguresDeps, runId: RunId, signal: AbortSignal) {
   const of = `FROM all_runs WHERE run_id = ${quoteText(runId)}`;
   return await withExecutions(deps, signal, async (session) => {
     const [bounds] = await session.run(
@@ -92,7 +94,7 @@ function statementTexts({ workload }: Scenario): ReadonlyMap<string, readonly st
   );
 }
 
-function rowsOf(runId: string, matched: readonly MatchedExecution[]): ColumnsOfRows {
+function rowsOf(runId: RunId, matched: readonly MatchedExecution[]): ColumnsOfRows {
   const numbers = (of: (each: MatchedExecution) => number): Float64Array =>
     Float64Array.from(matched, of);
   return new Map<string, ColumnValues>([
@@ -107,7 +109,7 @@ function rowsOf(runId: string, matched: readonly MatchedExecution[]): ColumnsOfR
   ]);
 }
 
-function tokenOf(runId: string, matched: readonly MatchedExecution[]): string {
+function tokenOf(runId: RunId, matched: readonly MatchedExecution[]): string {
   const hash = createHash("sha256");
   for (const { executionId, queryIds } of matched) hash.update(`${executionId}=${queryIds}\n`);
   return `load/enrich/${runId}/${hash.digest("hex").slice(0, 24)}`;

@@ -1,15 +1,17 @@
 /** A batch as rows of `query_executions`. Pure. */
+
 import type { ColumnsOfRows } from "../../../data/lake/index.ts";
 import { CodedTexts, NumberedTexts, type WrittenValues } from "../../../data/parquet/index.ts";
+import type { LoadWorkerId, RunId } from "../core/ids.ts";
 import type { QueryKind } from "../core/operation.ts";
 import type { QueryExecution } from "../core/query-execution.ts";
 import type { ExecutionBatch } from "./execution-buffer.ts";
 
 /** What all rows of one worker have in common. */
 export interface ExecutionSource {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly testId: string;
-  readonly workerId: string;
+  readonly workerId: LoadWorkerId;
   readonly operations: readonly { readonly name: string; readonly kind: QueryKind }[];
 }
 

@@ -1,4 +1,5 @@
 /** Records of executions, from the hot path to the lake and back as figures: real thread, real SQLite, real files, real DuckDB. */
+
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,6 +21,7 @@ import { type MeasuredPhase, SeriesBook } from "../core/series-book.ts";
 import type { OperationFailure } from "../core/target.ts";
 import type { SeriesSnapshot } from "../core/worker-snapshot.ts";
 import type { Executed } from "../generator/load-generator.ts";
+import { testRun, testWorker } from "../testing/ids.ts";
 import type { ExecutionBatch } from "./execution-buffer.ts";
 import { ExecutionRecorder, type ExecutionSink } from "./execution-recorder.ts";
 import { executionTable } from "./execution-table.ts";
@@ -83,7 +85,12 @@ async function openPlace(t: TestContext) {
         store: location,
         lake,
         stagingDir: join(home, `staging-${workerId}`),
-        source: { runId: "r", testId: `t-${workerId}`, workerId, operations },
+        source: {
+          runId: testRun("r"),
+          testId: `t-${workerId}`,
+          workerId: testWorker(workerId),
+          operations,
+        },
       }),
       oneIn: 1,
       originMs: () => 1e12,
@@ -325,8 +332,12 @@ test("[QX7] [QX8] final percentiles of the lake, unserved arrivals added, agree 
     books.set(workerId, book.snapshot());
   }
   await storeSeries(store, books);
-  const recorded = await recordedPercentiles({ store, catalog, engine, objects }, "r", never);
-  const final = await finalFigures({ store, catalog, engine, objects }, "r", never);
+  const recorded = await recordedPercentiles(
+    { store, catalog, engine, objects },
+    testRun("r"),
+    never,
+  );
+  const final = await finalFigures({ store, catalog, engine, objects }, testRun("r"), never);
   const measured = [...books.values()].flat().filter(({ phase }) => phase === "MEASUREMENT");
   const live = figuresOf(measured);
   const all = mergeHistograms([live.response, live.censored]);
@@ -389,7 +400,7 @@ test("[QX8] a run without records has counts, and no percentiles", async (t) => 
   const book = new SeriesBook(operations, "MEASUREMENT");
   book.record(book.token, 0, 1000, 1000, undefined, 1);
   await storeSeries(store, new Map([["worker-0", book.snapshot()]]));
-  const final = await finalFigures({ store, catalog, engine, objects }, "r", never);
+  const final = await finalFigures({ store, catalog, engine, objects }, testRun("r"), never);
   assert.deepEqual(
     [final.total_operations, final.coverage, final.latency, final.heat_map.cells],
     [1, 0, null, []],
@@ -407,7 +418,7 @@ test("[RV1] [FG3] latencies of the views are of successes; failures are counted 
   await recorder.finish(60_000);
   const { metrics_by_minute: minutes } = await readRunViews(
     { catalog, engine, objects },
-    "r",
+    testRun("r"),
     never,
   );
   const [only] = minutes;
@@ -421,6 +432,6 @@ test("[QX1] records are read back with counts as numbers", async (t) => {
   recorder.record(executed({ rowCount: 3 }));
   await recorder.finish(60_000);
   const page = { limit: 10, offset: 0, order: "start", failedOnly: false } as const;
-  const [only] = await readExecutions({ catalog, engine, objects }, "r", page, never);
+  const [only] = await readExecutions({ catalog, engine, objects }, testRun("r"), page, never);
   assert.deepEqual([only?.rows_affected, only?.connection_id, only?.success], [3, 1, true]);
 });

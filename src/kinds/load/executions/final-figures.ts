@@ -2,11 +2,13 @@
  * What a run's page says when the run has ended. Counts are those of the workers' last cumulative series, which have everything; percentiles,
  * distributions and errors are of the records in the lake, exact, with the share of operations that has records.
  */
+
 import type { EngineSession } from "../../../data/duckdb/index.ts";
 import { quoteText } from "../../../data/sql/core/index.ts";
 import type { Store } from "../../../ground/store/index.ts";
 import { figuresOf } from "../core/figures.ts";
 import { Histogram } from "../core/histogram.ts";
+import type { RunId } from "../core/ids.ts";
 import type { LatencySummary } from "../core/latency.ts";
 import type { QueryKind } from "../core/operation.ts";
 import type { SeriesSnapshot } from "../core/worker-snapshot.ts";
@@ -85,7 +87,7 @@ const shares = "[0.5, 0.9, 0.95, 0.99, 0.999]";
 
 export async function finalFigures(
   deps: FinalFiguresDeps,
-  runId: string,
+  runId: RunId,
   signal: AbortSignal,
 ): Promise<FinalFigures> {
   const series = await deps.store.read((tx) => readSeries(tx, runId, { phase: "MEASUREMENT" }));
@@ -123,7 +125,7 @@ const noRecords: Records = {
 
 async function readRecords(
   session: EngineSession,
-  runId: string,
+  runId: RunId,
   series: readonly SeriesSnapshot[],
   signal: AbortSignal,
 ): Promise<Records> {
@@ -240,7 +242,7 @@ function latencyOf(row: readonly unknown[], at: number): LatencyFigures | null {
 /** For the run's final record; `undefined`: nothing was recorded. */
 export async function recordedPercentiles(
   deps: FinalFiguresDeps,
-  runId: string,
+  runId: RunId,
   signal: AbortSignal,
 ): Promise<RecordedPercentiles | undefined> {
   const series = await deps.store.read((tx) => readSeries(tx, runId, { phase: "MEASUREMENT" }));

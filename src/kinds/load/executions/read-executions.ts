@@ -1,5 +1,7 @@
 /** A run's records, a page at a time, for people who look for single queries. */
+
 import { quoteText } from "../../../data/sql/core/index.ts";
+import type { RunId } from "../core/ids.ts";
 import type { QueryExecution } from "../core/query-execution.ts";
 import { executionColumns } from "./execution-table.ts";
 import { type ExecutionsDeps, withExecutions } from "./with-executions.ts";
@@ -15,7 +17,7 @@ export interface ExecutionFilter {
 
 export async function readExecutions(
   deps: ExecutionsDeps,
-  runId: string,
+  runId: RunId,
   filter: ExecutionFilter,
   signal: AbortSignal,
 ): Promise<readonly QueryExecution[]> {

@@ -7,7 +7,9 @@
  *        enrichment told; where it told nothing they are empty, and the poller's samples
  *        (`/metrics`) say what there is to say.
  */
+
 import { quoteText } from "../../../data/sql/core/index.ts";
+import type { RunId } from "../core/ids.ts";
 import { type ExecutionsDeps, withExecutions } from "./with-executions.ts";
 
 type ViewRow = Readonly<Record<string, number | null>>;
@@ -65,7 +67,7 @@ export function viewSql(view: keyof typeof views, records: string): string {
 /** Of MEASUREMENT. */
 export async function readRunViews(
   deps: ExecutionsDeps,
-  runId: string,
+  runId: RunId,
   signal: AbortSignal,
 ): Promise<RunViews> {
   const found = await withExecutions(deps, signal, async (session) => {

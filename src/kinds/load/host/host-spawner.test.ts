@@ -1,6 +1,8 @@
 /** Load workers on other machines, in virtual time: rows, Capstan's workers that read them, and a coordinator that watches. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { RunId } from "../core/ids.ts";
 import { RunWorld } from "../orchestrator/testing/run-world.ts";
 import { ProcessStore } from "../store/process-store.ts";
 import { scenarioOf } from "../testing/scenario.ts";
@@ -9,7 +11,7 @@ const target = { url: "postgres://db.example/x", allowed_hosts: ["db.example"] }
 const workload = { duration_seconds: 20, warmup_seconds: 3, concurrent_connections: 12 };
 const four = scenarioOf({ target, workload, scaling: { worker_count: 4 } });
 
-async function statesOf(world: RunWorld, runId: string): Promise<readonly string[]> {
+async function statesOf(world: RunWorld, runId: RunId): Promise<readonly string[]> {
   return (await world.processes(runId)).map(
     ({ workerId, startedBy, state }) => `${workerId} ${startedBy} ${state}`,
   );

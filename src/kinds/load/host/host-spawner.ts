@@ -3,11 +3,13 @@
  * store (`process-host.ts`). HS1 to HS3. What is here is `LocalSpawner`'s alone; of what is elsewhere
  * this knows what the rows said a second ago.
  */
+
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import type { LeaseGrant } from "../../../ground/store/index.ts";
 import { decideHost, type LoadHost } from "../core/decide-host.ts";
+import type { LoadWorkerId, RunId } from "../core/ids.ts";
 import type { Placement } from "../core/scenario.ts";
 import { notWanted, type ProcessStore, type WatchedProcess } from "../store/process-store.ts";
 import {
@@ -36,16 +38,16 @@ const takeMsMax = 8_000;
 
 interface WatchedRun {
   /** `undefined`: not read yet. By worker. */
-  processes: Map<string, WatchedProcess> | undefined;
+  processes: Map<LoadWorkerId, WatchedProcess> | undefined;
   /** Workers that did not take it, by load worker. */
-  readonly tried: Map<string, Set<string>>;
+  readonly tried: Map<LoadWorkerId, Set<string>>;
   /** What the run's template wants, as far as this process was told. */
   placement: Placement;
 }
 
 export class HostSpawner implements OwnSpawner {
   readonly #options: HostSpawnerOptions;
-  readonly #runs = new Map<string, WatchedRun>();
+  readonly #runs = new Map<RunId, WatchedRun>();
   #timer: Timer | undefined;
   #isClosed = false;
 
@@ -104,7 +106,7 @@ export class HostSpawner implements OwnSpawner {
     });
   }
 
-  forget(runId: string): void {
+  forget(runId: RunId): void {
     this.#runs.delete(runId);
     this.#options.here.forget(runId);
   }
@@ -116,7 +118,7 @@ export class HostSpawner implements OwnSpawner {
   }
 
   /** Of a run that is asked about for the first time, the store may know more than this process. */
-  #runOf(runId: string): WatchedRun {
+  #runOf(runId: RunId): WatchedRun {
     const known = this.#runs.get(runId);
     if (known !== undefined) return known;
     const run: WatchedRun = { processes: undefined, tried: new Map(), placement: "AUTO" };
@@ -149,7 +151,7 @@ export class HostSpawner implements OwnSpawner {
     this.#lookLater();
   }
 
-  async #read(runIds: readonly string[]): Promise<void> {
+  async #read(runIds: readonly RunId[]): Promise<void> {
     const found = await this.#options.processes.ofRuns(runIds);
     for (const runId of runIds) {
       const run = this.#runs.get(runId);
@@ -208,7 +210,7 @@ export class HostSpawner implements OwnSpawner {
     }
   }
 
-  async #hostsFor(runId: string): Promise<readonly LoadHost[]> {
+  async #hostsFor(runId: RunId): Promise<readonly LoadHost[]> {
     const { processes, isAble } = this.#options;
     return (await processes.readHosts(runId)).filter(({ name }) => isAble(name));
   }
@@ -220,6 +222,6 @@ export class HostSpawner implements OwnSpawner {
   }
 }
 
-function hasMore(processes: ReadonlyMap<string, WatchedProcess>): boolean {
+function hasMore(processes: ReadonlyMap<LoadWorkerId, WatchedProcess>): boolean {
   return [...processes.values()].some(({ state }) => state !== "ENDED" && state !== "FAILED");
 }

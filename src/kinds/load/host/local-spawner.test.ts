@@ -1,4 +1,5 @@
 /** Real processes. */
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,10 +11,11 @@ import { fileURLToPath } from "node:url";
 import { silentLogger } from "../../../ground/kernel/logger.ts";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { eventually } from "../../../ground/kernel/testing/eventually.ts";
+import { testRun, testWorker } from "../testing/ids.ts";
 import { boundLog, LocalSpawner, loadLogPath } from "./local-spawner.ts";
 import { stubCommand } from "./testing/stub-command.ts";
 
-const place = { runId: "run-1", workerId: "worker-0" };
+const place = { runId: testRun("run-1"), workerId: testWorker("worker-0") };
 
 function temporary(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), "capstan-spawner-"));

@@ -1,4 +1,5 @@
 /** Load workers as processes of this machine, of the program that runs here: WP1 to WP5. */
+
 import {
   accessSync,
   closeSync,
@@ -18,6 +19,7 @@ import type { Logger } from "../../../ground/kernel/logger.ts";
 import { makeInnerDirectory } from "../../../ground/kernel/node/make-inner-directory.ts";
 import { decideLoadWorkerBytes, machine, packageInfo } from "../../../ground/process/index.ts";
 import { boundedCommand, canBoundMemory, OwnProcess } from "../../../ground/threads/index.ts";
+import type { RunId } from "../core/ids.ts";
 import {
   fieldsOf,
   keyOf,
@@ -47,7 +49,7 @@ export interface LocalSpawnerOptions {
 }
 
 interface Known {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly processId: number;
   /** `undefined`: it is not our child. */
   readonly child: OwnProcess | undefined;
@@ -129,7 +131,7 @@ export class LocalSpawner implements OwnSpawner {
     }
   }
 
-  forget(runId: string): void {
+  forget(runId: RunId): void {
     for (const [key, known] of this.#known) if (known.runId === runId) this.#known.delete(key);
   }
 

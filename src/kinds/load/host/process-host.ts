@@ -8,6 +8,7 @@ import { AssertionError, messageOf } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
 import { Loop } from "../../../ground/reconcile/index.ts";
+import type { RunId } from "../core/ids.ts";
 import { type LoadProcess, notWanted, type ProcessStore } from "../store/process-store.ts";
 import { fieldsOf, keyOf, type OwnSpawner } from "./worker-spawner.ts";
 
@@ -32,7 +33,7 @@ const { signal: never } = new AbortController();
 export class ProcessHost {
   readonly #options: ProcessHostOptions;
   /** By run and worker: those that were started, or found to run, and the signals that they got. */
-  readonly #mine = new Map<string, { readonly runId: string; readonly signals: Set<string> }>();
+  readonly #mine = new Map<string, { readonly runId: RunId; readonly signals: Set<string> }>();
   readonly #loop: Loop;
 
   constructor(options: ProcessHostOptions) {

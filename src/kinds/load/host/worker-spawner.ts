@@ -1,10 +1,12 @@
 /** The port to where workers' processes run: SP1, SP2. */
+
 import type { LogFields } from "../../../ground/kernel/logger.ts";
+import type { LoadWorkerId, RunId } from "../core/ids.ts";
 import type { Placement } from "../core/scenario.ts";
 
 export interface WorkerPlace {
-  readonly runId: string;
-  readonly workerId: string;
+  readonly runId: RunId;
+  readonly workerId: LoadWorkerId;
 }
 
 export interface SpawnRequest extends WorkerPlace {
@@ -30,7 +32,7 @@ export interface WorkerSpawner {
   see(process: SeenProcess): void;
   signal(place: WorkerPlace, signal: "SIGTERM" | "SIGKILL"): void;
   /** Nothing more is asked about this run. */
-  forget(runId: string): void;
+  forget(runId: RunId): void;
 }
 
 /** Processes of this machine. */

@@ -3,11 +3,17 @@ import { z } from "zod";
 import type { ApiApp } from "../../../ground/http/index.ts";
 import { disconnectSignal } from "../../../ground/http/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
+import type { RunId } from "../core/ids.ts";
 import type { LoadService, RunRequest } from "../service/load-service.ts";
-import { livePostSchema, preparedSchema, runRequestSchema } from "./load-schemas.ts";
+import {
+  livePostSchema,
+  preparedSchema,
+  runOf,
+  runRequestSchema,
+  testParams,
+} from "./load-schemas.ts";
 
 const tags = ["load tests"];
-const testParams = z.object({ id: z.string().max(128) });
 const done = z.object({ test_id: z.string(), status: z.string(), phase: z.string() });
 /** Histograms of every operation, phase and step of one worker. */
 const snapshotBytesMax = 8 * 1024 ** 2;
@@ -75,8 +81,8 @@ export function installLoadRuns(app: ApiApp, load: LoadService): void {
         },
       },
       async (request, reply) => {
-        await load.start(request.params.id, disconnectSignal(reply));
-        return await stateOf(load, request.params.id);
+        await load.start(runOf(request.params), disconnectSignal(reply));
+        return await stateOf(load, runOf(request.params));
       },
     );
     app.post(
@@ -91,8 +97,8 @@ export function installLoadRuns(app: ApiApp, load: LoadService): void {
         },
       },
       async (request) => {
-        await load.stop(request.params.id, "api");
-        return await stateOf(load, request.params.id);
+        await load.stop(runOf(request.params), "api");
+        return await stateOf(load, runOf(request.params));
       },
     );
   }
@@ -107,7 +113,7 @@ export function installLoadRuns(app: ApiApp, load: LoadService): void {
         response: { 200: preparedSchema },
       },
     },
-    async (request) => prepared(await load.rerun(request.params.id)),
+    async (request) => prepared(await load.rerun(runOf(request.params))),
   );
   app.post(
     "/api/tests/:id/retry-enrichment",
@@ -121,8 +127,8 @@ export function installLoadRuns(app: ApiApp, load: LoadService): void {
       },
     },
     async (request) => {
-      await load.retryEnrichment(request.params.id);
-      return await stateOf(load, request.params.id);
+      await load.retryEnrichment(runOf(request.params));
+      return await stateOf(load, runOf(request.params));
     },
   );
   app.post(
@@ -160,7 +166,7 @@ function requestOf(body: z.infer<typeof runRequestSchema>): RunRequest {
   };
 }
 
-async function stateOf(load: LoadService, id: string) {
+async function stateOf(load: LoadService, id: RunId) {
   const { status, phase } = await load.update(id, Number.MAX_SAFE_INTEGER);
   return { test_id: id, status, phase };
 }

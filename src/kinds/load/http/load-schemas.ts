@@ -1,5 +1,7 @@
 /** Load tests and their templates, as the API takes and gives them. Names are the specification's. */
 import { z } from "zod";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import { parseRunId, type RunId } from "../core/ids.ts";
 import { queryKinds } from "../core/operation.ts";
 import { runPhases } from "../core/run-state.ts";
 import { loadMode, targetSchema } from "./scenario-schema.ts";
@@ -132,3 +134,12 @@ export const preparedSchema = z.object({
   status: z.literal("PREPARED"),
   phase: z.literal(""),
 });
+
+export const testParams = z.object({ id: z.string().max(128) });
+
+/** The run that a path names. */
+export function runOf({ id }: z.infer<typeof testParams>): RunId {
+  const runId = parseRunId(id);
+  if (runId !== undefined) return runId;
+  throw new OperatingError("not_found", "never", `there is no run ${id}`);
+}

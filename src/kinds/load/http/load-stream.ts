@@ -9,14 +9,17 @@
  *         browser, which cannot send a header, sends its token as the subprotocol `bearer.TOKEN`
  *         beside `capstan`.
  */
+
 import { z } from "zod";
 import type { ApiApp, HttpContext } from "../../../ground/http/index.ts";
 import { problemOf } from "../../../ground/http/index.ts";
 import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
+import type { RunId } from "../core/ids.ts";
 import { isTerminal } from "../core/run-state.ts";
 import type { RunUpdate } from "../core/run-update.ts";
 import type { LoadService } from "../service/load-service.ts";
+import { runOf } from "./load-schemas.ts";
 
 /** What is written of the WebSocket here. */
 interface Socket {
@@ -48,7 +51,7 @@ export async function installLoadStream(
         preValidation: async (request) => streams.checkRoom(request),
       },
       async (socket: Socket, request) => {
-        const { run_id: runId } = request.params as { run_id: string };
+        const { run_id: id } = request.params as { run_id: string };
         const over = streams.track(request);
         socket.on("close", () => over.abort());
         socket.on("error", () => over.abort());
@@ -56,7 +59,7 @@ export async function installLoadStream(
           once: true,
         });
         try {
-          await follow(load, runId, socket, clock, over.signal);
+          await follow(load, runOf({ id }), socket, clock, over.signal);
           socket.close(normal, "the run has ended");
         } catch (thrown) {
           const { code, message } = problemOf(thrown, request.id);
@@ -75,7 +78,7 @@ export async function installLoadStream(
 
 async function follow(
   load: LoadService,
-  runId: string,
+  runId: RunId,
   socket: Socket,
   clock: Clock,
   signal: AbortSignal,

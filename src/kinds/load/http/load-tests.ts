@@ -9,6 +9,7 @@ import { formatJunit } from "../core/report/format-junit.ts";
 import { summarizeRun } from "../core/report/summarize-run.ts";
 import { runStatuses } from "../core/run-state.ts";
 import type { LoadService } from "../service/load-service.ts";
+import { runOf, testParams } from "./load-schemas.ts";
 import {
   comparisonSchema,
   enrichmentSchema,
@@ -25,7 +26,6 @@ import {
 } from "./result-schemas.ts";
 
 const tags = ["load tests"];
-const testParams = z.object({ id: z.string().max(128) });
 const loose = z.record(z.string(), z.unknown());
 const number = z.coerce.number().int().min(0);
 const listed = (values: readonly string[]) =>
@@ -92,7 +92,12 @@ export function installLoadTests(app: ApiApp, load: LoadService): void {
       serializerCompiler: asItIs,
     },
     async (request) => ({
-      comparisons: await load.compare(request.query.ids.split(",").slice(0, 10)),
+      comparisons: await load.compare(
+        request.query.ids
+          .split(",")
+          .slice(0, 10)
+          .map((id) => runOf({ id })),
+      ),
     }),
   );
   app.get(
@@ -107,7 +112,7 @@ export function installLoadTests(app: ApiApp, load: LoadService): void {
       },
       serializerCompiler: asItIs,
     },
-    async (request) => await load.test(request.params.id),
+    async (request) => await load.test(runOf(request.params)),
   );
   installSeries(app, load);
   installReports(app, load);
@@ -132,7 +137,7 @@ function installSeries(app: ApiApp, load: LoadService): void {
       serializerCompiler: asItIs,
     },
     async ({ params, query: { after_ms: afterMs, limit } }) =>
-      await load.metrics(params.id, { afterMs, limit }),
+      await load.metrics(runOf(params), { afterMs, limit }),
   );
   app.get(
     "/api/tests/:id/worker-metrics",
@@ -148,7 +153,7 @@ function installSeries(app: ApiApp, load: LoadService): void {
       serializerCompiler: asItIs,
     },
     async ({ params, query: { after_ms: afterMs, limit, worker_id: workerId } }) =>
-      await load.workerMetrics(params.id, defined({ afterMs, limit, workerId })),
+      await load.workerMetrics(runOf(params), defined({ afterMs, limit, workerId })),
   );
   app.get(
     "/api/tests/:id/find-max-steps",
@@ -162,7 +167,7 @@ function installSeries(app: ApiApp, load: LoadService): void {
       },
       serializerCompiler: asItIs,
     },
-    async ({ params }) => await load.findMaxSteps(params.id),
+    async ({ params }) => await load.findMaxSteps(runOf(params)),
   );
   app.get(
     "/api/tests/:id/logs",
@@ -180,7 +185,7 @@ function installSeries(app: ApiApp, load: LoadService): void {
       },
       serializerCompiler: asItIs,
     },
-    async ({ params, query }) => await load.logs(params.id, query),
+    async ({ params, query }) => await load.logs(runOf(params), query),
   );
   app.get(
     "/api/tests/:id/query-executions",
@@ -205,7 +210,7 @@ function installSeries(app: ApiApp, load: LoadService): void {
     async ({ params, query }, reply) => {
       const { failed_only: failedOnly, worker_id: workerId, operation, ...rest } = query;
       const filter = defined({ ...rest, failedOnly, workerId, operation });
-      return await load.executions(params.id, filter, disconnectSignal(reply));
+      return await load.executions(runOf(params), filter, disconnectSignal(reply));
     },
   );
   app.get(
@@ -220,7 +225,7 @@ function installSeries(app: ApiApp, load: LoadService): void {
       },
       serializerCompiler: asItIs,
     },
-    async ({ params }, reply) => await load.errorSummary(params.id, disconnectSignal(reply)),
+    async ({ params }, reply) => await load.errorSummary(runOf(params), disconnectSignal(reply)),
   );
   app.get(
     "/api/tests/:id/final-figures",
@@ -234,7 +239,7 @@ function installSeries(app: ApiApp, load: LoadService): void {
       },
       serializerCompiler: asItIs,
     },
-    async ({ params }, reply) => await load.finalFigures(params.id, disconnectSignal(reply)),
+    async ({ params }, reply) => await load.finalFigures(runOf(params), disconnectSignal(reply)),
   );
   app.get(
     "/api/tests/:id/views",
@@ -248,7 +253,7 @@ function installSeries(app: ApiApp, load: LoadService): void {
       },
     },
     async ({ params }, reply) => ({
-      ...(await load.views(params.id, disconnectSignal(reply))),
+      ...(await load.views(runOf(params), disconnectSignal(reply))),
     }),
   );
   app.get(
@@ -263,7 +268,7 @@ function installSeries(app: ApiApp, load: LoadService): void {
       },
       serializerCompiler: asItIs,
     },
-    async ({ params }) => await load.enrichmentStatus(params.id),
+    async ({ params }) => await load.enrichmentStatus(runOf(params)),
   );
 }
 
@@ -280,7 +285,7 @@ function installReports(app: ApiApp, load: LoadService): void {
       },
       serializerCompiler: asItIs,
     },
-    async ({ params }) => summarizeRun(await load.report(params.id)),
+    async ({ params }) => summarizeRun(await load.report(runOf(params))),
   );
   for (const [suffix, type, format] of [
     ["html", "text/html; charset=utf-8", formatHtmlReport],
@@ -304,7 +309,7 @@ function installReports(app: ApiApp, load: LoadService): void {
         serializerCompiler: () => String,
       },
       async (request, reply) => {
-        const report = await load.report(request.params.id);
+        const report = await load.report(runOf(request.params));
         reply.type(type);
         return format(report);
       },

@@ -1,9 +1,10 @@
 /** What `decideRun` and the decisions about load say, as what is written and told. Pure. */
 import type { ControlEvent, Targets } from "../core/control-events.ts";
 import { type RunAction, startLeadMs } from "../core/decide-run.ts";
+import { groupOf, type LoadWorkerId } from "../core/ids.ts";
 import { type PlannedLoad, plannedLoad, type TargetChange } from "../core/load-plan.ts";
 import { drainTimeoutMs } from "../core/run-state.ts";
-import { groupOf, type RunChange, type RunLog, type RunLook } from "../store/run-store.ts";
+import type { RunChange, RunLog, RunLook } from "../store/run-store.ts";
 
 /** Several changes as one. Later ones count where both say something. */
 export function mergeChanges(changes: readonly RunChange[]): RunChange {
@@ -123,7 +124,7 @@ function targetEvents(
   reason: string,
   atMs: number | null,
 ): readonly ControlEvent[] {
-  return workerIds.flatMap((workerId): readonly ControlEvent[] => {
+  return (workerIds as readonly LoadWorkerId[]).flatMap((workerId): readonly ControlEvent[] => {
     const target = targets[workerId];
     if (target === undefined) return [];
     const to = { scope: "WORKER", workerId, groupId: groupOf(workerId) } as const;

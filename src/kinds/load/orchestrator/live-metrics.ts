@@ -5,7 +5,9 @@
  *   LV2  What is older than five seconds is not shown; whoever asks reads the store instead.
  *   LV3  Bounded: beyond so many workers nothing new is taken.
  */
+
 import type { Clock } from "../../../ground/kernel/clock.ts";
+import type { RunId } from "../core/ids.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 
 export interface LiveMetricsOptions {
@@ -49,7 +51,7 @@ export class LiveMetrics {
 
   /** LV2: by worker, with its age. */
   fresh(
-    runId: string,
+    runId: RunId,
   ): ReadonlyMap<string, { readonly snapshot: WorkerSnapshot; readonly ageMs: number }> {
     const nowMs = this.#clock.nowMs();
     const entries = [...(this.#runs.get(runId) ?? [])].flatMap(([workerId, entry]) => {
@@ -59,7 +61,7 @@ export class LiveMetrics {
     return new Map(entries);
   }
 
-  forget(runId: string): void {
+  forget(runId: RunId): void {
     this.#runs.delete(runId);
   }
 

@@ -1,4 +1,5 @@
 /** What the orchestrator needs from others. */
+import type { RunId } from "../core/ids.ts";
 import type { Scenario, TargetConfig } from "../core/scenario.ts";
 import type { StatementFigures, Target } from "../core/target.ts";
 import type { RecordedPercentiles } from "../store/finalize-run.ts";
@@ -20,10 +21,10 @@ export interface EnrichmentPoll {
 /** The lake's records of a run, and what the server adds to them. */
 export interface RunRecords {
   /** Of MEASUREMENT; `undefined`: there are none. */
-  percentiles(runId: string, signal: AbortSignal): Promise<RecordedPercentiles | undefined>;
+  percentiles(runId: RunId, signal: AbortSignal): Promise<RecordedPercentiles | undefined>;
   /** Asks the server once, and writes down what it says. Only for targets with `perQuery`. */
   enrich(
-    run: { readonly runId: string; readonly scenario: Scenario; readonly queryTag: string },
+    run: { readonly runId: RunId; readonly scenario: Scenario; readonly queryTag: string },
     target: Target,
     signal: AbortSignal,
   ): Promise<EnrichmentPoll>;

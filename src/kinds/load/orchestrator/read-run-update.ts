@@ -1,7 +1,9 @@
 /** The facts of a run's update: control state and what is missing in the cache from the store, in one reading; the rest from the cache. */
+
 import type { Store } from "../../../ground/store/index.ts";
 import { figuresOf, toMs } from "../core/figures.ts";
 import { frozenOf } from "../core/generator-bound.ts";
+import type { LoadWorkerId, RunId } from "../core/ids.ts";
 import type { EnrichmentStatus } from "../core/run-state.ts";
 import { healthOf, isTerminal } from "../core/run-state.ts";
 import {
@@ -30,7 +32,7 @@ const logLinesMax = 200;
 export async function readRunUpdate(
   store: Store,
   live: LiveMetrics,
-  runId: string,
+  runId: RunId,
   afterLogSequence: number,
 ): Promise<RunUpdateFacts | undefined> {
   const read = await store.read(async (tx) => {
@@ -103,7 +105,7 @@ export async function readRunUpdate(
 }
 
 function supersededWorker(worker: {
-  readonly workerId: string;
+  readonly workerId: LoadWorkerId;
   readonly groupId: number;
 }): Omit<WorkerRecord, "testId" | "processId" | "targetConnections" | "activeConnections"> {
   return {

@@ -14,6 +14,7 @@ import { KeyedQueue } from "../../../ground/reconcile/index.ts";
 import type { LeaseGrant } from "../../../ground/store/index.ts";
 import { beginEnrichment, decideEnrichment } from "../core/decide-enrichment.ts";
 import type { FinalRecord } from "../core/final-record.ts";
+import type { RunId } from "../core/ids.ts";
 import { ownStatements, statementsNotFound } from "../core/own-statements.ts";
 import type { StatementFigures, Target } from "../core/target.ts";
 import {
@@ -45,12 +46,12 @@ const resyncMs = 10_000;
 export class RunAftermath {
   readonly #parts: AftermathParts;
   /** What is under way when the lease is lost is left to whoever leads next. */
-  readonly queue: KeyedQueue<string>;
+  readonly queue: KeyedQueue<RunId>;
 
   constructor(parts: AftermathParts) {
     this.#parts = parts;
     const { runs, clock, prng, logger, lease } = parts;
-    this.queue = new KeyedQueue<string>({
+    this.queue = new KeyedQueue<RunId>({
       clock,
       prng,
       logger,
@@ -63,7 +64,7 @@ export class RunAftermath {
     });
   }
 
-  async #process(runId: string, signal: AbortSignal): Promise<void> {
+  async #process(runId: RunId, signal: AbortSignal): Promise<void> {
     const { runs, logger } = this.#parts;
     try {
       const look = await runs.look(runId);
@@ -78,7 +79,7 @@ export class RunAftermath {
     }
   }
 
-  async #percentiles(runId: string, signal: AbortSignal): Promise<void> {
+  async #percentiles(runId: RunId, signal: AbortSignal): Promise<void> {
     const { records, runs, logger, lease: leaseOf } = this.#parts;
     try {
       const recorded = await records.percentiles(runId, signal);
@@ -172,7 +173,7 @@ export class RunAftermath {
     }
   }
 
-  async #write(runId: string, result: EnrichmentResult): Promise<void> {
+  async #write(runId: RunId, result: EnrichmentResult): Promise<void> {
     const lease = this.#parts.lease();
     if (lease !== undefined) await writeEnrichment(this.#parts.runs.store, runId, result, lease);
   }

@@ -1,13 +1,16 @@
 /** Runs from their start to their end, in virtual time: the real store, real decisions, workers that obey. */
+
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { stopAction } from "../core/decide-run.ts";
+import type { RunId } from "../core/ids.ts";
 import { readSecondRows } from "../service/read-test.ts";
 import { openTarget } from "../targets/open-target.ts";
 import { createTargetFiles } from "../targets/target-files.ts";
+import { testWorker } from "../testing/ids.ts";
 import { scenarioOf } from "../testing/scenario.ts";
 import { changeOf } from "./change-of.ts";
 import { RunWorld } from "./testing/run-world.ts";
@@ -113,7 +116,7 @@ test("[AM1] [AM3] PROCESSING is shown while enrichment is not done, then its sta
   assert.ok(!(await warningsOf(aggregate, otherId)).includes("no figures"));
 });
 
-async function warningsOf(world: RunWorld, runId: string): Promise<string> {
+async function warningsOf(world: RunWorld, runId: RunId): Promise<string> {
   const rows = await world.store.read(({ db }) =>
     db
       .selectFrom("test_logs")
@@ -205,7 +208,7 @@ test("[SW1] [SW4] a second process of one name: both count, and one that comes a
   const runId = await world.start(coordinator, three);
   await world.until(runId, ({ run }) => run.phase === "MEASUREMENT");
   await world.clock.advance(4_000);
-  const again = { runId, workerId: "worker-1", groupId: 1, groupCount: 3 };
+  const again = { runId, workerId: testWorker("worker-1"), groupId: 1, groupCount: 3 };
   world.machine.start(again);
   await world.untilEnd(runId);
   const { total_operations: total } = await world.parent(runId);
@@ -235,7 +238,7 @@ test("[OR2] a coordinator that still believes that it leads does nothing any mor
   await second.orchestrator.prepareRun(request);
 });
 
-async function resume(world: RunWorld, runId: string): Promise<void> {
+async function resume(world: RunWorld, runId: RunId): Promise<void> {
   await world.clock.advance(3_000);
   await world.lead();
   await world.untilEnd(runId);

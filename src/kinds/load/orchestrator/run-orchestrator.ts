@@ -18,6 +18,7 @@ import { type Prng, randomText } from "../../../ground/kernel/prng.ts";
 import { KeyedQueue, Loop } from "../../../ground/reconcile/index.ts";
 import type { LeaseGrant, Store } from "../../../ground/store/index.ts";
 import { operationOf } from "../core/compile-workload.ts";
+import { type RunId, workerIdOf } from "../core/ids.ts";
 import { allowedLoad, peakConnections, plannedLoad } from "../core/load-plan.ts";
 import { isTerminal } from "../core/run-state.ts";
 import { buildRunUpdate, type RunUpdate } from "../core/run-update.ts";
@@ -36,7 +37,7 @@ import { queryTagOf } from "../store/result-rows.ts";
 import { deleteOldRuns, findOldRuns } from "../store/run-history.ts";
 import type { PoolSource } from "../store/run-pools.ts";
 import type { RunRecord } from "../store/run-rows.ts";
-import { type RunLook, RunStore, workerIdOf } from "../store/run-store.ts";
+import { type RunLook, RunStore } from "../store/run-store.ts";
 import { calibrateCapacity } from "./calibrate.ts";
 import { LiveMetrics } from "./live-metrics.ts";
 import type { RunRecords, TargetFactory } from "./ports.ts";
@@ -88,10 +89,10 @@ export class RunOrchestrator {
   readonly runs: RunStore;
   readonly #shared: SharedUpdates;
   readonly #options: RunOrchestratorOptions;
-  readonly #reconcilers = new Map<string, RunReconciler>();
-  readonly #resetting = new Set<string>();
+  readonly #reconcilers = new Map<RunId, RunReconciler>();
+  readonly #resetting = new Set<RunId>();
   readonly #aftermath: RunAftermath;
-  readonly #queue: KeyedQueue<string>;
+  readonly #queue: KeyedQueue<RunId>;
   readonly #upkeep: Loop;
   #epoch: number | undefined;
   /** Processes of runs that ended so long ago are looked for when this coordinator begins to lead. */
@@ -105,7 +106,7 @@ export class RunOrchestrator {
     const { lease, clock, prng, logger, upkeepMs = upkeepMsDefault } = options;
     const shared = { lease, clock, prng, logger };
     this.#aftermath = new RunAftermath({ ...options, runs: this.runs });
-    this.#queue = new KeyedQueue<string>({
+    this.#queue = new KeyedQueue<RunId>({
       ...shared,
       keys: () => this.#runsToSee(),
       resyncMs: seeToMs,
@@ -150,7 +151,7 @@ export class RunOrchestrator {
   }
 
   /** OC1. The new run's id. */
-  async prepareRun(request: PrepareRequest): Promise<string> {
+  async prepareRun(request: PrepareRequest): Promise<RunId> {
     const { testName, password } = request;
     const pools = request.pools ?? { kind: "values", pools: {} };
     const lease = this.#requireLease();
@@ -162,7 +163,7 @@ export class RunOrchestrator {
       const asked = `${peakConnections(scenario)} connections need ${expectedWorkers} workers`;
       throw new OperatingError("bad_request", "never", `${asked}; there may be ${workersMax}`);
     }
-    const runId = randomText(prng, 20);
+    const runId = randomText(prng, 20) as RunId;
     const targetSecret = password === null ? null : sealSecret(password, clusterToken, runId); // OC4
     await this.runs.create(
       { runId, testName, scenario, targetSecret, expectedWorkers, pools },
@@ -172,7 +173,7 @@ export class RunOrchestrator {
   }
 
   /** A reset of data that `signal` ends leaves the run as it was. */
-  async startRun(runId: string, signal: AbortSignal = never): Promise<void> {
+  async startRun(runId: RunId, signal: AbortSignal = never): Promise<void> {
     const lease = this.#requireLease();
     const prepared = await this.#requirePrepared(runId);
     await this.#checkAllowed(prepared.run, signal);
@@ -201,7 +202,7 @@ export class RunOrchestrator {
   }
 
   /** OC3 */
-  async stopRun(runId: string, initiatedBy: string): Promise<void> {
+  async stopRun(runId: RunId, initiatedBy: string): Promise<void> {
     const lease = this.#requireLease();
     const { run, nowMs } = await this.#require(runId);
     if (isTerminal(run.status)) return;
@@ -219,7 +220,7 @@ export class RunOrchestrator {
     this.#queue.add(runId);
   }
 
-  async retryEnrichment(runId: string): Promise<void> {
+  async retryEnrichment(runId: RunId): Promise<void> {
     const lease = this.#requireLease();
     const { run } = await this.#require(runId);
     if (!isTerminal(run.status)) {
@@ -230,13 +231,13 @@ export class RunOrchestrator {
   }
 
   /** The payload of the second. `undefined`: there is no such run. */
-  async update(runId: string, afterLogSequence: number): Promise<RunUpdate | undefined> {
+  async update(runId: RunId, afterLogSequence: number): Promise<RunUpdate | undefined> {
     const facts = await readRunUpdate(this.#options.store, this.live, runId, afterLogSequence);
     return facts && buildRunUpdate(facts);
   }
 
   /** The same, up to a quarter of a second old, for those who ask again and again. */
-  async watch(runId: string, afterLogSequence: number): Promise<RunUpdate | undefined> {
+  async watch(runId: RunId, afterLogSequence: number): Promise<RunUpdate | undefined> {
     return await this.#shared.update(runId, afterLogSequence);
   }
 
@@ -245,13 +246,13 @@ export class RunOrchestrator {
   }
 
   /** OC2. Those that are looked at already are left to their own pace. */
-  async #runsToSee(): Promise<readonly string[]> {
+  async #runsToSee(): Promise<readonly RunId[]> {
     const runIds = await this.runs.runsToSee(this.#endedMs);
     this.#endedMs = 0;
     return runIds.filter((runId) => !this.#reconcilers.has(runId));
   }
 
-  async #look(runId: string): Promise<{ readonly requeueAfterMs: number } | undefined> {
+  async #look(runId: RunId): Promise<{ readonly requeueAfterMs: number } | undefined> {
     const reconciler = this.#reconcile(runId);
     if (await reconciler.look()) return { requeueAfterMs: lookMs };
     await reconciler.close();
@@ -268,7 +269,7 @@ export class RunOrchestrator {
     await Promise.all(left.map((reconciler) => reconciler.close()));
   }
 
-  #reconcile(runId: string): RunReconciler {
+  #reconcile(runId: RunId): RunReconciler {
     const known = this.#reconcilers.get(runId);
     if (known !== undefined) return known;
     const { spawner, openTarget, clusterToken, lease, clock, logger } = this.#options;
@@ -357,14 +358,14 @@ export class RunOrchestrator {
     }
   }
 
-  async #requirePrepared(runId: string): Promise<RunLook> {
+  async #requirePrepared(runId: RunId): Promise<RunLook> {
     const look = await this.#require(runId);
     const { status } = look.run;
     if (status === "PREPARED") return look;
     throw new OperatingError("conflict", "never", `the run ${runId} is ${status} already`);
   }
 
-  async #require(runId: string): Promise<RunLook> {
+  async #require(runId: RunId): Promise<RunLook> {
     const look = await this.runs.look(runId);
     if (look !== undefined) return look;
     throw new OperatingError("not_found", "never", `there is no run ${runId}`);

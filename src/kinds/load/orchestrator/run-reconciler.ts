@@ -14,6 +14,7 @@ import type { LeaseGrant } from "../../../ground/store/index.ts";
 import { decideRun, type RunAction, stopAction } from "../core/decide-run.ts";
 import { attemptsOf } from "../core/find-max.ts";
 import type { GuardrailFacts } from "../core/guardrails.ts";
+import type { RunId } from "../core/ids.ts";
 import { measuredOf, summaryOf } from "../core/latency.ts";
 import { isTerminal } from "../core/run-state.ts";
 import {
@@ -48,13 +49,13 @@ export interface ReconcilerParts {
   readonly clock: Clock;
   readonly logger: Logger;
   /** The run has ended. */
-  readonly onEnd: (runId: string) => void;
+  readonly onEnd: (runId: RunId) => void;
 }
 
 export const lookMs = 1_000;
 
 export class RunReconciler {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly #parts: ReconcilerParts;
   readonly #fleet: WorkerFleet;
   #window: LoadWindow | undefined;
@@ -65,7 +66,7 @@ export class RunReconciler {
   #isStopped = false;
   #secondAtMs = -Infinity;
 
-  constructor(runId: string, parts: ReconcilerParts) {
+  constructor(runId: RunId, parts: ReconcilerParts) {
     this.runId = runId;
     this.#parts = parts;
     const { spawner, clock, logger } = parts;

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { testRun } from "../testing/ids.ts";
 import { openSecret, sealSecret } from "./seal.ts";
 
 test("[SE1] [SE2] only the token opens a secret, and only of its run", () => {
-  const sealed = sealSecret("pass wörd", "token", "run-1");
-  assert.equal(openSecret(sealed, "token", "run-1"), "pass wörd");
-  assert.notEqual(sealSecret("pass wörd", "token", "run-1"), sealed);
+  const sealed = sealSecret("pass wörd", "token", testRun("run-1"));
+  assert.equal(openSecret(sealed, "token", testRun("run-1")), "pass wörd");
+  assert.notEqual(sealSecret("pass wörd", "token", testRun("run-1")), sealed);
   assert.ok(!Buffer.from(sealed.split(".")[1] ?? "", "base64url").includes("pass"));
   const middle = Math.floor(sealed.length / 2);
   const other = sealed[middle] === "A" ? "B" : "A";
@@ -19,6 +20,6 @@ test("[SE1] [SE2] only the token opens a secret, and only of its run", () => {
   ] as const) {
     const refused = (thrown: { code: string; message: string }): boolean =>
       thrown.code === "unauthenticated" && !/wörd|another/.test(thrown.message);
-    assert.throws(() => openSecret(text, token, runId), refused);
+    assert.throws(() => openSecret(text, token, testRun(runId)), refused);
   }
 });

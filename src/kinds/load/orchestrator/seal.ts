@@ -4,15 +4,17 @@
  *   SE1  Only who has the token opens it, and only for the run that it was sealed for.
  *   SE2  Neither the secret nor the token is in what is thrown.
  */
+
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from "node:crypto";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { randomSecret } from "../../../ground/kernel/node/system-random.ts";
+import type { RunId } from "../core/ids.ts";
 
 const version = "v1";
 const tagBytes = 16;
 const nonceBytes = 12;
 
-export function sealSecret(secret: string, clusterToken: string, runId: string): string {
+export function sealSecret(secret: string, clusterToken: string, runId: RunId): string {
   const nonce = createHash("sha256").update(randomSecret()).digest().subarray(0, nonceBytes);
   const cipher = createCipheriv("aes-256-gcm", keyOf(clusterToken), nonce);
   cipher.setAAD(Buffer.from(runId));
@@ -21,7 +23,7 @@ export function sealSecret(secret: string, clusterToken: string, runId: string):
   return `${version}.${bytes.toString("base64url")}`;
 }
 
-export function openSecret(sealed: string, clusterToken: string, runId: string): string {
+export function openSecret(sealed: string, clusterToken: string, runId: RunId): string {
   const [found, text = ""] = sealed.split(".");
   const bytes = Buffer.from(text, "base64url");
   if (found !== version || bytes.length < nonceBytes + tagBytes) throw unreadable();

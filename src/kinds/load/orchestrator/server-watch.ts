@@ -2,10 +2,12 @@
  * What the server under test says of itself while a run lasts: every five seconds, on a connection of its own, where it can be asked.
  * Never in the way: a server that does not answer is asked again later, and the run goes on.
  */
+
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 import { AssertionError, messageOf } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import type { LeaseGrant, Store } from "../../../ground/store/index.ts";
+import type { RunId } from "../core/ids.ts";
 import { ownStatements } from "../core/own-statements.ts";
 import type { Target } from "../core/target.ts";
 import { addFigures } from "../store/finalize-run.ts";
@@ -14,7 +16,7 @@ import { writePoll } from "../store/run-series.ts";
 export type StatementEdge = "before" | "after";
 
 export interface ServerWatchOptions {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly target: Target;
   /** The texts of the run's statements. */
   readonly statements: readonly string[];

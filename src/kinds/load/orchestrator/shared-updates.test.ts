@@ -1,6 +1,8 @@
 /** On the real store, in virtual time. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { testRun } from "../testing/ids.ts";
 import { scenarioOf } from "../testing/scenario.ts";
 import { SharedUpdates } from "./shared-updates.ts";
 import { RunWorld } from "./testing/run-world.ts";
@@ -45,5 +47,5 @@ test("[LV4] twenty who watch a run cost a reading a second, and each gets every 
   );
   // Who comes later, and who missed seconds, has read for itself at times.
   assert.ok(reads < seconds * 1.5, `${reads} readings in ${seconds} s`);
-  assert.equal(await shared.update("nobody", 0), undefined);
+  assert.equal(await shared.update(testRun("nobody"), 0), undefined);
 });

@@ -3,14 +3,13 @@
  *
  *   LV4  However many watch a run, its state is read about once a second; each gets every log line once.
  */
+
 import type { Clock } from "../../../ground/kernel/clock.ts";
+import type { RunId } from "../core/ids.ts";
 import type { RunUpdate } from "../core/run-update.ts";
 
 /** `undefined`: there is no such run. Log lines are those after the sequence. */
-export type ReadUpdate = (
-  runId: string,
-  afterLogSequence: number,
-) => Promise<RunUpdate | undefined>;
+export type ReadUpdate = (runId: RunId, afterLogSequence: number) => Promise<RunUpdate | undefined>;
 
 interface Reading {
   readonly atMs: number;
@@ -25,14 +24,14 @@ const keptMs = 10_000;
 export class SharedUpdates {
   readonly #read: ReadUpdate;
   readonly #clock: Clock;
-  readonly #readings = new Map<string, Reading>();
+  readonly #readings = new Map<RunId, Reading>();
 
   constructor(read: ReadUpdate, clock: Clock) {
     this.#read = read;
     this.#clock = clock;
   }
 
-  async update(runId: string, afterLogSequence: number): Promise<RunUpdate | undefined> {
+  async update(runId: RunId, afterLogSequence: number): Promise<RunUpdate | undefined> {
     const reading = await this.#newest(runId);
     const update = await reading.update;
     if (update === undefined) return undefined;
@@ -44,7 +43,7 @@ export class SharedUpdates {
     return { ...update, logs };
   }
 
-  async #newest(runId: string): Promise<Reading> {
+  async #newest(runId: RunId): Promise<Reading> {
     const nowMs = this.#clock.nowMs();
     const known = this.#readings.get(runId);
     if (known !== undefined && nowMs - known.atMs < freshMs) return known;

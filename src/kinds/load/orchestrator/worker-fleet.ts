@@ -7,20 +7,22 @@
  *   WF2  A process is looked at before the heartbeats are read: one that said that it is done and then ended is not taken for lost. Nor is a
  *        worker whose name another process had, here, that has ended.
  */
+
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { AssertionError, messageOf } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import { placementOf } from "../core/decide-host.ts";
 import { decideSignal } from "../core/decide-reap.ts";
 import type { RunWorkerFacts } from "../core/decide-run.ts";
+import { type LoadWorkerId, type RunId, workerIdOf } from "../core/ids.ts";
 import type { WorkerSpawner } from "../host/worker-spawner.ts";
-import { type RunLook, workerIdOf } from "../store/run-store.ts";
+import type { RunLook } from "../store/run-store.ts";
 
 /** How long a worker that another coordinator started may take to be heard of. */
 const strangerMs = 15_000;
 
 export interface WorkerFleetOptions {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly spawner: WorkerSpawner;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -29,12 +31,12 @@ export interface WorkerFleetOptions {
 export class WorkerFleet {
   readonly #options: WorkerFleetOptions;
   readonly #sinceMs: number;
-  readonly #spawned = new Set<string>();
-  readonly #notStarted = new Map<string, string>();
+  readonly #spawned = new Set<LoadWorkerId>();
+  readonly #notStarted = new Map<LoadWorkerId, string>();
   readonly #signalled = new Set<string>();
-  readonly #owned = new Set<string>();
+  readonly #owned = new Set<LoadWorkerId>();
   /** By worker: the process that its heartbeat told of last. */
-  readonly #seen = new Map<string, string>();
+  readonly #seen = new Map<LoadWorkerId, string>();
   #expected = 0;
 
   constructor(options: WorkerFleetOptions) {
@@ -49,7 +51,7 @@ export class WorkerFleet {
   }
 
   /** WF2: those whose process has ended. */
-  gone(): ReadonlySet<string> {
+  gone(): ReadonlySet<LoadWorkerId> {
     const gone = new Set(this.#notStarted.keys());
     for (let group = 0; group < this.#expected; group += 1) {
       const workerId = workerIdOf(group);
@@ -58,7 +60,7 @@ export class WorkerFleet {
     return gone;
   }
 
-  factsOf(look: RunLook, gone: ReadonlySet<string>): readonly RunWorkerFacts[] {
+  factsOf(look: RunLook, gone: ReadonlySet<LoadWorkerId>): readonly RunWorkerFacts[] {
     const { run, workers, nowMs } = look;
     this.#expected = Math.max(this.#expected, run.expectedWorkers);
     for (const { workerId, hostName, processId } of workers) {
@@ -86,7 +88,7 @@ export class WorkerFleet {
   /** WF1. `announce` rejects when it may not be. */
   async spawnMissing(
     look: RunLook,
-    announce: (workerIds: readonly string[]) => Promise<void>,
+    announce: (workerIds: readonly LoadWorkerId[]) => Promise<void>,
   ): Promise<void> {
     const { run } = look;
     const { spawner, logger } = this.#options;
@@ -140,7 +142,7 @@ export class WorkerFleet {
     return isAnybodyLeft;
   }
 
-  #isAlive(workerId: string): boolean | undefined {
+  #isAlive(workerId: LoadWorkerId): boolean | undefined {
     return this.#options.spawner.isAlive({ runId: this.#options.runId, workerId });
   }
 }

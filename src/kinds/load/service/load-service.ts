@@ -13,11 +13,13 @@
  *        (FT1), is refused before anything is opened, run or stored; also when a run from before
  *        that rule is repeated.
  */
+
 import { pathToFileURL } from "node:url";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Store } from "../../../ground/store/index.ts";
 import { checkScenarioSql, isFileKind } from "../core/check-target-sql.ts";
 import { compareRuns, type RunComparison } from "../core/compare-runs.ts";
+import type { RunId } from "../core/ids.ts";
 import type { RunReport } from "../core/report/run-report.ts";
 import type { EnrichmentStatus } from "../core/run-state.ts";
 import type { RunUpdate } from "../core/run-update.ts";
@@ -100,7 +102,7 @@ export class LoadService {
     templateId: string,
     request: RunRequest,
     signal: AbortSignal,
-  ): Promise<string> {
+  ): Promise<RunId> {
     const found = await this.templates.get(templateId);
     if (found === undefined) throw notFound("template", templateId);
     return await this.#prepare(found.document, { kind: "template", templateId }, request, signal);
@@ -111,7 +113,7 @@ export class LoadService {
     input: unknown,
     request: RunRequest,
     signal: AbortSignal,
-  ): Promise<string> {
+  ): Promise<RunId> {
     const document = parseTemplate(input);
     for (const [pool, values] of Object.entries(document.pools)) checkPool(pool, values);
     return await this.#prepare(
@@ -123,7 +125,7 @@ export class LoadService {
   }
 
   /** AS3 */
-  async rerun(runId: string): Promise<string> {
+  async rerun(runId: RunId): Promise<RunId> {
     const { orchestrator, clusterToken } = this.#options;
     const { scenario, testName, targetSecret } = await this.#run(runId);
     this.#checkPlace(scenario);
@@ -135,17 +137,17 @@ export class LoadService {
     );
   }
 
-  async start(runId: string, signal: AbortSignal): Promise<void> {
+  async start(runId: RunId, signal: AbortSignal): Promise<void> {
     const { orchestrator, asLeader } = this.#options;
     await asLeader(() => orchestrator.startRun(runId, signal));
   }
 
-  async stop(runId: string, initiatedBy: string): Promise<void> {
+  async stop(runId: RunId, initiatedBy: string): Promise<void> {
     const { orchestrator, asLeader } = this.#options;
     await asLeader(() => orchestrator.stopRun(runId, initiatedBy));
   }
 
-  async retryEnrichment(runId: string): Promise<void> {
+  async retryEnrichment(runId: RunId): Promise<void> {
     const { orchestrator, asLeader } = this.#options;
     await asLeader(() => orchestrator.retryEnrichment(runId));
   }
@@ -155,14 +157,14 @@ export class LoadService {
   }
 
   /** The payload of the second; log lines are those after `afterLogSequence`. Throws `not_found`. */
-  async update(runId: string, afterLogSequence: number): Promise<RunUpdate> {
+  async update(runId: RunId, afterLogSequence: number): Promise<RunUpdate> {
     const update = await this.#options.orchestrator.update(runId, afterLogSequence);
     if (update === undefined) throw notFound("run", runId);
     return update;
   }
 
   /** The same for who asks every second: all who watch share a reading. */
-  async watch(runId: string, afterLogSequence: number): Promise<RunUpdate> {
+  async watch(runId: RunId, afterLogSequence: number): Promise<RunUpdate> {
     const update = await this.#options.orchestrator.watch(runId, afterLogSequence);
     if (update === undefined) throw notFound("run", runId);
     return update;
@@ -173,7 +175,7 @@ export class LoadService {
     return { items: runs.map(resultBody), next_page_token: next ?? null };
   }
 
-  async test(runId: string) {
+  async test(runId: RunId) {
     const { store } = this.#options;
     const [run, results, update] = await Promise.all([
       this.#run(runId),
@@ -195,7 +197,7 @@ export class LoadService {
     };
   }
 
-  async metrics(runId: string, page: { readonly afterMs: number; readonly limit: number }) {
+  async metrics(runId: RunId, page: { readonly afterMs: number; readonly limit: number }) {
     const { store } = this.#options;
     await this.#run(runId);
     const [items, warehouse] = await Promise.all([
@@ -206,41 +208,41 @@ export class LoadService {
   }
 
   async workerMetrics(
-    runId: string,
+    runId: RunId,
     page: { readonly workerId?: string; readonly afterMs: number; readonly limit: number },
   ) {
     await this.#run(runId);
     return { items: await readWorkerRows(this.#options.store, runId, page) };
   }
 
-  async findMaxSteps(runId: string) {
+  async findMaxSteps(runId: RunId) {
     await this.#run(runId);
     return { items: await readStepRows(this.#options.store, runId) };
   }
 
-  async logs(runId: string, page: { readonly after: number; readonly limit: number }) {
+  async logs(runId: RunId, page: { readonly after: number; readonly limit: number }) {
     await this.#run(runId);
     const { after, limit } = page;
     return { items: await this.#options.store.read((tx) => readLogs(tx, runId, after, limit)) };
   }
 
-  async executions(runId: string, filter: ExecutionFilter, signal: AbortSignal) {
+  async executions(runId: RunId, filter: ExecutionFilter, signal: AbortSignal) {
     await this.#run(runId);
     return { items: await readExecutions(this.#options.executions, runId, filter, signal) };
   }
 
   /** From the records, with the heat map and what is exact. */
-  async finalFigures(runId: string, signal: AbortSignal) {
+  async finalFigures(runId: RunId, signal: AbortSignal) {
     await this.#run(runId);
     return await finalFigures(this.#options.executions, runId, signal);
   }
 
-  async views(runId: string, signal: AbortSignal) {
+  async views(runId: RunId, signal: AbortSignal) {
     await this.#run(runId);
     return await readRunViews(this.#options.executions, runId, signal);
   }
 
-  async errorSummary(runId: string, signal: AbortSignal) {
+  async errorSummary(runId: RunId, signal: AbortSignal) {
     const figures = await this.finalFigures(runId, signal);
     return {
       total_errors: figures.failed_operations,
@@ -256,7 +258,7 @@ export class LoadService {
     };
   }
 
-  async enrichmentStatus(runId: string) {
+  async enrichmentStatus(runId: RunId) {
     const { store } = this.#options;
     const parent = (await readResults(store, runId)).find(({ test_id: id }) => id === runId);
     if (parent === undefined) throw notFound("run", runId);
@@ -273,14 +275,14 @@ export class LoadService {
     };
   }
 
-  async report(runId: string): Promise<RunReport> {
+  async report(runId: RunId): Promise<RunReport> {
     const report = await readReport(this.#options.store, runId);
     if (report === undefined) throw notFound("run", runId);
     return report;
   }
 
   /** Each against the first. */
-  async compare(runIds: readonly string[]): Promise<readonly RunComparison[]> {
+  async compare(runIds: readonly RunId[]): Promise<readonly RunComparison[]> {
     const [base, ...others] = await Promise.all(runIds.map((id) => this.report(id)));
     if (base === undefined || others.length === 0) {
       throw new OperatingError("bad_request", "never", "ids: two runs at least");
@@ -294,7 +296,7 @@ export class LoadService {
     pools: PoolSource,
     request: RunRequest,
     signal: AbortSignal,
-  ): Promise<string> {
+  ): Promise<RunId> {
     const { orchestrator, openTarget, asLeader } = this.#options;
     const { targetUrl, settings = [], allowedHosts = [], testName, loadData } = request;
     const there = targetUrl === undefined ? document : withTarget(document, targetUrl);
@@ -352,7 +354,7 @@ export class LoadService {
     checkScenarioSql(scenario);
   }
 
-  async #run(runId: string): Promise<RunRecord> {
+  async #run(runId: RunId): Promise<RunRecord> {
     const run = await this.#options.store.read((tx) => readRun(tx, runId));
     if (run === undefined) throw notFound("run", runId);
     return run;

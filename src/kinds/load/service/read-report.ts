@@ -6,6 +6,7 @@ import type { ComparedRun } from "../core/compare-runs.ts";
 import { figuresOf } from "../core/figures.ts";
 import type { FindMaxResult, StepOutcome } from "../core/find-max.ts";
 import { Histogram, mergeHistograms } from "../core/histogram.ts";
+import type { RunId } from "../core/ids.ts";
 import type { ReportSecond, RunReport } from "../core/report/run-report.ts";
 import type { RunPhase } from "../core/run-state.ts";
 import type { LoadTables } from "../core/tables.ts";
@@ -14,7 +15,7 @@ import { parsed, readNow, readRun, readWorkers } from "../store/run-rows.ts";
 import { readSeries } from "../store/worker-series.ts";
 
 /** `undefined`: there is no such run. */
-export async function readReport(store: Store, runId: string): Promise<RunReport | undefined> {
+export async function readReport(store: Store, runId: RunId): Promise<RunReport | undefined> {
   return await store.read(async (tx) => {
     const run = await readRun(tx, runId);
     if (run === undefined) return undefined;
@@ -55,7 +56,7 @@ export function comparedRun(report: RunReport): ComparedRun {
   return { run_id, test_name, scenario, record, seconds: whole };
 }
 
-async function readSeconds({ db }: Tx, runId: string): Promise<readonly ReportSecond[]> {
+async function readSeconds({ db }: Tx, runId: RunId): Promise<readonly ReportSecond[]> {
   const rows = await db
     .selectFrom("metrics_snapshots")
     .select([
@@ -95,7 +96,7 @@ function decode(text: string): Histogram {
   return (text === "" ? undefined : Histogram.decode(text)) ?? new Histogram();
 }
 
-async function readSteps({ db }: Tx, runId: string) {
+async function readSteps({ db }: Tx, runId: RunId) {
   const rows = await db
     .selectFrom("find_max_step_history")
     .selectAll()

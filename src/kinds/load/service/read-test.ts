@@ -3,6 +3,7 @@
 import type { Store } from "../../../ground/store/index.ts";
 import { toMs } from "../core/figures.ts";
 import { Histogram } from "../core/histogram.ts";
+import type { RunId } from "../core/ids.ts";
 import type { EnrichmentStatus, RunPhase, RunStatus } from "../core/run-state.ts";
 import type { LoadMode } from "../core/scenario.ts";
 import type { SloOutcome } from "../core/slo.ts";
@@ -36,7 +37,7 @@ export function resultBody(row: Result) {
   };
 }
 
-export async function readResults(store: Store, runId: string): Promise<readonly Result[]> {
+export async function readResults(store: Store, runId: RunId): Promise<readonly Result[]> {
   return await store.read(({ db }) =>
     db
       .selectFrom("test_results")
@@ -50,7 +51,7 @@ export async function readResults(store: Store, runId: string): Promise<readonly
 /** The run's seconds after `afterMs`, in order. Counts and percentiles are of the phase so far, `interval_…` of the second alone. */
 export async function readSecondRows(
   store: Store,
-  runId: string,
+  runId: RunId,
   { afterMs, limit }: { readonly afterMs: number; readonly limit: number },
 ) {
   const rows = await store.read(({ db }) =>
@@ -77,7 +78,7 @@ export async function readSecondRows(
 }
 
 /** Steps of a search for the maximum, in order. */
-export async function readStepRows(store: Store, runId: string) {
+export async function readStepRows(store: Store, runId: RunId) {
   const rows = await store.read(({ db }) =>
     db
       .selectFrom("find_max_step_history")
@@ -92,7 +93,7 @@ export async function readStepRows(store: Store, runId: string) {
 /** Workers' seconds after `afterMs`, in order. */
 export async function readWorkerRows(
   store: Store,
-  runId: string,
+  runId: RunId,
   {
     workerId,
     afterMs,
@@ -114,7 +115,7 @@ export async function readWorkerRows(
   }));
 }
 
-export async function readPolls(store: Store, runId: string, limit: number) {
+export async function readPolls(store: Store, runId: RunId, limit: number) {
   const rows = await store.read(({ db }) =>
     db
       .selectFrom("warehouse_poll_snapshots")

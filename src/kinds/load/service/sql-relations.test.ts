@@ -7,6 +7,7 @@ import { writePoll } from "../store/run-series.ts";
 import { RunStore } from "../store/run-store.ts";
 import { StoreWorkerControl } from "../store/store-worker-control.ts";
 import { identityOf, leaseName, takeLease } from "../store/testing/load-fixture.ts";
+import { testRun } from "../testing/ids.ts";
 import { scenarioOf } from "../testing/scenario.ts";
 import { createLoadRelations } from "./sql-relations.ts";
 
@@ -56,17 +57,22 @@ test("[RV2] [LS10] results, views and the lake's tables in one statement; quotes
   const names = ['it\'s "nightly"', 'it\'s "nightly"', "other"];
   for (const [index, testName] of names.entries()) {
     const pools = { kind: "values", pools: {} } as const;
-    const run = { runId: `r${index}`, testName, scenario: scenarioOf(), targetSecret: null };
+    const run = {
+      runId: testRun(`r${index}`),
+      testName,
+      scenario: scenarioOf(),
+      targetSecret: null,
+    };
     await runs.create({ ...run, expectedWorkers: 1, pools }, lease);
   }
   const control = new StoreWorkerControl(store, { leaseName });
-  await control.register(identityOf("r1", 0));
+  await control.register(identityOf(testRun("r1"), 0));
   await store.transaction(({ db }) =>
     db.updateTable("test_results").set({ created_at_ms: 5 }).where("test_id", "=", "r0").execute(),
   );
   const poll = { name: "db", startedClusters: null, running: 3, queued: 1 };
   const rest = { minClusterCount: null, maxClusterCount: null, scalingPolicy: null, raw: {} };
-  await writePoll(store, "r1", { ...poll, ...rest }, lease);
+  await writePoll(store, testRun("r1"), { ...poll, ...rest }, lease);
   assert.deepEqual(
     await rows("SELECT test_id, test_name, qps FROM v_latest_test_results ORDER BY test_id"),
     [

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ControlEvent } from "../core/control-events.ts";
+import { testWorker } from "../testing/ids.ts";
 import { decodeEvent, decodeTargets, encodeEvent, encodeTargets } from "./control-event-codec.ts";
 
 const target = { connections: 4, qps: 2.5, stepId: "r/1", stepNumber: 1 };
@@ -42,7 +43,7 @@ const cases: readonly { readonly event: ControlEvent; readonly stored: string }[
   {
     event: {
       type: "SET_WORKER_TARGET",
-      to: { scope: "WORKER", workerId: "worker-3", groupId: 3 },
+      to: { scope: "WORKER", workerId: testWorker("worker-3"), groupId: 3 },
       target,
       rampSeconds: 1.1,
       reason: "stage_1",

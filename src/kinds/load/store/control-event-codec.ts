@@ -2,8 +2,10 @@
  * Control events and workers' targets as they are stored: JSON with the names and the order of fields
  * that every version writes. A STOP of an earlier version has no `effective_at`.
  */
+
 import { isoTime } from "../../../ground/kernel/iso-time.ts";
 import type { ControlEvent, EventScope, Targets, WorkerTarget } from "../core/control-events.ts";
+import type { LoadWorkerId } from "../core/ids.ts";
 import type { RunPhase, StopReason } from "../core/run-state.ts";
 
 export interface EventRow {
@@ -124,7 +126,7 @@ function decodeScope({
     case "WORKER_GROUP":
       return { scope, groupId };
     case "WORKER":
-      return { scope, workerId, groupId };
+      return { scope, workerId: workerId as LoadWorkerId, groupId };
   }
 }
 

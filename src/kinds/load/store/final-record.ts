@@ -3,11 +3,13 @@
  * it in `figures`. It is written with the run's end, and once more when the lake's records have
  * been read (FI2).
  */
+
 import { sql } from "kysely";
 import type { Tx } from "../../../ground/store/index.ts";
 import { type FinalRecord, finalRecordOf, type RecordFacts } from "../core/final-record.ts";
 import type { FindMaxResult } from "../core/find-max.ts";
 import { finalResult } from "../core/find-max-run.ts";
+import type { RunId } from "../core/ids.ts";
 import type { LatencySummary } from "../core/latency.ts";
 import { latenciesOf } from "../core/latency.ts";
 import { isTerminal } from "../core/run-state.ts";
@@ -64,7 +66,7 @@ export function measuredSecondsOf(
 }
 
 /** `undefined`: the run has not ended, or ended under an earlier version. */
-export async function readFinalRecord({ db }: Tx, runId: string): Promise<FinalRecord | undefined> {
+export async function readFinalRecord({ db }: Tx, runId: RunId): Promise<FinalRecord | undefined> {
   const row = await db
     .selectFrom("test_results")
     .select("figures")
@@ -92,7 +94,7 @@ export async function readRecord(tx: Tx, run: RunRecord, nowMs: number): Promise
 /** An earlier version kept those of the lake's records in the columns alone. */
 async function olderPercentiles(
   { db }: Tx,
-  runId: string,
+  runId: RunId,
 ): Promise<ReadonlyMap<string, LatencySummary> | undefined> {
   const row = await db
     .selectFrom("test_results")
@@ -113,7 +115,7 @@ async function olderPercentiles(
 
 export async function writeFinalRecord(
   { db }: Tx,
-  runId: string,
+  runId: RunId,
   record: FinalRecord,
   more: Readonly<Record<string, unknown>>,
 ): Promise<void> {

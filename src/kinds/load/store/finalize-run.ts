@@ -12,10 +12,12 @@
  *   FI5  The only worker of a run has the run's latencies. Of several workers, each one's are of
  *        its own histograms.
  */
+
 import { sql } from "kysely";
 import type { LeaseGrant, Store, Tx } from "../../../ground/store/index.ts";
 import { figuresOf, slowestWorker } from "../core/figures.ts";
 import { type FinalRecord, finalRecordOf } from "../core/final-record.ts";
+import type { RunId } from "../core/ids.ts";
 import { type LatencySummary, latenciesOf } from "../core/latency.ts";
 import type { EnrichmentStatus, RunStatus } from "../core/run-state.ts";
 import {
@@ -39,7 +41,7 @@ export interface RunEnd {
 
 export async function finalizeRun(
   store: Store,
-  runId: string,
+  runId: RunId,
   end: RunEnd,
   lease: LeaseGrant,
 ): Promise<void> {
@@ -145,7 +147,7 @@ async function writeChildren(
 }
 
 /** What is said of a run besides its columns. */
-export async function readFigures({ db }: Tx, runId: string): Promise<Record<string, unknown>> {
+export async function readFigures({ db }: Tx, runId: RunId): Promise<Record<string, unknown>> {
   const row = await db
     .selectFrom("test_results")
     .select("figures")
@@ -157,7 +159,7 @@ export async function readFigures({ db }: Tx, runId: string): Promise<Record<str
 /** Adds to it. */
 export async function addFigures(
   store: Store,
-  runId: string,
+  runId: RunId,
   more: Readonly<Record<string, unknown>>,
   lease: LeaseGrant,
 ): Promise<void> {
@@ -177,7 +179,7 @@ export interface RecordedPercentiles {
 
 export async function replacePercentiles(
   store: Store,
-  runId: string,
+  runId: RunId,
   recorded: RecordedPercentiles,
   lease: LeaseGrant,
 ): Promise<void> {
@@ -201,7 +203,7 @@ export async function replacePercentiles(
 }
 
 /** FI5. `false`: there are several workers. */
-async function writeOnlyChild({ db }: Tx, runId: string, record: FinalRecord): Promise<boolean> {
+async function writeOnlyChild({ db }: Tx, runId: RunId, record: FinalRecord): Promise<boolean> {
   const children = await db
     .selectFrom("test_results")
     .select("test_id")
@@ -231,7 +233,7 @@ export interface EnrichmentResult {
 
 export async function writeEnrichment(
   store: Store,
-  runId: string,
+  runId: RunId,
   result: EnrichmentResult,
   lease: LeaseGrant,
 ): Promise<void> {
@@ -266,7 +268,7 @@ export async function writeEnrichment(
 }
 
 /** Ended, and not yet done with what comes after. */
-export async function runsToEnrich(store: Store): Promise<readonly string[]> {
+export async function runsToEnrich(store: Store): Promise<readonly RunId[]> {
   const rows = await store.read(({ db }) =>
     db
       .selectFrom("test_results")
@@ -276,5 +278,5 @@ export async function runsToEnrich(store: Store): Promise<readonly string[]> {
       .orderBy("end_time_ms")
       .execute(),
   );
-  return rows.map(({ test_id: id }) => id);
+  return rows.map(({ test_id: id }) => id as RunId);
 }

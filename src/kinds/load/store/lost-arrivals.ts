@@ -2,7 +2,9 @@
  * Writes what was due on lost workers into their series (FI6), so that whatever is read of the run
  * has it: counts, limits, percentiles, the parent's row and the children's.
  */
+
 import type { Tx } from "../../../ground/store/index.ts";
+import type { LoadWorkerId, RunId } from "../core/ids.ts";
 import { lostArrivals, type ToldRate } from "../core/lost-arrivals.ts";
 import { decodeEvent } from "./control-event-codec.ts";
 import { measuredSecondsOf } from "./final-record.ts";
@@ -13,7 +15,7 @@ import { addUnserved, lastFiguresMs } from "./worker-series.ts";
 const heardMs = 500;
 
 interface Told extends ToldRate {
-  readonly workerId: string;
+  readonly workerId: LoadWorkerId;
   readonly toldMs: number;
 }
 
@@ -47,7 +49,7 @@ function handedOver(told: readonly Told[], own: readonly Told[], lastSeenMs: num
 }
 
 /** In order. */
-async function readTold({ db }: Tx, runId: string): Promise<readonly Told[]> {
+async function readTold({ db }: Tx, runId: RunId): Promise<readonly Told[]> {
   const rows = await db
     .selectFrom("run_control_events")
     .select(["event_type", "event_data", "created_at_ms"])

@@ -8,6 +8,7 @@
 import { sql } from "kysely";
 import type { LeaseGrant, Store } from "../../../ground/store/index.ts";
 import type { LoadHost } from "../core/decide-host.ts";
+import type { LoadWorkerId, RunId } from "../core/ids.ts";
 import type { LoadTables } from "../core/tables.ts";
 
 export type ProcessState = "WANTED" | "STARTING" | "STARTED" | "ENDED" | "FAILED";
@@ -17,8 +18,8 @@ export type ProcessSignal = "SIGTERM" | "SIGKILL";
 export const notWanted = "it was not wanted any more";
 
 export interface LoadProcess {
-  readonly runId: string;
-  readonly workerId: string;
+  readonly runId: RunId;
+  readonly workerId: LoadWorkerId;
   readonly groupId: number;
   readonly groupCount: number;
   /** A Capstan worker. */
@@ -52,7 +53,7 @@ export class ProcessStore {
   }
 
   /** Capstan's workers that take work, with how many of this run's processes each was given. */
-  async readHosts(runId: string): Promise<readonly LoadHost[]> {
+  async readHosts(runId: RunId): Promise<readonly LoadHost[]> {
     return await this.#store.read(async ({ db }) => {
       const workers = await db
         .selectFrom("workers")
@@ -134,7 +135,7 @@ export class ProcessStore {
     }, lease);
   }
 
-  async ofRuns(runIds: readonly string[]): Promise<readonly WatchedProcess[]> {
+  async ofRuns(runIds: readonly RunId[]): Promise<readonly WatchedProcess[]> {
     const rows = await this.#store.read(({ db }) =>
       db
         .selectFrom("load_processes")
@@ -225,8 +226,8 @@ type ProcessRow = LoadTables["load_processes"] & { readonly age_ms: number; read
 
 function processOf(row: ProcessRow): LoadProcess {
   return {
-    runId: row.run_id,
-    workerId: row.worker_id,
+    runId: row.run_id as RunId,
+    workerId: row.worker_id as LoadWorkerId,
     groupId: row.worker_group_id,
     groupCount: row.worker_group_count,
     startedBy: row.started_by,

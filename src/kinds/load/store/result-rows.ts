@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import { assert } from "../../../ground/kernel/errors.ts";
 import type { Tx } from "../../../ground/store/index.ts";
 import { type Figures, figuresOf } from "../core/figures.ts";
+import type { LoadWorkerId, RunId } from "../core/ids.ts";
 import { summaryOf } from "../core/latency.ts";
 import type { WorkerStatus } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
@@ -16,9 +17,9 @@ type ResultRow = LoadTables["test_results"];
 
 export interface NewResult {
   readonly testId: string;
-  readonly runId: string;
+  readonly runId: RunId;
   readonly testName: string;
-  readonly workerId: string | null;
+  readonly workerId: LoadWorkerId | null;
   readonly status: string;
   readonly scenario: Scenario;
 }
@@ -126,6 +127,6 @@ function newRow({ testId, runId, testName, workerId, status, scenario }: NewResu
 }
 
 /** What the target can tell this run's statements by. */
-export function queryTagOf(runId: string): string {
+export function queryTagOf(runId: RunId): string {
   return `capstan_load:test_id=${runId}`;
 }

@@ -1,7 +1,9 @@
 /** A run's log: `test_logs`, numbered per run, so that a reader asks for what came after the last line that it has. */
+
 import { sql } from "kysely";
 import { assert } from "../../../ground/kernel/errors.ts";
 import type { Tx } from "../../../ground/store/index.ts";
+import type { RunId } from "../core/ids.ts";
 import type { LogUpdate } from "../core/run-update.ts";
 import type { LogLine } from "../core/worker-control.ts";
 
@@ -10,7 +12,7 @@ const messageCharsMax = 2_000;
 /** Lines that are there already are not stored again. Nothing happens to lines of a run that is gone. */
 export async function appendLogs(
   { db }: Tx,
-  runId: string,
+  runId: RunId,
   lines: readonly LogLine[],
 ): Promise<void> {
   if (lines.length === 0) return;
@@ -59,7 +61,7 @@ export interface StoredLog extends LogUpdate {
 /** In order, `limit` at most. */
 export async function readLogs(
   { db }: Tx,
-  runId: string,
+  runId: RunId,
   afterSequence: number,
   limit: number,
 ): Promise<readonly StoredLog[]> {

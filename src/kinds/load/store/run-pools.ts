@@ -1,6 +1,8 @@
 /** The pools of values of a run: a copy, made when it is prepared. */
+
 import { sql } from "kysely";
 import type { Tx } from "../../../ground/store/index.ts";
+import type { RunId } from "../core/ids.ts";
 import type { ParameterValue } from "../core/operation.ts";
 
 /** Where a new run's pools come from. */
@@ -8,11 +10,11 @@ export type PoolSource =
   | { readonly kind: "values"; readonly pools: Readonly<Record<string, readonly ParameterValue[]>> }
   | { readonly kind: "template"; readonly templateId: string }
   /** A run that is repeated. */
-  | { readonly kind: "run"; readonly runId: string };
+  | { readonly kind: "run"; readonly runId: RunId };
 
 const chunkValues = 2_000;
 
-export async function writeRunPools({ db }: Tx, runId: string, source: PoolSource): Promise<void> {
+export async function writeRunPools({ db }: Tx, runId: RunId, source: PoolSource): Promise<void> {
   switch (source.kind) {
     case "template":
       await sql`INSERT INTO run_value_pools (run_id, pool, chunk, pool_values)
@@ -44,7 +46,7 @@ export async function writeRunPools({ db }: Tx, runId: string, source: PoolSourc
 /** Of a run of an older version, which has none of its own, those of its template. */
 export async function readRunPools(
   { db }: Tx,
-  runId: string,
+  runId: RunId,
   templateId: string | null,
 ): Promise<ReadonlyMap<string, readonly ParameterValue[]>> {
   const own = await db

@@ -6,6 +6,7 @@ import type { Tx } from "../../../ground/store/index.ts";
 import type { Targets } from "../core/control-events.ts";
 import type { FindMaxProgress } from "../core/find-max-run.ts";
 import type { GuardrailState } from "../core/guardrails.ts";
+import type { LoadWorkerId, RunId } from "../core/ids.ts";
 import type { ScalingState } from "../core/qps-scaling.ts";
 import type { RunPhase, RunStatus, StopReason, WorkerStatus } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
@@ -24,7 +25,7 @@ export interface ControlState {
 }
 
 export interface RunRecord {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly testName: string;
   readonly templateId: string | null;
   readonly scenario: Scenario;
@@ -46,7 +47,7 @@ export interface RunRecord {
 }
 
 export interface WorkerRecord {
-  readonly workerId: string;
+  readonly workerId: LoadWorkerId;
   readonly groupId: number;
   readonly testId: string;
   readonly hostName: string;
@@ -66,7 +67,7 @@ export async function readNow({ db }: Tx): Promise<number> {
   return now;
 }
 
-export async function readRun({ db }: Tx, runId: string): Promise<RunRecord | undefined> {
+export async function readRun({ db }: Tx, runId: RunId): Promise<RunRecord | undefined> {
   const row = await db
     .selectFrom("run_status")
     .selectAll()
@@ -75,7 +76,7 @@ export async function readRun({ db }: Tx, runId: string): Promise<RunRecord | un
   return row && recordOf(row);
 }
 
-export async function readWorkers({ db }: Tx, runId: string): Promise<readonly WorkerRecord[]> {
+export async function readWorkers({ db }: Tx, runId: RunId): Promise<readonly WorkerRecord[]> {
   const rows = await db
     .selectFrom("worker_heartbeats")
     .selectAll()
@@ -84,7 +85,7 @@ export async function readWorkers({ db }: Tx, runId: string): Promise<readonly W
     .orderBy("worker_id")
     .execute();
   return rows.map((row) => ({
-    workerId: row.worker_id,
+    workerId: row.worker_id as LoadWorkerId,
     groupId: row.worker_group_id,
     testId: row.test_id,
     hostName: row.host_name,
@@ -100,7 +101,7 @@ export async function readWorkers({ db }: Tx, runId: string): Promise<readonly W
 
 function recordOf(row: LoadTables["run_status"]): RunRecord {
   return {
-    runId: row.run_id,
+    runId: row.run_id as RunId,
     testName: row.test_name,
     templateId: row.template_id,
     scenario: scenarioOf(row.scenario_config),

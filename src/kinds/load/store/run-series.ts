@@ -1,10 +1,12 @@
 /** What happens to a run over time, as rows: its aggregate by the second, the server's polls, the steps of a search. */
+
 import { sql } from "kysely";
 import type { LeaseGrant, Store, Tx } from "../../../ground/store/index.ts";
 import { type Figures, figuresOf, toMs } from "../core/figures.ts";
 import type { Rejudged, StepVerdict } from "../core/find-max.ts";
 import type { FindMaxProgress } from "../core/find-max-run.ts";
 import { measureStep, type StepStats } from "../core/find-max-step.ts";
+import type { RunId } from "../core/ids.ts";
 import type { RunUpdate } from "../core/run-update.ts";
 import type { ServerPoll } from "../core/target.ts";
 import { readSeries, readStepSeconds } from "./worker-series.ts";
@@ -67,7 +69,7 @@ export async function writeSecond(
 
 export async function writePoll(
   store: Store,
-  runId: string,
+  runId: RunId,
   poll: ServerPoll,
   lease: LeaseGrant,
 ): Promise<void> {
@@ -101,7 +103,7 @@ export async function writePoll(
 }
 
 /** `null`: the server was not asked yet. */
-export async function readPoll({ db }: Tx, runId: string): Promise<ServerPoll | null> {
+export async function readPoll({ db }: Tx, runId: RunId): Promise<ServerPoll | null> {
   const row = await db
     .selectFrom("warehouse_poll_snapshots")
     .selectAll()
@@ -136,7 +138,7 @@ export interface MeasuredStep {
 /** `steps`: the attempts with as many connections, the one that ended last. */
 export async function readStep(
   tx: Tx,
-  runId: string,
+  runId: RunId,
   steps: readonly number[],
   queueDetected: boolean,
 ): Promise<MeasuredStep> {
@@ -172,7 +174,7 @@ export async function readStep(
 
 async function readQueuedSteps(
   { db }: Tx,
-  runId: string,
+  runId: RunId,
   steps: readonly number[],
 ): Promise<number> {
   if (steps.length === 0) return 0;
@@ -196,7 +198,7 @@ export interface JudgedStep {
 }
 
 /** In the transaction that stores what is next: once. */
-export async function insertStep({ db }: Tx, runId: string, judged: JudgedStep): Promise<void> {
+export async function insertStep({ db }: Tx, runId: RunId, judged: JudgedStep): Promise<void> {
   const { before, verdict, endMs } = judged;
   const { own: measured } = judged.measured;
   const { step, connections } = before.state;
@@ -243,6 +245,6 @@ function verdictColumns(verdict: StepVerdict) {
   };
 }
 
-export function stepIdOf(runId: string, step: number): string {
+export function stepIdOf(runId: RunId, step: number): string {
   return `${runId}/step-${step}`;
 }

@@ -5,11 +5,13 @@
  *   RN2  What a decision changes (status, phase, times, targets, events, dead workers, log lines) is one transaction.
  *   RN3  Sequence ids of events and log lines come from the run's row, in the transaction that uses them: no gap, no double, in order.
  */
+
 import { sql } from "kysely";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { LeaseGrant, Store, Tx } from "../../../ground/store/index.ts";
 import type { ControlEvent, Targets } from "../core/control-events.ts";
 import type { FindMaxProgress } from "../core/find-max-run.ts";
+import { groupOf, type LoadWorkerId, type RunId } from "../core/ids.ts";
 import type { RunPhase, RunStatus, StopReason } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
 import type { LogLine } from "../core/worker-control.ts";
@@ -28,7 +30,7 @@ import {
 import { insertStep, type JudgedStep } from "./run-series.ts";
 
 export interface NewRun {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly testName: string;
   readonly scenario: Scenario;
   /** Sealed. */
@@ -53,7 +55,7 @@ export interface RunChange {
   readonly findMax?: FindMaxProgress;
   readonly control?: ControlState;
   readonly events?: readonly ControlEvent[];
-  readonly deadWorkers?: readonly { readonly workerId: string; readonly why: string }[];
+  readonly deadWorkers?: readonly { readonly workerId: LoadWorkerId; readonly why: string }[];
   readonly logs?: readonly RunLog[];
   /** A step that was judged. */
   readonly step?: JudgedStep;
@@ -63,7 +65,7 @@ export interface RunChange {
 export interface RunLog {
   readonly level: LogLine["level"];
   readonly message: string;
-  readonly workerId?: string;
+  readonly workerId?: LoadWorkerId;
 }
 
 /** All of one moment. */
@@ -116,7 +118,7 @@ export class RunStore {
     }, lease);
   }
 
-  async look(runId: string): Promise<RunLook | undefined> {
+  async look(runId: RunId): Promise<RunLook | undefined> {
     return await this.store.read(async (tx) => {
       const run = await readRun(tx, runId);
       if (run === undefined) return undefined;
@@ -130,7 +132,7 @@ export class RunStore {
   }
 
   /** Started, and not ended or only within `endedMs`: processes of those may be left. */
-  async runsToSee(endedMs: number): Promise<readonly string[]> {
+  async runsToSee(endedMs: number): Promise<readonly RunId[]> {
     const rows = await this.store.read(({ db }) =>
       db
         .selectFrom("run_status")
@@ -147,22 +149,22 @@ export class RunStore {
         .orderBy("created_at_ms")
         .execute(),
     );
-    return rows.map(({ run_id: id }) => id);
+    return rows.map(({ run_id: id }) => id as RunId);
   }
 
   /** RN1: `conflict` if the run is not in `from` any more. */
-  async apply(runId: string, from: RunStatus, change: RunChange, lease: LeaseGrant): Promise<void> {
+  async apply(runId: RunId, from: RunStatus, change: RunChange, lease: LeaseGrant): Promise<void> {
     await this.store.catalogTransaction((tx) => applyChange(tx, runId, from, change), lease);
   }
 
-  async log(runId: string, lines: readonly RunLog[], lease: LeaseGrant): Promise<void> {
+  async log(runId: RunId, lines: readonly RunLog[], lease: LeaseGrant): Promise<void> {
     await this.store.catalogTransaction((tx) => appendOwnLogs(tx, runId, lines), lease);
   }
 }
 
 export async function applyChange(
   tx: Tx,
-  runId: string,
+  runId: RunId,
   from: RunStatus,
   change: RunChange,
 ): Promise<void> {
@@ -215,7 +217,7 @@ function defined<T extends Record<string, unknown>>(values: T) {
 /** RN3 */
 async function insertEvents(
   { db }: Tx,
-  runId: string,
+  runId: RunId,
   first: number,
   events: readonly ControlEvent[],
 ): Promise<void> {
@@ -237,8 +239,8 @@ async function insertEvents(
 /** One that never registered gets a row, so that it is marked once. */
 async function markDead(
   { db }: Tx,
-  runId: string,
-  { workerId, why }: { readonly workerId: string; readonly why: string },
+  runId: RunId,
+  { workerId, why }: { readonly workerId: LoadWorkerId; readonly why: string },
 ): Promise<void> {
   await db
     .insertInto("worker_heartbeats")
@@ -268,7 +270,7 @@ async function markDead(
 }
 
 /** Lists read `test_results` alone. */
-async function mirrorStatus({ db }: Tx, runId: string, change: RunChange): Promise<void> {
+async function mirrorStatus({ db }: Tx, runId: RunId, change: RunChange): Promise<void> {
   const { status, startTimeMs, endTimeMs, cancellationReason } = change;
   await db
     .updateTable("test_results")
@@ -285,11 +287,7 @@ async function mirrorStatus({ db }: Tx, runId: string, change: RunChange): Promi
     .execute();
 }
 
-export async function appendOwnLogs(
-  tx: Tx,
-  runId: string,
-  lines: readonly RunLog[],
-): Promise<void> {
+export async function appendOwnLogs(tx: Tx, runId: RunId, lines: readonly RunLog[]): Promise<void> {
   if (lines.length === 0) return;
   const row = await tx.db
     .selectFrom("run_status")
@@ -309,7 +307,7 @@ export async function appendOwnLogs(
   await appendLogs(tx, runId, complete);
 }
 
-async function readAnnouncement({ db }: Tx, runId: string): Promise<number | null> {
+async function readAnnouncement({ db }: Tx, runId: RunId): Promise<number | null> {
   const rows = await db
     .selectFrom("run_control_events")
     .select(["event_type", "event_data"])
@@ -320,14 +318,4 @@ async function readAnnouncement({ db }: Tx, runId: string): Promise<number | nul
     return event.type === "SET_PHASE" && event.phase === "MEASUREMENT" && event.atMs !== null;
   });
   return announced?.type === "SET_PHASE" ? announced.atMs : null;
-}
-
-/** Workers are called by their group. */
-export function workerIdOf(groupId: number): string {
-  return `worker-${groupId}`;
-}
-
-/** The other way round. */
-export function groupOf(workerId: string): number {
-  return Number(/^worker-(\d+)/.exec(workerId)?.[1] ?? 0);
 }

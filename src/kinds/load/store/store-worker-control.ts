@@ -7,9 +7,11 @@
  *   SW4  What comes after the run's end changes none of its figures, and no name is taken over then.
  *   SW3  A heartbeat is one statement on one row: many workers do not stand in each other's way.
  */
+
 import { sql } from "kysely";
 import type { Store, Tx } from "../../../ground/store/index.ts";
 import type { SequencedEvent } from "../core/control-events.ts";
+import type { RunId } from "../core/ids.ts";
 import { isTerminal, type RunStatus, type WorkerStatus } from "../core/run-state.ts";
 import type {
   LogLine,
@@ -46,11 +48,11 @@ export class StoreWorkerControl implements WorkerControl {
     });
   }
 
-  async read(runId: string): Promise<RunView | undefined> {
+  async read(runId: RunId): Promise<RunView | undefined> {
     return await this.#store.read((tx) => this.#view(tx, runId));
   }
 
-  async events(runId: string, afterSequence: number): Promise<readonly SequencedEvent[]> {
+  async events(runId: RunId, afterSequence: number): Promise<readonly SequencedEvent[]> {
     const rows = await this.#store.read(({ db }) =>
       db
         .selectFrom("run_control_events")
@@ -107,11 +109,11 @@ export class StoreWorkerControl implements WorkerControl {
     });
   }
 
-  async log(runId: string, lines: readonly LogLine[]): Promise<void> {
+  async log(runId: RunId, lines: readonly LogLine[]): Promise<void> {
     await this.#store.transaction((tx) => appendLogs(tx, runId, lines));
   }
 
-  async #view(tx: Tx, runId: string): Promise<RunView | undefined> {
+  async #view(tx: Tx, runId: RunId): Promise<RunView | undefined> {
     const run = await readRun(tx, runId);
     if (run === undefined) return undefined;
     const nowMs = await readNow(tx);

@@ -6,6 +6,7 @@ import { figuresOf, toMs } from "../core/figures.ts";
 import type { StepSecond } from "../core/find-max-step.ts";
 import { generatorBoundReason } from "../core/generator-health.ts";
 import { Histogram, mergeHistograms } from "../core/histogram.ts";
+import type { LoadWorkerId, RunId } from "../core/ids.ts";
 import type { QueryKind } from "../core/operation.ts";
 import type { RunPhase, WorkerStatus } from "../core/run-state.ts";
 import type { LoadTables } from "../core/tables.ts";
@@ -17,7 +18,7 @@ import type {
 } from "../core/worker-snapshot.ts";
 
 export interface StoredSeries extends SeriesSnapshot {
-  readonly workerId: string;
+  readonly workerId: LoadWorkerId;
 }
 
 /** CT3: what is not newer changes nothing. */
@@ -137,7 +138,7 @@ async function insertSecond({ db }: Tx, snapshot: WorkerSnapshot): Promise<void>
 /** Arrivals that nobody will tell of any more, of MEASUREMENT, by how long they waited. */
 export async function addUnserved(
   tx: Tx,
-  { runId, workerId }: { readonly runId: string; readonly workerId: string },
+  { runId, workerId }: { readonly runId: RunId; readonly workerId: LoadWorkerId },
   { name, kind }: { readonly name: string; readonly kind: QueryKind },
   waits: Histogram,
 ): Promise<void> {
@@ -165,8 +166,8 @@ const sequenceLast = Number.MAX_SAFE_INTEGER;
 /** When the store got a worker's last figures of MEASUREMENT; `undefined`: there are none. */
 export async function lastFiguresMs(
   { db }: Tx,
-  runId: string,
-  workerId: string,
+  runId: RunId,
+  workerId: LoadWorkerId,
 ): Promise<number | undefined> {
   const row = await db
     .selectFrom("worker_metrics_snapshots")
@@ -205,7 +206,7 @@ function customOf(text: string): CustomMetrics {
 /** `step`: only of this one, and of MEASUREMENT. */
 export async function readSeries(
   { db }: Tx,
-  runId: string,
+  runId: RunId,
   only: { readonly phase?: "MEASUREMENT"; readonly step?: number } = {},
 ): Promise<readonly StoredSeries[]> {
   let query = db.selectFrom("worker_series").selectAll().where("run_id", "=", runId);
@@ -213,7 +214,7 @@ export async function readSeries(
   if (only.step !== undefined) query = query.where("step_number", "=", only.step);
   const rows = await query.orderBy("worker_id").orderBy("operation").execute();
   return rows.map((row) => ({
-    workerId: row.worker_id,
+    workerId: row.worker_id as LoadWorkerId,
     operation: row.operation,
     kind: row.query_kind as QueryKind,
     phase: row.phase as SeriesSnapshot["phase"],
@@ -232,8 +233,8 @@ export async function readSeries(
 /** Each worker's newest, as it sent it, and when the store got it. */
 export async function readSnapshots(
   tx: Tx,
-  runId: string,
-  workers: readonly { readonly workerId: string }[],
+  runId: RunId,
+  workers: readonly { readonly workerId: LoadWorkerId }[],
 ): Promise<ReadonlyMap<string, { readonly snapshot: WorkerSnapshot; readonly atMs: number }>> {
   const rows: LoadTables["worker_metrics_snapshots"][] = [];
   // One look in the index for each: there is a row for every second of the run.
@@ -269,7 +270,7 @@ export async function readSnapshots(
         health: custom.health,
         answering: custom.answering,
         error_examples: custom.error_examples,
-        series: series.get(row.worker_id) ?? [],
+        series: series.get(row.worker_id as LoadWorkerId) ?? [],
         step_response: custom.step_response ?? null,
       };
       return [row.worker_id, { snapshot, atMs: row.timestamp_ms }] as const;
@@ -280,8 +281,8 @@ export async function readSnapshots(
 /** Processes whose name another took over (SW1): they have figures, and no heartbeat. */
 export async function readSuperseded(
   { db }: Tx,
-  runId: string,
-): Promise<readonly { readonly workerId: string; readonly groupId: number }[]> {
+  runId: RunId,
+): Promise<readonly { readonly workerId: LoadWorkerId; readonly groupId: number }[]> {
   const rows = await db
     .selectFrom("worker_metrics_snapshots")
     .select(["worker_id", "worker_group_id"])
@@ -291,13 +292,13 @@ export async function readSuperseded(
     .orderBy("worker_id")
     .execute();
   return rows.map(({ worker_id, worker_group_id }) => ({
-    workerId: worker_id,
+    workerId: worker_id as LoadWorkerId,
     groupId: worker_group_id,
   }));
 }
 
 export interface StoredSecond {
-  readonly workerId: string;
+  readonly workerId: LoadWorkerId;
   readonly phase: string;
   readonly health: GeneratorHealth;
   /** Since the row before of the same worker, by its own clock. */
@@ -312,7 +313,7 @@ export interface StoredSecond {
  */
 export async function readWorkerSeconds(
   { db }: Tx,
-  runId: string,
+  runId: RunId,
 ): Promise<readonly StoredSecond[]> {
   const rows = await db
     .selectFrom("worker_metrics_snapshots")
@@ -328,14 +329,21 @@ export async function readWorkerSeconds(
     const before = rows[index - 1];
     const isFirst = before?.worker_id !== workerId;
     const seconds = isFirst ? Math.min(1, elapsed) : Math.max(0, elapsed - before.elapsed_seconds);
-    return { workerId, phase, health, seconds, answering, errorExamples };
+    return {
+      workerId: workerId as LoadWorkerId,
+      phase,
+      health,
+      seconds,
+      answering,
+      errorExamples,
+    };
   });
 }
 
 /** What each worker measured in each second of a step, in order. */
 export async function readStepSeconds(
   { db }: Tx,
-  runId: string,
+  runId: RunId,
   step: number,
 ): Promise<readonly StepSecond[]> {
   const rows = await db
@@ -350,7 +358,7 @@ export async function readStepSeconds(
   return rows.map((row) => {
     const { health, step_response: response } = JSON.parse(row.custom_metrics) as CustomMetrics;
     return {
-      workerId: row.worker_id,
+      workerId: row.worker_id as LoadWorkerId,
       atMs: row.timestamp_ms,
       connections: row.active_connections,
       qps: row.qps,

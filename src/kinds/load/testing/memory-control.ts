@@ -1,4 +1,5 @@
 /** The store of one run in memory, as a worker's port to it: with its own clock, and outages on demand. */
+
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { ControlEvent, SequencedEvent } from "../core/control-events.ts";
@@ -12,6 +13,7 @@ import type {
   WorkerIdentity,
 } from "../core/worker-control.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
+import { testRun, testWorker } from "./ids.ts";
 
 export interface MemoryControlOptions {
   readonly clock: Clock;
@@ -37,7 +39,7 @@ export class MemoryControl implements WorkerControl {
     this.#clock = clock;
     this.#offsetMs = offsetMs;
     this.row = {
-      runId: "run",
+      runId: testRun("run"),
       status: "RUNNING",
       phase: "PREPARING",
       scenario,
@@ -67,7 +69,7 @@ export class MemoryControl implements WorkerControl {
   skipSequence(): void {
     this.emit({
       type: "START",
-      to: { scope: "WORKER", workerId: "nobody" },
+      to: { scope: "WORKER", workerId: testWorker("nobody") },
       expectedWorkers: 0,
     });
   }

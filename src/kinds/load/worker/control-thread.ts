@@ -3,11 +3,13 @@
  * the disk: on the load's own thread each heartbeat would be a pause in the load, and in what it
  * measures.
  */
+
 import { silentLogger } from "../../../ground/kernel/logger.ts";
 import { realClock as clock } from "../../../ground/kernel/node/real-clock.ts";
 import { createSystemPrng } from "../../../ground/kernel/node/system-random.ts";
 import { openStore } from "../../../ground/store/index.ts";
 import { servePeer } from "../../../ground/threads/index.ts";
+import type { RunId } from "../core/ids.ts";
 import { readRunPools } from "../store/run-pools.ts";
 import { StoreWorkerControl } from "../store/store-worker-control.ts";
 import type { ControlThread, ControlThreadOptions, WorkerStore } from "./thread-control.ts";
@@ -40,7 +42,7 @@ async function open({ store: place, leaseName }: ControlThreadOptions): Promise<
   const prng = createSystemPrng();
   const store = await openStore({ ...place, clock, logger: silentLogger, prng });
   return Object.assign(new StoreWorkerControl(store, { leaseName }), {
-    readPools: (runId: string, templateId: string | null) =>
+    readPools: (runId: RunId, templateId: string | null) =>
       store.read((tx) => readRunPools(tx, runId, templateId)),
   });
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { eventually } from "../../../ground/kernel/testing/eventually.ts";
+import { testRun } from "../testing/ids.ts";
 import { type LivePost, LivePoster } from "./live-poster.ts";
 
 const body = { test_id: "t", worker_id: "worker-0", phase: "WARMUP", metrics: {} };
@@ -26,7 +27,7 @@ test("[LW16] posts go to the run's address with the cluster's token; failures ar
   await once(server, "listening");
   t.after(() => server.closeAllConnections());
   const { port } = server.address() as AddressInfo;
-  const options = { runId: "r/1", clusterToken: "secret", clock: realClock };
+  const options = { runId: testRun("r/1"), clusterToken: "secret", clock: realClock };
   const poster = new LivePoster({ ...options, coordinatorUrl: `http://127.0.0.1:${port}/` });
   const posted = (sent: number, failed: number) =>
     eventually(`${sent} sent and ${failed} failed`, () => {

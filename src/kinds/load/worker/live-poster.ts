@@ -2,9 +2,11 @@
  * Live figures to the coordinator, once a second, best effort: nobody waits for an answer, a post that fails is counted and forgotten, and
  * while one is under way no other is begun. What counts is in the store; snapshots are cumulative, so that a lost one loses nothing.
  */
+
 import { Agent, request as requestHttp } from "node:http";
 import { request as requestHttps, Agent as TlsAgent } from "node:https";
 import type { Clock } from "../../../ground/kernel/clock.ts";
+import type { RunId } from "../core/ids.ts";
 import type { RunPhase, WorkerStatus } from "../core/run-state.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 
@@ -22,7 +24,7 @@ export interface LivePost {
 
 export interface LivePosterOptions {
   readonly coordinatorUrl: string;
-  readonly runId: string;
+  readonly runId: RunId;
   readonly clusterToken: string;
   readonly clock: Clock;
 }

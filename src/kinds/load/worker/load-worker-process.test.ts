@@ -1,4 +1,5 @@
 /** The command: a real process, on a real store, against a real Postgres, with its records in a real lake. */
+
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -27,6 +28,7 @@ import { RunStore } from "../store/run-store.ts";
 import { takeLease } from "../store/testing/load-fixture.ts";
 import { openTarget } from "../targets/open-target.ts";
 import { createTargetFiles } from "../targets/target-files.ts";
+import { testRun } from "../testing/ids.ts";
 import { scenarioOf } from "../testing/scenario.ts";
 
 const launcher = join(import.meta.dirname, "..", "..", "..", "..", "bin", "capstan.js");
@@ -79,13 +81,13 @@ async function prepare(t: TestContext) {
   const runs = new RunStore(store);
   const url = new URL(await postgres.createDatabase());
   const password = decodeURIComponent(url.password);
-  const targetSecret = sealSecret(password, "secret", "run-1");
+  const targetSecret = sealSecret(password, "secret", testRun("run-1"));
   url.password = "";
   const scenario = scenarioOf({
     target: { url: url.href },
     workload: { concurrent_connections: 2, warmup_seconds: 1, duration_seconds: 60 },
   });
-  const [runId, expectedWorkers] = ["run-1", 1];
+  const [runId, expectedWorkers] = [testRun("run-1"), 1] as const;
   const pools = { kind: "values", pools: {} } as const;
   await runs.create(
     { runId, testName: "n", scenario, targetSecret, expectedWorkers, pools },

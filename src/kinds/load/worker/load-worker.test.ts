@@ -1,4 +1,5 @@
 /** A load worker in virtual time, against a store in memory and a target of known behaviour. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -14,6 +15,7 @@ import type { Scenario } from "../core/scenario.ts";
 import type { RunView } from "../core/worker-control.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 import type { Executed } from "../generator/load-generator.ts";
+import { testRun, testWorker } from "../testing/ids.ts";
 import { MemoryControl } from "../testing/memory-control.ts";
 import { QueueTarget } from "../testing/queue-target.ts";
 import { scenarioOf } from "../testing/scenario.ts";
@@ -64,8 +66,8 @@ function launch({ row = {}, workload = {}, serviceMs = 100, cpuPercent = 1 }: La
   const finishedRecords: number[] = [];
   const worker = new LoadWorker({
     identity: {
-      runId: "run",
-      workerId: "worker-1",
+      runId: testRun("run"),
+      workerId: testWorker("worker-1"),
       groupId: 1,
       groupCount: 2,
       testId: "test",
@@ -134,7 +136,7 @@ const target = (
   connections: number,
   more: { readonly rampSeconds?: number; readonly atMs?: number } = {},
   step: Partial<WorkerTarget> = {},
-  workerId = "worker-1",
+  workerId = testWorker("worker-1"),
 ): ControlEvent => ({
   type: "SET_WORKER_TARGET",
   to: { scope: "WORKER", workerId },
@@ -297,7 +299,7 @@ test("[LW5] targets are absolute, of one's own scope, with their ramp, moment an
   const active = () => control.beats.at(-1)?.activeConnections;
   await clock.advance(3_000);
   assert.equal(active(), 2, "its share of four, by its group");
-  control.emit(target(9, {}, {}, "worker-0"));
+  control.emit(target(9, {}, {}, testWorker("worker-0")));
   control.emit(target(6, {}, { stepNumber: 3, stepId: "s" }));
   await clock.advance(2_000);
   assert.equal(active(), 6);

@@ -2,6 +2,7 @@
  * A load worker's process: builds the objects, runs, ends. The coordinator starts it, and it outlives the coordinator: what ends it is
  * `LoadWorker`'s to decide, or a signal.
  */
+
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -19,6 +20,7 @@ import {
   setUpProcess,
 } from "../../../ground/process/index.ts";
 import { parseStoreUrl } from "../../../ground/store/index.ts";
+import { type LoadWorkerId, parseRunId, type RunId } from "../core/ids.ts";
 import type { WorkerEnd } from "../core/load-worker-state.ts";
 import { ExecutionRecorder } from "../executions/execution-recorder.ts";
 import { startThreadSink } from "../executions/thread-sink.ts";
@@ -48,11 +50,11 @@ export interface LoadWorkerOptions extends Omit<ProcessOptions, "host"> {
 
 /** `src/coordinator` names it so. */
 const leaseName = "coordinator";
-const runIdPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 
 export async function runLoadWorker(options: LoadWorkerOptions): Promise<WorkerEnd> {
-  checkOptions(options);
-  const { runId, workerId, coordinatorUrl } = options;
+  const runId = checkOptions(options);
+  const workerId = options.workerId as LoadWorkerId;
+  const { coordinatorUrl } = options;
   const { dataDir, logger, clusterToken } = setUpProcess(
     { ...options, host: "127.0.0.1" },
     workerId,
@@ -167,12 +169,14 @@ function endOnSignal(end: () => void): void {
   process.on("SIGHUP", () => undefined); // Its terminal is not its control.
 }
 
-function checkOptions({ runId, workerGroupId, workerGroupCount }: LoadWorkerOptions): void {
-  if (!runIdPattern.test(runId)) {
+function checkOptions({ workerGroupId, workerGroupCount, ...options }: LoadWorkerOptions): RunId {
+  const runId = parseRunId(options.runId);
+  if (runId === undefined) {
     throw new OperatingError("bad_request", "never", "--run-id: this is no run's id");
   }
   if (workerGroupId >= workerGroupCount) {
     const message = "--worker-group-id counts from 0 and is below --worker-group-count";
     throw new OperatingError("bad_request", "never", message);
   }
+  return runId;
 }

@@ -1,9 +1,11 @@
 /** A worker's store, on a thread of its own. Answers and errors are those of the store. */
+
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { siblingModule } from "../../../ground/kernel/node/sibling-module.ts";
 import type { parseStoreUrl } from "../../../ground/store/index.ts";
 import { startThread } from "../../../ground/threads/index.ts";
+import type { RunId } from "../core/ids.ts";
 import type { ParameterValue } from "../core/operation.ts";
 import type { WorkerControl } from "../core/worker-control.ts";
 
@@ -16,7 +18,7 @@ export interface ControlThreadOptions {
 /** The store, as a load worker uses it. */
 export interface WorkerStore extends WorkerControl {
   readPools(
-    runId: string,
+    runId: RunId,
     templateId: string | null,
   ): Promise<ReadonlyMap<string, readonly ParameterValue[]>>;
 }

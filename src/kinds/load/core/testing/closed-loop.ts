@@ -2,7 +2,9 @@
  * A closed loop on servers of known capacity, by the queue's own recursion: nothing here is shared
  * with the generator, the store or the search that it judges. Times are milliseconds.
  */
+
 import type { Prng } from "../../../../ground/kernel/prng.ts";
+import { testWorker } from "../../testing/ids.ts";
 import { measureStep, type StepSecond, type StepStats } from "../find-max-step.ts";
 import { Histogram } from "../histogram.ts";
 
@@ -60,7 +62,7 @@ export function runLoop(
     begin[first] = endMs;
   }
   return bins.map((response, index) => ({
-    workerId: "worker-0",
+    workerId: testWorker("worker-0"),
     atMs: (index + 1) * 1000,
     connections,
     qps: response.count,

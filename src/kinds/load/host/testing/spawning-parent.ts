@@ -1,6 +1,8 @@
 /** A process that starts a worker and is then killed: `node spawning-parent.ts DATA_DIR`. Says the worker's process id. */
+
 import { silentLogger } from "../../../../ground/kernel/logger.ts";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
+import { testRun, testWorker } from "../../testing/ids.ts";
 import { LocalSpawner } from "../local-spawner.ts";
 import { stubCommand } from "./stub-command.ts";
 
@@ -18,4 +20,9 @@ const spawner = new LocalSpawner({
     info: ({ process_id: id }) => void (id !== undefined && process.stdout.write(`${id}\n`)),
   },
 });
-await spawner.spawn({ runId: "run-1", workerId: "worker-0", groupId: 0, groupCount: 2 });
+await spawner.spawn({
+  runId: testRun("run-1"),
+  workerId: testWorker("worker-0"),
+  groupId: 0,
+  groupCount: 2,
+});

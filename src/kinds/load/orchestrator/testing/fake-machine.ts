@@ -2,9 +2,11 @@
  * A machine with workers' processes, in virtual time. The workers use the real store; what they load is `servers` that answer one operation
  * each in a fixed time, first come, first served, shared by all.
  */
+
 import type { Clock, Timer } from "../../../../ground/kernel/clock.ts";
 import { messageOf } from "../../../../ground/kernel/errors.ts";
 import { appliesTo, type SequencedEvent, type WorkerTarget } from "../../core/control-events.ts";
+import type { RunId } from "../../core/ids.ts";
 import type { RunPhase, WorkerStatus } from "../../core/run-state.ts";
 import { isTerminal } from "../../core/run-state.ts";
 import type { SeriesBook } from "../../core/series-book.ts";
@@ -106,7 +108,7 @@ export class FakeSpawner implements WorkerSpawner {
     if (signal === "SIGKILL" && processId !== undefined) this.#machine.kill(processId);
   }
 
-  forget(runId: string): void {
+  forget(runId: RunId): void {
     for (const key of this.#known.keys()) if (key.startsWith(`${runId}/`)) this.#known.delete(key);
   }
 

@@ -1,4 +1,5 @@
 /** Coordinators, a machine with workers, and a target, in virtual time on one database in memory. */
+
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import { silentLogger } from "../../../../ground/kernel/logger.ts";
 import { createPrng } from "../../../../ground/kernel/prng.ts";
@@ -10,6 +11,7 @@ import {
   type Store,
 } from "../../../../ground/store/index.ts";
 import { workerRow } from "../../../../ground/store/testing/worker-row.ts";
+import type { RunId } from "../../core/ids.ts";
 import type { Operation } from "../../core/operation.ts";
 import { isTerminal } from "../../core/run-state.ts";
 import type { RunUpdate } from "../../core/run-update.ts";
@@ -129,17 +131,17 @@ export class RunWorld {
     return { machine, startAnew: host };
   }
 
-  async processes(runId: string) {
+  async processes(runId: RunId) {
     return await new ProcessStore(this.store).ofRuns([runId]);
   }
 
-  async start({ orchestrator }: Coordinator, scenario: Scenario): Promise<string> {
+  async start({ orchestrator }: Coordinator, scenario: Scenario): Promise<RunId> {
     const runId = await orchestrator.prepareRun({ scenario, testName: "test", password: "hush" });
     await orchestrator.startRun(runId);
     return runId;
   }
 
-  async look(runId: string) {
+  async look(runId: RunId) {
     const look = await this.#reader().runs.look(runId);
     if (look === undefined) throw new Error("there is no such run");
     return look;
@@ -147,7 +149,7 @@ export class RunWorld {
 
   /** A second at a time, until it is so. What was seen on the way: each different status and phase. */
   async until(
-    runId: string,
+    runId: RunId,
     isSo: (look: Awaited<ReturnType<RunWorld["look"]>>) => boolean,
     secondsMax = 600,
   ): Promise<readonly string[]> {
@@ -162,11 +164,11 @@ export class RunWorld {
     throw new Error(`it never happened; seen: ${seen.join(", ")}`);
   }
 
-  async untilEnd(runId: string, secondsMax = 600): Promise<readonly string[]> {
+  async untilEnd(runId: RunId, secondsMax = 600): Promise<readonly string[]> {
     return await this.until(runId, ({ run }) => isTerminal(run.status), secondsMax);
   }
 
-  async parent(runId: string) {
+  async parent(runId: RunId) {
     return await this.store.read(({ db }) =>
       db
         .selectFrom("test_results")
@@ -176,13 +178,13 @@ export class RunWorld {
     );
   }
 
-  async update(runId: string): Promise<RunUpdate> {
+  async update(runId: RunId): Promise<RunUpdate> {
     const update = await this.#reader().update(runId, 0);
     if (update === undefined) throw new Error("there is no such run");
     return update;
   }
 
-  async events(runId: string): Promise<readonly string[]> {
+  async events(runId: RunId): Promise<readonly string[]> {
     const control = new StoreWorkerControl(this.store, { leaseName });
     const events = await control.events(runId, 0);
     return events.map((event) => (event.type === "SET_PHASE" ? event.phase : event.type));

@@ -1,9 +1,12 @@
 /** A coordinator's lease, a run and workers on a store, for tests. */
+
 import type { LeaseEpoch } from "../../../../ground/kernel/ids.ts";
 import type { LeaseGrant, Store } from "../../../../ground/store/index.ts";
+import type { RunId } from "../../core/ids.ts";
 import { SeriesBook } from "../../core/series-book.ts";
 import type { WorkerBeat, WorkerIdentity } from "../../core/worker-control.ts";
 import type { GeneratorHealth, WorkerSnapshot } from "../../core/worker-snapshot.ts";
+import { testWorker } from "../../testing/ids.ts";
 
 export const leaseName = "coordinator";
 
@@ -28,10 +31,10 @@ export async function takeLease(
   return { name: leaseName, holder: "c", epoch: epoch as LeaseEpoch };
 }
 
-export function identityOf(runId: string, groupId: number, incarnation = "one"): WorkerIdentity {
+export function identityOf(runId: RunId, groupId: number, incarnation = "one"): WorkerIdentity {
   return {
     runId,
-    workerId: `worker-${groupId}`,
+    workerId: testWorker(`worker-${groupId}`),
     groupId,
     groupCount: 2,
     testId: `${runId}/worker-${groupId}/${incarnation}`,
