@@ -13,7 +13,7 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isLakePath, type ObjectStore, readChecksummedFiles } from "../../data/lake/index.ts";
-import type { Clock, Timer } from "../../ground/kernel/clock.ts";
+import { type Clock, repeat, type Timer } from "../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../ground/kernel/errors.ts";
 import type { Files } from "../../ground/kernel/files.ts";
 import { makeDurableDirectory } from "../../ground/kernel/make-durable-directory.ts";
@@ -81,7 +81,7 @@ export async function runBackup(
     if (!(thrown instanceof OperatingError)) throw notFinished(directory, thrown);
     throw thrown;
   } finally {
-    renewing.stop();
+    renewing.cancel();
     await dropHold(source.store, holder).catch(() => undefined); // It expires by itself.
   }
 }
@@ -271,14 +271,8 @@ function notFinished(directory: string, thrown: unknown): OperatingError {
   );
 }
 
-function keepRenewing(store: Store, holder: string, clock: Clock): { stop(): void } {
-  let timer: Timer | undefined;
-  const again = (): void => {
-    timer = clock.after(renewMs, () => {
-      keepHold(store, holder, holdMs).catch(() => undefined); // Tried again before it expires.
-      again();
-    });
-  };
-  again();
-  return { stop: () => timer?.cancel() };
+function keepRenewing(store: Store, holder: string, clock: Clock): Timer {
+  return repeat(clock, renewMs, () => {
+    keepHold(store, holder, holdMs).catch(() => undefined); // Tried again before it expires.
+  });
 }

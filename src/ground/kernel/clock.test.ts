@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sleep } from "./clock.ts";
+import { repeat, sleep, within } from "./clock.ts";
 import { realClock } from "./node/real-clock.ts";
 import { settleMicrotasks, VirtualClock } from "./testing/virtual-clock.ts";
 
@@ -46,6 +46,37 @@ test("a sleep that ended has let go of its signal", async () => {
   await clock.advance(100);
   await slept;
   assert.equal(listeners.size, 0);
+});
+
+test("what is repeated is done after each period, until it is cancelled", async () => {
+  const clock = new VirtualClock();
+  const times: number[] = [];
+  const timer = repeat(clock, 100, () => {
+    times.push(clock.nowMs());
+    if (times.length === 3) timer.cancel();
+  });
+  await clock.advance(1_000);
+  assert.deepEqual(times, [100, 200, 300]);
+  assert.equal(clock.pendingCount, 0);
+});
+
+test("what is done within a time has a signal that aborts with the time or with the caller's", async () => {
+  const clock = new VirtualClock();
+  const act = async (signal: AbortSignal) => {
+    await sleep(clock, 100, signal);
+    return signal.aborted ? "aborted" : "done";
+  };
+  const aborter = new AbortController();
+  const outcomes = Promise.all([
+    within(clock, 200, act),
+    within(clock, 50, act),
+    within(clock, 200, act, aborter.signal),
+  ]);
+  await clock.advance(60);
+  aborter.abort();
+  await clock.advance(40);
+  assert.deepEqual(await outcomes, ["done", "aborted", "aborted"]);
+  assert.equal(clock.pendingCount, 0);
 });
 
 test("the real clock moves forward, fires after the delay, and cancels", async () => {

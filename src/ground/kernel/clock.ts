@@ -34,3 +34,32 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
     signal?.addEventListener("abort", wake, { once: true });
   });
 }
+
+/** Calls `act` every `everyMs`, for the first time after the first of them. Ends when it is cancelled. */
+export function repeat(clock: Clock, everyMs: number, act: () => void): Timer {
+  const again = (): void => {
+    timer = clock.after(everyMs, () => {
+      again();
+      act();
+    });
+  };
+  let timer: Timer;
+  again();
+  return { cancel: () => timer.cancel() };
+}
+
+/** Gives `act` a signal that aborts after `msMax`, or when `signal` does. */
+export async function within<T>(
+  clock: Clock,
+  msMax: number,
+  act: (signal: AbortSignal) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const late = new AbortController();
+  const timer = clock.after(msMax, () => late.abort());
+  try {
+    return await act(signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]));
+  } finally {
+    timer.cancel();
+  }
+}

@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { Clock, Timer } from "../kernel/clock.ts";
+import { type Clock, repeat, type Timer } from "../kernel/clock.ts";
 import { ownTreeMemory } from "../kernel/node/process-memory.ts";
 
 export interface FactsSink {
@@ -50,6 +50,7 @@ export class FactsReporter {
   start(): void {
     this.#loop.enable();
     this.#report();
+    this.#timer = repeat(this.#clock, intervalMs, () => this.#report());
   }
 
   stop(): void {
@@ -59,7 +60,6 @@ export class FactsReporter {
 
   #report(): void {
     for (const [key, value] of Object.entries(this.#facts())) this.#sink.setFact(key, value);
-    this.#timer = this.#clock.after(intervalMs, () => this.#report());
   }
 
   #facts(): Record<string, string> {

@@ -3,7 +3,7 @@
  * another connection has committed. A few microseconds a look; the revision says whether it was a change of
  * a watched table, since renewals of the lease are commits too.
  */
-import type { Clock, Timer } from "../../kernel/clock.ts";
+import { type Clock, repeat, type Timer } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { RepeatedWarning } from "../../kernel/repeated-warning.ts";
@@ -34,10 +34,7 @@ export class DataVersionPoller {
   }
 
   start(): void {
-    this.#timer = this.#clock.after(this.#pollMs, () => {
-      this.#poll();
-      this.start();
-    });
+    this.#timer = repeat(this.#clock, this.#pollMs, () => this.#poll());
   }
 
   stop(): void {

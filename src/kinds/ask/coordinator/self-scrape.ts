@@ -3,7 +3,7 @@
  * a session with. As OpenMetrics, because only that has exemplars.
  */
 import { get } from "node:http";
-import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+import { type Clock, repeat } from "../../../ground/kernel/clock.ts";
 import { messageOf } from "../../../ground/kernel/errors.ts";
 import type { WorkerId } from "../../../ground/kernel/ids.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
@@ -38,7 +38,6 @@ export function scrapeSelf(
     });
   };
   add(node.role, () => metrics.exposition(openMetricsContentType));
-  let timer: Timer | undefined;
   const look = (): void => {
     for (const { workerId, live } of node.pool.views()) {
       if (workerId === undefined || live?.facts.metrics_url === undefined) continue;
@@ -46,10 +45,10 @@ export function scrapeSelf(
       known.add(workerId);
       add(workerId, () => readWorker(node, workerId, clusterToken));
     }
-    timer = clock.after(intervalMs / 5, look);
   };
   look();
-  return () => timer?.cancel();
+  const timer = repeat(clock, intervalMs / 5, look);
+  return () => timer.cancel();
 }
 
 async function readWorker(

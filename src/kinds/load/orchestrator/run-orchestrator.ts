@@ -11,7 +11,7 @@
  *   OC4  Passwords are sealed before they are stored; they are in nothing that is shown or logged.
  */
 
-import type { Clock } from "../../../ground/kernel/clock.ts";
+import { type Clock, within } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import { type Prng, randomText } from "../../../ground/kernel/prng.ts";
@@ -23,6 +23,7 @@ import { allowedLoad, peakConnections, plannedLoad } from "../core/load-plan.ts"
 import { isTerminal } from "../core/run-state.ts";
 import { buildRunUpdate, type RunUpdate } from "../core/run-update.ts";
 import type { Scenario } from "../core/scenario.ts";
+import type { Target } from "../core/target.ts";
 import { checkTargetHost } from "../core/target-host.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 import {
@@ -291,29 +292,29 @@ export class RunOrchestrator {
   /** The scenario with what only the target could tell (WT5). */
   async #checkStatements(scenario: Scenario, password: string | null): Promise<Scenario> {
     const { clock, openTarget } = this.#options;
-    const operations = scenario.workload.operations.map(operationOf);
     const target = await openTarget(scenario.target, password, "capstan_load:prepare");
-    const late = new AbortController();
-    const timer = clock.after(checkMsMax, () => late.abort());
     try {
-      const connection = await target.connect(1, late.signal);
-      try {
-        for (const operation of operations) await connection.prepare(operation);
-      } finally {
-        await connection.close();
-      }
-      const { threadCpuMs } = this.#options;
-      if (threadCpuMs === undefined) return scenario;
-      if (!wantsCalibration(scenario, peakConnections(scenario))) return scenario;
-      const { signal } = late;
-      const found = await calibrateCapacity(scenario, { target, clock, threadCpuMs, signal });
-      if (found === undefined) return scenario;
-      this.#options.logger.info({ per_worker_capacity: found }, "calibrated a load worker");
-      return { ...scenario, scaling: { ...scenario.scaling, per_worker_capacity: found } };
+      return await within(clock, checkMsMax, (signal) => this.#tryTarget(scenario, target, signal));
     } finally {
-      timer.cancel();
       await target.close().catch(() => undefined);
     }
+  }
+
+  async #tryTarget(scenario: Scenario, target: Target, signal: AbortSignal): Promise<Scenario> {
+    const { clock, threadCpuMs, logger } = this.#options;
+    const operations = scenario.workload.operations.map(operationOf);
+    const connection = await target.connect(1, signal);
+    try {
+      for (const operation of operations) await connection.prepare(operation);
+    } finally {
+      await connection.close();
+    }
+    if (threadCpuMs === undefined) return scenario;
+    if (!wantsCalibration(scenario, peakConnections(scenario))) return scenario;
+    const found = await calibrateCapacity(scenario, { target, clock, threadCpuMs, signal });
+    if (found === undefined) return scenario;
+    logger.info({ per_worker_capacity: found }, "calibrated a load worker");
+    return { ...scenario, scaling: { ...scenario.scaling, per_worker_capacity: found } };
   }
 
   /**
@@ -325,17 +326,15 @@ export class RunOrchestrator {
     const { runId, targetSecret: sealed, scenario } = run;
     const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
     const target = await openTarget(scenario.target, password, queryTagOf(runId));
-    const late = new AbortController();
-    const timer = clock.after(checkMsMax, () => late.abort());
+    const { kind } = scenario.target;
     try {
-      const { kind } = scenario.target;
       if (kind !== "sqlite" && kind !== "duckdb") return;
-      const connection = await target.connect(1, AbortSignal.any([signal, late.signal]));
+      const connect = (either: AbortSignal) => target.connect(1, either);
+      const connection = await within(clock, checkMsMax, connect, signal);
       await connection.close();
     } catch (thrown) {
       if (!(thrown instanceof OperatingError) || thrown.code === "forbidden") throw thrown;
     } finally {
-      timer.cancel();
       await target.close().catch(() => undefined);
     }
   }

@@ -3,9 +3,10 @@
  * Never in the way: a server that does not answer is asked again later, and the run goes on.
  */
 
-import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+import { type Clock, type Timer, within } from "../../../ground/kernel/clock.ts";
 import { AssertionError, messageOf } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
+import { Loop } from "../../../ground/reconcile/index.ts";
 import type { LeaseGrant, Store } from "../../../ground/store/index.ts";
 import type { RunId } from "../core/ids.ts";
 import { ownStatements } from "../core/own-statements.ts";
@@ -31,19 +32,25 @@ const answerMsMax = 10_000;
 
 export class ServerWatch {
   readonly #options: ServerWatchOptions;
-  readonly #stopped = new AbortController();
-  #timer: Timer | undefined;
-  #underWay: Promise<void> | undefined;
+  readonly #loop: Loop;
   #isQueued = false;
   readonly #edges = new Map<StatementEdge, Timer>();
   readonly #noting = new Map<StatementEdge, Promise<void>>();
 
   constructor(options: ServerWatchOptions) {
     this.#options = options;
+    const { clock, logger, runId } = options;
+    this.#loop = new Loop({
+      clock,
+      logger: logger.with({ run_id: runId }),
+      turn: (signal) => this.#poll(signal),
+      everyMs,
+      trouble: "the server does not tell of itself",
+    });
   }
 
   start(): void {
-    if (this.#options.target.capabilities.pollsServer) this.#soon(0);
+    if (this.#options.target.capabilities.pollsServer) this.#loop.start();
   }
 
   /** Whether the server said since the last call that something waits. */
@@ -67,11 +74,11 @@ export class ServerWatch {
   }
 
   async #note(edge: StatementEdge): Promise<void> {
-    const { target, store, runId, lease, logger, statements } = this.#options;
+    const { target, store, runId, lease, clock, logger, statements } = this.#options;
     const grant = lease();
     if (grant === undefined) return;
     try {
-      const all = await this.#within(answerMsMax, (signal) => target.statementFigures(signal));
+      const all = await within(clock, answerMsMax, (signal) => target.statementFigures(signal));
       const own = ownStatements(all, statements);
       await addFigures(store, runId, { [`statements_${edge}`]: own }, grant);
     } catch (thrown) {
@@ -81,44 +88,17 @@ export class ServerWatch {
   }
 
   async stop(): Promise<void> {
-    this.#timer?.cancel();
     for (const timer of this.#edges.values()) timer.cancel();
     await Promise.all(this.#noting.values()); // At most as long as an answer may take.
-    this.#stopped.abort();
-    await this.#underWay;
+    await this.#loop.stop();
     await this.#options.target.close().catch(() => undefined);
   }
 
-  #soon(delayMs: number): void {
-    if (this.#stopped.signal.aborted) return;
-    this.#timer = this.#options.clock.after(delayMs, () => {
-      this.#underWay = this.#poll();
-    });
-  }
-
-  async #poll(): Promise<void> {
-    const { target, store, runId, lease, logger } = this.#options;
-    try {
-      const grant = lease();
-      const poll = await this.#within(answerMsMax, (signal) => target.pollServer(signal));
-      if ((poll.queued ?? 0) > 0) this.#isQueued = true;
-      if (grant !== undefined) await writePoll(store, runId, poll, grant);
-    } catch (thrown) {
-      if (thrown instanceof AssertionError) throw thrown;
-      if (!this.#stopped.signal.aborted) {
-        logger.warn({ run_id: runId }, `the server does not tell of itself: ${messageOf(thrown)}`);
-      }
-    }
-    this.#soon(everyMs);
-  }
-
-  async #within<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const late = new AbortController();
-    const timer = this.#options.clock.after(ms, () => late.abort());
-    try {
-      return await ask(AbortSignal.any([this.#stopped.signal, late.signal]));
-    } finally {
-      timer.cancel();
-    }
+  async #poll(signal: AbortSignal): Promise<void> {
+    const { target, store, runId, lease, clock } = this.#options;
+    const grant = lease();
+    const poll = await within(clock, answerMsMax, (either) => target.pollServer(either), signal);
+    if ((poll.queued ?? 0) > 0) this.#isQueued = true;
+    if (grant !== undefined) await writePoll(store, runId, poll, grant);
   }
 }

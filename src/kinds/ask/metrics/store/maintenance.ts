@@ -6,7 +6,7 @@
  *   MT2  Files are deleted only of segments that were removed `graceMs` ago: longer than any query runs.
  *   MT3  A step that fails is logged and tried again in the next round; it does not keep the others from their turn.
  */
-import type { Clock, Timer } from "../../../../ground/kernel/clock.ts";
+import { type Clock, repeat } from "../../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Files } from "../../../../ground/kernel/files.ts";
 import type { Logger } from "../../../../ground/kernel/logger.ts";
@@ -111,12 +111,15 @@ export class Maintenance {
 
   /** One round, now. */
   async run(signal: AbortSignal = never): Promise<UpkeepDone> {
-    const { store, holder, claimMs, logger, scrubber } = this.#options;
+    const { store, holder, claimMs, clock, logger, scrubber } = this.#options;
     const lease = this.#options.lease();
     if (lease === undefined) return nothingDone;
     const claim = await acquireClaim(store, { task, holder, claimMs });
     if (claim === undefined) return nothingDone;
-    const renewing = this.#keepRenewing(claim);
+    // Whether it is still ours is asked when something is published.
+    const renewing = repeat(clock, claimMs / 3, () => {
+      renewClaim(store, claim, claimMs).catch((thrown: unknown) => this.#warn("claim", thrown));
+    });
     const steps = {
       retired: () => this.#retire(lease, claim),
       compactions: () => this.#compactAll(lease, claim, signal),
@@ -127,7 +130,7 @@ export class Maintenance {
     try {
       return await runSteps(steps, { signal, logger, what: "metrics upkeep" }); // MT3
     } finally {
-      renewing.stop();
+      renewing.cancel();
       await releaseClaim(store, claim);
     }
   }
@@ -221,20 +224,6 @@ export class Maintenance {
     const known = await catalog.knownIds();
     const wallMs = clock.wallMs();
     return (await sweepOrphans({ lakeDir, known, wallMs, olderThanMs: orphanAgeMs, files })).length;
-  }
-
-  #keepRenewing(claim: MaintenanceClaim): { stop(): void } {
-    const { clock, store, claimMs } = this.#options;
-    let timer: Timer | undefined;
-    const again = (): void => {
-      timer = clock.after(claimMs / 3, () => {
-        // Whether it was still ours is asked when something is published.
-        renewClaim(store, claim, claimMs).catch((thrown: unknown) => this.#warn("claim", thrown));
-        again();
-      });
-    };
-    again();
-    return { stop: () => timer?.cancel() };
   }
 
   #warn(step: string, thrown: unknown): void {
