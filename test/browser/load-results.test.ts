@@ -144,11 +144,11 @@ test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are 
     .waitFor();
   const objectives = page.getByRole("list", { name: "Objectives" }).locator("li");
   await eventually(async () => await objectives.count(), 3);
-  await page.getByText("exact, of all records").first().waitFor();
+  await page.getByText("exact, from all records").first().waitFor();
   await eventually(async () => await figure(page, "Operations"), total);
-  assert.ok(Math.abs((await figure(page, "Per second")) - qps) <= 0.5);
+  assert.ok(Math.abs((await figure(page, "Operations/s")) - qps) <= 0.5);
   assert.ok(Math.abs((await figure(page, "p95")) / latency.p95_ms - 1) < 0.01);
-  await drawn(page, /Operations a second over time/);
+  await drawn(page, /Operations per second over time/);
   await drawn(page, /Percentiles of latency/);
   await drawn(page, /Histogram of the latency/);
   await drawn(page, /Heat map/);
@@ -172,7 +172,7 @@ test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are 
   await page.keyboard.press("Escape");
   await page.getByRole("link", { name: "Runs", exact: true }).first().click();
   await page.getByLabel(new RegExp(`Compare .*${second}`)).check();
-  await page.getByText("Choose another one to compare it with").waitFor();
+  await page.getByText("Select another run to compare it with").waitFor();
   await page.getByLabel(new RegExp(`Compare .*${first}`)).check();
   await page.getByRole("link", { name: "Compare 2 runs" }).click();
   await page.getByText("Comparison of 2 runs").waitFor();
@@ -187,7 +187,7 @@ test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are 
   const cells = page.locator('[data-metric="qps/ALL"] td');
   assert.ok(Math.abs(digits(await cells.nth(2).textContent()) - rate) <= 0.5);
   await page.getByRole("cell", { name: "workload.concurrent_connections" }).waitFor();
-  await drawn(page, /Operations a second of each run/);
+  await drawn(page, /Operations per second of each run/);
   await drawn(page, /p95 of each run/);
   await drawn(page, /Latency of each run by percentile/);
   await page.getByRole("link", { name: "Make it the base" }).click();
@@ -217,11 +217,11 @@ test("[WEB68] [WEB19] what is not there, measured nothing or failed says so; not
     .getByText(/Guardrail triggered: p99/)
     .first()
     .waitFor();
-  await page.getByText("exact, of all records").first().waitFor();
+  await page.getByText("exact, from all records").first().waitFor();
   await assertFits(page);
   await page.goto(`${cluster.url}/load/runs/${stopped}`);
   await page.getByText(/Nothing had been measured by then/).waitFor();
-  await page.getByText(/There was no load/).waitFor();
+  await page.getByText(/No second of load was recorded/).waitFor();
   await assertFits(page);
   await page.goto(`${cluster.url}/load`);
   await page

@@ -65,7 +65,7 @@ test("[WEB54] [AP38] templates: found, copied, imported, checked, saved, exporte
   await using opened = await openPage(browser, `${cluster.url}/load`);
   const { page } = opened;
   await page.getByRole("link", { name: "Templates", exact: true }).click();
-  const ready = page.getByRole("table", { name: "Ready templates" });
+  const ready = page.getByRole("table", { name: "Built-in templates" });
   await ready.getByRole("link", { name: "Demo" }).waitFor();
   await picture(page, "templates");
   await page.getByLabel("Filter templates").fill("ycsb zipf-nothing");
@@ -80,18 +80,18 @@ test("[WEB54] [AP38] templates: found, copied, imported, checked, saved, exporte
   const text = page.getByLabel("Template as YAML");
   await page.getByLabel("Duration").fill("45");
   await page.getByText("Rate", { exact: true }).click();
-  await page.getByLabel("Operations a second").fill("0");
+  await page.getByLabel("Operations per second").fill("0");
   const problems = page.getByRole("list", { name: "Problems" });
   await problems.getByText("workload.target_qps").click();
   await text.getByText("target_qps: 0").waitFor();
   await page.locator(".cm-lintRange-error").first().waitFor();
   await picture(page, "editor-problem");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("It was not saved").waitFor();
+  await page.getByText("The template was not saved").waitFor();
   await page.getByText("Connections", { exact: true }).first().click();
   await problems.waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("It is saved.").waitFor();
+  await page.getByText("Saved.").waitFor();
   await eventually(async () => await page.getByText("Not saved").count(), 0);
 
   const download = page.waitForEvent("download");
@@ -130,9 +130,9 @@ test("[WEB54] [AP38] templates: found, copied, imported, checked, saved, exporte
   await page.getByRole("button", { name: "Actions for mine" }).click();
   await page.getByRole("menuitem", { name: "Delete…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await page.getByText("It is gone. Its runs stay.").waitFor();
+  await page.getByText("Deleted. Its runs are kept.").waitFor();
   await page.getByRole("button", { name: "Actions for Demo", exact: true }).click();
-  await page.getByRole("menuitem", { name: "Delete (comes with Capstan)" }).waitFor();
+  await page.getByRole("menuitem", { name: "Delete (built-in)" }).waitFor();
   assert.deepEqual(withoutRefusals(opened.complaints), []);
 });
 
@@ -204,7 +204,7 @@ test("[WEB56] a run is prepared, started, watched live and stopped; the page sta
   }
   assert.equal(before.of, "MEASUREMENT");
   assert.ok(best > 0, "the rate stayed at 0");
-  await page.getByRole("img", { name: /Operations a second over/ }).waitFor();
+  await page.getByRole("img", { name: /Operations per second over/ }).waitFor();
   await page.getByRole("img", { name: /Latency percentiles/ }).waitFor();
   await page.getByText("2 of 2 healthy").waitFor();
   await page.getByRole("region", { name: "Log lines" }).waitFor();
@@ -231,7 +231,7 @@ test("[WEB56] a run is prepared, started, watched live and stopped; the page sta
   await page.getByRole("img", { name: /Latency percentiles/ }).waitFor();
   await picture(page, "run-live");
   await page.locator(".worker-tile").first().click();
-  await page.getByRole("dialog").getByRole("img", { name: "Its p95" }).waitFor();
+  await page.getByRole("dialog").getByRole("img", { name: "p95 of this worker" }).waitFor();
   if (pictures !== undefined) await picture(page, "run-worker");
   await page.keyboard.press("Escape");
 
@@ -301,7 +301,7 @@ test("[WEB57] what is not there, or does not answer, is said, and how old the fi
   await page.getByRole("status", { name: "State" }).getByText("Prepared").waitFor();
   await own[Symbol.asyncDispose]();
   const note = page.getByRole("alert").filter({ hasText: "Not connected" });
-  await note.getByText(/What is shown is of .* ago/).waitFor();
+  await note.getByText(/The figures are from .* ago/).waitFor();
   await picture(page, "run-lost");
   await page.getByRole("button", { name: "Start" }).click();
   await page.getByText("Could not start the run").waitFor();

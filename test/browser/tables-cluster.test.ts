@@ -43,7 +43,7 @@ test("[WEB45, WEB44] on a real cluster: from nothing to a table that is kept fre
   const refreshes = page.getByRole("table", { name: "Refreshes" });
   await refreshes.getByText("manual").first().waitFor();
   await refreshes.getByText("Full").first().waitFor();
-  await page.getByRole("img", { name: /Lag: at most/ }).waitFor();
+  await page.getByRole("img", { name: /Lag: peak/ }).waitFor();
   await page.getByRole("button", { name: "Suspend…" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Suspend" }).click();
   await page.getByRole("status", { name: "State" }).getByText("Suspended").waitFor();

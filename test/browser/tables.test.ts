@@ -142,7 +142,7 @@ test("[WEB43] a table's page: from the graph to a source, a reader, its refreshe
   const { page } = scene;
   await page.locator('.node[data-table="late"]').click();
   await page.getByRole("heading", { name: "late" }).waitFor();
-  await page.getByRole("img", { name: /Lag: at most .* target of 30 s/ }).waitFor();
+  await page.getByRole("img", { name: /Lag: peak .* target of 30 s/ }).waitFor();
   const refreshes = page.getByRole("table", { name: "Refreshes" });
   await refreshes.getByText("bad_sql no such column").waitFor();
   await refreshes.getByText("No change × 9").waitFor();

@@ -6,9 +6,9 @@ import { toastDone, toastFailed } from "./toasts.tsx";
 export type WorkerAction = "drain" | "undrain" | "drop";
 
 const done: Readonly<Record<WorkerAction, string>> = {
-  drain: "It takes no new work and finishes what it has.",
+  drain: "It takes no new work, and finishes what it has accepted.",
   undrain: "It takes work again.",
-  drop: "It is no longer part of the cluster.",
+  drop: "Removed from the cluster.",
 };
 
 export function useWorkerAction(): UseMutationResult<
@@ -31,10 +31,10 @@ export function useWorkerAction(): UseMutationResult<
 export type TableAction = "refresh" | "suspend" | "resume" | "drop";
 
 const tableDone: Readonly<Record<TableAction, string>> = {
-  refresh: "A refresh was asked for; a worker takes it next.",
-  suspend: "It is not refreshed any more, nor is what reads it.",
-  resume: "It is refreshed again.",
-  drop: "It is gone.",
+  refresh: "A refresh is requested; the next free worker runs it.",
+  suspend: "Suspended, with the tables that read it.",
+  resume: "Resumed.",
+  drop: "Dropped.",
 };
 
 export function useTableAction(): UseMutationResult<

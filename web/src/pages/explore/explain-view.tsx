@@ -36,7 +36,7 @@ export function ExplainView({ summary }: { readonly summary: QuerySummary }) {
         ))}
       </dl>
       <p className="dim">
-        {formatDuration(summary.stages.totalMs)} in all, first result after{" "}
+        {formatDuration(summary.stages.totalMs)} in total, first result after{" "}
         {formatDuration(summary.stages.firstResultMs)}. Query{" "}
         <span className="mono">{summary.queryId}</span>.
       </p>
@@ -44,7 +44,7 @@ export function ExplainView({ summary }: { readonly summary: QuerySummary }) {
         // biome-ignore lint/suspicious/noArrayIndexKey: leaves have no other identity.
         <Leaf key={index} leaf={leaf} />
       ))}
-      {summary.leaves.length === 0 && <p className="dim">It needed no worker.</p>}
+      {summary.leaves.length === 0 && <p className="dim">No worker was needed.</p>}
     </div>
   );
 }

@@ -159,7 +159,7 @@ function Result({
     if (run.status === "running") return null;
     return (
       <Empty icon={IconChartLine} title="No series">
-        <span className="dim">Nothing matches in this time. Try a longer range.</span>
+        <span className="dim">No series in this time range. Try a longer one.</span>
       </Empty>
     );
   }

@@ -5,7 +5,7 @@ const suggestions = [
   { query: "up", text: "What is scraped, and whether it answered" },
   {
     query: "sum by (kind, outcome) (rate(capstan_query_duration_seconds_count[5m]))",
-    text: "Queries a second, by kind and how they ended",
+    text: "Queries per second, by kind and outcome",
   },
   {
     query:

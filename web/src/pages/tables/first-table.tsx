@@ -33,7 +33,8 @@ export function FirstTable({ hasTables }: { readonly hasTables: boolean }) {
     mutationFn: async () => {
       for (const { sql } of steps) await run(sql);
     },
-    onSuccess: () => toastDone("revenue", "It is computed now, and kept fresh from here on."),
+    onSuccess: () =>
+      toastDone("revenue", "Created. It is computed now, and kept fresh from now on."),
     onError: (error) => toastFailed("Could not create the example", error),
     onSettled: () => queries.invalidateQueries({ queryKey: ["tables"] }),
   });

@@ -48,9 +48,7 @@ export function LagCard({ table, version }: LagCardProps) {
       <div className="card-body">
         {data === undefined || data.points.length === 0 ? (
           <p className="dim lag-none">
-            {error === null
-              ? "Nothing is known of this time: it has not been refreshed yet."
-              : error.message}
+            {error === null ? "No refresh in this time yet." : error.message}
           </p>
         ) : (
           <LagPlot series={data} />
@@ -69,7 +67,7 @@ function LagPlot({ series }: { readonly series: LagSeries }) {
     <>
       <Plot
         className="lag-plot"
-        label={`Lag: at most ${formatLag(highest)}, with ${target}`}
+        label={`Lag: peak ${formatLag(highest)}, with ${target}`}
         height={200}
         data={data}
         options={(host) => optionsOf(host, targetMs)}
@@ -79,7 +77,7 @@ function LagPlot({ series }: { readonly series: LagSeries }) {
       />
       <div className="lag-legend dim">
         <span>
-          at most <strong>{formatLag(highest)}</strong>
+          peak <strong>{formatLag(highest)}</strong>
         </span>
         {targetMs !== undefined && (
           <span>

@@ -101,9 +101,9 @@ function questionOf(action: Asked, table: DynamicTable): Question {
 
 function consequence(action: Asked, { readers }: DynamicTable): string {
   if (action === "drop")
-    return "Its definition, its rows and its history are gone. Its sources stay.";
-  const stays = "Its rows stay as they are and grow older until it is resumed.";
+    return "Its definition, rows and refresh history are deleted. Its sources are kept.";
+  const stays = "Its rows are kept, and are not refreshed until you resume it.";
   return readers.length === 0
     ? stays
-    : `${stays} So do those of what reads it: ${readers.join(", ")}.`;
+    : `${stays} The same holds for the tables that read it: ${readers.join(", ")}.`;
 }

@@ -268,5 +268,5 @@ function Columns({ table }: { readonly table: LakeTable | undefined }) {
 
 function actionWord({ state, action }: NonNullable<DynamicTable["last_refresh"]>): string {
   if (state !== "SUCCEEDED") return state.toLowerCase();
-  return action === "NO_DATA" ? "its sources had not changed" : (action ?? state).toLowerCase();
+  return action === "NO_DATA" ? "sources unchanged" : (action ?? state).toLowerCase();
 }

@@ -51,11 +51,11 @@ function consequence(action: WorkerAction, worker: Worker): string {
   switch (action) {
     case "drain":
       return running === 0
-        ? "It takes no new work until you let it again. It is running nothing now."
+        ? "It takes no new work until you undo this. It is running nothing now."
         : `It takes no new work, and finishes the ${plural(running, "item")} it is running.`;
     case "undrain":
-      return "It is put back into the rotation, and gets its share of new work.";
+      return "It is given new work again.";
     case "drop":
-      return "It leaves the cluster, and what it still has is done elsewhere. A worker process that is still running may register again.";
+      return "It is removed from the cluster, and other workers take over its work. A worker process that is still running may register again.";
   }
 }

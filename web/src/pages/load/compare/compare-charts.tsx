@@ -32,10 +32,10 @@ export function CompareCharts({ runs }: { readonly runs: readonly ComparedSeries
   return (
     <>
       <div className="run-pair">
-        <Card title="Operations a second">
+        <Card title="Operations per second">
           <div className="card-body">
             <Lines
-              label="Operations a second of each run, since its load began"
+              label="Operations per second of each run, since its load began"
               overlay={rate}
               formatX={formatElapsed}
               formatY={axisValue}
@@ -85,7 +85,7 @@ function Lines({ overlay, ...chart }: LinesProps) {
   const lines = useMemo(
     () =>
       overlay.columns.map((values, index) => ({
-        name: index === 0 ? `${letterOf(index)}, the base` : letterOf(index),
+        name: index === 0 ? `${letterOf(index)} (base)` : letterOf(index),
         values,
         colour: seriesColour(index),
       })),

@@ -76,7 +76,7 @@ test("[WEB66] which runs, which is the base, and differences in words", () => {
   assert.deepEqual(idsOf(new URLSearchParams("")), []);
   assert.equal(withBase(["a", "b", "c"], "c"), "/load/compare?ids=c,a,b");
   assert.deepEqual([0, 1, 9].map(letterOf), ["A", "B", "J"]);
-  assert.equal(metricName({ metric: "qps", of: "ALL" }), "Per second");
+  assert.equal(metricName({ metric: "qps", of: "ALL" }), "Operations/s");
   assert.equal(metricName({ metric: "p95", of: "pay" }), "p95 of pay");
   assert.deepEqual(
     [metricValue("qps", 1_234.5), metricValue("p50", 0.2986), metricValue("error_rate_pct", 0)],

@@ -20,10 +20,10 @@ export function withBase(ids: readonly string[], base: string): string {
 
 export function metricName({ metric, of }: Pick<MetricDifference, "metric" | "of">): string {
   const names: Readonly<Record<string, string>> = {
-    qps: "Per second",
+    qps: "Operations/s",
     error_rate_pct: "Errors",
     unserved_pct: "Unserved",
-    availability_pct: "Available",
+    availability_pct: "Availability",
   };
   const name = names[metric] ?? metric;
   return of === "ALL" ? name : `${name} of ${of}`;

@@ -131,7 +131,7 @@ interface ConfigurationProps extends Pick<ComparisonCardProps, "base" | "letter"
 
 function Configuration({ differences, base, letter }: ConfigurationProps) {
   if (differences.length === 0) {
-    return <p className="dim run-note">Both have the same configuration.</p>;
+    return <p className="dim run-note">Both runs have the same configuration.</p>;
   }
   return (
     <div className="comparison-configuration">

@@ -104,11 +104,11 @@ function Chosen({ runs, onNone }: ChosenProps) {
     <div className="card runs-chosen" role="status">
       <span>
         {runs.length === 1
-          ? "One run is chosen. Choose another one to compare it with."
-          : `${plural(runs.length, "run")} are chosen; the oldest is what the others are compared with.`}
+          ? "1 run is selected. Select another run to compare it with."
+          : `${plural(runs.length, "run")} are selected. The others are compared with the oldest.`}
       </span>
       <Button variant="subtle" color="gray" onClick={onNone}>
-        Choose none
+        Clear selection
       </Button>
       {runs.length > 1 && (
         <Button component={Link} to={comparePath(runs)} leftSection={<IconScale size={14} />}>

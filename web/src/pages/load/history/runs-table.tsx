@@ -58,7 +58,7 @@ export function RunsTable({ runs, nowMs, chosen, onChoose, more }: RunsTableProp
     { title: "Objectives", className: "from-sm", cell: (run) => <ObjectivesSign run={run} /> },
     {
       title: "Ops/s",
-      hint: "Operations a second",
+      hint: "Operations per second",
       className: "num",
       cell: (run) => (run.total_operations > 0 ? formatRate(run.qps) : unknown),
     },

@@ -59,18 +59,24 @@ export function FindMaxPanel({ runId, update: { find_max: now } }: FindMaxPanelP
 function StepNow({ now }: { readonly now: FindMaxUpdate }) {
   return (
     <dl className="figures-strip step-now">
-      <Figure name="Step" note={now.queue_detected ? "the server has a queue" : "no queue seen"}>
+      <Figure
+        name="Step"
+        note={now.queue_detected ? "the server queues requests" : "no queue at the server"}
+      >
         {formatCount(now.current_step)}
       </Figure>
       <Figure name="Connections" note="of this step">
         {formatCount(now.target_workers)}
       </Figure>
-      <Figure name="Per second" note={`${formatChange(now.qps_vs_prior_pct)} on the step before`}>
+      <Figure
+        name="Operations/s"
+        note={`${formatChange(now.qps_vs_prior_pct)} against the previous step`}
+      >
         {formatRate(now.qps)}
       </Figure>
       <Figure
         name="p95"
-        note={`${formatChange(now.p95_vs_baseline_pct)} on ${formatLatency(now.baseline_p95_ms)} at first`}
+        note={`${formatChange(now.p95_vs_baseline_pct)} against ${formatLatency(now.baseline_p95_ms)} at the first step`}
       >
         {formatLatency(now.current_p95_ms)}
       </Figure>
@@ -84,11 +90,11 @@ function StepNow({ now }: { readonly now: FindMaxUpdate }) {
 function StepChart({ steps }: { readonly steps: readonly FindMaxStep[] }) {
   const { x, lines } = useMemo(() => {
     const { connections, qps } = stepColumns(steps);
-    return { x: connections, lines: [{ name: "a second, by connections", values: qps }] };
+    return { x: connections, lines: [{ name: "operations/s by connections", values: qps }] };
   }, [steps]);
   return (
     <LineChart
-      label="Operations a second by connections"
+      label="Operations per second by connections"
       x={x}
       lines={lines}
       formatX={axisValue}

@@ -40,7 +40,7 @@ export function generatorWarnings(watch: GeneratorWatch): readonly string[] {
       : []),
     ...(dropped > 0
       ? [
-          `${dropped} ${dropped === 1 ? "arrival was" : "arrivals were"} given up: too many wait already.`,
+          `${dropped} ${dropped === 1 ? "arrival was" : "arrivals were"} dropped: too many are waiting.`,
         ]
       : []),
   ];

@@ -20,7 +20,7 @@ export function LiveCharts({ update, seconds, mode }: LiveChartsProps) {
   const startS = Math.round(startMs / 1_000);
   return (
     <div className="live-charts">
-      <Card title="Operations a second">
+      <Card title="Operations per second">
         <div className="card-body">
           <RateChart seconds={seconds} startS={startS} />
         </div>
@@ -36,7 +36,8 @@ export function LiveCharts({ update, seconds, mode }: LiveChartsProps) {
 
 /** A closed loop has no schedule, so there is no waiting in its latency. */
 function latencyNote(mode: LoadMode): string {
-  const since = mode === "QPS" ? "from the intended start" : "from when it was sent";
+  const since =
+    mode === "QPS" ? "measured from the intended start" : "measured from when the request was sent";
   return `of each second, ${since}`;
 }
 
@@ -64,7 +65,7 @@ function RateChart({ seconds, startS }: ChartProps) {
   if (x.length < 2) return <Nothing />;
   return (
     <LineChart
-      label="Operations a second over the last minutes"
+      label="Operations per second over the last minutes"
       x={x}
       lines={lines}
       formatX={formatX}

@@ -14,8 +14,8 @@ export function LiveFigures({ update }: LiveFiguresProps) {
   return (
     <dl className="card figures-strip live-figures">
       <Figure
-        name="Per second"
-        note={all.target_qps === null ? "now" : `now, of ${formatRate(all.target_qps)} wanted`}
+        name="Operations/s"
+        note={all.target_qps === null ? "now" : `now, target ${formatRate(all.target_qps)}`}
       >
         <span data-figure="qps">{formatRate(all.qps)}</span>
       </Figure>
@@ -34,11 +34,11 @@ export function LiveFigures({ update }: LiveFiguresProps) {
         </span>
       </Figure>
       {(all.unserved ?? 0) > 0 && (
-        <Figure name="Unserved" note="due a second ago or more">
+        <Figure name="Unserved" note="waiting for 1 s or more">
           <span className="tone-bad">{formatCount(all.unserved)}</span>
         </Figure>
       )}
-      <Figure name="Connections" note={`of ${formatCount(all.target_connections)} wanted`}>
+      <Figure name="Connections" note={`target ${formatCount(all.target_connections)}`}>
         {formatCount(all.active_connections)}
       </Figure>
       <Figure

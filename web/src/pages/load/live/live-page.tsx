@@ -111,7 +111,7 @@ function describe({
       {" on "}
       <span className="mono">{target.url}</span>
       {workload.load_mode === "QPS" &&
-        `, ${workload.target_qps ?? "staged"} a second, for ${workload.duration_seconds} s`}
+        `, ${workload.target_qps ?? "staged"} operations/s, for ${workload.duration_seconds} s`}
       {workload.load_mode === "CONCURRENCY" &&
         `, ${workload.concurrent_connections} connections, for ${workload.duration_seconds} s`}
       {workload.load_mode === "FIND_MAX_CONCURRENCY" && ", searching for the most connections"}
@@ -142,7 +142,7 @@ function LinkNote({ feed: { run, reconnect } }: { readonly feed: LiveRunFeed }) 
 
 function ageOf({ update }: LiveRun, ageMs: number): string {
   const goesOn = update?.status === "RUNNING" ? " The run goes on without this page." : "";
-  return `What is shown is of ${formatAgo(ageMs)}.${goesOn}`;
+  return `The figures are from ${formatAgo(ageMs)}.${goesOn}`;
 }
 
 interface StageNoteProps {

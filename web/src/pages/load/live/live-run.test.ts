@@ -99,7 +99,7 @@ test("[WEB51] a quarter of the seconds bound by the generator, and every dropped
   assert.deepEqual(watched({}, calm), []);
   assert.match(watched(calm, busy, calm)[0] ?? "", /1 of 3.*may be faster.* 99 % busy/);
   assert.deepEqual(watched(busy, ...Array.from({ length: 4 }, () => calm)), []);
-  assert.match(watched({ dropped: 1 })[0] ?? "", /^1 arrival was given up/);
+  assert.match(watched({ dropped: 1 })[0] ?? "", /^1 arrival was dropped/);
 });
 
 test("[WEB51] the log is filtered by level; steps are a line by connections", () => {

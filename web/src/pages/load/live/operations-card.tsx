@@ -23,7 +23,7 @@ interface OperationsCardProps {
 const signs: Readonly<Record<SloState, Sign>> = {
   met: { word: "Met", tone: "good", icon: IconCircleCheck },
   missed: { word: "Missed", tone: "bad", icon: IconCircleX },
-  open: { word: "Open", tone: "dim", icon: IconCircleDashed },
+  open: { word: "Not decided", tone: "dim", icon: IconCircleDashed },
 };
 
 const columns: readonly Column<OperationUpdate>[] = [
@@ -90,7 +90,7 @@ function titleOf(
 ): string {
   const now = value === undefined ? "" : ` Now ${isLeast ? "≥ " : ""}${formatRate(value)}${unit}.`;
   return state === "open"
-    ? `It cannot be told yet; the verdict is at the end.${now}`
+    ? `Not decided yet; the verdict comes at the end of the run.${now}`
     : `${signs[state].word} so far.${now}`;
 }
 

@@ -57,7 +57,7 @@ function questionOf(isPrepared: boolean): Question {
   return isPrepared
     ? {
         title: "Cancel the run",
-        consequence: "It is never started, and is kept as cancelled.",
+        consequence: "The run is not started. It stays in the list as cancelled.",
         verb: "Cancel it",
         destroys: true,
         keep: "Keep it",
@@ -65,7 +65,7 @@ function questionOf(isPrepared: boolean): Question {
     : {
         title: "Stop the run",
         consequence:
-          "Nothing new is sent from now on, and what is under way is finished. What was measured so far is kept; the run counts as cancelled.",
+          "No new operations are sent; those under way are finished. Figures measured so far are kept, and the run counts as cancelled.",
         verb: "Stop it",
         destroys: true,
         keep: "Let it run",

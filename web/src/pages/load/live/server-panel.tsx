@@ -15,8 +15,8 @@ export function ServerPanel({ update, kind }: ServerPanelProps) {
       <Card title="Server">
         <p className="dim card-body panel-none">
           {hasServer(kind)
-            ? "It is asked every five seconds while the run goes on."
-            : `${kind} has no server to ask.`}
+            ? "The server is polled every 5 s during the run."
+            : `${kind} has no server to poll.`}
         </p>
       </Card>
     );

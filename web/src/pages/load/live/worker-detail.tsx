@@ -65,9 +65,9 @@ function Details({ runId, worker, atMs }: DetailsProps) {
         </span>
       </div>
       {worker.last_error !== null && (
-        <Failure title="What it said last" error={new Error(worker.last_error)} />
+        <Failure title="Last error" error={new Error(worker.last_error)} />
       )}
-      {error !== null && <Failure title="Its past cannot be read" error={error} />}
+      {error !== null && <Failure title="The worker's history cannot be read" error={error} />}
       {data !== undefined && data.length > 1 && <WorkerCharts rows={data} />}
       <dl className="facts">
         <dt>Host</dt>
@@ -84,9 +84,9 @@ function Details({ runId, worker, atMs }: DetailsProps) {
         <dd>{formatPercent(ratio(metrics.cpu_percent))}</dd>
         <dt>Memory</dt>
         <dd>{formatPercent(ratio(metrics.memory_percent))}</dd>
-        <dt>Wakes late by</dt>
+        <dt>Event loop delay</dt>
         <dd>{formatDuration(metrics.event_loop_delay_ms)} (p99)</dd>
-        <dt>Sends late by</dt>
+        <dt>Schedule lag</dt>
         <dd>{formatDuration(metrics.schedule_lag_ms)} (p99)</dd>
       </dl>
     </>
@@ -102,7 +102,7 @@ function WorkerCharts({ rows }: { readonly rows: readonly WorkerSecond[] }) {
   const { x, rate, latency } = useMemo(
     () => ({
       x: rows.map((row) => row.timestamp_ms),
-      rate: [{ name: "a second", values: rows.map((row) => row.qps), isFilled: true }],
+      rate: [{ name: "operations/s", values: rows.map((row) => row.qps), isFilled: true }],
       latency: [{ name: "p95 so far", values: rows.map((row) => row.p95_latency_ms) }],
     }),
     [rows],
@@ -110,7 +110,7 @@ function WorkerCharts({ rows }: { readonly rows: readonly WorkerSecond[] }) {
   return (
     <div className="worker-charts">
       <LineChart
-        label="Its operations a second"
+        label="Operations per second of this worker"
         x={x}
         lines={rate}
         formatX={formatClock}
@@ -118,7 +118,7 @@ function WorkerCharts({ rows }: { readonly rows: readonly WorkerSecond[] }) {
         height={130}
       />
       <LineChart
-        label="Its p95"
+        label="p95 of this worker"
         x={x}
         lines={latency}
         formatX={formatClock}

@@ -28,7 +28,7 @@ export function WorkersGrid({ runId, update }: WorkersGridProps) {
       }
     >
       {workers.length === 0 ? (
-        <Empty icon={IconServerOff} title="No worker has come yet" />
+        <Empty icon={IconServerOff} title="No worker has started yet" />
       ) : (
         <ul className="worker-grid">
           {workers.map((worker) => (
@@ -64,7 +64,7 @@ function WorkerTile({
       </span>
       <span className="worker-tile-rate">
         {formatRate(metrics.qps)}
-        <span className="dim"> a second</span>
+        <span className="dim"> ops/s</span>
       </span>
       <span className="dim worker-tile-notes">
         <span>p95 {formatLatency(metrics.p95_latency_ms)}</span>

@@ -52,7 +52,7 @@ export function ErrorsCard({ runId, summary }: ErrorsCardProps) {
           .map(({ operation, error_count: count }) => `${operation} ${formatCount(count)}`)
           .join(", ")}
         {latency !== null &&
-          `. Failed operations took ${formatLatency(latency.p50_latency_ms)} (p50), ${formatLatency(latency.p95_latency_ms)} (p95); they are in no other latency.`}
+          `. Failed operations took ${formatLatency(latency.p50_latency_ms)} (p50), ${formatLatency(latency.p95_latency_ms)} (p95); they are not part of the other latencies.`}
       </p>
     </Card>
   );
@@ -60,7 +60,7 @@ export function ErrorsCard({ runId, summary }: ErrorsCardProps) {
 
 function Messages({ summary, kind }: { readonly summary: ErrorSummary; readonly kind: string }) {
   const messages = summary.messages.filter(({ error_kind: own }) => own === kind);
-  if (messages.length === 0) return <span className="dim">no message was recorded</span>;
+  if (messages.length === 0) return <span className="dim">No message was recorded.</span>;
   return (
     <ul className="error-messages">
       {messages.map(({ error_message: message, count }) => (

@@ -86,7 +86,7 @@ export function ExecutionsCard({ runId, operations, recordOneIn }: ExecutionsCar
         aria-label="Order"
         data={[
           { value: "slowest", label: "Slowest first" },
-          { value: "start", label: "In order" },
+          { value: "start", label: "Oldest first" },
         ]}
         value={order}
         allowDeselect={false}
@@ -122,11 +122,11 @@ export function ExecutionsCard({ runId, operations, recordOneIn }: ExecutionsCar
       />
       <div className="executions-foot">
         <Button variant="default" disabled={page === 0} onClick={() => setPage(page - 1)}>
-          Before
+          Previous
         </Button>
         <span className="dim">
           {items.length === 0
-            ? "none"
+            ? "No operations"
             : `${formatCount(page * pageSize + 1)} to ${formatCount(page * pageSize + items.length)}`}
           {recordOneIn > 1 && `; one in ${formatCount(recordOneIn)} was recorded`}
         </span>

@@ -2,7 +2,7 @@
 import type { ReportStep, RunSummary } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { DataTable } from "../../../components/data-table.tsx";
-import { formatCount, formatLatency, formatRate } from "../../../format.ts";
+import { formatLatency, formatRate, plural } from "../../../format.ts";
 import { stepColumns } from "../step-table.tsx";
 import { searchAnswer } from "./search-answer.ts";
 
@@ -17,22 +17,22 @@ export function FindMaxCard({ summary }: { readonly summary: RunSummary }) {
     top,
   }));
   return (
-    <Card title="The most connections">
+    <Card title="Maximum connections">
       <div className="card-body">
         {result === null || result.max_concurrency === 0 ? (
           <p className="find-max-answer">
             <strong>
               {result === null
-                ? "No answer was reached."
-                : "No number of connections kept to the limits."}
+                ? "The search found no answer."
+                : "No number of connections stayed within the limits."}
             </strong>{" "}
             <span className="dim">{result?.reason}</span>
           </p>
         ) : (
           <p className="find-max-answer">
-            <strong>{searchAnswer(result)}</strong>: {formatRate(result.qps)} a second with{" "}
-            {formatCount(result.max_concurrency)}, p95 {formatLatency(result.p95_latency_ms)}.{" "}
-            <span className="dim">{result.reason}</span>
+            <strong>{searchAnswer(result)}</strong>: {formatRate(result.qps)} operations/s with{" "}
+            {plural(result.max_concurrency, "connection")}, p95{" "}
+            {formatLatency(result.p95_latency_ms)}. <span className="dim">{result.reason}</span>
           </p>
         )}
       </div>

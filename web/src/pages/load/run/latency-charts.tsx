@@ -30,7 +30,7 @@ export function LatencyCharts({ final, loadStartMs }: LatencyChartsProps) {
   const bars = useMemo(() => barsOf(map), [map]);
   if (bars.length === 0 || latency === null) {
     return (
-      <Card title="Distribution of latency">
+      <Card title="Latency distribution">
         <p className="dim card-body">
           No successful operation was recorded, so there is nothing to draw.
         </p>
@@ -39,12 +39,12 @@ export function LatencyCharts({ final, loadStartMs }: LatencyChartsProps) {
   }
   return (
     <div className="run-pair">
-      <Card title="How many took how long">
+      <Card title="Latency distribution">
         <div className="card-body">
           <Histogram bars={bars} latency={latency} />
         </div>
       </Card>
-      <Card title="Latency over time">
+      <Card title="Latency heat map">
         <div className="card-body">
           <HeatMapChart map={map} />
         </div>

@@ -140,7 +140,7 @@ function Others({ run }: { readonly run: TestDetail }) {
             <RunStatusSign status={other.status} />
             <span className="dim">{formatMoment(other.created_at_ms)}</span>
             <span className="num">
-              {formatRate(other.qps)} a second, p95 {formatLatency(other.p95_latency_ms)}
+              {formatRate(other.qps)} ops/s, p95 {formatLatency(other.p95_latency_ms)}
             </span>
           </Link>
         </li>

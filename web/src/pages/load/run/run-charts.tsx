@@ -19,15 +19,15 @@ export function RunCharts({ metrics, targetQps }: RunChartsProps) {
   const series = useMemo(() => seriesOf(metrics.items), [metrics]);
   const rateLines = useMemo(
     () => [
-      { name: "operations a second", values: series.qps, isFilled: true },
+      { name: "operations/s", values: series.qps, isFilled: true },
       ...(series.errors.some((errors) => errors > 0)
-        ? [{ name: "errors a second", values: series.errors, colour: errorColour }]
+        ? [{ name: "errors/s", values: series.errors, colour: errorColour }]
         : []),
       ...(targetQps === null
         ? []
         : [
             {
-              name: "asked for",
+              name: "target",
               values: series.x.map(() => targetQps),
               colour: seriesColour(1),
               isDashed: true,
@@ -47,7 +47,7 @@ export function RunCharts({ metrics, targetQps }: RunChartsProps) {
   if (series.x.length === 0) {
     return (
       <Card title="Over time">
-        <p className="dim card-body">There was no load: not one second of it was stored.</p>
+        <p className="dim card-body">No second of load was recorded.</p>
       </Card>
     );
   }
@@ -55,16 +55,16 @@ export function RunCharts({ metrics, targetQps }: RunChartsProps) {
     x: series.x,
     formatX: formatElapsed,
     shadedUntil: series.measuredFrom,
-    shadedName: "warm-up, in no figure",
+    shadedName: "warm-up, not in the figures",
   };
   const peak = Math.max(...series.qps);
   return (
     <div className="run-pair">
-      <Card title="Operations a second">
+      <Card title="Operations per second">
         <div className="card-body">
           <LineChart
             {...common}
-            label={`Operations a second over time, at most ${formatRate(peak)}`}
+            label={`Operations per second over time, peak ${formatRate(peak)}`}
             lines={rateLines}
             formatY={axisValue}
           />

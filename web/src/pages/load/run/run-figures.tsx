@@ -13,12 +13,12 @@ import {
 
 export function RunFigures({ summary }: { readonly summary: RunSummary }) {
   const note =
-    summary.percentiles_from === "records" ? "exact, of all records" : "of histograms, ± 0.4 %";
+    summary.percentiles_from === "records" ? "exact, from all records" : "from histograms, ± 0.4 %";
   const { unserved, availability_pct: available, longest_silence_ms: silence } = summary;
   return (
     <dl className="card figures-strip" aria-label="Figures">
       <Figure
-        name="Per second"
+        name="Operations/s"
         note={`successes, over ${formatDuration(summary.measured_seconds * 1_000)}`}
       >
         {formatRate(summary.qps)}
@@ -35,7 +35,7 @@ export function RunFigures({ summary }: { readonly summary: RunSummary }) {
       >
         {latencyText(summary, "p99_latency_ms")}
       </Figure>
-      <Figure name="Operations" note="without warm-up">
+      <Figure name="Operations" note="warm-up not counted">
         {formatCount(summary.total_operations)}
       </Figure>
       <Figure name="Errors" note={`${formatShare(summary.error_rate_pct)} of all`}>
@@ -49,7 +49,7 @@ export function RunFigures({ summary }: { readonly summary: RunSummary }) {
         </span>
       </Figure>
       {(summary.resent_requests ?? 0) > 0 && (
-        <Figure name="Sent again" note="the target had closed the connection">
+        <Figure name="Resent" note="because the target closed the connection">
           {formatCount(summary.resent_requests)}
         </Figure>
       )}
@@ -62,7 +62,7 @@ export function RunFigures({ summary }: { readonly summary: RunSummary }) {
         </Figure>
       )}
       <Figure
-        name="Available"
+        name="Availability"
         note={
           silence === null ? "not known" : `longest silence ${formatLatency(Math.round(silence))}`
         }

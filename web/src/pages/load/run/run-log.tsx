@@ -29,7 +29,7 @@ export function RunLog({ runId, status }: RunLogProps) {
   const choice = (
     <Switch
       size="xs"
-      label="Trouble only"
+      label="Warnings and errors only"
       checked={isTrouble}
       onChange={(event) => setTrouble(event.currentTarget.checked)}
     />

@@ -107,7 +107,7 @@ function Head({ run, summary }: HeadProps) {
 }
 
 function loadText({ load_mode: mode, scenario_config: { workload } }: TestDetail): string {
-  if (mode === "QPS") return `${formatCount(workload.target_qps)} a second`;
+  if (mode === "QPS") return `${formatCount(workload.target_qps)} ops/s`;
   if (mode === "CONCURRENCY") return plural(workload.concurrent_connections, "connection");
   return "search for the most connections";
 }

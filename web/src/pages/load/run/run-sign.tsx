@@ -49,7 +49,9 @@ export function ObjectivesSign({
   }
   const missed = objectives.filter(({ state }) => state === "MISSED").length;
   if (missed === 0 && run.generator_bound) {
-    return <StateSign sign={{ word: "Met, in doubt", tone: "warn", icon: IconTargetArrow }} />;
+    return (
+      <StateSign sign={{ word: "Met, with a reservation", tone: "warn", icon: IconTargetArrow }} />
+    );
   }
   if (missed === 0) {
     return <StateSign sign={{ word: "Met", tone: "good", icon: IconTargetArrow }} />;

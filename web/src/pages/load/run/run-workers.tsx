@@ -120,7 +120,7 @@ function RateLine({ history, name }: RateLineProps) {
       samples={history.qps}
       samplesMax={history.qps.length}
       top={Math.max(1, top)}
-      label={`${name}: at most ${formatRate(top)} a second`}
+      label={`${name}: peak ${formatRate(top)} operations/s`}
       height={28}
     />
   );

@@ -30,7 +30,7 @@ interface ServerCardProps {
 
 export function ServerCard({ runId, kind, metrics }: ServerCardProps) {
   return (
-    <Card title="The server">
+    <Card title="Target server">
       {metrics !== undefined && metrics.warehouse.length > 0 && <Polls metrics={metrics} />}
       <Enrichment runId={runId} kind={kind} />
     </Card>
@@ -62,7 +62,7 @@ function Polls({ metrics }: { readonly metrics: RunMetrics }) {
 }
 
 const signs: Readonly<Record<EnrichmentStatus, Sign>> = {
-  PENDING: { word: "Enrichment to come", tone: "accent", icon: IconClock },
+  PENDING: { word: "Enrichment pending", tone: "accent", icon: IconClock },
   RUNNING: { word: "Enriching", tone: "accent", icon: IconLoader2 },
   COMPLETED: { word: "Enriched", tone: "good", icon: IconCircleCheck },
   AGGREGATE: { word: "Enriched by statement", tone: "good", icon: IconCircleCheck },
@@ -81,8 +81,8 @@ function Enrichment({ runId, kind }: { readonly runId: string; readonly kind: st
   });
   const retrying = useMutation({
     mutationFn: () => request(testPath(runId, "/retry-enrichment"), { method: "POST" }),
-    onSuccess: () => toastDone("The server", "It is asked again about the run's queries."),
-    onError: (thrown) => toastFailed("Could not ask the server again", thrown),
+    onSuccess: () => toastDone("Target server", "The run's queries are looked up again."),
+    onError: (thrown) => toastFailed("Could not look up the queries again", thrown),
     onSettled: () => queries.invalidateQueries({ queryKey: ["load-enrichment", runId] }),
   });
   if (data === undefined) return <p className="dim card-body">{error?.message ?? "…"}</p>;
@@ -92,7 +92,9 @@ function Enrichment({ runId, kind }: { readonly runId: string; readonly kind: st
       <div className="card-body enrichment">
         <span className="enrichment-state">
           {status === null ? (
-            <span className="dim">It is asked about the queries when the run has ended.</span>
+            <span className="dim">
+              The run's queries are looked up in the server when the run has ended.
+            </span>
           ) : (
             <StateSign sign={signs[status]} spinning={status === "RUNNING"} />
           )}
@@ -105,7 +107,7 @@ function Enrichment({ runId, kind }: { readonly runId: string; readonly kind: st
             loading={retrying.isPending}
             onClick={() => retrying.mutate()}
           >
-            {status === "FAILED" ? "Retry" : "Ask again"}
+            {status === "FAILED" ? "Retry" : "Look up again"}
           </Button>
         )}
       </div>
@@ -121,7 +123,7 @@ function isPending(state: EnrichmentState | undefined): boolean {
 function sentenceOf(state: EnrichmentState, kind: string): string {
   switch (state.enrichment_status) {
     case "SKIPPED":
-      return `${kind} has no history of queries; latency is what was measured here.`;
+      return `${kind} keeps no history of queries. Latencies are as measured by the load generator.`;
     case "FAILED":
       return state.enrichment_error ?? "";
     case "COMPLETED":
@@ -130,11 +132,11 @@ function sentenceOf(state: EnrichmentState, kind: string): string {
         ...(state.app_overhead_p50_ms === null
           ? []
           : [
-              `What is not its own time: p50 ${formatLatency(state.app_overhead_p50_ms)}, p95 ${formatLatency(state.app_overhead_p95_ms)}.`,
+              `Time outside the server: p50 ${formatLatency(state.app_overhead_p50_ms)}, p95 ${formatLatency(state.app_overhead_p95_ms)}.`,
             ]),
       ].join(" ");
     case "AGGREGATE":
-      return "Its own figures of statements, over the run.";
+      return "The server's own figures by statement, over the run.";
     default:
       return "";
   }

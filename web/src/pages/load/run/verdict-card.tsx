@@ -28,7 +28,10 @@ export function VerdictCard({ run, summary }: VerdictCardProps) {
   const Icon = icons[kind];
   const objectives = new Set(summary.slos.map(({ text }) => text));
   const broken = summary.reasons.filter((text) => !objectives.has(text));
-  const notes = [...summary.allowances, ...summary.warnings];
+  // The sentence has said some already.
+  const notes = [...summary.allowances, ...summary.warnings].filter(
+    (note) => !sentence.includes(note),
+  );
   return (
     <section className="card verdict" data-verdict={kind} aria-label="Verdict">
       <div className="verdict-head">

@@ -30,7 +30,7 @@ export function ImportDialog({ opened, onClose }: ImportDialogProps) {
   const importing = useMutation({
     mutationFn: importTemplate,
     onSuccess: async ({ template_id, template_name }) => {
-      toastDone(template_name, "It was imported.");
+      toastDone(template_name, "Imported.");
       setText("");
       onClose();
       await queries.invalidateQueries({ queryKey: ["load-templates"] });
@@ -59,7 +59,9 @@ export function ImportDialog({ opened, onClose }: ImportDialogProps) {
         value={text}
         onChange={(event) => change(event.currentTarget.value)}
       />
-      {importing.error !== null && <Failure title="It was not imported" error={importing.error} />}
+      {importing.error !== null && (
+        <Failure title="The template was not imported" error={importing.error} />
+      )}
       <Group justify="space-between" mt="lg" gap="xs">
         <FileButton accept=".yaml,.yml,.json,text/yaml" onChange={(file) => void read(file)}>
           {(props) => (

@@ -89,7 +89,7 @@ function Editor({ source, onReload }: EditorProps) {
       )}
       {draft.isConflict && <Conflict onReload={onReload} />}
       {draft.saveError !== null && !draft.isConflict && (
-        <Failure title="It was not saved" error={draft.saveError} />
+        <Failure title="The template was not saved" error={draft.saveError} />
       )}
       <div className="template-editor">
         <div className="card template-text">
@@ -232,7 +232,7 @@ function Problems({ draft, onGoTo }: ProblemsProps) {
     <Card title="Problems" aside={<span role="status">{sign}</span>}>
       {checkError !== null && (
         <div className="card-body">
-          <Failure title="It could not be checked" error={checkError} />
+          <Failure title="The template could not be checked" error={checkError} />
         </div>
       )}
       {problems.length > 0 && (
@@ -301,7 +301,7 @@ function LeaveGuard({ isChanged }: { readonly isChanged: boolean }) {
         blocker.state === "blocked"
           ? {
               title: "Leave without saving",
-              consequence: "Your changes of this template are lost.",
+              consequence: "Your changes to this template are lost.",
               verb: "Leave",
               destroys: true,
               keep: "Stay",

@@ -71,7 +71,7 @@ export function TemplateForm({ text, isDisabled, onChange }: TemplateFormProps) 
       </div>
       {settings.mode === "QPS" && (
         <NumberInput
-          label="Operations a second"
+          label="Operations per second"
           size="xs"
           min={0}
           disabled={isDisabled}

@@ -88,28 +88,28 @@ function Templates({ templates, text, onText }: TemplatesProps) {
   }
   return (
     <div className="load-stack">
-      <Card title="Yours" aside={hasOwn && <span className="dim">{own.length}</span>}>
+      <Card title="Your templates" aside={hasOwn && <span className="dim">{own.length}</span>}>
         {own.length > 0 ? (
           <TemplatesTable label="Your templates" templates={own} {...act} />
         ) : (
           <Empty
             icon={IconFileText}
-            title={hasOwn ? "No template of yours matches" : "No templates of yours yet"}
+            title={hasOwn ? "None of your templates matches" : "You have no templates yet"}
           >
-            {!hasOwn && <span>Copy one of the ready ones, or import YAML.</span>}
+            {!hasOwn && <span>Copy a built-in template, or import YAML.</span>}
           </Empty>
         )}
       </Card>
       {ready.length > 0 && (
-        <Card title="Ready" aside={<span className="dim">{ready.length}</span>}>
-          <TemplatesTable label="Ready templates" templates={ready} {...act} />
+        <Card title="Built-in templates" aside={<span className="dim">{ready.length}</span>}>
+          <TemplatesTable label="Built-in templates" templates={ready} {...act} />
         </Card>
       )}
       <ConfirmDialog
         question={
           deleting && {
             title: `Delete ${deleting.template_name}`,
-            consequence: "The template is gone for good. Runs that were made from it stay.",
+            consequence: "The template cannot be restored. Its runs are kept.",
             verb: "Delete",
             destroys: true,
           }
@@ -226,7 +226,7 @@ function TemplateMenu({ template, onDelete }: TemplateMenuProps) {
           disabled={template.is_built_in}
           onClick={() => onDelete(template)}
         >
-          {template.is_built_in ? "Delete (comes with Capstan)" : "Delete…"}
+          {template.is_built_in ? "Delete (built-in)" : "Delete…"}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>

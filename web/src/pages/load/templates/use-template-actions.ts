@@ -28,7 +28,7 @@ export function useDeleteTemplate(): UseMutationResult<void, Error, Named> {
   return useMutation({
     mutationFn: ({ template_id }) => deleteTemplate(template_id),
     onSuccess: async (_nothing, { template_name }) => {
-      toastDone(template_name, "It is gone. Its runs stay.");
+      toastDone(template_name, "Deleted. Its runs are kept.");
       await queries.invalidateQueries({ queryKey: ["load-templates"] });
     },
     onError: (error, { template_name }) => toastFailed(`Could not delete ${template_name}`, error),

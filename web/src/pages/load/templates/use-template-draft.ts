@@ -60,7 +60,7 @@ export function useTemplateDraft({ template, text: saved }: TemplateSource): Tem
   const saving = useMutation({
     mutationFn: (document: unknown) => saveTemplate(id, document, seenMs), // 2
     onSuccess: async (next) => {
-      toastDone(next.template_name, "It is saved.");
+      toastDone(next.template_name, "Saved.");
       queries.setQueryData(["load-template-text", id], { template: next, text });
       queries.setQueryData(["load-template", id], next);
       await queries.invalidateQueries({ queryKey: ["load-templates"] });
