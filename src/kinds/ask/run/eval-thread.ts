@@ -2,7 +2,7 @@
 import { assert } from "../../../ground/kernel/errors.ts";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { trimWhenIdle } from "../../../ground/kernel/node/trim-when-idle.ts";
-import { type Call, servePeer, WithTransfer } from "../../../ground/threads/index.ts";
+import { servePeer, WithTransfer } from "../../../ground/threads/index.ts";
 import { astToJson, explainPlan, formatExpr, parseExpr, planQuery } from "../promql/core/index.ts";
 import { Computing } from "./computing.ts";
 import type {
@@ -11,21 +11,28 @@ import type {
   ExplainedQuery,
   LabelsRequest,
   MergedLabels,
-  PlannedQuery,
   PlanRequest,
-  RanQuery,
-  RunRequest,
 } from "./eval-messages.ts";
 import { Evaluation, parseQuery, readContent } from "./evaluation.ts";
 import { decodeList, mergeLists, mergeSeries, seriesJson } from "./list-artifact.ts";
-import { MemoryAccount, type MemoryPlace } from "./memory-budget.ts";
+import { MemoryAccount } from "./memory-budget.ts";
 import { paceOf, type Rest } from "./pace.ts";
 import { queryThreadErrors } from "./query-threads.ts";
 import { warmUpDelayMs, warmUpEval } from "./warm-up.ts";
 
 servePeer<EvalThread, EvalThreadOptions>(({ current, memory, warmUp }) => {
   const computing = new Computing(current);
-  const evaluations = new Evaluations(memory);
+  /** The queries that are planned and not forgotten. */
+  const evaluations = new Map<number, Evaluation>();
+  const evaluationOf = (query: number): Evaluation => {
+    const evaluation = evaluations.get(query);
+    assert(evaluation !== undefined, "a query is planned before it runs");
+    return evaluation;
+  };
+  const forget = (query: number): void => {
+    evaluations.get(query)?.forget();
+    evaluations.delete(query);
+  };
   let isIdle: boolean = true;
   const compute = <T>(query: number, act: () => T): T => {
     isIdle = false;
@@ -37,16 +44,21 @@ servePeer<EvalThread, EvalThreadOptions>(({ current, memory, warmUp }) => {
   }
   return {
     requests: {
-      plan: (request) => compute(request.query, () => evaluations.plan(request)),
-      split: ({ query, spans }) => compute(query, () => evaluations.of(query).split(spans)),
+      plan: (request) =>
+        compute(request.query, () => {
+          const evaluation = new Evaluation(request, realClock, new MemoryAccount(memory));
+          evaluations.set(request.query, evaluation);
+          return evaluation.planned;
+        }),
+      split: ({ query, spans }) => compute(query, () => evaluationOf(query).split(spans)),
       run: async (request, call) => {
         const { query } = request;
-        call.signal.addEventListener("abort", () => evaluations.forget(query), { once: true });
+        call.signal.addEventListener("abort", () => forget(query), { once: true });
         try {
-          const ran = await compute(query, () => evaluations.run(request, call));
+          const ran = await compute(query, () => evaluationOf(query).run(request, call));
           return new WithTransfer(ran, [ran.json.buffer]);
         } finally {
-          evaluations.forget(query);
+          forget(query);
         }
       },
       labels: async (request, call) => {
@@ -64,53 +76,15 @@ servePeer<EvalThread, EvalThreadOptions>(({ current, memory, warmUp }) => {
     notes: {
       artifact: (note) => {
         const { query } = note;
-        computing.run(query, () => evaluations.find(query)?.artifact(note));
+        computing.run(query, () => evaluations.get(query)?.artifact(note));
       },
-      forget: (query) => evaluations.forget(query),
+      forget,
     },
     close: () => {
       isIdle = false;
     },
   };
 }, queryThreadErrors);
-
-/** The queries that are planned and not forgotten. */
-class Evaluations {
-  readonly #memory: MemoryPlace;
-  readonly #known = new Map<number, Evaluation>();
-
-  constructor(memory: MemoryPlace) {
-    this.#memory = memory;
-  }
-
-  plan({ query, text, params, options }: PlanRequest): PlannedQuery {
-    const startMs = realClock.nowMs();
-    const account = new MemoryAccount(this.#memory);
-    const evaluation = new Evaluation(text, params, options, realClock, account);
-    this.#known.set(query, evaluation);
-    return evaluation.planned(realClock.nowMs() - startMs);
-  }
-
-  run(request: RunRequest, call: Call<string>): Promise<RanQuery> {
-    const tell = (json: string): void => call.progress(json);
-    return this.of(request.query).run(request, tell, () => call.check());
-  }
-
-  find(query: number): Evaluation | undefined {
-    return this.#known.get(query);
-  }
-
-  of(query: number): Evaluation {
-    const evaluation = this.#known.get(query);
-    assert(evaluation !== undefined, "a query is planned before it runs");
-    return evaluation;
-  }
-
-  forget(query: number): void {
-    this.#known.get(query)?.forget();
-    this.#known.delete(query);
-  }
-}
 
 /** Other queries of the thread go on meanwhile; it stops by itself. */
 async function mergeLabels(

@@ -5,10 +5,10 @@
 import { readFileSync } from "node:fs";
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
+import type { Call } from "../../../ground/threads/index.ts";
 import {
   AnnotationSet,
   type BaseExpr,
-  type EngineOptions,
   type Expr,
   evaluatePlan,
   explainPlan,
@@ -26,10 +26,16 @@ import {
   typeOf,
 } from "../promql/core/index.ts";
 import { EvalFlow } from "./core/eval-flow.ts";
-import type { ArtifactNote, PlannedQuery, RanQuery, RunRequest } from "./eval-messages.ts";
+import type {
+  ArtifactNote,
+  PlannedQuery,
+  PlanRequest,
+  RanQuery,
+  RunRequest,
+} from "./eval-messages.ts";
 import { JsonSink } from "./json-sink.ts";
 import { decodeLeafResult } from "./leaf-artifact.ts";
-import { type MemoryAccount, MemoryBudget } from "./memory-budget.ts";
+import type { MemoryAccount } from "./memory-budget.ts";
 import { answerTooLarge } from "./query-errors.ts";
 import { type WrittenResult, writeData } from "./result-json.ts";
 
@@ -39,9 +45,8 @@ const annotationsMax = 10;
 const noteBytes = 1024 * 1024;
 
 export class Evaluation {
-  readonly #text: string;
-  readonly #params: QueryParams;
-  readonly #options: EngineOptions;
+  readonly planned: PlannedQuery;
+  readonly #asked: PlanRequest;
   readonly #clock: Clock;
   readonly #memory: MemoryAccount;
   readonly #expr: Expr;
@@ -49,50 +54,32 @@ export class Evaluation {
   #run: Run | undefined;
 
   /** Throws `PromqlError`. */
-  constructor(
-    text: string,
-    params: QueryParams,
-    options: EngineOptions,
-    clock: Clock,
-    memory: MemoryAccount = new MemoryBudget(Number.MAX_SAFE_INTEGER).account(),
-  ) {
-    this.#memory = memory;
-    this.#text = text;
-    this.#params = params;
-    this.#options = options;
+  constructor(asked: PlanRequest, clock: Clock, memory: MemoryAccount) {
+    const { text, params, options } = asked;
+    const startMs = clock.nowMs();
+    this.#asked = asked;
     this.#clock = clock;
+    this.#memory = memory;
     this.#expr = parseQuery(text, params);
-    this.#plans = [planQuery(this.#expr, params, options)];
-  }
-
-  planned(planMs: number): PlannedQuery {
-    const [plan] = this.#plans;
-    assert(plan !== undefined, "a query has a plan");
+    const plan = planQuery(this.#expr, params, options);
+    this.#plans = [plan];
     const { resultType, leaves, divisible } = plan;
-    return { resultType, leaves, divisible, planMs };
+    this.planned = { resultType, leaves, divisible, planMs: clock.nowMs() - startMs };
   }
 
   split(spans: readonly Grid[]): readonly (readonly BaseExpr[])[] {
-    this.#plans = spans.map((span) =>
-      planQuery(this.#expr, { ...this.#params, span }, this.#options),
-    );
+    const { params, options } = this.#asked;
+    this.#plans = spans.map((span) => planQuery(this.#expr, { ...params, span }, options));
     return this.#plans.map(({ leaves }) => leaves);
   }
 
   /** Resolves when the last artifact came and was evaluated. */
-  run(request: RunRequest, note: (json: string) => void, checkStop: () => void): Promise<RanQuery> {
+  run(request: RunRequest, call: Pick<Call<string>, "check" | "progress">): Promise<RanQuery> {
     assert(this.#run === undefined, "a query runs once");
-    const run = new Run({
-      text: this.#text,
-      plans: this.#plans,
-      request,
-      note,
-      checkStop,
-      clock: this.#clock,
-      memory: this.#memory,
-    });
-    this.#run = run;
-    return run.done;
+    const { text } = this.#asked;
+    const [plans, clock, memory] = [this.#plans, this.#clock, this.#memory];
+    this.#run = new Run({ text, plans, request, call, clock, memory });
+    return this.#run.done;
   }
 
   artifact(note: ArtifactNote): void {
@@ -124,9 +111,7 @@ interface RunParts {
   readonly text: string;
   readonly plans: readonly QueryPlan[];
   readonly request: RunRequest;
-  readonly note: (json: string) => void;
-  /** Throws when nobody waits any more. */
-  readonly checkStop: () => void;
+  readonly call: Pick<Call<string>, "check" | "progress">;
   readonly clock: Clock;
   /** What the query holds here. */
   readonly memory: MemoryAccount;
@@ -173,7 +158,7 @@ class Run {
       evaluate: (span, leaves) => {
         const plan = plans[span];
         assert(plan !== undefined, "a span has its plan");
-        parts.checkStop();
+        parts.call.check();
         return this.#timed("eval", () => this.#evaluate(span, plan, leaves));
       },
       onResult: (_span, result) => this.#evaluated(result),
@@ -229,7 +214,7 @@ class Run {
   #guarded(act: () => void): void {
     if (this.#isOver) return;
     try {
-      this.#parts.checkStop();
+      this.#parts.call.check();
       act();
       if (this.#flow.isDone) {
         this.#isOver = true;
@@ -266,7 +251,7 @@ class Run {
       this.#told.pointCount += written.pointCount;
       this.#told.byteCount += sink.length;
       if (this.#told.byteCount > shape.bytesMax) throw answerTooLarge(shape.bytesMax);
-      this.#parts.note(sink.takeText());
+      this.#parts.call.progress(sink.takeText());
     }
     if (result.type === "string" || result.type === "scalar") return;
     for (const { labels } of result.series) this.#told.series.add(labels.key);

@@ -9,11 +9,10 @@ import { powerOfTwo, segmentsOfShard } from "./core/shards.ts";
 import { encodeWork, type LabelsWork, promqlWorkKind } from "./core/work-body.ts";
 import type { MergedLabels } from "./eval-messages.ts";
 import type { EvalPool } from "./eval-pool.ts";
-import { headWarnings } from "./head-warnings.ts";
 import type { PromqlService, SeriesRequest } from "./promql-service.ts";
 import type { QueryClock } from "./query-clock.ts";
 import { computeUnitsOf } from "./query-run.ts";
-import type { PromqlLimits, PromqlServiceDeps } from "./service-options.ts";
+import { headWarnings, type PromqlLimits, type PromqlServiceDeps } from "./service-options.ts";
 
 /** Rows of series tables that one work goes through. */
 const seriesPerShard = 200_000;

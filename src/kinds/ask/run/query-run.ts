@@ -24,11 +24,10 @@ import { type PlannedWork, planWorks, type WorkPlan } from "./core/plan-works.ts
 import { type LeafScope, type SampleDensities, scopeLeaf } from "./core/scope-leaf.ts";
 import type { ArtifactNote, PlannedQuery, RanQuery } from "./eval-messages.ts";
 import type { EvalPlace } from "./eval-pool.ts";
-import { headWarnings } from "./head-warnings.ts";
 import type { LeafSummary, PromqlRequest, QuerySummary } from "./promql-service.ts";
 import type { QueryClock } from "./query-clock.ts";
 import { operatingError, resultTooLarge } from "./query-errors.ts";
-import type { PromqlLimits, PromqlServiceDeps } from "./service-options.ts";
+import { headWarnings, type PromqlLimits, type PromqlServiceDeps } from "./service-options.ts";
 
 export interface QueryRunParts {
   readonly deps: PromqlServiceDeps;

@@ -4,6 +4,7 @@ import {
   type FloatHistogram,
   type Grid,
   type Labels,
+  populatedBuckets,
   type QueryResult,
   type RawSeries,
   type StepSeries,
@@ -11,7 +12,6 @@ import {
   stepCount,
   stepFloat,
 } from "../promql/core/index.ts";
-import { writeHistogram } from "./histogram-json.ts";
 import { type JsonSink, timestampText } from "./json-sink.ts";
 import { metricJson } from "./label-texts.ts";
 import { answerTooLarge } from "./query-errors.ts";
@@ -273,4 +273,30 @@ class PointPrefixes {
     const start = step === 0 ? 0 : (this.#ends[step - 1] as number);
     sink.point(this.#bytes, isFirst ? start + 1 : start, this.#ends[step] as number, value);
   }
+}
+
+/** As Prometheus's API writes a native histogram. */
+function writeHistogram(sink: JsonSink, histogram: FloatHistogram): void {
+  sink.ascii('{"count":');
+  sink.quotedFloat(histogram.count);
+  sink.ascii(',"sum":');
+  sink.quotedFloat(histogram.sum);
+  const buckets = populatedBuckets(histogram);
+  for (const [index, { lower, upper, count, ...bounds }] of buckets.entries()) {
+    sink.ascii(index === 0 ? ',"buckets":[[' : ",[");
+    sink.ascii(`${boundaryRule(bounds.lowerInclusive, bounds.upperInclusive)},`);
+    sink.quotedFloat(lower);
+    sink.ascii(",");
+    sink.quotedFloat(upper);
+    sink.ascii(",");
+    sink.quotedFloat(count);
+    sink.ascii("]");
+  }
+  sink.ascii(buckets.length > 0 ? "]}" : "}");
+}
+
+/** 0: open on the left, 1: open on the right, 2: open on both sides, 3: closed. */
+function boundaryRule(lowerInclusive: boolean, upperInclusive: boolean): 0 | 1 | 2 | 3 {
+  if (lowerInclusive) return upperInclusive ? 3 : 1;
+  return upperInclusive ? 0 : 2;
 }

@@ -97,3 +97,9 @@ export interface PromqlObserver {
     readonly summary: QuerySummary | undefined;
   }): void;
 }
+
+/** What answers have to warn of while the head cannot be read. */
+export function headWarnings({ headMissing }: Pick<PromqlServiceDeps, "headMissing">): string[] {
+  const reason = headMissing?.();
+  return reason === undefined ? [] : [`the newest samples are missing: ${reason}`];
+}

@@ -35,6 +35,7 @@ import { encodeWork, parseWork } from "./core/work-body.ts";
 import { Evaluation } from "./evaluation.ts";
 import { encodeLeafResult } from "./leaf-artifact.ts";
 import { runWork } from "./leaf-runner.ts";
+import { MemoryBudget } from "./memory-budget.ts";
 import { SegmentShelf } from "./segment-shelf.ts";
 import { SelectionCache } from "./selection-cache.ts";
 import { promqlEngineDefaults } from "./service-options.ts";
@@ -131,8 +132,10 @@ async function evaluate(
   series: readonly RawSeries[],
   clock: Clock,
 ): Promise<void> {
-  const evaluation = new Evaluation(text, params, promqlEngineDefaults, clock);
-  const { leaves } = evaluation.planned(0);
+  const asked = { query: 0, text, params, options: promqlEngineDefaults };
+  const memory = new MemoryBudget(Number.MAX_SAFE_INTEGER).account();
+  const evaluation = new Evaluation(asked, clock, memory);
+  const { leaves } = evaluation.planned;
   const { instant: isInstant, grid } = params;
   const running = evaluation.run(
     {
@@ -143,8 +146,7 @@ async function evaluate(
       keepResults: false,
       shape: { instant: isInstant, atMs: grid.startMs, limit: 0, bytesMax },
     },
-    () => undefined,
-    noStop,
+    { check: noStop, progress: noStop },
   );
   for (const [index, leaf] of leaves.entries()) {
     const matches = compileMatchers(leaf.matchers);
