@@ -1,20 +1,4 @@
-/**
- * How much of the time the target answered.
- *
- *   AV1  Availability is the share of MEASUREMENT, without freezes of the generator (SI6), that is in no silence of more than half a second,
- *        and in no outage (SI4) of more than 100 ms. A target that answered nothing of what was due
- *        has 0 %.
- *   AV3  Where answers are usually further apart, silences are of more than ten times that: a slow
- *        target is not an absent one. How far apart they usually are is told by all operations and
- *        connections together: the mean of the run, or the median of its silences where there are
- *        five or more. It is never more than the median of the slowest operation. An outage is
- *        never excused.
- *   AV4  Of a closed loop it is no more than the share of its connections' time that is in no stall
- *        (SI5) of more than 2 s and of three times the p99 of its operation: what percentiles show
- *        is slow, what they do not show is not served.
- *   AV2  Of several workers each one's time counts alike; the longest silence is the longest that
- *        any of them heard.
- */
+/** How much of the time the target answered. Rules: AV1 to AV4. */
 import { figuresOf, toMs } from "./figures.ts";
 import { Histogram, mergeHistograms } from "./histogram.ts";
 import type { Answering, SeriesSnapshot } from "./worker-snapshot.ts";

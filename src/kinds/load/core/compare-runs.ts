@@ -1,24 +1,8 @@
 /**
  * Whether a run is better or worse than another. Figures are those of the runs' final records. How
  * much of a difference is noise is judged by the runs' seconds: they resemble their neighbours, so
- * they are gathered into blocks; blocks are compared by rank, and a difference counts only if it is
- * both unlikely to be noise and large enough to matter.
- *
- *   CP1  A run against itself is NEUTRAL, and no figure differs.
- *   CP2  Noise alone is called a REGRESSION in fewer than 2 of 100 comparisons; a slowdown by a tenth is found in more than 95.
- *   CP3  REGRESSION: a main figure (rate, median, p95, errors, unserved arrivals, availability) is
- *        worse. WARNING: only p99 or one operation is, or the difference is less than a regression
- *        yet no noise, or one of the runs does not measure what it should. IMPROVEMENT: something
- *        is better and nothing worse.
- *   CP4  INCONCLUSIVE: a main figure differs by enough to matter, and noise is larger than the
- *        difference, or there are too few seconds to tell.
- *   CP5  Every verdict has its reasons, and every difference in configuration is listed.
- *   CP6  Where arrivals are scheduled the rate is given, not found: it does not speak for a run.
- *   CP7  A change lies within its interval.
- *   CP8  A figure that is a least one (unserved arrivals) is worse where it is larger already, and
- *        tells nothing where it is not.
- *   CP9  INCONCLUSIVE, unless it is a REGRESSION: a main figure is missing in one of the runs, or in
- *        both, because nothing succeeded.
+ * they are gathered into blocks; blocks are compared by rank, and a difference counts only if it
+ * is both unlikely to be noise and large enough to matter. Rules: CP1 to CP9.
  */
 import { createPrng } from "../../../ground/kernel/prng.ts";
 import { type ConfigDifference, configDifferences } from "./config-differences.ts";

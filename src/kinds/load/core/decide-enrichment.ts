@@ -1,8 +1,6 @@
 /**
- * How long the server is asked for its own figures of the queries of a run, after it.
- *
- *   EN1  Every 10 s, for 240 s. It ends early at 90 %, or after three polls without progress when more than half was found.
- *   EN2  Whatever was found by then is the result; only when nothing was it failed.
+ * How long the server is asked for its own figures of the queries of a run, after it. Rules: EN1
+ * and EN2.
  */
 export interface EnrichmentProgress {
   readonly startedMs: number;

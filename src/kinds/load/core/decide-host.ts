@@ -1,10 +1,4 @@
-/**
- * Where a load worker runs.
- *
- *   HO1  Where Capstan's workers run: each run's processes are spread over them by capacity. Here, with the coordinator, when there are none on
- *        other machines, and always when the target is this machine's: `localhost` is another one elsewhere.
- *   HO2  A template may say it: COORDINATOR, or WORKERS, those on this machine included.
- */
+/** Where a load worker runs. Rules: HO1 and HO2. */
 import type { Placement, Scenario } from "./scenario.ts";
 import { isLocalHost, isLocalTarget } from "./target-host.ts";
 

@@ -1,9 +1,4 @@
-/**
- * When a worker's process that should have ended by itself is made to.
- *
- *   RP1  A worker that said that it is done, or was given up, should be gone then; one that was told to stop when the time for draining is
- *        over; all when the run has ended. SIGTERM comes 10 s after that, SIGKILL another 10 s later.
- */
+/** When a worker's process that should have ended by itself is made to. Rules: RP1. */
 import { deadAfterMs, drainTimeoutMs, type WorkerStatus } from "./run-state.ts";
 
 export interface ReapFacts {

@@ -1,15 +1,7 @@
 /**
- * What a run needs next. Asked once a second, and whenever something changed; pure, so that a coordinator that takes over goes on
- * where the other stopped: all that counts is in the facts.
- *
- *   DN1  PREPARING until all workers that are expected are ready, at most two minutes; then START, and WARMUP for its time, MEASUREMENT for
- *        its time, COOLDOWN while workers drain. Phases never go back.
- *   DN2  A natural end goes RUNNING, STOPPING, COMPLETED; a person's CANCELLING, CANCELLED; a guardrail's or lost workers' CANCELLING, FAILED.
- *   DN3  A worker that is gone is marked once. While enough are left the run goes on, with a warning; otherwise it is a worker failure.
- *   DN4  A run ends when no worker is left that could still answer, or the time for draining is over.
- *   DN5  The beginning of MEASUREMENT is announced 5 s before it comes, so that all workers change at
- *        one moment; with START where the warm-up is shorter, and 2 s ahead at least: a warm-up takes
- *        as long as that.
+ * What a run needs next. Asked once a second, and whenever something changed; pure, so that a
+ * coordinator that takes over goes on where the other stopped: all that counts is in the facts.
+ * Rules: DN1 to DN5.
  */
 
 import { unreachable } from "../../../ground/kernel/errors.ts";

@@ -1,11 +1,7 @@
 /**
- * The steps of a FIND_MAX run in time. `find-max.ts` says what a step was and what is next; this says when. The progress is stored,
- * so that a coordinator that takes over goes on with the step that was under way.
- *
- *   FR1  New connections settle first, under step 0, which no step's figures have; then the step begins and is measured for its time.
- *   FR2  A step is not begun before all workers that share it are there.
- *   FR3  A step is judged once, from what was recorded under its number, after one more second for the last snapshots to come.
- *   FR4  BOUNDED's ceiling bounds the search like `max_concurrency` does.
+ * The steps of a FIND_MAX run in time. `find-max.ts` says what a step was and what is next; this
+ * says when. The progress is stored, so that a coordinator that takes over goes on with the step
+ * that was under way. Rules: FR1 to FR4.
  */
 import {
   beginFindMax,

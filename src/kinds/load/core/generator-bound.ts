@@ -1,13 +1,4 @@
-/**
- * Whether the generator, not the target, was what a run measured.
- *
- *   GB1  A run is bound by the generator when a quarter of its time was, as `generatorBoundReason`
- *        judges it. Each snapshot stands for the time since the one before: a generator that was
- *        frozen for 4 s tells of them once. What it was late by may be told by the next one.
- *   GB2  A run is bound by its generator, too, when that did not run (SI6) for more than a second, or
- *        for more than 2 % of MEASUREMENT. A second is long enough to hide an outage that a person
- *        would want to know of; 2 % of a short run are more than its limits let pass (VE1).
- */
+/** Whether the generator, not the target, was what a run measured. Rules: GB1 and GB2. */
 
 import { generatorBoundReason } from "./generator-health.ts";
 import type { LoadWorkerId } from "./ids.ts";

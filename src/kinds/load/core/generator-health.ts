@@ -1,11 +1,7 @@
 /**
  * Whether a figure is the generator's and not the target's. A generator whose thread is busy, or
  * wakes late, measures itself; how late is too late depends on what is measured: 5 ms are nothing
- * to a target that takes 500 ms, and everything to one that takes 1 ms.
- *
- *   LW15  A second is the generator's when operations began late though a connection had been
- *         free (p95), or its event loop was late to take answers (on average), by more than a
- *         quarter of the latency that the second measured, or when its thread was 95 % busy.
+ * to a target that takes 500 ms, and everything to one that takes 1 ms. Rules: LW15.
  */
 import type { GeneratorHealth } from "./worker-snapshot.ts";
 

@@ -1,10 +1,6 @@
 /**
  * How long operations took: successes, and arrivals without an answer, of which only the least is
- * known (they are censored).
- *
- *   LT1  A figure counts each unserved arrival with the time it had waited. Where it may be more
- *        than 1 % larger, had they been answered some day, it is called a least one (`at_least`).
- *        The least latency is of successes.
+ * known (they are censored). Rules: LT1.
  */
 import { type Figures, toMs } from "./figures.ts";
 import { mergeHistograms } from "./histogram.ts";

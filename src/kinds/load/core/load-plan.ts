@@ -1,15 +1,4 @@
-/**
- * How much load a run has at a moment, and between whom it is shared.
- *
- *   PN1  Stages begin with MEASUREMENT. Each goes in a straight line from where the one before
- *        ended (the first: from the run's own target) to its target; after the last its target
- *        stays. A stage is announced ahead, with the moment of its beginning, so that arrivals are
- *        the integral of the rates; one that is told late ends on time.
- *   PN2  Only workers whose target changes are told. What is stored is every worker's target: who
- *        missed an event reads it there.
- *   PN3  Who has ended, is lost, or has not come yet has no share; what the others have sums to the
- *        run's load.
- */
+/** How much load a run has at a moment, and between whom it is shared. Rules: PN1 to PN3. */
 import type { Targets, WorkerTarget } from "./control-events.ts";
 import type { Scenario } from "./scenario.ts";
 import { decideShape, decideTargets } from "./worker-targets.ts";

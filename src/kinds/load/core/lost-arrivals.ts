@@ -1,10 +1,4 @@
-/**
- * Arrivals that were due on a worker that was lost, after what it had said last.
- *
- *   FI6  In an open loop they are the integral of the rates that the worker was told, from its last
- *        figures to the moment when the others had its share, or to the end of MEASUREMENT. They
- *        are unserved, and have waited until that end.
- */
+/** Arrivals that were due on a worker that was lost, after what it had said last. Rules: FI6. */
 import { createPrng } from "../../../ground/kernel/prng.ts";
 import { Arrivals } from "./arrivals.ts";
 import { Histogram } from "./histogram.ts";

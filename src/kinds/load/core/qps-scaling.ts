@@ -1,10 +1,6 @@
 /**
- * QPS mode's answer to arrivals that wait: more connections, and workers for them. Pure; its state is JSON.
- *
- *   QS1  An interval is short when less than 95 % of what was asked for was answered and arrivals wait. Ramps are not judged.
- *   QS2  AUTO and BOUNDED grow after a short interval: by as much as is missing, at least a quarter, at most double. FIXED never does.
- *   QS3  AUTO stops growing when the last growth brought less than 5 %: it is not the connections that are missing.
- *   QS4  BOUNDED at its ceiling for three short intervals in a row has reached its limit, and the run is over.
+ * QPS mode's answer to arrivals that wait: more connections, and workers for them. Pure; its state
+ * is JSON. Rules: QS1 to QS4.
  */
 import { connectionsCeiling } from "./load-plan.ts";
 import type { Scenario } from "./scenario.ts";

@@ -1,16 +1,4 @@
-/**
- * Whether a run keeps what it should.
- *
- *   SO1  An objective is of one operation, of a kind, or of everything together; percentiles are of merged distributions.
- *   SO2  A limit that is reached is kept; one that is passed is not. Latencies are response times
- *        of successes and of unserved arrivals; the rate is of operations that succeeded.
- *        Availability and silence are of the whole run.
- *   SO3  Nothing measured: while the run goes on nothing is said; at the end the objective is
- *        missed. So is one that would be kept only if arrivals that went unserved had been answered
- *        at once.
- *   SO4  A run passes if every objective is kept and no limit of `verdict.ts` is broken; without
- *        objectives it fails or has no verdict.
- */
+/** Whether a run keeps what it should. Rules: SO1 to SO4. */
 import type { Availability } from "./availability.ts";
 import type { LatencyName, Measured } from "./latency.ts";
 import type { SloConfig } from "./scenario.ts";

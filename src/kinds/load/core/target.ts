@@ -1,13 +1,6 @@
 /**
  * The port to what is under test. One implementation for each kind of database; all have the same
- * contract tests.
- *
- *   TT1  `done` is called exactly once for each execution, never before `execute` has returned.
- *   TT2  A connection that breaks fails what is in flight with `connection`, once each, and then
- *        says so by `onBroken`.
- *   TT3  No message of an error has a password or a value of a parameter.
- *   TT4  A connection executes what it is given in that order, at most `depth` of them at a time;
- *        what is more waits in line.
+ * contract tests. Rules: TT1 to TT4.
  */
 import type { Operation, ParameterValue } from "./operation.ts";
 

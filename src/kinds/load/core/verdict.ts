@@ -1,21 +1,6 @@
 /**
  * Whether a run is good, whatever its objectives: a target that only fails, hangs or is away has
- * not passed.
- *
- *   VE1  A run has FAILED when nothing succeeded, of everything or of one operation that was due three
- *        times or more, when more than 5 % of its operations failed, when more than 1 % of its
- *        arrivals went unserved, when the target was available for less than 99 % of the time, or
- *        silent for more than 5 s.
- *   VE2  A template may set each of these limits, or none (`null`); what differs from the default
- *        is said wherever the verdict is.
- *   VE3  Of a search for the maximum only the first counts: it goes on until the target fails, and
- *        judges each step itself. One that reached its end and found no number of connections that
- *        kept to its limits has FAILED too.
- *   VE5  A run that did not reach its end (CANCELLED, FAILED) has not PASSED: it is FAILED for what
- *        was measured until then, or has no verdict.
- *   VE4  Where a template sets no limit for silence, the limit is never less than the silences that
- *        are usual in the run (AV3); that is said with the verdict. A limit that is set, 5 s too,
- *        counts as it is.
+ * not passed. Rules: VE1 to VE5.
  */
 import { type Availability, usualFactor } from "./availability.ts";
 import type { FindMaxResult } from "./find-max.ts";

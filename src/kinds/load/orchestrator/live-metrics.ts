@@ -1,9 +1,6 @@
 /**
- * What workers sent a moment ago, in memory, for the second's update. Best effort: the store has the same, a little later.
- *
- *   LV1  Of a worker's snapshots the one with the greatest sequence stays, in whatever order they come.
- *   LV2  What is older than five seconds is not shown; whoever asks reads the store instead.
- *   LV3  Bounded: beyond so many workers nothing new is taken.
+ * What workers sent a moment ago, in memory, for the second's update. Best effort: the store has
+ * the same, a little later. Rules: LV1 to LV3.
  */
 
 import type { Clock } from "../../../ground/kernel/clock.ts";

@@ -1,9 +1,6 @@
 /**
- * What comes after a run's end, in the background: percentiles of the lake's records, and the server's own figures.
- *
- *   AM1  PENDING from the end of the run; then RUNNING and COMPLETED or FAILED where the server tells of each query, AGGREGATE where it tells of
- *        statements, SKIPPED where it tells nothing. A coordinator that takes over begins with what is not done.
- *   AM2  Nothing here changes the run's status or its counts, and no failure here is the run's. What the control store refuses is tried again.
+ * What comes after a run's end, in the background: percentiles of the lake's records, and the
+ * server's own figures. Rules: AM1 and AM2.
  */
 
 import { type Clock, sleep } from "../../../ground/kernel/clock.ts";

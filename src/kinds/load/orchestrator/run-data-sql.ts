@@ -1,10 +1,4 @@
-/**
- * A template's data at the target: made, or put back.
- *
- *   RD1  `load_sql` runs at Prepare where a person asks for it. `reset_sql` runs at Start where the template or the run says `reset_data`: after
- *        any load, before the first worker. While it runs the run is PREPARED; once it has failed it still is, and may be started again.
- *   RD2  What failed is said by the statement's place and the target's words.
- */
+/** A template's data at the target: made, or put back. Rules: RD1 and RD2. */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { TargetConfig } from "../core/scenario.ts";
 import type { TargetFactory } from "./ports.ts";

@@ -1,15 +1,4 @@
-/**
- * Load tests at the coordinator that leads: prepared, started, seen to, ended.
- *
- *   OC1  A run is prepared only if it could be started: its operations are whole, its host may be loaded, and the target accepts each
- *        statement. What is refused leaves nothing behind.
- *   OC2  While this coordinator leads, every run that was started and has not ended has a reconciler, whoever started it; so has what is owed
- *        after an end. It looks for them when it begins to lead, and every ten seconds: who wrote may not know that it was written. Without
- *        the lease none has, and everything that changes something is refused.
- *   OC3  Stopping is idempotent. A run that was never started is cancelled at once.
- *   OC5  A run whose target may no longer be loaded is refused at its start, and stays prepared.
- *   OC4  Passwords are sealed before they are stored; they are in nothing that is shown or logged.
- */
+/** Load tests at the coordinator that leads: prepared, started, seen to, ended. Rules: OC1 to OC5. */
 
 import { type Clock, within } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";

@@ -1,8 +1,6 @@
 /**
- * A target's password on its way through the store: AES-256-GCM under a key derived from the cluster's token.
- *
- *   SE1  Only who has the token opens it, and only for the run that it was sealed for.
- *   SE2  Neither the secret nor the token is in what is thrown.
+ * A target's password on its way through the store: AES-256-GCM under a key derived from the
+ * cluster's token. Rules: SE1 and SE2.
  */
 
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from "node:crypto";

@@ -1,7 +1,6 @@
 /**
- * One reading of a run for all who watch it: they ask at the same moments, so a reading that is a moment old, or under way, is everybody's.
- *
- *   LV4  However many watch a run, its state is read about once a second; each gets every log line once.
+ * One reading of a run for all who watch it: they ask at the same moments, so a reading that is a
+ * moment old, or under way, is everybody's. Rules: LV4.
  */
 
 import type { Clock } from "../../../ground/kernel/clock.ts";

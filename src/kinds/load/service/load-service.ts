@@ -1,18 +1,4 @@
-/**
- * Load tests as the API and the command line ask for them.
- *
- *   AS1  What a person gives (a target, settings, a password) changes the template for this run alone. The password is in nothing that is
- *        stored or shown.
- *   AS2  A password comes with the request, or from the coordinator's environment variable that the
- *        template names: one whose name begins with LOAD_TARGET_, or that an operator allowed;
- *        never one of Capstan's own. A rerun is refused where its variable is not allowed any more.
- *   AS3  A rerun has the configuration and the password of the run it repeats.
- *   AS4  A file without a directory is in the data directory's folder for them (FT1), and is filled
- *        when a run needs it: the demo needs nothing else.
- *   AS5  What a target may not be asked (TX1, TX3), and a file that may not be opened
- *        (FT1), is refused before anything is opened, run or stored; also when a run from before
- *        that rule is repeated.
- */
+/** Load tests as the API and the command line ask for them. Rules: AS1 to AS5. */
 
 import { pathToFileURL } from "node:url";
 import { OperatingError } from "../../../ground/kernel/errors.ts";

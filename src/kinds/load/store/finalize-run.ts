@@ -1,17 +1,4 @@
-/**
- * The end of a run, in one transaction with its status.
- *
- *   FI1  Counts are of MEASUREMENT, from each worker's last cumulative figures: who died counts with
- *        what it had said, and with what was due on it after that (FI6).
- *   FI2  Percentiles are of the merged histograms. Once the lake has a record of every success they
- *        are of those, unserved arrivals added; the share of operations that has records stands
- *        beside them.
- *   FI3  It says what makes the figures doubtful: percentiles that are least ones, a generator that
- *        was the bottleneck, workers that died.
- *   FI4  What is written after the end (percentiles, enrichment) never changes a count.
- *   FI5  The only worker of a run has the run's latencies. Of several workers, each one's are of
- *        its own histograms.
- */
+/** The end of a run, in one transaction with its status. Rules: FI1 to FI5. */
 
 import { sql } from "kysely";
 import type { LeaseGrant, Store, Tx } from "../../../ground/store/index.ts";

@@ -1,12 +1,4 @@
-/**
- * Runs of the past.
- *
- *   RH1  Lists show parents only, the newest first, a page at a time; a page does not shift when runs are added.
- *   RH2  A search finds its text, without regard to case, in the names of the test, its template and its table, and in ids; `%` and `_` are
- *        themselves.
- *   RH3  Only what has ended, or was never started, is deleted for its age; everything of a run goes with it.
- */
-
+/** Runs of the past. Rules: RH1 to RH3. */
 import { sql } from "kysely";
 import type { LeaseGrant, Store } from "../../../ground/store/index.ts";
 import type { LoadTables } from "../core/tables.ts";

@@ -1,10 +1,4 @@
-/**
- * Runs, as the orchestrator writes and reads them.
- *
- *   RN1  Every write is under the coordinator's lease, and of a run that is in the status it was decided for: otherwise nothing is written.
- *   RN2  What a decision changes (status, phase, times, targets, events, dead workers, log lines) is one transaction.
- *   RN3  Sequence ids of events and log lines come from the run's row, in the transaction that uses them: no gap, no double, in order.
- */
+/** Runs, as the orchestrator writes and reads them. Rules: RN1 to RN3. */
 
 import { sql } from "kysely";
 import { OperatingError } from "../../../ground/kernel/errors.ts";

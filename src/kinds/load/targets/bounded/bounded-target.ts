@@ -1,11 +1,7 @@
 /**
- * DuckDB or SQLite under test, in a process whose memory is bounded like that of workers' SQL: for whoever must outlive what a
- * person's statement does, as the coordinator at Prepare. Load itself is not made through it, since a message costs as much as a
- * small statement.
- *
- *   BT1  A statement that takes more memory than the process may take is `statement_too_large`, and costs that process alone; the next
- *        session has a new one.
- *   BT2  A statement that does not stop within 2 s after its session was closed costs the process.
+ * DuckDB or SQLite under test, in a process whose memory is bounded like that of workers' SQL: for
+ * whoever must outlive what a person's statement does, as the coordinator at Prepare. Load itself
+ * is not made through it, since a message costs as much as a small statement. Rules: BT1 and BT2.
  */
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";

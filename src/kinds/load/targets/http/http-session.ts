@@ -1,13 +1,4 @@
-/**
- * One connection of HTTP/1.1, kept alive: one request at a time on one socket.
- *
- *   HT5  A request that meets a socket that the server closed after its last answer is sent again,
- *        once, on a new socket, if its method is idempotent. The server closed it before it saw the
- *        request if the close came sooner than a round trip after the request was written. An
- *        orderly close (FIN) has `closeMsMax` instead, and may come with the first look at the
- *        network after the request: a busy machine sees both late. A reset has no such excuse.
- *        Everything later is the target's failure.
- */
+/** One connection of HTTP/1.1, kept alive: one request at a time on one socket. Rules: HT5. */
 import { type ClientRequest, type Agent as HttpAgent, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Socket } from "node:net";

@@ -1,12 +1,7 @@
 /**
  * snowflake-sdk, which is not installed with Capstan (122 MB): an optional peer, loaded when it is
- * used, with walls around what a server's answer could make it do as Capstan's user.
- *
- *   SF6  It transfers no file. The module that would (and that sets the process's umask) is replaced
- *        before the client is loaded. A version in which that does not hold is not used.
- *   SF7  It reaches no link-local address and no metadata service: not by name, not by a redirect,
- *        not by the address of a result's chunk, and not to find out which cloud it runs in. Behind a
- *        proxy (HTTP_PROXY) names are the proxy's to resolve.
+ * used, with walls around what a server's answer could make it do as Capstan's user. Rules: SF6
+ * and SF7.
  */
 import { createRequire } from "node:module";
 import type { LookupFunction } from "node:net";
