@@ -29,8 +29,8 @@ import {
   type ArtifactFetcher,
   artifactOf,
   type LocalArtifact,
-  type WorkListener,
   type WorkPool,
+  type WorkPoolEvent,
   type WorkResult,
 } from "./ports.ts";
 import type { ApiQueryObserver, QueryOutcome } from "./query-observer.ts";
@@ -149,7 +149,7 @@ export class ApiWorkManager {
       },
       dispose: (local, { queryId }) => this.#dispose(local, queryId),
     });
-    this.#unlisten = this.#pool.listen(this.#listener());
+    this.#unlisten = this.#pool.listen((event) => this.#hear(event));
   }
 
   /**
@@ -360,32 +360,23 @@ export class ApiWorkManager {
     for (const local of query.end(error)) this.#dispose(local, queryId);
   }
 
-  #listener(): WorkListener {
-    return {
-      workerUp: ({ workerId, incarnation, admission }) =>
-        this.#handle({ kind: "workerUp", workerId, incarnation, admission }),
-      workerAdmission: (workerId, admission) =>
-        this.#handle({ kind: "workerAdmission", workerId, admission }),
-      workerReport: (workerId, report) => this.#report(workerId, report),
-      workerDown: (workerId) => {
-        this.#fullDisks.delete(workerId);
-        this.#handle({ kind: "workerDown", workerId });
-      },
-    };
+  #hear(event: WorkPoolEvent): void {
+    const { workerId } = event;
+    if (event.kind === "workerDown") this.#fullDisks.delete(workerId);
+    if (event.kind === "report") this.#observe(workerId, event.report);
+    this.#handle(event);
   }
 
-  #report(workerId: WorkerId, report: WorkReport): void {
+  #observe(workerId: WorkerId, report: WorkReport): void {
     if (report.kind === "workRejected") this.#observer.workRejected?.(workerId, report.reason);
     if (report.kind === "workReady") this.#fullDisks.delete(workerId);
-    if (report.kind === "workFailed") {
-      if (report.code === "disk_full") this.#fullDisks.add(workerId);
-      if (report.code === "data_corrupt") this.#observer.dataCorrupt?.("damaged", report.message);
-      if (report.code === "store_corrupt") this.#observer.dataCorrupt?.("missing", report.message);
-      const { key, attempt, code, message, retryable } = report;
-      const ids = { ...workLogFields(key), worker_id: workerId };
-      this.#logger.info({ ...ids, attempt, code, retryable }, `work failed: ${message}`);
-    }
-    this.#handle({ kind: "report", workerId, report });
+    if (report.kind !== "workFailed") return;
+    const { key, attempt, code, message, retryable } = report;
+    if (code === "disk_full") this.#fullDisks.add(workerId);
+    if (code === "data_corrupt") this.#observer.dataCorrupt?.("damaged", message);
+    if (code === "store_corrupt") this.#observer.dataCorrupt?.("missing", message);
+    const ids = { ...workLogFields(key), worker_id: workerId };
+    this.#logger.info({ ...ids, attempt, code, retryable }, `work failed: ${message}`);
   }
 
   #handle(event: BoardEvent): void {

@@ -49,8 +49,8 @@ export {
   type SpooledFile,
   type SpoolSlot,
   type SpoolUsage,
-  type WorkListener,
   type WorkPool,
+  type WorkPoolEvent,
   type WorkReporter,
   type WorkResult,
 } from "./ports.ts";

@@ -3,12 +3,13 @@
  * a `WorkPool` and an `ArtifactFetcher`; the worker's manager drives an `Executor` and an
  * `ArtifactSpool`. Production gives DuckDB, disk and HTTP; simulation gives its own.
  */
+import type { Admission } from "../../cluster/core/index.ts";
 import { OperatingError } from "../../kernel/errors.ts";
-import type { Incarnation, WorkerId } from "../../kernel/ids.ts";
+import type { WorkerId } from "../../kernel/ids.ts";
 import type {
   Artifact,
+  BoardEvent,
   WorkCommand,
-  WorkerAdmission,
   WorkKey,
   WorkReport,
   WorkSpec,
@@ -141,21 +142,12 @@ export interface ArtifactSpool {
  * What a controller's manager hears of workers, in order: `workerUp` opens a session, `workerDown` ends
  * it, everything else lies between the two.
  */
-export interface WorkListener {
-  workerUp(up: {
-    readonly workerId: WorkerId;
-    readonly incarnation: Incarnation;
-    readonly admission: WorkerAdmission;
-  }): void;
-  workerAdmission(workerId: WorkerId, admission: WorkerAdmission): void;
-  workerReport(workerId: WorkerId, report: WorkReport): void;
-  workerDown(workerId: WorkerId): void;
-}
+export type WorkPoolEvent = Extract<BoardEvent, { readonly workerId: WorkerId }>;
 
 /** The workers that take work, as a controller sees them. */
 export interface WorkPool {
   /** `workerUp` is replayed to a new listener for every live session. Returns how to unsubscribe. */
-  listen(listener: WorkListener): () => void;
+  listen(listener: (event: WorkPoolEvent) => void): () => void;
   /** `false`: there is no live session, and `workerDown` has been or is about to be called. */
   send(workerId: WorkerId, command: WorkCommand): boolean;
 }
@@ -164,5 +156,5 @@ export interface WorkPool {
 export interface WorkReporter {
   /** `false`: that session is over. */
   report(session: string, report: WorkReport): boolean;
-  setAdmission(admission: WorkerAdmission): void;
+  setAdmission(admission: Admission): void;
 }

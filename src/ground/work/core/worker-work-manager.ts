@@ -29,7 +29,6 @@ import {
   type WorkKey,
   WorkLedger,
   type WorkSpec,
-  workKeyText,
   workLogFields,
 } from "./assignment/index.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
@@ -114,8 +113,7 @@ export class WorkerWorkManager {
     for (const effect of this.#ledger.step(event)) this.#perform(effect, event);
   });
   readonly #idleWaiters: (() => void)[] = [];
-  /** When each work was accepted, by session and key. */
-  readonly #acceptedMs = new Map<string, number>();
+  readonly #arrivedMs = new WeakMap<WorkSpec, number>();
   #reporter: WorkReporter | undefined;
   #diskFullPause: Timer | undefined;
   #completedTotal = 0;
@@ -148,6 +146,7 @@ export class WorkerWorkManager {
   /** `session` is an opaque key: reports go back under it. */
   obey(session: string, command: WorkCommand): void {
     assert(this.#reporter !== undefined, "a manager is attached before its first session");
+    if (command.kind === "assignWork") this.#arrivedMs.set(command.work, this.#clock.nowMs());
     this.#handle({ ...command, session });
   }
 
@@ -183,7 +182,7 @@ export class WorkerWorkManager {
 
   #oldestQueuedMs(): number {
     const first = this.#ledger.firstQueued();
-    const sinceMs = first && this.#acceptedMs.get(acceptedKey(first.session, first.work));
+    const sinceMs = first && this.#arrivedMs.get(first);
     return sinceMs === undefined ? 0 : this.#clock.nowMs() - sinceMs;
   }
 
@@ -206,8 +205,6 @@ export class WorkerWorkManager {
   #perform(effect: LedgerEffect, cause: LedgerEvent): void {
     switch (effect.kind) {
       case "report":
-        if (effect.report.kind === "workAccepted")
-          this.#accepted(effect.session, effect.report.key);
         // `false` means that the session is over; `sessionLost` follows.
         this.#reporter?.report(effect.session, effect.report);
         break;
@@ -232,17 +229,6 @@ export class WorkerWorkManager {
       default:
         unreachable(effect);
     }
-  }
-
-  /** What has started or left the queue is forgotten when there is much of it. */
-  #accepted(session: string, key: WorkKey): void {
-    if (this.#acceptedMs.size > 2 * (this.#limits.queueMax + this.#limits.slots)) {
-      const queued = this.#ledger.snapshot().filter(({ state }) => state === "queued");
-      const left = new Set(queued.map((held) => acceptedKey(held.session, held.key)));
-      for (const each of this.#acceptedMs.keys())
-        if (!left.has(each)) this.#acceptedMs.delete(each);
-    }
-    this.#acceptedMs.set(acceptedKey(session, key), this.#clock.nowMs());
   }
 
   #start(id: HeldId, work: WorkSpec): void {
@@ -410,8 +396,4 @@ function reasonOf(cause: LedgerEvent, held: Held): CleanupReason {
 /** A number that a frame cannot carry would end the session, and with it everybody's work. */
 function wireTime(ms: number | undefined): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined;
-}
-
-function acceptedKey(session: string, key: WorkKey): string {
-  return `${session} ${workKeyText(key)}`;
 }

@@ -1,15 +1,15 @@
 /** Sessions without a network: managers of one process, talking to each other. */
 import type { Incarnation, WorkerId } from "../../kernel/ids.ts";
 import type { WorkCommand, WorkReport } from "../core/assignment/index.ts";
-import type { WorkerWorkManager, WorkListener, WorkPool, WorkReporter } from "../core/index.ts";
+import type { WorkerWorkManager, WorkPool, WorkPoolEvent, WorkReporter } from "../core/index.ts";
 
 const session = "session";
 
 export class LoopbackPool implements WorkPool {
   readonly #workers = new Map<WorkerId, WorkerWorkManager>();
-  #listener: WorkListener | undefined;
+  #listener: ((event: WorkPoolEvent) => void) | undefined;
 
-  listen(listener: WorkListener): () => void {
+  listen(listener: (event: WorkPoolEvent) => void): () => void {
     this.#listener = listener;
     return () => {
       this.#listener = undefined;
@@ -25,7 +25,8 @@ export class LoopbackPool implements WorkPool {
 
   connect(workerId: WorkerId, manager: WorkerWorkManager): void {
     this.#workers.set(workerId, manager);
-    this.#listener?.workerUp({
+    this.#listener?.({
+      kind: "workerUp",
       workerId,
       incarnation: "i-1" as Incarnation,
       admission: { accepting: true, draining: false },
@@ -37,17 +38,17 @@ export class LoopbackPool implements WorkPool {
     const manager = this.#workers.get(workerId);
     this.#workers.delete(workerId);
     manager?.sessionLost(session);
-    this.#listener?.workerDown(workerId);
+    this.#listener?.({ kind: "workerDown", workerId });
   }
 
   reporterOf(workerId: WorkerId): WorkReporter {
     return {
       report: (_session: string, report: WorkReport) => {
-        queueMicrotask(() => this.#listener?.workerReport(workerId, report));
+        queueMicrotask(() => this.#listener?.({ kind: "report", workerId, report }));
         return this.#workers.has(workerId);
       },
       setAdmission: (admission) => {
-        queueMicrotask(() => this.#listener?.workerAdmission(workerId, admission));
+        queueMicrotask(() => this.#listener?.({ kind: "workerAdmission", workerId, admission }));
       },
     };
   }

@@ -14,11 +14,16 @@ const channel = workChannel.name;
 /** The workers that speak the channel, for the controller's manager. */
 export function workPoolOf(pool: WorkerPool): WorkPool {
   return {
-    listen: ({ workerReport, ...listener }) =>
+    listen: (listener) =>
       pool.listen({
-        ...listener,
         channel,
-        workerFrame: (workerId, payload) => workerReport(workerId, decodeReport(payload)),
+        workerUp: ({ workerId, incarnation, admission }) =>
+          listener({ kind: "workerUp", workerId, incarnation, admission }),
+        workerAdmission: (workerId, admission) =>
+          listener({ kind: "workerAdmission", workerId, admission }),
+        workerFrame: (workerId, payload) =>
+          listener({ kind: "report", workerId, report: decodeReport(payload) }),
+        workerDown: (workerId) => listener({ kind: "workerDown", workerId }),
       }),
     send: (workerId, command) => pool.send(workerId, channel, encodeCommand(command)),
   };

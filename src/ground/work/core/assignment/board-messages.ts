@@ -1,8 +1,9 @@
 /** What goes into a `WorkBoard`, what comes out of it, and what it shows of itself. */
+import type { Admission } from "../../../cluster/core/index.ts";
 import type { ErrorCode } from "../../../kernel/errors.ts";
 import type { Incarnation, QueryId, WorkerId } from "../../../kernel/ids.ts";
 import type { WorkKey, WorkReport, WorkSpec } from "./messages.ts";
-import type { WorkEffect, WorkLimits, WorkState } from "./work.ts";
+import type { WorkEffect, WorkEvent, WorkLimits, WorkState } from "./work.ts";
 
 export interface BoardLimits extends WorkLimits {
   /** Work items of all live queries together, committed ones included. */
@@ -12,39 +13,24 @@ export interface BoardLimits extends WorkLimits {
   readonly worksPerWorkerMax: number;
 }
 
-/** What a worker will do with new work. Being up at all is having a session. */
-export interface WorkerAdmission {
-  readonly accepting: boolean;
-  readonly draining: boolean;
-}
-
 export type BoardEvent =
   /** A session opened. An earlier one of this worker, if it is still open here, ends with it. */
   | {
       readonly kind: "workerUp";
       readonly workerId: WorkerId;
       readonly incarnation: Incarnation;
-      readonly admission: WorkerAdmission;
+      readonly admission: Admission;
     }
   | {
       readonly kind: "workerAdmission";
       readonly workerId: WorkerId;
-      readonly admission: WorkerAdmission;
+      readonly admission: Admission;
     }
   | { readonly kind: "workerDown"; readonly workerId: WorkerId }
   /** An id that is in use is the caller's bug; ids are never used again. */
   | { readonly kind: "submit"; readonly queryId: QueryId; readonly works: readonly WorkSpec[] }
   | { readonly kind: "report"; readonly workerId: WorkerId; readonly report: WorkReport }
-  /** The artifact's bytes are here and verified. */
-  | { readonly kind: "fetched"; readonly key: WorkKey; readonly attempt: number }
-  | {
-      readonly kind: "fetchFailed";
-      readonly key: WorkKey;
-      readonly attempt: number;
-      /** `disk_full` is ours and fails the query; anything else means that the work is executed anew. */
-      readonly code: ErrorCode;
-      readonly message?: string;
-    }
+  | (Extract<WorkEvent, { readonly kind: "fetched" | "fetchFailed" }> & { readonly key: WorkKey })
   /** `code` and `message` say why; they come back in `queryCancelled`. */
   | {
       readonly kind: "cancel";
@@ -92,7 +78,7 @@ export interface BoardCounts {
 export interface WorkerOnBoard {
   readonly workerId: WorkerId;
   readonly incarnation: Incarnation;
-  readonly admission: WorkerAdmission;
+  readonly admission: Admission;
   /** It rejected work and has not spoken of its admission since. */
   readonly rejecting: boolean;
   /** Items assigned to it or running on it. */

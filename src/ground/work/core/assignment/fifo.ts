@@ -13,18 +13,12 @@ export interface FifoNode<T> {
 export class Fifo<T> {
   #first: FifoNode<T> | undefined;
   #last: FifoNode<T> | undefined;
-  #length = 0;
-
-  get length(): number {
-    return this.#length;
-  }
 
   push(item: T): FifoNode<T> {
     const node: FifoNode<T> = { item, previous: this.#last, next: undefined, home: this };
     if (this.#last === undefined) this.#first = node;
     else this.#last.next = node;
     this.#last = node;
-    this.#length += 1;
     return node;
   }
 
@@ -41,6 +35,5 @@ export class Fifo<T> {
     else node.previous.next = node.next;
     if (node.next === undefined) this.#last = node.previous;
     else node.next.previous = node.previous;
-    this.#length -= 1;
   }
 }

@@ -1,4 +1,4 @@
-export type { BoardEffect, BoardEvent, WorkerAdmission } from "./board-messages.ts";
+export type { BoardEffect, BoardEvent } from "./board-messages.ts";
 export type { HeldId } from "./held-work.ts";
 export type {
   Artifact,

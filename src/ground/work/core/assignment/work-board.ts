@@ -8,6 +8,7 @@
  *
  * What it refuses to do: fetch, wait, retry by itself after a time, or remember a query that has ended.
  */
+import type { Admission } from "../../../cluster/core/index.ts";
 import { assert, unreachable } from "../../../kernel/errors.ts";
 import type { Incarnation, QueryId, WorkerId } from "../../../kernel/ids.ts";
 import type {
@@ -16,12 +17,11 @@ import type {
   BoardEvent,
   BoardLimits,
   BoardSnapshot,
-  WorkerAdmission,
   WorkerOnBoard,
   WorkOnBoard,
 } from "./board-messages.ts";
 import { Fifo, type FifoNode } from "./fifo.ts";
-import { keyOf, type WorkKey, type WorkReport, type WorkSpec, workKeyText } from "./messages.ts";
+import { keyOf, type WorkReport, type WorkSpec, workKeyText } from "./messages.ts";
 import { hashText, type TextHash } from "./rendezvous.ts";
 import {
   defaultWorkLimits,
@@ -131,12 +131,9 @@ export class WorkBoard {
         this.#report(event.workerId, event.report);
         break;
       case "fetched":
-        this.#stepByKey(event.key, { kind: "fetched", attempt: event.attempt });
-        break;
       case "fetchFailed": {
-        const { key, attempt, code } = event;
-        const message = event.message ?? `the artifact could not be fetched (${code})`;
-        this.#stepByKey(key, { kind: "fetchFailed", attempt, code, message });
+        const entry = this.#entries.get(workKeyText(event.key));
+        if (entry !== undefined) this.#step(entry, event);
         break;
       }
       case "cancel": {
@@ -154,7 +151,7 @@ export class WorkBoard {
     }
   }
 
-  #workerUp(workerId: WorkerId, incarnation: Incarnation, admission: WorkerAdmission): void {
+  #workerUp(workerId: WorkerId, incarnation: Incarnation, admission: Admission): void {
     const replaced = this.#workers.get(workerId);
     // A new session without the end of the old one: what the old one held is lost all the same.
     if (replaced !== undefined) this.#workerDown(workerId, replaced.incarnation === incarnation);
@@ -167,7 +164,7 @@ export class WorkBoard {
       this.#step(entry, { kind: "workerReturned", workerId, incarnation });
   }
 
-  #workerAdmission(workerId: WorkerId, admission: WorkerAdmission): void {
+  #workerAdmission(workerId: WorkerId, admission: Admission): void {
     const worker = this.#workers.get(workerId);
     if (worker === undefined) return;
     this.#workers.admit(worker, admission);
@@ -232,11 +229,6 @@ export class WorkBoard {
       const command = { kind: "ackArtifact", key: keyOf(report.key), attempt } as const;
       this.#effects.push({ kind: "send", workerId, command });
     }
-  }
-
-  #stepByKey(key: WorkKey, event: WorkEvent): void {
-    const entry = this.#entries.get(workKeyText(key));
-    if (entry !== undefined) this.#step(entry, event);
   }
 
   #step(entry: Entry, event: WorkEvent): void {

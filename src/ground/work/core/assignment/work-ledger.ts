@@ -6,9 +6,8 @@
  *
  * What it refuses to do: execute, keep time (TTLs come as `expired`), or decide what the disk can hold.
  */
+import type { Admission } from "../../../cluster/core/index.ts";
 import { assert, unreachable } from "../../../kernel/errors.ts";
-import type { WorkerAdmission } from "./board-messages.ts";
-import { Fifo, type FifoNode } from "./fifo.ts";
 import {
   acceptWork,
   type HeldEffect,
@@ -19,7 +18,6 @@ import {
   stepHeldWork,
 } from "./held-work.ts";
 import {
-  type Artifact,
   keyOf,
   type RejectReason,
   type WorkCommand,
@@ -38,19 +36,10 @@ export interface LedgerLimits {
 export type LedgerEvent =
   | (WorkCommand & { readonly session: string })
   | { readonly kind: "sessionLost"; readonly session: string }
-  /** The execution ended and its artifact is on disk, even if it was aborted meanwhile. */
-  | { readonly kind: "executed"; readonly id: HeldId; readonly artifact: Artifact }
-  /** The execution ended with an answer, even if it was aborted meanwhile, and left nothing on disk. */
-  | { readonly kind: "answered"; readonly id: HeldId; readonly answer: Uint8Array }
-  /** The execution ended, by itself or aborted, and left nothing on disk. */
-  | {
-      readonly kind: "executionFailed";
+  /** An execution ended, even if it was aborted meanwhile; or its artifact has to go. */
+  | (Exclude<HeldEvent, { readonly kind: "start" | "assignedAgain" | "letGo" | "ack" }> & {
       readonly id: HeldId;
-      readonly code: string;
-      readonly message: string;
-      readonly retryable: boolean;
-    }
-  | { readonly kind: "expired" | "evicted"; readonly id: HeldId }
+    })
   | { readonly kind: "setDraining"; readonly draining: boolean }
   /** `false` for reasons of the worker's own, as when its disk is full. `true` to begin with. */
   | { readonly kind: "setAccepting"; readonly accepting: boolean };
@@ -58,7 +47,7 @@ export type LedgerEvent =
 export type LedgerEffect =
   | HeldEffect
   /** Goes to every session, before any report that follows it. */
-  | { readonly kind: "admissionChanged"; readonly admission: WorkerAdmission }
+  | { readonly kind: "admissionChanged"; readonly admission: Admission }
   /** Draining, and everything that was accepted has ended: nothing executes, no artifact waits to be fetched. */
   | { readonly kind: "drained" };
 
@@ -81,8 +70,6 @@ export interface HeldOnLedger {
 
 interface Item {
   held: HeldWork;
-  /** Its place in the queue, while it waits. */
-  place: FifoNode<Item> | undefined;
 }
 
 export class WorkLedger {
@@ -91,7 +78,8 @@ export class WorkLedger {
   readonly #items = new Map<HeldId, Item>();
   /** By session and `workKeyText`: the newest attempt that is not gone. */
   readonly #owned = new Map<string, Map<string, Item>>();
-  readonly #queue = new Fifo<Item>();
+  /** In the order of acceptance; at most `queueMax`, and one that is about to start. */
+  readonly #queue = new Set<Item>();
   readonly #counts: Record<HeldState, number> = {
     queued: 0,
     executing: 0,
@@ -106,7 +94,7 @@ export class WorkLedger {
   #willing = true;
   #full = false;
   /** As it was last told. */
-  #admission: WorkerAdmission = { accepting: true, draining: false };
+  #admission: Admission = { accepting: true, draining: false };
   #effects: LedgerEffect[] = [];
 
   constructor(limits: LedgerLimits) {
@@ -124,7 +112,7 @@ export class WorkLedger {
     return this.#effects;
   }
 
-  admission(): WorkerAdmission {
+  admission(): Admission {
     return this.#admission;
   }
 
@@ -134,8 +122,9 @@ export class WorkLedger {
   }
 
   /** What has waited for a slot the longest. */
-  firstQueued(): { readonly session: string; readonly work: WorkSpec } | undefined {
-    return this.#queue.peek()?.held;
+  firstQueued(): WorkSpec | undefined {
+    const [first] = this.#queue;
+    return first?.held.work;
   }
 
   /** Everything, for tests and the simulator's checkers. */
@@ -201,8 +190,8 @@ export class WorkLedger {
     }
     const [held, effects] = acceptWork(this.#idNext, session, work, attempt);
     this.#idNext += 1;
-    const item: Item = { held, place: undefined };
-    item.place = this.#queue.push(item);
+    const item: Item = { held };
+    this.#queue.add(item);
     this.#counts.queued += 1;
     this.#items.set(held.id, item);
     const owned = this.#owned.get(session);
@@ -228,7 +217,7 @@ export class WorkLedger {
 
   #startQueued(): void {
     while (this.#slotsFree() > 0) {
-      const item = this.#queue.peek();
+      const [item] = this.#queue;
       if (item === undefined) return;
       this.#advance(item, { kind: "start" });
     }
@@ -243,7 +232,7 @@ export class WorkLedger {
     item.held = after;
     this.#counts[before.state] -= 1;
     this.#counts[after.state] += 1;
-    if (before.state === "queued" && item.place !== undefined) this.#queue.remove(item.place);
+    this.#queue.delete(item);
     if (after.state !== "gone") return;
     this.#counts.gone -= 1;
     this.#items.delete(after.id);

@@ -93,10 +93,12 @@ export type WorkEvent =
   /** Only for queued work: the board chose a worker that is up and in rotation. */
   | { readonly kind: "assign"; readonly workerId: WorkerId }
   | (WorkReport & { readonly workerId: WorkerId })
+  /** The artifact's bytes are here and verified. */
   | { readonly kind: "fetched"; readonly attempt: number }
   | {
       readonly kind: "fetchFailed";
       readonly attempt: number;
+      /** `disk_full` is ours and fails the query; anything else means that the work is executed anew. */
       readonly code: string;
       readonly message: string;
     }

@@ -2,9 +2,10 @@
  * The workers that are up, as one controller sees them, and which of them could take work now. Private to the
  * process: replicas may see the fleet differently for a while, which costs warm caches but no correctness.
  */
+import type { Admission } from "../../../cluster/core/index.ts";
 import { assert } from "../../../kernel/errors.ts";
 import type { Incarnation, WorkerId } from "../../../kernel/ids.ts";
-import type { WorkerAdmission, WorkerOnBoard } from "./board-messages.ts";
+import type { WorkerOnBoard } from "./board-messages.ts";
 import { affinityScore, hashText, type TextHash } from "./rendezvous.ts";
 
 export interface ViewedWorker<Item> {
@@ -15,7 +16,7 @@ export interface ViewedWorker<Item> {
   readonly holds: Set<Item>;
   /** Of those, the ones that are not executed yet. */
   load: number;
-  admission: WorkerAdmission;
+  admission: Admission;
   rejecting: boolean;
 }
 
@@ -37,7 +38,7 @@ export class WorkerView<Item> {
     return this.#workers.get(workerId);
   }
 
-  add(workerId: WorkerId, incarnation: Incarnation, admission: WorkerAdmission): void {
+  add(workerId: WorkerId, incarnation: Incarnation, admission: Admission): void {
     assert(!this.#workers.has(workerId), `${workerId} is up once`);
     const worker: ViewedWorker<Item> = {
       workerId,
@@ -58,7 +59,7 @@ export class WorkerView<Item> {
   }
 
   /** The worker spoke of its admission: what it rejected before no longer matters. */
-  admit(worker: ViewedWorker<Item>, admission: WorkerAdmission): void {
+  admit(worker: ViewedWorker<Item>, admission: Admission): void {
     worker.admission = admission;
     worker.rejecting = false;
     this.#refresh(worker);

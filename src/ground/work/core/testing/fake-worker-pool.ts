@@ -2,7 +2,7 @@
 import { assert } from "../../../kernel/errors.ts";
 import { type Incarnation, parseWorkerId, type WorkerId } from "../../../kernel/ids.ts";
 import { keyOf, type WorkCommand, type WorkReport } from "../assignment/index.ts";
-import type { WorkListener, WorkPool } from "../ports.ts";
+import type { WorkPool, WorkPoolEvent } from "../ports.ts";
 import { testArtifact } from "./test-works.ts";
 
 export interface SentCommand {
@@ -15,9 +15,9 @@ type Assignment = Extract<WorkCommand, { kind: "assignWork" }>;
 export class FakeWorkerPool implements WorkPool {
   readonly sent: SentCommand[] = [];
   readonly #up = new Set<WorkerId>();
-  #listener: WorkListener | undefined;
+  #listener: ((event: WorkPoolEvent) => void) | undefined;
 
-  listen(listener: WorkListener): () => void {
+  listen(listener: (event: WorkPoolEvent) => void): () => void {
     this.#listener = listener;
     return () => {
       this.#listener = undefined;
@@ -34,7 +34,8 @@ export class FakeWorkerPool implements WorkPool {
     const workerId = parseWorkerId(name);
     assert(workerId !== undefined, "a worker's name");
     this.#up.add(workerId);
-    this.#listener?.workerUp({
+    this.#listener?.({
+      kind: "workerUp",
       workerId,
       incarnation: incarnation as Incarnation,
       admission: { accepting: true, draining: false },
@@ -44,15 +45,15 @@ export class FakeWorkerPool implements WorkPool {
 
   down(workerId: WorkerId): void {
     this.#up.delete(workerId);
-    this.#listener?.workerDown(workerId);
+    this.#listener?.({ kind: "workerDown", workerId });
   }
 
   admission(workerId: WorkerId, accepting: boolean, draining: boolean): void {
-    this.#listener?.workerAdmission(workerId, { accepting, draining });
+    this.#listener?.({ kind: "workerAdmission", workerId, admission: { accepting, draining } });
   }
 
   report(workerId: WorkerId, report: WorkReport): void {
-    this.#listener?.workerReport(workerId, report);
+    this.#listener?.({ kind: "report", workerId, report });
   }
 
   /** The newest assignment. */

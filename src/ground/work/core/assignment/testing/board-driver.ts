@@ -1,14 +1,15 @@
 /** Drives a `WorkBoard` in a test, and shows its effects as short texts. */
+import type { Admission } from "../../../../cluster/core/index.ts";
 import type { ErrorCode } from "../../../../kernel/errors.ts";
 import type { WorkerId } from "../../../../kernel/ids.ts";
-import type { BoardEffect, BoardLimits, WorkerAdmission } from "../board-messages.ts";
+import type { BoardEffect, BoardLimits } from "../board-messages.ts";
 import { keyOf, type RejectReason, type WorkSpec } from "../messages.ts";
 import { WorkBoard } from "../work-board.ts";
 import { commandText, incarnation, queryId, sampleArtifact, workerId } from "./samples.ts";
 
-export const accepting: WorkerAdmission = { accepting: true, draining: false };
-export const notAccepting: WorkerAdmission = { accepting: false, draining: false };
-export const draining: WorkerAdmission = { accepting: false, draining: true };
+export const accepting: Admission = { accepting: true, draining: false };
+export const notAccepting: Admission = { accepting: false, draining: false };
+export const draining: Admission = { accepting: false, draining: true };
 
 export class BoardDriver {
   readonly board: WorkBoard;
@@ -24,7 +25,7 @@ export class BoardDriver {
   down(worker: string): string[] {
     return effectTexts(this.board.step({ kind: "workerDown", workerId: workerId(worker) }));
   }
-  admit(worker: string, admission: WorkerAdmission): string[] {
+  admit(worker: string, admission: Admission): string[] {
     const event = { kind: "workerAdmission", workerId: workerId(worker), admission } as const;
     return effectTexts(this.board.step(event));
   }
@@ -60,7 +61,8 @@ export class BoardDriver {
     return effectTexts(this.board.step({ kind: "fetched", key: keyOf(spec), attempt }));
   }
   fetchFailed(spec: WorkSpec, attempt = 1, code: ErrorCode = "artifact_lost"): string[] {
-    return effectTexts(this.board.step({ kind: "fetchFailed", key: keyOf(spec), attempt, code }));
+    const event = { kind: "fetchFailed", key: keyOf(spec), attempt, code, message: code } as const;
+    return effectTexts(this.board.step(event));
   }
 
   /** The state of one item; `undefined`: its query has ended. */

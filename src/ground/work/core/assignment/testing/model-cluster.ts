@@ -7,9 +7,10 @@
  * after it and the session ends. A process that dies has handed its earlier frames to the operating system, so
  * they arrive; a link that is cut loses what is on it.
  */
+import type { Admission } from "../../../../cluster/core/index.ts";
 import { assert } from "../../../../kernel/errors.ts";
 import type { WorkerId } from "../../../../kernel/ids.ts";
-import type { BoardEffect, BoardEvent, BoardLimits, WorkerAdmission } from "../board-messages.ts";
+import type { BoardEffect, BoardEvent, BoardLimits } from "../board-messages.ts";
 import type { HeldId } from "../held-work.ts";
 import {
   keyOf,
@@ -28,7 +29,7 @@ import {
 } from "../work-ledger.ts";
 import { incarnation, queryId, sampleArtifact, sampleSpec, workerId } from "./samples.ts";
 
-type FromWorker = WorkReport | { readonly kind: "admission"; readonly admission: WorkerAdmission };
+type FromWorker = WorkReport | { readonly kind: "admission"; readonly admission: Admission };
 
 /** The controller's end of a session. */
 interface Session {
@@ -38,7 +39,7 @@ interface Session {
   /** Nothing passes any more, and nobody has noticed yet. */
   cut: boolean;
   /** As the board was last told. */
-  admission: WorkerAdmission;
+  admission: Admission;
 }
 
 interface Execution {
@@ -288,7 +289,7 @@ export class ModelCluster {
     const isThere = process?.run === fetch.run && process.artifacts.has(fetch.id);
     const { key, attempt } = fetch;
     if (isThere && well) this.#tellBoard({ kind: "fetched", key, attempt });
-    else this.#tellBoard({ kind: "fetchFailed", key, attempt, code: "artifact_lost" });
+    else this.#tellBoard({ kind: "fetchFailed", key, attempt, code: "artifact_lost", message: "" });
   }
 
   /** No more faults: everything must come to its end, and nothing may be left behind. */
