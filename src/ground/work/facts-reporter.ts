@@ -6,21 +6,14 @@ import { availableParallelism } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Clock, repeat, type Timer } from "../kernel/clock.ts";
 import { ownTreeMemory } from "../kernel/node/process-memory.ts";
+import type { WorkerCounts } from "./core/index.ts";
 
 export interface FactsSink {
   setFact(key: string, value: string): void;
 }
 
-export interface WorkCounts {
-  readonly queued: number;
-  readonly oldestQueuedMs: number;
-  readonly executing: number;
-  readonly completedTotal: number;
-  readonly failedTotal: number;
-}
-
 export interface FactsSources {
-  counts(): WorkCounts;
+  counts(): Omit<WorkerCounts, "ready">;
   spool(): { readonly usedBytes: number; readonly freeBytes: number };
 }
 

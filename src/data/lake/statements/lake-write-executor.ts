@@ -2,10 +2,10 @@
  * Work of kind `lake_write`: rows written to the lake's files, on a worker. Its answer says what was written, as JSON; the
  * files themselves are in the object store already.
  */
-import { AssertionError, assert, OperatingError } from "../../../ground/kernel/errors.ts";
+import { AssertionError, assert } from "../../../ground/kernel/errors.ts";
 import type { LogFields } from "../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
-import { type WorkSpec, workLogFields } from "../../../ground/work/core/index.ts";
+import { workLogFields } from "../../../ground/work/core/index.ts";
 import type { Executor } from "../../../ground/work/index.ts";
 import type { Engine, EngineFor, EngineSession } from "../../duckdb/index.ts";
 import type { ObjectStore } from "../core/index.ts";
@@ -44,7 +44,7 @@ export interface LakeWriteDeps {
 export function createLakeWriteExecutor(deps: LakeWriteDeps): Executor {
   return {
     async execute(work, _path, signal) {
-      const write = parseBody(work);
+      const write = JSON.parse(work.body) as LakeWrite; // `lakeWriteBody`
       const fields = workLogFields(work);
       const parts = { ...deps, engine: deps.engine.with(fields), fields };
       const written = await run(parts, write, signal);
@@ -165,12 +165,4 @@ async function change(
   });
   const insertedCount = added.reduce((sum, { recordCount }) => sum + recordCount, 0);
   return { added: [...moved, ...added], ...deleted, insertedCount };
-}
-
-function parseBody(work: WorkSpec): LakeWrite {
-  if (work.kind !== lakeWriteWorkKind) {
-    const message = `this worker cannot execute work of kind ${work.kind}`;
-    throw new OperatingError("bad_request", "never", message);
-  }
-  return JSON.parse(work.body) as LakeWrite; // Written by a controller of the cluster: `lakeWriteBody`.
 }

@@ -117,6 +117,12 @@ type Step = readonly [next: Session, effects: readonly SessionEffect[]];
 /** As many failures as make the backoff its longest: nothing but a change elsewhere will help. */
 const probingFailures = 30;
 
+const goodbyeTexts: Readonly<Record<GoodbyeReason, string>> = {
+  shutting_down: "this controller ended the session",
+  superseded: "a newer session took over",
+  dropped: "the worker was dropped",
+};
+
 export function openSession(nowMs: number): Session {
   return { state: "waiting", failures: 0, dialAtMs: nowMs };
 }
@@ -143,9 +149,8 @@ export function stepSession(session: Session, event: SessionEvent, config: Sessi
     case "waiting":
       return stepWaiting(session, event, config);
     case "dialling":
-      return stepDialling(session, event, config);
     case "greeting":
-      return stepGreeting(session, event, config);
+      return stepConnecting(session, event, config);
     case "live":
       return stepLive(session, event, config);
     case "closed":
@@ -171,44 +176,35 @@ function dial(failures: number, event: SessionEvent, { timing }: SessionConfig):
   return [{ state: "dialling", failures, deadlineMs }, [{ kind: "dial" }]];
 }
 
-function stepDialling(session: DiallingSession, event: SessionEvent, config: SessionConfig): Step {
+function stepConnecting(
+  session: DiallingSession | GreetingSession,
+  event: SessionEvent,
+  config: SessionConfig,
+): Step {
   switch (event.kind) {
-    case "tick":
+    case "tick": {
       if (event.nowMs < session.deadlineMs) return [session, []];
-      return fail(session, event, config, "greeting_timeout", "no connection in time");
+      const isDialling = session.state === "dialling";
+      const reason = isDialling ? "no connection in time" : "no answer to the greeting";
+      return fail(session, event, config, "greeting_timeout", reason);
+    }
     case "poke":
       return [{ ...session, failures: 0 }, []];
     case "dialled": {
+      if (session.state === "greeting") return [session, []];
       const { epoch, hello } = event;
       return [{ ...session, state: "greeting", epoch }, [{ kind: "send", epoch, frame: hello }]];
     }
-    case "conflict":
-      return fail(session, event, config, "conflict", event.reason);
-    case "stop":
-      return [{ state: "closed" }, [{ kind: "closeLink", reason: goodbyeText(event.goodbye) }]];
-    default:
-      return [session, []];
-  }
-}
-
-function stepGreeting(session: GreetingSession, event: SessionEvent, config: SessionConfig): Step {
-  switch (event.kind) {
-    case "tick":
-      if (event.nowMs < session.deadlineMs) return [session, []];
-      return fail(session, event, config, "greeting_timeout", "no answer to the greeting");
-    case "poke":
-      return [{ ...session, failures: 0 }, []];
     case "frame":
-      if (event.epoch !== session.epoch) return [session, []]; // CL4
+      if (session.state === "dialling" || event.epoch !== session.epoch) return [session, []]; // CL4
       return greeted(session, event, event.frame, config);
     case "linkClosed":
-      if (event.epoch !== session.epoch) return [session, []]; // CL4
+      if (session.state === "dialling" || event.epoch !== session.epoch) return [session, []]; // CL4
       return fail(session, event, config, "link_lost", event.reason);
     case "conflict":
       return fail(session, event, config, "conflict", event.reason);
     case "stop":
-      return [{ state: "closed" }, [{ kind: "closeLink", reason: goodbyeText(event.goodbye) }]];
-    case "dialled":
+      return [{ state: "closed" }, [{ kind: "closeLink", reason: goodbyeTexts[event.goodbye] }]];
     case "violation":
       return [session, []];
   }
@@ -268,7 +264,7 @@ function stepLive(
       if (event.epoch !== session.epoch) return [session, []]; // CL4
       return fail(session, event, config, "link_lost", event.reason);
     case "stop": {
-      const reason = goodbyeText(event.goodbye);
+      const reason = goodbyeTexts[event.goodbye];
       return [
         { state: "closed" },
         [
@@ -420,15 +416,4 @@ function fail(
       { kind: "closeLink", reason },
     ],
   ];
-}
-
-function goodbyeText(goodbye: GoodbyeReason): string {
-  switch (goodbye) {
-    case "shutting_down":
-      return "this controller ended the session";
-    case "superseded":
-      return "a newer session took over";
-    case "dropped":
-      return "the worker was dropped";
-  }
 }

@@ -47,16 +47,6 @@ function viewLive(session: Session): LiveSession | undefined {
   if (session.state !== "live") return undefined;
   const { epoch, admission, facts, rttMs, lastAnswerMs, misses, welcome } = session;
   const { incarnation, dataUrl, capacity, softwareVersion } = welcome;
-  return {
-    incarnation,
-    epoch,
-    admission,
-    facts,
-    dataUrl,
-    capacity,
-    softwareVersion,
-    rttMs,
-    lastAnswerMs,
-    misses,
-  };
+  const sent = { incarnation, dataUrl, capacity, softwareVersion };
+  return { ...sent, epoch, admission, facts, rttMs, lastAnswerMs, misses };
 }

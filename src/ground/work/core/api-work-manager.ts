@@ -15,6 +15,8 @@ import type { Logger } from "../../kernel/logger.ts";
 import {
   type BoardEffect,
   type BoardEvent,
+  type BoardLimits,
+  defaultBoardLimits,
   WorkBoard,
   type WorkKey,
   type WorkReport,
@@ -36,14 +38,7 @@ import {
 import type { ApiQueryObserver, QueryOutcome } from "./query-observer.ts";
 import type { QueueState } from "./queue-state.ts";
 
-export interface ApiWorkLimits {
-  /** Queries that are worked on or being read. */
-  readonly queriesMax: number;
-  /** Work items of all of them. */
-  readonly worksMax: number;
-  /** Of one work item. */
-  readonly attemptsMax: number;
-  readonly worksPerWorkerMax: number;
+export interface ApiWorkLimits extends BoardLimits {
   /** Artifacts fetched at a time. */
   readonly fetchesMax: number;
   /** Characters of one work's body: it travels in a frame of the control session, which ends when one is too large. */
@@ -55,10 +50,7 @@ export interface ApiWorkLimits {
 }
 
 export const defaultApiWorkLimits: ApiWorkLimits = {
-  queriesMax: 1_000,
-  worksMax: 100_000,
-  attemptsMax: 8,
-  worksPerWorkerMax: 64,
+  ...defaultBoardLimits,
   fetchesMax: 64,
   bodyLengthMax: 1_000_000,
   recordsMax: 100,

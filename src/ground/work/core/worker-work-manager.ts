@@ -25,6 +25,7 @@ import {
   type HeldId,
   type LedgerEffect,
   type LedgerEvent,
+  type LedgerLimits,
   type WorkCommand,
   type WorkKey,
   WorkLedger,
@@ -42,11 +43,7 @@ import {
 } from "./ports.ts";
 import type { CleanupReason, WorkerQueryObserver } from "./query-observer.ts";
 
-export interface WorkerWorkLimits {
-  /** Works that execute at a time. */
-  readonly slots: number;
-  /** Accepted works that wait for a slot. */
-  readonly queueMax: number;
+export interface WorkerWorkLimits extends LedgerLimits {
   readonly artifactTtlMs: number;
   readonly artifactTtlAfterAckMs: number;
   readonly diskFullPauseMs: number;

@@ -2,7 +2,7 @@
 import type { Admission } from "../../../cluster/core/index.ts";
 import type { ErrorCode } from "../../../kernel/errors.ts";
 import type { Incarnation, QueryId, WorkerId } from "../../../kernel/ids.ts";
-import type { WorkKey, WorkReport, WorkSpec } from "./messages.ts";
+import type { WorkAttempt, WorkKey, WorkReport, WorkSpec } from "./messages.ts";
 import type { WorkEffect, WorkEvent, WorkLimits, WorkState } from "./work.ts";
 
 export interface BoardLimits extends WorkLimits {
@@ -44,13 +44,11 @@ export type BoardEvent =
 export type BoardEffect =
   | WorkEffect
   /** An observation. `affinityHit`: it went to the worker that wants it most of all that are up. */
-  | {
+  | (WorkAttempt & {
       readonly kind: "assigned";
-      readonly key: WorkKey;
-      readonly attempt: number;
       readonly workerId: WorkerId;
       readonly affinityHit: boolean;
-    }
+    })
   /** Every work item of the query was committed. */
   | { readonly kind: "queryDone"; readonly queryId: QueryId }
   | {

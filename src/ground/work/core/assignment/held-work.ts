@@ -12,7 +12,13 @@
  * WC28 to WC30 and QU54 hold here.
  */
 import { AssertionError, type ErrorCode, unreachable } from "../../../kernel/errors.ts";
-import { type Artifact, keyOf, type WorkReport, type WorkSpec } from "./messages.ts";
+import {
+  type Artifact,
+  keyOf,
+  type WorkFailure,
+  type WorkReport,
+  type WorkSpec,
+} from "./messages.ts";
 
 /** Names a held item, and so its execution and its artifact, within one worker's process. */
 export type HeldId = number;
@@ -41,13 +47,7 @@ export type HeldEvent =
   | { readonly kind: "executed"; readonly artifact: Artifact }
   /** The execution ended with an answer, which the report takes away: nothing is held any more. */
   | { readonly kind: "answered"; readonly answer: Uint8Array }
-  | {
-      readonly kind: "executionFailed";
-      /** An `ErrorCode`; as text, for it travels. */
-      readonly code: string;
-      readonly message: string;
-      readonly retryable: boolean;
-    }
+  | ({ readonly kind: "executionFailed" } & WorkFailure)
   /** The same assignment came again: its answer is repeated. */
   | { readonly kind: "assignedAgain" }
   /** The owner wants it no more, or is gone. */

@@ -1,4 +1,4 @@
-export type { BoardEffect, BoardEvent } from "./board-messages.ts";
+export type { BoardEffect, BoardEvent, BoardLimits } from "./board-messages.ts";
 export type { HeldId } from "./held-work.ts";
 export type {
   Artifact,
@@ -10,6 +10,6 @@ export type {
 } from "./messages.ts";
 export { answerBytesMax, keyOf, workKeyText, workLogFields } from "./messages.ts";
 export { affinityScore, hashText } from "./rendezvous.ts";
-export { WorkBoard } from "./work-board.ts";
-export type { LedgerEffect, LedgerEvent } from "./work-ledger.ts";
+export { defaultBoardLimits, WorkBoard } from "./work-board.ts";
+export type { LedgerEffect, LedgerEvent, LedgerLimits } from "./work-ledger.ts";
 export { WorkLedger } from "./work-ledger.ts";

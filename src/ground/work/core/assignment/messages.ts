@@ -45,46 +45,38 @@ export interface Artifact {
 /** Of a small answer: as much as a work's description may have, and a quarter of a frame. */
 export const answerBytesMax = 1_000_000;
 
+/** One assignment of a work item. */
+export interface WorkAttempt {
+  readonly key: WorkKey;
+  readonly attempt: number;
+}
+
 export type WorkCommand =
   | { readonly kind: "assignWork"; readonly work: WorkSpec; readonly attempt: number }
-  | { readonly kind: "cancelWork"; readonly key: WorkKey; readonly attempt: number }
+  | ({ readonly kind: "cancelWork" } & WorkAttempt)
   /** The artifact was fetched and verified, or is no longer wanted: the worker may delete it. */
-  | { readonly kind: "ackArtifact"; readonly key: WorkKey; readonly attempt: number };
+  | ({ readonly kind: "ackArtifact" } & WorkAttempt);
 
 /** Why a worker would not take work. */
 export type RejectReason = "draining" | "not_accepting" | "queue_full";
 
-export type WorkReport =
-  | { readonly kind: "workAccepted"; readonly key: WorkKey; readonly attempt: number }
-  | {
-      readonly kind: "workRejected";
-      readonly key: WorkKey;
-      readonly attempt: number;
-      readonly reason: RejectReason;
-    }
-  | {
-      readonly kind: "workReady";
-      readonly key: WorkKey;
-      readonly attempt: number;
-      readonly artifact: Artifact;
-    }
-  /** The work is done, and this is all there is of it: nothing to fetch, acknowledge or expire. */
-  | {
-      readonly kind: "workAnswered";
-      readonly key: WorkKey;
-      readonly attempt: number;
-      readonly answer: Uint8Array;
-    }
-  | {
-      readonly kind: "workFailed";
-      readonly key: WorkKey;
-      readonly attempt: number;
-      /** An `ErrorCode`; as text, since the other side may be of another version. */
-      readonly code: string;
-      readonly message: string;
-      /** `true`: another worker, or another time, may succeed (disk full, evicted). `false`: the work itself is at fault. */
-      readonly retryable: boolean;
-    };
+export type WorkReport = WorkAttempt &
+  (
+    | { readonly kind: "workAccepted" }
+    | { readonly kind: "workRejected"; readonly reason: RejectReason }
+    | { readonly kind: "workReady"; readonly artifact: Artifact }
+    /** The work is done, and this is all there is of it: nothing to fetch, acknowledge or expire. */
+    | { readonly kind: "workAnswered"; readonly answer: Uint8Array }
+    | ({ readonly kind: "workFailed" } & WorkFailure)
+  );
+
+export interface WorkFailure {
+  /** An `ErrorCode`; as text, since the other side may be of another version. */
+  readonly code: string;
+  readonly message: string;
+  /** `true`: another worker, or another time, may succeed (disk full, evicted). `false`: the work itself is at fault. */
+  readonly retryable: boolean;
+}
 
 /** A text that is equal for equal keys only. Ids contain no slash. */
 export function workKeyText(key: WorkKey): string {

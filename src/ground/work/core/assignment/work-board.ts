@@ -349,23 +349,12 @@ function loadOf(work: Work): 0 | 1 {
 }
 
 function showWork(work: Work, limits: BoardLimits): WorkOnBoard {
-  const key = keyOf(work.spec);
   const { state } = work;
-  switch (state) {
-    case "queued": {
-      const { attempt } = work.history;
-      return { key, state, heldBack: isHeldBack(work, limits), attempt, workerId: undefined };
-    }
-    case "assigned":
-    case "running":
-    case "ready": {
-      const { workerId } = work;
-      return { key, state, heldBack: false, attempt: work.history.attempt, workerId };
-    }
-    case "committed":
-      return { key, state, heldBack: false, attempt: work.attempt, workerId: work.workerId };
-    case "failed":
-    case "cancelled":
-      return { key, state, heldBack: false, attempt: 0, workerId: undefined };
-  }
+  return {
+    key: keyOf(work.spec),
+    state,
+    heldBack: state === "queued" && isHeldBack(work, limits),
+    attempt: isLive(work) ? work.history.attempt : state === "committed" ? work.attempt : 0,
+    workerId: "workerId" in work ? work.workerId : undefined,
+  };
 }

@@ -15,7 +15,7 @@
 import { AssertionError, type ErrorCode, unreachable } from "../../../kernel/errors.ts";
 import type { Incarnation, WorkerId } from "../../../kernel/ids.ts";
 import type { WorkReport, WorkSpec } from "./messages.ts";
-import { type Artifact, keyOf, type WorkCommand, type WorkKey } from "./messages.ts";
+import { type Artifact, keyOf, type WorkAttempt, type WorkCommand } from "./messages.ts";
 
 export interface WorkLimits {
   /** Attempts that workers accepted; when the last of them fails, so does the query. */
@@ -53,17 +53,13 @@ interface Live {
 export interface QueuedWork extends Live {
   readonly state: "queued";
 }
-export interface AssignedWork extends Live {
-  readonly state: "assigned";
+interface OnWorker<State extends string> extends Live {
+  readonly state: State;
   readonly workerId: WorkerId;
 }
-export interface RunningWork extends Live {
-  readonly state: "running";
-  readonly workerId: WorkerId;
-}
-export interface ReadyWork extends Live {
-  readonly state: "ready";
-  readonly workerId: WorkerId;
+export type AssignedWork = OnWorker<"assigned">;
+export type RunningWork = OnWorker<"running">;
+export interface ReadyWork extends OnWorker<"ready"> {
   readonly artifact: Artifact;
 }
 export interface CommittedWork {
@@ -126,38 +122,17 @@ export type ReassignReason =
 
 export type WorkEffect =
   | { readonly kind: "send"; readonly workerId: WorkerId; readonly command: WorkCommand }
-  | {
-      readonly kind: "fetch";
-      readonly key: WorkKey;
-      readonly attempt: number;
-      readonly workerId: WorkerId;
-      readonly artifact: Artifact;
-    }
   /** Whatever the fetch still brings is to be discarded; a `fetched` for it would be ignored. */
-  | { readonly kind: "abortFetch"; readonly key: WorkKey; readonly attempt: number }
-  | {
-      readonly kind: "workCommitted";
-      readonly key: WorkKey;
-      readonly attempt: number;
-      readonly workerId: WorkerId;
-      /** `undefined`: its artifact was fetched. */
-      readonly answer: Uint8Array | undefined;
-    }
-  /** An observation: the attempt runs, or waits its turn, on the worker. */
-  | {
-      readonly kind: "accepted";
-      readonly key: WorkKey;
-      readonly attempt: number;
-      readonly workerId: WorkerId;
-    }
-  /** An observation: the attempt is over and the item is queued again. */
-  | {
-      readonly kind: "reassigned";
-      readonly key: WorkKey;
-      readonly attempt: number;
-      readonly workerId: WorkerId;
-      readonly reason: ReassignReason;
-    };
+  | ({ readonly kind: "abortFetch" } & WorkAttempt)
+  | (WorkAttempt & { readonly workerId: WorkerId } & (
+        | { readonly kind: "fetch"; readonly artifact: Artifact }
+        /** `answer` is `undefined`: its artifact was fetched. */
+        | { readonly kind: "workCommitted"; readonly answer: Uint8Array | undefined }
+        /** An observation: the attempt runs, or waits its turn, on the worker. */
+        | { readonly kind: "accepted" }
+        /** An observation: the attempt is over and the item is queued again. */
+        | { readonly kind: "reassigned"; readonly reason: ReassignReason }
+      ));
 
 type Step = readonly [next: Work, effects: readonly WorkEffect[]];
 
