@@ -74,7 +74,7 @@ async function ask(path: string, body?: unknown): Promise<string> {
   return text;
 }
 
-test("a fifth kind has a table, routes, an executor, a fact, a metric, attention and a command", async () => {
+test("a fifth kind has a table, a statement, routes, an executor, a fact, a metric, attention and a command", async () => {
   await waitFor("a worker that counts", async () => {
     const workers = await ask("/api/v1/workers").catch(() => "");
     return /"counts_toys":"yes"/.test(workers) || undefined;
@@ -89,6 +89,8 @@ test("a fifth kind has a table, routes, an executor, a fact, a metric, attention
     { toy: "bear", words: 3 },
     { toy: "ghost", words: 0 },
   ]);
+  const [, ...lines] = (await ask("/api/v1/sql", { sql: "show toys;" })).split("\n");
+  assert.deepEqual(lines.slice(0, 2), ['["bear",3]', '["ghost",0]']);
   assert.equal(await runCommand(["toys", "--url", url]), "bear 3\nghost 0\n");
 });
 

@@ -11,6 +11,7 @@ import type {
   WorkerContext,
   WorkerPart,
 } from "../../src/data/parts/index.ts";
+import type { StatementHandler } from "../../src/data/statements/core/index.ts";
 import { client, commandContext, type RunAction } from "../../src/ground/command/index.ts";
 import type { InstallRoutes } from "../../src/ground/http/index.ts";
 import {
@@ -62,6 +63,24 @@ export function createToyPart(context: CoordinatorContext): ControllerPart {
       ),
     }));
   };
+  const statements: StatementHandler = {
+    heads: ["SHOW TOYS"],
+    parse(cursor) {
+      cursor.take("SHOW", "TOYS");
+      cursor.end();
+      return { role: "read", run: showToys };
+    },
+  };
+  const showToys = async () => {
+    const toys = await store.read(({ db }) =>
+      db.selectFrom("toys").selectAll().orderBy("toy").execute(),
+    );
+    const columns = [
+      { name: "toy", type: "VARCHAR" },
+      { name: "words", type: "BIGINT" },
+    ];
+    return { columns, rows: toys.map(({ toy, words }) => [toy, words]) };
+  };
   const attention = async () => {
     const empty = await store.read(({ db }) =>
       db.selectFrom("toys").selectAll().where("words", "=", 0).execute(),
@@ -76,7 +95,7 @@ export function createToyPart(context: CoordinatorContext): ControllerPart {
       since_ms: null,
     }));
   };
-  return { name: "toy", routes, attention: { toys: attention } };
+  return { name: "toy", routes, statements, attention: { toys: attention } };
 }
 
 async function countOnWorker(context: CoordinatorContext, text: string): Promise<number> {
