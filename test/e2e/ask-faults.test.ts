@@ -1,6 +1,6 @@
 /** Processes die, drain and lose their network while they compute PromQL; callers leave; the answers stay right. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import {
@@ -85,7 +85,6 @@ function asWhole({ results }: StreamedAnswer): string {
 interface Held<T> {
   readonly asked: Promise<T>;
   /** Of the answer, on the second worker's disk. */
-  readonly artifacts: readonly [string, string];
   /** When it was asked. */
   readonly fromMs: number;
 }
@@ -94,27 +93,31 @@ interface Held<T> {
 const fetchSilenceMs = 5_000;
 
 /**
- * Asks while nothing can be fetched from the second worker, and resolves when it has two artifacts
- * of that. Where the busy machine had made the other worker take more than its half, it is asked
+ * Asks while nothing can be fetched from the second worker, and resolves when it has made two artifacts
+ * for that. Where the busy machine had made the other worker take more than its half, it is asked
  * again.
  */
 async function whileHeld<T>(question: () => Promise<T>): Promise<Held<T>> {
   return await waitFor("two artifacts to be ready", async () => {
-    const known = ask.spooled(second, "ready");
+    const madeBefore = await madeBySecond();
     ask.proxies?.data.hold();
     const asked = question();
     asked.catch(() => undefined); // Whoever asked awaits it.
     const fromMs = performance.now();
-    const artifacts = await waitFor("the second worker's half", () => {
-      const [one, other] = ask.spooled(second, "ready").filter((path) => !known.includes(path));
-      if (one !== undefined && other !== undefined) return [one, other] as const;
+    const made = await waitFor("the second worker's half", async () => {
+      if ((await madeBySecond()) >= madeBefore + 2) return "half" as const;
       return performance.now() > fromMs + 2 * fetchSilenceMs ? ("less" as const) : undefined;
     });
-    if (artifacts !== "less") return { asked, artifacts, fromMs };
+    if (made === "half") return { asked, fromMs };
     ask.proxies?.data.release();
     await asked;
     return undefined;
   });
+}
+
+async function madeBySecond(): Promise<number> {
+  const labels = { kind: "promql", outcome: "done" };
+  return await metric(ask.monitorUrl(second), "capstan_work_runtime_seconds_count", labels);
 }
 
 /** Kills at once; resolves when the supervisor has started it again. */
@@ -186,11 +189,7 @@ async function loseTwo(): Promise<boolean> {
   const failuresBefore = await metric(url, "capstan_artifact_fetch_failures_total");
   const mismatchesBefore = await metric(url, "capstan_artifact_checksum_mismatches_total");
   const held = await whileHeld(() => streamed(url, lightQuery, day));
-  const [gone, corrupt] = held.artifacts;
-  rmSync(gone);
-  const bytes = readFileSync(corrupt);
-  bytes[bytes.length >> 1] = ~(bytes[bytes.length >> 1] ?? 0);
-  writeFileSync(corrupt, bytes);
+  ask.proxies?.data.spoil("lost", "corrupt");
   ask.proxies?.data.release();
   const heldMs = performance.now() - held.fromMs;
   const answer = await held.asked;

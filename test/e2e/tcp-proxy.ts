@@ -9,10 +9,15 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 export const proxyHost = "127.0.0.2";
 const realHost = "127.0.0.1";
 
+/** The worker is asked for a name that it does not have, or a byte of its answer is another. */
+type Mischief = "lost" | "corrupt";
+
 export class TcpProxy {
   readonly port: number;
   readonly #server: Server;
   readonly #clients = new Set<Socket>();
+  /** What becomes of the next requests for artifacts, one by one. */
+  readonly #mischief: Mischief[] = [];
   #isHeld: boolean = false;
 
   private constructor(port: number, server: Server) {
@@ -45,6 +50,11 @@ export class TcpProxy {
     for (const client of this.#clients) client.resume();
   }
 
+  /** Of the next requests for artifacts, in their order. */
+  spoil(...mischief: readonly Mischief[]): void {
+    this.#mischief.push(...mischief);
+  }
+
   close(): void {
     this.cut();
     this.#server.close();
@@ -53,8 +63,21 @@ export class TcpProxy {
   #join(client: Socket): void {
     const worker = connect(this.port, realHost);
     this.#clients.add(client);
-    client.on("data", (bytes) => worker.write(bytes));
-    worker.on("data", (bytes) => client.write(bytes));
+    let isCorrupt: boolean = false;
+    client.on("data", (bytes: Buffer) => {
+      const mischief = bytes.includes("GET /artifacts/") ? this.#mischief.shift() : undefined;
+      isCorrupt ||= mischief === "corrupt";
+      const text = bytes.toString("latin1").replace("/artifacts/", "/artifacts/not-");
+      worker.write(mischief === "lost" ? Buffer.from(text, "latin1") : bytes);
+    });
+    worker.on("data", (bytes: Buffer) => {
+      // The last byte of a body, not of the headers.
+      if (isCorrupt && !bytes.subarray(-4).equals(Buffer.from("\r\n\r\n"))) {
+        bytes[bytes.length - 1] = ~(bytes.at(-1) ?? 0);
+        isCorrupt = false;
+      }
+      client.write(bytes);
+    });
     client.on("end", () => worker.end());
     worker.on("end", () => client.end());
     const over = (): void => {
