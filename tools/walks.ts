@@ -4,8 +4,9 @@
  * A walk is made `times` times on a real cluster that runs from the sources, while V8 counts the
  * calls of every function; then another cluster does nothing for as long. A file is on the walk
  * when one of its functions was called at least `times` times more: what beats by itself
- * (heartbeats, scrapes) is not. Two groups are told apart, since they are vocabulary and no
- * stations: ground/kernel, and the pure language in kinds/ask/promql.
+ * (heartbeats, scrapes) is not. Beside that it counts the stations that docs/ARCHITECTURE.md names
+ * on the walk, and lists those that no call met. Two groups of files are told apart, since they are
+ * vocabulary: ground/kernel, and the pure language in kinds/ask/promql.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -62,11 +63,27 @@ for (const [name, walk] of Object.entries(walks)) {
   const within = (folder: string): number => files.filter((file) => file.startsWith(folder)).length;
   const kernel_files = within("src/ground/kernel/");
   const language_files = within("src/kinds/ask/promql/");
-  const stations = files.length - kernel_files - language_files;
+  const stations = stationsOf(name);
+  const unmet = stations.filter((file) => !files.includes(file));
   if (process.argv.includes("--list")) process.stdout.write(`${files.join("\n")}\n`);
   process.stdout.write(
-    `${JSON.stringify({ walk: name, files: stations, kernel_files, language_files })}\n`,
+    `${JSON.stringify({
+      walk: name,
+      stations: stations.length,
+      unmet,
+      files: files.length - kernel_files - language_files,
+      kernel_files,
+      language_files,
+    })}\n`,
   );
+}
+
+/** The files that docs/ARCHITECTURE.md names on the walk. */
+function stationsOf(name: string): readonly string[] {
+  const text = readFileSync(join(root, "docs", "ARCHITECTURE.md"), "utf8");
+  const [, walk = ""] = text.split(`### ${name}\n`);
+  const [section = ""] = walk.split(/\n##/);
+  return [...new Set([...section.matchAll(/`(src\/[^`]+\.ts)`/g)].map(([, path]) => path ?? ""))];
 }
 
 async function filesOf(walk: Walk): Promise<readonly string[]> {
