@@ -269,8 +269,8 @@ export class KeyedQueue<K extends string> {
   #pauseMs(failures: number, thrown: unknown, fields: Readonly<Record<string, string>>): number {
     const { backoff, prng, logger, trouble } = this.#options;
     const pauseMs = backoffMs(backoff, failures, prng?.next());
-    const told = { failures, retry_in_ms: Math.round(pauseMs), error: messageOf(thrown) };
-    logger.warn({ ...fields, ...told }, trouble);
+    const told = { failures, retry_in_ms: Math.round(pauseMs) };
+    logger.warn({ ...fields, ...told }, `${trouble}: ${messageOf(thrown)}`);
     return pauseMs;
   }
 
