@@ -1,4 +1,4 @@
-/** The lake: tables as Parquet with a DuckLake catalog, and SQL over them. */
+/** The lake: tables as Parquet files with a DuckLake catalog, and SQL over them. */
 
 export type { ColumnsOfRows } from "./append/column-file.ts";
 export { LakeAppender } from "./append/lake-appender.ts";

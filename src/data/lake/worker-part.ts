@@ -1,4 +1,4 @@
-/** What a worker does for statements: SELECTs, and reads and writes of tables. */
+/** The worker's part for statements: runs SELECTs, and reads and writes tables. */
 
 import type { Prng } from "../../ground/kernel/prng.ts";
 import type { Executor } from "../../ground/work/index.ts";

@@ -1,6 +1,6 @@
 /**
- * A data file of the lake from columns in memory, without DuckDB: for processes that have one kind of rows, many of them, and no SQL.
- * Only columns of plain types. Pure.
+ * Makes a data file of the lake from columns in memory, without DuckDB: for processes that append
+ * many rows of one kind and run no SQL. Only plain column types. Pure.
  */
 import { assert } from "../../../ground/kernel/errors.ts";
 import {
@@ -14,7 +14,7 @@ import {
 } from "../../parquet/core/index.ts";
 import type { ColumnStatistics, LakeColumn } from "../core/index.ts";
 
-/** By the columns' names, all as long as each other. A nullable column that is not among them is NULL. */
+/** By column name, all of one length. A nullable column that is absent is NULL. */
 export type ColumnsOfRows = ReadonlyMap<string, WrittenValues>;
 
 export interface ColumnFile {
@@ -33,8 +33,9 @@ const parquetTypes: ReadonlyMap<string, ColumnType> = new Map([
 ]);
 
 /**
- * Files are written while something else is measured, and compacted later. Each page that is compressed takes megabytes outside of the heap,
- * which makes the collector come: of 65,536 rows of a load test that was more than half of the CPU time.
+ * Files are written while something else is measured, and compacted later. Compressing a page
+ * allocates megabytes outside the heap, which triggers garbage collections: with 65,536 rows of a
+ * load test that was more than half of the CPU time.
  */
 const quick = { zstdLevel: 1, compressBytesMin: 16_384 } as const;
 
@@ -75,7 +76,7 @@ function specOf({ name, type, columnId, nullable }: LakeColumn): ColumnSpec {
   };
 }
 
-/** A bound that is not known is always right, so of texts there is one only where all are the same. */
+/** An unknown bound is always safe, so texts have bounds only where all are equal. */
 function statisticsOf(
   columnId: number,
   values: WrittenValues | undefined,

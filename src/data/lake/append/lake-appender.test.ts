@@ -23,7 +23,7 @@ const columns = [
 const never = new AbortController().signal;
 const rows: ColumnsOfRows = new Map([["id", Float64Array.of(1, 2, 3)]]);
 
-/** `trouble`: what the commit of that number, from 1, does instead of answering, after or before it was done. */
+/** `trouble` fails the commit of that number, counted from 1, before or after it was done. */
 async function openAppender(
   t: TestContext,
   trouble: (attempt: number) => [OperatingError, "before" | "after"] | undefined,

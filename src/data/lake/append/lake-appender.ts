@@ -1,10 +1,4 @@
-/**
- * Adds rows to one table, from columns in memory. The table is made when there is none.
- *
- *   LA1  Rows are added once: an append that is repeated with its token adds nothing more, whatever became of the first attempt.
- *   LA2  A store or an object store that does not answer is asked again, with pauses, until the signal aborts.
- *   LA3  A table of the name whose columns are others is refused, never changed.
- */
+/** Appends rows to one table from columns in memory, and creates the table. Rules: LA1 to LA3. */
 
 import { join } from "node:path";
 import { backoffMs } from "../../../ground/kernel/backoff.ts";
@@ -30,7 +24,7 @@ export interface LakeAppenderOptions {
   readonly files?: Files;
   readonly catalog: Pick<LakeCatalog, "commit" | "current" | "tables">;
   readonly objects: ObjectStore;
-  /** Exists (`emptyStaging`), and is nobody else's. */
+  /** An existing directory (`emptyStaging`) that nothing else uses. */
   readonly stagingDir: string;
   readonly table: { readonly name: string; readonly columns: readonly NewColumn[] };
   readonly author: string;
@@ -53,7 +47,7 @@ export class LakeAppender {
     this.#options = options;
   }
 
-  /** Rejects with what cannot be helped, or with the last trouble when `signal` has aborted. */
+  /** Rejects on a permanent error, or with the last error once `signal` has aborted. */
   async append(rows: ColumnsOfRows, token: string, signal: AbortSignal): Promise<void> {
     let written: { readonly found: Found; readonly file: NewDataFile } | undefined;
     const { clock, prng } = this.#options;
@@ -82,7 +76,7 @@ export class LakeAppender {
     }
   }
 
-  /** Made, where it is not there. Of several who make it at once one does, and the others find it. */
+  /** Finds or creates the table. Of concurrent creators one wins, and the others find it. */
   async #find(): Promise<Found> {
     const { catalog, table, author, prng } = this.#options;
     for (;;) {
@@ -113,7 +107,6 @@ export class LakeAppender {
     }
   }
 
-  /** LA3 */
   #checked(found: LakeTable): LakeTable {
     const { table } = this.#options;
     const unlike = table.columns.find(
@@ -173,7 +166,7 @@ export class LakeAppender {
   }
 }
 
-/** Not synced: the object store does that, whoever wrote the file. */
+/** Not synced: the object store syncs the file. */
 async function writeWhole(files: Files, path: string, bytes: Uint8Array): Promise<void> {
   const file = await files.open(path, "new");
   try {

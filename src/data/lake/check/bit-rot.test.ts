@@ -1,7 +1,7 @@
 /**
- * A bit that flips in a file of the lake never changes an answer: the statement fails with
- * `data_corrupt`, and names the table and the file. On processes: `test/e2e/bit-rot.test.ts`.
- * CAPSTAN_TEST_FLIPS says how many are tried in each way.
+ * A flipped bit in a file of the lake never changes an answer: the statement fails with
+ * `data_corrupt` and names the table and the file. `test/e2e/bit-rot.test.ts` tests processes.
+ * CAPSTAN_TEST_FLIPS sets the number of flips per case.
  */
 import assert from "node:assert/strict";
 import { readdirSync, renameSync, utimesSync } from "node:fs";
@@ -34,13 +34,13 @@ function filesOfOrders(): string[] {
   return readdirSync(join(lakeDir, "main", "orders")).map((name) => `main/orders/${name}`);
 }
 
-/** In one of its files, until `use` is done. */
+/** Flips a bit in one of the table's files until `use` is done. */
 async function withFlip(use: (path: string, bit: number) => Promise<void>): Promise<void> {
   const files = filesOfOrders().map((path) => join(lakeDir, path));
   await withFlipIn(prng, files, ({ path, bit }) => use(relative(lakeDir, path), bit));
 }
 
-/** As readers are told. */
+/** The damaged files of the table according to the catalog. */
 async function damagedOfOrders(): Promise<readonly string[]> {
   const moment = { kind: "current" } as const;
   const versions = await cluster.catalog.resolve([{ schema: undefined, name: "orders", moment }]);
@@ -93,8 +93,7 @@ test("[LK50] changes and compaction of damaged files are refused as well", async
 });
 
 test("[LK50] bits that flip before a start are found at the first opening", async () => {
-  // A process that opens files for the first time is one whose verifier knows none of them: another
-  // time of modification.
+  // A changed modification time makes the verifier read files as if for the first time.
   for (let flip = 0; flip < flips; flip += 1) {
     await withFlip(async (path, bit) => {
       for (const each of filesOfOrders()) utimesSync(join(lakeDir, each), 1, 1 + flip);

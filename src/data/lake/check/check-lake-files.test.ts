@@ -1,4 +1,4 @@
-/** A lake with rows of every type, updates, deletes and merges is sound; every damage done to its files is found and named. */
+/** A lake with all types, updates, deletes and merges is sound. Every damage is named. */
 import assert from "node:assert/strict";
 import {
   copyFileSync,
@@ -103,7 +103,7 @@ test("[LK41] what writers, updates, deletes, merges and changes of columns leave
   assert.ok(report.files >= 9, String(report.files));
 });
 
-/** What is wrong after `damage`, which is undone. */
+/** The findings after `damage`, which is then undone. */
 async function findingsAfter(path: string, damage: (file: string) => void): Promise<string[]> {
   const file = join(lakeDir, path);
   const saved = readFileSync(file);
@@ -118,7 +118,7 @@ async function findingsAfter(path: string, damage: (file: string) => void): Prom
 }
 
 let touches = 0;
-/** DuckDB keeps what it has read of a file until its time changes by a second: files of a lake never do. */
+/** DuckDB caches what it read of a file until the file's time changes by a second. */
 function touch(file: string): void {
   touches += 1;
   if (existsSync(file)) utimesSync(file, touches, touches);
@@ -180,7 +180,7 @@ test("[LK41] damage that is seen when a file comes, as in S3, is named, and the 
     kind: "s3",
     put: (...put) => objects.put(...put),
     fetch: (...wanted) => objects.fetch(...wanted),
-    checksum: async () => undefined, // It was put without one.
+    checksum: async () => undefined, // The file was put without one.
     reserve: (...wanted) => objects.reserve(...wanted),
     stat: (path) => objects.stat(path),
     list: (prefix) => objects.list(prefix),

@@ -1,9 +1,7 @@
 /**
- * The consistency check of a lake that may be in use: the catalog of one moment, then every file that it names, read whole.
- * Nothing is written.
- *
- *   CK1  A file that is gone is asked about again: upkeep may have deleted it, and its rows with it, since the catalog was read.
- *   CK2  A file that cannot be read is a finding, and keeps nothing else from being looked at.
+ * The consistency check of a lake that may be in use. Reads the catalog at one moment, then every
+ * file that it names, whole. Writes nothing. An unreadable file is a finding and does not stop the
+ * check. Rules: LK40 and LK41.
  */
 
 import type { Store } from "../../../ground/store/index.ts";
@@ -23,24 +21,21 @@ export interface LakeCheck {
   readonly store: Pick<Store, "read">;
   readonly objects: ObjectStore;
   readonly engine: Pick<Engine, "withSession">;
-  /** Files at a time; no more than the engine has connections. */
+  /** The number of files read at a time; at most the engine's connections. */
   readonly atOnce: number;
 }
 
 export interface LakeReport {
-  /** Sentences about what is wrong. */
+  /** One sentence for each problem. */
   readonly findings: readonly string[];
   readonly tables: number;
-  /** That the catalog names. */
+  /** Files that the catalog names. */
   readonly files: number;
-  /** That no snapshot needs, and that upkeep deletes in time. */
+  /** Files that no snapshot needs, which upkeep will delete. */
   readonly scheduled: number;
-  /** That nobody knows of: being written, or left by a process that died. No fault: upkeep sees to them. */
+  /** Files unknown to the catalog: being written, or left by a crash. Upkeep deletes them. */
   readonly unnamed: readonly string[];
-  /**
-   * Files that have no checksum yet: old ones, and another writer's. No fault: upkeep gives them
-   * one.
-   */
+  /** Files without a checksum yet: old ones, and another writer's. Upkeep adds it. */
   readonly unverified: number;
 }
 
@@ -101,7 +96,7 @@ async function readFacts(
   return { files, tables };
 }
 
-/** Each item once, by one of several connections. */
+/** Uses each item once, on one of several connections. */
 async function withReaders<Item>(
   { engine, objects, atOnce }: LakeCheck,
   items: readonly Item[],
@@ -110,7 +105,7 @@ async function withReaders<Item>(
 ): Promise<void> {
   const rest = items.values();
   const run = async (): Promise<void> => {
-    // A session each: an engine that is lost costs one item's work.
+    // One session per item: losing an engine costs the work of one item.
     for (const item of rest) {
       await engine.withSession([], signal, (duckdb) => use({ duckdb, objects }, item));
     }
@@ -125,7 +120,7 @@ function hasMissing({ files }: LakeFacts): boolean {
   return [...files.values()].some(({ kind }) => kind === "missing");
 }
 
-/** CK1 */
+/** Drops missing files that upkeep deleted, with their rows, since the catalog was read. */
 function stillNamed(files: LakeFacts["files"], now: LakeRows): ReadonlyMap<string, FoundFile> {
   const named = new Set(referencedFiles(now).map(({ path }) => path));
   return new Map([...files].filter(([path, { kind }]) => kind !== "missing" || named.has(path)));

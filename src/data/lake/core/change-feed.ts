@@ -1,21 +1,19 @@
 /**
- * The exact change of a table between two snapshots, by row ids. A row that is in both and is the same is not in it, wherever
- * its file is by now: compaction is invisible. An update is its image before and its image after.
- *
- *   CF1  Rows at `to` minus rows at `from`, as a set of (row id, values): applying it to `from` gives `to`.
- *   CF2  Only files that may differ are read: those added, ended, or with other deletes in between.
+ * The exact change of a table between two snapshots, by row ids. Applying it to the rows at `from`
+ * gives the rows at `to`. Unchanged rows are never part of it, even where compaction moved them to
+ * another file. An update is a removed row and an added row.
  */
 import type { DataFile, DeleteFile, LakeTable, SnapshotId } from "./model.ts";
 
 /** Positions of a data file: all, or those that one delete file has and another has not. */
 export interface ChangedFile {
-  /** As it was seen at `from` where rows are removed, at `to` where they are added: with its deletes and `rowsUpTo` of then. */
+  /** The file with its deletes and `rowsUpTo` at `from` (rows removed) or at `to` (rows added). */
   readonly file: DataFile;
-  /** Only rows that came after it count; `undefined`: all. Only where the file `hasRowSnapshots`. */
+  /** Only rows after this snapshot count; undefined for all. Needs `hasRowSnapshots`. */
   readonly rowsAfter: SnapshotId | undefined;
   readonly rows: /** Those that the file's own `deletes` do not have. */
     | { readonly kind: "live" }
-    /** Deleted by `deletes`, and not by `before` already. Both may be one file, with another `upTo`. */
+    /** Positions in `deletes` but not in `before`. Both may be one file with another `upTo`. */
     | {
         readonly kind: "deleted";
         readonly deletes: DeleteFile;
@@ -34,9 +32,9 @@ export interface ChangeScan {
   readonly removed: readonly ChangedFile[];
   /** Rows that are there at `to` and were not, or not the same, at `from`. */
   readonly added: readonly ChangedFile[];
-  /** Only rows were added: nothing has to be looked for among the removed. */
+  /** True when rows were only added, so that readers need not look for removed rows. */
   readonly isAppendOnly: boolean;
-  /** At most so many rows differ, each way. */
+  /** Upper bounds of the number of rows that differ. */
   readonly removedMax: number;
   readonly addedMax: number;
 }

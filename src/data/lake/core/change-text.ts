@@ -1,12 +1,12 @@
 /**
- * What a snapshot changed, as `ducklake_snapshot_changes.changes_made` says it: entries `kind:value` joined by commas, names in
- * double quotes that are doubled inside. Others of the format judge their conflicts by it.
+ * The text of `ducklake_snapshot_changes.changes_made`: entries `kind:value` joined by commas,
+ * names in double quotes. Other writers of the format judge their conflicts by it.
  */
 
 import { assert } from "../../../ground/kernel/errors.ts";
 import { quoteName } from "../../sql/core/index.ts";
 
-/** In the order in which the reference writes them. */
+/** In the order in which DuckLake's reference implementation writes them. */
 const kinds = [
   "dropped_schema",
   "dropped_table",
@@ -37,12 +37,12 @@ type NamedKind = Extract<Kind, `created_${string}`>;
 export type ChangeEntry =
   | {
       readonly kind: NamedKind;
-      /** A schema's, or schema and object. */
+      /** The name of a schema, or the names of a schema and an object in it. */
       readonly name: readonly string[];
     }
   | { readonly kind: Exclude<Kind, NamedKind>; readonly id: number };
 
-/** Each entry once, in the reference's order. */
+/** Writes each entry once, in the reference's order. */
 export function formatChanges(entries: readonly ChangeEntry[]): string {
   const ordered = [...entries].sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
   const texts = ordered.map((entry) =>
@@ -55,7 +55,7 @@ export function formatChanges(entries: readonly ChangeEntry[]): string {
 
 const entryPattern = /([a-z_]+):(?:(\d+)|("(?:[^"]|"")*"(?:\."(?:[^"]|"")*")?))(?:,(?=.)|$)/isy;
 
-/** `undefined`: not in this grammar. An empty text is no change. */
+/** Undefined for a text outside this grammar. An empty text means no change. */
 export function parseChanges(text: string): readonly ChangeEntry[] | undefined {
   const entries: ChangeEntry[] = [];
   let position = 0;

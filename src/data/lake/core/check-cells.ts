@@ -1,4 +1,4 @@
-/** Values are of their column's type, and there where a reader needs them. */
+/** Checks that cells have their column's type, and that required cells are not NULL. */
 
 import type { LakeRows } from "./rows.ts";
 import { parseSnapshotTime } from "./snapshot-time.ts";

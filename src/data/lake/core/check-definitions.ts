@@ -1,4 +1,4 @@
-/** Schemas, tables and columns. */
+/** Checks schemas, tables and columns. */
 
 import { overlapping, overlaps } from "./check-snapshots.ts";
 import { isLakeType } from "./column-types.ts";

@@ -1,10 +1,10 @@
-/** The catalog against what is really in the lake's files, and in tables as they are read. */
+/** Compares the catalog with the files' contents and with the tables as readers see them. */
 
 import { type ReferencedFile, referencedFiles } from "./check-files.ts";
 import type { ColumnRow, DataFileRow, DeleteFileRow, FileStatsRow, LakeRows } from "./rows.ts";
 import { compareStatistics } from "./statistics.ts";
 
-/** What somebody who read a file says of it. */
+/** The facts found by reading a file. */
 export type FileFacts = DataFileFacts | DeleteFileFacts;
 
 export interface DataFileFacts {
@@ -13,9 +13,9 @@ export interface DataFileFacts {
   readonly footerSize: number;
   readonly recordCount: number;
   readonly columns: readonly ColumnFacts[];
-  /** `undefined`: the file does not say its rows' ids. */
+  /** Undefined when the file does not carry its rows' ids. */
   readonly rowIds: NumberFacts | undefined;
-  /** `undefined`: the file does not say which snapshots its rows came with. */
+  /** Undefined when the file does not carry its rows' snapshots. */
   readonly rowSnapshots: NumberFacts | undefined;
 }
 
@@ -23,10 +23,10 @@ export interface ColumnFacts {
   readonly columnId: number;
   readonly valueCount: number;
   readonly nullCount: number;
-  /** As the catalog writes values, without NaN; `undefined`: there are none, or nobody looked. */
+  /** In the catalog's notation, without NaN; undefined when there are none or unread. */
   readonly min: string | undefined;
   readonly max: string | undefined;
-  /** `undefined`: the type has none. */
+  /** Undefined when the type has no NaN. */
   readonly containsNan: boolean | undefined;
 }
 
@@ -42,39 +42,39 @@ export interface DeleteFileFacts {
   readonly sizeBytes: number;
   readonly footerSize: number;
   readonly recordCount: number;
-  /** 0-based. */
+  /** Positions are 0-based. */
   readonly positionMin: number;
   readonly positionMax: number;
   readonly isIncreasing: boolean;
-  /** Data files that it says it is of. */
+  /** The data files that the delete file names. */
   readonly dataPaths: readonly string[];
   readonly rowSnapshots: NumberFacts | undefined;
 }
 
-/** A file that was looked for. */
+/** The outcome of looking for a file. */
 export type FoundFile =
   | FileFacts
   | { readonly kind: "missing" }
   | { readonly kind: "unreadable"; readonly sizeBytes: number; readonly why: string };
 
-/** A table at the newest snapshot, as readers get it. */
+/** The facts of a table at the newest snapshot, found by reading it. */
 export interface TableFacts {
   readonly rowCount: number;
   readonly rowIdCount: number;
 }
 
-/** What people are shown of a table at the newest snapshot, without anybody reading it. */
+/** The figures that people are shown of a table at the newest snapshot, without reading it. */
 export interface ShownFacts {
   readonly rowCount: number;
   readonly sizeBytes: number;
   readonly fileCount: number;
 }
 
-/** By path, and by table id. What nobody looked at is not judged. */
+/** Files by path and tables by id. Whatever is absent is not checked. */
 export interface LakeFacts {
   readonly files: ReadonlyMap<string, FoundFile>;
   readonly tables: ReadonlyMap<number, TableFacts>;
-  /** Of every table that is there. Absent: nobody asked. */
+  /** Every current table by id; absent when nobody asked. */
   readonly shown?: ReadonlyMap<number, ShownFacts>;
 }
 
@@ -90,10 +90,10 @@ export function checkFacts(rows: LakeRows, facts: LakeFacts): string[] {
 interface Context {
   readonly data: ReadonlyMap<number, DataFileRow>;
   readonly deletes: ReadonlyMap<number, DeleteFileRow>;
-  /** Of data files. */
+  /** Paths of data files by id. */
   readonly paths: ReadonlyMap<number, string>;
   readonly stats: ReadonlyMap<number, readonly FileStatsRow[]>;
-  /** By table and column id. */
+  /** Columns by table id and column id. */
   readonly columns: ReadonlyMap<string, Pick<ColumnRow, "column_name" | "column_type">>;
   readonly nextRowIds: ReadonlyMap<number, number>;
 }
@@ -137,7 +137,7 @@ class Findings {
     this.sentences.push(`${this.#path}: ${what}`);
   }
 
-  /** What the catalog does not say cannot be wrong. */
+  /** Reports a difference, unless the catalog has no value. */
   expect(what: string, catalog: number | null | undefined, real: number): void {
     if (catalog === null || catalog === undefined || catalog === real) return;
     this.add(`the catalog says ${what}: ${catalog}, the file has ${real}`);
@@ -182,7 +182,7 @@ function checkRowIds(
   }
 }
 
-/** Rows of a merged file begin with it at the earliest, and the last of them is what the catalog says. */
+/** The rows of a merged file are of the snapshots `begin_snapshot` to `partial_max`. */
 function checkRowSnapshots(
   row: DataFileRow,
   { rowSnapshots, recordCount }: DataFileFacts,
@@ -220,7 +220,7 @@ function checkColumn(
   }
 }
 
-/** Long texts are cut, so their bounds may be wider; other types have theirs exactly. */
+/** Bounds of long texts are truncated, so they may be wider. Bounds of other types are exact. */
 function isBound(type: string, catalog: string, real: string, sign: 1 | -1): boolean {
   const order = compareStatistics(type, catalog, real);
   if (order === undefined) return catalog === real;
@@ -258,16 +258,15 @@ function checkDeletes(
 }
 
 /**
- * Ours name their data file as the lake does; DuckLake's own extension writes its whole path, as it
- * was then.
+ * Our delete files name their data file by its lake path; DuckLake's own extension writes the full
+ * path at the time.
  */
 function isSameFile(said: string, path: string | undefined): boolean {
   return path !== undefined && (said === path || said.endsWith(`/${path}`));
 }
 
 /**
- * What is shown of a table against what its files hold: counted in the files, not in the catalog's
- * rows.
+ * Compares the figures shown of a table with counts from the files, not from the catalog's rows.
  */
 function checkShown(rows: LakeRows, { files, shown = new Map() }: LakeFacts): string[] {
   const paths = new Map(referencedFiles(rows).map(({ fileId, path }) => [fileId, path]));
@@ -288,7 +287,7 @@ function checkShown(rows: LakeRows, { files, shown = new Map() }: LakeFacts): st
       const deleteId = deletesOf.get(fileId);
       const parts = [factsOf(fileId), ...(deleteId === undefined ? [] : [factsOf(deleteId)])];
       for (const found of parts) {
-        // A file that nobody could read is a finding of its own, and no measure of others.
+        // An unreadable file is a finding of its own, and makes these sums meaningless.
         if (found?.kind !== "data" && found?.kind !== "delete") return [];
         real = {
           rowCount: real.rowCount + (found.kind === "data" ? 1 : -1) * found.recordCount,

@@ -1,4 +1,4 @@
-/** Data files and delete files, among each other. */
+/** Checks data files and delete files against each other. */
 
 import { duplicates, overlapping } from "./check-snapshots.ts";
 import type { LakeRows } from "./rows.ts";
@@ -8,11 +8,11 @@ export interface ReferencedFile {
   readonly kind: "data" | "delete";
   readonly fileId: number;
   readonly tableId: number;
-  /** Of the lake. */
+  /** Relative to the lake's root. */
   readonly path: string;
 }
 
-/** Every file that rows name, for whoever reads them. */
+/** Every file that a catalog row names. */
 export function referencedFiles(rows: LakeRows): readonly ReferencedFile[] {
   const directories = directoriesOf(rows);
   const pathOf = (row: { table_id: number; path: string; path_is_relative: number }): string =>
@@ -76,7 +76,7 @@ function checkDataFiles({ ducklake_table, ducklake_data_file }: LakeRows): strin
   });
 }
 
-/** Ranges that files gave to their rows do not meet, and lie below what the next one gets. */
+/** Row id ranges of files do not overlap, and lie below the table's next row id. */
 function checkRowIds({ ducklake_data_file, ducklake_table_stats }: LakeRows): string[] {
   const next = new Map(ducklake_table_stats.map((row) => [row.table_id, row.next_row_id]));
   const problems: string[] = [];

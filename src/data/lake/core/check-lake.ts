@@ -1,6 +1,6 @@
 /**
- * The consistency check: the `ducklake_*` tables against the specification, and, where files were looked at, against those.
- * Pure over rows and facts; what it returns are sentences about what is wrong, none if nothing is.
+ * The consistency check: compares the `ducklake_*` tables with the specification and, where files
+ * were read, with those. Pure. Returns a sentence for each problem.
  */
 import { checkCells } from "./check-cells.ts";
 import { checkDefinitions } from "./check-definitions.ts";
@@ -12,7 +12,7 @@ import type { LakeRows } from "./rows.ts";
 
 export function checkLake(rows: LakeRows, facts?: LakeFacts): readonly string[] {
   const cells = checkCells(rows);
-  // Rows whose values are not even of their type say nothing about each other.
+  // Rows with cells of a wrong type cannot be compared with each other.
   if (cells.length > 0) return cells;
   return [
     ...checkSnapshots(rows),

@@ -1,4 +1,4 @@
-/** Settings; snapshots in their order; every row's snapshots and ids within what was given. */
+/** Checks settings, the order of snapshots, and every row's snapshots and ids. */
 import { parseChanges } from "./change-text.ts";
 import type { LakeRows } from "./rows.ts";
 
@@ -129,7 +129,7 @@ interface Ranged {
   readonly end_snapshot: number | null;
 }
 
-/** Whether some snapshot number is in both. */
+/** Whether some snapshot is in both ranges. */
 export function overlaps(a: Ranged, b: Ranged): boolean {
   return (
     a.begin_snapshot < (b.end_snapshot ?? Infinity) &&
@@ -137,7 +137,7 @@ export function overlaps(a: Ranged, b: Ranged): boolean {
   );
 }
 
-/** Pairs of one key that overlap. */
+/** Pairs of rows with the same key whose ranges overlap. */
 export function overlapping<T extends Ranged>(
   rows: readonly T[],
   keyOf: (row: T) => unknown,

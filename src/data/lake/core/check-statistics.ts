@@ -1,4 +1,4 @@
-/** Counts and bounds: of files, and of tables, from which readers answer `count`, `min` and `max` without reading. */
+/** Checks counts and bounds, from which readers answer `count`, `min` and `max`. */
 
 import { duplicates } from "./check-snapshots.ts";
 import { isNested } from "./column-types.ts";
@@ -53,7 +53,7 @@ function checkFileStatistics(rows: LakeRows): string[] {
   return problems;
 }
 
-/** Columns of the table when the file was written, without those that have parts, or that files have no statistics of. */
+/** The leaf columns, with file statistics, of the table when the file was written. */
 function leaves(columns: readonly ColumnRow[], file: DataFileRow): readonly ColumnRow[] {
   const snapshot = file.begin_snapshot as SnapshotId;
   return columns.filter(
@@ -96,7 +96,7 @@ function liveFiles(rows: LakeRows): ReadonlyMap<number, DataFileRow[]> {
   return Map.groupBy(live, (row) => row.table_id);
 }
 
-/** Where a table counts exactly the rows that it has, readers believe its bounds: they are exact, or not there. */
+/** Where a table's count equals its rows, readers trust its bounds: each is exact or absent. */
 function checkBounds(rows: LakeRows): string[] {
   const problems: string[] = [];
   const counts = new Map(rows.ducklake_table_stats.map((row) => [row.table_id, row.record_count]));

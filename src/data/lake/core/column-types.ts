@@ -1,15 +1,16 @@
 /**
- * Column types in DuckDB's words (`DECIMAL(10,2)`, `VARCHAR[]`, `STRUCT(a INTEGER)`) and as DuckLake keeps them: a name per
- * field, with nested fields as rows of their own. Ids go depth first, so a field's id follows from its column's.
+ * Column types in DuckDB's notation (`DECIMAL(10,2)`, `VARCHAR[]`, `STRUCT(a INTEGER)`) and in
+ * DuckLake's: one type name per field, nested fields as separate rows. Ids are assigned depth
+ * first, so a field's id follows from its column's.
  */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 
-/** A column or a part of one. Lists have a child `element`, maps `key` and `value`. */
+/** A column or a nested field of one. Lists have a child `element`, maps `key` and `value`. */
 export interface LakeField {
   readonly columnId: number;
   readonly parentId: number | undefined;
   readonly name: string;
-  /** DuckLake's word: `int64`, `decimal(10,2)`, `struct`. */
+  /** DuckLake's type name: `int64`, `decimal(10,2)`, `struct`. */
   readonly type: string;
   readonly children: readonly LakeField[];
 }
@@ -44,7 +45,7 @@ const plainTypes: Readonly<Record<string, string>> = {
   JSON: "json",
 };
 
-/** Other names that DuckDB knows for them. */
+/** DuckDB's aliases of these types. */
 const aliases: Readonly<Record<string, string>> = {
   BOOL: "BOOLEAN",
   INT: "INTEGER",
@@ -78,7 +79,7 @@ interface TypeTree {
   readonly children: readonly { readonly name: string; readonly tree: TypeTree }[];
 }
 
-/** The column with its nested fields; `unsupported` for types that the format does not have. */
+/** The column with its nested fields. Throws `unsupported` for types unknown to DuckLake. */
 export function fieldTree(name: string, duckdbType: string, columnId: number): LakeField {
   const parser = new TypeParser(duckdbType);
   const tree = parser.parse();
@@ -92,12 +93,12 @@ export function fieldTree(name: string, duckdbType: string, columnId: number): L
   return build(name, tree, undefined);
 }
 
-/** Itself, then its children's. */
+/** The field, followed by its descendants. */
 export function flattenField(field: LakeField): readonly LakeField[] {
   return [field, ...field.children.flatMap(flattenField)];
 }
 
-/** The ids that columns of a new table get, in their order: nested fields take some of their own. */
+/** The ids of a new table's columns, in order. Nested fields use up ids too. */
 export function assignColumnIds(columns: readonly { readonly type: string }[]): readonly number[] {
   let nextId = 1;
   return columns.map(({ type }) => {
@@ -107,7 +108,7 @@ export function assignColumnIds(columns: readonly { readonly type: string }[]): 
   });
 }
 
-/** In DuckDB's words. */
+/** The type in DuckDB's notation. */
 export function duckdbTypeOf(field: Pick<LakeField, "type" | "children">): string {
   const type = field.type.toLowerCase();
   const [first, second] = field.children;
@@ -129,7 +130,7 @@ export function isNested(type: string): boolean {
   return /^(struct|list|map)$/i.test(type);
 }
 
-/** Whether a text is one of the format's types, nested parents included. */
+/** Whether a text names a DuckLake type, nested parents included. */
 export function isLakeType(type: string): boolean {
   const lower = type.toLowerCase();
   if (duckdbNames.has(lower) || isNested(lower)) return true;
@@ -140,7 +141,7 @@ function quoteName(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }
 
-/** By recursive descent over DuckDB's own rendering of types, and what people write for them. */
+/** A recursive-descent parser of DuckDB's own type notation and its common spellings. */
 class TypeParser {
   readonly #text: string;
   #position = 0;

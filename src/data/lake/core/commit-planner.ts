@@ -1,4 +1,4 @@
-/** A commit while it is planned: the ids that it gives, the tables as they change, what it writes. */
+/** A commit while it is planned: ids handed out, tables as changed so far, rows to write. */
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import { type ChangeEntry, formatChanges } from "./change-text.ts";
 import type { Commit, Committed } from "./commit.ts";
@@ -9,7 +9,7 @@ import { columnsAt } from "./table-version.ts";
 import { WorkingTable } from "./working-table.ts";
 
 export interface CommitPlan {
-  /** `undefined`: it changes nothing, and the newest snapshot is its own. */
+  /** Undefined when the commit changes nothing; `committed` then names the newest snapshot. */
   readonly rows: CommitRows | undefined;
   readonly committed: Committed;
 }
@@ -25,7 +25,7 @@ export class CommitPlanner {
   readonly rows: CommitRows;
   readonly entries: ChangeEntry[] = [];
   readonly created: TableId[] = [];
-  /** Data files that a change of this commit has dealt with: none is dealt with twice. */
+  /** Data files that a change of this commit has used. Each is used at most once. */
   readonly touchedFiles = new Set<number>();
   isSchemaChange: boolean = false;
   readonly #commit: Commit;
@@ -45,7 +45,7 @@ export class CommitPlanner {
     this.rows = emptyRows();
   }
 
-  /** Once every change is planned. */
+  /** Called once, after every change is planned. */
   finish(): CommitPlan {
     if (this.entries.length === 0) {
       const snapshot = this.facts.head.snapshot_id as SnapshotId;
@@ -84,14 +84,14 @@ export class CommitPlanner {
     return this.#nextFileId - 1;
   }
 
-  /** A file's, where its author knows it. */
+  /** Keeps the file's checksum, if its author knows it. */
   keepChecksum(fileId: number, crc32: number | undefined): void {
     if (crc32 === undefined) return;
     const checked_at_ms = this.facts.timeMs;
     this.rows.checksums.push({ file_id: fileId, crc32, checked_at_ms, damage: null });
   }
 
-  /** A table that is there, and was when the author read. */
+  /** A table that exists now and existed at the author's `readSnapshot`. */
   table(tableId: TableId): WorkingTable {
     const known = this.#tables.get(tableId);
     if (known !== undefined) {
@@ -114,7 +114,7 @@ export class CommitPlanner {
     return table;
   }
 
-  /** The table that has the name, in this commit's view; names do not differ by case alone. */
+  /** The table of that name as the commit sees it. Names are compared without regard to case. */
   tableNamed(schemaId: number, name: string): WorkingTable | undefined {
     const wanted = name.toLowerCase();
     for (const table of this.#tables.values()) {
@@ -139,7 +139,7 @@ export class CommitPlanner {
   }
 }
 
-/** A snapshot that leaves numbers out says which it follows, so that a gap is not taken for what has expired. */
+/** Names the predecessor where numbers are skipped, so that the gap does not look expired. */
 function extraInfo(head: number, snapshot: number): string | null {
   return snapshot === head + 1 ? null : JSON.stringify({ follows: head });
 }

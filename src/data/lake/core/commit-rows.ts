@@ -1,4 +1,4 @@
-/** What a commit is planned from, and what the plan writes. */
+/** The facts that a commit is planned from, and the rows that the plan writes. */
 
 import type {
   ColumnRow,
@@ -16,36 +16,36 @@ export type ColumnStatsRow = LakeTables["ducklake_table_column_stats"];
 
 export interface TableFacts {
   readonly schema: SchemaRow;
-  /** Its newest row. */
+  /** The table's newest row. */
   readonly table: TableRow;
-  /** All that it ever had. */
+  /** All columns that the table ever had. */
   readonly columns: readonly ColumnRow[];
   readonly stats: TableStatsRow | undefined;
   readonly columnStats: readonly ColumnStatsRow[];
-  /** How many files it has now; only where a change of it ends some. */
+  /** The number of current files; read only where a change ends some. */
   readonly liveFileCount: number;
-  /** Statistics of its files now; only where it is rewritten, and not if there are too many. */
+  /** Statistics of the current files; read only for a rewrite, and not if there are too many. */
   readonly liveFileStats: readonly FileStatsRow[] | undefined;
 }
 
 export interface CommitFacts {
-  /** The newest. */
+  /** The newest snapshot. */
   readonly head: SnapshotRow;
-  /** Now, and not before the newest snapshot. */
+  /** The current time, never before the newest snapshot's. */
   readonly timeMs: number;
-  /** Those that are there. */
+  /** The current schemas. */
   readonly schemas: readonly SchemaRow[];
-  /** Tables that the commit names by id, and those that have a name which it wants. */
+  /** Tables that the commit names by id, and tables that hold a name it wants. */
   readonly tables: ReadonlyMap<number, TableFacts>;
-  /** Files that it names: as they are, whether they have ended or not. */
+  /** Files that the commit names, ended ones included. */
   readonly files: ReadonlyMap<number, DataFileRow>;
-  /** All delete files that those ever had, by data file. */
+  /** All delete files that those files ever had, by data file. */
   readonly deletes: ReadonlyMap<number, readonly DeleteFileRow[]>;
-  /** New, for a table. Not twice the same. */
+  /** Gives a new table's UUID, a different one each time. */
   readonly createUuid: () => string;
 }
 
-/** Rows to insert, and what to do with those that are there. Ended ones end with the commit's snapshot. */
+/** Rows to insert, and rows to change. Ended rows end with the commit's snapshot. */
 export interface CommitRows {
   readonly snapshots: LakeTables["ducklake_snapshot"][];
   readonly snapshotChanges: LakeTables["ducklake_snapshot_changes"][];
@@ -54,11 +54,11 @@ export interface CommitRows {
   readonly dataFiles: DataFileRow[];
   readonly fileStats: FileStatsRow[];
   readonly deleteFiles: DeleteFileRow[];
-  /** Of new files, data and deletes. */
+  /** Checksums of new data and delete files. */
   readonly checksums: LakeTables["lake_file_checksums"][];
   readonly schemaVersions: LakeTables["ducklake_schema_versions"][];
   readonly scheduled: LakeTables["ducklake_files_scheduled_for_deletion"][];
-  /** Table ids whose row of now ends; `isDrop`: with everything that they have. */
+  /** Tables whose current row ends. With `isDrop` their columns and files end too. */
   readonly endedTables: { readonly tableId: number; readonly isDrop: boolean }[];
   readonly endedColumns: { readonly tableId: number; readonly columnIds: readonly number[] }[];
   readonly endedFiles: number[];
@@ -66,8 +66,8 @@ export interface CommitRows {
   /** Data files that compaction replaced for all snapshots. */
   readonly removedFiles: number[];
   readonly removedDeletes: number[];
-  /** `isNew`: there is no row yet. */
+  /** `isNew` when the table has no such row yet. */
   readonly tableStats: { readonly row: TableStatsRow; readonly isNew: boolean }[];
-  /** In place of those that the table has. */
+  /** Replaces all column statistics of the table. */
   readonly columnStats: { readonly tableId: number; readonly rows: readonly ColumnStatsRow[] }[];
 }

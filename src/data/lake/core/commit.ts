@@ -1,15 +1,14 @@
 /**
- * What a commit says, before it has a snapshot. Files are written first, under names that nobody else has; then one store
- * transaction makes them part of the lake, or does not.
+ * A commit before it has a snapshot. Its author first writes files under unique names; then one
+ * store transaction makes them part of the lake. A commit that throws changed nothing.
  *
- *   LC1  All or nothing: a commit that throws changed nothing, and its files belong to nobody.
- *   LC2  It is judged against what changed since `readSnapshot`: of two that cannot both hold, the second gets `conflict`
- *        (retry: backoff), and may be computed anew.
- *   LC3  The same `token` commits once: said again, it gives the snapshot of the first time. So an answer that was lost costs nothing.
+ * Conflicts are judged against changes since `readSnapshot`: the second of two incompatible commits
+ * gets `conflict` (retry: backoff) and may be computed anew. A `token` commits once: repeating it
+ * returns the first snapshot, so that a lost answer does no harm. Rules: LK5 to LK9.
  */
 import type { FileId, LakeColumn, SnapshotId, TableId } from "./model.ts";
 
-/** Statistics of one column of a file, values as DuckLake writes them. */
+/** Statistics of one column of a file, with values in DuckLake's notation. */
 export interface ColumnStatistics {
   readonly columnId: number;
   readonly sizeBytes: number;
@@ -24,29 +23,30 @@ export interface NewDataFile {
   readonly path: string;
   readonly recordCount: number;
   readonly sizeBytes: number;
-  /** Of the file as it was put (`ObjectStore.put`). Absent: upkeep finds out. */
+  /** The file's checksum as `ObjectStore.put` returned it. Absent when upkeep has to compute it. */
   readonly crc32?: number;
   readonly footerSize: number;
   readonly columns: readonly ColumnStatistics[];
-  /** Rows get fresh ids; `inFile`: the file carries them (updated rows keep theirs; compaction). */
+  /** `fresh`: rows get new ids. `inFile`: the file carries them (updates, compaction). */
   readonly rowIds: "fresh" | "inFile";
-  /** Only of compaction: the oldest and newest snapshot that its rows are of. */
+  /** The oldest and newest snapshot of the file's rows; only for compaction. */
   readonly rowSnapshots?: { readonly min: SnapshotId; readonly max: SnapshotId };
 }
 
 export interface NewDeleteFile {
   readonly dataFileId: FileId;
   readonly path: string;
-  /** All positions that are deleted now, those of the file that it replaces included. */
+  /** All deleted positions, including those of the file that this one replaces. */
   readonly deleteCount: number;
   readonly sizeBytes: number;
-  /** Of the file as it was put. */
+  /** The file's checksum as `ObjectStore.put` returned it. */
   readonly crc32?: number;
   readonly footerSize: number;
   /**
-   * The file says each position's snapshot: of those that it takes over what they had, of new ones the commit's
-   * `asSnapshot`. It then replaces its predecessor, as DuckLake 1.0 has it. Without it the predecessor ends and this one
-   * begins, which readers take as well, but DuckLake's own change feed over both repeats the older deletes.
+   * The file says which snapshot deleted each position: earlier ones keep theirs, new ones get the
+   * commit's `asSnapshot`. It then replaces its predecessor, as DuckLake 1.0 does. Otherwise the
+   * predecessor ends; readers accept that, but DuckLake's own change feed over both repeats the
+   * older deletes.
    */
   readonly hasRowSnapshots?: boolean;
 }
@@ -64,11 +64,11 @@ export type TableChange =
       readonly schema: string;
       readonly name: string;
       readonly columns: readonly NewColumn[];
-      /** Directory of its files, below that of its schema (`tableDirectory`); otherwise that of its first file, or chosen. */
+      /** Its directory below its schema's. Default: that of its first file, or a new one. */
       readonly path?: string;
-      /** Rows that it begins with. Statistics name columns by their position, from 1, as their ids will be. */
+      /** The first rows. Statistics name columns by position from 1, their future ids. */
       readonly files: readonly NewDataFile[];
-      /** Drops what has the name. Without it that is `already_exists`. */
+      /** Drops a table of that name. Otherwise such a table is an `already_exists` error. */
       readonly orReplace: boolean;
     }
   | { readonly kind: "dropTable"; readonly tableId: TableId }
@@ -77,7 +77,7 @@ export type TableChange =
       readonly kind: "addColumn";
       readonly tableId: TableId;
       readonly column: NewColumn;
-      /** What rows that exist have there. A literal. */
+      /** The value of the column in existing rows: a literal. */
       readonly initialDefault: string | undefined;
     }
   | { readonly kind: "dropColumn"; readonly tableId: TableId; readonly columnId: number }
@@ -93,19 +93,19 @@ export type TableChange =
       readonly tableId: TableId;
       readonly added: readonly NewDataFile[];
       readonly deletes: readonly NewDeleteFile[];
-      /** Files that end whole: every row of them is deleted or rewritten. */
+      /** Files that end because every row of them is deleted or rewritten. */
       readonly ended: readonly FileId[];
-      /** The rows of `added` and the ended ones are the same rows: nothing changed for readers (compaction). */
+      /** `added` holds the same rows as the ended files, so that nothing changes for readers. */
       readonly isCompaction: boolean;
     };
 
 export interface Commit {
-  /** What its author had read when it computed this. */
+  /** The snapshot that the author read to compute this. */
   readonly readSnapshot: SnapshotId;
-  /** Unique for ever: LC3. */
+  /** Unique for ever. */
   readonly token: string;
   readonly changes: readonly TableChange[];
-  /** Its snapshot, because its files name it; taken or passed by then: `conflict`. Without it the next one. */
+  /** The snapshot that its files name; `conflict` if it is taken. Default: the next. */
   readonly asSnapshot?: SnapshotId;
   readonly author: string;
   readonly message: string;
@@ -113,7 +113,7 @@ export interface Commit {
 
 export interface Committed {
   readonly snapshot: SnapshotId;
-  /** Of `createTable`, in order. */
+  /** The tables that `createTable` made, in order. */
   readonly tableIds: readonly TableId[];
   readonly columns: readonly (readonly LakeColumn[])[];
 }

@@ -1,9 +1,9 @@
-/** From all of the catalog's rows to tables as readers get them, and to the columns that a file was written with. Pure. */
+/** Builds table versions, and the columns of each file, from the catalog's rows. Pure. */
 import type { LakeColumn, SnapshotId, TableVersion } from "./model.ts";
 import { isVisible, type LakeRows } from "./rows.ts";
 import { columnsAt, filesAt, tableAt } from "./table-version.ts";
 
-/** Every table of the newest snapshot. */
+/** Every table at the newest snapshot. */
 export function currentVersions(rows: LakeRows): readonly TableVersion[] {
   const snapshot = Math.max(...rows.ducklake_snapshot.map((row) => row.snapshot_id)) as SnapshotId;
   const schemas = new Map(rows.ducklake_schema.map((row) => [row.schema_id, row]));
@@ -20,7 +20,7 @@ export function currentVersions(rows: LakeRows): readonly TableVersion[] {
   });
 }
 
-/** By data file: the columns of its table when it was written. */
+/** For a data file, its table's columns when it was written. */
 export function columnsOfFiles(rows: LakeRows): (fileId: number) => readonly LakeColumn[] {
   const columns = Map.groupBy(rows.ducklake_column, (row) => row.table_id);
   const files = new Map(rows.ducklake_data_file.map((row) => [row.data_file_id, row]));

@@ -1,15 +1,10 @@
 /**
- * What the lake's upkeep should do now. Pure; `src/data/lake/store/upkeep.ts` carries it out.
+ * Decides what the lake's upkeep does now. Pure; `src/data/lake/store/upkeep.ts` carries it out.
+ * Rules: LK30 to LK34.
  *
- *   1  The newest snapshot never expires, nor one that a cursor has pinned for less than `pinMsMax`. Of the others those
- *      expire that are older than `snapshotMsMax`, or not among the newest `snapshotCountMax`.
- *   2  A file that is scheduled for deletion is deleted once every query that may have listed it is over: `graceMs`.
- *   3  Neighbours are merged where several small ones of a table follow each other, none with deletes. Rows keep their
- *      order, and every snapshot its rows. Files with columns of an earlier time are rewritten together instead, because
- *      what a column had that was dropped is still there for older snapshots.
- *   4  A file of which a good part is deleted is rewritten without that part.
- *   5  Where many small files of a table have deletes, its small files are rewritten together: they would be neighbours of no
- *      one, and there would be ever more of them.
+ * Merging keeps the order of rows, and every snapshot its rows. Files with earlier columns are
+ * rewritten instead, because older snapshots still need the values of dropped columns. Small files
+ * with deletes have no neighbours to merge with, so they are rewritten together.
  */
 import type { FileId, SnapshotId, TableId } from "./model.ts";
 import type { DataFileRow } from "./rows.ts";
@@ -20,15 +15,15 @@ export interface UpkeepLimits {
   readonly pinMsMax: number;
   /** Longer than any query runs. */
   readonly graceMs: number;
-  /** Files below it are small. */
+  /** Files below this size are small. */
   readonly smallBytes: number;
-  /** What merged files come to. */
+  /** The target size of merged files. */
   readonly targetBytes: number;
   readonly mergeFilesMin: number;
   readonly mergeFilesMax: number;
-  /** Of the rows of a file. */
+  /** The share of a file's rows that must be deleted before it is rewritten. */
   readonly rewriteDeletedShare: number;
-  /** A file that nobody refers to is left alone for so long: no write takes longer, nor do the clocks differ by as much. */
+  /** An unreferenced file is kept this long: longer than any write and any clock skew. */
   readonly orphanMsMin: number;
 }
 
@@ -63,14 +58,14 @@ export interface ScheduledFile {
   readonly sinceMs: number;
 }
 
-/** A data file that the newest snapshot has. */
+/** A data file of the newest snapshot. */
 export interface LiveFile {
   readonly row: DataFileRow;
-  /** 0: none. */
+  /** The number of deleted rows at the newest snapshot. */
   readonly deleteCount: number;
-  /** Whether any snapshot has deletes of it. */
+  /** Whether any snapshot has deletes of the file. */
   readonly hasDeletes: boolean;
-  /** Written with the columns that its table has now. */
+  /** Whether the file was written with the table's current columns. */
   readonly hasCurrentColumns: boolean;
 }
 
@@ -121,7 +116,7 @@ function smallRuns(files: readonly LiveFile[], limits: UpkeepLimits): readonly L
   const runs: LiveFile[][] = [];
   for (const own of Map.groupBy(files, ({ row }) => row.table_id).values()) {
     const deletedFrom = own.filter((file) => file.deleteCount > 0 && isSmall(file, limits));
-    const isTogether = deletedFrom.length >= limits.mergeFilesMin; // 5
+    const isTogether = deletedFrom.length >= limits.mergeFilesMin; // Many small files with deletes.
     let run: LiveFile[] = [];
     const close = (): void => {
       if (run.length >= limits.mergeFilesMin) runs.push(run);
@@ -162,7 +157,7 @@ function order(a: DataFileRow, b: DataFileRow): number {
   return a.begin_snapshot - b.begin_snapshot || a.data_file_id - b.data_file_id;
 }
 
-/** One file at a time: rewriting a part of a big table should not wait for the whole of it. */
+/** Rewrites one file at a time, so that a part of a big table need not wait for the whole. */
 function decideRewrites(
   files: readonly LiveFile[],
   limits: UpkeepLimits,
@@ -180,13 +175,13 @@ function decideRewrites(
 export interface OrphanFacts {
   /** By the database's clock. */
   readonly nowMs: number;
-  /** Paths that some row of the catalog names, scheduled ones too. */
+  /** Paths that a catalog row names, including those scheduled for deletion. */
   readonly referenced: ReadonlySet<string>;
   /** Tokens of commits whose files are being written. */
   readonly liveTokens: readonly string[];
 }
 
-/** Whether a file was written and never committed: nobody refers to it, it is old, and nobody is at work on it. */
+/** Whether a file was never committed: unreferenced, old, and of no commit under way. */
 export function isOrphan(
   facts: OrphanFacts,
   path: string,

@@ -1,11 +1,11 @@
 /**
- * Defaults of columns. People and the model have them in DuckDB's words (`'it''s'`, `7`, `now()`); the catalog keeps a literal
- * bare (`it's`, `7`) and says whether it is one.
+ * Defaults of columns. Statements and the model use DuckDB's notation (`'it''s'`, `7`, `now()`).
+ * The catalog stores a literal without quotes (`it's`, `7`) and says whether it is a literal.
  */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 
 export interface StoredDefault {
-  /** `NULL`, in letters: none. */
+  /** The text `NULL` for no default. */
   readonly value: string;
   readonly kind: "literal" | "expression";
 }
@@ -14,7 +14,7 @@ const quoted = /^(?:[A-Z][A-Z_ ]*\s*)?'((?:[^']|'')*)'$/i;
 const bare = /^(?:[+-]?\d[\d_]*(?:\.\d*)?(?:e[+-]?\d+)?|[+-]?\.\d+(?:e[+-]?\d+)?|true|false)$/i;
 const bareTypes = /^(boolean|u?int(8|16|32|64|128)|float32|float64|decimal\(.*\))$/i;
 
-/** The bare text of a literal; `undefined`: it is not one. */
+/** The unquoted text of a literal; undefined for any other expression. */
 function literalOf(words: string): string | undefined {
   const text = words.trim();
   const match = quoted.exec(text);
@@ -30,7 +30,7 @@ export function storedDefault(words: string | undefined): StoredDefault {
     : { value: literal, kind: "literal" };
 }
 
-/** What rows that exist have in a new column: a literal, since it is not computed for each of them. */
+/** A new column's value in existing rows. A literal, since it is not computed per row. */
 export function storedInitialDefault(words: string | undefined): string | null {
   if (words === undefined || /^\s*NULL\s*$/i.test(words)) return null;
   const literal = literalOf(words);
@@ -40,7 +40,7 @@ export function storedInitialDefault(words: string | undefined): string | null {
   });
 }
 
-/** Back in DuckDB's words. `type` is DuckLake's. */
+/** The default in DuckDB's notation. `type` is DuckLake's. */
 export function wordsOf(type: string, value: string, kind: StoredDefault["kind"]): string {
   if (kind === "expression") return value;
   return bareTypes.test(type) && bare.test(value) ? value : `'${value.replaceAll("'", "''")}'`;

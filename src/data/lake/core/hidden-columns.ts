@@ -1,4 +1,4 @@
-/** Columns that are nobody's to name: those that rows have beside their own, and what dynamic tables keep for their next refresh. */
+/** Columns that statements cannot name: row ids, and the state of dynamic tables. */
 import type { LakeTable, TableVersion } from "./model.ts";
 
 const reserved =
@@ -8,7 +8,7 @@ export function isReservedColumn(name: string): boolean {
   return reserved.test(name);
 }
 
-/** As people see it. */
+/** The version without hidden columns. */
 export function withoutHidden(version: TableVersion): TableVersion {
   const columns = visibleColumns(version.table);
   if (columns.length === version.table.columns.length) return version;

@@ -1,4 +1,4 @@
-/** The lake's model and ports, and what is decided purely. */
+/** The lake's model, ports and pure decisions. */
 
 export type * from "./catalog.ts";
 export type * from "./change-feed.ts";

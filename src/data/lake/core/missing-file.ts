@@ -1,6 +1,6 @@
 /**
- * A file that the catalog names is not in the object store. Whoever waits for it to come back asks
- * for `path`.
+ * The error for a file that the catalog names and the object store does not have. Whoever waits for
+ * it to return asks for `path`.
  */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 

@@ -1,26 +1,25 @@
 /**
- * What the lake is made of, as readers see it: tables of columns, whose rows are in Parquet files, at a snapshot. The
- * `ducklake_*` tables of the control store are the same in rows; `src/data/lake/store` translates.
- *
- *   LM1  Everything here is of one snapshot and never changes.
- *   LM2  Paths are relative to the lake's root, with forward slashes, and never contain `..`.
+ * The lake as readers see it: tables with columns, whose rows are in Parquet files, at one
+ * snapshot. Immutable. The `ducklake_*` tables of the control store hold the same as rows;
+ * `src/data/lake/store` translates. Paths are relative to the lake's root, with forward slashes,
+ * and never contain `..`.
  */
 
-/** Grows with every commit, by one unless it asks for more (`asSnapshot`). 0 is the empty lake. */
+/** Increases with every commit, by one unless `asSnapshot` asks for more. 0 is the empty lake. */
 export type SnapshotId = number & { readonly __brand: "SnapshotId" };
 export type TableId = number & { readonly __brand: "TableId" };
 export type FileId = number & { readonly __brand: "FileId" };
 
 export interface LakeColumn {
-  /** The field id in the files: a renamed column keeps it, a new one of an old name gets another. */
+  /** The field id in the files. A renamed column keeps it; ids are never used again. */
   readonly columnId: number;
   readonly name: string;
-  /** As DuckDB writes it: `DECIMAL(10,2)`, `TIMESTAMP`, `VARCHAR[]`. */
+  /** In DuckDB's notation: `DECIMAL(10,2)`, `TIMESTAMP`, `VARCHAR[]`. */
   readonly type: string;
   readonly nullable: boolean;
-  /** For rows of files older than the column. A literal in DuckDB's words; `undefined`: NULL. */
+  /** The value in files older than the column: a literal; undefined for NULL. */
   readonly initialDefault: string | undefined;
-  /** For an INSERT that does not name the column. */
+  /** The value when an INSERT does not name the column. */
   readonly defaultValue: string | undefined;
 }
 
@@ -29,53 +28,53 @@ export interface LakeTable {
   readonly uuid: string;
   readonly schema: string;
   readonly name: string;
-  /** Directory of its files. */
+  /** The directory of its files. */
   readonly path: string;
-  /** In order. */
+  /** In their order in the table. */
   readonly columns: readonly LakeColumn[];
-  /** Of the table's own definition: the snapshot that last changed its columns. */
+  /** The snapshot that last changed the table's columns. */
   readonly schemaSnapshot: SnapshotId;
 }
 
-/** Rows that are no longer there, by their position in one data file. All of them: a newer file replaces an older one. */
+/** All deleted positions of one data file. A newer delete file replaces an older one. */
 export interface DeleteFile {
   readonly fileId: FileId;
   readonly path: string;
   readonly deleteCount: number;
   readonly sizeBytes: number;
-  /** Of the whole file, as it was committed; absent: nobody knows it yet. */
+  /** The checksum of the whole file as committed; absent while unknown. */
   readonly crc32?: number;
-  /** The scrub found other bytes than were committed. */
+  /** Set when the scrub found bytes other than those committed. */
   readonly isDamaged?: boolean;
   readonly beginSnapshot: SnapshotId;
-  /** The file has a third column that says for each position which snapshot deleted it. Without it: `beginSnapshot` did. */
+  /** A third column says which snapshot deleted each position; else `beginSnapshot` did. */
   readonly hasRowSnapshots: boolean;
-  /** Only positions that were deleted by then count; `undefined`: all. Only where `hasRowSnapshots`. */
+  /** Only deletes up to this snapshot count; undefined for all. Needs `hasRowSnapshots`. */
   readonly upTo: SnapshotId | undefined;
 }
 
 export interface DataFile {
   readonly fileId: FileId;
   readonly path: string;
-  /** Deleted ones included. */
+  /** Deleted rows included. */
   readonly recordCount: number;
   readonly sizeBytes: number;
-  /** Of the whole file, as it was committed; absent: nobody knows it yet. */
+  /** The checksum of the whole file as committed; absent while unknown. */
   readonly crc32?: number;
-  /** The scrub found other bytes than were committed. */
+  /** Set when the scrub found bytes other than those committed. */
   readonly isDamaged?: boolean;
   readonly footerSize: number;
   readonly beginSnapshot: SnapshotId;
-  /** The row at position p has id `rowIdStart + p`; `undefined`: the file says each row's id itself. */
+  /** The row at position p has id `rowIdStart + p`. Undefined: the file carries ids. */
   readonly rowIdStart: number | undefined;
-  /** The file also says each row's snapshot: it was put together from files of several (compaction). */
+  /** The file carries each row's snapshot, because compaction merged several. */
   readonly hasRowSnapshots: boolean;
-  /** Only rows that were there by then count; `undefined`: all. Only where `hasRowSnapshots`. */
+  /** Only rows up to this snapshot count; undefined for all. Needs `hasRowSnapshots`. */
   readonly rowsUpTo: SnapshotId | undefined;
   readonly deletes: DeleteFile | undefined;
 }
 
-/** A table at a snapshot: all that a reader needs. */
+/** A table at a snapshot: everything that a reader needs. */
 export interface TableVersion {
   readonly snapshot: SnapshotId;
   readonly table: LakeTable;

@@ -1,4 +1,4 @@
-/** What every `ObjectStore` does. */
+/** The contract of every `ObjectStore`: LO1 to LO6. */
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -230,7 +230,7 @@ export function testObjectStore(kind: string, open: () => Promise<StoreUnderTest
       await assert.rejects(putting, isCancelled);
       assert.equal(await under.store.stat("t/half"), undefined);
       assert.deepEqual(await names(under, ""), []);
-      await under.store.put("t/half", file); // It is still there to be put.
+      await under.store.put("t/half", file); // The failed put kept the local file.
       assert.equal((await under.store.stat("t/half"))?.sizeBytes, size);
       await under.store.delete(["t/half"]);
     }

@@ -1,9 +1,6 @@
 /**
- * Where the lake's files are: a directory, or S3. Files never change once they are there; a name is used once.
- *
- *   OS1  `put` is all or nothing: a reader sees the whole file or none.
- *   OS2  Names are as `LakeModel` says (LM2): relative, forward slashes, no `..`; anything else is refused.
- *   OS3  What is deleted twice, or was never there, is deleted.
+ * Where the lake's files are: a directory, or S3. Files never change, and a name is used once.
+ * Rules: LO1 to LO6.
  */
 import type { LogFields } from "../../../ground/kernel/logger.ts";
 
@@ -16,41 +13,42 @@ export interface ObjectInfo {
 export interface NeededFile {
   readonly path: string;
   readonly sizeBytes: number;
-  /** What the file's bytes must have; absent: nobody knows. */
+  /** The checksum that the file must have; absent while unknown. */
   readonly crc32?: number;
-  /** Somebody found other bytes: it is read whole again, whatever this process knows of it. */
+  /** Set when other bytes were found: the file is then read whole again. */
   readonly isDamaged?: boolean;
-  /** Who needs it, for log lines. */
+  /** Who needs the file, for log lines. */
   readonly fields?: LogFields;
 }
 
 export interface PutFile {
-  /** Of the bytes that were put. */
+  /** The checksum of the bytes that were put. */
   readonly crc32: number;
 }
 
 export interface ObjectStore {
   readonly kind: "directory" | "s3";
-  /** From a local file, which is moved or copied. */
+  /** Moves or copies a local file into the store. */
   put(path: string, localFile: string, signal?: AbortSignal): Promise<PutFile>;
   /**
-   * A local path of the whole file: its own place in a directory, a copy in the download cache for
-   * S3. `release` when read.
-   * OS4: with a checksum, what is given has it, or it is `data_corrupt`.
+   * A local path of the whole file: its own place in a directory, or a copy in the download cache
+   * for S3. The caller calls `release` when done. A file with another checksum than the given one
+   * is `data_corrupt`.
    */
   fetch(file: NeededFile, signal?: AbortSignal): Promise<LocalCopy>;
   /**
-   * Of the file as it is stored now, for the scrub: all of its bytes are read, from the directory or
-   * from S3, and none of them is kept. `undefined`: it is not there. What is known to be damaged
-   * without it (S3 keeps a checksum with the file) is `data_corrupt`.
+   * Computes the checksum of the stored file for the scrub: reads all bytes from the directory or
+   * S3 and keeps none. Undefined when the file is not there. `data_corrupt` when S3's own checksum
+   * of the file shows damage.
    */
   checksum(path: string, signal?: AbortSignal): Promise<number | undefined>;
   /**
-   * Room for local copies of all of these together, until it is released; `fetch` each meanwhile. Whoever reads several files
-   * asks for it first, and for all at once: one who waits holds nothing, so that two never wait for each other.
+   * Reserves room for local copies of all these files until it is released; the caller then fetches
+   * each. A reader of several files reserves all at once: a waiting reader holds nothing, so two
+   * never wait for each other.
    */
   reserve(files: readonly NeededFile[], signal?: AbortSignal): Promise<Reservation>;
-  /** `undefined`: not there. */
+  /** Undefined when the file is not there. */
   stat(path: string): Promise<ObjectInfo | undefined>;
   list(prefix: string): AsyncIterable<ObjectInfo>;
   delete(paths: readonly string[]): Promise<void>;

@@ -1,13 +1,12 @@
 /**
- * Which files, and which parts of them, tell how a table changed between two snapshots.
+ * Decides which parts of which files tell how a table changed between two snapshots.
  *
- *   1  A file that both have differs in its deletes, and, if it was put together from files of several snapshots, in rows
- *      that came after `from`.
- *   2  A file that only one of them has counts whole, unless 3.
- *   3  Files that a rewrite put in the place of others have the same rows. Where all of the others are at `from` and all of
- *      the new ones at `to`, only the deletes before and after the rewrite count. Otherwise both sides are read, and equal
- *      rows cancel out.
- *   4  Rows that came and went in between are in neither.
+ * A file of both snapshots differs in its deletes and, if merged, in rows that came after `from`. A
+ * file of only one counts whole. Rows that came and went in between are in neither.
+ *
+ * A rewrite puts new files with the same rows in the place of others. Where `from` has all of the
+ * old files and `to` all of the new ones, only the deletes before and after the rewrite count.
+ * Otherwise both sides are read, and equal rows cancel out.
  */
 import type { ChangedFile, ChangeScan } from "./change-feed.ts";
 import type { DataFile, DeleteFile, LakeTable, SnapshotId } from "./model.ts";
@@ -19,10 +18,10 @@ export interface ChangeFacts {
   readonly to: SnapshotId;
   readonly before: LakeTable;
   readonly after: LakeTable;
-  /** Of the table: those that are visible at a snapshot from `from` to `to`. More do no harm. */
+  /** The table's files visible at any snapshot from `from` to `to`. More do no harm. */
   readonly files: readonly ReadDataFileRow[];
   readonly deletes: readonly ReadDeleteFileRow[];
-  /** Snapshots in between that did nothing to the table but rewrite files. */
+  /** Snapshots in between that only rewrote files of the table. */
   readonly rewrites: readonly SnapshotId[];
 }
 
@@ -80,7 +79,7 @@ class ChangePlanner {
     this.#deleted(row, from, to);
   }
 
-  /** 3. The files that it has dealt with. */
+  /** Plans rewrites whose files are all known, and returns those files. */
   #planRewrites(): ReadonlySet<ReadDataFileRow> {
     const { from, to, files, rewrites } = this.#facts;
     const done = new Set<ReadDataFileRow>();
@@ -90,7 +89,8 @@ class ChangePlanner {
         (row) => row.begin_snapshot === rewrite && row.partial_max === null,
       );
       const justBefore = (rewrite - 1) as SnapshotId;
-      // What came after `from` and was rewritten may have expired meanwhile: then rows are missing on the one side.
+      // Files rewritten after `from` may have expired meanwhile, so that rows are missing on one
+      // side.
       const moved = sum(ended.map((row) => this.#liveCount(row, justBefore)));
       const isWhole =
         moved === sum(begun.map((row) => row.record_count)) &&
@@ -113,7 +113,7 @@ class ChangePlanner {
     side.push({ file: this.#fileAt(row, snapshot), rowsAfter, rows: { kind: "live" } });
   }
 
-  /** What was deleted after `from`, up to and including `to`. */
+  /** Adds the rows deleted after `from`, up to and including `to`. */
   #deleted(row: ReadDataFileRow, from: SnapshotId, to: SnapshotId): void {
     const deletes = this.#deletesAt(row, to);
     const before = this.#deletesAt(row, from);
@@ -150,7 +150,7 @@ function isSame(deletes: DeleteFile, before: DeleteFile | undefined): boolean {
   return before !== undefined && deletes.fileId === before.fileId && deletes.upTo === before.upTo;
 }
 
-/** How many rows it can be at most. */
+/** An upper bound of the number of rows. */
 function rowsMax({ file, rows }: ChangedFile): number {
   if (rows.kind === "live") {
     const deleted = file.deletes?.upTo === undefined ? (file.deletes?.deleteCount ?? 0) : 0;

@@ -1,10 +1,6 @@
 /**
- * What a commit writes into the catalog, from what it says and what is there. Pure: the rows that come out are written in
- * the transaction that read the facts.
- *
- *   LC2 as rows. A table that was dropped since `readSnapshot`: conflict. Rows of a table whose columns changed since:
- *   conflict. A file that ended since, or whose deletes changed since: conflict, for whoever deletes from it, ends it or
- *   compacts it. Rows that others added are no conflict for anyone. A name that is taken is `already_exists`.
+ * Plans the catalog rows of a commit from its changes and the current rows. Pure: the rows are
+ * written in the transaction that read the facts. Conflicts: LK7.
  */
 import type { Commit } from "./commit.ts";
 import { type CommitPlan, CommitPlanner } from "./commit-planner.ts";

@@ -1,4 +1,4 @@
-/** Changes of what tables there are and of their columns. */
+/** Plans changes of tables and of their columns. */
 import { assert, OperatingError, unreachable } from "../../../ground/kernel/errors.ts";
 import { fieldTree, flattenField } from "./column-types.ts";
 import type { NewColumn, NewDataFile, TableChange } from "./commit.ts";
@@ -100,7 +100,7 @@ function createTable(planner: CommitPlanner, change: CreateTable): void {
   if (change.files.length > 0) addFiles(planner, table, change.files);
 }
 
-/** Below the schema's. */
+/** The table's directory relative to its schema's. */
 function tablePath(schema: SchemaRow, change: CreateTable, uuid: string): string {
   const [first] = change.files as readonly (NewDataFile | undefined)[];
   const chosen =
@@ -148,7 +148,7 @@ function renameColumn(
   ]);
 }
 
-/** A table whose columns are as the author knew them. */
+/** A table whose columns have not changed since the author read them. */
 function alterable(planner: CommitPlanner, tableId: TableId): WorkingTable {
   const table = planner.table(tableId);
   if (table.changedColumnsSince(planner.readSnapshot)) {

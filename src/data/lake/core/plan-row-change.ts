@@ -1,12 +1,9 @@
 /**
- * Rows that come and go: files added, ended, and deleted from; and compaction, which does all that and changes nothing.
+ * Plans changes of rows: files added, ended and deleted from; and compaction, which changes nothing
+ * for readers.
  *
- *   1  `ducklake_table_stats.record_count` counts rows of the files that are there, deleted ones included: deletes do not
- *      lower it, ended files do. While it equals the rows that are there, bounds of columns are exact or unknown.
- *   2  Files that are merged for all snapshots go at once, and are scheduled for deletion. Files that are rewritten without
- *      their deleted rows end, since snapshots before need them.
- *   3  A file that ends takes its delete file with it: one that stayed open would be counted
- *      against the rows that are left.
+ * `ducklake_table_stats.record_count` includes deleted rows of current files: deletes do not lower
+ * it, ended files do. While it equals the rows, bounds of columns are exact or unknown.
  */
 import { assert } from "../../../ground/kernel/errors.ts";
 import type { ColumnStatistics, NewDataFile, NewDeleteFile, TableChange } from "./commit.ts";
@@ -40,7 +37,7 @@ function changeRows(planner: CommitPlanner, table: WorkingTable, change: RowChan
   if (added.length > 0) addFiles(planner, table, added);
 }
 
-/** A file that is as the author read it: neither it nor its deletes have changed since. */
+/** A file that, with its deletes, has not changed since the author read it. */
 function unchangedFile(planner: CommitPlanner, table: WorkingTable, fileId: number): DataFileRow {
   assert(!planner.touchedFiles.has(fileId), `file ${fileId} is dealt with once in a commit`);
   planner.touchedFiles.add(fileId);
@@ -103,7 +100,7 @@ function endFiles(
   else table.forgetBounds();
 }
 
-/** 3 */
+/** Ends files with their delete files, which would else count against the remaining rows. */
 function endWithDeletes(planner: CommitPlanner, files: readonly DataFileRow[]): void {
   for (const { data_file_id: fileId } of files) {
     planner.rows.endedFiles.push(fileId);
@@ -155,7 +152,7 @@ function mergeStats(table: WorkingTable, file: NewDataFile, isFirst: boolean): v
   for (const column of table.liveColumns()) {
     const statistics = byColumn.get(column.column_id);
     const summary = statistics === undefined ? unknown : summaryOf(statistics);
-    // Nested parents have no values of their own, hence no statistics anywhere.
+    // Nested parents have no values of their own, and so no statistics.
     if (statistics === undefined && isFirst) continue;
     table.mergeColumnStats(column.column_id, column.column_type, summary, isFirst);
   }
@@ -235,7 +232,7 @@ function compact(planner: CommitPlanner, table: WorkingTable, change: RowChange)
   else rewrite(planner, table, change.added, sources);
 }
 
-/** Of a compaction: whether its files serve the past as well. */
+/** Whether a compaction's files replace the old ones at past snapshots too. */
 export function isMerge({ added }: Pick<RowChange, "added">): boolean {
   return added.some((file) => file.rowSnapshots !== undefined);
 }
@@ -244,7 +241,7 @@ function isCompactionEntry({ kind }: { readonly kind: string }): boolean {
   return kind === "merge_adjacent" || kind === "rewrite_delete";
 }
 
-/** 2, the first half: sources without deletes, whose rows say in the new file which snapshot they are of. */
+/** Replaces sources without deletes at every snapshot, and schedules their deletion. */
 function merge(
   planner: CommitPlanner,
   table: WorkingTable,
@@ -276,7 +273,7 @@ function merge(
   table.setStats({ ...stats, file_size_bytes: Math.max(0, stats.file_size_bytes + grown) });
 }
 
-/** 2, the second half. */
+/** Ends the sources, which earlier snapshots need, and adds files without deleted rows. */
 function rewrite(
   planner: CommitPlanner,
   table: WorkingTable,
@@ -307,7 +304,7 @@ function rewrite(
   recomputeStats(table, added, sources);
 }
 
-/** From the statistics of every file that is there now; a column that one of them has none of gets unknown bounds. */
+/** From the statistics of all current files. A column that one lacks gets unknown bounds. */
 function recomputeStats(
   table: WorkingTable,
   added: readonly NewDataFile[],

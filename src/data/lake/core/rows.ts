@@ -1,4 +1,4 @@
-/** Rows of the catalog, as the store gives them, and when they count. */
+/** Rows of the catalog, and the snapshots at which they are visible. */
 
 import type { SnapshotId } from "./model.ts";
 import type { LakeTables } from "./tables.ts";
@@ -9,7 +9,7 @@ export type TableRow = LakeTables["ducklake_table"];
 export type ColumnRow = LakeTables["ducklake_column"];
 export type DataFileRow = LakeTables["ducklake_data_file"];
 export type DeleteFileRow = LakeTables["ducklake_delete_file"];
-/** With the file's checksum beside it, and what the scrub found, from a table of our own. */
+/** The file's checksum and the scrub's finding, from our own table. */
 export interface ReadChecksum {
   readonly crc32?: number | null;
   readonly damage?: string | null;
@@ -23,7 +23,7 @@ interface Ranged {
   readonly end_snapshot: number | null;
 }
 
-/** Whether a row belongs to a snapshot. */
+/** Whether a row is visible at a snapshot. */
 export function isVisible(row: Ranged, snapshot: SnapshotId): boolean {
   return (
     (row.begin_snapshot ?? 0) <= snapshot &&
@@ -31,17 +31,17 @@ export function isVisible(row: Ranged, snapshot: SnapshotId): boolean {
   );
 }
 
-/** The snapshot that wrote the delete file which the row names now: its `begin_snapshot` may be a predecessor's. */
+/** The snapshot that wrote the delete file; `begin_snapshot` may be a predecessor's. */
 export function writtenAt(row: DeleteFileRow): number {
   return row.partial_max ?? row.begin_snapshot;
 }
 
-/** A path of the lake: each relative part below the one before it. */
+/** Joins path parts: a relative part is below the one before it. */
 export function joinPath(...parts: readonly { path: string; path_is_relative: number }[]): string {
   return parts.reduce((whole, part) => (part.path_is_relative === 0 ? "" : whole) + part.path, "");
 }
 
-/** Every row of every table of the format. */
+/** Every row of every DuckLake table. */
 export type LakeRows = {
   readonly [T in Extract<keyof LakeTables, `ducklake_${string}`>]: readonly LakeTables[T][];
 };

@@ -1,4 +1,4 @@
-/** Names that are like one that there is not, nearest first, for a message. */
+/** Existing names similar to a missing one, nearest first, for error messages. */
 export function similarNames(
   wanted: string,
   names: readonly string[],
@@ -16,7 +16,7 @@ export function similarNames(
     .map(({ name }) => name);
 }
 
-/** How many letters have to be put in, taken out or replaced. */
+/** The Levenshtein distance. */
 function distanceOf(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {

@@ -1,6 +1,6 @@
 /**
- * Times as the catalog's text has them: `2026-01-31 12:00:00.000+00`, always UTC, always three digits, so that texts
- * compare as the times do. Years 1970 to 9999.
+ * Times in the catalog's notation: `2026-01-31 12:00:00.000+00`, always UTC with three decimals, so
+ * that texts sort as the times do. Years 1970 to 9999.
  */
 import { assert } from "../../../ground/kernel/errors.ts";
 
@@ -20,7 +20,7 @@ export function formatSnapshotTime(timeMs: number): string {
 
 const timeText = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?\+00(?::?00)?$/;
 
-/** Also what other writers of the format write: fewer or more digits. `undefined`: not such a text. */
+/** Accepts the fewer or more digits of other writers too. Undefined for any other text. */
 export function parseSnapshotTime(text: string): number | undefined {
   const match = timeText.exec(text);
   if (match === null) return undefined;
@@ -41,7 +41,7 @@ function pad(value: number, width: number): string {
   return `${value}`.padStart(width, "0");
 }
 
-/** Years that begin in March, so that the leap day is a year's last: the usual arithmetic of the Gregorian calendar. */
+/** Years begin in March, so that the leap day comes last: the usual Gregorian arithmetic. */
 const daysPer400Years = 146_097;
 const daysToMarch1970 = 719_468;
 

@@ -1,6 +1,7 @@
 /**
- * Statistics of columns: least and greatest value as texts, compared by the column's type. A bound that is not known is NULL,
- * which is always safe; a wrong one gives wrong answers, because readers take `min()` and `max()` from it.
+ * Column statistics: least and greatest value as texts, compared by the column's type. An unknown
+ * bound is NULL, which is always safe. A wrong bound gives wrong answers, because readers take
+ * `min()` and `max()` from it.
  */
 export interface ColumnSummary {
   readonly containsNull: boolean | undefined;
@@ -9,13 +10,12 @@ export interface ColumnSummary {
   readonly max: string | undefined;
 }
 
-/** Of a file. */
 export interface FileSummary extends ColumnSummary {
-  /** Whether any value is not NULL: if none is, that there are no bounds says nothing. */
+  /** Whether any value is not NULL. Without values, missing bounds mean nothing. */
   readonly hasValues: boolean;
 }
 
-/** `undefined`: texts of this type are not comparable. */
+/** Undefined when texts of this type cannot be compared. */
 export function compareStatistics(type: string, a: string, b: string): number | undefined {
   const lower = type.toLowerCase();
   if (/^u?int(8|16|32|64)$/.test(lower)) return compareIntegers(a, b);
@@ -31,7 +31,7 @@ export function compareStatistics(type: string, a: string, b: string): number | 
   return undefined;
 }
 
-/** `whole`: what is known so far of rows that there are. */
+/** Adds a file's summary to `whole`, the summary of the rows so far. */
 export function mergeSummaries(
   type: string,
   whole: ColumnSummary,
@@ -45,7 +45,7 @@ export function mergeSummaries(
   };
 }
 
-/** Of several files alone. */
+/** The summary of several files. */
 export function summarize(type: string, files: readonly FileSummary[]): ColumnSummary {
   const [first, ...rest] = [...files].sort((a, b) => Number(b.hasValues) - Number(a.hasValues));
   if (first === undefined) {
@@ -102,7 +102,7 @@ function booleanText(text: string): string {
   return text === "true" ? "1" : text === "false" ? "0" : text;
 }
 
-/** By code points, as DuckDB's bytes do, and not by JavaScript's units of 16 bits. */
+/** Compares by code points, as DuckDB's byte order does, not by UTF-16 units. */
 function compareTexts(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index += 1) {

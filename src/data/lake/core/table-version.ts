@@ -1,4 +1,4 @@
-/** From the catalog's rows to what readers see at a snapshot. Pure. */
+/** Builds what readers see at a snapshot from the catalog's rows. Pure. */
 import { assert } from "../../../ground/kernel/errors.ts";
 import { duckdbTypeOf, type LakeField } from "./column-types.ts";
 import { wordsOf } from "./default-values.ts";
@@ -25,9 +25,9 @@ import {
 
 export interface TableRows {
   readonly schema: SchemaRow;
-  /** The version of it that the snapshot has. */
+  /** The row that is visible at the snapshot. */
   readonly table: TableRow;
-  /** All that the table ever had. */
+  /** All columns that the table ever had. */
   readonly columns: readonly ColumnRow[];
 }
 
@@ -89,7 +89,7 @@ function lastColumnChange(rows: readonly ColumnRow[], snapshot: SnapshotId): Sna
   return Math.max(0, ...changes) as SnapshotId;
 }
 
-/** The files of a table at a snapshot, with their deletes of then; by the order in which they came. */
+/** The files of a table at a snapshot with their deletes, in the order of their ids. */
 export function filesAt(
   directory: string,
   files: readonly ReadDataFileRow[],

@@ -1,6 +1,6 @@
 /**
- * The lake's tables: those of DuckLake 1.0, column for column, and our own two beside them. `sql/schema/003-lake.sql` is
- * their definition. A `?` marks what may be NULL.
+ * The lake's tables: those of DuckLake 1.0, column for column, and our own beside them, as
+ * `sql/schema/003-lake.sql` defines them. A `?` marks a nullable column.
  */
 import { columnTypesOf, type TablesOf } from "../../../ground/store/core/index.ts";
 

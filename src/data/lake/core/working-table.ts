@@ -1,4 +1,4 @@
-/** A table while a commit is planned: what the commit's changes so far have made of it. */
+/** A table while a commit is planned, as changed by the commit so far. */
 import { assert } from "../../../ground/kernel/errors.ts";
 import type { ColumnStatsRow, CommitRows, TableFacts, TableStatsRow } from "./commit-rows.ts";
 import type { SnapshotId, TableId } from "./model.ts";
@@ -54,12 +54,12 @@ export class WorkingTable {
     return this.#columns;
   }
 
-  /** Those that it has now. */
+  /** The current columns. */
   liveColumns(): readonly ColumnRow[] {
     return this.#columns.filter((row) => isVisible(row, this.#snapshot));
   }
 
-  /** Whether its columns have changed after a snapshot, by commits before this one. */
+  /** Whether earlier commits changed its columns after a snapshot. */
   changedColumnsSince(snapshot: SnapshotId): boolean {
     return this.facts.columns.some(
       (row) => row.begin_snapshot > snapshot || (row.end_snapshot ?? -1) > snapshot,
@@ -77,12 +77,12 @@ export class WorkingTable {
     this.#hasNewDefinition = true;
   }
 
-  /** With all that is nested in it. */
+  /** Ends the column with its nested fields. */
   endColumn(columnId: number): void {
     const ids = new Set(this.withChildren(columnId));
     this.#columns = this.#columns.flatMap((row) => {
       if (!ids.has(row.column_id) || !isVisible(row, this.#snapshot)) return [row];
-      // What begins and ends with one commit was never there.
+      // A row that begins and ends in one commit was never visible.
       return row.begin_snapshot === this.#snapshot
         ? []
         : [{ ...row, end_snapshot: this.#snapshot }];
@@ -99,7 +99,7 @@ export class WorkingTable {
     this.#stats = stats;
   }
 
-  /** Rows were added to those that there are. A column that has no statistics yet, though there are rows, gets none. */
+  /** Adds a new file's statistics. A column without any in a table with rows stays so. */
   mergeColumnStats(columnId: number, type: string, file: FileSummary, isFirst: boolean): void {
     const known = this.#columnStats.get(columnId);
     if (known === undefined && !isFirst) return;
@@ -120,7 +120,7 @@ export class WorkingTable {
     this.#hasNewColumnStats = true;
   }
 
-  /** Bounds may no longer be those of a row: unknown is always right. */
+  /** Sets bounds to unknown, because the rows that had them may be gone. */
   forgetBounds(): void {
     for (const [columnId, row] of this.#columnStats) {
       this.putColumnStats(columnId, { ...summaryOf(row), min: undefined, max: undefined });

@@ -129,7 +129,7 @@ test("[LO5] a lake whose directory is gone says so, and is not begun anew", () =
 test("[LO19] a file that was written to after it was verified is verified again, whatever its times say", () =>
   withTemporary(async (dir) => {
     const store = await openDirectoryStore(join(dir, "lake"));
-    const bytes = Buffer.alloc(3_000_000, "rows"); // Beyond what is read without a thread.
+    const bytes = Buffer.alloc(3_000_000, "rows"); // Too large to read without a thread.
     await writeFile(join(dir, "file"), bytes);
     const { crc32 } = await store.put("t/x", join(dir, "file"));
     const file = { path: "t/x", sizeBytes: bytes.length, crc32 };
@@ -148,7 +148,7 @@ test("[LO19] a file that was written to after it was verified is verified again,
 
 test("[LK52] a file that is known to be damaged is read again, also where its stat says nothing", () =>
   withTemporary(async (dir) => {
-    // As where a disk rots: nobody wrote to the file, and it has the times that it had.
+    // Like bit rot: the file's times do not change.
     const files: Files = {
       ...realFiles,
       stat: async (path) => {
@@ -162,7 +162,7 @@ test("[LK52] a file that is known to be damaged is read again, also where its st
     const file = { path: "t/x", sizeBytes: 4, crc32 };
     const { localPath } = await store.fetch(file);
     await writeFile(localPath, "rowr");
-    await store.fetch(file); // Nobody can know.
+    await store.fetch(file); // No checksum to compare with.
     await assert.rejects(store.fetch({ ...file, isDamaged: true }), { code: "data_corrupt" });
     await assert.rejects(store.fetch(file), { code: "data_corrupt" });
     await writeFile(localPath, "rows");
@@ -190,7 +190,7 @@ test("[LO19] a file is read once for all who ask at a time, and not again while 
     await store.fetch(a);
     assert.equal(reads, 1);
     await store.fetch(b);
-    await store.fetch(c); // Only two are remembered: a was the one that nobody used for longest.
+    await store.fetch(c); // Only two are remembered: a was the least recently used.
     await store.fetch(b);
     assert.equal(reads, 3);
     await store.fetch(a);
@@ -216,7 +216,7 @@ test(
           const [, root, path, file] = process.argv;
           const store = await openDirectoryStore(root);
           await store.put(path, file).catch(({ code, retry }) => process.stdout.write(code + " " + retry));`;
-        // A limit on the size of files stands for a disk without room: the writes fail half-way as well.
+        // A limit on file sizes stands for a full disk: writes fail half-way there too.
         const command = 'ulimit -f 1000; exec "$@"';
         const args = [
           "-c",

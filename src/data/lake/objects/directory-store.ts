@@ -1,12 +1,10 @@
 /**
- * The lake's files in a directory, which several processes, and through a shared file system several machines, use at once.
+ * The lake's files in a directory that several processes use at once, also several machines through
+ * a shared file system. Rules: LO1 to LO6.
  *
- *   DS1  A file appears under its name by one rename, whole and on the disk; the rename is on the disk before `put` says so.
- *   DS2  What is being written is in `.writing/`, on the same file system. What a crash left there goes when it is a
- *        day old by the file system's own clock.
- *   DS3  A directory that a deletion empties goes too. A `put` that this takes a directory from makes it again.
- *   DS4  The lake's own directory is made when the store is opened and never later: a disk that is no longer mounted is an
- *        error, and nothing is written to where it was.
+ * A file is written in `.writing/`, on the same file system, synced, and renamed to its name. The
+ * rename is synced before `put` returns. The lake's own directory is made only when the store is
+ * opened, so that nothing is written to a mount point without its disk.
  */
 import { dirname, join, resolve } from "node:path";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -34,10 +32,10 @@ import {
 import { checkObjectPath, checkObjectPrefix, writingFolder } from "./object-path.ts";
 
 const abandonedMs = 24 * 60 * 60 * 1000;
-/** How often a directory may be taken from under a `put` (DS3). */
+/** How often a concurrent delete may remove the directory of a `put`. */
 const moveAttemptsMax = 200;
 
-/** Makes the directory when it is absent. */
+/** Creates the directory if it is absent. */
 export async function openDirectoryStore(
   directory: string,
   files: Files = realFiles,
@@ -95,7 +93,7 @@ class DirectoryStore implements ObjectStore {
     throwIfCancelled(path, signal);
     const info = await this.stat(path);
     if (info === undefined) {
-      await this.#checkRoot(); // Not the file is missing, but all of them.
+      await this.#checkRoot(); // The whole lake may be missing.
       throw missing(path);
     }
     if (info.sizeBytes !== sizeBytes) {
@@ -113,7 +111,7 @@ class DirectoryStore implements ObjectStore {
       return await this.#verifier.read(this.#pathOf(path));
     } catch (thrown) {
       if (!isAbsent(thrown)) throw translateFileError(thrown, path);
-      await this.#checkRoot(); // Not the file is missing, but all of them.
+      await this.#checkRoot(); // The whole lake may be missing.
       return undefined;
     }
   }
@@ -128,7 +126,7 @@ class DirectoryStore implements ObjectStore {
     if (found !== undefined) throw otherChecksum(path, crc32, found);
   }
 
-  /** Files are read where they are. */
+  /** Files are read in place. */
   reserve(): Promise<Reservation> {
     return Promise.resolve({ release: () => undefined });
   }
@@ -151,7 +149,7 @@ class DirectoryStore implements ObjectStore {
   }
 
   async delete(paths: readonly string[]): Promise<void> {
-    for (const path of paths) checkObjectPath(path); // None is deleted when one is refused.
+    for (const path of paths) checkObjectPath(path); // No file is deleted if any name is refused.
     for (const path of paths) {
       try {
         const place = this.#pathOf(path);
@@ -165,7 +163,7 @@ class DirectoryStore implements ObjectStore {
     }
   }
 
-  /** DS4. */
+  /** Throws if the lake's own directory is gone, for example because its disk is not mounted. */
   async #checkRoot(): Promise<void> {
     try {
       if ((await this.#files.stat(join(this.#root, writingFolder))) !== undefined) return;
@@ -195,23 +193,23 @@ class DirectoryStore implements ObjectStore {
       return await this.#files.list(join(this.#root, folder));
     } catch (thrown) {
       if (!isAbsent(thrown)) throw translateFileError(thrown, folder);
-      await this.#checkRoot(); // A folder may have been emptied meanwhile, the lake may not.
+      await this.#checkRoot(); // A folder may be deleted meanwhile, the root may not.
       return [];
     }
   }
 
-  /** DS1. */
+  /** Renames the file to its name and syncs the rename. */
   async #place(from: string, path: string): Promise<void> {
     const to = this.#pathOf(path);
     await this.#move(from, to);
     try {
-      // All the way up: any of them may be new, made by us or a moment ago by somebody else.
+      // Syncs all ancestors: any of them may be new.
       for (let at = dirname(to); at.length >= this.#root.length; at = dirname(at)) {
         await this.#files.sync(at);
         if (at === dirname(at)) break;
       }
     } catch (thrown) {
-      if (!isAbsent(thrown)) throw thrown; // It was deleted already, and its directory with it.
+      if (!isAbsent(thrown)) throw thrown; // It was deleted already, with its directory.
     }
   }
 
@@ -236,7 +234,7 @@ class DirectoryStore implements ObjectStore {
   async #copyAndPlace(localFile: string, path: string, signal?: AbortSignal): Promise<void> {
     let folder: string | undefined;
     try {
-      folder = await this.#files.makeOwnDirectory(join(this.#root, writingFolder, "put-")); // DS2
+      folder = await this.#files.makeOwnDirectory(join(this.#root, writingFolder, "put-"));
       const copy = join(folder, "file");
       await this.#files.copy(localFile, copy, signal);
       await this.#files.sync(copy);
@@ -246,17 +244,17 @@ class DirectoryStore implements ObjectStore {
       throw translateFileError(thrown, path);
     } finally {
       if (folder !== undefined) await this.#files.removeAll(folder);
-      await this.#removeEmpty(path); // Those that the move made, when it failed.
+      await this.#removeEmpty(path); // Removes directories that a failed move made.
     }
   }
 
-  /** DS3. */
+  /** Removes the directories that a deletion left empty. */
   async #removeEmpty(path: string): Promise<void> {
     for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
       try {
         await this.#files.removeDirectory(join(this.#root, path.slice(0, at)));
       } catch {
-        return; // Not empty, or somebody else's turn.
+        return; // Not empty, or another process was first.
       }
     }
   }
@@ -266,7 +264,7 @@ class DirectoryStore implements ObjectStore {
   }
 }
 
-/** DS2. Several processes may do it at once. */
+/** Deletes what crashed writers left a day ago, by the file system's clock. */
 async function sweepAbandoned(files: Files, folder: string): Promise<void> {
   const probe = await files.makeOwnDirectory(join(folder, "probe-"));
   const nowMs = (await files.stat(probe))?.modifiedMs ?? 0;

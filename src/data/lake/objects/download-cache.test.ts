@@ -17,7 +17,7 @@ import { DiskBudget, type Eviction } from "../../../ground/work/core/index.ts";
 import type { LocalCopy } from "../core/index.ts";
 import { type DownloadCache, openDownloadCache } from "./download-cache.ts";
 
-/** A cache of 1,000 bytes over a lake whose files are their names, repeated. */
+/** A cache of 1,000 bytes over a lake whose files contain their names, repeated. */
 class World {
   readonly clock = new VirtualClock();
   readonly downloads: string[] = [];
@@ -136,7 +136,7 @@ check(
     other.abort();
     await assert.rejects(second, { code: "cancelled" });
     assert.equal(cache.usedBytes(), 0);
-    await use(world, cache, "a", 100); // At once, while the other is still going.
+    await use(world, cache, "a", 100); // Starts while the other is under way.
     await cache.close();
     assert.deepEqual(world.downloads, ["a", "a"]);
     assert.deepEqual(await world.copies(), [100]);
@@ -192,7 +192,7 @@ check("[LO19] a copy that rots is fetched again: at once, and after a restart", 
   assert.deepEqual([await read(), downloads], ["good", 1]);
   await rot();
   assert.deepEqual([await read(), downloads], ["good", 2]);
-  // Long enough for its use to be written down, which is no change.
+  // Long enough for the use to be recorded, which does not count as a change.
   await world.clock.advance(120_000);
   assert.deepEqual([await read(), await read(), downloads], ["good", "good", 2]);
   await cache.close();
@@ -380,7 +380,7 @@ async function runSteps(steps: readonly Step[]): Promise<void> {
         const [path, size] = [`f${step.file}`, 100 + step.file * 37];
         const controller = new AbortController();
         const getting = world.get(cache, path, size, controller.signal);
-        // At any moment of its way: before, during and after the write and the rename.
+        // Aborts at any moment: before, during and after the write and the rename.
         const aborting = (async () => {
           for (let turn = 0; turn < (step.abortAfter ?? 0); turn += 1) await setImmediate();
           if (step.abortAfter !== undefined) controller.abort();

@@ -1,17 +1,16 @@
 /**
- * Files of a remote lake on this worker's disk, as a tenant (`parquet_cache`) of its disk budget. A file of the lake never
- * changes, so a copy is good for as long as it is kept.
+ * Copies of a remote lake's files on this worker's disk, as tenant `parquet_cache` of its disk
+ * budget. A file of the lake never changes, so a copy stays valid.
  *
- *   DC1  Of one file there is one download at a time, however many wait for it. It is given up when nobody does any more.
- *   DC2  A copy appears under its name by one rename, when all of it is on the disk and verified.
- *   DC3  The budget counts a copy before its download begins. What it does not admit is not fetched; what it evicts is deleted.
- *   DC4  A copy that somebody reads, or waits for, is pinned: it stays until it was released as often.
- *   DC5  The least recently used go first, also across restarts: copies that have the size in their name are kept then.
- *   DC6  Nothing but our own files is deleted, whatever `dir` points at.
- *   DC7  When the disk is full although the budget is not, copies that nobody reads make room, once.
- *   DC9  A copy has its file's checksum when it is downloaded, when this process first uses it, and
- *        whenever it was written to since; one that has not is fetched again.
- *   DC8  Room for several files is given for all of them or none. Whoever waits for it holds nothing, and is not overtaken.
+ * A file has one download at a time, however many wait for it; it is aborted when nobody waits any
+ * more. A copy appears under its name by one rename, once it is on the disk and verified. It is
+ * verified again when this process first uses it and after it was written to; a wrong one is
+ * fetched again.
+ *
+ * The budget counts a copy before its download begins. A copy in use is pinned. The least recently
+ * used copies are evicted first, also across restarts. Room for several files is given for all or
+ * none, in order of arrival, and whoever waits holds none. Only our own files are deleted, whatever
+ * `dir` points at.
  */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
@@ -35,28 +34,28 @@ import {
 import { RoomQueue } from "./room-queue.ts";
 
 export interface WantedFile {
-  /** What tells it from every other file, of every lake. */
+  /** Identifies the file among all files of all lakes. */
   readonly key: string;
-  /** For people. */
+  /** The file's name in messages. */
   readonly place: string;
   readonly sizeBytes: number;
-  /** What its bytes must have; absent: nobody knows. */
+  /** The checksum that the file must have; absent while unknown. */
   readonly crc32?: number;
-  /** Who wants it, for log lines. */
+  /** Who wants the file, for log lines. */
   readonly fields?: LogFields;
 }
 
-/** Writes the whole file to a path where there is none, and on the disk; or throws. */
+/** Writes the whole file to a new path and syncs it, or throws. */
 export type Download = (localPath: string, signal: AbortSignal) => Promise<void>;
 
 export interface FileCache {
   get(file: WantedFile, download: Download, signal?: AbortSignal): Promise<LocalCopy>;
-  /** Room for all of them, whoever downloads them. */
+  /** Reserves room for all files, whoever downloads them. */
   reserve(files: readonly WantedFile[], signal?: AbortSignal): Promise<Reservation>;
 }
 
 export interface DownloadObserver {
-  /** `hit`: it was there. One who waits for somebody else's download has missed. */
+  /** `hit` when the copy was complete. Waiting for another caller's download is a miss. */
   lookedUp(hit: boolean): void;
   downloadEnded(outcome: "done" | "failed" | "cancelled", durationMs: number, bytes: number): void;
 }
@@ -67,12 +66,12 @@ export const silentDownloadObserver: DownloadObserver = {
 };
 
 export interface DownloadCacheOptions {
-  /** Of this process alone. */
+  /** Used by this process alone. */
   readonly dir: string;
   readonly budget: DiskBudget;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told what had to go of other tenants. */
+  /** Called for each eviction from another tenant. */
   readonly onEvictedOther?: (eviction: Eviction) => void;
   readonly observer?: DownloadObserver;
   readonly verifier?: FileVerifier;
@@ -84,24 +83,24 @@ interface Entry {
   readonly name: string;
   readonly path: string;
   readonly sizeBytes: number;
-  /** Ends its download. */
+  /** Aborts its download. */
   readonly abandon: AbortController;
-  /** Rejects when the download failed. `undefined`: there is room for it, and nobody has asked for it yet. */
+  /** Rejects when the download failed. Undefined while there is only room reserved. */
   complete: Promise<void> | undefined;
   isComplete: boolean;
   pins: number;
-  /** When its file was last said to be used. */
+  /** When its use was last recorded on the disk. */
   touchedMs: number;
 }
 
 const tenant = "parquet_cache";
 const copyPattern = /^[0-9a-f]{40}-(\d{1,16})(?:\.[a-z0-9]{1,10}){0,2}$/;
 const partPattern = /^[0-9a-f]{40}-\d{1,16}(?:\.[a-z0-9]{1,10}){0,2}\.\d+\.part$/;
-/** For the order after a restart, minutes are exact enough. */
+/** Minutes are exact enough for the eviction order after a restart. */
 const touchEveryMs = 60_000;
 const roomMsMaxDefault = 60_000;
 
-/** Takes over what is in `dir` (DC5). */
+/** Takes over the copies that an earlier process left in `dir`. */
 export async function openDownloadCache(options: DownloadCacheOptions): Promise<DownloadCache> {
   const cache = new DownloadCache(options);
   try {
@@ -122,10 +121,10 @@ export class DownloadCache implements FileCache {
   readonly #observer: DownloadObserver;
   readonly #room: RoomQueue;
   readonly #verifier: FileVerifier;
-  /** The least recently used first: a `Map` keeps the order of insertion. */
+  /** Least recently used first: a `Map` keeps the order of insertion. */
   readonly #entries = new Map<string, Entry>();
   readonly #downloads = new Set<Promise<void>>();
-  /** By the name of the file that goes. */
+  /** By the name of the deleted file. */
   readonly #deletions = new Map<string, Promise<void>>();
   #partNext = 1;
 
@@ -154,7 +153,7 @@ export class DownloadCache implements FileCache {
       try {
         entry.complete ??= this.#start(entry, file, download);
         await settledOrAborted(entry.complete, file.place, signal);
-        const isGood = !wasComplete || (await this.#isSound(entry, file)); // DC9
+        const isGood = !wasComplete || (await this.#isSound(entry, file));
         if (isGood) {
           this.#observer.lookedUp(wasComplete);
           return this.#lend(entry);
@@ -170,7 +169,6 @@ export class DownloadCache implements FileCache {
     }
   }
 
-  /** DC8 */
   async reserve(files: readonly WantedFile[], signal?: AbortSignal): Promise<Reservation> {
     const wanted = [...new Map(files.map((file) => [nameOf(file), file])).values()];
     const [first] = wanted;
@@ -194,7 +192,7 @@ export class DownloadCache implements FileCache {
     };
   }
 
-  /** The budget counts it no more. For the other tenants to say. */
+  /** Called by the other tenants when the budget has evicted an entry. */
   evicted({ tenant: whose, name }: Eviction): void {
     if (whose !== tenant) return;
     this.#entries.delete(name);
@@ -206,20 +204,20 @@ export class DownloadCache implements FileCache {
     while (this.#deletions.size > 0) await Promise.all(this.#deletions.values());
   }
 
-  /** Ends downloads. Copies stay for the next start (DC5). */
+  /** Aborts downloads. Complete copies stay for the next start. */
   async close(): Promise<void> {
     for (const entry of [...this.#entries.values()]) if (!entry.isComplete) this.#drop(entry);
     await Promise.allSettled(this.#downloads);
     await this.settled();
   }
 
-  /** Once, before anything else. */
+  /** Called once, before anything else. */
   async restore(): Promise<void> {
     const kept: { readonly name: string; readonly sizeBytes: number; readonly usedMs: number }[] =
       [];
     for (const name of await readdir(this.#dir)) {
       const isPart = partPattern.test(name);
-      if (isPart) this.#delete(name); // DC6
+      if (isPart) this.#delete(name);
       const sizeText = isPart ? undefined : copyPattern.exec(name)?.[1];
       if (sizeText === undefined) continue;
       const { size, mtimeMs, atimeMs } = await stat(join(this.#dir, name));
@@ -241,10 +239,10 @@ export class DownloadCache implements FileCache {
     await this.settled();
   }
 
-  /** All of them pinned; `undefined`: there is no room, and nothing has changed. */
+  /** Pins all of them. Undefined, with nothing changed, when there is no room. */
   #tryHold(files: readonly WantedFile[]): readonly Entry[] | undefined {
     const present = files.flatMap((file) => this.#entries.get(nameOf(file)) ?? []);
-    for (const entry of present) this.#pin(entry); // What is here must not make room for the rest.
+    for (const entry of present) this.#pin(entry); // Keep these while making room for the rest.
     const absent = files.filter((file) => !this.#entries.has(nameOf(file)));
     const sizeBytes = absent.reduce((sum, file) => sum + file.sizeBytes, 0);
     if (sizeBytes > this.#budget.roomBytesMax(tenant)) {
@@ -261,7 +259,7 @@ export class DownloadCache implements FileCache {
 
   #admit(file: WantedFile): Entry {
     const name = nameOf(file);
-    const admission = this.#budget.admit(tenant, name, file.sizeBytes); // DC3
+    const admission = this.#budget.admit(tenant, name, file.sizeBytes);
     if (admission.kind === "refused") throw noRoom(file, admission.roomBytesMax);
     this.#evict(admission.evict);
     const entry = this.#newEntry(name, file.sizeBytes);
@@ -272,7 +270,7 @@ export class DownloadCache implements FileCache {
   #start(entry: Entry, file: WantedFile, download: Download): Promise<void> {
     const complete = this.#run(entry, file, download);
     const ended = complete
-      .catch(() => undefined) // Those who wait are told; they may all have left.
+      .catch(() => undefined) // Waiters get the error; all may have left.
       .finally(() => this.#downloads.delete(ended));
     this.#downloads.add(ended);
     return complete;
@@ -309,9 +307,9 @@ export class DownloadCache implements FileCache {
         this.#verifier.forget(part); // It gets another name.
         if (found !== crc32) throw otherChecksum(place, crc32, found);
       }
-      await this.#deletions.get(entry.name); // Of an earlier copy: it must not take this one.
+      await this.#deletions.get(entry.name); // A deletion under way must not hit this one.
       throwIfCancelled(place, signal);
-      await rename(part, entry.path); // DC2
+      await rename(part, entry.path);
       entry.isComplete = true;
     } catch (thrown) {
       await rm(part, { force: true }).catch(() => undefined);
@@ -320,7 +318,8 @@ export class DownloadCache implements FileCache {
       this.#observer.downloadEnded(outcome, this.#clock.nowMs() - startMs, entry.sizeBytes);
       throw translateFileError(thrown, place);
     }
-    // Given up during the rename, it is counted no more: its file must go, unless another download is about to replace it.
+    // A copy abandoned during the rename is no longer counted, so its file is deleted, unless
+    // another download is about to replace it.
     if (!this.#entries.has(entry.name)) this.#delete(entry.name);
     this.#observer.downloadEnded("done", this.#clock.nowMs() - startMs, entry.sizeBytes);
   }
@@ -342,16 +341,16 @@ export class DownloadCache implements FileCache {
       );
       await rm(part, { force: true });
       await this.settled();
-      await download(part, signal); // DC7
+      await download(part, signal);
     }
   }
 
-  /** `false`: nobody could go. */
+  /** Evicts unpinned copies. False when there was none. */
   #makeRoom(sizeBytes: number): boolean {
     let freedBytes = 0;
     for (const entry of [...this.#entries.values()]) {
       if (freedBytes >= sizeBytes) break;
-      if (entry.pins > 0) continue; // DC4
+      if (entry.pins > 0) continue;
       this.#drop(entry);
       freedBytes += entry.sizeBytes;
     }
@@ -386,7 +385,7 @@ export class DownloadCache implements FileCache {
     entry.pins -= 1;
     if (entry.pins > 0 || !this.#isCurrent(entry)) return;
     this.#budget.unpin(tenant, entry.name);
-    if (!entry.isComplete) this.#drop(entry); // DC1
+    if (!entry.isComplete) this.#drop(entry);
   }
 
   #used(entry: Entry): void {
@@ -397,7 +396,7 @@ export class DownloadCache implements FileCache {
     if (this.#clock.nowMs() - entry.touchedMs < touchEveryMs) return;
     entry.touchedMs = this.#clock.nowMs();
     const wall = new Date(this.#clock.wallMs());
-    touch(entry.path, wall).catch(() => undefined); // Only the order after a restart suffers.
+    touch(entry.path, wall).catch(() => undefined); // Only affects the order after a restart.
   }
 
   #drop(entry: Entry): void {
@@ -429,7 +428,7 @@ export class DownloadCache implements FileCache {
     }
   }
 
-  /** After what is under way for that name: it may have been put back since. */
+  /** Runs after earlier deletions of that name. */
   #delete(name: string): void {
     const before = this.#deletions.get(name) ?? Promise.resolve();
     const deletion = before
@@ -445,9 +444,8 @@ export class DownloadCache implements FileCache {
 }
 
 /**
- * When a copy was used is its time of access, which we write; its time of modification stays as it
- * was, in whole seconds, so that a use is no change. The time of its last change of any kind says
- * nothing then.
+ * The access time records when a copy was last used; we set it. The modification time stays, in
+ * whole seconds, so that a use does not look like a change. The change time is therefore ignored.
  */
 const copiesOnDisk: Files = {
   ...realFiles,
@@ -469,14 +467,14 @@ async function touch(path: string, wall: Date): Promise<void> {
   await utimes(path, wall, Math.floor((await stat(path)).mtimeMs / 1000));
 }
 
-/** Its size is part of its name, so that a copy can be judged after a restart; and its ending, by which DuckDB knows a format. */
+/** Has the size, to check a copy after a restart, and the ending that tells the format. */
 function nameOf({ key, place, sizeBytes }: WantedFile): string {
   const digest = createHash("sha256").update(key).digest("hex").slice(0, 40);
   const [ending = ""] = /(?:\.[A-Za-z0-9]{1,10}){1,2}$/.exec(place) ?? [];
   return `${digest}-${sizeBytes}${ending.toLowerCase()}`;
 }
 
-/** One who is cancelled leaves; the others wait on. */
+/** A cancelled waiter leaves; the others keep waiting. */
 function settledOrAborted(
   promise: Promise<void>,
   place: string,
@@ -494,7 +492,7 @@ function isDiskFull(thrown: unknown): boolean {
   return thrown instanceof OperatingError && thrown.code === "disk_full";
 }
 
-/** Failed by itself, whatever was said to it later. */
+/** Whether the download itself failed, as opposed to being cancelled. */
 function isOwn(thrown: unknown): boolean {
   return thrown instanceof OperatingError && thrown.code !== "cancelled";
 }

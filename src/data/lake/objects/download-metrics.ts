@@ -1,7 +1,7 @@
 import type { Metrics } from "../../../ground/observe/index.ts";
 import type { DownloadObserver } from "./download-cache.ts";
 
-/** Of a process that reads a lake which is elsewhere. */
+/** The metrics of a process that reads a remote lake. */
 export function createDownloadMetrics(metrics: Metrics, usedBytes: () => number): DownloadObserver {
   metrics.gauge("parquet_cache_bytes", "Bytes of downloaded files of the lake.", [], usedBytes);
   const duration = metrics.histogram(

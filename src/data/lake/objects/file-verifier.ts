@@ -1,11 +1,8 @@
 /**
- * Which local files were read whole in this process and had the checksum that the catalog says.
+ * Remembers which local files were read whole in this process and had the catalog's checksum.
  *
- *   FV1  A file is verified before its first use, and again when it was written to or replaced
- *        since (`FileStat.identity`), when the disk does not say, and when it was forgotten here
- *        because too many others came.
- *   FV2  Whoever asks for a file that is being verified waits for that one reading.
- *   FV3  A file that changes while it is read is read again, a few times.
+ * A file is verified before its first use, and again after it was written to or replaced
+ * (`FileStat.identity`), when the disk does not tell, and after it was evicted from this memory.
  */
 import { crc32 as crc32Of } from "node:zlib";
 import type { Files } from "../../../ground/kernel/files.ts";
@@ -13,7 +10,7 @@ import { realFiles } from "../../../ground/kernel/node/real-files.ts";
 import { checksumFile } from "../../../ground/threads/index.ts";
 
 export interface VerifierObserver {
-  /** A file was read whole and compared. */
+  /** Called after a file was read whole and compared. */
   verified(isSound: boolean): void;
 }
 
@@ -21,7 +18,7 @@ export const silentVerifierObserver: VerifierObserver = { verified: () => undefi
 
 export interface FileVerifierOptions {
   readonly files?: Files;
-  /** Of the machine's disk; another disk's files are read through its port. */
+  /** Reads from the machine's disk. Files of another disk are read through its port. */
   readonly checksum?: (path: string) => Promise<number>;
   readonly observer?: VerifierObserver;
   readonly entriesMax?: number;
@@ -40,7 +37,7 @@ export class FileVerifier {
   readonly #checksum: (path: string) => Promise<number>;
   readonly #observer: VerifierObserver;
   readonly #entriesMax: number;
-  /** By path; the least recently used first. */
+  /** By path, the least recently used first. */
   readonly #known = new Map<string, Verified>();
   readonly #underWay = new Map<string, Promise<number>>();
 
@@ -55,7 +52,7 @@ export class FileVerifier {
   }
 
   /**
-   * The checksum that it has instead; `undefined`: it is sound. Throws what keeps it from being
+   * The actual checksum when it differs; undefined when the file is sound. Throws if it cannot be
    * read.
    */
   async mismatch(path: string, crc32: number): Promise<number | undefined> {
@@ -64,16 +61,16 @@ export class FileVerifier {
     if (known !== undefined && known.identity === identity && known.crc32 === crc32) {
       this.#known.delete(path);
       this.#known.set(path, known);
-      return undefined; // FV1
+      return undefined; // Verified already.
     }
     const found = await this.read(path);
     this.#observer.verified(found === crc32);
     return found === crc32 ? undefined : found;
   }
 
-  /** The checksum that it has now, whatever is known of it. */
+  /** The file's current checksum, read anew. Concurrent callers share one reading. */
   async read(path: string): Promise<number> {
-    let reading = this.#underWay.get(path); // FV2
+    let reading = this.#underWay.get(path);
     if (reading === undefined) {
       reading = this.#read(path).finally(() => this.#underWay.delete(path));
       this.#underWay.set(path, reading);
@@ -90,7 +87,7 @@ export class FileVerifier {
       const before = await this.#identityOf(path);
       const crc32 = await this.#checksum(path);
       const after = await this.#identityOf(path);
-      if (before !== after && attempt < attemptsMax) continue; // FV3
+      if (before !== after && attempt < attemptsMax) continue; // Changed while it was read.
       this.#known.delete(path);
       if (before !== undefined && before === after) this.#keep(path, { identity: before, crc32 });
       return crc32;
@@ -109,7 +106,7 @@ export class FileVerifier {
   }
 }
 
-/** As people see it. */
+/** The notation of a checksum in messages. */
 export function showCrc32(crc32: number): string {
   return crc32.toString(16).padStart(8, "0");
 }

@@ -1,4 +1,4 @@
-/** Where a lake is, in one line of configuration: a directory's path, `file:` or `s3://bucket/prefix?region=…&endpoint=…`. */
+/** Parses a lake's location: a directory, `file:` or `s3://bucket/prefix?region=…&endpoint=…`. */
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -7,11 +7,11 @@ import { isObjectPath } from "./object-path.ts";
 export interface S3Location {
   readonly kind: "s3";
   readonly bucket: string;
-  /** Without slashes around it; empty: the whole bucket. */
+  /** Without slashes around it; empty for the whole bucket. */
   readonly prefix: string;
-  /** `undefined`: as the environment says. */
+  /** Undefined for the environment's region. */
   readonly region: string | undefined;
-  /** Of a server that is not Amazon's. */
+  /** The address of a server other than Amazon's. */
   readonly endpoint: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface LakePlaces {
   readonly metricsDir: string;
 }
 
-/** Metrics are in a directory, always: beside the tables where those are in one. `ownDir`: unless told otherwise. */
+/** Metrics are always in a directory: beside the tables, or in `ownDir` if those are in S3. */
 export function decideLakePlaces(
   told: { readonly lake?: string; readonly metricsDir?: string },
   ownDir: string,
@@ -46,7 +46,7 @@ export function decideLakePlaces(
   return { tables, metricsDir };
 }
 
-/** As people write it, without anything secret: there is nothing secret in a location. */
+/** The location for messages. It contains no secrets. */
 export function showLakeLocation(location: LakeLocation): string {
   if (location.kind === "directory") return location.root;
   const { bucket, prefix } = location;
@@ -54,7 +54,7 @@ export function showLakeLocation(location: LakeLocation): string {
 }
 
 function parseS3Url(text: string): S3Location {
-  // Not by `URL`: it would decode and normalise the prefix in its own way.
+  // `URL` would decode and normalise the prefix.
   const [, bucket = "", path = "", query = ""] =
     /^s3:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i.exec(text) ?? [];
   if (bucket.includes("@")) {
@@ -98,7 +98,7 @@ function parseFileUrl(text: string): string {
 }
 
 function refusal(why: string, text: string, cause?: unknown): OperatingError {
-  // What comes before an `@` may be a secret.
+  // The part before an `@` may be a secret.
   const shown = JSON.stringify(text.replace(/\/\/[^/@]*@/, "//…@").slice(0, 300));
   return new OperatingError("bad_request", "never", `${shown} is no place for a lake: ${why}`, {
     cause,

@@ -1,4 +1,4 @@
-/** At most so many at once; the others wait in the order in which they came. */
+/** Limits how many tasks run at once. The others wait in order of arrival. */
 import { cancelled } from "./object-errors.ts";
 
 export class Limiter {
@@ -9,7 +9,7 @@ export class Limiter {
     this.#free = atOnceMax;
   }
 
-  /** One that is cancelled while it waits is not begun. */
+  /** A task that is cancelled while it waits never starts. */
   async run<T>(place: string, task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#enter(place, signal);
     try {
@@ -45,7 +45,7 @@ export class Limiter {
       this.#free += 1;
       return;
     }
-    this.#waiting.delete(next); // It takes over this place.
+    this.#waiting.delete(next); // It takes over this slot.
     next();
   }
 }

@@ -1,4 +1,4 @@
-/** What goes wrong with the lake's files, in our words. Foreign errors are translated here and in `s3-errors.ts`. */
+/** Errors of the lake's files. Foreign errors are translated here and in `s3-errors.ts`. */
 import { isDiskFull } from "../../../ground/kernel/disk-full.ts";
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import { showCrc32 } from "./file-verifier.ts";
@@ -30,7 +30,7 @@ export function throwIfCancelled(place: string, signal: AbortSignal | undefined)
   if (signal?.aborted === true) throw cancelled(place);
 }
 
-/** `place`: what people know the file as. */
+/** `place` is the file's name in messages. */
 export function translateFileError(thrown: unknown, place: string): OperatingError {
   if (thrown instanceof OperatingError) return thrown;
   if (isAbort(thrown)) return cancelled(place);
@@ -41,13 +41,13 @@ export function translateFileError(thrown: unknown, place: string): OperatingErr
     const full = `no room for the lake file ${place}: the disk is full`;
     return new OperatingError("disk_full", "backoff", full, { cause: thrown });
   }
-  // Permissions and read-only disks do not heal by themselves.
+  // Missing permissions and read-only disks are permanent.
   const isRefused = code === "EACCES" || code === "EPERM" || code === "EROFS";
   const retry = isRefused ? "never" : "backoff";
   return new OperatingError("store_unavailable", retry, message, { cause: thrown });
 }
 
-/** `ENOTDIR`: what should be a directory on the way is a file, so there is nothing either. */
+/** `ENOTDIR`: a parent of the path is a file, so the path does not exist either. */
 export function isAbsent(thrown: unknown): boolean {
   const code = codeOf(thrown);
   return code === "ENOENT" || code === "ENOTDIR";

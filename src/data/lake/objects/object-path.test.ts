@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { checkObjectPrefix, isObjectPath } from "./object-path.ts";
 
-/** Names that are nearly bad. */
+/** Segments of names, valid and invalid. */
 const piece = fc.oneof(
   fc.constantFrom("..", ".", "", "/", "//", "\\", "a", "é", ".writing", "\0", "C:", "~", "%2e%2e"),
   fc.string({ maxLength: 3, unit: "binary" }),

@@ -1,15 +1,15 @@
 /**
- * The names of the lake's files (OS2), the same in a directory and in S3: what one kind of store cannot hold, neither
- * takes, so that a lake can move from one to the other.
+ * The names of the lake's files (LO2). They are the same in a directory and in S3, so that a lake
+ * can move from one to the other.
  */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 
-/** Where a directory keeps what is being written. No file of the lake is below it. */
+/** Where a directory store keeps files while writing them. No file of the lake is below it. */
 export const writingFolder = ".writing";
 
-/** S3's limit of a key, which the prefix of the lake shares. */
+/** S3's limit of a key is 1,024 bytes, which the lake's prefix shares. */
 const pathBytesMax = 768;
-/** What file systems allow for a name. */
+/** The limit of common file systems. */
 const segmentBytesMax = 255;
 
 export function isObjectPath(path: string): boolean {
@@ -25,7 +25,7 @@ export function checkObjectPath(path: string): void {
   });
 }
 
-/** A prefix may end anywhere in a name; the empty one is that of all. */
+/** A prefix may end anywhere in a name. The empty prefix matches all names. */
 export function checkObjectPrefix(prefix: string): void {
   if (isObjectPath(`${prefix}x`)) return;
   throw new OperatingError("bad_request", "never", `${shown(prefix)} begins no lake file's name`);

@@ -1,4 +1,4 @@
-/** The lake's files, wherever a process was told that they are. */
+/** Opens the lake's files at the configured location. */
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { AssertionError } from "../../../ground/kernel/errors.ts";
 import type { ObjectStore } from "../core/index.ts";
@@ -9,17 +9,17 @@ import { openS3Store } from "./s3-store.ts";
 
 export interface LakeFiles {
   readonly objects: ObjectStore;
-  /** Transfers under way fail. */
+  /** Makes transfers under way fail. */
   close(): void;
 }
 
 export interface LakeFilesOptions {
   readonly clock: Clock;
-  /** Of a process that reads the lake's files; one without it only puts, lists and deletes them. */
+  /** For a process that reads files. Without it, a process only puts, lists and deletes. */
   readonly cache?: FileCache;
 }
 
-/** Throws what is wrong with the place, so that a process says so when it starts and not at its first work. */
+/** Throws if the location is unusable, so that a process fails at its start. */
 export async function openLakeFiles(
   location: LakeLocation,
   { clock, cache = unread }: LakeFilesOptions,

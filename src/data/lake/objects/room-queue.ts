@@ -1,16 +1,15 @@
 /**
- * Those who wait for room in the download cache, in the order in which they came.
- *
- *   RQ1  Nobody overtakes: one who needs much is not kept waiting for ever by those who need little.
- *   RQ2  A wait ends: when there is room, when it is cancelled, or after `waitMsMax`.
+ * A queue of waiters for room in the download cache, served in order of arrival, so that small
+ * requests never starve a large one. A wait ends when there is room, when it is cancelled, or after
+ * `waitMsMax`.
  */
 import type { Clock } from "../../../ground/kernel/clock.ts";
 
-/** Room may come free without a word from the cache: artifacts share the disk. */
+/** Room may come free without notice, because artifacts share the disk. */
 const lookAgainMs = 250;
 
 interface Waiter {
-  /** `true`: it waits no more. */
+  /** True when it no longer waits. */
   look(): boolean;
 }
 
@@ -24,9 +23,9 @@ export class RoomQueue {
     this.#waitMsMax = waitMsMax;
   }
 
-  /** `attempt` gives `undefined` while there is no room. `undefined`: there was none in time, or `signal` aborted. */
+  /** `attempt` returns undefined while there is no room. Undefined on timeout or abort. */
   take<T>(attempt: () => T | undefined, signal: AbortSignal | undefined): Promise<T | undefined> {
-    const atOnce = this.#waiting.size === 0 ? attempt() : undefined; // RQ1
+    const atOnce = this.#waiting.size === 0 ? attempt() : undefined;
     if (atOnce !== undefined || signal?.aborted === true) return Promise.resolve(atOnce);
     return new Promise((resolve, reject) => {
       const end = (finish: () => void): void => {
@@ -58,12 +57,12 @@ export class RoomQueue {
       };
       this.#waiting.add(waiter);
       signal?.addEventListener("abort", leave, { once: true });
-      const timeout = this.#clock.after(this.#waitMsMax, leave); // RQ2
+      const timeout = this.#clock.after(this.#waitMsMax, leave);
       let again = this.#clock.after(lookAgainMs, lookLater);
     });
   }
 
-  /** There may be room. */
+  /** Called when there may be room. */
   wake(): void {
     for (const waiter of this.#waiting) if (!waiter.look()) return;
   }

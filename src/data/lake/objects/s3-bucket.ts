@@ -1,22 +1,22 @@
-/** A connection to one bucket: what uploads, downloads and the store share. */
+/** A connection to one bucket, shared by uploads, downloads and the store. */
 import type { S3Client } from "@aws-sdk/client-s3";
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import type { S3Location } from "./lake-url.ts";
 import { Limiter } from "./limiter.ts";
 
 export interface S3Limits {
-  /** Of one part of an upload, and of the largest file that goes up in one request. At least 5 MiB, by S3's rules. */
+  /** The size of a part, and of the largest single-request upload. S3's minimum is 5 MiB. */
   readonly partBytes: number;
-  /** Transfers of bodies under way. An upload holds `partBytes` of memory for each. */
+  /** Concurrent transfers of bodies. An upload holds `partBytes` of memory for each. */
   readonly transfersAtOnceMax: number;
-  /** Of a request, and of a download that breaks. */
+  /** Attempts of a request, and of a broken download. */
   readonly attemptsMax: number;
   readonly connectMsMax: number;
-  /** Until the answer begins. */
+  /** The time until the answer begins. */
   readonly answerMsMax: number;
-  /** A connection on which nothing moves for so long is given up. */
+  /** A connection that transfers nothing for this long is closed. */
   readonly silenceMsMax: number;
-  /** Names in one answer to a listing. */
+  /** The number of names in one answer to a listing. */
   readonly listPageMax: number;
 }
 
@@ -38,7 +38,7 @@ export interface S3Credentials {
 
 export interface S3Options extends Omit<S3Location, "kind"> {
   readonly clock: Clock;
-  /** As the SDK finds them (environment, profile, role) when absent. */
+  /** Default: as the SDK finds them (environment, profile, role). */
   readonly credentials?: S3Credentials;
   readonly limits?: Partial<S3Limits>;
 }
@@ -54,19 +54,19 @@ export interface S3Bucket {
   readonly transfers: Limiter;
 }
 
-/** A file's checksum travels with it, whatever the server knows of checksums and however many parts it came in. */
+/** Our checksum is stored with the file, whatever checksums the server supports. */
 export const checksumMetadata = "capstan-crc32";
 
 export async function connectBucket(options: S3Options): Promise<S3Bucket> {
   const { bucket, endpoint, credentials, clock } = options;
   const limits = { ...defaultS3Limits, ...options.limits };
-  // It takes a quarter of a second to load, which a lake in a directory need not pay.
+  // Loading takes a quarter of a second, which a lake in a directory need not pay.
   const sdk = await import("@aws-sdk/client-s3");
-  // Servers other than Amazon's have a name for the region at best.
+  // Servers other than Amazon's ignore the region or have one name for it.
   const region = options.region ?? (endpoint === undefined ? undefined : "us-east-1");
   const client = new sdk.S3Client({
     ...(region === undefined ? {} : { region }),
-    // Few of them have a certificate, or a name at all, for each bucket.
+    // Few of them have a certificate, or a host name, per bucket.
     ...(endpoint === undefined
       ? { followRegionRedirects: true }
       : { endpoint, forcePathStyle: true }),

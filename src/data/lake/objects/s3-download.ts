@@ -1,10 +1,9 @@
 /**
- * Reads a whole object of S3: to the local disk, or through its checksum alone.
+ * Reads a whole object of S3, to the local disk or only to compute its checksum.
  *
- *   SD1  It has the size that was asked for, and the checksum that it was put with, or it is refused.
- *   SD2  A connection that breaks in the middle is continued where it broke; bytes that turn out wrong are fetched again.
- *        Both have an end. Bytes that are wrong in the same way twice are stored so.
- *   SD3  When a download returns, every byte is on the disk.
+ * An object without the expected size and checksum is refused. A broken connection is resumed where
+ * it broke; wrong bytes are fetched again, up to `attemptsMax`. Bytes that are wrong twice in the
+ * same way are stored that way.
  */
 
 import { type FileHandle, open } from "node:fs/promises";
@@ -21,13 +20,13 @@ import { translateS3Error } from "./s3-errors.ts";
 const pause = { minMs: 100, maxMs: 5_000 };
 
 export interface DownloadTarget {
-  /** A file that is not there yet. What a failed download left of it is the caller's to delete. */
+  /** A path without a file. The caller deletes what a failed download leaves there. */
   readonly localPath: string;
   readonly sizeBytes: number;
   readonly signal: AbortSignal;
 }
 
-/** The way the bytes come broke; those that came may be right. */
+/** The transfer broke. The bytes received so far may be right. */
 class BodyBroken extends Error {}
 
 export async function downloadObject(
@@ -42,14 +41,14 @@ export async function downloadObject(
         sizeBytes,
         signal,
       }).run();
-      await file.sync(); // SD3
+      await file.sync();
     } finally {
       await file.close();
     }
   });
 }
 
-/** Of its bytes as they are stored now; none of them is kept. */
+/** Computes the checksum of the object's stored bytes and keeps none of them. */
 export async function checksumObject(
   from: S3Bucket,
   key: string,
@@ -79,7 +78,7 @@ async function writeAll(file: FileHandle, chunk: Uint8Array, at: number): Promis
   }
 }
 
-/** Takes bytes of an object, in order; after bytes that turned out wrong, from its beginning. */
+/** Takes an object's bytes in order, and again from the start after wrong bytes. */
 type Sink = (chunk: Uint8Array, at: number) => Promise<void>;
 
 class Reading {
@@ -88,12 +87,12 @@ class Reading {
   readonly #place: string;
   readonly #sink: Sink;
   readonly #signal: AbortSignal | undefined;
-  /** `undefined`: the first answer says it. */
+  /** Undefined until the first answer gives it. */
   #sizeBytes: number | undefined;
   #offset = 0;
   #checksum = 0;
   #etag: string | undefined;
-  /** `undefined`: it was not put by us. */
+  /** Undefined when we did not put the object. */
   #checksumWanted: string | undefined;
 
   constructor(
@@ -113,7 +112,7 @@ class Reading {
     this.#signal = signal;
   }
 
-  /** Gives its checksum. */
+  /** Returns the checksum. */
   async run(): Promise<number> {
     const { clock, limits } = this.#from;
     let damage: string | undefined;
@@ -122,20 +121,20 @@ class Reading {
       if (fault === undefined) return this.#checksum;
       throwIfCancelled(this.#place, this.#signal);
       const isStoredSo = fault instanceof OperatingError && fault.message === damage;
-      if (attempt === limits.attemptsMax || isStoredSo) throw fault; // SD2
+      if (attempt === limits.attemptsMax || isStoredSo) throw fault;
       damage = fault instanceof OperatingError ? fault.message : damage;
       await sleep(clock, backoffMs(pause, attempt), this.#signal);
     }
   }
 
-  /** Gives what is worth another attempt, throws what is not. */
+  /** Returns an error worth another attempt, and throws any other. */
   async #attempt(): Promise<Error | undefined> {
     const [body, sizeBytes] = await this.#request();
     try {
       for await (const chunk of chunksOf(body)) await this.#take(chunk);
     } catch (thrown) {
       if (!(thrown instanceof BodyBroken)) throw thrown;
-      // The SDK compares with the server's own checksum, and has only words to say that it differs.
+      // The SDK compares with the server's checksum, and reports a difference only in its message.
       const isWrong = /checksum mismatch/i.test(thrown.message);
       if (isWrong || this.#offset >= sizeBytes) this.#restart();
       return isWrong ? damaged(this.#place, thrown.message) : thrown;
@@ -146,10 +145,10 @@ class Reading {
     const got = showChecksum(this.#checksum);
     if (this.#checksumWanted === undefined || this.#checksumWanted === got) return undefined;
     this.#restart();
-    return damaged(this.#place, `its checksum is ${got} instead of ${this.#checksumWanted}`); // SD1
+    return damaged(this.#place, `its checksum is ${got} instead of ${this.#checksumWanted}`);
   }
 
-  /** The rest of its bytes, and the size of the whole. */
+  /** Requests the remaining bytes. Also returns the size of the whole object. */
   async #request(): Promise<readonly [body: Readable, sizeBytes: number]> {
     const { sdk, client, bucket } = this.#from;
     const rest = this.#offset === 0 ? {} : { Range: `bytes=${this.#offset}-` };
@@ -166,7 +165,7 @@ class Reading {
     if (sizeBytes !== this.#sizeBytes) {
       body.destroy();
       const sizes = `it has ${sizeBytes} bytes instead of ${this.#sizeBytes}`;
-      throw damaged(this.#place, sizes); // SD1
+      throw damaged(this.#place, sizes);
     }
     return [body, sizeBytes];
   }
@@ -183,7 +182,7 @@ class Reading {
   }
 }
 
-/** What the consumer throws is not the body's fault, and does not come through here. */
+/** Translates errors of the body only, not those that the consumer throws. */
 async function* chunksOf(body: Readable): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of body) yield chunk as Uint8Array;

@@ -1,4 +1,4 @@
-/** What S3 and the way to it answer, in our words. */
+/** Translates errors of S3 and of the network. */
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import { cancelled, codeOf, isAbort, missing, translateFileError } from "./object-errors.ts";
 
@@ -13,7 +13,7 @@ const refusals: Readonly<Record<string, string>> = {
   RequestTimeTooSkewed: "This machine's clock is wrong.",
 };
 
-/** `place`: `s3://bucket/key`. */
+/** `place` has the form `s3://bucket/key`. */
 export function translateS3Error(
   thrown: unknown,
   place: string,
@@ -55,12 +55,12 @@ export function isMissingKey(thrown: unknown): boolean {
   return name === "NoSuchKey" || name === "NotFound" || (status === 404 && name === "UnknownError");
 }
 
-/** The upload was completed, or aborted: either way it is no more. */
+/** Whether the upload no longer exists, because it was completed or aborted. */
 export function isMissingUpload(thrown: unknown): boolean {
   return s3ErrorOf(thrown).name === "NoSuchUpload";
 }
 
-/** A client's error that time may heal. */
+/** Whether a 4xx error is temporary. */
 function passes(status: number, name: string): boolean {
   return status === 408 || status === 429 || name === "RequestTimeout" || name === "SlowDown";
 }

@@ -58,7 +58,7 @@ async function openAt(location: S3Location, limits: Partial<S3Limits> = {}): Pro
 
 testObjectStore("s3", () => openAt(server.location()));
 
-/** A store behind a proxy that the test commands. Few attempts, so that they end soon. */
+/** A store behind a proxy that the test commands, with few attempts, so that they end soon. */
 async function withFaults(
   body: (opened: Opened, proxy: FaultyProxy) => Promise<void>,
   limits: Partial<S3Limits> = {},
@@ -122,7 +122,7 @@ test("[LO8] a server that falls silent is given up", () =>
   withFaults(
     async (opened, proxy) => {
       const bytes = Buffer.alloc(megabyte, 1);
-      // Not by the impatient one: a busy machine is silent for a while itself.
+      // A store with normal timeouts: a busy machine may be silent for a while.
       const patient = await openAt(server.location());
       await patient.store.put("t/x", await localFile(patient, bytes));
       await patient.close();

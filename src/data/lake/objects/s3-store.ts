@@ -1,8 +1,7 @@
 /**
- * The lake's files in S3, or in what speaks its protocol. Reading goes through the download cache.
- *
- *   SS1  Every request has an end: attempts, connection, answer and silence are bounded (`S3Limits`).
- *   SS2  Errors name bucket and key, and say whether trying again may help.
+ * The lake's files in S3 or a compatible server. Reads go through the download cache. Every request
+ * is bounded by `S3Limits`. Errors name bucket and key, and say whether a retry may help. Rules:
+ * LO1 to LO6.
  */
 import type { ObjectIdentifier } from "@aws-sdk/client-s3";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -24,19 +23,19 @@ import { uploadFile } from "./s3-upload.ts";
 
 export interface S3ObjectStore extends ObjectStore {
   readonly kind: "s3";
-  /** Whether the bucket is there and lets us in; throws what is wrong. For the start of a process. */
+  /** Throws if the bucket is missing or inaccessible. Called when a process starts. */
   check(): Promise<void>;
-  /** Closes its connections. Transfers under way fail. */
+  /** Closes the connections. Transfers under way fail. */
   close(): void;
 }
 
-/** S3's limit of one request. */
+/** S3's limit of names in one request. */
 const deletionsMax = 1_000;
 
-/** Asks nothing of the bucket yet. */
+/** Sends no request yet. */
 export async function openS3Store(options: S3Options, cache: FileCache): Promise<S3ObjectStore> {
   const { bucket, prefix, endpoint } = options;
-  // Two lakes may share a cache: the same name in another bucket is another file.
+  // Two lakes may share a cache, so the key includes the bucket.
   const identity = `${endpoint ?? ""} ${bucket} ${prefix}`;
   return new BucketStore(await connectBucket(options), prefix, identity, cache);
 }
@@ -44,7 +43,7 @@ export async function openS3Store(options: S3Options, cache: FileCache): Promise
 class BucketStore implements S3ObjectStore {
   readonly kind = "s3";
   readonly #bucket: S3Bucket;
-  /** Empty, or with a slash at its end. */
+  /** Empty, or with a trailing slash. */
   readonly #prefix: string;
   readonly #identity: string;
   readonly #cache: FileCache;
@@ -58,7 +57,7 @@ class BucketStore implements S3ObjectStore {
 
   async check(): Promise<void> {
     const { sdk, client, bucket } = this.#bucket;
-    // Not HeadBucket, whose answer to a failure has no body and hence no reason.
+    // The error of HeadBucket has no body and so no reason.
     const command = new sdk.ListObjectsV2Command({
       Bucket: bucket,
       Prefix: this.#prefix,
@@ -131,7 +130,7 @@ class BucketStore implements S3ObjectStore {
       const page = await this.#translated(prefix, () => client.send(command));
       for (const { Key: key, Size: size, LastModified: modified } of page.Contents ?? []) {
         const path = key?.slice(this.#prefix.length);
-        // Consoles make "folders", which are objects with names that no file of ours has.
+        // Consoles create "folders": objects whose names no file of the lake has.
         if (path !== undefined && isObjectPath(path)) yield infoOf(path, size, modified);
       }
       next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
@@ -139,7 +138,7 @@ class BucketStore implements S3ObjectStore {
   }
 
   async delete(paths: readonly string[]): Promise<void> {
-    for (const path of paths) checkObjectPath(path); // None is deleted when one is refused.
+    for (const path of paths) checkObjectPath(path); // No file is deleted if any name is refused.
     for (let from = 0; from < paths.length; from += deletionsMax) {
       await this.#deleteSome(paths.slice(from, from + deletionsMax));
     }
@@ -170,7 +169,7 @@ class BucketStore implements S3ObjectStore {
     try {
       return await request();
     } catch (thrown) {
-      throw translateS3Error(thrown, placeOf(this.#bucket, this.#keyOf(path))); // SS2
+      throw translateS3Error(thrown, placeOf(this.#bucket, this.#keyOf(path)));
     }
   }
 

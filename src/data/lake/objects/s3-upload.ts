@@ -1,10 +1,6 @@
 /**
- * A local file to S3, in one request or by parts.
- *
- *   SU1  Nothing is visible before every byte is there. An upload that fails or is cancelled is aborted, so that its parts
- *        are not kept; those of a process that died are for the bucket's own rule (AbortIncompleteMultipartUpload).
- *   SU2  Once all parts are there, it can no longer be cancelled: otherwise nobody would know whether it is visible.
- *   SU3  A completion whose answer was lost is looked up: what is there counts when it has our size and checksum.
+ * Uploads a local file to S3, in one request or in parts (LO6). Parts left by a process that died
+ * are deleted by the bucket's own rule (AbortIncompleteMultipartUpload).
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { crc32 } from "node:zlib";
@@ -94,12 +90,12 @@ async function uploadByParts(upload: Upload): Promise<number> {
     await complete(upload, uploadId, parts, checksum);
     return crc;
   } catch (thrown) {
-    await abort(upload, uploadId); // SU1
+    await abort(upload, uploadId);
     throw thrown;
   }
 }
 
-/** The first that fails ends the others; all have ended when it returns. */
+/** The first failure cancels the others. All have ended when this returns. */
 async function sendParts(upload: Upload, uploadId: string): Promise<readonly Part[]> {
   const { to, place, sizeBytes } = upload;
   const partBytes = Math.max(to.limits.partBytes, Math.ceil(sizeBytes / partCountMax));
@@ -166,9 +162,9 @@ async function complete(
     MpuObjectSize: sizeBytes,
   });
   try {
-    await to.client.send(command); // SU2
+    await to.client.send(command); // Not cancellable: the outcome would be unknown.
   } catch (thrown) {
-    if (!(isMissingUpload(thrown) && (await isThere(upload, checksum)))) throw thrown; // SU3
+    if (!(isMissingUpload(thrown) && (await isThere(upload, checksum)))) throw thrown;
   }
 }
 
@@ -180,7 +176,7 @@ async function isThere({ to, key, sizeBytes }: Upload, checksum: string): Promis
 
 async function abort({ to, key }: Upload, uploadId: string): Promise<void> {
   const where = { Bucket: to.bucket, Key: key, UploadId: uploadId };
-  // What this leaves costs storage and nothing else; the error that led here is the one to tell.
+  // Leftover parts only cost storage; the caller reports the original error.
   await to.client.send(new to.sdk.AbortMultipartUploadCommand(where)).catch(() => undefined);
 }
 

@@ -1,4 +1,4 @@
-/** The scrub over a lake in S3; over a directory it is tried in `check/bit-rot.test.ts`. */
+/** The scrub of a lake in S3. `check/bit-rot.test.ts` tests the scrub of a directory. */
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -82,7 +82,7 @@ async function setUp(t: TestContext) {
     limits: { periodMs: 0 },
     onCondition: (condition) => void conditions.push(condition),
   });
-  /** As a disk of the server's would: the object is as it was, but for its bytes. */
+  /** Changes the object's bytes and keeps everything else, like a rotting disk of the server. */
   const changeBytes = async (change: (bytes: Buffer) => Buffer): Promise<() => Promise<void>> => {
     const request = { Bucket: location.bucket, Key: `${location.prefix}/${path}` };
     const { Body, Metadata } = await bucket.send(new GetObjectCommand(request));

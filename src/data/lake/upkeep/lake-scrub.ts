@@ -1,12 +1,7 @@
 /**
- * Reads the lake's files whole, slowly, and compares them with their checksums; gives one to files
- * that have none. What is damaged is noted in the store, told to the log once, and shown as the
- * health of the lake until the file is sound again.
- *
- *   LB1  A file that cannot be read now (the disk or S3 is away) is neither sound nor damaged: what
- *        was known or suspected of it stays, and it is tried in the next round.
- *   LB2  A checksum is given to a file only when it has the size that the catalog says.
- *   LB3  A file that went away with its rows meanwhile is nobody's.
+ * Reads the lake's files whole, slowly, and compares them with their checksums. Damage is noted in
+ * the store, logged once, and shown in the lake's health until the file is sound again. Rules: LK51
+ * and LK52.
  */
 import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
@@ -35,12 +30,12 @@ export interface DamagedFile {
   readonly damage: string;
 }
 
-/** What is known of all files, after a round. */
+/** The condition of all files after a round. */
 export interface LakeCondition {
   readonly damaged: readonly DamagedFile[];
   readonly unverified: number;
   readonly files: number;
-  /** Texts of queries that met damage, about files that nobody has read since. */
+  /** The number of error texts of queries about files not read since. */
   readonly suspected: number;
 }
 
@@ -49,7 +44,7 @@ export interface LakeScrubOptions {
   readonly objects: Pick<ObjectStore, "checksum" | "stat">;
   readonly logger: Logger;
   readonly limits?: Partial<ScrubLimits>;
-  /** After every round. */
+  /** Called after every round. */
   readonly onCondition?: (condition: LakeCondition) => void;
 }
 
@@ -63,7 +58,7 @@ export class LakeScrub {
   readonly #options: LakeScrubOptions;
   readonly #limits: ScrubLimits;
   readonly #suspicions = new Suspicions();
-  /** Files without a checksum whose size is another: there is no row to note it in. */
+  /** Files without a checksum and with a wrong size, which have no row to note it in. */
   #unfit = new Map<number, string>();
 
   constructor(options: LakeScrubOptions) {
@@ -71,12 +66,12 @@ export class LakeScrub {
     this.#limits = { ...scrubLimitsDefault, ...options.limits };
   }
 
-  /** Somebody met damage: files that the text names are read in the next round. */
+  /** Reads the files that the error text names in the next round. */
   suspect(text: string): void {
     this.#suspicions.add(text);
   }
 
-  /** How many files were read. */
+  /** Returns the number of files read. */
   async run(signal: AbortSignal): Promise<number> {
     const { store, onCondition } = this.#options;
     await forgetChecksums(store);
@@ -99,7 +94,7 @@ export class LakeScrub {
     const read = new Set(known.map(({ file }) => file.path));
     const unread = candidates.filter(({ isSuspected, path }) => isSuspected && !read.has(path));
     const names = unread.map(({ path }) => path);
-    this.#suspicions.settle(texts, names); // LB1
+    this.#suspicions.settle(texts, names);
     onCondition?.(this.#condition(files, judged));
     return judged.length;
   }
@@ -114,12 +109,12 @@ export class LakeScrub {
       }
       const found = info === undefined ? undefined : await objects.checksum(file.path, signal);
       if (found === undefined) {
-        const isStillNamed = await this.#isNamed(file); // LB3
+        const isStillNamed = await this.#isNamed(file); // Or deleted with its rows meanwhile.
         return isStillNamed
           ? { file, kind: "damaged", damage: `it${missingNote}` }
           : { file, kind: "unknown" };
       }
-      if (file.crc32 === undefined) return { file, kind: "filled", crc32: found }; // LB2
+      if (file.crc32 === undefined) return { file, kind: "filled", crc32: found };
       if (found === file.crc32) return { file, kind: "sound" };
       const damage = `its checksum is ${showCrc32(found)}, it was ${showCrc32(file.crc32)}`;
       return { file, kind: "damaged", damage };
@@ -130,7 +125,7 @@ export class LakeScrub {
       }
       if (signal.aborted) return { file, kind: "unknown" };
       logger.warn({ file: file.path }, `a file of the lake was not verified: ${messageOf(thrown)}`);
-      return { file, kind: "unknown" }; // LB1
+      return { file, kind: "unknown" }; // Unreadable for now: what was known of it stays.
     }
   }
 
@@ -139,7 +134,7 @@ export class LakeScrub {
     return files.some((file) => file.fileId === fileId);
   }
 
-  /** Once for a file that is found damaged, and once when it is sound again. */
+  /** Logs once when a file is found damaged, and once when it is sound again. */
   #tell(judged: readonly Judged[]): void {
     const { logger } = this.#options;
     for (const each of judged) {

@@ -1,11 +1,7 @@
 /**
- * The lake's upkeep, by whoever leads: old snapshots expire, files that no snapshot needs are deleted, small files are merged and
- * those with many deletes rewritten (on workers), and what nobody committed is swept.
- *
- *   UK1  A file is deleted only when it has been scheduled for longer than any query runs, or is a day old and nobody's.
- *   UK2  Compaction gives way: where its commit meets another one's, its files are deleted, and it is tried in a later round. They
- *        stay while nobody knows whether it was committed.
- *   UK3  A step that fails is logged and tried again in the next round; it does not keep the others from their turn.
+ * The lake's upkeep, run by the leader: expires old snapshots, deletes files that no snapshot
+ * needs, merges small files, rewrites those with many deletes (on workers), and deletes orphans. A
+ * step that fails is logged, and the others still run. Rules: LK30 to LK34.
  */
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { assert } from "../../../ground/kernel/errors.ts";
@@ -33,14 +29,14 @@ export interface UpkeepLoopOptions {
   readonly catalog: Pick<LakeCatalog, "commit" | "current" | "version">;
   readonly objects: ObjectStore;
   readonly manager: Pick<ApiWorkManager, "run">;
-  /** The lease as it stands now; `undefined`: another process does it. */
+  /** The current lease; undefined when another process holds it. */
   readonly lease: () => { readonly epoch: number } | undefined;
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
   readonly limits?: Partial<UpkeepLimits>;
   readonly everyMs?: number;
-  /** Verifies files. Absent: nobody does. */
+  /** Verifies files. Absent when nobody does. */
   readonly scrub?: Pick<LakeScrub, "run">;
 }
 
@@ -49,16 +45,16 @@ export interface UpkeepRound {
   readonly deleted: number;
   readonly compacted: number;
   readonly swept: number;
-  /** Files that were read whole and compared with their checksums. */
+  /** The number of files that were read whole and compared with their checksums. */
   readonly scrubbed: number;
 }
 
 const everyMsDefault = 60_000;
 const { signal: never } = new AbortController();
-/** No compaction begins later than so long after the first, so that a round ends. */
+/** No compaction of a round begins later than this after the first. */
 const compactingMsMax = 60_000;
 const compactionMsMax = 600_000;
-/** What is below them is the lake's tables' alone. */
+/** Only files of the lake's tables are below these prefixes. */
 const prefixes = ["main/", "uploads/"];
 
 export class UpkeepLoop {
@@ -107,7 +103,7 @@ export class UpkeepLoop {
     });
   }
 
-  /** UK3 */
+  /** Runs each step; one that fails is logged and repeated in the next round. */
   #steps<Name extends string>(
     signal: AbortSignal,
     steps: Readonly<Record<Name, () => Promise<number>>>,
@@ -123,7 +119,7 @@ export class UpkeepLoop {
     return snapshots;
   }
 
-  /** UK1 */
+  /** Deletes files scheduled for longer than any query runs. */
   async #delete(decision: UpkeepDecision): Promise<number> {
     const { objects, upkeep } = this.#options;
     const { delete: due } = decision;
@@ -146,7 +142,7 @@ export class UpkeepLoop {
     return done;
   }
 
-  /** UK2 */
+  /** On a conflict its files are deleted. They stay while it is unknown whether it committed. */
   async #compactOne({ tableId, fileIds }: Compaction, signal: AbortSignal): Promise<boolean> {
     const { catalog, objects, logger, prng } = this.#options;
     const { snapshot } = await catalog.current();
@@ -179,7 +175,7 @@ export class UpkeepLoop {
     return true;
   }
 
-  /** Listed before the catalog is read: what is committed meanwhile must not look forgotten. */
+  /** Lists before reading the catalog, so that files committed meanwhile are not orphans. */
   async #sweep(): Promise<number> {
     const { objects, upkeep } = this.#options;
     if (await upkeep.isHeld()) return 0;

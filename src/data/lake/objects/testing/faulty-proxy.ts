@@ -1,4 +1,4 @@
-/** Between a client and a server, and up to no good: it does to each request what the test says. */
+/** A proxy between client and server that injects a fault into each request that the test names. */
 import {
   createServer,
   type IncomingMessage,
@@ -15,25 +15,25 @@ export interface SeenRequest {
 
 export type Fault =
   | "none"
-  /** The server never hears of it. */
+  /** The server never receives the request. */
   | "refuse"
-  /** The server does it, and the client does not learn so. */
+  /** The server handles the request, and the client gets no answer. */
   | "loseAnswer"
-  /** Half of the answer's body, then the connection breaks. */
+  /** The connection breaks after half of the answer's body. */
   | "cutAnswer"
-  /** Half of the answer's body, then silence. */
+  /** The connection stalls after half of the answer's body. */
   | "stallAnswer"
-  /** A bit of the answer's body is another. */
+  /** One bit of the answer's body is flipped. */
   | "flipBit"
-  /** The server is overloaded, it says. */
+  /** Answers that the server is overloaded. */
   | "busy"
-  /** The server does not know us, it says. */
+  /** Answers that access is denied. */
   | "deny";
 
 export interface FaultyProxy {
   readonly endpoint: string;
   readonly seen: readonly SeenRequest[];
-  /** What to do to the requests from now on. */
+  /** Sets the fault of each request from now on. */
   decide(fault: (request: SeenRequest) => Fault): void;
   close(): Promise<void>;
 }

@@ -1,10 +1,10 @@
-/** An S3-speaking server for tests, in this process and in memory, with a bucket of its own for each store. */
+/** An in-memory S3 server for tests, in this process, with a bucket for each store. */
 import { startFauxqs } from "fauxqs";
 import type { S3Location } from "../lake-url.ts";
 
 export interface S3TestServer {
   readonly endpoint: string;
-  /** A new bucket, with a lake somewhere in it. */
+  /** A new bucket, with a prefix for the lake. */
   location(endpoint?: string): S3Location;
   close(): Promise<void>;
 }
