@@ -1,5 +1,5 @@
 /**
- * A column's type in SQL, and its fields as files name them: every one by its id, those within structs, lists and maps too
+ * A column's type in SQL, and its fields with their ids in files, nested ones included
  * (`fieldTree`). Pure.
  */
 
@@ -13,9 +13,9 @@ type TypedColumn = Pick<LakeColumn, "columnId" | "name" | "type">;
 /** A field that has values of its own, and so statistics. */
 export interface LeafField {
   readonly fieldId: number;
-  /** From the column's name inwards. */
+  /** The names from the column inwards. */
   readonly path: readonly string[];
-  /** DuckLake's word. */
+  /** DuckLake's type name. */
   readonly type: string;
 }
 
@@ -38,14 +38,14 @@ export function fieldIdsText(column: TypedColumn): string {
   return render(fieldOf(column));
 }
 
-/** In DuckDB's words, whatever was written: nothing of the original text is in it but names, quoted. */
+/** The type rendered in DuckDB's notation: of the original text only names remain, quoted. */
 export function typeText(column: TypedColumn): string {
   return render(fieldOf(column), (type) => type);
 }
 
 /**
- * The type that a file has. Parquet has no whole numbers of 128 bits, and DuckDB would write them as DOUBLE and lose digits:
- * they are decimals, and one of more than 38 digits is an error instead.
+ * The type in a file. Parquet has no 128-bit integers, and DuckDB would write them as DOUBLE and
+ * lose digits. They are decimals here, and more than 38 digits are an error.
  */
 export function storedTypeText(column: TypedColumn): string {
   return render(fieldOf(column), (type) => (/^u?int128$/.test(type) ? "decimal(38,0)" : type));

@@ -1,11 +1,10 @@
 /**
- * Rewriting files of a table so that there are fewer, or none with deleted rows. Nothing changes for readers: rows keep their
- * ids, and where history is served from the new files, also the snapshot that each came with.
+ * Rewrites files of a table so that there are fewer, or none with deleted rows. Nothing changes for
+ * readers (LF17).
  *
- *   CP1  Files without deletes are merged: the new file says each row's snapshot and takes their place at every snapshot.
- *   CP2  Once one of them has deletes, or is older than the table's columns, they are rewritten: the new file has the rows that
- *        are left, in the columns of now, and begins with the commit; whoever reads the past finds deleted rows and dropped
- *        columns in the old ones.
+ * Files without deletes are merged: the new file carries each row's snapshot and replaces them at
+ * every snapshot. Once one has deletes or earlier columns, they are rewritten: the new file has the
+ * remaining rows in the current columns, and past snapshots keep reading the old files.
  */
 import { assert } from "../../../ground/kernel/errors.ts";
 import type { LogFields } from "../../../ground/kernel/logger.ts";
@@ -15,9 +14,9 @@ import { withFiles } from "./local-files.ts";
 import { liveRows, scanSql } from "./scan-sql.ts";
 
 export interface CompactionRequest {
-  /** The newest. */
+  /** The newest version. */
   readonly version: TableVersion;
-  /** Of its files, all of them together. */
+  /** The version's files to compact, all together. */
   readonly files: readonly FileId[];
 }
 
@@ -28,7 +27,7 @@ interface CompactionParts {
   readonly fields?: LogFields;
 }
 
-/** `undefined`: there is nothing to gain, less than two files and none with deletes. */
+/** Undefined when there are fewer than two files and none with deletes. */
 export async function compactFiles(
   { version, files: chosen }: CompactionRequest,
   { writer, objects, fields }: CompactionParts,

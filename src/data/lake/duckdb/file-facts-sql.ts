@@ -1,4 +1,4 @@
-/** SELECTs that tell what is really in a file: from its footer, and from its values. Pure. */
+/** SELECTs of the facts in a file's footer and values. Pure. */
 import { quoteText } from "../../sql/core/index.ts";
 import type { LakeColumn } from "../core/index.ts";
 import { leavesOf } from "./column-type.ts";
@@ -11,7 +11,7 @@ import {
 import { columnField, internalField } from "./scan-sql.ts";
 import { pathList } from "./sql-text.ts";
 
-/** A row for each innermost field: footer's size, field id, slots, NULLs. Leaves of the schema are columns in their order. */
+/** A row for each leaf field, in the order of columns: footer size, field id, slots, NULLs. */
 export function footerSql(localPath: string): string {
   const path = quoteText(localPath);
   return `WITH leaves AS (
@@ -20,16 +20,16 @@ SELECT (SELECT any_value(footer_size) FROM parquet_file_metadata(${path})), leav
 FROM leaves LEFT JOIN parquet_metadata(${path}) AS chunk ON chunk.column_id = leaves.leaf GROUP BY leaves.field_id`;
 }
 
-/** Of a whole number: how many, how many different, least and greatest. */
+/** Facts of an integer column: count, distinct count, least and greatest. */
 const numberFacts = (name: string): string =>
   `count(${name}), count(DISTINCT ${name}), min(${name}), max(${name})`;
 
-/** Of a column: values, least and greatest as texts, NaN. */
+/** Facts of a column: value count, least and greatest as texts, NaN. */
 export const columnFactsWidth = 4;
 
 /**
- * One row: the count of rows, four facts of row ids and of row snapshots, then those of each column. Every value is read, those
- * without bounds too.
+ * One row: the row count, four facts of row ids and of row snapshots, then those of each column.
+ * Every value is read.
  */
 export function dataFactsSql(localPath: string, columns: readonly LakeColumn[]): string {
   const fields = [
@@ -73,7 +73,7 @@ function boundsOf(column: LakeColumn): "none" | "float" | "blob" | "text" | "pla
   return leaf.type === "json" ? "text" : "plain";
 }
 
-/** One row: count, least and greatest position, whether they increase, data files, four facts of row snapshots. */
+/** One row: count, least and greatest position, their order, data files, snapshot facts. */
 export function deleteFactsSql(localPath: string): string {
   const fields = [
     `${deletedPathColumn.fieldId}: {name: 'path', type: 'VARCHAR', default_value: NULL}`,

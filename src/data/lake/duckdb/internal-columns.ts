@@ -1,4 +1,4 @@
-/** Columns that DuckLake has in files besides a table's own, by their field ids. Trailing in data files. */
+/** DuckLake's own columns, which follow the table's in data files, with their field ids. */
 export const rowIdColumn = { name: "_ducklake_internal_row_id", fieldId: 2_147_483_540 } as const;
 export const rowSnapshotColumn = {
   name: "_ducklake_internal_snapshot_id",

@@ -1,13 +1,7 @@
 /**
- * Writes the lake's files: rows of a SELECT as data files, positions of rows as delete files. Files are made locally by DuckDB,
- * in a staging directory, and then put to the object store under names that were never used. They belong to nobody until a
- * commit names them.
- *
- *   LW1  All or nothing: a write that throws has deleted what it had put, as far as the store let it.
- *   LW2  Values have the columns' types, and a column that is not nullable has no NULLs; otherwise `bad_sql`.
- *   LW3  A delete file has every deleted position of its data file, old and new; a data file without rows left ends instead.
- *   LW4  Where rows of many small files are deleted, the files end, and the rows that are left move into one: a table that
- *        changes all the time neither has ever more files, nor a delete file for each of them with every change.
+ * Writes the lake's files: rows of a SELECT as data files, positions of rows as delete files.
+ * DuckDB makes them in a staging directory; they are then put to the object store under new names.
+ * They become part of the lake when a commit names them. Rules: LF3 to LF9, LF12, LF14 and LF22.
  */
 import { join } from "node:path";
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
@@ -49,11 +43,11 @@ import {
   type WrittenFile,
 } from "./written-file.ts";
 
-/** DuckDB, as far as the lake needs it. It may read the lake's local files, and read and write the staging directory. */
+/** The lake's view of DuckDB. It may read the lake's local files, and use the staging directory. */
 export interface LakeDuckDb {
   /**
-   * Runs one statement, never two at a time, and gives its rows, values as DuckDB's client has them in JSON: BIGINT a text, MAP a list of
-   * `{key, value}`. Throws DuckDB's errors translated, and `cancelled` when `signal` aborts, after DuckDB has stopped.
+   * Runs one statement at a time and returns its rows as JSON values: BIGINT as text, MAP as a list
+   * of `{key, value}`. Throws translated errors, and `cancelled` after DuckDB has stopped.
    */
   run(sql: string, signal: AbortSignal): Promise<readonly (readonly unknown[])[]>;
 }
@@ -62,50 +56,50 @@ export interface LakeWriterOptions {
   readonly files?: Files;
   readonly duckdb: LakeDuckDb;
   readonly objects: ObjectStore;
-  /** Exists (`emptyStaging`), and is nobody else's. */
+  /** An existing directory (`emptyStaging`) that nothing else uses. */
   readonly stagingDir: string;
-  /** For names: no two writers may have the same. */
+  /** For file names, which no two writers may share. */
   readonly prng: Prng;
   readonly fileBytes?: number;
-  /** LW4: from so many small files. */
+  /** The number of small files from which rows move into one new file. */
   readonly movedFilesMin?: number;
 }
 
 export interface WriteRows {
-  /** The table's columns by position, after `_row_id` and `_row_snapshot` where those are asked for. */
+  /** Selects `_row_id` and `_row_snapshot` if asked for, then the table's columns. */
   readonly select: string;
   readonly table: Pick<LakeTable, "path" | "columns">;
   readonly rowIds: "fresh" | "inFile";
-  /** Only of compaction, with `inFile`: the SELECT has `_row_snapshot` second. */
+  /** Only for compaction, with `inFile`: the SELECT has `_row_snapshot` second. */
   readonly rowSnapshots?: boolean;
 }
 
 export interface WriteDeletes {
   readonly version: TableVersion;
-  /** `_file_id` and `_position` of rows of that version, in any order; one that is deleted already changes nothing. */
+  /** Selects `_file_id` and `_position` of the version's rows, in any order. */
   readonly select: string;
-  /** Of the version's files, data and deletes (`withFiles`): whoever names positions has them to read. */
+  /** Local paths of the version's data and delete files (`withFiles`). */
   readonly localPaths: ReadonlyMap<string, string>;
-  /** That of the commit, where its author chooses it: files that replace others then say each position's snapshot. */
+  /** The commit's snapshot if chosen: replaced delete files then carry snapshots. */
   readonly asSnapshot?: SnapshotId;
 }
 
 export interface WrittenDeletes {
   readonly deletes: readonly NewDeleteFile[];
   readonly ended: readonly FileId[];
-  /** Files to be added, of rows that are left of files that end. They have their ids. */
+  /** New files with the remaining rows of ended files, which keep their ids. */
   readonly moved: readonly NewDataFile[];
-  /** Rows that were there before. */
+  /** The number of rows newly deleted. */
   readonly deletedCount: number;
 }
 
 const fileBytesDefault = 128 * 1024 * 1024;
-/** LW4. What is larger costs less to delete from than to copy. */
+/** Deleting from a larger file is cheaper than copying it. */
 const movedBytesMax = 4 * 1024 * 1024;
 const movedFilesMinDefault = 4;
-/** What is larger than so many files' worth is written twice, to be split. DuckLake's own files are of 512 MB. */
+/** More than this many files' worth is written twice, to split it. DuckLake's limit is 512 MB. */
 const splitAbove = 4;
-/** Uploads at a time. */
+/** The number of concurrent uploads. */
 const atOnceMax = 4;
 
 export class LakeWriter {
@@ -127,7 +121,7 @@ export class LakeWriter {
     this.#movedFilesMin = options.movedFilesMin ?? movedFilesMinDefault;
   }
 
-  /** In the order of the rows. None for no rows. */
+  /** Files in the order of the rows; none without rows. */
   writeRows(request: WriteRows, signal: AbortSignal): Promise<readonly NewDataFile[]> {
     const { table, rowIds, rowSnapshots = false } = request;
     assert(!rowSnapshots || rowIds === "inFile", "rows that say their snapshot say their id");
@@ -140,7 +134,7 @@ export class LakeWriter {
         localPath: join(directory, "rows.parquet"),
       };
       const written = await this.#copyRows(copy, directory, signal);
-      await this.#refuseNulls(written, table, signal); // LW2
+      await this.#refuseNulls(written, table, signal);
       return await forEachAtMost(atOnceMax, written, async (file): Promise<NewDataFile> => {
         const added = { ...(await this.#putRows(file, table, put)), rowIds };
         return rowSnapshots ? { ...added, rowSnapshots: snapshotsOf(file) } : added;
@@ -165,7 +159,7 @@ export class LakeWriter {
     };
   }
 
-  /** In one file, and only if that is much too large, again in several: most are not. */
+  /** Writes one file, and splits it only if it is far too large, which is rare. */
   async #copyRows(
     copy: CopyRows,
     directory: string,
@@ -230,7 +224,7 @@ export class LakeWriter {
     }, signal);
   }
 
-  /** Files that rows are deleted from, and how many are named. */
+  /** Files with rows to delete, and the number of those rows. */
   async #chosenFiles({ files }: TableVersion, signal: AbortSignal): Promise<readonly ChosenFile[]> {
     const byId = new Map(files.map((file) => [String(file.fileId), file]));
     const counts = await this.#duckdb.run(countPositionsSql, signal);
@@ -241,7 +235,7 @@ export class LakeWriter {
     });
   }
 
-  /** LW4 */
+  /** Ends many small files and writes their remaining rows into one new file. */
   async #moveRows(
     { version, localPaths, files, directory }: MoveRows,
     put: Put,
@@ -272,7 +266,7 @@ export class LakeWriter {
     };
   }
 
-  /** LW3 */
+  /** Writes every deleted position of a data file, old and new, unless no row remains. */
   async #stageDeletesOf(
     { file, positionCount }: ChosenFile,
     { localPath, localPaths, asSnapshot: chosenSnapshot }: StageDeletes,
@@ -283,7 +277,7 @@ export class LakeWriter {
       const ended = { written: undefined, hasRowSnapshots: false };
       return { file, deletedCount: file.recordCount, ...ended };
     }
-    // A first delete file's own snapshot says it all.
+    // The first delete file of a data file has a single snapshot.
     const asSnapshot = deletes === undefined ? undefined : chosenSnapshot;
     const deleted = deletes === undefined ? undefined : positionsSql(deletes, localPaths);
     const written = await this.#copy(
@@ -312,7 +306,7 @@ export class LakeWriter {
     return Number(row?.[0] ?? 0);
   }
 
-  /** Statistics say how many NULLs a column has; of nested ones and intervals they do not, so the file is asked. */
+  /** Statistics count NULLs, except of nested columns and intervals, for which the file is read. */
   async #refuseNulls(
     files: readonly WrittenFile[],
     { columns }: Pick<LakeTable, "columns">,
@@ -340,7 +334,7 @@ export class LakeWriter {
     if (failed !== undefined) throw notNullable(failed.name);
   }
 
-  /** LW1 */
+  /** Deletes the files that were put if `write` fails. */
   #stage<T>(write: (directory: string, put: Put) => Promise<T>, signal: AbortSignal): Promise<T> {
     const stage = async (directory: string): Promise<T> => {
       const paths: string[] = [];
@@ -351,7 +345,7 @@ export class LakeWriter {
       try {
         return await write(directory, put);
       } catch (thrown) {
-        // What stays is an orphan, which the lake's cleaning finds. The first error is the one to tell.
+        // Upkeep deletes what remains as orphans. The original error is reported.
         await this.#objects.delete(paths).catch(() => undefined);
         throw thrown;
       }
@@ -363,13 +357,13 @@ export class LakeWriter {
     return `${directory.replace(/\/+$/, "")}/ducklake-${this.#token()}${ending}`;
   }
 
-  /** 124 bits. */
+  /** 124 random bits. */
   #token(): string {
     return randomText(this.#prng, 24);
   }
 }
 
-/** A file, and at how many positions of it rows are to go. */
+/** A file and the number of its rows to delete. */
 interface ChosenFile {
   readonly file: DataFile;
   readonly positionCount: number;
@@ -382,14 +376,14 @@ interface MoveRows {
   readonly directory: string;
 }
 
-/** LW4. One whose rows all go ends anyway; one of the past is not what the newest snapshot has. */
+/** Whether to move rows: not if none remain, and not from a past version of the file. */
 function isMovable({ file, positionCount }: ChosenFile): boolean {
   const isNow = file.rowsUpTo === undefined && file.deletes?.upTo === undefined;
   return isNow && file.sizeBytes < movedBytesMax && positionCount < file.recordCount;
 }
 
 interface StageDeletes {
-  /** Of the file to be written. */
+  /** The file to write. */
   readonly localPath: string;
   readonly localPaths: ReadonlyMap<string, string>;
   readonly asSnapshot: SnapshotId | undefined;
@@ -397,9 +391,9 @@ interface StageDeletes {
 
 interface StagedDeletes {
   readonly file: DataFile;
-  /** Rows that were there before. */
+  /** The number of rows newly deleted. */
   readonly deletedCount: number;
-  /** `undefined`: no row is left. */
+  /** Undefined when no row remains. */
   readonly written: WrittenFile | undefined;
   readonly hasRowSnapshots: boolean;
 }
@@ -422,7 +416,7 @@ function notNullable(name: string): OperatingError {
   return new OperatingError("bad_sql", "never", message);
 }
 
-/** In order. After one has failed none is begun, and those that run are waited for. */
+/** In order. After a failure none is started, and running ones are awaited. */
 async function forEachAtMost<Item, Result>(
   max: number,
   items: readonly Item[],

@@ -1,4 +1,4 @@
-/** The lake's files that a statement reads, brought within DuckDB's reach for as long as it runs. */
+/** Makes the lake's files that a statement reads available to DuckDB while it runs. */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { LogFields } from "../../../ground/kernel/logger.ts";
 import {
@@ -12,15 +12,15 @@ import {
 import { damaged, otherChecksum } from "../objects/object-errors.ts";
 import { filesOf } from "./relation-sql.ts";
 
-/** Fetched at a time: of a directory it costs nothing, and of S3 each is a request. */
+/** Concurrent fetches. They cost nothing in a directory, and a request each in S3. */
 const atOnceMax = 16;
 
 export interface OwnedFile extends NeededFile {
-  /** What it is part of, for people: a file that is lost is an error of that alone. */
+  /** What the file is part of, for messages: a lost file is an error of that alone. */
   readonly owner: string;
 }
 
-/** `fields`: who needs them, for log lines. */
+/** `fields` say who needs the files, for log lines. */
 export async function withFiles<T>(
   objects: ObjectStore,
   relations: readonly (TableVersion | ChangeScan)[],
@@ -31,7 +31,7 @@ export async function withFiles<T>(
   return await withLocalFiles(objects, neededFiles(relations, fields), signal, use);
 }
 
-/** Each file of them, once. */
+/** Each file once. */
 export function neededFiles(
   relations: readonly (TableVersion | ChangeScan)[],
   fields: LogFields,
@@ -45,7 +45,7 @@ export function neededFiles(
   return [...needed.values()];
 }
 
-/** Room for all of them is had before the first is fetched. */
+/** Reserves room for all files before the first is fetched. */
 export async function withLocalFiles<T>(
   objects: ObjectStore,
   files: readonly OwnedFile[],
@@ -94,23 +94,20 @@ async function fetch(
   }
 }
 
-/** A worker's error travels as its message alone. */
+/** Puts the hint into the message, because a worker's error travels as its message alone. */
 function unreadable(owner: string, cause: OperatingError): OperatingError {
   const why = cause.hint === undefined ? "" : `. ${cause.hint}`;
   const message = `${owner} cannot be read: ${cause.message}${why}`;
   return new OperatingError("data_corrupt", "never", message, { cause });
 }
 
-/**
- * What DuckDB says of a Parquet file that it cannot make sense of. A person's own error may say the
- * same.
- */
+/** DuckDB's messages about unreadable Parquet files. A user's own error may say the same. */
 const damageWords =
   /parquet|thrift|tprotocol|magic bytes|zstd|snappy|decompress|out of buffer|page header|column chunk|corrupted file|^Invalid Error: /i;
 
 /**
- * Why DuckDB failed, if it was a file: one that was damaged since it was verified, or one that
- * nobody could verify yet. Files are only read again when what DuckDB said sounds like it.
+ * Finds the file behind DuckDB's error: damaged since it was verified, or without a checksum. Files
+ * are read again only if DuckDB's message suggests damage.
  */
 async function damageBehind(
   objects: ObjectStore,

@@ -1,4 +1,4 @@
-/** Random tables through random histories, every version and every change of which is compared with a model in memory. */
+/** Random tables and histories, compared at every version and change with a model in memory. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => lake.close());
 
-/** By row id: each value as DuckDB writes it, by column id. */
+/** By row id: the values in DuckDB's notation, by column id. */
 type Rows = ReadonlyMap<string, ReadonlyMap<number, string | null>>;
 
 class History {
@@ -190,7 +190,7 @@ class History {
     return this.#random(fc.integer, { min: 0, max: bound - 1 });
   }
 
-  /** Values of a SELECT as DuckDB writes them, before any file. */
+  /** The values of a SELECT in DuckDB's notation, before any file is written. */
   async #texts(select: string, width: number): Promise<readonly (readonly (string | null)[])[]> {
     const names = Array.from({ length: width }, (_, at) => `v${at}`);
     const casts = names.map((name) => `CAST(${name} AS VARCHAR)`).join(", ");
@@ -204,7 +204,7 @@ function byText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Lines `row id | values`, sorted. */
+/** Sorted lines of a row id and its values. */
 async function linesOf(sql: string, columns: readonly LakeColumn[]): Promise<readonly string[]> {
   const casts = columns.map(({ name }) => `CAST(${quoteName(name)} AS VARCHAR)`);
   const rows = await lake.rows(`SELECT _row_id, ${casts.join(", ")} FROM (${sql})`);
@@ -236,7 +236,7 @@ async function assertChange(history: History, from: SnapshotId, to: SnapshotId):
   const { columns } = scan.after;
   const before = new Set(modelLines(history.model.get(from) ?? new Map(), columns));
   const now = new Set(modelLines(history.model.get(to) ?? new Map(), columns));
-  // A row older than a column has its default: what it is at `to`, if it is still there, says so.
+  // A row older than a column has its default, which the row at `to` shows if it still exists.
   const options = history.table.options(scan);
   if (scan.sameColumns) {
     assert.deepEqual(

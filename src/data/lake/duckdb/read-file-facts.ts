@@ -1,4 +1,4 @@
-/** What is really in the lake's files, for the consistency check. Every value of a file is read once. */
+/** Reads the contents of the lake's files for the consistency check, every value once. */
 import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type {
   ColumnFacts,
@@ -27,8 +27,8 @@ export interface FileReader {
 }
 
 /**
- * `columns`: those that the table had when the file was written. Throws what keeps all files from
- * being read. A file without the checksum that it was committed with is not shown to DuckDB.
+ * `columns` are the table's when the file was written. Throws errors that affect all files. DuckDB
+ * never reads a file with a wrong checksum.
  */
 export async function readFileFacts(
   { duckdb, objects }: FileReader,
@@ -39,7 +39,7 @@ export async function readFileFacts(
   const info = await objects.stat(path);
   if (info === undefined) return { kind: "missing" };
   const { sizeBytes } = info;
-  // Whatever this process knows of it: it is read whole now.
+  // `isDamaged` makes the store read the whole file, even if it was verified before.
   const wanted = { path, sizeBytes, isDamaged: true, ...(crc32 === undefined ? {} : { crc32 }) };
   let copy: LocalCopy | undefined;
   try {
@@ -103,7 +103,7 @@ async function readData(
     return leavesOf(column).flatMap(({ fieldId: columnId, path }): readonly ColumnFacts[] => {
       const unknown = { columnId, min: undefined, max: undefined, containsNan: undefined };
       if (path.length > 1) {
-        // Values within values have no rows of their own to be counted by: the footer is believed.
+        // Nested values cannot be counted by rows, so the footer's counts are used.
         const { slots, nulls } = leaves.get(columnId) ?? { slots: 0, nulls: 0 };
         return [{ ...unknown, valueCount: slots - nulls, nullCount: nulls }];
       }
@@ -154,7 +154,7 @@ function textOf(value: unknown): string | undefined {
   return value === null || value === undefined ? undefined : String(value);
 }
 
-/** `undefined`: it has no files, or one of them went away. */
+/** Undefined when the table has no files or one was deleted meanwhile. */
 export async function readTableFacts(
   { duckdb, objects }: FileReader,
   version: TableVersion,

@@ -43,7 +43,7 @@ async function remove(table: TestTable, where: string): Promise<void> {
   table.change(await lake.writer.writeDeletes({ version: table.now, localPaths, select }, never));
 }
 
-/** `values`: of the columns, in SQL. */
+/** `values` are SQL expressions of the columns. */
 async function update(table: TestTable, values: string, where: string): Promise<void> {
   const rows = `FROM (${current(table)}) WHERE ${where}`;
   const request = {
@@ -68,7 +68,7 @@ interface PlanNode {
   readonly total_bytes_read?: number;
 }
 
-/** What `read_parquet` is asked for, of every scan. */
+/** The columns and filters of each `read_parquet` in the plan. */
 async function scansOf(sql: string): Promise<readonly string[]> {
   const [row = []] = await lake.rows(`EXPLAIN (FORMAT json) ${sql}`);
   const visit = (node: PlanNode): readonly string[] => [
@@ -111,7 +111,7 @@ test("[LF15] row groups that cannot match are not read, with deletes and without
   assert.equal((await lake.rows(query())).length, 10);
 });
 
-/** Names of a plan's operators, with what each says of `facts`. */
+/** The plan's operators, each with its value of `fact`. */
 async function planOf(sql: string, fact: string): Promise<readonly string[]> {
   const [row = []] = await lake.rows(`EXPLAIN (FORMAT json) ${sql}`);
   const visit = (node: PlanNode): readonly string[] => [
@@ -128,7 +128,7 @@ test("[LF20] DuckDB knows how many rows there are, and a large file that is read
     `SELECT t.* FROM (${current(table)}) AS t SEMI JOIN wanted AS w ON t.id IS NOT DISTINCT FROM w.id`;
   const scans = await planOf(query(), "Estimated Cardinality");
   assert.ok(scans.includes("READ_PARQUET 300000"), scans.join());
-  // The table is not what the hash table is built of.
+  // The hash table is not built from the large table.
   assert.deepEqual(await planOf(query(), "Join Type"), ["HASH_JOIN SEMI"]);
   const counts = (): string => `SELECT count(*), count(DISTINCT _row_id) FROM (${current(table)})`;
   assert.deepEqual(await lake.rows(counts()), [["300000", "300000"]]);
@@ -152,7 +152,7 @@ test("[LF23] a large file of the table's present columns is read by name, with i
   assert.deepEqual(await lake.rows(sums()), [["100000", "14999950000", "6"]]);
   const [id, k, name] = table.now.table.columns;
   assert.ok(id && k && name);
-  // What was `k` is `id` now, and the other way round: only field ids know.
+  // `k` and `id` swap names, so only field ids tell them apart.
   table.alter([{ ...id, name: "k" }, { ...k, name: "id" }, name]);
   assert.ok(!isNamed(table));
   assert.deepEqual(await lake.rows(sums()), [["100000", "299999", "199999"]]);
@@ -250,7 +250,7 @@ test("[LF21] a rough change may have a row on both sides, reads only what is ask
   assert.deepEqual(await lake.rows(`(${sum}) EXCEPT ALL (${now})`), []);
   assert.deepEqual(await lake.rows(`(${now}) EXCEPT ALL (${sum})`), []);
   assert.deepEqual(await scansOf(`SELECT _row_id FROM (${removed})`), ["position | ", "row_id | "]);
-  // A file that took another's place: all of its rows would be on both sides.
+  // In a replaced file all rows would be on both sides.
   const whole = await tableOf({ id: "BIGINT" }, "SELECT 1");
   await update(whole, "id", "true");
   const replaced = whole.scan(2 as SnapshotId, 3 as SnapshotId);

@@ -1,11 +1,7 @@
 /**
- * The lake's tables and their changes as SELECTs that DuckDB runs as they are. Texts only: nothing here calls DuckDB.
- *
- *   RS1  A table version is its columns in order, over its files without their deleted rows; an empty one has types too.
- *   RS2  A change is exact (CF1): a row that is removed and added again with equal values is in neither. NULLs are equal, NaN
- *        is, in nested values too; intervals are the same when they are written the same, not when they last as long.
- *   RS3  Both sides of a change have the columns of its end, so that they can be compared: a column added since has what
- *        old rows got by it, a dropped one is not there.
+ * The lake's tables and their changes as the texts of SELECTs. Pure. A change is exact (LF10). Both
+ * of its sides have the columns at its end, so that they can be compared: a new column has its
+ * initial default in old rows, and a dropped one is left out.
  */
 import { quoteName } from "../../sql/core/index.ts";
 import type {
@@ -19,33 +15,33 @@ import { leavesOf } from "./column-type.ts";
 import { deleteFilesOf, liveRows, scanSql } from "./scan-sql.ts";
 
 export interface RelationOptions {
-  /** `_row_id`, `_file_id` and `_position`, before the table's own columns. Changes have `_row_id`, always. */
+  /** Adds `_row_id`, `_file_id` and `_position` in front. Changes always have `_row_id`. */
   readonly rowIds: boolean;
   /** From the lake's paths (`filesOf`) to local ones. */
   readonly localPaths: ReadonlyMap<string, string>;
 }
 
-/** RS1 */
+/** The table's columns in order, without deleted rows. An empty table has types too. */
 export function tableSql(version: TableVersion, { rowIds, localPaths }: RelationOptions): string {
   const { columns, schemaSnapshot } = version.table;
   const leading = rowIds ? (["_row_id", "_file_id", "_position"] as const) : [];
   return scanSql(version.files.map(liveRows), { columns, leading, localPaths, schemaSnapshot });
 }
 
-/** Rows that were there at `from`, and are not, or not the same, at `to`. */
+/** Rows at `from` that are gone or different at `to`. */
 export function removedSql(scan: ChangeScan, options: Pick<RelationOptions, "localPaths">): string {
   return withoutEqual(scan.removed, scan.added, scan, options);
 }
 
-/** Rows that are there at `to`, and were not, or not the same, at `from`. */
+/** Rows at `to` that are new or different since `from`. */
 export function addedSql(scan: ChangeScan, options: Pick<RelationOptions, "localPaths">): string {
   return withoutEqual(scan.added, scan.isAppendOnly ? [] : scan.removed, scan, options);
 }
 
 /**
- * Both sides of a change for who does not mind rows that were written anew with equal values: they may be on both sides. To leave
- * them out, every column of every deleted row has to be read; what a reader needs of them is often one column, or only their ids.
- * Where whole files took each other's place the sides are exact, because then most rows may be such.
+ * Both sides of a change, where rows rewritten with equal values may be on both sides (LF21). To
+ * leave those out, every column of every deleted row must be read; readers often need one column,
+ * or only ids. Where whole files were replaced the sides are exact, because most rows may be equal.
  */
 export function roughChangeSql(
   scan: ChangeScan,
@@ -60,7 +56,7 @@ export function roughChangeSql(
   return { added: scanSql(added, shape), removed: scanSql(removed, shape) };
 }
 
-/** Every file that these read, once. */
+/** Every file that the relation reads, once. */
 export function filesOf(relation: TableVersion | ChangeScan): readonly NeededFile[] {
   const changed =
     "files" in relation ? relation.files.map(liveRows) : [...relation.removed, ...relation.added];
@@ -77,7 +73,7 @@ export function filesOf(relation: TableVersion | ChangeScan): readonly NeededFil
   return [...needed.values()];
 }
 
-/** RS2 */
+/** Leaves out rows that are on the other side with equal values. */
 function withoutEqual(
   files: readonly ChangedFile[],
   others: readonly ChangedFile[],

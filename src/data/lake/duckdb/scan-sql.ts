@@ -1,18 +1,14 @@
 /**
- * SELECTs over data files: which of their rows count, and under which names. Files of one kind are one `read_parquet`; a table
- * has few kinds, so a scan has few arms however many files it has. Pure.
+ * SELECTs over data files: which of their rows count, and under which names. Files of one kind
+ * share a `read_parquet`, so a scan has few arms however many files it has. Pure.
  *
- *   SC1  Columns are found by field id, never by name, and are called `c<id>` until the projection: no name of a person's
- *        meets DuckDB's virtual columns (`file_index`, `file_row_number`).
- *   SC2  Only files that have deletes pay for a join; columns of row ids and snapshots are read only where they are needed.
- *   SC3  Nothing stands between `read_parquet` and the reader but projections, UNION ALL and joins that filters pass, so
- *        DuckDB reads only the columns and row groups that a query needs.
- *   SC4  Every `read_parquet` says how many rows it has. Given a schema, DuckDB 1.5.6 does not look into files when it plans: it takes
- *        them for empty, and a join then builds its hash table of the side with ten million rows.
- *   SC6  A large file that is read alone, and has the table's columns as they are now, is read by name: DuckDB then knows its statistics, and
- *        joins with a dense key by looking into an array (a third less time for ten million rows with a million).
- *   SC5  A large file that is read alone is read by all threads. For the same reason DuckDB gives a single file one thread,
- *        several files all of them: so it is named twice, and the second is left out by its number, unopened.
+ * Columns are found by field id and called `c<id>` until the projection, so that no user's name
+ * collides with DuckDB's virtual columns (`file_index`, `file_row_number`). Only projections, UNION
+ * ALL and joins that filters pass are above `read_parquet` (LF15).
+ *
+ * Every `read_parquet` states its row count (LF20): given a schema, DuckDB 1.5.6 does not look into
+ * files when it plans, and takes them for empty. For the same reason it reads a single file with
+ * one thread, so a large one is named twice, and the second is filtered out unopened.
  */
 
 import { assert } from "../../../ground/kernel/errors.ts";
@@ -22,13 +18,13 @@ import { typeText } from "./column-type.ts";
 import { deletedPositionColumn, rowIdColumn, rowSnapshotColumn } from "./internal-columns.ts";
 import { pathList, perFile } from "./sql-text.ts";
 
-/** As DuckDB has them by default, and `copy-sql.ts` writes them. */
+/** DuckDB's default, which `copy-sql.ts` writes too. */
 const rowGroupRows = 122_880;
 
-/** DuckDB takes a filter to leave a fifth: so many more rows make the estimate right again. */
+/** DuckDB estimates that a filter keeps a fifth. This many more rows correct the estimate. */
 const unfiltered = 4;
 
-/** What is selected before the table's own columns. */
+/** Columns selected before the table's own. */
 export type LeadingColumn = "_row_id" | "_file_id" | "_position" | "_row_snapshot";
 
 export interface ScanShape {
@@ -36,14 +32,14 @@ export interface ScanShape {
   readonly leading: readonly LeadingColumn[];
   /** From the lake's paths to local ones. */
   readonly localPaths: ReadonlyMap<string, string>;
-  /** The snapshot that last changed `columns`: files since then have just these. */
+  /** The snapshot that last changed `columns`: later files have exactly these. */
   readonly schemaSnapshot?: SnapshotId;
 }
 
-/** Files that are read alike. */
+/** Files that are read in the same way. */
 type Arm = readonly [ChangedFile, ...ChangedFile[]];
 
-/** Rows of all of `files`; typed, and none, where there is no file. */
+/** Rows of all `files`. Without files, an empty relation with types. */
 export function scanSql(files: readonly ChangedFile[], shape: ScanShape): string {
   if (files.length === 0) return emptySql(shape);
   const arms = new Map<string, [ChangedFile, ...ChangedFile[]]>();
@@ -78,7 +74,7 @@ function armSql(arm: Arm, shape: ScanShape): string {
   if (hasNames(arm, shape)) return namedSql(arm, shape);
   const isTwice = isLargeAlone(arm);
   const filters = [
-    ...(isTwice ? ["f.file_index = 0"] : []), // SC5
+    ...(isTwice ? ["f.file_index = 0"] : []), // The duplicate.
     ...(sample.rowsUpTo === undefined ? [] : [`f.row_snapshot <= ${sample.rowsUpTo}`]),
     ...(rowsAfter === undefined ? [] : [`f.row_snapshot > ${rowsAfter}`]),
   ];
@@ -109,12 +105,12 @@ function isLargeAlone(arm: Arm): boolean {
   return arm.length === 1 && arm[0].file.recordCount > rowGroupRows;
 }
 
-/** Types that a file gives back as they went in. */
+/** Types that a file returns unchanged. */
 const plainType =
   /^(BOOLEAN|U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|VARCHAR|DATE|TIMESTAMP|DECIMAL\(\d+, ?\d+\))$/;
 const virtualName = /^(file_index|file_row_number|filename)$/i;
 
-/** SC6 */
+/** Whether the file is read by name (LF23): DuckDB then joins by a dense key in 2/3 of the time. */
 function hasNames(arm: Arm, { columns, leading, schemaSnapshot }: ScanShape): boolean {
   const [{ file, rowsAfter }] = arm;
   if (!isLargeAlone(arm) || leading.length > 0 || schemaSnapshot === undefined) return false;
@@ -135,7 +131,7 @@ function namedSql(arm: Arm, shape: ScanShape): string {
   ].join("\n");
 }
 
-/** Which positions count: a join by (file, position), where not all do. */
+/** Joins by (file, position) where not all positions count. */
 function positionsJoin(arm: Arm, shape: ScanShape): readonly string[] {
   const on = "ON d.file_number = f.file_index AND d.position = f.file_row_number";
   const [{ file, rows: sample }] = arm;
@@ -166,7 +162,7 @@ function deletedBy(rows: ChangedFile["rows"]): Extract<ChangedFile["rows"], { ki
   return rows;
 }
 
-/** Of delete files in the order of their data files, so that both have the same `file_index`. */
+/** Delete files in the order of their data files, so that both have the same `file_index`. */
 function deletedSql(
   files: readonly (DeleteFile | undefined)[],
   shape: Pick<ScanShape, "localPaths">,
@@ -183,11 +179,11 @@ function deletedSql(
   ];
   const counted = deletes.map(({ path, deleteCount }) => ({ path, rowCount: deleteCount }));
   const read = `SELECT p.file_index AS file_number, p.position FROM ${readParquet(counted, fields, shape)} AS p`;
-  // A file without snapshots was all there when it was made, which is not after the bound.
+  // A file without snapshots was complete when it was made, which is before the bound.
   return bounded ? `${read} WHERE coalesce(p.row_snapshot, 0) <= ${perFile(bounds, "p")}` : read;
 }
 
-/** What one delete file says: `position`, and `row_snapshot`, the snapshot that deleted it. */
+/** The delete file's `position` and `row_snapshot`, the snapshot that deleted it. */
 export function positionsSql(deletes: DeleteFile, localPaths: ReadonlyMap<string, string>): string {
   const fields = [
     internalField(deletedPositionColumn.fieldId, "position"),
@@ -208,7 +204,8 @@ function leadingValue(name: LeadingColumn, arm: Arm): string {
         assert(file.rowIdStart !== undefined, "files of an arm are alike in their row ids");
         return file.rowIdStart;
       });
-      // DuckLake's own UPDATE gives files a start although they say their rows' ids, which then count.
+      // DuckLake's own UPDATE sets a start even where the file carries row ids, which take
+      // precedence.
       return `coalesce(f.row_id, ${perFile(starts, "f")} + f.file_row_number)`;
     }
     case "_file_id":
@@ -236,7 +233,7 @@ function readParquet(
   const rowCount = files.reduce((sum, file) => sum + file.rowCount, 0);
   const options = [
     "hive_partitioning = false",
-    `explicit_cardinality = ${Math.max(rowCount, 1)}`, // SC4; 0 is none.
+    `explicit_cardinality = ${Math.max(rowCount, 1)}`, // 0 would mean unknown.
     `schema = MAP {${fields.join(", ")}}`,
   ];
   return `read_parquet(${[pathList(local), ...options].join(", ")})`;
@@ -248,7 +245,7 @@ function localPathOf(path: string, { localPaths }: Pick<ScanShape, "localPaths">
   return localPath;
 }
 
-/** SC1. Defaults are texts, since all values of a MAP have one type: DuckDB casts each back to its column's. */
+/** Finds the column by field id. Defaults are texts, since a MAP's values have one type. */
 export function columnField(column: LakeColumn): string {
   const { columnId, initialDefault } = column;
   const typed = typeText(column);

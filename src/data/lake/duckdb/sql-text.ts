@@ -1,14 +1,15 @@
-/** Paths, and what differs from file to file, as DuckDB reads them. Pure. */
+/** Paths, and values that differ by file, in SQL. Pure. */
 import { quoteText } from "../../sql/core/index.ts";
 /**
- * Paths of one `read_parquet`. DuckDB takes `[`, `*` and `?` for patterns, and a path as it is where no pattern matches. To
- * escape them would put the files outside of the directories that DuckDB is allowed; names that are used once need not be.
+ * The paths of one `read_parquet`. DuckDB takes `[`, `*` and `?` for patterns, and the literal path
+ * if no pattern matches. Escaping them would leave the directories that DuckDB may read, and names
+ * that are used once need no escape.
  */
 export function pathList(paths: readonly string[]): string {
   return `[${paths.map(quoteText).join(", ")}]`;
 }
 
-/** The value for the file at hand of a `read_parquet` called `relation`: `values` are in the order of its paths. */
+/** The value for the current file of `relation`. `values` are in the order of its paths. */
 export function perFile(values: readonly number[], relation: string): string {
   const [first] = values;
   if (values.every((value) => value === first)) return `${first}::BIGINT`;

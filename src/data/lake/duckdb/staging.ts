@@ -1,6 +1,7 @@
 /**
- * Where files are written before they are the lake's: a directory of this process's own, with one directory in it for each
- * write, which is gone when the write ends. What a killed process left is deleted when the next one begins.
+ * The directory of this process where files are written before they join the lake. Each write has a
+ * directory in it, which is deleted when the write ends. A process deletes what its killed
+ * predecessor left.
  */
 import { join } from "node:path";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -17,7 +18,7 @@ export async function emptyStaging(stagingDir: string, files: Files = realFiles)
   }
 }
 
-/** `token`: lower-case letters and digits, used once. */
+/** `token` has lower-case letters and digits and is used once. */
 export async function withStaging<T>(
   stagingDir: string,
   token: string,
@@ -26,7 +27,7 @@ export async function withStaging<T>(
 ): Promise<T> {
   const directory = join(stagingDir, `write-${token}`);
   await inStaging(async () => {
-    // One that vanished under this process is not made anew.
+    // A staging directory that vanished is not made again.
     if ((await files.stat(stagingDir)) === undefined) throw stagingGone();
     await files.makeDirectory(directory);
   });
@@ -42,7 +43,7 @@ function stagingGone(): OperatingError {
   return new OperatingError("store_unavailable", "backoff", message);
 }
 
-/** A disk that is full, or fails, has our words for it. */
+/** Translates the errors of a full or failing disk. */
 export async function inStaging<T>(use: () => Promise<T>): Promise<T> {
   try {
     return await use();

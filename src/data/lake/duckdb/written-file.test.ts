@@ -58,7 +58,7 @@ test("[LF11] statistics are what DuckDB computes of the same values", async () =
   );
 });
 
-/** Number of values, bounds without NaN in DuckLake's texts, whether there is a NaN. */
+/** The number of values, DuckLake's bounds without NaN, and whether there is a NaN. */
 async function expected(
   table: TestTable,
   type: string,

@@ -1,4 +1,4 @@
-/** What COPY says of the files that it wrote (RETURN_STATS), as the lake's catalog wants it. Pure. */
+/** Parses the statistics that COPY returns (RETURN_STATS) for the lake's catalog. Pure. */
 
 import { assert } from "../../../ground/kernel/errors.ts";
 import { quoteName } from "../../sql/core/index.ts";
@@ -10,14 +10,14 @@ export interface WrittenFile {
   readonly recordCount: number;
   readonly sizeBytes: number;
   readonly footerSize: number;
-  /** By quoted path, `"list"."element"`; then by name of the statistic. */
+  /** By quoted path (`"list"."element"`), then by name of the statistic. */
   readonly statistics: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
-/** DuckLake keeps no bounds of them; ours would be those of decimals. */
+/** DuckLake keeps no bounds of these types; ours would be those of decimals. */
 const withoutBounds = /^u?int128$/;
 
-/** A row of COPY's result, as JSON. */
+/** Parses a row of COPY's result, as JSON. */
 export function parseWritten(row: readonly unknown[]): WrittenFile {
   const [localPath, recordCount, sizeBytes, footerSize, statistics] = row;
   assert(typeof localPath === "string", "COPY names its file");
@@ -41,7 +41,7 @@ export function columnStatistics(
   return columns.flatMap(leavesOf).flatMap((leaf) => leafStatistics(file, leaf) ?? []);
 }
 
-/** `undefined`: DuckDB counted nothing, as of intervals and times with a zone. */
+/** Undefined where DuckDB has no statistics, as for intervals and times with a zone. */
 export function leafStatistics(file: WrittenFile, leaf: LeafField): ColumnStatistics | undefined {
   const values = file.statistics.get(leaf.path.map(quoteName).join("."));
   const slots = Number(values?.get("num_values") ?? 0);
@@ -60,17 +60,17 @@ export function leafStatistics(file: WrittenFile, leaf: LeafField): ColumnStatis
   };
 }
 
-/** DuckDB cuts bounds at so many bytes. They hold still, but others answer min() and max() by them. */
+/** DuckDB truncates bounds to this many bytes, so that min() and max() would be wrong. */
 const cutBytes = 256;
 
-/** A catalog on Postgres holds no text with U+0000; a bound that is not known is always right. */
+/** Postgres stores no text with U+0000, and an unknown bound is always safe. */
 function boundOf({ type }: LeafField, bound: string | undefined): string | undefined {
   if (bound === undefined || withoutBounds.test(type) || bound.includes("\0")) return undefined;
   const bytes = type === "blob" ? bound.length / 2 : Buffer.byteLength(bound);
   return bytes < cutBytes ? bound : undefined;
 }
 
-/** A MAP as JSON. */
+/** The entries of a MAP in JSON. */
 function entriesOf(map: unknown): readonly (readonly [key: string, value: unknown])[] {
   if (map === null) return [];
   assert(Array.isArray(map), "a MAP is a list of entries");

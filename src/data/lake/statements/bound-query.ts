@@ -1,12 +1,11 @@
 /**
- * A person's SELECT, bound to versions of the lake's tables: what travels to a worker. The names in the text stay what they
- * were, so that DuckDB's errors point into the person's own words; only where a table is read at another moment than now, its
- * name in the text is replaced.
+ * Binds a user's SELECT to versions of the lake's tables, for a worker to run. Names in the text
+ * stay, so that DuckDB's errors point into the user's text; only names of tables with `AT` are
+ * replaced.
  *
- *   BQ1  All tables without `AT` are of one snapshot.
- *   BQ2  A name that is no table of the lake is refused here, before any worker sees it.
- *   BQ3  A relation that another kind of work gives is read by its name where the lake has no table
- *        of that name. Of one that has keys, no more is asked for than the WHEREs demand (SQ27).
+ * All tables without `AT` are of one snapshot. Unknown names are refused here. A relation of
+ * another kind of work is read where the lake has no table of that name. From one with keys, only
+ * the rows that the WHEREs demand are requested (SQ27).
  */
 import {
   nameKey,
@@ -22,7 +21,7 @@ import type { LakeCatalog, NeededFile, TableVersion } from "../core/index.ts";
 import type { ReadableRelation, ReadableRelations, WantedRows } from "./readable-relations.ts";
 import type { RowFiles } from "./row-files.ts";
 
-/** A table version under the name that a statement has for it. */
+/** A table version under the name that a statement gives it. */
 export interface BoundTable {
   readonly schema: string;
   readonly name: string;
@@ -32,21 +31,21 @@ export interface BoundTable {
 export interface BoundQuery {
   readonly sql: string;
   readonly tables: readonly BoundTable[];
-  /** BQ3: SELECTs under the names that a statement has for them; they may read `tables`. */
+  /** SELECTs of other kinds' relations, which may read `tables`. */
   readonly views?: readonly BoundView[];
 }
 
 export interface BoundView {
   readonly schema: string;
   readonly name: string;
-  /** Where `rows` is given, `rowsFile` in it stands for that file. */
+  /** With `rows`, `rowsFile` in the text stands for that file. */
   readonly sql: string;
   readonly rows?: NeededFile;
 }
 
 export interface BindPorts {
   readonly catalog: Pick<LakeCatalog, "resolve">;
-  /** DuckDB's syntax tree of a SELECT that may run; throws `bad_sql`. */
+  /** DuckDB's syntax tree of a permitted SELECT. Throws `bad_sql`. */
   parse(sql: string): Promise<string>;
 }
 
@@ -61,7 +60,7 @@ type Use = Pick<TableUse, "schema" | "name" | "at">;
 
 const defaultSchema = "main";
 
-/** `readable`: BQ3, where the statement only reads. */
+/** `readable` are relations of other kinds, for statements that only read. */
 export async function bindQuery(
   ports: BindPorts,
   sql: string,
@@ -107,7 +106,7 @@ async function bindTables(
   return { sql: renamed, tables };
 }
 
-/** BQ3 */
+/** Opens the other kinds' relations that the SELECT names. */
 async function openRelations(
   tree: ReturnType<typeof parseSelectTree>,
   uses: readonly Use[],

@@ -1,8 +1,6 @@
 /**
- * COPY … FROM, on a worker: DuckDB reads the file into a table like the target, by its own rules and options.
- *
- *   CY1  A line that does not fit is named, with all others that do not, and nothing is copied; unless errors are to be ignored.
- *   CY2  Where the file was on this machine is told to nobody.
+ * Runs COPY … FROM on a worker: DuckDB reads the file into a table like the target, by its own
+ * rules and options (LS5). No error shows the file's local path.
  */
 import { basename } from "node:path";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -12,14 +10,14 @@ import type { LakeCopy } from "./lake-write.ts";
 
 const linesShown = 20;
 const lineCharsShown = 120;
-/** Of DuckDB: a table of what did not fit. */
+/** Makes DuckDB keep a table of the lines that did not fit. */
 const rejects = [
   "STORE_REJECTS true",
   "REJECTS_TABLE '_rejected'",
   "REJECTS_SCAN '_rejected_scans'",
 ];
 
-/** Into the table `target`, which it makes. How many lines were left out. */
+/** Creates and fills the table `target`. Returns the number of lines left out. */
 export async function copyInto(
   session: EngineSession,
   target: string,
@@ -38,13 +36,13 @@ export async function copyInto(
   } catch (thrown) {
     if (!(thrown instanceof OperatingError) || thrown.code !== "bad_sql") throw thrown;
     const told = isCsv ? await badLines(session, write, localPath, signal) : undefined;
-    const message = told ?? thrown.message.replaceAll(localPath, basename(write.source.path)); // CY2
+    const message = told ?? thrown.message.replaceAll(localPath, basename(write.source.path));
     throw new OperatingError("bad_sql", "never", message, { cause: thrown });
   }
   return extra.length === 0 ? 0 : (await rejectedOf(session, signal)).lineCount;
 }
 
-/** CY1: it is read once more, for the lines. `undefined`: none is to blame. */
+/** Reads the file once more to name the bad lines. Undefined when no line is to blame. */
 async function badLines(
   session: EngineSession,
   write: LakeCopy,
@@ -85,14 +83,14 @@ async function rejectedOf(
   return { lineCount: Number(counted?.[0] ?? 0), shown };
 }
 
-/** DuckDB knows a format by its option, or by the end of the name. */
+/** DuckDB recognizes a format by its option or by the end of the name. */
 function readsLines({ options, source }: LakeCopy): boolean {
   const format = options.find(([name]) => name === "FORMAT")?.[1];
   if (format !== undefined) return format.toLowerCase() === "csv";
   return !/\.(parquet|json|jsonl|ndjson)(\.[a-z0-9]+)?$/.test(source.path);
 }
 
-/** A table like the target, for DuckDB to copy into: it casts, and names lines that do not fit. */
+/** A table like the target. DuckDB casts to its types and names lines that do not fit. */
 function copyTargetSql(table: LakeCopy["table"], name: string): string {
   const columns = table.columns.map((column) => {
     const fallback = column.defaultValue === undefined ? "" : ` DEFAULT ${column.defaultValue}`;
@@ -101,7 +99,7 @@ function copyTargetSql(table: LakeCopy["table"], name: string): string {
   return `CREATE TEMP TABLE ${name} (${columns.join(", ")})`;
 }
 
-/** Of DuckDB's options those that say how a file is to be read. */
+/** DuckDB's options about reading a file. */
 const copyOptions: ReadonlySet<string> = new Set([
   "ALLOW_QUOTED_NULLS",
   "AUTO_DETECT",
@@ -147,7 +145,7 @@ function copySql(
 const item = String.raw`(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|[\p{L}\p{N}_.+-]+)`;
 const itemList = new RegExp(String.raw`^[[(]\s*(${item}(?:\s*,\s*${item})*)?\s*[\])]$`, "u");
 
-/** An option becomes part of a statement of our own: it is a text, or a list of texts, numbers and names. */
+/** An option becomes part of our SQL: a text, or a list of texts, numbers and names. */
 function optionSql(name: string, value: string): string {
   if (!copyOptions.has(name)) {
     const known = [...copyOptions].join(", ");
@@ -160,6 +158,6 @@ function optionSql(name: string, value: string): string {
     const message = `the option ${name} takes a text, a number, or a list of them`;
     throw new OperatingError("bad_sql", "never", message);
   }
-  // DuckDB takes names of columns in round brackets, and texts in square ones.
+  // DuckDB takes column names in round brackets, and texts in square ones.
   return name.startsWith("FORCE_") ? `${name} (${list[1]})` : `${name} [${list[1] ?? ""}]`;
 }

@@ -1,4 +1,4 @@
-/** What DuckDB says of a statement's columns, without any file: tables are there by their types alone. */
+/** Asks DuckDB for a statement's columns, without files: tables exist by their types alone. */
 import type { Engine } from "../../duckdb/index.ts";
 import type { ColumnDefinition } from "../../sql/core/index.ts";
 import type { NewColumn } from "../core/index.ts";
@@ -10,11 +10,11 @@ type Checker = Pick<Engine, "withSession" | "parse">;
 
 export interface DescribedColumn {
   readonly name: string;
-  /** DuckDB's words. */
+  /** In DuckDB's notation. */
   readonly type: string;
 }
 
-/** Throws `bad_sql` where the query does not bind. */
+/** Throws `bad_sql` if the query does not bind. */
 export async function describeQuery(
   engine: Describer,
   { sql, tables }: BoundQuery,
@@ -36,8 +36,8 @@ export async function describeQuery(
 }
 
 /**
- * Columns as a person wrote them, with types as DuckDB knows them. Throws `bad_sql` for what no SELECT
- * of a person may have.
+ * The user's columns with DuckDB's types. Throws `bad_sql` for expressions that no user's SELECT
+ * may have.
  */
 export async function describeColumns(
   engine: Checker,
@@ -50,11 +50,11 @@ export async function describeColumns(
     nullable,
     defaultValue: defaultValue?.text,
   }));
-  // Both become parts of statements of our own, of which nobody asks what they read.
+  // Both become parts of our own statements, which are not checked again.
   for (const { type, defaultValue = "NULL" } of columns) {
     await engine.parse(`SELECT CAST(NULL AS ${type}\n), (${defaultValue}\n)`, signal);
   }
-  // DuckDB refuses what is no default: columns, aggregates, tables.
+  // DuckDB refuses invalid defaults: columns, aggregates, tables.
   const list = columns
     .map(({ type, defaultValue }, index) => {
       return `c${index} ${type}${defaultValue === undefined ? "" : ` DEFAULT (${defaultValue}\n)`}`;

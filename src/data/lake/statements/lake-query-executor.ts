@@ -1,4 +1,4 @@
-/** Work of kind `lake_query`: a SELECT over versions of the lake's tables, on a worker; or DuckDB's plan of it, a row a line. */
+/** Executes work of kind `lake_query`: a SELECT over table versions, or DuckDB's plan of it. */
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import { withoutPaths } from "../../../ground/kernel/without-paths.ts";
 import {
@@ -18,7 +18,7 @@ import { rowsFile } from "./readable-relations.ts";
 export const lakeQueryWorkKind = "lake_query";
 
 interface LakeQuery extends BoundQuery {
-  /** Its plan is the answer; `analyze`: after it ran, with times. */
+  /** Answers with the plan; `analyze` runs the query and adds times. */
   readonly explain?: "plan" | "analyze";
 }
 
@@ -75,7 +75,7 @@ async function planOf(
   relations: Parameters<Engine["withSession"]>[0],
   signal: AbortSignal,
 ): Promise<string> {
-  await engine.parse(sql, signal); // In a session DuckDB would run whatever it is.
+  await engine.parse(sql, signal); // A session would run any statement.
   return await engine.withSession(relations, signal, async (session) => {
     const verb = explain === "analyze" ? "EXPLAIN ANALYZE" : "EXPLAIN";
     const [row] = await session.run(`${verb} ${sql}`, signal);
@@ -83,7 +83,7 @@ async function planOf(
   });
 }
 
-/** A statement has its limits; a plan that exceeds them is cut. */
+/** A longer plan is truncated. */
 const planCharsMax = 40_000;
 
 function linesSql(plan: string): string {
@@ -95,5 +95,5 @@ function parseBody(work: WorkSpec): LakeQuery {
     const message = `this worker cannot execute work of kind ${work.kind}`;
     throw new OperatingError("bad_request", "never", message);
   }
-  return JSON.parse(work.body) as LakeQuery; // Written by a controller of the cluster: `lakeQueryBody`.
+  return JSON.parse(work.body) as LakeQuery; // Written by `lakeQueryBody`.
 }

@@ -1,7 +1,6 @@
 /**
- * Statements of DuckDB's language over the lake: SELECTs and changes of rows run on workers; what
- * tables there are is the catalog's business alone. What does not bind or fit is told before anything
- * is written.
+ * Statements over the lake. SELECTs and changes of rows run on workers; definitions of tables only
+ * change the catalog. Errors of binding and types are reported before anything is written.
  */
 
 import { assert } from "../../../ground/kernel/errors.ts";
@@ -39,7 +38,7 @@ export class LakeStatements implements StatementHandler {
     this.#deps = deps;
   }
 
-  /** What another kind of work lets SQL read, and has to say about tables. */
+  /** Adds another kind's relations for SQL and its guard of tables. */
   join(neighbour: { readonly relations?: ReadableRelations; readonly guard?: TableGuard }): void {
     const { relations = new Map(), guard } = neighbour;
     for (const [name, relation] of relations) {
@@ -61,7 +60,7 @@ export class LakeStatements implements StatementHandler {
     };
   }
 
-  /** For statements about tables that others register, too. */
+  /** Also used by other kinds' statements about tables. */
   scope(request: StatementRequest): StatementScope {
     return new StatementScope(
       this.#deps,

@@ -1,6 +1,6 @@
 /**
- * Work of kind `lake_write`: rows written to the lake's files, on a worker. Its answer says what was written, as JSON; the
- * files themselves are in the object store already.
+ * Executes work of kind `lake_write` on a worker: writes rows to the lake's files in the object
+ * store, and answers with a JSON description of them.
  */
 import { AssertionError, assert } from "../../../ground/kernel/errors.ts";
 import type { LogFields } from "../../../ground/kernel/logger.ts";
@@ -63,7 +63,7 @@ async function run(deps: WriteParts, write: LakeWrite, signal: AbortSignal): Pro
   if (write.op === "copy") return await copy(deps, write, signal);
   if (write.op === "compact") return await compact(deps, write, signal);
   const { sql, tables } = write.query;
-  await deps.engine.parse(sql, signal); // Whatever becomes part of a statement of ours is one SELECT that may run.
+  await deps.engine.parse(sql, signal); // Only a permitted SELECT becomes part of our statements.
   const changed = write.op === "insert" ? undefined : tables[0];
   const versions = tables.map(({ version }) => version);
   const within = async (localPaths: ReadonlyMap<string, string>): Promise<LakeWritten> => {
@@ -138,7 +138,7 @@ interface ChangeParts {
   readonly localPaths: ReadonlyMap<string, string>;
 }
 
-/** The person's SELECT runs once, whatever is read of it afterwards. */
+/** The user's SELECT runs once, however often its result is read. */
 async function change(
   { writer, objects, session, localPaths }: ChangeParts,
   { op, query }: LakeChange,
@@ -160,7 +160,7 @@ async function change(
   } as const;
   const added = await writer.writeRows(rows, signal).catch(async (thrown: unknown) => {
     const paths = [...moved, ...deleted.deletes].map(({ path }) => path);
-    await objects.delete(paths).catch(() => undefined); // Swept, if they stay.
+    await objects.delete(paths).catch(() => undefined); // Upkeep deletes what remains.
     throw thrown;
   });
   const insertedCount = added.reduce((sum, { recordCount }) => sum + recordCount, 0);

@@ -1,6 +1,6 @@
 /**
- * What a worker writes for a statement that changes rows, and what it has written. Nothing of it is part of the lake before its
- * author, the coordinator, commits it.
+ * What a worker writes for a statement that changes rows, and what it has written. It becomes part
+ * of the lake when the coordinator commits it.
  */
 
 import { quoteName } from "../../sql/core/index.ts";
@@ -17,28 +17,28 @@ import type { BoundQuery, BoundTable } from "./bound-query.ts";
 export interface LakeInsert {
   readonly op: "insert";
   readonly table: Pick<LakeTable, "path" | "columns">;
-  /** What the query's columns are; others get their defaults. */
+  /** The columns that the query gives; the others get their defaults. */
   readonly columns: readonly string[];
   readonly query: BoundQuery;
 }
 
-/** COPY … FROM: DuckDB reads the file, by its own rules and options. */
+/** COPY … FROM: DuckDB reads the file by its own rules and options. */
 export interface LakeCopy {
   readonly op: "copy";
   readonly table: Pick<LakeTable, "path" | "columns">;
   readonly columns: readonly string[] | undefined;
-  /** In the object store. */
+  /** A file in the object store. */
   readonly source: NeededFile;
   readonly options: readonly (readonly [name: string, value: string])[];
 }
 
-/** UPDATE and DELETE: `query` is `changeSql`, its first table the one that changes. */
+/** UPDATE and DELETE. `query` is `changeSql`; its first table is the changed one. */
 export interface LakeChange {
   readonly op: "update" | "delete";
   readonly query: BoundQuery;
 }
 
-/** Files of a table written anew, as fewer. */
+/** Files of a table to rewrite as fewer. */
 export interface LakeCompaction {
   readonly op: "compact";
   readonly version: TableVersion;
@@ -53,14 +53,14 @@ export interface LakeWritten {
   readonly ended: readonly FileId[];
   readonly insertedCount: number;
   readonly deletedCount: number;
-  /** Of a file that was copied, because they did not fit and were to be ignored. */
+  /** Lines of a copied file that did not fit and were ignored. */
   readonly linesLeftOut?: number;
 }
 
-/** A part of a statement, as the person wrote it. */
+/** The parts of an UPDATE or DELETE in the user's text. */
 export interface ChangeParts {
   readonly alias: string | undefined;
-  /** `undefined`: the rows are deleted. */
+  /** Undefined for a DELETE. */
   readonly set: readonly { readonly column: string; readonly value: string }[] | undefined;
   /** FROM of an UPDATE, USING of a DELETE. */
   readonly from: string | undefined;
@@ -68,8 +68,8 @@ export interface ChangeParts {
 }
 
 /**
- * The rows that change, each once: where they are, and with `set` what they become, all columns in order. Every part of the
- * person's ends with a line break, which ends a comment.
+ * Selects the rows that change, each once: their positions and, with `set`, their new values in all
+ * columns. Each part of the user's text ends with a line break, which ends a comment.
  */
 export function changeSql({ table }: BoundTable["version"], parts: ChangeParts): string {
   const target = quoteName(parts.alias ?? table.name);

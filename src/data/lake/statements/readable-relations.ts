@@ -1,17 +1,14 @@
 /**
- * Relations that are no tables of the lake, and that SQL may read all the same: each kind of work
- * gives its own, through this port. They are read only, in the schema `main`, as they are now; a
- * table of the lake of the same name goes first.
+ * The port by which other kinds of work let SQL read relations that are no tables of the lake. They
+ * are read-only, in the schema `main`, and current. A table of the lake with the same name takes
+ * precedence.
  */
 export interface ReadableRelation {
-  /** Tables of the lake that its SELECT reads by their names, where they are there. */
+  /** Tables of the lake that its SELECT reads by name, if they exist. */
   readonly reads: readonly string[];
-  /** Columns of texts by which it can be asked for fewer rows than all. */
+  /** Text columns by which fewer rows can be requested. */
   readonly keys?: readonly string[];
-  /**
-   * `there`: which of `reads` there are. `wanted`: rows that the statement has no use for, and that
-   * may be left out, are all others.
-   */
+  /** `there` are the existing tables of `reads`. Rows outside `wanted` may be left out. */
   open(
     there: ReadonlySet<string>,
     signal: AbortSignal,
@@ -19,20 +16,20 @@ export interface ReadableRelation {
   ): Promise<OpenedRelation>;
 }
 
-/** The rows that have one of these values in one of the relation's `keys`. */
+/** The rows with one of these values in a column of the relation's `keys`. */
 export interface WantedRows {
   readonly column: string;
   readonly values: readonly string[];
 }
 
 export interface OpenedRelation {
-  /** A SELECT that DuckDB runs as it is. With `lines`, `rowsFile` in it stands for their file. */
+  /** A SELECT for DuckDB. With `lines`, `rowsFile` in it stands for their file. */
   readonly sql: string;
-  /** Rows that are too many for a statement's text: lines of JSON, some whole ones at a time. */
+  /** Rows too many for a statement's text: JSON lines, several whole ones at a time. */
   readonly lines?: AsyncIterable<string>;
 }
 
-/** What stands in `sql` where the file of the rows is named: `read_json({rows file}, …)`. */
+/** The placeholder in `sql` for the file of the rows: `read_json({rows file}, …)`. */
 export const rowsFile = "{rows file}";
 
 /** By name, in lower case. */

@@ -1,11 +1,6 @@
 /**
- * Rows that a relation gives and that are too many for a statement's text: they travel to the
- * worker as lines of JSON in a file beside the lake's, which is there for as long as the statement
- * runs.
- *
- *   RW1  A file is used by one statement alone, and deleted with it; upkeep sweeps what a killed
- *        process left.
- *   RW2  A file is at most `bytesMax`; more is `query_too_large`, never cut.
+ * Sends a relation's rows that are too many for a statement's text to the worker, as JSON lines in
+ * a file beside the lake's. Rules: RW1 and RW2.
  */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { NeededFile, ObjectStore } from "../core/index.ts";
@@ -39,7 +34,7 @@ export class RowFiles {
     this.#bytesMax = bytesMax;
   }
 
-  /** `lines`: some whole ones at a time, each with its line feed. `relation`: for people. */
+  /** `lines` yields several whole lines at a time. `relation` is for messages. */
   async put(relation: string, lines: AsyncIterable<string>): Promise<NeededFile> {
     const { objects, uploads } = this.#deps;
     const id = uploads.begin();
@@ -55,7 +50,7 @@ export class RowFiles {
     }
   }
 
-  /** RW1 */
+  /** Deletes the statement's files. */
   async discard(): Promise<void> {
     const paths = this.#paths.splice(0);
     if (paths.length > 0) await this.#deps.objects.delete(paths).catch(() => undefined);

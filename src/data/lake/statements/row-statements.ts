@@ -1,4 +1,4 @@
-/** Statements that change rows: a worker writes the files, and one commit makes them the table's. */
+/** Statements that change rows: a worker writes the files, and one commit adds them. */
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import { nameKey, type TableName } from "../../sql/core/index.ts";
 import { done, type LocalAnswer } from "../../statements/core/index.ts";
@@ -40,7 +40,7 @@ export class RowStatements {
     return done("inserted", written.insertedCount);
   }
 
-  /** DuckDB knows a file's format by the end of its name. */
+  /** Keeps the end of the file's name, by which DuckDB recognizes its format. */
   async copy({ table, columns, file, options }: StatementOf<"copy">): Promise<LocalAnswer> {
     const { objects, uploads } = this.#scope.deps;
     const { uploadId } = this.#scope.request;
@@ -70,7 +70,7 @@ export class RowStatements {
         left === 0 ? "copied" : `copied; ${left === 1 ? "a line" : `${left} lines`} left out`;
       return done(what, written.insertedCount);
     } finally {
-      await objects.delete([source.path]).catch(() => undefined); // Swept, if it stays.
+      await objects.delete([source.path]).catch(() => undefined); // Upkeep deletes what remains.
       await uploads.discard(uploadId);
     }
   }
@@ -109,7 +109,7 @@ function refuseTwice(names: readonly string[]): void {
   throw new OperatingError("bad_sql", "never", `the query has two columns named ${twice}`);
 }
 
-/** The table that changes comes first, under the name that the statement has for it. */
+/** Puts the changed table first, under the name that the statement gives it. */
 function inFront(bound: BoundQuery, target: TableVersion): BoundQuery {
   const { tableId } = target.table;
   const [changed] = bound.tables.filter(({ version }) => version.table.tableId === tableId);

@@ -15,7 +15,7 @@ import { create, newFile, rowChange } from "../testing/open-catalog.ts";
 import { lakeWriteAnswer } from "./lake-write-executor.ts";
 import { runWrite } from "./run-write.ts";
 
-/** A write of one file, with a connection that loses the answers of its first `losses` commits. */
+/** A write of one file over a connection that loses the answers of its first `losses` commits. */
 async function write(losses: number, refusal?: OperatingError) {
   const store = openSimStore({ database: createSharedSqlite(() => 1_000) });
   const catalog = new LakeStore({ store, prng: createPrng("lake") });

@@ -1,9 +1,7 @@
 /**
- * A change of rows, from works that workers execute to a commit. A commit that another one stood in the way of is computed
- * anew, from what the lake is then.
- *
- *   RW1  What a failed attempt has written is deleted, as far as the object store lets it; what a dead coordinator left is swept.
- *   RW2  A commit of which nobody knows is said again with its token. While it stays unknown its files stay: they may be the lake's.
+ * Runs a change of rows, from the works of workers to the commit. After a conflict it is computed
+ * anew from the current lake. Files of a failed attempt are deleted. A commit with unknown outcome
+ * is repeated with its token; while it stays unknown its files stay, since they may be the lake's.
  */
 
 import { backoffMs } from "../../../ground/kernel/backoff.ts";
@@ -29,9 +27,9 @@ export interface WriteDeps {
 export interface WriteAttempt {
   readonly write: LakeWrite;
   readonly readSnapshot: SnapshotId;
-  /** What to commit of it. */
+  /** The changes to commit. */
   readonly changes: (written: LakeWritten) => Commit["changes"];
-  /** Where more than the catalog has a say in it. */
+  /** Replaces the catalog's `commit` where others take part in it. */
   readonly commit?: (commit: Commit) => Promise<Committed>;
 }
 
@@ -40,11 +38,11 @@ export interface WriteRequest {
   readonly text: string;
   /** For all attempts together. */
   readonly deadlineMs: number;
-  /** From what the lake is now. */
+  /** Computes the write from the current lake. */
   readonly attempt: () => Promise<WriteAttempt>;
 }
 
-/** Between attempts. Its random part keeps those who met once from meeting again. */
+/** The pause between attempts, randomized so that two writers do not collide again. */
 const conflictPause = { minMs: 40, maxMs: 1_000 };
 const commitsMax = 5;
 const commitPause = { minMs: 200, maxMs: 1_000 };
@@ -75,8 +73,8 @@ export async function runWrite(
       const committed = await commitWritten(deps, said, signal, commit);
       return { written, committed };
     } catch (thrown) {
-      if (isInDoubt(thrown)) throw thrown; // RW2
-      await discardWritten({ objects, logger }, written); // RW1
+      if (isInDoubt(thrown)) throw thrown; // Its files may be the lake's.
+      await discardWritten({ objects, logger }, written);
       const isConflict = thrown instanceof OperatingError && thrown.code === "conflict";
       if (!isConflict || deps.clock.nowMs() >= endMs || signal.aborted) throw thrown;
       logger.info({ attempt }, `the write begins anew: ${thrown.message}`);
@@ -85,7 +83,7 @@ export async function runWrite(
   }
 }
 
-/** RW2. Throws `commit_unknown` when that is all that can be said; whatever else it throws, nothing was committed. */
+/** Throws `commit_unknown` if the outcome is unknown. After other errors nothing is committed. */
 export async function commitWritten(
   { catalog, clock }: Pick<WriteDeps, "catalog" | "clock">,
   commit: Commit,
@@ -98,7 +96,7 @@ export async function commitWritten(
       return await say(commit);
     } catch (thrown) {
       if (isInDoubt(thrown)) doubt = thrown;
-      // The store that could not be asked again has not said that the first time was in vain.
+      // A store that cannot be asked again does not tell that the first commit failed.
       if (doubt === undefined || !isStoreTrouble(thrown)) throw thrown;
       if (attempt >= commitsMax || signal.aborted) throw doubt;
       await sleep(clock, backoffMs(commitPause, attempt), signal);
@@ -106,7 +104,7 @@ export async function commitWritten(
   }
 }
 
-/** Whether what was to be committed may be committed. */
+/** Whether the commit may have happened. */
 export function isInDoubt(thrown: unknown): boolean {
   return thrown instanceof OperatingError && thrown.code === "commit_unknown";
 }
@@ -116,7 +114,7 @@ function isStoreTrouble(thrown: unknown): boolean {
   return thrown instanceof OperatingError && codes.includes(thrown.code);
 }
 
-/** On some worker. What it wrote is nobody's yet. */
+/** Runs on some worker. What it wrote is not committed yet. */
 export async function executeWrite(
   { manager }: Pick<WriteDeps, "manager">,
   { queryId, text, deadlineMs }: Pick<WriteRequest, "deadlineMs" | "queryId" | "text">,
@@ -132,7 +130,7 @@ export async function executeWrite(
     affinityKey: queryId,
   };
   const [result] = await manager.run({ queryId, works: [work], deadlineMs, text }, signal);
-  return JSON.parse(new TextDecoder().decode(answerOf(result))) as LakeWritten; // `lakeWriteAnswer`
+  return JSON.parse(new TextDecoder().decode(answerOf(result))) as LakeWritten;
 }
 
 export async function discardWritten(

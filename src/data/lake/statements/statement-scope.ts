@@ -1,4 +1,4 @@
-/** What every statement over the lake needs: who asked for what, the tables that it names, and how it commits. */
+/** The context of a statement over the lake: its request, its tables, and how it commits. */
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
@@ -44,18 +44,17 @@ export interface LakeStatementsDeps {
   readonly logger: Logger;
 }
 
-/** What other kinds of work have registered: relations that SQL may read, by name, and guards. */
+/** Relations and guards that other kinds of work have registered. */
 export interface LakeNeighbours {
   readonly relations: ReadonlyMap<string, ReadableRelation>;
   readonly guards: readonly TableGuard[];
 }
 
-/** A statement of one kind. */
 export type StatementOf<K extends Statement["kind"]> = Extract<Statement, { readonly kind: K }>;
 
 export class StatementScope {
   readonly request: StatementRequest;
-  /** Its engine and its logger name this statement in every line. */
+  /** Its engine and logger name this statement in every log line. */
   readonly deps: LakeStatementsDeps & { readonly engine: Engine };
   readonly signal: AbortSignal;
   readonly #neighbours: LakeNeighbours;
@@ -71,7 +70,7 @@ export class StatementScope {
     this.rowFiles = new RowFiles(deps, request.queryId, request.signal);
   }
 
-  /** It is judged against what the lake was before it read anything. */
+  /** Conflicts are judged from the snapshot before it read anything. */
   async write(
     prepare: () => Promise<Omit<WriteAttempt, "readSnapshot">>,
   ): ReturnType<typeof runWrite> {
@@ -89,7 +88,7 @@ export class StatementScope {
     return await runWrite(this.deps, request, this.signal);
   }
 
-  /** For somebody who wants its rows: what it reads of tables that others fill has contents. */
+  /** Binds a query for its rows: waits for the first contents of tables that others fill. */
   async bindFilled(sql: string, isReading = false): Promise<BoundQuery> {
     const bind = () => (isReading ? this.bindReading(sql) : this.bind(sql));
     const bound = await bind();
@@ -105,7 +104,7 @@ export class StatementScope {
     return hasWaited ? await bind() : bound;
   }
 
-  /** Of a statement that only reads: it may read what other kinds of work give, too. */
+  /** Binds a statement that only reads, and so may read other kinds' relations. */
   async bindReading(sql: string): Promise<BoundQuery> {
     const { catalog, engine } = this.deps;
     const ports = { catalog, parse: (text: string) => engine.parse(text, this.signal) };
@@ -119,7 +118,7 @@ export class StatementScope {
     return await bindQuery({ catalog, parse: (text) => engine.parse(text, this.signal) }, sql);
   }
 
-  /** Throws `bad_sql` where it does not bind. */
+  /** Throws `bad_sql` if the query does not bind. */
   async describe(bound: BoundQuery): Promise<readonly DescribedColumn[]> {
     return await describeQuery(this.deps.engine, bound, this.signal);
   }
@@ -138,7 +137,7 @@ export class StatementScope {
     };
   }
 
-  /** Commits what takes something of the table away, where no other kind of work reads that. */
+  /** Commits a change that removes something of the table, unless another kind reads that. */
   async commitUnread(
     version: TableVersion,
     after: LakeTable | undefined,
@@ -164,7 +163,7 @@ export class StatementScope {
     return await Promise.all(guards.map((guard) => guard.checkChange(version, after, this)));
   }
 
-  /** Not a table that another kind of work fills. */
+  /** A table that no other kind of work fills. */
   async writable(name: TableName): Promise<TableVersion> {
     const found = await this.current(name);
     await this.refuseWrite(found);
@@ -208,7 +207,7 @@ export function refuseReserved(names: readonly string[]): void {
   throw new OperatingError("bad_sql", "never", `no column can be named ${name}: Capstan uses it`);
 }
 
-/** No SELECT could read a table of such a name, or would take it for a table at another moment (`bindQuery`). */
+/** Refuses names that no SELECT could read, or that `bindQuery` uses for tables with `AT`. */
 export function refuseTableName(name: string): void {
   if (!looksLikeFile(name) && !isSystemTable(name) && !/^_at_\d+$/i.test(name)) return;
   const why = looksLikeFile(name) ? "a name with slashes is taken for a file's" : "DuckDB uses it";

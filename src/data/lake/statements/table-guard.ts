@@ -1,28 +1,24 @@
-/**
- * What another kind of work has to say in statements about tables of the lake: about those that it
- * fills, and those that it reads.
- */
+/** The port by which another kind of work protects tables of the lake that it fills or reads. */
 import type { CatalogTx } from "../../../ground/store/index.ts";
 import type { LakeTable, TableVersion } from "../core/index.ts";
 import type { StatementScope } from "./statement-scope.ts";
 
 export interface TableGuard {
   /**
-   * Waits for the first contents of those that it fills and that have none; throws where none will
-   * come. Whether it had to wait.
+   * Waits for the first contents of tables that it fills. Throws if none will come. True if it had
+   * to wait.
    */
   awaitContents(
     versions: readonly TableVersion[],
     waitMsMax: number,
     signal: AbortSignal,
   ): Promise<boolean>;
-  /** Throws where nobody else writes to the table. */
+  /** Throws if it fills the table, so that nobody else may write. */
   refuseWrite(version: TableVersion): Promise<void>;
   /**
-   * Throws `reference_violated`, with the names of the readers, where it reads what the table loses.
-   * `after`: the table as it will be; `undefined`: it is dropped. The answer is asked once more in
-   * the transaction that changes the table; `false`: there are other readers by then, so that all of
-   * this begins anew.
+   * Throws `reference_violated`, naming the readers, if it reads what the table loses. `after` is
+   * the changed table, undefined for a drop. The returned check runs again in the transaction that
+   * changes the table; false means new readers, so the statement starts over.
    */
   checkChange(
     version: TableVersion,

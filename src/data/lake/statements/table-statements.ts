@@ -1,4 +1,4 @@
-/** Statements about what tables there are, and what columns they have. */
+/** Statements that define tables and their columns. */
 import { assert, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import { randomText } from "../../../ground/kernel/prng.ts";
 import type { TableName } from "../../sql/core/index.ts";
@@ -69,7 +69,7 @@ export class TableStatements {
     try {
       return await this.#createTable(statement);
     } catch (thrown) {
-      if (ifNotExists && isTaken(thrown)) return done("already exists"); // By now.
+      if (ifNotExists && isTaken(thrown)) return done("already exists"); // Created meanwhile.
       throw thrown;
     }
   }
@@ -113,13 +113,13 @@ export class TableStatements {
       };
     });
     if (committed === undefined) {
-      // It has no rows: nothing was committed yet.
+      // The query gave no rows, so nothing was committed yet.
       await this.#create(statement, { ...change, columns: created, files: [] });
     }
     return done("created", written.insertedCount);
   }
 
-  /** Without rows. Somebody else may have dropped or replaced what it replaces meanwhile. */
+  /** Creates an empty table. The table to replace may have been dropped or replaced meanwhile. */
   async #create(
     { table, orReplace }: StatementOf<"createTable">,
     change: TableChange,
@@ -138,8 +138,8 @@ export class TableStatements {
   }
 
   /**
-   * What has the name, to be dropped by the commit that takes it: that very table, and only if nobody
-   * reads it by then. One that comes by the name in between is not replaced unseen.
+   * The table that OR REPLACE drops in the same commit, if nobody reads it by then. Another table
+   * that takes the name meanwhile is not replaced.
    */
   async #replacing(table: TableName, orReplace: boolean): Promise<Replacing> {
     const { catalog } = this.#scope.deps;
@@ -173,7 +173,7 @@ export class TableStatements {
   async alterTable({ table, change }: StatementOf<"alterTable">): Promise<LocalAnswer> {
     const found = await this.#scope.writable(table);
     const { tableId } = found.table;
-    /** What takes something away that somebody may read. */
+    /** Commits a change that may remove what others read. */
     const commit = async (change: TableChange, after: Partial<LakeTable>): Promise<void> => {
       const commit = this.#scope.commitOf(found, [change]);
       await this.#scope.commitUnread(found, { ...found.table, ...after }, commit);
@@ -226,7 +226,7 @@ export class TableStatements {
   }
 }
 
-/** A column of a query's result, as a table that is made of it has it. */
+/** A column of a query's result as a column of a new table. */
 export function nullableColumn({ name, type }: DescribedColumn): NewColumn {
   return { name, type, nullable: true, defaultValue: undefined };
 }
@@ -251,7 +251,7 @@ function isTaken(thrown: unknown): boolean {
   return thrown instanceof OperatingError && thrown.code === "already_exists";
 }
 
-/** Somebody came by the name first: what replaces has to look again. */
+/** Turns a lost race for the name into a new attempt. */
 async function begunAnew(commit: Promise<Committed>): Promise<Committed> {
   try {
     return await commit;

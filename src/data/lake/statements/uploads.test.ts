@@ -22,7 +22,7 @@ test("[LS11] unfinished uploads are bounded in number, bytes and age, by name", 
   const ids = [uploads.begin(), uploads.begin(), uploads.begin()];
   assert.throws(() => uploads.begin(), { code: "overloaded", message: /the limit uploads is 3/ });
   const [first = "", second = ""] = ids;
-  // At once: what is being written counts.
+  // Concurrently: chunks being written count too.
   const taken = await Promise.allSettled(
     ids.map((id) => uploads.append(id, 0, new Uint8Array(60))),
   );

@@ -1,10 +1,8 @@
 /**
- * Files that people send for COPY, on their way into the lake: received in chunks, in order, on this process's disk.
- *
- *   UP1  Chunks are taken in order, each once: one that was taken already (its answer was lost) is answered again, one that
- *        leaves a gap is refused.
- *   UP2  An upload that nobody adds to or uses for `idleMsMax` is deleted; so is what an earlier run of this process left.
- *   UP3  All of them together stay within `bytesMax`.
+ * Files that people send for COPY, received in chunks on this process's disk. Chunks are taken in
+ * order: a repeated one is answered again, one that leaves a gap is refused. Uploads that nobody
+ * adds to or uses for `idleMsMax` are deleted, as are those of an earlier process. All together
+ * stay within `bytesMax` (LS11).
  */
 import { join } from "node:path";
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
@@ -16,7 +14,7 @@ import { translateFsError } from "../../../ground/work/index.ts";
 
 export interface UploadsOptions {
   readonly files?: Files;
-  /** Of this process alone. */
+  /** Used by this process alone. */
   readonly dir: string;
   readonly clock: Clock;
   readonly prng: Prng;
@@ -34,7 +32,7 @@ interface Upload {
   readonly localPath: string;
   sizeBytes: number;
   idle: Timer | undefined;
-  /** Chunks take turns. */
+  /** Chunks are written one after the other. */
   turn: Promise<unknown>;
 }
 
@@ -44,7 +42,7 @@ const uploadsMaxDefault = 64;
 
 export async function openUploads(options: UploadsOptions): Promise<Uploads> {
   const files = options.files ?? realFiles;
-  await files.removeAll(options.dir); // UP2
+  await files.removeAll(options.dir); // Left by an earlier process.
   await files.makeDirectory(options.dir);
   return new Uploads(options);
 }
@@ -53,7 +51,7 @@ export class Uploads {
   readonly #files: Files;
   readonly #options: UploadsOptions;
   readonly #uploads = new Map<string, Upload>();
-  /** Of chunks that are being written: no upload has them yet. */
+  /** The bytes of chunks being written, which no upload counts yet. */
   #writingBytes = 0;
 
   constructor(options: UploadsOptions) {
@@ -75,7 +73,7 @@ export class Uploads {
     return id;
   }
 
-  /** The size after it. */
+  /** Returns the upload's size afterwards. */
   append(id: string, offset: number, bytes: Uint8Array): Promise<number> {
     const upload = this.#require(id);
     const appended = upload.turn.then(() => this.#append(id, upload, offset, bytes));
@@ -104,7 +102,7 @@ export class Uploads {
 
   async #append(id: string, upload: Upload, offset: number, bytes: Uint8Array): Promise<number> {
     this.#watch(id, this.#require(id));
-    if (offset + bytes.length <= upload.sizeBytes) return upload.sizeBytes; // UP1
+    if (offset + bytes.length <= upload.sizeBytes) return upload.sizeBytes; // Repeated.
     if (offset !== upload.sizeBytes) {
       const message = `the upload has ${upload.sizeBytes} bytes, and this chunk begins at ${offset}`;
       throw new OperatingError("bad_request", "never", message);
@@ -119,7 +117,7 @@ export class Uploads {
         await file.close();
       }
     } catch (thrown) {
-      await this.discard(id).catch(() => undefined); // Nobody knows how much of the chunk is there.
+      await this.discard(id).catch(() => undefined); // Its length is unknown.
       throw translateFsError(thrown);
     } finally {
       this.#writingBytes -= bytes.length;
@@ -128,7 +126,7 @@ export class Uploads {
     return upload.sizeBytes;
   }
 
-  /** UP3. */
+  /** Throws if the uploads together would exceed `bytesMax`. */
   #checkRoom(bytes: number): void {
     const bytesMax = this.#options.bytesMax ?? bytesMaxDefault;
     let used = this.#writingBytes;
@@ -138,7 +136,7 @@ export class Uploads {
     throw new OperatingError("disk_full", "backoff", message);
   }
 
-  /** UP2. */
+  /** Deletes the upload after `idleMsMax`. */
   #watch(id: string, upload: Upload): void {
     upload.idle?.cancel();
     const idleMsMax = this.#options.idleMsMax ?? idleMsMaxDefault;

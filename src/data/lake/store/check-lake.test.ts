@@ -1,4 +1,4 @@
-/** A sound catalog, and every error planted in it is found. */
+/** A sound catalog has no findings, and every planted error is found. */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { createPrng } from "../../../ground/kernel/prng.ts";
@@ -53,7 +53,7 @@ describe("the consistency check", () => {
   });
 
   type Table = keyof LakeRows;
-  /** Changes a row of a table: the one at `index`. */
+  /** Changes the row at `index` of a table. */
   function plant(table: Table, index: number, patch: object): LakeRows {
     const own = rows[table] as readonly object[];
     assert.ok(index < own.length, `${table} has a row ${index}`);

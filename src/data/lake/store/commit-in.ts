@@ -1,9 +1,4 @@
-/**
- * A commit, within a transaction.
- *
- *   LC1  It is the transaction's: nothing of it is there until that commits.
- *   LC3  Its token is written with it, with what it gave.
- */
+/** Commits within a transaction, and stores the commit's token with its result. */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
 import type { Tx } from "../../../ground/store/index.ts";
@@ -12,7 +7,7 @@ import { planCommit } from "../core/plan-commit.ts";
 import { readCommitFacts, readHead } from "./read-commit-facts.ts";
 import { writeCommit } from "./write-commit.ts";
 
-/** How long a commit that was done can be said again. */
+/** How long a commit can be repeated with its token. */
 const tokenKeptMs = 7 * 24 * 3_600_000;
 
 export async function commitIn(tx: Tx, commit: Commit, prng: Prng): Promise<Committed> {
@@ -38,7 +33,7 @@ export async function commitIn(tx: Tx, commit: Commit, prng: Prng): Promise<Comm
   return committed;
 }
 
-/** Version 4: random. */
+/** A version 4 (random) UUID. */
 function createUuid(prng: Prng): string {
   const digits = Array.from({ length: 32 }, (_, index) => {
     if (index === 12) return "4";

@@ -1,4 +1,4 @@
-/** Checksums of the lake's files in the store, and what the scrub found. */
+/** Checksums of the lake's files in the store, and the scrub's findings. */
 import { sql } from "kysely";
 import type { Store, Tx } from "../../../ground/store/index.ts";
 import { joinPath } from "../core/rows.ts";
@@ -8,10 +8,10 @@ import { readDirectories } from "./upkeep.ts";
 export interface ChecksummedFile {
   readonly fileId: number;
   readonly path: string;
-  /** For people: the table that it is of. */
+  /** The file's table, for messages. */
   readonly table: string;
   readonly sizeBytes: number;
-  /** `undefined`: nobody knows it yet. */
+  /** Undefined while unknown. */
   readonly crc32: number | undefined;
   readonly checkedAtMs: number | undefined;
   readonly damage: string | undefined;
@@ -59,8 +59,8 @@ export async function readChecksummedFiles(
 }
 
 /**
- * A file without a checksum gets this one; of one that has it, only when it was read and what was
- * found.
+ * Stores the checksum of a file that has none. For other files, only when it was read and the
+ * finding.
  */
 export async function keepScrubbed(store: Store, scrubbed: readonly Scrubbed[]): Promise<void> {
   if (scrubbed.length === 0) return;
@@ -76,7 +76,7 @@ export async function keepScrubbed(store: Store, scrubbed: readonly Scrubbed[]):
   });
 }
 
-/** Checksums of files that another writer removed from the catalog. */
+/** Deletes checksums of files that another writer removed from the catalog. */
 export async function forgetChecksums(store: Store): Promise<void> {
   await store.transaction(async ({ db }) => {
     await sql`

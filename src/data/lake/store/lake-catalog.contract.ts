@@ -1,4 +1,4 @@
-/** The lake's catalog, on any database: what is read, and upkeep. Commits are in a suite of their own. */
+/** The contract of the lake's catalog: reads and upkeep. Commits have their own suite. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { StoreFixture } from "../../../ground/store/testing/store-fixture.ts";
@@ -80,7 +80,7 @@ export function testLakeCatalog(fixture: StoreFixture): void {
       assert.equal(await count("sales", { kind: "current" }), 1);
       assert.equal(await count("sales", { kind: "version", snapshot: renamed.snapshot }), 2);
       assert.equal(await count("orders", { kind: "version", snapshot }), 2);
-      // Commits within one millisecond have one time: then the newest of them counts.
+      // Of commits within one millisecond the newest counts.
       const [then] = (await catalog.snapshots(9)).filter((info) => info.timeMs <= timeMs);
       const nameThen = then?.snapshot === snapshot ? "orders" : "sales";
       assert.equal(

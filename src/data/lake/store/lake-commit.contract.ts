@@ -1,4 +1,4 @@
-/** Commits: all or nothing, once, judged by what both changed, in turn. On any database. */
+/** The contract of commits: atomic, once per token, conflicts by what both changed. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";
@@ -54,7 +54,7 @@ export function testLakeCommits(fixture: StoreFixture): void {
       assert.equal((await catalog.tables()).length, 1);
       const [table] = await catalog.tables();
       assert(table !== undefined);
-      // To replace it is to drop that very table: of two who do, the second looks again.
+      // Replacing drops that very table, so the second of two has to look again.
       const replace = (name: string) =>
         commit([{ kind: "dropTable", tableId: table.tableId }, create(name)], { readSnapshot });
       await replace("orders");

@@ -1,4 +1,4 @@
-/** A store that is lost, emptied or mixed up is never put in front of a lake that has files. */
+/** A lost, emptied or mixed-up store is never connected to a lake that has files. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -85,7 +85,7 @@ for (const side of ["lake", "metrics"]) {
       setId(side, text);
       await assert.rejects(claim(store), damage);
     }
-    // A new store is told of the first side that is not its own.
+    // A new store reports the first side that is not its own.
     await assert.rejects(claim(newStore()), side === "lake" ? damage : refusal);
     setId(side, sound);
     await claim(store);

@@ -1,17 +1,10 @@
 /**
- * Whose lake it is. Files that no row names are nobody's, and upkeep deletes them; so a store that
- * was lost, emptied or mixed up with another must not be put in front of a lake that has files.
- * Both sides keep the same random text: the store in a row, the lake's directory or bucket and the
- * metrics' directory in a file.
+ * Makes sure that store and lake belong together (LK17). Upkeep deletes files that no row names, so
+ * a lost, emptied or mixed-up store must never be connected to a lake that has files. Both sides
+ * keep the same random text: the store in a row, the lake and the metrics' directory in a file.
  *
- *   LI1  A lake with the text of another store, or with files and a store that never had any, is
- *        refused, and nothing changes.
- *   LI2  A lake of an earlier version, without a text, gets one when its store knows its files.
- *   LI3  The store's row is written first: a crash in between is mended by the next start.
- *   LI4  The text has a checksum, so that a damaged one is not taken for another lake's. One
- *        without, as it was written first, gets it; until then a text that differs from the
- *        store's in a few characters counts as damaged, because two random ones differ in most.
- *   LI5  The text is read from where it is kept, never from a copy that may be older.
+ * A text without a checksum, as earlier versions wrote it, counts as damaged if it differs from the
+ * store's in a few characters, because two random ones differ in most.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -29,20 +22,22 @@ import { showCrc32 } from "../objects/file-verifier.ts";
 export interface LakeClaim {
   readonly store: Store;
   readonly objects: ObjectStore;
-  /** For people. */
+  /** The lake's location, for messages. */
   readonly place: string;
   readonly metricsDir: string;
   readonly prng: Prng;
   readonly files?: Files;
 }
 
-/** Beside the tables' folder, and beside the segments'. */
+/** Beside the tables' folder, and beside the segments' folder. */
 export const lakeIdFile = "lake-id";
-/** What has files of tables and of metrics. */
+/** The folders of tables' and of metrics' files. */
 const tablesPrefix = "main/";
 const segmentsPrefix = "segments/";
 
-/** Throws unless the lake is this store's, or nobody's yet. */
+/**
+ * Throws unless the lake is this store's or nobody's yet. Writes the store's row before the files.
+ */
 export async function claimLake(claim: LakeClaim): Promise<void> {
   const { store, objects, place, metricsDir, prng } = claim;
   const metrics = await openDirectoryStore(metricsDir, claim.files ?? realFiles);
@@ -54,16 +49,16 @@ export async function claimLake(claim: LakeClaim): Promise<void> {
   const texts = await Promise.all(sides.map((side) => readText(side.objects)));
   for (const [at, side] of sides.entries()) {
     const text = texts[at] ?? damagedText;
-    if (text.kind === "damaged" || isAlmost(text, known.lakeId)) throw damagedId(side.place); // LI4
+    if (text.kind === "damaged" || isAlmost(text, known.lakeId)) throw damagedId(side.place);
     const isOther = text.kind === "there" && text.lakeId !== known.lakeId;
     const isLost = text.kind === "absent" && !side.knowsFiles && (await hasFiles(side));
-    if (isOther || isLost) throw notOurs(side.place, known.lakeId === undefined); // LI1
+    if (isOther || isLost) throw notOurs(side.place, known.lakeId === undefined);
   }
-  const lakeId = known.lakeId ?? (await keepId(store, randomText(prng, idLength))); // LI3
+  const lakeId = known.lakeId ?? (await keepId(store, randomText(prng, idLength)));
   for (const [at, side] of sides.entries()) {
     const text = texts[at];
     const isWhole = text?.kind === "there" && text.isChecked;
-    if (!isWhole) await writeText(side.objects, lakeId); // LI2, LI4
+    if (!isWhole) await writeText(side.objects, lakeId);
   }
 }
 
@@ -74,7 +69,7 @@ type LakeText =
 const damagedText: LakeText = { kind: "damaged" };
 const idLength = 26;
 const textPattern = /^([0-9a-z]{26})(?: ([0-9a-f]{8}))?\n$/;
-/** Two random texts have fewer characters in different places about once in 10^32 pairs. */
+/** Two random texts differ in this few characters about once in 10^32 pairs. */
 const damagedCharsMax = 3;
 const textBytesMax = 1024;
 
@@ -91,7 +86,7 @@ function decodeText(bytes: Buffer): LakeText {
     : damagedText;
 }
 
-/** LI4, of a text without a checksum. */
+/** Whether a text without a checksum is a damaged copy of the store's. */
 function isAlmost(text: LakeText, known: string | undefined): boolean {
   if (text.kind !== "there" || text.isChecked || known === undefined) return false;
   const differing = [...text.lakeId].filter((char, at) => char !== known[at]).length;
@@ -119,7 +114,7 @@ async function readKnown({ db }: Tx): Promise<Known> {
   };
 }
 
-/** Of several processes that start at once, one gives it. */
+/** Of several processes that start at once, one sets it. */
 async function keepId(store: Store, fresh: string): Promise<string> {
   return await store.catalogTransaction(async ({ db }) => {
     await db
@@ -145,7 +140,7 @@ async function readText(objects: ObjectStore): Promise<LakeText> {
   if (info === undefined) return { kind: "absent" };
   if (info.sizeBytes > textBytesMax) return damagedText;
   try {
-    const stored = await objects.checksum(lakeIdFile); // LI5
+    const stored = await objects.checksum(lakeIdFile); // Bypasses the cache.
     if (stored === undefined) return { kind: "absent" };
     const file = { path: lakeIdFile, sizeBytes: info.sizeBytes, crc32: stored };
     const copy = await objects.fetch(file);

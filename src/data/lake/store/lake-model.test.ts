@@ -1,4 +1,4 @@
-/** Random histories of a lake, on the real catalog, against a plain model. */
+/** Random histories of a lake on the real catalog, compared with a plain model. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -32,7 +32,7 @@ const kinds = [
 
 const stepArbitrary = fc.record({
   kind: fc.constantFrom(...kinds),
-  /** Which table, which rows, which snapshots: by remainders. */
+  /** Selects table, rows and snapshots by remainder. */
   choice: fc.nat(1_000),
   salt: fc.nat(1_000),
   values: fc.array(fc.option(fc.integer({ min: -50, max: 50 })), { minLength: 1, maxLength: 6 }),
@@ -217,7 +217,7 @@ async function expireSome(lake: ModelLake, store: Store, step: Step): Promise<vo
   );
   for (const snapshot of lake.expected.keys())
     if (!kept.has(snapshot)) lake.expected.delete(snapshot);
-  // What is scheduled goes: nothing may need it.
+  // Deletes scheduled files: nothing may need them.
   const { scheduled } = await upkeep.facts();
   for (const { path } of scheduled) {
     assert.ok(lake.files.delete(path) || lake.deleteFiles.delete(path), `${path} was a file`);
@@ -271,7 +271,7 @@ async function checkChanges(
   if (scan.isAppendOnly) assert.equal(difference(before, after).size, 0, what);
 }
 
-/** Rows of one list that the other has not, as texts, in order; none may be there twice. */
+/** Rows of one list that are not in the other, as sorted texts without duplicates. */
 function minus(rows: readonly PlacedRow[], others: readonly PlacedRow[]): readonly string[] {
   const gone = new Set(others.map(textOf));
   const left = rows.map(textOf).filter((text) => !gone.has(text));
@@ -322,7 +322,7 @@ function writePlaced(
   );
 }
 
-/** Files of today's columns that no snapshot has deletes of. */
+/** Files with the current columns that no snapshot has deletes of. */
 async function mergeable(lake: ModelLake, store: Store, version: TableVersion) {
   const { files } = await new LakeUpkeep({ store }).facts();
   const fit = new Set(

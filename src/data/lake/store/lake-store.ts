@@ -1,9 +1,7 @@
 /**
- * The lake's catalog on the control store: `ducklake_*` tables of DuckLake 1.0, and two of our own for tokens and pins.
- *
- *   1  Commits take turns over all processes, so that none fails because another was there at the same time; whether two
- *      can both hold is judged by what they change.
- *   2  A read is one transaction, hence of one state of the catalog.
+ * The lake's catalog on the control store: DuckLake 1.0's `ducklake_*` tables, and our own for
+ * tokens and pins. Commits of all processes take turns (LK9). A read is one transaction, and so
+ * sees one state of the catalog.
  */
 import { sql } from "kysely";
 import type { Prng } from "../../../ground/kernel/prng.ts";
@@ -25,7 +23,7 @@ import {
 
 export interface LakeStoreOptions {
   readonly store: Store;
-  /** For the ids of tables that are unique everywhere. */
+  /** For the UUIDs of tables. */
   readonly prng: Prng;
 }
 
@@ -38,7 +36,7 @@ export class LakeStore implements LakeCatalog {
     this.#prng = prng;
   }
 
-  /** Where the files are, for other readers of the format: a directory or an address, with a slash at its end. */
+  /** Declares where the files are, for other readers of the format, with a trailing slash. */
   async declareDataPath(path: string): Promise<void> {
     const value = path.endsWith("/") ? path : `${path}/`;
     await this.#store.catalogTransaction(async ({ db }) => {
@@ -77,7 +75,7 @@ export class LakeStore implements LakeCatalog {
     return this.#store.read((tx) => readSnapshots(tx, limit, before));
   }
 
-  /** 1: by the catalog's lock, which both databases have. */
+  /** Takes the catalog's lock, which both databases have. */
   commit(commit: Commit): Promise<Committed> {
     return this.#store.catalogTransaction((tx) => this.commitIn(tx, commit));
   }
@@ -123,7 +121,7 @@ export class LakeStore implements LakeCatalog {
         .insertInto("lake_commit_tokens")
         .values({ token, snapshot_id: null, result_json: null, ...expires })
         .onConflict((conflict) =>
-          // What is done stays done.
+          // A token of a finished commit stays finished.
           conflict
             .column("token")
             .doUpdateSet(expires)

@@ -1,13 +1,13 @@
-/** Tables with their sizes, for those who look at the lake and do not read it. */
+/** Tables with their sizes, for overviews that do not read the files. */
 import { sql } from "kysely";
 import type { Tx } from "../../../ground/store/index.ts";
 import type { LakeTable, SnapshotId } from "../core/model.ts";
 import { readCurrent, readTables } from "./read-tables.ts";
 
 export interface LakeTableOverview extends LakeTable {
-  /** Rows that are there: deleted ones do not count. */
+  /** Without deleted rows. */
   readonly rowCount: number;
-  /** Of data files and delete files. */
+  /** The size of data files and delete files. */
   readonly sizeBytes: number;
   readonly fileCount: number;
   /** The commit that last changed its files or columns. */
@@ -16,7 +16,7 @@ export interface LakeTableOverview extends LakeTable {
 
 export interface LakeOverview {
   readonly snapshot: SnapshotId;
-  /** By schema and name. */
+  /** Sorted by schema and name. */
   readonly tables: readonly LakeTableOverview[];
 }
 
@@ -28,7 +28,7 @@ interface SizeRow {
   readonly newest: number;
 }
 
-/** Sums are made by the store: a table may have more files than anybody wants to read to count them. */
+/** The store computes the sums, since a table may have very many files. */
 export async function readLakeOverview(tx: Tx): Promise<LakeOverview> {
   const { snapshot } = await readCurrent(tx);
   const tables = await readTables(tx, undefined);

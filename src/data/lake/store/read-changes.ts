@@ -1,4 +1,4 @@
-/** What changed in a table between two snapshots: the rows for `planChanges`. */
+/** Reads the rows from which `planChanges` computes the change of a table between two snapshots. */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Tx } from "../../../ground/store/index.ts";
 import type { ChangeScan } from "../core/change-feed.ts";
@@ -34,7 +34,7 @@ export async function readChanges(
   }
   if (!(await hasSnapshot(tx, from))) return "gone";
   const before = await readTableRow(tx, tableId, from);
-  if (before === undefined) return "gone"; // It was not there yet: everything in it is new.
+  if (before === undefined) return "gone"; // Not created yet: all is new.
   const columns = (await selectColumns(tx.db, [tableId])).get(tableId) ?? [];
   const { files, deletes } = await selectChangedFiles(tx, tableId, from, to);
   return planChanges({
@@ -48,7 +48,7 @@ export async function readChanges(
   });
 }
 
-/** CF2: of the files that are visible in between, those that may differ, and what was deleted from them. */
+/** The files that may differ, with their deletes: added, ended, or deleted from in between. */
 async function selectChangedFiles(
   { db }: Tx,
   tableId: TableId,

@@ -1,4 +1,4 @@
-/** What a commit is judged against and planned from: read in the transaction that writes it. */
+/** Reads the facts that a commit is planned from, in the transaction that writes it. */
 import { sql } from "kysely";
 import { assert } from "../../../ground/kernel/errors.ts";
 import type { Tx } from "../../../ground/store/index.ts";
@@ -12,7 +12,7 @@ import { selectByIds } from "./statements.ts";
 export interface LakeHead {
   readonly head: SnapshotRow;
   readonly nowMs: number;
-  /** What the token's commit gave; `undefined`: it is not done. */
+  /** The stored result of the token's commit; undefined when it is not done. */
   readonly done: string | undefined;
 }
 
@@ -64,7 +64,7 @@ export async function readCommitFacts(
   };
 }
 
-/** The least time that is not before it: other writers have microseconds. */
+/** The time rounded up to milliseconds: other writers have microseconds. */
 function notBefore({ snapshot_id, snapshot_time }: SnapshotRow): number {
   const timeMs = parseSnapshotTime(snapshot_time);
   assert(timeMs !== undefined, `the time of snapshot ${snapshot_id} is one`);
@@ -145,10 +145,10 @@ async function readNamedTables(
   return new Map(rows.map((row) => [row.table_id, row]));
 }
 
-/** Of a table with more files statistics would be read for seconds, while every other commit waits. */
+/** Reading the statistics of more files would take seconds, while every other commit waits. */
 const filesMax = 2_000;
 
-/** Only where a change ends files of the table; statistics only where it rewrites them, and there are not too many. */
+/** Reads files only where a change ends some, and statistics only where it rewrites few of them. */
 async function readLiveFiles(
   { db }: Tx,
   tableId: number,

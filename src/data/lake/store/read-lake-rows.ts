@@ -1,4 +1,4 @@
-/** Every row of the catalog, of one moment, for `checkLake`. */
+/** Reads every row of the catalog in one transaction, for `checkLake`. */
 
 import type { Tx } from "../../../ground/store/index.ts";
 import type { LakeRows } from "../core/rows.ts";

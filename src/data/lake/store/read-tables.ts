@@ -1,4 +1,4 @@
-/** Tables at snapshots. Every function reads within one transaction, hence of one state of the catalog. */
+/** Reads tables at snapshots. Every function reads one state of the catalog, in one transaction. */
 import { type Kysely, sql } from "kysely";
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Tx } from "../../../ground/store/index.ts";
@@ -27,7 +27,7 @@ export async function readSnapshots(
   return (await query.execute()).map(infoOf);
 }
 
-/** `not_found`: it has expired, or never was. */
+/** Throws `not_found` when the snapshot has expired or never existed. */
 export async function requireSnapshot(tx: Tx, snapshot: number): Promise<SnapshotId> {
   const [found] = await readSnapshots(tx, 1, (snapshot + 1) as SnapshotId);
   if (found?.snapshot === snapshot) return found.snapshot;
@@ -116,7 +116,7 @@ export async function readTables(
     .sort((a, b) => compare(a.schema, b.schema) || compare(a.name, b.name));
 }
 
-/** Of a table by its id, as it is named at a snapshot. */
+/** A table by its id, under its name at a snapshot. */
 export async function readTableRow(
   tx: Tx,
   tableId: TableId,
@@ -198,7 +198,7 @@ function selectNewest(db: Db) {
   return db.selectFrom("ducklake_snapshot").selectAll().orderBy("snapshot_id", "desc").limit(1);
 }
 
-/** All that ever had one of these names, whatever the case of their letters. */
+/** All tables that ever had one of these names, in any case. */
 function selectNamed(db: Kysely<never> | Db, names: readonly string[]): Promise<TableRow[]> {
   if (names.length === 0) return Promise.resolve([]);
   return (db as Db)
@@ -268,7 +268,7 @@ async function resolveMoment(tx: Tx, moment: TableMoment): Promise<SnapshotId> {
   }
 }
 
-/** The newest that is not after it, unless newer ones that were not either have expired. */
+/** The newest snapshot at or before the time. Throws if a nearer one has expired. */
 async function snapshotAtTime({ db }: Tx, timeMs: number): Promise<SnapshotId> {
   const text = formatSnapshotTime(Math.min(Math.max(0, Math.floor(timeMs)), timeMsMax));
   const found = await selectNewest(db).where("snapshot_time", "<=", text).executeTakeFirst();

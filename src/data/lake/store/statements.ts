@@ -1,4 +1,4 @@
-/** Small helpers for statements with many rows or many ids. SQLite takes 32,766 parameters in one. */
+/** Helpers for statements with many rows or ids. SQLite allows 32,766 parameters in a statement. */
 const rowsPerStatement = 1_000;
 const idsPerStatement = 10_000;
 
@@ -26,7 +26,7 @@ export function eachIds(
   return inChunksOf(ids, idsPerStatement, run);
 }
 
-/** What all chunks give. */
+/** The rows of all chunks. */
 export async function selectByIds<R>(
   ids: readonly number[],
   select: (chunk: readonly number[]) => Promise<readonly R[]>,

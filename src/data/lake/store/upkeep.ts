@@ -1,7 +1,7 @@
 /**
- * The catalog's part of upkeep: facts for `decideLakeUpkeep`, expiry, and the list of files to delete. Compaction itself is a
- * commit like any other. Files are deleted by the caller, between `LakeUpkeep.facts` and `forget`; a file that is deleted
- * twice is deleted.
+ * The catalog's part of upkeep: facts for `decideLakeUpkeep`, expiry, and the list of files to
+ * delete. Compaction is an ordinary commit. The caller deletes files between `facts` and `forget`;
+ * deleting one twice does no harm.
  */
 import { sql } from "kysely";
 import { assert } from "../../../ground/kernel/errors.ts";
@@ -32,12 +32,12 @@ export class LakeUpkeep {
     return this.#store.read(readUpkeepFacts);
   }
 
-  /** With what only these snapshots had. Those that are pinned by now, or are the newest, stay. */
+  /** Expires snapshots with everything only they need, except pinned ones and the newest. */
   expire(snapshots: readonly SnapshotId[], pinMsMax: number): Promise<Expired> {
     return this.#store.catalogTransaction((tx) => expireSnapshots(tx, snapshots, pinMsMax));
   }
 
-  /** Files that the caller has deleted. */
+  /** Forgets files that the caller has deleted. */
   async forget(fileIds: readonly FileId[]): Promise<void> {
     await this.#store.catalogTransaction(async ({ db }) => {
       await eachIds(fileIds, (ids) =>
@@ -49,7 +49,7 @@ export class LakeUpkeep {
     });
   }
 
-  /** Tokens that nobody says again. */
+  /** Deletes tokens that are too old to be repeated. */
   async forgetTokens(): Promise<void> {
     await this.#store.catalogTransaction(async ({ db }) => {
       await db
@@ -59,12 +59,12 @@ export class LakeUpkeep {
     });
   }
 
-  /** Whether files must stay for now: somebody copies them. */
+  /** Whether files must be kept for now, because a backup copies them. */
   isHeld(): Promise<boolean> {
     return isHeld(this.#store);
   }
 
-  /** For `isOrphan`. List the files before, or what is committed meanwhile looks forgotten. */
+  /** Facts for `isOrphan`. List the files first, or those committed meanwhile look like orphans. */
   orphanFacts(): Promise<OrphanFacts> {
     return this.#store.read(readOrphanFacts);
   }
@@ -158,7 +158,7 @@ async function expireSnapshots(
   return { snapshots: gone.length, files, tables };
 }
 
-/** Of a row that has ended: no snapshot that is left has it. */
+/** Whether an ended row is visible at no remaining snapshot. */
 const isDead = sql<boolean>`end_snapshot IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM ducklake_snapshot AS kept
    WHERE kept.snapshot_id >= begin_snapshot AND kept.snapshot_id < end_snapshot)`;
@@ -255,7 +255,7 @@ async function readOrphanFacts(tx: Tx): Promise<OrphanFacts> {
   };
 }
 
-/** By table. A rename keeps it. */
+/** Directories by table. A renamed table keeps its directory. */
 export async function readDirectories(tx: Tx): Promise<ReadonlyMap<number, string>> {
   const schemas = new Map((await readSchemas(tx)).map((row) => [row.schema_id, row]));
   const tables = await tx.db.selectFrom("ducklake_table").selectAll().execute();

@@ -1,4 +1,4 @@
-/** Writes what a commit was planned to. A statement per table that it touches, or per thousand rows. */
+/** Writes a planned commit, with a statement per table that it touches or per thousand rows. */
 import type { Tx } from "../../../ground/store/index.ts";
 import type { CommitRows } from "../core/commit-rows.ts";
 import type { SnapshotId } from "../core/model.ts";
@@ -8,7 +8,7 @@ export async function writeCommit(tx: Tx, rows: CommitRows, snapshot: SnapshotId
   const { db } = tx;
   await endWhatEnds(tx, rows, snapshot);
   await removeWhatGoes(tx, rows);
-  // Whoever commits at the same time fails here, before anything else is written in vain.
+  // A concurrent commit fails here, before anything else is written.
   await db.insertInto("ducklake_snapshot").values(rows.snapshots).execute();
   await db.insertInto("ducklake_snapshot_changes").values(rows.snapshotChanges).execute();
   await eachRows(rows.tables, (chunk) => db.insertInto("ducklake_table").values(chunk).execute());
@@ -117,7 +117,7 @@ export async function removeDeleteFiles({ db }: Tx, fileIds: readonly number[]):
   });
 }
 
-/** With all that is known of them. */
+/** Deletes data files with everything known of them. */
 export async function removeDataFiles({ db }: Tx, fileIds: readonly number[]): Promise<void> {
   await eachIds(fileIds, async (ids) => {
     await db

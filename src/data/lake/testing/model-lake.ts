@@ -1,6 +1,7 @@
 /**
- * A lake whose files are lists in memory, over the real catalog, and beside it a plain model of what every snapshot has to
- * have. Rows are a value under a row id. It writes what a writer would, and reads files as `DataFile` and `ChangeScan` say.
+ * A lake whose files are lists in memory, over the real catalog, beside a plain model of every
+ * snapshot. A row is a value under a row id. It writes as a writer would, and reads files as
+ * `DataFile` and `ChangeScan` say.
  */
 import assert from "node:assert/strict";
 import type { LakeCatalog } from "../core/catalog.ts";
@@ -35,7 +36,7 @@ interface StoredDeletes {
   }[];
 }
 
-/** A row and where it is. */
+/** A row and its position. */
 export interface PlacedRow {
   readonly rowId: number;
   readonly value: Value;
@@ -51,7 +52,7 @@ export class ModelLake {
   readonly catalog: LakeCatalog;
   readonly files = new Map<string, StoredFile>();
   readonly deleteFiles = new Map<string, StoredDeletes>();
-  /** By snapshot and table. */
+  /** By snapshot, then by table. */
   readonly expected = new Map<number, ReadonlyMap<number, Rows>>();
   #names = 0;
 
@@ -78,7 +79,7 @@ export class ModelLake {
     });
   }
 
-  /** Says what a snapshot should have: what the one before had, but for one table. */
+  /** Sets the expected rows of a snapshot: its predecessor's, except for one table. */
   expect(snapshot: SnapshotId, tableId: TableId, rows: Rows | undefined): void {
     const newest = Math.max(...[...this.expected.keys()].filter((known) => known <= snapshot));
     const tables = new Map(this.expected.get(newest));
@@ -116,7 +117,7 @@ export class ModelLake {
     };
   }
 
-  /** Deletes rows: delete files, and files that end because no row is left. `as`: the snapshot that the commit takes. */
+  /** Writes delete files and ends files without remaining rows. `as` is the commit's snapshot. */
   writeDeletes(
     version: TableVersion,
     gone: readonly PlacedRow[],
@@ -156,7 +157,7 @@ export class ModelLake {
     return { deletes, ended };
   }
 
-  /** Position to the snapshot that deleted it. */
+  /** The snapshot that deleted each position. */
   positions(deletes: DeleteFile | undefined): ReadonlyMap<number, number> {
     if (deletes === undefined) return new Map();
     const stored = this.deleteFiles.get(deletes.path);
@@ -206,7 +207,7 @@ export class ModelLake {
       .filter(({ snapshot }) => file.rowsUpTo === undefined || snapshot <= file.rowsUpTo);
   }
 
-  /** As somebody who read every file would report. */
+  /** The facts that reading every file would give. */
   facts(): ReadonlyMap<string, FileFacts> {
     const data = [...this.files].map(([path, file]): [string, FileFacts] => [
       path,

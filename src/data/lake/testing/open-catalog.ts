@@ -54,12 +54,12 @@ export function create(
   return { kind: "createTable", name, ...empty, ...more } as const;
 }
 
-/** A table of today. */
+/** A reference to a current table. */
 export function named(name: string, more = {}) {
   return { schema: undefined, name, moment: { kind: "current" }, ...more } as const;
 }
 
-/** A new catalog, and what tests do with it. */
+/** A new catalog, with helpers for tests. */
 export async function openCatalog(fixture: StoreFixture, t: TestContext) {
   const { store, place } = await openFresh(fixture, t);
   const catalog = new LakeStore({ store, prng: createPrng("contract") });

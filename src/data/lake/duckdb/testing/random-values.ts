@@ -1,4 +1,4 @@
-/** Columns of every kind and values for them, as SQL. */
+/** Columns of every type and values for them, as SQL. */
 
 import fc from "fast-check";
 import { quoteText } from "../../../sql/core/index.ts";
@@ -10,7 +10,7 @@ const texts = fc.oneof(
 const textLiteral = texts.map((text) => quoteText(text.replaceAll("\0", "")));
 const integer = (min: bigint, max: bigint): fc.Arbitrary<string> =>
   fc.bigInt({ min, max }).map(String);
-/** None that FLOAT rounds to -0.0: files do not tell that from 0.0. */
+/** No value that FLOAT rounds to -0.0, which files do not distinguish from 0.0. */
 const float = fc.oneof(
   fc.constantFrom("'nan'", "'inf'", "'-inf'", "0.0", "1e30", "-1.5"),
   fc
@@ -28,7 +28,7 @@ const listOf = (item: fc.Arbitrary<string>): fc.Arbitrary<string> =>
     .map((items) => `[${items.join(", ")}]`);
 const int = integer(-1000n, 1000n);
 
-/** DuckDB's words, and literals that cast to them. */
+/** DuckDB's types, and literals that cast to them. */
 export const valuesOfType: ReadonlyMap<string, fc.Arbitrary<string>> = new Map([
   ["BOOLEAN", fc.constantFrom("true", "false")],
   ["TINYINT", integer(-128n, 127n)],
@@ -98,7 +98,7 @@ export function literalOf(type: string): fc.Arbitrary<string> {
   return fc.oneof({ weight: 5, arbitrary: values }, { weight: 1, arbitrary: fc.constant("NULL") });
 }
 
-/** Names that SQL, Parquet or DuckDB's own columns could trip over. */
+/** Names that may confuse SQL, Parquet or DuckDB's own columns. */
 export const columnName: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     "id",

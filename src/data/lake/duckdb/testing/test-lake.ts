@@ -1,4 +1,4 @@
-/** DuckDB shut in as a worker's is, a directory store and a staging directory: where tests of files happen. */
+/** DuckDB restricted as on a worker, a directory store and a staging directory. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ export interface TestLake {
 
 export const never: AbortSignal = new AbortController().signal;
 
-/** `folder`: part of every path, for names that are hard to write. */
+/** `folder` is part of every path, to test names that are hard to quote. */
 export async function openTestLake(folder = "lake"): Promise<TestLake> {
   const home = await mkdtemp(join(tmpdir(), "capstan-lake-"));
   const [root, stagingDir, tempDir] = [folder, "staging", "temp"].map((name) =>

@@ -1,6 +1,6 @@
 /**
- * One table at every snapshot that it had: what a catalog would say of its files, and no more. Commits here are as the catalog
- * makes them of what the writer wrote.
+ * One table at each of its snapshots, as a catalog would describe its files. Commits follow the
+ * catalog's rules.
  */
 import { join } from "node:path";
 import { assert } from "../../../../ground/kernel/errors.ts";
@@ -23,7 +23,7 @@ import { filesOf, type RelationOptions } from "../relation-sql.ts";
 
 export interface RowChange {
   readonly added?: readonly NewDataFile[];
-  /** As `added`. */
+  /** Added like `added`. */
   readonly moved?: readonly NewDataFile[];
   readonly deletes?: readonly NewDeleteFile[];
   readonly ended?: readonly FileId[];
@@ -98,7 +98,7 @@ export class TestTable {
     if (merged.length > 0) this.#rewriteHistory(ended, addedFiles, added);
   }
 
-  /** As the catalog finds it: by files, never by rows. */
+  /** Finds changes as the catalog does: by files, never by rows. */
   scan(from: SnapshotId, to: SnapshotId): ChangeScan {
     const [before, after] = [this.versions.get(from), this.versions.get(to)];
     assert(before !== undefined && after !== undefined, "both snapshots exist");
@@ -171,7 +171,7 @@ export class TestTable {
     return { ...file, fileId: this.#newFileId(), beginSnapshot, hasRowSnapshots, upTo: undefined };
   }
 
-  /** Past versions read the new file, up to their own snapshot. */
+  /** Past versions read the new file up to their own snapshot. */
   #replaceDeletes(replaced: DeleteFile | undefined, newFile: DeleteFile): void {
     for (const [snapshot, version] of this.versions) {
       const files = version.files.map((file) =>
@@ -183,7 +183,7 @@ export class TestTable {
     }
   }
 
-  /** Merged files take the place of their sources at every snapshot. */
+  /** Merged files replace their sources at every snapshot. */
   #rewriteHistory(
     ended: readonly FileId[],
     files: readonly DataFile[],

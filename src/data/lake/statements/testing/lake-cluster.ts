@@ -1,4 +1,4 @@
-/** Statements over a lake with real files, real HTTP, real DuckDB and a real catalog; only the sessions are in memory. */
+/** Statements over real files, HTTP, DuckDB and catalog. Only the sessions are in memory. */
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -43,7 +43,7 @@ export interface LakeCluster {
   readonly store: Store;
   readonly objects: ObjectStore;
   readonly manager: ApiWorkManager;
-  /** The worker's. */
+  /** The worker's engine. */
   readonly engine: Engine;
   readonly stagingDir: string;
   /** The rows of the answer. */
@@ -52,11 +52,11 @@ export interface LakeCluster {
 }
 
 export interface LakeClusterOptions {
-  /** In memory unless given; closed with the cluster. */
+  /** Default: in memory. Closed with the cluster. */
   readonly store?: Store;
   readonly memoryBytes?: number;
   readonly statementMsMax?: number;
-  /** What other kinds of work let SQL read. */
+  /** Relations of other kinds of work. */
   readonly relations?: (store: Store) => ReadableRelations;
 }
 
