@@ -1,13 +1,13 @@
-/** What an artifact of kind `sql` says of its columns, in its Parquet file's key-value metadata. */
+/** The columns of an artifact of kind `sql`, in its Parquet file's key-value metadata. */
 import { OperatingError } from "../../ground/kernel/errors.ts";
 import type { ColumnShape } from "./column-shape.ts";
 
-/** In the file the columns are `c0`, `c1`, …: a result may have two of one name. */
+/** In the file the columns are `c0`, `c1`, …, because a result may have two of one name. */
 export interface ArtifactColumn {
   readonly name: string;
-  /** The type in the query's result, as DuckDB writes it. */
+  /** The type in the query's result, in DuckDB's notation. */
   readonly type: string;
-  /** Of the values in the file. */
+  /** The shape of the values in the file. */
   readonly shape: ColumnShape;
 }
 
@@ -22,7 +22,7 @@ export function parseArtifactColumns(text: string): readonly ArtifactColumn[] {
     const columns: unknown = JSON.parse(text);
     if (Array.isArray(columns) && columns.every(isColumn)) return columns;
   } catch {
-    // Told below.
+    // Reported below.
   }
   const message = "the artifact's metadata does not describe its columns";
   throw new OperatingError("artifact_corrupt", "never", message);

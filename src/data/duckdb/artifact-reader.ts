@@ -1,11 +1,11 @@
 /**
- * Rows of an artifact of kind `sql`, page by page, as NDJSON. In the engine's process.
+ * Reads the rows of an artifact of kind `sql` as NDJSON, page by page, in the engine's process.
  *
- * Each page is a statement of its own, so a reader that nobody pulls holds neither a connection nor memory. DuckDB makes
- * the text of the rows. A first page that is certainly small comes as a result, which is the
- * quickest way to the first row; the others are written to files of a few megabytes, which the
- * asker reads as they are, because every row that crosses into JavaScript by itself costs more than
- * making it did. Where a reader stands is two numbers, so another can go on in its place.
+ * Each page is a statement of its own, so an idle reader holds neither a connection nor memory.
+ * DuckDB makes the text of the rows. A first page that is certainly small comes as a result, the
+ * quickest way to the first row. The others are written to files of a few megabytes, because a row
+ * that crosses into JavaScript costs more than making it. A reader's state is two numbers, so
+ * another process can continue.
  */
 
 import { readFileSync, rmSync, statSync } from "node:fs";
@@ -22,29 +22,26 @@ import { limitFileSize } from "./limit-file-size.ts";
 import { type Lane, onlyText } from "./statement-pool.ts";
 
 const firstPageRowsMax = 1_024;
-/** Of these the file's size says nothing: a list can repeat one value of the file for ever. */
+/** With lists the file's size bounds nothing: a list can repeat one value any number of times. */
 const firstPageRowsOfLists = 16;
-/** How much smaller than its distinct values a Parquet file can be: Snappy takes 3 bytes for 64 at best. */
+/** The greatest ratio of distinct values to file size: Snappy needs 3 bytes for 64 at best. */
 const compressionMax = 24;
 const fixedWidthBytesMax = 64;
 const pageRowsMax = 1_000_000;
 const pageBytesWanted = 4 * 1024 * 1024;
-/** Rows may turn out larger than those before them; a page of this size is given up for one of fewer rows. */
+/** A larger page is discarded and made again with fewer rows. */
 const pageBytesMax = 64 * 1024 * 1024;
-/**
- * The first page comes as a result only where it cannot be larger: it is several times in memory,
- * and in a message.
- */
+/** Only a first page below this size comes as a result, which is several times in memory. */
 const firstPageBytesMax = 1024 * 1024;
-/** Messages are copied on the asker's thread, files are not. */
+/** Larger pages travel as files: messages are copied on the caller's thread. */
 const messageBytesMax = 128 * 1024;
 const growthMax = 64;
 const shrinkBy = 8;
-/** Lines as they are: one column, nothing quoted. */
+/** Writes lines unchanged: one column, nothing quoted. */
 const linesFormat = `FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\x01'`;
 
 export interface ReaderPlace {
-  /** Files of pages begin with it; it is of one reader alone. */
+  /** The prefix of page files, unique to this reader. */
   readonly pagePrefix: string;
   readonly rowBytesMax: number;
 }
@@ -56,7 +53,7 @@ export class ArtifactReader {
   readonly #rowBytesMax: number;
   readonly #clock: Clock;
   readonly #line: string;
-  /** What the first page may have, whatever its values are. */
+  /** An upper bound of the first page, whatever its values are. */
   readonly #firstBytesMax: number;
   #nextRow = 0;
   #pageRows: number;
@@ -180,7 +177,7 @@ const boundedShapes: ReadonlySet<ColumnShape> = new Set([
   "timestamptz",
 ]);
 
-/** So many that the page stays within its bounds whatever they contain; all of most small results. */
+/** Chooses as many rows as surely fit the page: all rows of most small results. */
 function firstPageOf(
   columns: readonly ArtifactColumn[],
   path: string,
@@ -209,7 +206,7 @@ interface Lines {
   readonly rowCount: number;
 }
 
-/** For memory, or for what a page may have: fewer rows may do. */
+/** Whether memory or the page was too small, so that fewer rows may fit. */
 function isTooLarge(error: unknown): boolean {
   const codes = ["query_too_large", "statement_too_large"];
   return error instanceof OperatingError && codes.includes(error.code);
@@ -231,7 +228,7 @@ function pageTooLarge(): OperatingError {
   return new OperatingError("query_too_large", "never", "a page of rows is too large");
 }
 
-/** An interrupt stays as it is. What else goes wrong with our own statement is the file's fault, or memory's. */
+/** Interrupts stay as they are. Other failures of our statement are due to the file or memory. */
 function translateReadError(thrown: unknown): unknown {
   if (thrown instanceof OperatingError || isInterrupt(thrown)) return thrown;
   const error = translateDuckDbError(thrown);

@@ -1,7 +1,7 @@
 /**
- * A process like the engine's for one other purpose, under the same bounds: the kernel's limit, the look at its memory every
- * 50 ms, and an end for what ignores its cancellation. It runs whatever `module` serves (ground/threads). Nothing is run
- * again: whoever lost it knows whether that is right.
+ * A process for another purpose under the engine's bounds: the kernel's limit, a look at its memory
+ * every 50 ms, and an end for requests that ignore cancellation. It runs what `module` serves
+ * (ground/threads). Nothing is run again; the caller decides that.
  */
 import type { Clock } from "../../ground/kernel/clock.ts";
 import { OperatingError } from "../../ground/kernel/errors.ts";
@@ -20,10 +20,10 @@ import { spawnEngine } from "./spawn-engine.ts";
 
 export interface BoundedProcessOptions extends MemoryLimits {
   readonly module: URL;
-  /** Threads that native code starts by itself, and calls of libuv that run at a time. */
+  /** The number of native threads, and of concurrent libuv calls. */
   readonly threads: number;
   readonly connections: number;
-  /** What threads reserve that have JavaScript: see `MemoryBound`. */
+  /** Memory reserved by threads that run JavaScript: see `MemoryBound`. */
   readonly scriptBytes: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -57,7 +57,7 @@ export class BoundedProcess<Far extends Side> {
     });
   }
 
-  /** It takes nothing any more. */
+  /** Whether it takes no more requests. */
   get lost(): boolean {
     return this.#child.lost;
   }
@@ -66,7 +66,7 @@ export class BoundedProcess<Far extends Side> {
     return this.#child.pid;
   }
 
-  /** Rejects with what the process says, `statement_too_large` or `query_failed` when it is lost, `cancelled` when `signal` aborts. */
+  /** Rejects with `statement_too_large` or `query_failed` when the process is lost. */
   async ask<N extends RequestOf<Far>>(
     name: N,
     argument: ArgumentOf<Far, N>,
@@ -84,7 +84,7 @@ export class BoundedProcess<Far extends Side> {
     }
   }
 
-  /** Interrupts what runs; what does not stop soon is killed. */
+  /** Interrupts what runs, and kills what does not stop soon. */
   async end(): Promise<void> {
     await this.#child.end();
     await this.#child.removed;

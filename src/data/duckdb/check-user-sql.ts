@@ -1,11 +1,12 @@
 /**
- * What a person may ask DuckDB to do: one SELECT (or VALUES, FROM, WITH, DESCRIBE, SUMMARIZE, SHOW) that reads no files.
+ * Checks that a user's statement is one SELECT (or VALUES, FROM, WITH, DESCRIBE, SUMMARIZE, SHOW)
+ * that reads no files.
  *
- * The judgement is made on DuckDB's own syntax tree (`json_serialize_sql`), so comments, quotes, semicolons and odd
- * spellings are DuckDB's business and cannot deceive us. Table functions are on a list of what is allowed, because a new
- * version of DuckDB may bring new ones: today's read files (`read_csv`), follow raw pointers (`arrow_scan`), run SQL
- * hidden in a text (`query`) and change the process (`enable_logging`). DuckDB's own settings
- * (`enable_external_access` off) stand behind this as a second wall, but leave the spool open, where others' results are.
+ * It judges DuckDB's own syntax tree (`json_serialize_sql`), so comments, quotes and odd spellings
+ * cannot deceive it. Table functions are on an allow list, because a new DuckDB may bring new ones:
+ * today's read files (`read_csv`), follow raw pointers (`arrow_scan`), run SQL in a text (`query`)
+ * and change the process (`enable_logging`). DuckDB's settings (`enable_external_access` off) are a
+ * second barrier, but leave the spool open, where others' results are.
  */
 
 import {
@@ -40,9 +41,9 @@ const tableFunctionsAllowed: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Of the others these do more than compute: bind SQL that is hidden in a text, tell of the machine,
- * write a log. The statement around the person's own (`current_query`) and the views that tables
- * are (`pg_get_viewdef`) name files.
+ * Scalar functions that do more than compute: they bind SQL in a text, describe the machine, or
+ * write a log. `current_query` and `pg_get_viewdef` reveal file names in the statement around the
+ * user's and in views.
  */
 const functionsRefused: ReadonlySet<string> = new Set([
   "current_query",
@@ -55,12 +56,12 @@ const functionsRefused: ReadonlySet<string> = new Set([
 const systemSchemas: ReadonlySet<string> = new Set(["information_schema", "pg_catalog"]);
 
 /**
- * Of the syntax tree, in which an expression within another is two deeper. DuckDB takes time with the cube of it: half a
- * second for 300 lists within each other, and a quarter of a minute for 900.
+ * The depth of the syntax tree; a nested expression is two deeper. DuckDB's time grows with its
+ * cube: half a second for 300 nested lists, 15 seconds for 900.
  */
 const depthMax = 500;
 
-/** `serialized` is what `json_serialize_sql` said of the text. `undefined`: it may run. */
+/** `serialized` is the output of `json_serialize_sql`. Undefined when the statement may run. */
 export function checkUserSql(serialized: string): SqlProblem | undefined {
   const read = readSerializedSql(serialized, { exact: false });
   return read.kind === "problem" ? read.problem : checkTree([read.statement]);
@@ -71,7 +72,7 @@ interface Place {
   readonly depth: number;
 }
 
-/** Every node is looked at, wherever it stands; a stack, because trees can be deep. */
+/** Visits every node. A stack instead of recursion, because trees can be deep. */
 function checkTree(root: unknown): SqlProblem | undefined {
   const stack: Place[] = [{ value: root, depth: 0 }];
   for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
@@ -116,7 +117,7 @@ function checkNode(node: TreeNode): SqlProblem | undefined {
   }
 }
 
-/** DuckDB's own catalogs tell of all statements under way, and of where files are. */
+/** DuckDB's own catalogs reveal other statements and the places of files. */
 function checkTable(node: TreeNode): SqlProblem | undefined {
   const names = [node.catalog_name, node.schema_name, node.table_name].map(textOf);
   const position = positionOf(node);

@@ -1,6 +1,6 @@
 /**
- * What a column's values look like, as far as writing them as JSON is concerned, and which types Parquet
- * would not give back as they were. Shapes are stored in the artifact, so they are plain data.
+ * How a column's values are written as JSON, and which types Parquet would change. Shapes are
+ * stored in the artifact, so they are plain data.
  */
 import { type DuckDBType, DuckDBTypeId } from "@duckdb/node-api";
 
@@ -19,7 +19,7 @@ export type ColumnShape =
   | "timestamp_ns"
   | "timestamptz"
   | "blob"
-  /** JSON that somebody wrote, perhaps over several lines. */
+  /** JSON from a user, perhaps over several lines. */
   | "json"
   | "variant"
   /** JSON that we wrote. */
@@ -85,11 +85,11 @@ export function shapeOf(type: DuckDBType): ColumnShape {
     case DuckDBTypeId.UNION:
       return { union: named(type.memberTags, type.memberTypes.map(shapeOf)) };
     default:
-      return "text"; // ENUM and GEOMETRY among them: whatever DuckDB writes, as text.
+      return "text"; // Includes ENUM and GEOMETRY.
   }
 }
 
-/** Parquet would change the value, or its kind: such columns are written as `encoded`. */
+/** Whether Parquet would change the value or its type, so that it is stored as `encoded`. */
 export function isLossy(type: DuckDBType): boolean {
   switch (type.typeId) {
     case DuckDBTypeId.HUGEINT: // Would become DOUBLE, and this too:
@@ -115,7 +115,7 @@ export function isLossy(type: DuckDBType): boolean {
 
 const enumValuesShownMax = 32;
 
-/** For people, as DuckDB writes it. */
+/** The type in DuckDB's notation, for messages. */
 export function typeText(type: DuckDBType): string {
   if (type.alias !== undefined) return type.alias;
   const isLongEnum = type.typeId === DuckDBTypeId.ENUM && type.values.length > enumValuesShownMax;

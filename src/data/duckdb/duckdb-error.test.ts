@@ -4,7 +4,7 @@ import { isFatal, isInterrupt, translateDuckDbError } from "./duckdb-error.ts";
 
 const invalidated = "database has been invalidated because of a previous fatal error";
 
-/** As DuckDB gives them, with `errors_as_json`. */
+/** DuckDB's errors with `errors_as_json`. */
 const fatal = [
   `{"exception_type":"FATAL","exception_message":"${invalidated}"}`,
   `FATAL Error: {"exception_type":"FATAL","exception_message":"${invalidated}"}`,

@@ -1,4 +1,4 @@
-/** DuckDB's errors, translated once. It is set to give them as JSON (`errors_as_json`). */
+/** Translates DuckDB's errors, which arrive as JSON (`errors_as_json`). */
 import {
   type ErrorCode,
   messageOf,
@@ -12,30 +12,29 @@ import { characterAt, pointAt } from "../sql/core/index.ts";
 interface DuckDbError {
   readonly type: string;
   readonly message: string;
-  /** In bytes, into the statement. */
+  /** The offset in the statement, in bytes. */
   readonly position: number | undefined;
 }
 
-/** `sql` is the text that positions are about. What was thrown stays as the cause: see `isFatal`. */
+/** Positions refer to `sql`. The original error stays as the cause: see `isFatal`. */
 export function translateDuckDbError(thrown: unknown, sql?: string): OperatingError {
   const error = parse(messageOf(thrown));
   const [code, retry, hint] = judge(error);
   const place = code === "bad_sql" && sql !== undefined ? placeOf(sql, error.position) : "";
-  // What is wrong with a statement is told in the person's own words, paths included; others are of
-  // our files.
+  // Errors in a statement keep the user's own paths; other errors would show paths of our files.
   const told = withoutPaths(withoutAdvice(error), code === "bad_sql" ? sql : "");
   const message = `${error.type} Error: ${told}${place}`;
   const options = hint === undefined ? {} : { hint };
   return new OperatingError(code, retry, message, { ...options, cause: thrown });
 }
 
-/** As `pointAt`, from DuckDB's position; empty where there is no place. */
+/** The output of `pointAt` for DuckDB's position; empty without a position. */
 export function placeOf(sql: string, position: number | undefined): string {
   const at = position === undefined ? undefined : characterAt(sql, position);
   return at === undefined ? "" : pointAt(sql, at);
 }
 
-/** DuckDB advises settings that are not the asker's to change. */
+/** Removes DuckDB's advice about settings that the user cannot change. */
 function withoutAdvice({ type, message }: DuckDbError): string {
   return type === "Out of Memory" ? message.replace(/\s*Possible solutions:.*$/s, "") : message;
 }
@@ -45,8 +44,8 @@ export function isInterrupt(thrown: unknown): boolean {
 }
 
 /**
- * After this the instance answers nothing any more. Judged by the type that DuckDB itself gave its error, whatever that
- * was translated into; never by the message, which a person's statement can write.
+ * Whether the instance is unusable from now on. Judged by DuckDB's error type, never by the
+ * message, which a user's statement can write.
  */
 export function isFatal(thrown: unknown): boolean {
   const raw = thrown instanceof OperatingError ? thrown.cause : thrown;
@@ -54,8 +53,8 @@ export function isFatal(thrown: unknown): boolean {
 }
 
 /**
- * An error is JSON, or `Type Error: ` and something. That something is JSON of DuckDB's where it names the same type, and
- * otherwise a person's text: `error('{"exception_type": …}')` arrives like this.
+ * An error is JSON, or `Type Error: ` and a text. That text is DuckDB's JSON if it names the same
+ * type, and otherwise a user's, as from `error('{"exception_type": …}')`.
  */
 function parse(text: string): DuckDbError {
   if (text.startsWith("{")) {

@@ -1,10 +1,10 @@
-/** Which DuckDB this is, without loading it: a process that only wants to know needs none. */
+/** DuckDB's version, without loading DuckDB. */
 import { createRequire } from "node:module";
 
-/** What `@duckdb/node-api` brings along, of the version of DuckDB that is in it. */
+/** The native package of `@duckdb/node-api`, with DuckDB's version. */
 const bindings = "@duckdb/node-bindings";
 
-/** As `SELECT version()` says it. */
+/** The same text as `SELECT version()`. */
 export function duckdbVersion(): string {
   const require = createRequire(import.meta.url);
   const packageFile = `${bindings}/package.json`;

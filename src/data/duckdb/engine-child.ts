@@ -1,12 +1,9 @@
 /**
- * One process of the engine, seen from the process that started it: who asks what in it, and who was
- * in it when it went.
+ * One engine process, seen from its owner: which jobs run in it, and which ran when it was lost.
  *
- *   EC1  Every request is answered, or fails with `ProcessLost` when the process is gone.
- *   EC2  A request that was aborted and is not over after `cancelMsMax` costs the process.
- *   EC3  A job is one thing that somebody asked for, of one request or several. It *shared* the
- *        process when another job ran in it at the same time or before it: then what became of the
- *        process, or of its memory, may be another's doing.
+ * Every request is answered or fails with `ProcessLost`. A job is one order, of one or more
+ * requests. It *shared* the process when another job ran in it before or at the same time: then the
+ * loss of the process, or of its memory, may be the other's fault.
  */
 import { rm } from "node:fs/promises";
 import type { Clock } from "../../ground/kernel/clock.ts";
@@ -23,19 +20,17 @@ import {
 import type { EngineService } from "./engine-messages.ts";
 import { cancelled } from "./statement-pool.ts";
 
-/** Why a process of the engine is gone. */
+/** Why an engine process is gone. */
 export interface Loss {
   /**
-   * `memory`: more than it may have; `cancel`: it did not stop; `crash`: by itself; `overdue`: it had
-   * its turn, and gave way to others; `closed`: as it was asked to.
+   * `memory`: it exceeded its share; `cancel`: it ignored a cancellation; `crash`: by itself;
+   * `overdue`: its turn was over and others needed the room; `closed`: on request.
    */
   readonly kind: "memory" | "cancel" | "crash" | "overdue" | "closed";
   readonly message: string;
 }
 
-/**
- * The process is gone, and with it whatever was asked of it. Never told to a user of the engine.
- */
+/** The process and its requests are lost. Users of the engine never see this error. */
 export class ProcessLost extends OperatingError {
   readonly loss: Loss;
 
@@ -46,32 +41,32 @@ export class ProcessLost extends OperatingError {
 }
 
 export interface Job {
-  /** Whose it is, for log lines. */
+  /** Whose job it is, for log lines. */
   readonly fields: LogFields;
-  /** It had a connection. */
+  /** Whether it had a connection. */
   begun: boolean;
-  /** EC3 */
+  /** Whether another job ran in the process before or at the same time. */
   shared: boolean;
 }
 
 export const cancelMsMax = 2_000;
-/** An orderly end takes some milliseconds; it is not worth a longer wait. */
+/** An orderly end takes a few milliseconds. */
 const closeMsMax = 1_000;
 
-/** `Far`: what its process takes, which is DuckDB for workers' SQL unless given. */
+/** `Far` is the service in the process, by default DuckDB for workers' SQL. */
 export class EngineChild<Far extends Side = EngineService> {
-  /** Its temporary directory is gone too. */
+  /** Resolves when its temporary directory is deleted too. */
   readonly removed: Promise<void>;
   readonly #link: ProcessLink;
   readonly #peer: Peer<Far>;
   readonly #clock: Clock;
   readonly #jobs = new Set<Job>();
   #jobsBefore = 0;
-  /** Why it is being killed, or has gone. */
+  /** Why it is being killed or has gone. */
   #loss: Loss | undefined;
   #begunAtLoss: readonly Job[] = [];
 
-  /** `tempDir` is removed when it has ended. */
+  /** `tempDir` is deleted when the process has ended. */
   constructor(link: ProcessLink, open: unknown, clock: Clock, tempDir: string | undefined) {
     this.#link = link;
     this.#clock = clock;
@@ -87,7 +82,7 @@ export class EngineChild<Far extends Side = EngineService> {
     this.removed = this.exited.then(() => removeDir(tempDir));
   }
 
-  /** Rejects when it does not come up. */
+  /** Rejects when the process does not start. */
   get ready(): Promise<void> {
     return this.#peer.ready;
   }
@@ -100,12 +95,12 @@ export class EngineChild<Far extends Side = EngineService> {
     return this.#link.pid;
   }
 
-  /** Nothing runs in it, or waits. */
+  /** Whether no job runs or waits in it. */
   get idle(): boolean {
     return this.#jobs.size === 0;
   }
 
-  /** It takes nothing any more. */
+  /** Whether it takes no more requests. */
   get lost(): boolean {
     return this.#loss !== undefined;
   }
@@ -114,12 +109,12 @@ export class EngineChild<Far extends Side = EngineService> {
     return this.#loss;
   }
 
-  /** What ran in it when it went. */
+  /** The jobs that ran when it was lost. */
   get begunAtLoss(): readonly Job[] {
     return this.#begunAtLoss;
   }
 
-  /** `use` asks on behalf of the job; see EC3. */
+  /** `use` sends requests on behalf of the job. */
   async withJob<T>(
     fields: LogFields,
     use: (job: Job) => Promise<T>,
@@ -148,7 +143,7 @@ export class EngineChild<Far extends Side = EngineService> {
       this.#clock.after(cancelMsMax, () => {
         if (isOver) return;
         const message = `a statement ignored its cancellation for ${cancelMsMax} ms`;
-        this.kill({ kind: "cancel", message }); // EC2
+        this.kill({ kind: "cancel", message });
       });
     };
     signal?.addEventListener("abort", onAbort, { once: true });
@@ -162,13 +157,13 @@ export class EngineChild<Far extends Side = EngineService> {
     }
   }
 
-  /** At once. Its requests fail when it is gone. */
+  /** Kills the process. Its requests fail when it is gone. */
   kill(loss: Loss): void {
     this.#loss ??= loss;
     void this.#peer.kill();
   }
 
-  /** Interrupts what runs; what does not stop soon is killed. Resolves when it is gone. */
+  /** Interrupts what runs, and kills what does not stop soon. Resolves when it is gone. */
   async end(): Promise<void> {
     if (this.#loss === undefined) {
       this.#loss = { kind: "closed", message: "it was closed" };
@@ -177,7 +172,7 @@ export class EngineChild<Far extends Side = EngineService> {
     await this.exited;
   }
 
-  /** EC3 */
+  /** Marks the job as begun, and jobs that overlap as shared. */
   #began(job: Job): void {
     if (job.begun) return;
     job.begun = true;
@@ -190,7 +185,7 @@ export class EngineChild<Far extends Side = EngineService> {
   }
 }
 
-/** It may be that nothing was made in it; what cannot be removed now is at the next start. */
+/** The directory may not exist. What cannot be deleted now is deleted at the next start. */
 async function removeDir(path: string | undefined): Promise<void> {
   if (path === undefined) return;
   await rm(path, { recursive: true, force: true }).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** DuckDB's instance, shut in: what it may use, and what it may touch. In the engine's process. */
+/** Creates DuckDB's instance with restricted resources and access, in the engine's process. */
 
 import { DuckDBInstance } from "@duckdb/node-api";
 import { makeInnerDirectory } from "../../ground/kernel/node/make-inner-directory.ts";
@@ -26,20 +26,20 @@ export async function openInstance(options: InstanceOptions): Promise<EngineInst
   });
   const opened = await Promise.all(Array.from({ length: connections }, () => instance.connect()));
   for (const [index, connection] of opened.entries()) {
-    // A catalog each, so that the relations of one statement are not another's. EN5.
+    // A catalog per connection, so that statements do not see each other's relations.
     await connection.run(`ATTACH ':memory:' AS ${laneCatalog(index)}`);
     await connection.run(`USE ${laneCatalog(index)}`);
     await connection.run("SET errors_as_json = true");
     await connection.run("SET TimeZone = 'UTC'");
   }
   const [first] = opened;
-  // DuckDB 1.5.6 fails with an internal error on a few of the statements that refresh tables because of this optimizer, which only
-  // makes some sorts and groups smaller.
+  // Because of this optimizer DuckDB 1.5.6 fails with an internal error on a few statements that
+  // refresh tables. It only makes some sorts and groups smaller.
   await first?.run("SET GLOBAL disabled_optimizers = 'compressed_materialization'");
-  // A join with a few rows filters the file while it is read: 667 of 10 M positions are found in a third of the time. With tens of
-  // thousands that is slower than the join itself.
+  // A join with a few rows filters the file while it is read: 667 of 10 M positions are found in a
+  // third of the time. With tens of thousands it is slower than the join itself.
   await first?.run("SET GLOBAL dynamic_or_filter_threshold = 2000");
-  // In this order: each of the last two forbids what stands before it.
+  // The order matters: each of the last two forbids the settings before it.
   const dirs = [spoolDir, ...options.readableDirs].map((dir) => quoteText(`${dir}/`));
   await first?.run(`SET allowed_directories = [${dirs.join(", ")}]`);
   await first?.run("SET enable_external_access = false");

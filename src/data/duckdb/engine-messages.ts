@@ -1,30 +1,30 @@
-/** What a process asks its engine's process. */
+/** The messages between a process and its engine's process. */
 import type { ProducedFile } from "../../ground/work/core/index.ts";
 import type { SessionRows } from "./lane-sessions.ts";
 
 export interface InstanceOptions {
-  /** By DuckDB's own count. */
+  /** DuckDB's own limit. */
   readonly memoryLimitBytes: number;
   readonly threads: number;
   readonly spoolDir: string;
-  /** Of this process of the engine alone. */
+  /** Used by this engine process alone. */
   readonly tempDir: string;
   readonly tempBytesMax: number;
   readonly connections: number;
   readonly queueMax: number;
-  /** Of a row as text: whoever reads rows has each whole in memory. */
+  /** The maximum text of a row, because readers hold each row whole in memory. */
   readonly rowBytesMax: number;
   readonly readableDirs: readonly string[];
 }
 
-/** A name that a statement may use, and the SELECT that it stands for. Ours, not a person's: it may read files. */
+/** A name that a statement may use, and its SELECT, which is ours and may read files. */
 export interface Relation {
   readonly schema: string;
   readonly name: string;
   readonly sql: string;
 }
 
-/** Where a reader of an artifact stands: enough for any process to go on from there. */
+/** A reader's position in an artifact, from which any process can continue. */
 export interface RowCursor {
   readonly nextRow: number;
   readonly pageRows: number;
@@ -39,9 +39,9 @@ export interface WriteOrder {
 
 export interface PageOrder {
   readonly path: string;
-  /** Chosen by the asker, the same for all pages of one reader. */
+  /** Chosen by the caller, the same for all pages of one reader. */
   readonly reader: number;
-  /** Absent: the first page. */
+  /** Absent for the first page. */
   readonly cursor: RowCursor | undefined;
 }
 
@@ -53,16 +53,13 @@ export interface ColumnHeader {
 /** Rows as NDJSON, each line ended. */
 export interface RowPage {
   readonly columns: readonly ColumnHeader[];
-  /**
-   * A file of the engine's temporary directory, which the asker deletes: large pages do not travel
-   * by message.
-   */
+  /** A large page is a file in the engine's temporary directory, which the caller deletes. */
   readonly rows: Uint8Array | { readonly file: string };
-  /** Absent: no rows follow. */
+  /** Absent when no rows follow. */
   readonly next: RowCursor | undefined;
 }
 
-/** A request that tells it began has a connection: from here on it can do harm. */
+/** A request reports `began` once it has a connection: from then on it can do harm. */
 export interface EngineService {
   readonly requests: {
     execute(order: WriteOrder, began: "began"): ProducedFile;

@@ -1,4 +1,4 @@
-/** The engine's processes, and the memory of a process with all that descend from it. */
+/** Metrics of the engine's processes, and of the memory of a process tree. */
 
 import { ownTreeMemory } from "../../ground/kernel/node/process-memory.ts";
 import type { Metrics } from "../../ground/observe/index.ts";

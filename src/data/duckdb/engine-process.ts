@@ -1,4 +1,4 @@
-/** The engine's own process: DuckDB, and everything that its results cost. */
+/** The engine's own process: runs DuckDB and makes the results. */
 import { join } from "node:path";
 import { messageOf, OperatingError } from "../../ground/kernel/errors.ts";
 import { realClock } from "../../ground/kernel/node/real-clock.ts";
@@ -12,7 +12,7 @@ import { LaneSessions } from "./lane-sessions.ts";
 import { type Lane, StatementPool } from "./statement-pool.ts";
 import { parseStatement, writeArtifact } from "./write-artifact.ts";
 
-/** Readers that are kept open; others are opened anew at their place. */
+/** The number of open readers; others are opened again at their position. */
 const readersMax = 256;
 
 class PageReaders {
@@ -43,7 +43,7 @@ class PageReaders {
   }
 }
 
-/** No message shows our files' names. */
+/** Removes our files' names from messages. */
 function failureOf(thrown: unknown): OperatingError {
   return new OperatingError("query_failed", "never", withoutPaths(messageOf(thrown)));
 }

@@ -1,22 +1,15 @@
 /**
- * DuckDB in processes of its own, under this one. Whatever happens to such a process costs the
- * statement that did it, and nothing else: what else was in it is run again, and nobody notices.
+ * Runs DuckDB in child processes. A lost process costs only the statement at fault; others in it
+ * are run again (QU48, QE2 to QE6).
  *
- *   PE1  There is one process for everybody, started when somebody needs it, and ended when nobody
- *        has for `idleMs`.
- *   PE2  When it is lost, or has no memory left for a job that shared it, the jobs that had begun
- *        are tried: each alone, one after the other, in a process that nobody used before. What a
- *        job does to that one is its own doing, and is told.
- *   PE6  Whoever is tried alone has the line for `turnMsMax`. Then it goes on in its process, overdue,
- *        and the next is tried beside it. Overdue ones give way, the oldest first, where more than
- *        `overdueMax` are there, and the largest first where memory is short: that is told as
- *        `overloaded`, because it says nothing about the statement.
- *   PE3  What had not begun, or ran beside a statement that ignored its cancellation, is simply run
- *        again: at most `againMax` times, then it is tried alone, where nobody can disturb it.
- *   PE5  A process that does not start is this process's failure, and is told to its health. While it is
- *        so, a start is tried again after a pause that grows to half a minute: nobody has to ask for
- *        the engine to find out that it works again.
- *   PE4  A job that was lost leaves no file before it is run again, and none when it fails.
+ * One process, started on demand, is shared by all. When it is lost, or lacks memory for a job that
+ * shared it, the jobs that had begun are tried alone, one after the other, in new processes; what
+ * happens there is the job's own fault. Other jobs are run again, at most `againMax` times before
+ * they are tried alone.
+ *
+ * A job alone has the turn for `turnMsMax`. Then it continues, overdue, and the next is tried
+ * beside it. Overdue jobs are killed, the oldest first above `overdueMax` and the largest first
+ * when memory is short, and fail with `overloaded`.
  */
 
 import { join } from "node:path";
@@ -36,29 +29,29 @@ import { TurnQueue } from "./turn-queue.ts";
 
 export interface EngineProcessesOptions {
   readonly instance: InstanceOptions;
-  /** Of one process of the engine, all in all. */
+  /** The memory of one engine process. */
   readonly engineBytesMax: number;
-  /** Of this process and all that descend from it. */
+  /** The memory of this process with all its descendants. */
   readonly treeBytesMax: number;
   readonly idleMs: number;
-  /** `bounded`: the kernel is asked to bound its memory. */
+  /** With `bounded`, the kernel limits its memory. */
   spawn(bounded: boolean): ProcessLink;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: EngineObserver;
-  /** PE5 */
+  /** Reports when the process does not start, and when it does again. */
   readonly health?: HealthReporter;
 }
 
 export type Perform<T> = (child: EngineChild, job: Job) => Promise<T>;
 
-/** What somebody asked for, as it can be done anywhere and again. */
+/** A request to the engine that can run in any process, and again. */
 export interface Order<T> {
   readonly perform: Perform<T>;
   readonly signal: AbortSignal | undefined;
-  /** Whose it is, for log lines. */
+  /** Whose order it is, for log lines. */
   readonly fields: LogFields;
-  /** PE4. Idempotent. */
+  /** Deletes the order's files before it is run again or fails. Idempotent. */
   undo?(): void;
 }
 
@@ -67,14 +60,13 @@ type Outcome<T> =
   | { readonly kind: "failed"; readonly error: unknown; readonly suspect: boolean }
   | { readonly kind: "lost"; readonly loss: Loss; readonly suspect: boolean };
 
-/** PE3 */
 const againMax = 2;
-/** PE6: statements that run for longer are rare, and a person waits for two of them at most. */
+/** Statements that run longer are rare, and a user waits for two of them at most. */
 const turnMsMax = 30_000;
 const overdueMax = 2;
-/** PE5 */
+/** The pause between failed starts. */
 const startPause = { minMs: 1_000, maxMs: 30_000 };
-/** Then this system is taken to have no such limit. */
+/** After this many failures the system is assumed to have no such limit. */
 const boundedFailuresMax = 3;
 
 export class EngineProcesses {
@@ -85,22 +77,22 @@ export class EngineProcesses {
   readonly #turns: TurnQueue;
   readonly #living = new Set<EngineChild>();
   #shared: EngineChild | undefined;
-  /** Whose turn it is, the last one, and before it those whose turn is over. PE6 */
+  /** Processes of jobs alone: the last one has the turn, the others are overdue. */
   readonly #alone: EngineChild[] = [];
   #idleTimer: Timer | undefined;
-  /** Orders that wait for the shared process to be up. */
+  /** The number of orders that wait for the shared process to start. */
   #comingCount = 0;
   #readerNext = 1;
   #processNext = 1;
   #closed: boolean = false;
-  /** The next try at a start, while the last one has failed. */
+  /** The next attempt to start, while the last one has failed. */
   #startRetry: Timer | undefined;
   #startFailures = 0;
-  /** Those that were started within the kernel's limit, and are not known to have failed at that. */
+  /** Processes started within the kernel's limit and not known to have failed because of it. */
   readonly #bounded = new WeakSet<EngineChild>();
-  /** Starts within it that failed, one after the other. */
+  /** Consecutive failed starts within the limit. */
   #boundedFailures = 0;
-  /** The next start is without it: the last one failed. */
+  /** Whether the next start is without the limit, because the last one failed. */
   #isUnboundedNext: boolean = false;
 
   constructor(options: EngineProcessesOptions) {
@@ -126,7 +118,7 @@ export class EngineProcesses {
     }
   }
 
-  /** A number for whoever reads a file in pages: of any process, it is this reader's alone. */
+  /** A number for a reader of pages, unique over all processes. */
   newReader(): number {
     const reader = this.#readerNext;
     this.#readerNext += 1;
@@ -140,12 +132,12 @@ export class EngineProcesses {
     await Promise.all(Array.from(this.#living, (child) => child.end().then(() => child.removed)));
   }
 
-  /** PE2 */
+  /** Tries the order alone, when its turn comes. */
   async #runAlone<T>(order: Order<T>): Promise<T> {
     return await this.#turns.run(order.signal, async () => {
       this.#refuse(order);
       this.#options.observer.statementRepeated();
-      if (this.#isIdle()) await this.#endShared(); // Its memory is for this one.
+      if (this.#isIdle()) await this.#endShared(); // Frees its memory.
       const child = this.#start();
       this.#alone.push(child);
       for (const overdue of this.#alone.slice(0, -1 - overdueMax)) overdue.kill(crowdedOut);
@@ -181,7 +173,7 @@ export class EngineProcesses {
     try {
       return { kind: "done", value: await result };
     } catch (thrown) {
-      order.undo?.(); // PE4
+      order.undo?.();
       if (order.signal?.aborted === true) return { kind: "failed", error: thrown, suspect: false };
       if (thrown instanceof ProcessLost) {
         const { loss } = thrown;
@@ -193,7 +185,7 @@ export class EngineProcesses {
     }
   }
 
-  /** Throws why the order is not to be run, or run again. */
+  /** Throws if the order must not be run or repeated. */
   #refuse({ signal }: Order<unknown>): void {
     if (this.#closed) throw closedError();
     if (signal?.aborted === true) throw cancelled();
@@ -229,7 +221,7 @@ export class EngineProcesses {
     }
   }
 
-  /** PE5 */
+  /** Retries by itself, so that no statement is needed to find out that it works again. */
   #startFailed(reason: string): void {
     this.#options.health?.failed(reason);
     if (this.#startRetry !== undefined) return;
@@ -239,7 +231,7 @@ export class EngineProcesses {
       if (this.#closed) return;
       this.#sharedChild({ signal: undefined, fields: {} }).then(
         (child) => this.#endWhenIdle(child),
-        () => undefined, // Told above.
+        () => undefined, // Reported above.
       );
     });
   }
@@ -252,7 +244,7 @@ export class EngineProcesses {
   }
 
   #start(): EngineChild {
-    // A failed start may be the moment's fault: the one after the next is within the limit again.
+    // A failed start may be a coincidence: the start after the next is within the limit again.
     const bounded = !this.#isUnboundedNext && this.#boundedFailures < boundedFailuresMax;
     this.#isUnboundedNext = false;
     const { instance, spawn, observer } = this.#options;
@@ -281,7 +273,7 @@ export class EngineProcesses {
     return child;
   }
 
-  /** One line for everybody whose statement ran in it: each finds his own. */
+  /** One line names everybody whose statement ran in it. */
   #logLoss(child: EngineChild, { kind: reason, message }: Loss): void {
     const begun = child.begunAtLoss.map(({ fields }) => fields);
     for (const fields of begun.length === 0 ? [{}] : begun) {
@@ -289,7 +281,7 @@ export class EngineProcesses {
     }
   }
 
-  /** PE1 */
+  /** Ends the shared process after `idleMs` without orders. */
   #endWhenIdle(child: EngineChild): void {
     if (this.#closed || child !== this.#shared || !this.#isIdle()) return;
     this.#idleTimer?.cancel();
@@ -342,7 +334,7 @@ const crowdedOut: Loss = {
   message: `more than ${overdueMax} statements took so long`,
 };
 
-/** A process that did not come up says nothing about the statement. */
+/** A process that did not start says nothing about the statement. */
 async function started(child: EngineChild, signal: AbortSignal | undefined): Promise<void> {
   const left = Promise.withResolvers<never>();
   const onAbort = (): void => left.reject(cancelled());
@@ -359,10 +351,7 @@ async function started(child: EngineChild, signal: AbortSignal | undefined): Pro
   }
 }
 
-/**
- * Without memory DuckDB fails in many ways: also with an internal error, or a result that is not
- * there.
- */
+/** Without memory DuckDB fails in many ways, also with an internal error or a missing result. */
 export function isSuspicious(thrown: unknown): boolean {
   const codes = ["statement_too_large", "query_failed"];
   return thrown instanceof OperatingError && codes.includes(thrown.code);

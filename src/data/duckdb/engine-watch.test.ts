@@ -1,4 +1,4 @@
-/** The second line of defence, without the first: what the kernel let pass is seen and ended. */
+/** The second line of defence alone: kills a process that the kernel let grow too large. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { canMeasureMemory } from "../../ground/kernel/node/process-memory.ts";
@@ -8,7 +8,7 @@ import type { Loss } from "./engine-child.ts";
 import { EngineWatch } from "./engine-watch.ts";
 
 const mebibyte = 1024 ** 2;
-/** This process stands in for the engine's, and has more than DuckDB's least share. */
+/** This process stands in for the engine's, and exceeds DuckDB's minimum share. */
 const taken = Buffer.alloc(160 * mebibyte, 1);
 
 function watch(limits: MemoryLimits) {

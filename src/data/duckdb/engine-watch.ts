@@ -1,7 +1,7 @@
 /**
- * Looks at the memory of this process and all that descend from it while the engine has a process,
- * and ends the engine's that exceeds its share. The kernel's limit (spawn-engine.ts) is the first
- * line, and this the second: it counts everything, and works where the first does not.
+ * Measures the memory of this process and its descendants while the engine runs, and kills an
+ * engine process that exceeds its share. The kernel's limit (spawn-engine.ts) is the first line of
+ * defence. This is the second: it counts everything, and works without the first.
  */
 import type { Clock, Timer } from "../../ground/kernel/clock.ts";
 import {
@@ -15,9 +15,7 @@ import type { Loss } from "./engine-child.ts";
 
 const busyMs = 50;
 const idleMs = 1_000;
-/**
- * How long what a process shares with others is taken to be the same, and who descends from whom.
- */
+/** How long a measurement of shared memory, and of the process tree, stays valid. */
 const sharedMs = 5_000;
 
 interface Shared {
@@ -25,7 +23,7 @@ interface Shared {
   readonly atMs: number;
 }
 
-/** What of an `EngineChild` is used here. */
+/** The part of an `EngineChild` used here. */
 export interface WatchedProcess {
   readonly pid: number | undefined;
   readonly idle: boolean;
@@ -35,7 +33,7 @@ export interface WatchedProcess {
 export interface Watched {
   readonly shared: WatchedProcess | undefined;
   readonly alone: WatchedProcess | undefined;
-  /** Statements that are tried alone, whose turn is over. */
+  /** Processes of statements alone whose turn is over. */
   readonly overdue?: readonly WatchedProcess[];
 }
 
@@ -55,7 +53,7 @@ export class EngineWatch {
     this.#watched = watched;
   }
 
-  /** Something is going to run: often, from now on, until there is nothing to watch. Idempotent. */
+  /** Measures often from now on, until there is nothing to watch. Idempotent. */
   start(): void {
     if (!canMeasureMemory || (this.#timer !== undefined && !this.#isSlow)) return;
     this.#lookIn(busyMs);
@@ -106,7 +104,7 @@ export class EngineWatch {
     return this.#tree;
   }
 
-  /** About its PSS: what is its own now, and what it shared a while ago. */
+  /** Approximately its PSS: the current private memory and the last measured shared memory. */
   #bytesOf(pid: number): number {
     const own = privateBytes(pid);
     if (own === undefined) return 0;

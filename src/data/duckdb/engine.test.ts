@@ -161,7 +161,7 @@ test("[QU44] a result larger than allowed is stopped while it grows, or refused 
 });
 
 test("[QU44] a full disk is disk_full, and the engine works on", async () => {
-  // A limit on the size of files is the full disk that a test can have without being root.
+  // A limit on file sizes simulates a full disk without root.
   const script = `
     import { existsSync } from "node:fs";
     import { startTestEngine, never } from "${siblingModule(import.meta.url, "./testing/test-engine")}";
@@ -271,7 +271,7 @@ test("[QU44] an error is told shortly, however long its text is", async () => {
   });
 });
 
-/** A page that was being made when its reader left goes when DuckDB has stopped. */
+/** A page under way when its reader left is deleted once DuckDB has stopped. */
 async function noPagesLeft(): Promise<void> {
   await until(() => {
     const names = readdirSync(join(bench.dir, "temp"), { recursive: true, encoding: "utf8" });

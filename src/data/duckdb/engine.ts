@@ -1,14 +1,8 @@
 /**
- * DuckDB for this process, in processes of its own beneath it (engine-processes.ts).
- *
- *   EN1  Nothing is computed in the caller's process: it sends a request and receives an answer.
- *   EN2  An aborted request ends only when DuckDB has stopped, and leaves no file. What does not
- *        stop costs its process.
- *   EN3  A person's statement is one SELECT that reads no file and changes nothing (check-user-sql.ts); DuckDB itself may
- *        touch only `spoolDir` and its temporary directory, and installs and loads no extension.
- *   EN4  The engine's process has a bound on its memory that DuckDB does not keep: the kernel and
- *        this process do.
- *   EN5  Relations are those of one statement: no other statement sees them, and nothing of them stays.
+ * DuckDB for this process, in child processes (engine-processes.ts). The caller's process computes
+ * nothing. An aborted request ends only when DuckDB has stopped, and leaves no file. DuckDB may
+ * touch only `spoolDir`, its temporary directory and `readableDirs`, and loads no extension. Rules:
+ * QU40 to QU48 and QE1 to QE6.
  */
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -32,55 +26,52 @@ import { ProcessEngine } from "./process-engine.ts";
 import { spawnEngine } from "./spawn-engine.ts";
 
 export interface EngineOptions {
-  /** The engine's share of that: of one process, DuckDB and all. */
+  /** The memory of one engine process, everything included. */
   readonly memoryLimitBytes: number;
-  /** Of this process and all that descend from it. */
+  /** The memory of this process with all its descendants. */
   readonly treeLimitBytes: number;
   /** DuckDB's own threads, shared by all statements. */
   readonly threads: number;
-  /** Besides `tempDir` the only directory that DuckDB reads and writes. Made when it is absent. */
+  /** The directory that DuckDB writes results to. Created if absent. */
   readonly spoolDir: string;
-  /** Statements at a time; of the others `queueMax` wait. */
+  /** Concurrent statements; of the others `queueMax` wait. */
   readonly connections: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly queueMax?: number;
-  /** Where DuckDB spills what exceeds its memory; within `spoolDir` when absent. */
+  /** Where DuckDB spills what exceeds its memory. Default: within `spoolDir`. */
   readonly tempDir?: string;
   readonly tempBytesMax?: number;
-  /** Where relations' files may be. */
+  /** Directories with files of relations. */
   readonly readableDirs?: readonly string[];
-  /** The process ends when nobody needed it for so long. */
+  /** The process ends when it was not needed for this long. */
   readonly idleMs?: number;
   readonly observer?: EngineObserver;
-  /** Told when its process does not start, and when it does again. */
+  /** Reports when the process does not start, and when it does again. */
   readonly health?: HealthReporter;
 }
 
-/** Rows of an artifact as NDJSON: a JSON array a line, every line ended, whole lines in every chunk. */
+/** Rows of an artifact as NDJSON: a JSON array per line, whole lines in every chunk. */
 export interface RowStream extends AsyncIterable<Uint8Array> {
   readonly columns: readonly ColumnHeader[];
-  /** All rows are in the first chunk. */
+  /** Whether all rows are in the first chunk. */
   readonly isWhole: boolean;
 }
 
 export interface EngineSession {
-  /** One at a time. Values as DuckDB's client has them in JSON: BIGINT a text, MAP a list of `{key, value}`. */
+  /** One statement at a time. JSON values: BIGINT as text, MAP as a list of `{key, value}`. */
   run(sql: string, signal: AbortSignal): Promise<readonly (readonly unknown[])[]>;
-  /** The same, values by the names of their columns. */
+  /** Like `run`, with values by column name. */
   objects(sql: string, signal: AbortSignal): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
 export interface Engine {
-  /**
-   * The same engine; log lines about what is asked of it this way carry `fields`: whose statement
-   * it is.
-   */
+  /** The same engine, whose log lines carry `fields`: whose statement it is. */
   with(fields: LogFields): Engine;
   /**
-   * Runs one SELECT into a Parquet file of at most `bytesMax` bytes. The only tables that it knows are `relations`. Throws
-   * `bad_sql`, `query_too_large` (its result), `statement_too_large` (its memory), `disk_full`,
-   * `overloaded`, or `cancelled` when `signal` aborts; then there is no file.
+   * Runs one SELECT into a Parquet file of at most `bytesMax` bytes. It sees no tables but
+   * `relations`. Throws `bad_sql`, `query_too_large` (its result), `statement_too_large` (its
+   * memory), `disk_full`, `overloaded` or `cancelled`; then there is no file.
    */
   executeToParquet(
     sql: string,
@@ -89,29 +80,28 @@ export interface Engine {
     bytesMax?: number,
     relations?: readonly Relation[],
   ): Promise<ProducedFile>;
-  /** A SELECT's syntax tree, as `json_serialize_sql` gives it. Throws `bad_sql` for what `executeToParquet` would refuse unseen. */
+  /** The syntax tree from `json_serialize_sql`. Throws `bad_sql` if it may not run. */
   parse(sql: string, signal: AbortSignal): Promise<string>;
   /** Resolves when columns and first rows are known; reads on as it is pulled. One consumer. */
   openRows(path: string, signal: AbortSignal): Promise<RowStream>;
   /** The rows of `openRows` alone. */
   readRows(path: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /**
-   * A connection for statements of our own, which may do whatever DuckDB may; a person's text belongs into them only after
-   * `executeToParquet`'s checks. It waits its turn like a statement, and keeps the connection until
-   * `use` has settled; then its tables are gone. `use` may be called again, from its beginning: it
-   * leaves nothing behind that a second call minds, and asks the engine for nothing but by its
-   * session.
+   * A connection for our own statements, which may do whatever DuckDB may; a user's text must be
+   * checked by `parse` first. It waits its turn like a statement and is kept until `use` has
+   * settled; then its tables are gone. `use` may be called again from its beginning, so it must be
+   * repeatable, and must use the engine only through its session.
    */
   withSession<T>(
     relations: readonly Relation[],
     signal: AbortSignal,
     use: (session: EngineSession) => Promise<T>,
   ): Promise<T>;
-  /** Interrupts what runs, and ends what does not stop soon. */
+  /** Interrupts what runs, and kills what does not stop soon. */
   close(): Promise<void>;
 }
 
-/** What of the engine somebody needs, in the name of whoever asked for it. */
+/** A part of the engine, used on behalf of a caller. */
 export interface EngineFor<K extends keyof Engine> {
   with(fields: LogFields): Pick<Engine, K>;
 }
@@ -120,10 +110,10 @@ const queueMaxDefault = 256;
 const tempBytesMaxDefault = 10 * 1024 ** 3;
 
 const idleMsDefault = 60_000;
-/** What an earlier run left: by name, because the directory may be anybody's. */
+/** Files that an earlier process left, by name, because the directory may be shared. */
 const leftoverPattern = /^(process-\d+|page-\d+\.ndjson|duckdb_temp_.*)$/;
 
-/** Its process starts with the first request. */
+/** The engine's process starts with the first request. */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const { memoryLimitBytes, threads, spoolDir, connections } = options;
   const instance: InstanceOptions = {

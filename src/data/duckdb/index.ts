@@ -1,4 +1,4 @@
-/** DuckDB as an engine in processes of its own: statements, sessions, artifacts, values as JSON. */
+/** DuckDB as an engine in child processes: statements, sessions, artifacts, values as JSON. */
 export { BoundedProcess, type BoundedProcessOptions } from "./bounded-process.ts";
 export type { EngineObserver } from "./core/index.ts";
 export { duckdbVersion } from "./duckdb-version.ts";

@@ -1,17 +1,17 @@
 /**
- * SQL expressions that write a value as JSON. DuckDB builds the text of whole rows, several million a second; values that
- * cross into JavaScript one by one cost ten times as much. SQL NULL gives SQL NULL: whoever puts pieces together
- * writes `null`.
+ * SQL expressions that write a value as JSON. DuckDB builds the text of whole rows, several million
+ * a second; values that cross into JavaScript one by one cost ten times as much. SQL NULL stays SQL
+ * NULL; the caller writes `null`.
  *
- * Numbers keep every digit (and DECIMALs their trailing zeros). NaN and the infinities are the texts "NaN",
- * "Infinity" and "-Infinity". Timestamps are ISO 8601, TIMESTAMPTZ in UTC with a `Z`; years before 1 and the
- * infinities are as DuckDB writes them. BLOBs are base64. A UNION is an object with its tag as the one key; a STRUCT
- * without names is an array; a MAP is an object whose keys are texts.
+ * Numbers keep every digit (and DECIMALs their trailing zeros). NaN and the infinities are the
+ * texts "NaN", "Infinity" and "-Infinity". Timestamps are ISO 8601, TIMESTAMPTZ in UTC with a `Z`;
+ * years before 1 and infinities are in DuckDB's notation. BLOBs are base64. A UNION is an object
+ * with its tag as the one key, a STRUCT without names an array, a MAP an object with text keys.
  */
 import { quoteText } from "../sql/core/index.ts";
 import type { ColumnShape, NamedShape } from "./column-shape.ts";
 
-/** `value` is an expression of that shape; `depth` keeps the names of nested lambdas apart. */
+/** `value` is an expression of that shape. `depth` makes names of nested lambdas unique. */
 export function jsonText(shape: ColumnShape, value: string, depth = 0): string {
   if (typeof shape !== "string") {
     return isPlain(shape) ? `to_json(${value})::VARCHAR` : nestedText(shape, value, depth);
@@ -105,7 +105,7 @@ function withT(value: string): string {
   return `replace(replace(replace((${value})::VARCHAR, ' ', 'T'), 'T(BC)', ' (BC)'), '(BC) ', '(BC)T')`;
 }
 
-/** Date and time apart, which is quicker than replacing the space between them. */
+/** Formats date and time separately, which is faster than replacing the space between them. */
 function timestampText(value: string): string {
   return `(CASE WHEN isfinite(${value}) \
 THEN concat('"', (${value})::DATE, 'T', (${value})::TIME, '"') \
@@ -120,7 +120,7 @@ function orNull(piece: string): string {
   return `coalesce(${piece}, 'null')`;
 }
 
-/** DuckDB's own `to_json` writes it as we would. */
+/** Whether DuckDB's `to_json` writes the same text. */
 function isPlain(shape: ColumnShape): boolean {
   if (shape === "bare" || shape === "text" || shape === "quoted") return true;
   if (typeof shape === "string") return false;

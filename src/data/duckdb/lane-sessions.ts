@@ -1,9 +1,6 @@
 /**
- * Connections that a caller keeps for several statements of our own, with temporary tables between them: what writes the lake
- * and refreshes tables. In the engine's process.
- *
- *   LS1  A session has its connection alone, until it is closed or the engine is.
- *   LS2  Whatever was made in it is gone when the connection is handed on.
+ * Sessions: connections for several of our own statements with temporary tables, for writing the
+ * lake and refreshing tables (QE2). In the engine's process.
  */
 
 import type { Clock } from "../../ground/kernel/clock.ts";
@@ -19,11 +16,11 @@ interface LaneSession {
   /** The statement under way; never rejects. */
   statement: Promise<unknown>;
   readonly end: () => void;
-  /** When the connection has been handed on. */
+  /** Resolves when the connection has been handed on. */
   readonly ended: Promise<void>;
 }
 
-/** Values as DuckDB's client has them in JSON. */
+/** JSON values from DuckDB's client. */
 export interface SessionRows {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly unknown[])[];
@@ -48,7 +45,7 @@ export class LaneSessions {
   ): Promise<number> {
     const opened = Promise.withResolvers<Lane>();
     const end = Promise.withResolvers<void>();
-    // Only the wait for a connection can be aborted: statements have signals of their own.
+    // Only the wait for a connection can be aborted: statements have their own signals.
     const waiting = new AbortController();
     const onAbort = (): void => waiting.abort();
     signal.addEventListener("abort", onAbort, { once: true });
@@ -61,7 +58,7 @@ export class LaneSessions {
           await end.promise;
         });
       } finally {
-        await forget(lane); // LS2
+        await forget(lane);
       }
     }, waiting.signal);
     ended.catch(opened.reject);
@@ -101,7 +98,7 @@ export class LaneSessions {
     }
   }
 
-  /** After the statement under way. Idempotent. */
+  /** Waits for the statement under way. Idempotent. */
   async close(id: number): Promise<void> {
     const session = this.#sessions.get(id);
     if (session === undefined) return;
@@ -128,7 +125,7 @@ function translated(thrown: unknown): unknown {
   return translateDuckDbError(thrown);
 }
 
-/** LS2: relations are gone by now; what is left are tables. */
+/** Drops the session's tables before the connection is handed on. */
 async function forget({ connection, catalog }: Lane): Promise<void> {
   const reader = await connection.runAndReadAll(
     `SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE database_name IN ('${catalog}', 'temp')`,

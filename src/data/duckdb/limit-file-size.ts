@@ -1,17 +1,17 @@
 /**
- * DuckDB bounds its memory and its spilling, but not what it writes: this does. In the engine's
+ * Limits the size of the file that DuckDB writes, which DuckDB itself does not. In the engine's
  * process.
  */
 import { statSync } from "node:fs";
 import type { Clock } from "../../ground/kernel/clock.ts";
 
 export interface FileSizeLimit {
-  /** It was, and the statement was interrupted. */
+  /** Whether the limit was exceeded and the statement interrupted. */
   exceeded(): boolean;
   stop(): void;
 }
 
-/** How often the growing file is measured; what is over sooner is measured by whoever asked for it. */
+/** How often the growing file is measured. The caller measures it at the end. */
 const measureMs = 50;
 
 export function limitFileSize(

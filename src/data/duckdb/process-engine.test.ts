@@ -13,7 +13,7 @@ import { EngineProcesses } from "./engine-processes.ts";
 import { ProcessEngine } from "./process-engine.ts";
 import { never } from "./testing/test-engine.ts";
 
-/** A process that does as the statement's text says, instead of an engine's work. */
+/** A fake engine process that does what the statement's text says. */
 class FakeProcess implements ProcessLink {
   readonly sharesMemory = false;
   readonly pid: number | undefined = undefined;
@@ -42,7 +42,7 @@ class FakeProcess implements ProcessLink {
     queueMicrotask(() => this.#listener?.exited(how));
   }
 
-  /** Every statement that was told to wait is done. */
+  /** Finishes every waiting statement. */
   release(): void {
     for (const id of this.#held.splice(0)) this.#tell({ kind: "answer", id, answer: "done" });
   }
@@ -79,7 +79,7 @@ class FakeProcess implements ProcessLink {
     } else this.#tell({ kind: "answer", id, answer: "done" });
   }
 
-  /** One that waits heeds it; one that is deaf does not. */
+  /** A waiting statement stops; a deaf one does not. */
   #abort(id: number): void {
     if (this.asked.includes("deaf")) return;
     this.#held = this.#held.filter((each) => each !== id);
@@ -101,9 +101,9 @@ interface Bench {
   readonly faults: string[];
   readonly losses: string[];
   readonly lines: RecordedLine[];
-  /** The statement has reached the newest process that has one. */
+  /** Resolves when the statement has reached the newest process. */
   reached(sql: string): Promise<void>;
-  /** Of each process: whether the kernel was asked to bound it. */
+  /** For each process, whether the kernel was asked to bound it. */
   readonly bounds: readonly boolean[];
 }
 
@@ -192,7 +192,7 @@ for (const [death, told] of [
     processes.at(-1)?.release();
     assert.equal(await beside, "done");
     const asked = processes.map((process) => process.asked);
-    // The newest is tried first, alone; then the other one, alone.
+    // The newest is tried alone first, then the other one.
     assert.deepEqual(asked, [["wait", death], [death], ["wait"]]);
     assert.deepEqual(faults, ["query_failed"]);
     await engine.close();
@@ -433,7 +433,7 @@ test("[QU43] closing ends a process that does not end", async () => {
   await reached("wait");
   const [process] = processes;
   assert.ok(process !== undefined);
-  process.send = () => undefined; // It hears nothing.
+  process.send = () => undefined; // It receives nothing.
   const closing = engine.close();
   await clock.advance(1_100);
   await closing;
@@ -448,7 +448,7 @@ test("[QU43] closing leaves no timer behind, though a statement ends with it", a
   await reached("wait");
   await engine.close();
   await running;
-  await clock.advance(3_000); // The last look at the memory of what is gone.
+  await clock.advance(3_000); // The last measurement of the lost process.
   assert.equal(clock.pendingCount, 0);
 });
 

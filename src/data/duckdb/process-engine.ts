@@ -1,7 +1,4 @@
-/**
- * The engine as its users see it: what they ask becomes orders for its processes
- * (engine-processes.ts).
- */
+/** The engine's interface: turns requests into orders for its processes (engine-processes.ts). */
 import { rmSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import type { LogFields } from "../../ground/kernel/logger.ts";
@@ -87,10 +84,7 @@ export class ProcessEngine implements Engine {
   }
 }
 
-/**
- * Whatever `use` makes of an error, a session that was lost is over, and what it gave does not
- * count.
- */
+/** A lost session has failed, even if `use` caught the error and returned a result. */
 async function inSession<T>(
   child: EngineChild,
   job: Job,
@@ -122,7 +116,7 @@ async function inSession<T>(
   try {
     await used;
   } catch {
-    // Told below.
+    // Reported below.
   }
   const counts = trouble === undefined || (!(trouble instanceof ProcessLost) && !job.shared);
   if (!child.lost) await child.ask(job, "closeSession", session);
@@ -141,14 +135,14 @@ async function readPage({ columns, rows, next }: RowPage): Promise<ReadPage> {
   try {
     return { columns, bytes: await readFile(rows.file), next };
   } catch {
-    // Its directory went with its process.
+    // Its directory was deleted with its process.
     throw new ProcessLost({ kind: "closed", message: "a page of rows went with it" });
   } finally {
     await rm(rows.file, { force: true });
   }
 }
 
-/** The next page is made while the caller is busy with this one. */
+/** Makes the next page while the caller uses this one. */
 async function* pagesFrom(
   first: ReadPage,
   read: (cursor: RowCursor, signal: AbortSignal) => Promise<ReadPage>,
@@ -160,7 +154,7 @@ async function* pagesFrom(
   try {
     for (;;) {
       const next = page.next === undefined ? undefined : read(page.next, stop);
-      next?.catch(() => undefined); // It is awaited below, unless the caller leaves.
+      next?.catch(() => undefined); // Awaited below, unless the caller leaves.
       if (page.bytes.length > 0) yield page.bytes;
       if (next === undefined) return;
       page = await next;

@@ -1,7 +1,6 @@
 /**
- * The tables that a statement sees: views in its connection's own catalog, made before it and gone after it.
- *
- *   RV1  Whatever happens, none is left when the next statement begins.
+ * The tables that a statement sees: views in its connection's own catalog, created before it and
+ * dropped before the next one begins (QE1).
  */
 import { quoteName } from "../sql/core/index.ts";
 import type { Relation } from "./engine-messages.ts";
@@ -31,7 +30,7 @@ async function make({ connection }: Lane, what: string): Promise<void> {
   await connection.run(`CREATE ${what}`);
 }
 
-/** RV1. An interrupt that was meant for the statement may still arrive: what it stops is tried again. */
+/** A late interrupt meant for the statement may stop the drop, which is then repeated. */
 async function forget(
   { connection }: Lane,
   relations: readonly Relation[],

@@ -1,12 +1,12 @@
 /**
- * One SQL statement through the whole path: a work item on some worker, its artifact fetched and verified, its rows read.
- * The answer is NDJSON:
+ * Runs one SQL statement: a work item on some worker, its artifact fetched and verified, its rows
+ * read. The answer is NDJSON:
  *
  *   {"query_id":"q-…","columns":[{"name":"answer","type":"INTEGER"}]}
  *   [42]
  *   {"summary":{"row_count":1,"duration_ms":7,"worker_id":"worker-1","artifact_bytes":245}}
  *
- * or, where it fails after the first line, `{"error":{"code":…,"message":…,"hint":…}}` as the last line.
+ * If it fails after the first line, the last line is `{"error":{"code":…,"message":…,"hint":…}}`.
  */
 import type { Clock, Timer } from "../../ground/kernel/clock.ts";
 import { AssertionError, assert, messageOf, OperatingError } from "../../ground/kernel/errors.ts";
@@ -25,16 +25,16 @@ export interface RunSqlDeps {
 }
 
 export interface RunSqlOptions {
-  /** Until the first row is here. */
+  /** The time until the first row. */
   readonly timeoutMs?: number | undefined;
   readonly queryId?: QueryId;
-  /** A caller that asks for no more rows for this long loses the rest. */
+  /** A caller that requests no rows for this long loses the rest. */
   readonly idleMsMax?: number;
 }
 
 export interface SqlResult {
   readonly queryId: QueryId;
-  /** One consumer. The query ends when this ends, is left, fails, or is not asked for more for too long. */
+  /** One consumer. The query ends when this ends, fails, is left, or is idle for too long. */
   readonly stream: AsyncIterable<Uint8Array>;
 }
 
@@ -43,7 +43,7 @@ const idleMsMaxDefault = 300_000;
 const onlyLeaf = "0" as LeafId;
 const onlyWork = "0" as WorkId;
 
-/** A statement that reads no table. */
+/** Runs a statement that reads no table. */
 export function runSql(
   deps: RunSqlDeps,
   sql: string,
@@ -53,17 +53,17 @@ export function runSql(
   return runRows(deps, { kind: sqlWorkKind, body: sqlWorkBody(sql), text: sql }, options, signal);
 }
 
-/** One work item whose artifact has the answer's rows. */
+/** A work item whose artifact has the answer's rows. */
 export interface RowsWork {
   readonly kind: string;
   readonly body: string;
-  /** For people. */
+  /** For messages. */
   readonly text: string;
-  /** What a worker might have cached of it; when absent it reads nothing, and is spread. */
+  /** What a worker may have cached. Absent for work that reads nothing, which is spread evenly. */
   readonly affinityKey?: string;
 }
 
-/** Resolves when the first row is known, so what fails before that is thrown as it is. */
+/** Resolves when the first row is known. Earlier failures are thrown. */
 export async function runRows(
   { manager, engine, clock, prng }: RunSqlDeps,
   { kind, body, text, affinityKey }: RowsWork,
@@ -120,8 +120,8 @@ interface AnswerParts {
 }
 
 /**
- * The lines. Small answers come as one chunk. The artifact is deleted and the query ended exactly once, also when
- * nobody ever asks for the first chunk.
+ * The answer's lines. Small answers come as one chunk. The artifact is deleted and the query ended
+ * exactly once, even if nobody requests the first chunk.
  */
 class SqlAnswer implements AsyncIterable<Uint8Array> {
   readonly #parts: AnswerParts;
@@ -165,7 +165,7 @@ class SqlAnswer implements AsyncIterable<Uint8Array> {
     yield pending;
   }
 
-  /** From when a chunk is handed out until the caller comes back. */
+  /** Starts when a chunk is handed out, and ends when the caller comes back. */
   #waitForCaller(): void {
     const { clock, idleMsMax } = this.#parts;
     this.#idle = clock.after(idleMsMax, () => {
@@ -174,7 +174,7 @@ class SqlAnswer implements AsyncIterable<Uint8Array> {
     });
   }
 
-  /** Never rejects: the fetcher deletes what is left when it closes. */
+  /** Never rejects: the fetcher deletes what remains when it closes. */
   #end(error: OperatingError | undefined): Promise<void> {
     this.#ended ??= this.#release(error);
     return this.#ended;
@@ -193,7 +193,7 @@ function line(value: unknown): Buffer {
   return Buffer.from(`${JSON.stringify(value)}\n`);
 }
 
-/** A reader that was stopped says only that; the query knows why. */
+/** A stopped reader does not know the reason; the query does. */
 function errorOf(thrown: unknown, { signal }: QueryHandle): OperatingError {
   if (signal.reason instanceof OperatingError) return signal.reason;
   if (thrown instanceof OperatingError) return thrown;

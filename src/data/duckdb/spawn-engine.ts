@@ -1,6 +1,7 @@
 /**
- * Starts a process for the engine, or for another that is shut in like it. On Linux the kernel bounds what it may allocate
- * (ground/threads/node/bounded-command.ts). It inherits no environment but what finding files and telling time need.
+ * Starts a process for the engine, or another with the same restrictions. On Linux the kernel
+ * bounds its memory (ground/threads/node/bounded-command.ts). Of the environment it inherits only
+ * what finding files, language and time need.
  */
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -21,13 +22,13 @@ const heapShare = 0.25;
 const heapBytesMin = 128 * mebibyte;
 
 export interface SpawnOptions {
-  /** What runs in it. */
+  /** The module that runs in it. */
   readonly module: URL;
-  /** Of the process, all in all. */
+  /** The memory of the whole process. */
   readonly memoryBytesMax: number;
   readonly connections: number;
   readonly threads: number;
-  /** Reserved by threads that have JavaScript. */
+  /** Memory reserved by threads that run JavaScript. */
   readonly scriptBytes?: number;
   /** Whether the kernel is to bound its memory. */
   readonly bounded: boolean;
@@ -46,12 +47,12 @@ export function spawnEngine(options: SpawnOptions): ProcessLink {
 }
 
 function boundOf({ memoryBytesMax, connections, threads, scriptBytes = 0 }: SpawnOptions) {
-  // Node's own: one for each core at most, and libuv's, of which the engine has one for each connection and four more.
+  // Node's own threads, at most one per core, and libuv's: one per connection and four more.
   const threadCount = threads + connections + 4 + Math.min(4, availableParallelism()) + 4;
   return { memoryBytesMax, threadCount, scriptBytes };
 }
 
-/** DuckDB's asynchronous calls each occupy one of libuv's threads while a statement runs. */
+/** Each running statement occupies one of libuv's threads. */
 function environment({ connections }: SpawnOptions): Record<string, string> {
   const kept = Object.entries(process.env).flatMap(([name, value]) => {
     const isKept = environmentKept.includes(name) || name.startsWith("MALLOC_");

@@ -1,4 +1,4 @@
-/** Work of kind `sql`: its body is `{"sql": …}`. */
+/** Executes work of kind `sql`. Its body is `{"sql": …}`. */
 import { OperatingError } from "../../ground/kernel/errors.ts";
 import type { Executor } from "../../ground/work/core/index.ts";
 import { type WorkSpec, workLogFields } from "../../ground/work/core/index.ts";
@@ -30,7 +30,7 @@ function parseBody(work: WorkSpec): string {
       if (typeof body.sql === "string") return body.sql;
     }
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new OperatingError("bad_request", "never", "the work's body is not understood");
 }

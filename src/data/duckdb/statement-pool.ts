@@ -1,10 +1,10 @@
 /**
- * The engine's connections, each running one job at a time; jobs beyond that wait in a bounded queue. Runs in the
- * engine's process.
+ * The engine's connections, each running one job at a time. Further jobs wait in a bounded queue.
+ * In the engine's process.
  *
- *   SP1  An aborted job that waits ends at once; one that runs is interrupted until it stops, and only then ends.
- *        So a connection is never handed on while its statement still runs.
- *   SP2  A job's statements never see an interrupt that was meant for an earlier job.
+ * An aborted job that waits ends at once. One that runs is interrupted until it stops, and only
+ * then ends, so a connection is never handed on while its statement runs, and no job sees an
+ * interrupt meant for an earlier one.
  */
 import type {
   DuckDBConnection,
@@ -15,18 +15,18 @@ import type { Clock } from "../../ground/kernel/clock.ts";
 import { OperatingError } from "../../ground/kernel/errors.ts";
 import { isInterrupt } from "./duckdb-error.ts";
 
-/** One connection, and what is prepared on it once and for all. */
+/** A connection with its prepared statements. */
 export interface Lane {
   readonly connection: DuckDBConnection;
-  /** Its own, and its default: where relations are made. */
+  /** The connection's own default catalog, where relations are created. */
   readonly catalog: string;
-  /** `$1`: a statement's text; gives its syntax tree as JSON. */
+  /** `$1` is a statement's text; returns its syntax tree as JSON. */
   readonly serializeSql: DuckDBPreparedStatement;
-  /** `$1`: an artifact's path; gives what it says of its columns. */
+  /** `$1` is an artifact's path; returns its column metadata. */
   readonly readColumns: DuckDBPreparedStatement;
 }
 
-/** The one value of a result, or an empty text where there is none. */
+/** The one value of a result, or an empty text without rows. */
 export function onlyText(result: DuckDBMaterializedResult): string {
   if (result.rowCount === 0) return "";
   const value = result.getChunk(0).getColumnVector(0).getItem(0);
@@ -35,7 +35,7 @@ export function onlyText(result: DuckDBMaterializedResult): string {
 
 type Job = (lane: Lane) => void;
 
-/** A statement that has just been interrupted may have begun after the interrupt: it is interrupted again. */
+/** A statement may begin just after the interrupt, so it is interrupted again. */
 const interruptAgainMs = 20;
 
 export class StatementPool {
@@ -62,7 +62,7 @@ export class StatementPool {
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.#waiting.delete(job);
-        reject(cancelled()); // SP1
+        reject(cancelled());
       };
       const job: Job = (free) => {
         signal.removeEventListener("abort", onAbort);
@@ -96,7 +96,7 @@ export class StatementPool {
   }
 }
 
-/** SP1, SP2: of one lane, which is the caller's. */
+/** Interrupts the caller's lane when `signal` aborts, until the statement has stopped. */
 export async function interruptible<T>(
   { connection }: Lane,
   perform: () => Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * One at a time, in order of arrival; whoever gives up while waiting is not run. A turn lasts
- * `turnMsMax` at most: whoever needs longer goes on, and the next begins beside it.
+ * Runs tasks one at a time, in order of arrival. A task that is aborted while it waits is not run.
+ * A turn lasts at most `turnMsMax`: a longer task continues, and the next begins beside it.
  */
 import type { Clock } from "../../ground/kernel/clock.ts";
 import { cancelled } from "./statement-pool.ts";
@@ -28,7 +28,7 @@ export class TurnQueue {
     try {
       await Promise.race([before, left.promise]);
     } catch (thrown) {
-      void before.then(done.resolve); // Its place is nobody's, and is passed when it comes.
+      void before.then(done.resolve); // Its turn is skipped.
       throw thrown;
     } finally {
       signal?.removeEventListener("abort", onAbort);

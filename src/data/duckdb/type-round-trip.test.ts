@@ -146,7 +146,7 @@ test("[QU4] every type that DuckDB knows comes back, with its extremes and NULL"
     rows[2]?.every((value) => value === null),
     "the third row is all NULL",
   );
-  // The texts that DuckDB itself writes, without Parquet in between, for what it writes as we do.
+  // DuckDB's own texts, without Parquet in between, for types that it writes as we do.
   const direct = await rowsOf(
     bench,
     "SELECT hugeint::VARCHAR, uhugeint::VARCHAR, time_tz::VARCHAR, interval::VARCHAR, dec38_10::VARCHAR FROM test_all_types()",

@@ -7,7 +7,7 @@ import { inTime } from "../../ground/kernel/testing/in-time.ts";
 import { never, rowsOf, startTestEngine, type TestEngine } from "./testing/test-engine.ts";
 
 let bench: TestEngine;
-/** Somebody else's result, in the directory that DuckDB may touch. */
+/** Another user's result, in the directory that DuckDB may touch. */
 let secret: string;
 before(async () => {
   bench = await startTestEngine();

@@ -1,4 +1,4 @@
-/** Everything of this capability together, with real files, real HTTP and real DuckDB; only the sessions are in memory. */
+/** The whole path with real files, HTTP and DuckDB. Only the sessions are in memory. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -87,7 +87,7 @@ let workers: readonly TestWorker[];
 let fetcher: HttpArtifactFetcher;
 let engine: Engine;
 let manager: ApiWorkManager;
-/** Done to an artifact between its offer and its fetch. */
+/** Changes an artifact between its offer and its fetch. */
 let mischief: ((workerId: WorkerId, artifact: Artifact) => void) | undefined;
 
 before(async () => {
@@ -226,7 +226,7 @@ test("[QU8] an artifact that expires before it is fetched is executed anew", asy
 });
 
 test("[QU14] a worker that is lost while it executes: the other one does it", async () => {
-  // Long enough that it is seen executing, though the machine may be busy.
+  // Long enough to be seen executing, even on a busy machine.
   const asking = ask("SELECT 7 AS n, sleep_ms(1000) AS slept");
   const holder = await eventually("it executes", () => {
     return workers.find((worker) => worker.manager.counts().executing > 0);

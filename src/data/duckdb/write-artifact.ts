@@ -1,4 +1,4 @@
-/** Runs a person's statement into a Parquet file. In the engine's process. */
+/** Runs a user's statement into a Parquet file. In the engine's process. */
 
 import { readFileSync, rmSync } from "node:fs";
 import { type DuckDBPreparedStatement, type DuckDBType, DuckDBTypeId } from "@duckdb/node-api";
@@ -17,9 +17,9 @@ import { limitFileSize } from "./limit-file-size.ts";
 import { withRelations } from "./relations.ts";
 import { type Lane, onlyText } from "./statement-pool.ts";
 
-/** Longer statements are refused: a megabyte of `1 IN (1, 1, …)` takes ten seconds and more, this much less than one. */
+/** A megabyte of `1 IN (1, 1, …)` takes ten seconds and more, this size less than one. */
 const sqlBytesMax = 128 * 1024;
-/** Files up to this size are hashed in one go. */
+/** Files up to this size are hashed at once. */
 const hashAtOnceBytesMax = 4 * 1024 * 1024;
 
 export async function writeArtifact(
@@ -40,18 +40,18 @@ export async function writeArtifact(
     return { checksum, schemaVersion: artifactSchemaVersion, ...written };
   } catch (thrown) {
     rmSync(path, { force: true });
-    // An interrupt is left as it is: whoever interrupted knows why.
+    // Interrupts stay as they are: whoever interrupted knows why.
     if (thrown instanceof OperatingError || isInterrupt(thrown)) throw thrown;
     throw translateDuckDbError(thrown, sql);
   }
 }
 
-/** A person's SELECT as DuckDB's syntax tree, if it may run here; otherwise throws `bad_sql`. */
+/** DuckDB's syntax tree of a user's SELECT that may run; otherwise throws `bad_sql`. */
 export async function parseStatement({ serializeSql }: Lane, sql: string): Promise<string> {
   if (Buffer.byteLength(sql) > sqlBytesMax) {
     throw badSql(`the statement is longer than ${sqlBytesMax} bytes`);
   }
-  // DuckDB takes texts up to the first NUL; what stands behind one must not be overlooked here.
+  // DuckDB reads a text up to the first NUL, so nothing may follow unchecked.
   if (sql.includes("\0")) throw badSql("the statement contains a NUL character");
   serializeSql.bindVarchar(1, sql);
   const serialized = onlyText(await serializeSql.run());
@@ -65,7 +65,7 @@ interface ResultColumn {
   readonly type: DuckDBType;
 }
 
-/** Binding the person's own text gives names, types, and errors whose places are in that text. */
+/** Binding the user's own text gives names, types, and errors with positions in that text. */
 async function describe({ connection }: Lane, sql: string): Promise<readonly ResultColumn[]> {
   const statement: DuckDBPreparedStatement = await connection.prepare(sql);
   try {
@@ -105,8 +105,8 @@ async function copy(
 }
 
 /**
- * The person's text stands in a string literal, which `query` parses by itself: whatever it contains, it cannot become
- * part of the statement around it.
+ * The user's text is in a string literal, which `query` parses by itself, so it cannot become part
+ * of the statement around it.
  */
 function copyStatement(sql: string, columns: readonly ResultColumn[], path: string): string {
   const names = columns.map((_, index) => columnName(index));
@@ -135,7 +135,7 @@ const timeTypes: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.TIMESTAMP_TZ,
 ]);
 
-/** Of the column `ts`, where there is one: a timestamp, or a BIGINT of milliseconds. */
+/** The range of the column `ts`, if any: a timestamp, or a BIGINT of milliseconds. */
 function timeRange(
   columns: readonly ResultColumn[],
   statistics: unknown,
@@ -161,14 +161,14 @@ function timeRange(
     : unknownRange;
 }
 
-/** The whole milliseconds before and after it; NaN where there are none. */
+/** The milliseconds rounded down and up; NaN where there are none. */
 type Bounds = readonly [floor: number, ceiling: number];
 
 function parseInteger(text: string): Bounds {
   return [Number(text), Number(text)];
 }
 
-/** DuckDB's text, in UTC; not of infinities, nor of years that ISO 8601 has not. */
+/** Parses DuckDB's text in UTC, except infinities and years outside ISO 8601. */
 function parseTimestamp(text: string): Bounds {
   const match = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2})(?:\.(\d+))?(?:\+00)?$/.exec(text);
   if (match === null) return [Number.NaN, Number.NaN];
@@ -178,7 +178,7 @@ function parseTimestamp(text: string): Bounds {
   return [floor, /[1-9]/.test(digits.slice(3)) ? floor + 1 : floor];
 }
 
-/** Of a DuckDB MAP in its JSON form: a list of `{key, value}`. */
+/** The value of a key in a DuckDB MAP as JSON: a list of `{key, value}`. */
 function entryOf(map: unknown, key: string): unknown {
   if (!Array.isArray(map)) return undefined;
   const entries = map as readonly { readonly key?: unknown; readonly value?: unknown }[];

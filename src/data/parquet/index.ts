@@ -1,4 +1,4 @@
-/** Parquet, as far as Capstan's own files need it, on Node. */
+/** The Parquet codec for Capstan's own files, on Node. */
 export {
   type ChunkInfo,
   ChunkReader,

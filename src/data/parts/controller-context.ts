@@ -1,5 +1,5 @@
 /**
- * What a coordinator or a query-api has, before any kind of work: processes build it once, and each
+ * What a coordinator or query-api has before any kind of work. The process builds it once, and each
  * kind makes its part of it. A process without a store has no `CoordinatorContext`, and so fewer
  * parts.
  */
@@ -23,7 +23,7 @@ import type { QueriesPort, StatementRouter } from "../statements/index.ts";
 
 export interface ControllerContext extends ProcessContext {
   readonly role: "coordinator" | "query_api";
-  /** Of the API. */
+  /** The port of the API. */
   readonly port: number;
   readonly apiUrl: string;
   readonly limits: Limits;
@@ -52,13 +52,13 @@ export type CoordinatorContext = ControllerContext & StoreContext;
 export interface ControllerPart extends Part {
   readonly routes?: InstallRoutes;
   readonly statements?: StatementHandler;
-  /** What it lets SQL read. */
+  /** Relations that SQL may read. */
   readonly relations?: ReadableRelations;
-  /** What it has to say in statements about tables. */
+  /** Protects tables of the lake from statements. */
   readonly guard?: TableGuard;
-  /** By what people call what it lists. */
+  /** Readers of the items that need attention, by the name of what they list. */
   readonly attention?: Readonly<Record<string, ReadAttention>>;
-  /** What waits to be computed before it is work. */
+  /** Computations that wait to become work. */
   readonly waiting?: () => QueueState;
   start?(): void;
 }
@@ -71,6 +71,6 @@ export interface ControllerKind<Options> {
     context: CoordinatorContext,
     options: Options,
   ) => ControllerPart | Promise<ControllerPart>;
-  /** Absent: a process without a store has nothing of it. */
+  /** Absent when a process without a store has no part of it. */
   readonly createPartWithoutStore?: (context: ControllerContext) => ControllerPart;
 }

@@ -1,4 +1,4 @@
-/** What a worker has, before any kind of work. */
+/** What a worker has before any kind of work. */
 import type { WorkerId } from "../../ground/kernel/ids.ts";
 import type { Part, ProcessContext, RoomWatch } from "../../ground/process/index.ts";
 import type { Store, WatchedTables } from "../../ground/store/index.ts";
@@ -14,11 +14,11 @@ export interface WorkerContext extends ProcessContext {
   readonly columnFiles: ColumnFiles;
   /** For files on their way to the lake. */
   readonly stagingDir: string;
-  /** Told of every write that found no room. */
+  /** Receives every write that found no room. */
   readonly room: RoomWatch;
 }
 
-/** Of a worker that was told where the store is. */
+/** The store, for a worker that was told where it is. */
 export interface StoreOfWorker {
   readonly store: Store;
   readonly storeUrl: string;
@@ -27,9 +27,9 @@ export interface StoreOfWorker {
 
 /** What a room adds to a worker. */
 export interface WorkerPart extends Part {
-  /** By the kind of work. */
+  /** The executors by kind of work. */
   readonly executors?: Readonly<Record<string, Executor>>;
-  /** What the cluster is told about this worker. */
+  /** Facts about this worker for the cluster. */
   readonly facts?: Readonly<Record<string, string>>;
   start?(node: WorkerNode): void;
 }

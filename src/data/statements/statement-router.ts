@@ -1,9 +1,4 @@
-/**
- * The way of every statement to whoever registered its kind.
- *
- *   1  What does not parse is told before anybody is asked to run anything.
- *   2  A statement that changes something needs `mayWrite`.
- */
+/** Routes every statement to the handler of its kind. Rules: SR1 to SR4. */
 import type { Clock } from "../../ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../ground/kernel/errors.ts";
 import type { QueryId } from "../../ground/kernel/ids.ts";
@@ -18,7 +13,7 @@ import type {
 } from "./core/index.ts";
 
 export interface StatementOptions {
-  /** A new one unless given. */
+  /** Default: a new one. */
   readonly queryId?: QueryId;
   readonly timeoutMs?: number | undefined;
   readonly mayWrite: boolean;
@@ -89,7 +84,7 @@ function mayNotWrite(): OperatingError {
   return new OperatingError("forbidden", "never", "this token may only read", { hint });
 }
 
-/** As the same lines that a worker's rows come in. */
+/** Formats the rows like those of a worker. */
 function answerLocally(
   queryId: QueryId,
   { columns, rows }: LocalAnswer,

@@ -1,4 +1,4 @@
-/** Statements of a coordinator or a query-api: the routes that take them. */
+/** The part of a coordinator or query-api with the routes of statements. */
 
 import type { InstallRoutes } from "../../ground/http/index.ts";
 import type { Clock } from "../../ground/kernel/clock.ts";
@@ -15,7 +15,7 @@ import { catalogRoutes, queryRoutes } from "./http/statement-routes.ts";
 import type { UploadsPort } from "./http/uploads.ts";
 import { watchCatalog } from "./http/watch-catalog.ts";
 
-/** A statement that never ends, which another address takes. */
+/** A statement that never ends. Another route takes it. */
 const watchStatement: StatementHandler = {
   heads: ["WATCH"],
   parse(cursor) {
@@ -26,7 +26,7 @@ const watchStatement: StatementHandler = {
   },
 };
 
-/** Of a process that has tables. */
+/** For a process that has tables. */
 export function createStatementsPart(context: {
   readonly queries: QueriesPort;
   readonly uploads: UploadsPort;
@@ -43,7 +43,7 @@ export function createStatementsPart(context: {
   return { name: "statements", routes, statements: watchStatement };
 }
 
-/** Of a process without tables: SELECTs that read none. */
+/** For a process without tables: SELECTs that read none. */
 export function createSqlPart(context: {
   readonly node: ControllerNode;
   readonly leadership: Leadership;

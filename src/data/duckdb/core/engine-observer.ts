@@ -1,11 +1,11 @@
-/** What the engine's processes go through, for metrics. */
+/** Events of the engine's processes, for metrics. */
 export interface EngineObserver {
   processStarted(tookMs: number): void;
-  /** One was lost: its memory, a cancellation that it ignored, others' turn, or by itself. */
+  /** A process was lost: to memory, an ignored cancellation, another's turn, or a crash. */
   processLost(reason: "memory" | "cancel" | "crash" | "overdue" | "closed"): void;
-  /** A statement is run again, because its process was lost. */
+  /** A statement is run again because its process was lost. */
   statementRepeated(): void;
-  /** A statement failed for what it did to a process in which it was alone. */
+  /** A statement failed because of the damage to a process in which it was alone. */
   statementAtFault(code: string): void;
 }
 

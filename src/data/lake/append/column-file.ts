@@ -14,7 +14,7 @@ import {
 } from "../../parquet/core/index.ts";
 import type { ColumnStatistics, LakeColumn } from "../core/index.ts";
 
-/** By column name, all of one length. A nullable column that is absent is NULL. */
+/** Values by column name, all of one length. A nullable column that is absent is NULL. */
 export type ColumnsOfRows = ReadonlyMap<string, WrittenValues>;
 
 export interface ColumnFile {

@@ -6,7 +6,7 @@
 import { assert } from "../../../ground/kernel/errors.ts";
 import { quoteName } from "../../sql/core/index.ts";
 
-/** In the order in which DuckLake's reference implementation writes them. */
+/** The kinds, in the order in which DuckLake's reference implementation writes them. */
 const kinds = [
   "dropped_schema",
   "dropped_table",

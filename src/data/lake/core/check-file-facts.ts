@@ -23,7 +23,7 @@ export interface ColumnFacts {
   readonly columnId: number;
   readonly valueCount: number;
   readonly nullCount: number;
-  /** In the catalog's notation, without NaN; undefined when there are none or unread. */
+  /** The bounds in the catalog's notation, without NaN; undefined if none or unread. */
   readonly min: string | undefined;
   readonly max: string | undefined;
   /** Undefined when the type has no NaN. */

@@ -45,7 +45,7 @@ export const upkeepLimitsDefault: UpkeepLimits = {
 
 export interface UpkeepFacts {
   readonly nowMs: number;
-  /** In any order. */
+  /** The snapshots in any order. */
   readonly snapshots: readonly { readonly snapshot: SnapshotId; readonly timeMs: number }[];
   readonly pins: readonly { readonly snapshot: SnapshotId; readonly pinnedAtMs: number }[];
   readonly scheduled: readonly ScheduledFile[];
@@ -173,7 +173,7 @@ function decideRewrites(
 }
 
 export interface OrphanFacts {
-  /** By the database's clock. */
+  /** The current time by the database's clock. */
   readonly nowMs: number;
   /** Paths that a catalog row names, including those scheduled for deletion. */
   readonly referenced: ReadonlySet<string>;

@@ -14,7 +14,7 @@ export interface LakeColumn {
   /** The field id in the files. A renamed column keeps it; ids are never used again. */
   readonly columnId: number;
   readonly name: string;
-  /** In DuckDB's notation: `DECIMAL(10,2)`, `TIMESTAMP`, `VARCHAR[]`. */
+  /** The type in DuckDB's notation: `DECIMAL(10,2)`, `TIMESTAMP`, `VARCHAR[]`. */
   readonly type: string;
   readonly nullable: boolean;
   /** The value in files older than the column: a literal; undefined for NULL. */
@@ -30,7 +30,7 @@ export interface LakeTable {
   readonly name: string;
   /** The directory of its files. */
   readonly path: string;
-  /** In their order in the table. */
+  /** The columns in the table's order. */
   readonly columns: readonly LakeColumn[];
   /** The snapshot that last changed the table's columns. */
   readonly schemaSnapshot: SnapshotId;
@@ -83,7 +83,7 @@ export interface TableVersion {
 
 export interface SnapshotInfo {
   readonly snapshot: SnapshotId;
-  /** By the database's clock. */
+  /** The time of the commit by the database's clock. */
   readonly timeMs: number;
   readonly schemaVersion: number;
 }

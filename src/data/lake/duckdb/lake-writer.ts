@@ -416,7 +416,7 @@ function notNullable(name: string): OperatingError {
   return new OperatingError("bad_sql", "never", message);
 }
 
-/** In order. After a failure none is started, and running ones are awaited. */
+/** Runs in order. After a failure none is started, and running ones are awaited. */
 async function forEachAtMost<Item, Result>(
   max: number,
   items: readonly Item[],

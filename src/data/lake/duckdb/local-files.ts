@@ -31,7 +31,7 @@ export async function withFiles<T>(
   return await withLocalFiles(objects, neededFiles(relations, fields), signal, use);
 }
 
-/** Each file once. */
+/** The files of all relations, without duplicates. */
 export function neededFiles(
   relations: readonly (TableVersion | ChangeScan)[],
   fields: LogFields,

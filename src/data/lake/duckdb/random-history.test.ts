@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => lake.close());
 
-/** By row id: the values in DuckDB's notation, by column id. */
+/** Row ids mapped to values in DuckDB's notation, by column id. */
 type Rows = ReadonlyMap<string, ReadonlyMap<number, string | null>>;
 
 class History {

@@ -65,7 +65,7 @@ export async function readFileFacts(
 
 interface Footer {
   readonly size: number;
-  /** By field id. */
+  /** The counts of each leaf by field id. */
   readonly leaves: ReadonlyMap<number, { readonly slots: number; readonly nulls: number }>;
 }
 

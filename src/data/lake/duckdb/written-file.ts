@@ -10,7 +10,7 @@ export interface WrittenFile {
   readonly recordCount: number;
   readonly sizeBytes: number;
   readonly footerSize: number;
-  /** By quoted path (`"list"."element"`), then by name of the statistic. */
+  /** Statistics by quoted path (`"list"."element"`), then by name. */
   readonly statistics: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 

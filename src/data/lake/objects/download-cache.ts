@@ -124,7 +124,7 @@ export class DownloadCache implements FileCache {
   /** Least recently used first: a `Map` keeps the order of insertion. */
   readonly #entries = new Map<string, Entry>();
   readonly #downloads = new Set<Promise<void>>();
-  /** By the name of the deleted file. */
+  /** Deletions under way by file name. */
   readonly #deletions = new Map<string, Promise<void>>();
   #partNext = 1;
 

@@ -37,7 +37,7 @@ export class FileVerifier {
   readonly #checksum: (path: string) => Promise<number>;
   readonly #observer: VerifierObserver;
   readonly #entriesMax: number;
-  /** By path, the least recently used first. */
+  /** Verified files by path, the least recently used first. */
   readonly #known = new Map<string, Verified>();
   readonly #underWay = new Map<string, Promise<number>>();
 

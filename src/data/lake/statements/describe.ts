@@ -10,7 +10,7 @@ type Checker = Pick<Engine, "withSession" | "parse">;
 
 export interface DescribedColumn {
   readonly name: string;
-  /** In DuckDB's notation. */
+  /** The type in DuckDB's notation. */
   readonly type: string;
 }
 

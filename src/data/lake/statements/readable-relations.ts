@@ -32,5 +32,5 @@ export interface OpenedRelation {
 /** The placeholder in `sql` for the file of the rows: `read_json({rows file}, …)`. */
 export const rowsFile = "{rows file}";
 
-/** By name, in lower case. */
+/** The relations by name in lower case. */
 export type ReadableRelations = ReadonlyMap<string, ReadableRelation>;

@@ -35,9 +35,7 @@ export const lakeIdFile = "lake-id";
 const tablesPrefix = "main/";
 const segmentsPrefix = "segments/";
 
-/**
- * Throws unless the lake is this store's or nobody's yet. Writes the store's row before the files.
- */
+/** Throws unless the lake is this store's or nobody's yet. Writes the row before the files. */
 export async function claimLake(claim: LakeClaim): Promise<void> {
   const { store, objects, place, metricsDir, prng } = claim;
   const metrics = await openDirectoryStore(metricsDir, claim.files ?? realFiles);

@@ -52,7 +52,7 @@ export class ModelLake {
   readonly catalog: LakeCatalog;
   readonly files = new Map<string, StoredFile>();
   readonly deleteFiles = new Map<string, StoredDeletes>();
-  /** By snapshot, then by table. */
+  /** The expected rows by snapshot, then by table. */
   readonly expected = new Map<number, ReadonlyMap<number, Rows>>();
   #names = 0;
 

@@ -44,12 +44,12 @@ export class ByteSink {
     this.#length += 1;
   }
 
-  /** `value` is an integer of at most 52 bits, so that twice of it is safe. */
+  /** `value` is an integer of at most 52 bits, so that its double is safe. */
   zigzag(value: number): void {
     this.varint(value >= 0 ? value * 2 : -value * 2 - 1);
   }
 
-  /** What was written: a view, valid until the next write. */
+  /** The bytes written so far: a view, valid until the next write. */
   view(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length);
   }

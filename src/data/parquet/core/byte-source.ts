@@ -1,4 +1,4 @@
-/** Reads bytes in order. Every read beyond the end is a corrupt file, never `undefined`. */
+/** Reads bytes in order. A read beyond the end throws an error about a corrupt file. */
 import { corrupt } from "./parquet-error.ts";
 
 export class ByteSource {

@@ -1,4 +1,4 @@
-/** Texts of which few differ: each once, and a number for each value. Written as a dictionary, RLE_DICTIONARY. */
+/** Texts with few distinct values, as codes. Written as a dictionary (RLE_DICTIONARY). */
 import { assert } from "../../../ground/kernel/errors.ts";
 import { ByteSink } from "./byte-sink.ts";
 import type { ParquetRuntime } from "./parquet-types.ts";
@@ -6,7 +6,7 @@ import { encodeTexts } from "./plain.ts";
 
 export class CodedTexts {
   readonly texts: readonly string[];
-  /** Each a place in `texts`. */
+  /** The values, each an index of `texts`. */
   readonly codes: Uint16Array;
 
   constructor(texts: readonly string[], codes: Uint16Array) {
@@ -22,12 +22,12 @@ export class CodedTexts {
     return this.codes.length;
   }
 
-  /** Those that occur, in order. */
+  /** The texts that occur, in order. */
   used(): readonly string[] {
     return this.#places().map((place) => this.texts[place] ?? "");
   }
 
-  /** The texts that occur, plain, and the page of numbers that refer to them. */
+  /** The plain dictionary of texts that occur, and the page of codes that refer to it. */
   encode(runtime: ParquetRuntime): {
     readonly dictionary: Uint8Array;
     readonly dictionaryLength: number;
@@ -48,22 +48,22 @@ export class CodedTexts {
     if (this.texts.length === 1 && this.length > 0) return [0];
     const occurs = new Uint8Array(this.texts.length);
     const { codes } = this;
-    // By index: an iterator over so many costs several times the loop.
+    // By index: an iterator costs several times as much.
     for (let at = 0; at < codes.length; at += 1) occurs[codes[at] as number] = 1;
     return [...this.texts.keys()].filter((place) => occurs[place] === 1);
   }
 }
 
-/** The same number, so many times. */
+/** A run of one code. */
 function oneRun(count: number): Uint8Array {
   const sink = new ByteSink(16);
-  sink.byte(1); // Bits of a number.
+  sink.byte(1); // Bit width of a code.
   sink.varint(count * 2);
   sink.byte(0);
   return sink.view();
 }
 
-/** One run of packed numbers, the first in the lowest bits, filled up to a multiple of eight. */
+/** One run of packed codes, lowest bits first, padded to a multiple of eight. */
 function packed(codes: Uint16Array, newCodes: Uint16Array, places: readonly number[]): Uint8Array {
   const width = 32 - Math.clz32(Math.max(1, places.length - 1));
   assert(width <= 16, "numbers of texts have at most 16 bits");

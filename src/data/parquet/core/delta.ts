@@ -1,9 +1,8 @@
 /**
- * DELTA_BINARY_PACKED: integers as differences, in blocks of 128, each with the bits that its own differences need.
- * Both directions work on doubles that hold integers: exact, because a column whose values or differences are too wide
- * for it is written plain (`fitsDelta`).
- *
- * The loops are long and plain on purpose: this is the time column of every query.
+ * DELTA_BINARY_PACKED: integers as differences in blocks of 128, each with the bits that its
+ * differences need. Works on doubles that hold integers, which is exact, because columns with too
+ * wide values or differences are written plain (`fitsDelta`). The loops are long and plain on
+ * purpose: this is the time column of every query.
  */
 import type { ByteSink } from "./byte-sink.ts";
 import { ByteSource } from "./byte-source.ts";
@@ -12,9 +11,9 @@ import { corrupt, unsupported } from "./parquet-error.ts";
 const blockSize = 128;
 const miniBlocks = 4;
 const miniBlockSize = blockSize / miniBlocks;
-/** Seven bits may wait for their byte while this many are added: 52 in all, an exact double. */
+/** Up to seven bits are pending when this many are added: 52 in all, an exact double. */
 const widthMax = 45;
-/** Four bytes hold this many bits, wherever in the first byte they begin. */
+/** Four bytes hold this many bits, at any bit offset in the first byte. */
 const narrowMax = 25;
 const spanMax = 2 ** (widthMax - 1);
 
@@ -26,7 +25,7 @@ export function fitsDelta(values: Float64Array | Int32Array): boolean {
     if (value < min) min = value;
     if (value > max) max = value;
   }
-  if (values instanceof Int32Array) return max - min < 2 ** 30; // Other readers count with 32 bits.
+  if (values instanceof Int32Array) return max - min < 2 ** 30; // Other readers use 32 bits.
   return max - min < spanMax && Math.abs(min) < 2 ** 51 && Math.abs(max) < 2 ** 51;
 }
 
@@ -65,7 +64,7 @@ export function encodeDelta(values: Float64Array | Int32Array, sink: ByteSink): 
   }
 }
 
-/** Packs, and fills the miniblock up with zeros. Gives the length of `packed` after it. */
+/** Packs a miniblock, padded with zeros. Returns the length of `packed` afterwards. */
 function packMiniBlock(
   deltas: Float64Array,
   from: number,
@@ -131,7 +130,7 @@ export function decodeDelta(bytes: Uint8Array, out: Float64Array | Int32Array): 
       const packed = source.take((miniBlockSize * width) / 8);
       let data = bytes;
       let base = begin;
-      // A value may be read with bytes that belong to what follows it; at the end there must be some.
+      // Reading a value may touch bytes behind it, so there must be some at the end.
       if (source.left < 8) {
         scratch.set(packed);
         data = scratch;
@@ -160,7 +159,7 @@ export function decodeDelta(bytes: Uint8Array, out: Float64Array | Int32Array): 
   if (!Number.isSafeInteger(value)) throw corrupt("a delta page leaves the safe range");
 }
 
-/** Bits begin at the lowest of a byte. Seven bytes are too many for a double, so the last gives only what is needed. */
+/** Lowest bits first. Seven bytes exceed a double, so the last gives only the needed bits. */
 function readWide(data: Uint8Array, base: number, bit: number, width: number): number {
   const byte = base + (bit >>> 3);
   const needed = (bit & 7) + width;

@@ -1,4 +1,4 @@
-/** Parquet's numbers for what this codec knows. */
+/** Parquet's numbers of the types, encodings and codecs that this codec knows. */
 import type { ColumnType, Encoding } from "./parquet-types.ts";
 
 export const magic: Uint8Array = Uint8Array.of(0x50, 0x41, 0x52, 0x31); // PAR1
@@ -20,7 +20,7 @@ export const encodings: Readonly<Record<Encoding, number>> = {
   dictionary: 8,
   split: 9,
 };
-/** What levels are encoded with; only nullable texts have any. */
+/** The encoding of levels, which only nullable texts have. */
 export const rleEncoding = 3;
 export const codecs = { none: 0, zstd: 6 } as const;
 export const dataPage = 0;

@@ -1,4 +1,4 @@
-/** Parquet, as far as Capstan's own files need it. Pure. */
+/** The Parquet codec for Capstan's own files. Pure. */
 export { CodedTexts } from "./coded-texts.ts";
 export { NumberedTexts } from "./numbered-texts.ts";
 export {

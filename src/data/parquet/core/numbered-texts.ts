@@ -1,4 +1,4 @@
-/** Texts that are a prefix and a number that counts up. Written as DELTA_BYTE_ARRAY: of each only what differs from the one before. */
+/** Texts of a prefix and a counter, written as differences (DELTA_BYTE_ARRAY). */
 import { ByteSink } from "./byte-sink.ts";
 import { encodeDelta } from "./delta.ts";
 import type { ParquetRuntime } from "./parquet-types.ts";
@@ -8,7 +8,7 @@ const zero = 0x30;
 
 export class NumberedTexts {
   readonly prefix: string;
-  /** The number of the first; a safe integer, not negative. */
+  /** The first number; a safe integer, not negative. */
   readonly first: number;
   readonly length: number;
 
@@ -40,11 +40,11 @@ export class NumberedTexts {
     return sink.view();
   }
 
-  /** The least and the greatest by their bytes, as `encodeTexts` has them. */
+  /** The least and the greatest text by bytes, encoded like `encodeTexts`. */
   bounds(runtime: ParquetRuntime): Uint8Array {
     const last = this.first + this.length - 1;
     const texts: string[] = [];
-    // Of numbers that are as long as each other the order of bytes is that of numbers.
+    // Among numbers of the same length the order of bytes is that of numbers.
     for (let low = this.first; low <= last; low = 10 ** `${low}`.length) {
       texts.push(`${low}`, `${Math.min(last, 10 ** `${low}`.length - 1)}`);
     }
@@ -54,7 +54,7 @@ export class NumberedTexts {
   }
 }
 
-/** Adds one; where the digits begin that changed. */
+/** Adds one. Returns the index of the first changed digit. */
 function counted(digits: number[]): number {
   for (let at = digits.length - 1; at >= 0; at -= 1) {
     if (digits[at] !== 9) {

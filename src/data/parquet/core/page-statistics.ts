@@ -1,4 +1,4 @@
-/** Least and greatest of a page, as numbers for our reader and as the bytes that Parquet wants. */
+/** The least and greatest value of a page, as numbers for our reader and in Parquet's bytes. */
 import type { ColumnSpec, ColumnStatistics, ColumnValues } from "./parquet-types.ts";
 
 export interface PageStatistics extends ColumnStatistics {
@@ -12,7 +12,7 @@ export const noStatistics: PageStatistics = {
   minBytes: undefined,
   maxBytes: undefined,
 };
-/** A longer text is no use to a reader that prunes by it. */
+/** A longer text does not help a reader to skip row groups. */
 const textBytesMax = 128;
 
 export function statisticsOf(spec: ColumnSpec, values: ColumnValues): PageStatistics {
@@ -33,16 +33,16 @@ function numberStatistics(
 ): PageStatistics {
   let min = values[0] as number;
   let max = min;
-  let sum = 0; // NaN as soon as one value is.
+  let sum = 0; // NaN if any value is.
   for (let index = 0; index < values.length; index += 1) {
     const value = values[index] as number;
     if (value < min) min = value;
     if (value > max) max = value;
     sum += value * 0;
   }
-  // With a NaN (or an infinity, which is no loss) among the doubles there is no order to rely on.
+  // Doubles with a NaN have no reliable order. An infinity is excluded too, which does no harm.
   if (spec.type === "double" && sum !== 0) return noStatistics;
-  // Readers must take a least zero for -0 and a greatest for +0, since the two compare as equal.
+  // The two zeros compare as equal, so a least zero is written as -0 and a greatest as +0.
   if (spec.type === "double" && min === 0) min = -0;
   if (spec.type === "double" && max === 0) max = 0;
   return { min, max, minBytes: numberBytes(spec, min), maxBytes: numberBytes(spec, max) };
@@ -72,7 +72,7 @@ function numberBytes(spec: ColumnSpec, value: number): Uint8Array {
   }
 }
 
-/** Of texts and byte strings, in the order of their bytes. `encoded` has a length before each. */
+/** Statistics of texts and byte strings, by bytes. `encoded` has a length before each. */
 export function textStatistics(encoded: Uint8Array): PageStatistics {
   const view = new DataView(encoded.buffer, encoded.byteOffset, encoded.byteLength);
   let min: Uint8Array | undefined;

@@ -1,9 +1,9 @@
 /**
- * What a file is made of, and what the codec needs from its surroundings. Flat schemas; every value is there
- * (REQUIRED), but in texts that are written as nullable; one data page per column and row group.
+ * The types of a file, and the codec's port to its runtime. Schemas are flat. Values are REQUIRED,
+ * except in nullable texts, which are only written. A column has one data page per row group.
  */
 
-/** `int64` holds integers within the safe range; `bigint64` any. */
+/** `int64` holds integers within the safe range, `bigint64` any. */
 export type ColumnType = "int32" | "int64" | "bigint64" | "double" | "boolean" | "text" | "bytes";
 
 /** `dictionary` and `prefix` are only written. */
@@ -13,19 +13,20 @@ export interface ColumnSpec {
   readonly name: string;
   readonly type: ColumnType;
   /**
-   * `delta` (integers): small differences take few bits. `split` (doubles): bytes of the same weight stand together,
-   * which often compresses better. `best` (doubles): split where it does. Default: plain. Where a column's values do not fit `delta`, plain is used.
+   * `delta` (integers): small differences take few bits. `split` (doubles): bytes of the same
+   * weight are stored together, which often compresses better. `best` (doubles): split where it
+   * compresses better. Default: plain, also where values do not fit `delta`.
    */
   readonly encoding?: "plain" | "delta" | "split" | "best";
-  /** Default: zstd, unless that is no gain. */
+  /** Default: zstd, unless it saves nothing. */
   readonly codec?: "none" | "zstd";
-  /** What readers that go by number and not by name find it by. */
+  /** The id for readers that find columns by number. */
   readonly fieldId?: number;
-  /** Only texts, and only written: values may be `null`. */
+  /** Only for texts, and only written: values may be `null`. */
   readonly nullable?: true;
 }
 
-/** Values of one column: booleans are bytes 0 and 1. */
+/** Values of one column. Booleans are bytes 0 and 1. */
 export type ColumnValues =
   | Int32Array
   | Float64Array
@@ -38,26 +39,26 @@ export type ColumnValues =
 /** One array per column, in the order of the schema, all of the same length. */
 export type RowGroupValues = readonly ColumnValues[];
 
-/** What the pure codec cannot do itself. */
+/** Functions that the pure codec needs from its runtime. */
 export interface ParquetRuntime {
   zstdCompress(bytes: Uint8Array, level: number): Uint8Array;
-  /** Exactly `size` bytes; throws where the input is no such frame. Never allocates more than `size`. */
+  /** Returns exactly `size` bytes and never allocates more; throws on other input. */
   zstdDecompress(bytes: Uint8Array, size: number): Uint8Array;
   /** The CRC-32 of gzip. */
   crc32(bytes: Uint8Array): number;
-  /** Gives the texts of parts of `bytes`. */
+  /** Returns a reader of texts in ranges of `bytes`. */
   utf8Reader(bytes: Uint8Array): (start: number, end: number) => string;
   encodeUtf8(text: string): Uint8Array;
 }
 
-/** Least and greatest, where the type has an order that a reader may rely on. */
+/** The least and greatest value, where the type has a reliable order. */
 export interface ColumnStatistics {
   readonly min: number | bigint | undefined;
   readonly max: number | bigint | undefined;
 }
 
 export interface ChunkInfo {
-  /** Where its page (header first) begins, and how long it is. */
+  /** The offset and length of its page, including the header. */
   readonly offset: number;
   readonly length: number;
   readonly codec: "none" | "zstd";
@@ -77,7 +78,7 @@ export interface ParquetFooter {
   readonly keyValues: ReadonlyMap<string, string>;
 }
 
-/** A row group never has more rows: what a reader allocates before it has seen the values is bounded by this. */
+/** The maximum rows of a row group. It bounds what a reader allocates before it sees the values. */
 export const rowsPerGroupMax = 4 * 1024 * 1024;
-/** Of one page, uncompressed. */
+/** The maximum size of a page, uncompressed. */
 export const pageBytesMax = 1024 * 1024 * 1024;

@@ -31,7 +31,7 @@ const everyColumn: readonly ColumnSpec[] = [
   { name: "blob", type: "bytes" },
 ];
 
-/** Values of every column, from simple to nasty. */
+/** Values of every column, from simple to difficult. */
 function rowsOf(count: number, seed: string): RowGroupValues {
   const prng = createPrng(seed);
   const numbers = Float64Array.from(

@@ -1,4 +1,4 @@
-/** PLAIN of every type, and BYTE_STREAM_SPLIT of doubles. Little-endian, as the machines are. */
+/** PLAIN encoding of every type, and BYTE_STREAM_SPLIT of doubles. Little-endian. */
 import { assert } from "../../../ground/kernel/errors.ts";
 import { ByteSink } from "./byte-sink.ts";
 import { ByteSource } from "./byte-source.ts";
@@ -7,7 +7,7 @@ import type { ParquetRuntime } from "./parquet-types.ts";
 
 type Numbers = Int32Array | Float64Array | BigInt64Array;
 
-/** The memory of the numbers themselves. */
+/** A view of the numbers' own memory. */
 export function encodeNumbers(values: Numbers): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
@@ -17,7 +17,7 @@ export function decodeNumbers(bytes: Uint8Array, out: Numbers): void {
   new Uint8Array(out.buffer, out.byteOffset, out.byteLength).set(bytes);
 }
 
-/** Integers of 64 bits from and to doubles that hold integers: two words, of which the upper is signed. */
+/** Converts between doubles that hold integers and 64-bit integers: two words, the upper signed. */
 export function encodeIntegers(values: Float64Array): Uint8Array {
   const words = new Uint32Array(values.length * 2);
   for (let index = 0; index < values.length; index += 1) {
@@ -40,7 +40,7 @@ export function decodeIntegers(bytes: Uint8Array, out: Float64Array): void {
   }
 }
 
-/** First bytes first, then second bytes, and so on. */
+/** First bytes of all values, then second bytes, and so on. */
 export function encodeSplit(values: Float64Array): Uint8Array {
   const { length } = values;
   const bytes = encodeNumbers(values);
@@ -74,7 +74,7 @@ export function decodeSplit(bytes: Uint8Array, out: Float64Array): void {
   }
 }
 
-/** Bits, the first in the lowest. */
+/** One bit per value, lowest first. */
 export function encodeBooleans(values: Uint8Array): Uint8Array {
   const bits = new Uint8Array(Math.ceil(values.length / 8));
   for (let index = 0; index < values.length; index += 1) {
@@ -92,7 +92,7 @@ export function decodeBooleans(bytes: Uint8Array, out: Uint8Array): void {
   }
 }
 
-/** A length before each. */
+/** Encodes each value after its length. */
 export function encodeByteArrays(values: readonly Uint8Array[]): Uint8Array {
   let total = 0;
   for (const value of values) total += 4 + value.length;
@@ -110,7 +110,7 @@ export function encodeTexts(values: readonly string[], runtime: ParquetRuntime):
   if (bytes.length !== all.length) {
     return encodeByteArrays(values.map((value) => runtime.encodeUtf8(value)));
   }
-  // ASCII alone, as most are: one conversion instead of thousands.
+  // Most columns are only ASCII: one conversion instead of thousands.
   const encoded = new Uint8Array(bytes.length + values.length * 4);
   const view = new DataView(encoded.buffer);
   let from = 0;
@@ -128,7 +128,7 @@ export function encodeTexts(values: readonly string[], runtime: ParquetRuntime):
 /** Views of `bytes`. */
 export function decodeByteArrays(bytes: Uint8Array, count: number): Uint8Array[] {
   if (count > bytes.length / 4) throw corrupt("a page has fewer values than it claims");
-  // Columns that a file has no use for are thousands of empty values.
+  // Unused columns are thousands of empty values.
   if (bytes.length === 4 * count && !bytes.some((byte) => byte !== 0)) {
     return new Array<Uint8Array>(count).fill(bytes.subarray(0, 0));
   }
@@ -144,10 +144,10 @@ export function decodeTexts(bytes: Uint8Array, count: number, runtime: ParquetRu
   return Array.from({ length: count }, (_, index) => column.at(index));
 }
 
-/** Texts where they are in the page, each decoded when it is asked for. */
+/** Texts that stay in the page and are decoded on demand. */
 export class TextColumn {
   readonly count: number;
-  /** Behind each length, and behind the last text as if another length followed. */
+  /** The start of each text, and one more as if another length followed the last. */
   readonly #starts: Uint32Array;
   readonly #read: (start: number, end: number) => string;
 

@@ -1,10 +1,7 @@
 /**
- * Reads what `write-parquet.ts` writes, from a whole file or from ranges of one. What it does not know it refuses; what
- * contradicts itself it calls corrupt. It allocates nothing before the bytes at hand have made the size plausible.
- *
- *   R1  A page is used only after its checksum was right.
- *   R2  What is allocated for a page is bounded by `rowsPerGroupMax` and `pageBytesMax`, whatever the file claims.
- *   R3  Offsets and lengths stay within the file.
+ * Reads the files of `write-parquet.ts`, whole or in ranges. Unknown features are refused,
+ * contradictions reported as corrupt. A page is used only after its checksum matched. Nothing is
+ * allocated beyond `rowsPerGroupMax` and `pageBytesMax`, whatever the file claims (PA5).
  */
 import { ByteSource } from "./byte-source.ts";
 import { decodeDelta } from "./delta.ts";
@@ -32,10 +29,10 @@ import {
 } from "./plain.ts";
 import { type Fields, readStruct } from "./thrift.ts";
 
-/** What stands at the very end: the footer's length and the magic. */
+/** The end of a file: the footer's length and the magic. */
 export const trailerBytes = 8;
 
-/** Where the footer is, by the last `trailerBytes` bytes of a file. */
+/** Finds the footer from the last `trailerBytes` bytes of a file. */
 export function locateFooter(
   trailer: Uint8Array,
   fileBytes: number,
@@ -66,14 +63,14 @@ export function parseFooter(bytes: Uint8Array, footerOffset: number): ParquetFoo
   return { columns, rowCount, rowGroups, keyValues };
 }
 
-/** Of a whole file. */
+/** Reads the footer of a whole file. */
 export function readFooter(file: Uint8Array): ParquetFooter {
   if (!hasMagic(file)) throw corrupt("it does not begin like one");
   const { offset, length } = locateFooter(file, file.length);
   return parseFooter(file.subarray(offset, offset + length), offset);
 }
 
-/** Throws where the file has no such column, or it is of another type. */
+/** Throws if the file has no such column or it has another type. */
 export function columnIndex(footer: ParquetFooter, name: string, type: ColumnType): number {
   const index = footer.columns.findIndex((column) => column.name === name);
   const found = footer.columns[index];
@@ -88,7 +85,7 @@ export function chunkBytes(file: Uint8Array, chunk: ChunkInfo): Uint8Array {
   return file.subarray(chunk.offset, chunk.offset + chunk.length);
 }
 
-/** One value throughout: by the statistics alone, without reading the page. Never for doubles, which have two zeros. */
+/** The column's only value according to the statistics. Never for doubles, which have two zeros. */
 export function constantOf(
   footer: ParquetFooter,
   rowGroup: number,
@@ -100,7 +97,7 @@ export function constantOf(
   return min;
 }
 
-/** One column of one row group, by the bytes of its chunk. Made once per chunk; the methods decode. */
+/** Reads one column of one row group from the bytes of its chunk. Each method decodes anew. */
 export class ChunkReader {
   readonly rowCount: number;
   readonly #type: ColumnType;
@@ -130,7 +127,7 @@ export class ChunkReader {
     this.#page = page;
   }
 
-  /** Doubles and integers of either width. Integers beyond the safe range are refused. */
+  /** Reads doubles and integers of either width. Integers beyond the safe range are refused. */
   float64(out: Float64Array = new Float64Array(this.rowCount)): Float64Array {
     this.#checkLength(out);
     if (this.#type === "double") {
@@ -163,7 +160,7 @@ export class ChunkReader {
     return out;
   }
 
-  /** 0 and 1. */
+  /** Values 0 and 1. */
   booleans(out: Uint8Array = new Uint8Array(this.rowCount)): Uint8Array {
     this.#checkLength(out);
     if (this.#type !== "boolean") throw unsupported(`${this.#type} as booleans`);
@@ -176,7 +173,7 @@ export class ChunkReader {
     return decodeTexts(this.#page, this.rowCount, this.#runtime);
   }
 
-  /** Keeps the page, and decodes what is asked for. */
+  /** Keeps the page and decodes texts on demand. */
   textColumn(): TextColumn {
     this.#checkText();
     return new TextColumn(this.#page, this.rowCount, this.#runtime);
@@ -199,7 +196,7 @@ export class ChunkReader {
   }
 }
 
-/** Checks header and checksum, decompresses. */
+/** Checks header and checksum, and decompresses. */
 function openPage(
   bytes: Uint8Array,
   chunk: ChunkInfo,
@@ -241,7 +238,7 @@ function inflate(body: Uint8Array, size: number, runtime: ParquetRuntime): Uint8
   return page;
 }
 
-/** Before anything of that size is allocated. */
+/** Checks a size before that much is allocated. */
 function checkSize(type: ColumnType, encoding: Encoding, size: number, rowCount: number): void {
   if (size > pageBytesMax) throw unsupported(`a page of ${size} bytes`);
   const plausible = ((): boolean => {

@@ -1,7 +1,8 @@
 /**
- * Thrift's compact protocol, as far as Parquet's footer and page headers need it. A struct read is a map from field
- * number to value; the caller knows what it expects and asks through the `Fields` accessors, which refuse other types.
- * Nesting and sizes are bounded by the bytes there are, so that a corrupt file neither hangs nor fills the memory.
+ * Thrift's compact protocol, as far as Parquet's footer and page headers need it. A struct is read
+ * as a map from field number to value; the `Fields` accessors refuse unexpected types. The
+ * available bytes bound nesting and sizes, so that a corrupt file neither hangs nor fills the
+ * memory.
  */
 import type { ByteSink } from "./byte-sink.ts";
 import type { ByteSource } from "./byte-source.ts";
@@ -95,7 +96,7 @@ export class StructWriter {
   }
 
   #header(field: number, kind: number): void {
-    this.#sink.byte(((field - this.#last) << 4) | kind); // Field numbers never jump by more than 15 here.
+    this.#sink.byte(((field - this.#last) << 4) | kind); // Gaps are at most 15 here.
     this.#last = field;
   }
 
@@ -115,12 +116,12 @@ export function writeStruct(sink: ByteSink, write: (struct: StructWriter) => voi
   sink.byte(0);
 }
 
-/** One for all: making it takes longer than most texts. */
+/** Shared, because creating one takes longer than decoding most texts. */
 const utf8Decoder = new TextDecoder();
 
 type Value = number | boolean | Uint8Array | Fields | readonly Value[];
 
-/** One struct as it was read. A field that is absent is `undefined`; one of another type is refused. */
+/** A struct that was read. An absent field is undefined; one of another type is refused. */
 export class Fields {
   readonly #values: ReadonlyMap<number, Value>;
 
@@ -225,7 +226,7 @@ function readValue(source: ByteSource, kind: number, depth: number): Value {
   }
 }
 
-/** Each item takes a byte at least, so the bytes bound the list. */
+/** Each item takes at least a byte, so the bytes bound the list. */
 function readList(source: ByteSource, depth: number): readonly Value[] {
   if (depth > depthMax) throw corrupt("lists are nested too deeply");
   const header = source.byte();

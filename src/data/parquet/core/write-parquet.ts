@@ -1,6 +1,6 @@
 /**
- * Writes Parquet: row groups one after the other, then the footer. Pure: it gives bytes, the caller puts them somewhere.
- * The same values give the same bytes.
+ * Writes Parquet: row groups one after the other, then the footer. Pure: it returns bytes. The same
+ * values give the same bytes.
  */
 import { assert, unreachable } from "../../../ground/kernel/errors.ts";
 import { ByteSink } from "./byte-sink.ts";
@@ -48,13 +48,13 @@ export interface ParquetWriterOptions {
   readonly keyValues?: Readonly<Record<string, string>>;
   /** 1 is fastest; more than 3 is hardly ever worth its time. */
   readonly zstdLevel?: number;
-  /** Least and greatest values in the footer, for readers that skip row groups by them. Default: true. */
+  /** Writes least and greatest values for readers that skip row groups. Default: true. */
   readonly statistics?: boolean;
   /** Shorter pages are not compressed. */
   readonly compressBytesMin?: number;
 }
 
-/** What a column can be written from: besides what is read, texts that need not be made one by one. */
+/** The values of a column: also texts that are not made one by one. */
 export type WrittenValues = ColumnValues | CodedTexts | NumberedTexts;
 
 interface WrittenChunk {
@@ -64,7 +64,7 @@ interface WrittenChunk {
   readonly statistics: PageStatistics;
   readonly nullCount: number;
   readonly offset: number;
-  /** Of a dictionary, which comes before the values. */
+  /** The offset of the dictionary, which precedes the values. */
   readonly dictionaryOffset: number | undefined;
   readonly length: number;
   readonly uncompressedLength: number;
@@ -79,14 +79,14 @@ const createdBy = "capstan";
 const zstdLevelDefault = 3;
 const compressBytesMinDefault = 64;
 const compressedShareMax = 0.9;
-/** Packed differences are small already and read all the time. */
+/** Packed differences are already small and are read all the time. */
 const compressedDeltaShareMax = 0.65;
-/** Of a page of doubles, so many are compressed both ways to choose one. */
+/** The number of doubles that are compressed both ways to choose one. */
 const trialCount = 16_384;
-/** Plain is taken when it is smaller by this much: what it saves in decoding, decompressing takes back. */
+/** Plain must be this much smaller: its decompression costs what its decoding saves. */
 const plainShareMax = 0.8;
 
-/** The whole file at once. */
+/** Writes a whole file at once. */
 export function writeParquet(
   schema: readonly ColumnSpec[],
   rowGroups: Iterable<readonly WrittenValues[]>,
@@ -100,7 +100,7 @@ export function writeParquet(
   return joined(pieces);
 }
 
-/** The same by pieces: each `rowGroup`, then `end`, are what comes next in the file. */
+/** Writes a file in pieces: the results of each `rowGroup`, then of `end`, in order. */
 export class ParquetEncoder {
   readonly #schema: readonly ColumnSpec[];
   readonly #runtime: ParquetRuntime;
@@ -125,7 +125,7 @@ export class ParquetEncoder {
     return joined(pieces);
   }
 
-  /** The same as pieces, some of which may be the memory of the values themselves. */
+  /** Like `rowGroup`, as pieces, some of which may be the memory of the values themselves. */
   encode(values: readonly WrittenValues[], pieces: Uint8Array[]): void {
     const rowCount = values[0]?.length ?? 0;
     assert(values.length === this.#schema.length, "a row group has the schema's columns");
@@ -142,7 +142,7 @@ export class ParquetEncoder {
     this.#groups.push({ rowCount, chunks });
   }
 
-  /** The footer. Nothing comes after it. */
+  /** The footer, the last piece of the file. */
   end(): Uint8Array<ArrayBuffer> {
     const sink = new ByteSink(4096);
     if (this.#offset === 0) sink.bytes(magic);
@@ -194,7 +194,7 @@ export class ParquetEncoder {
     };
   }
 
-  /** Its length. Never compressed: what is worth a dictionary has a small one. */
+  /** Returns its length. Never compressed, because a useful dictionary is small. */
   #dictionary({ dictionary }: EncodedPage, pieces: Uint8Array[]): number {
     if (dictionary === undefined) return 0;
     const { bytes, count } = dictionary;
@@ -210,7 +210,7 @@ export class ParquetEncoder {
     return length;
   }
 
-  /** As it is, where compression would save less than it costs to undo. */
+  /** Returns the bytes unchanged where compression saves less than decompression costs. */
   #compressed(bytes: Uint8Array, encoding: Encoding): Uint8Array {
     if (bytes.length < (this.#options.compressBytesMin ?? compressBytesMinDefault)) return bytes;
     const packed = this.#runtime.zstdCompress(bytes, this.#options.zstdLevel ?? zstdLevelDefault);
@@ -231,7 +231,7 @@ export class ParquetEncoder {
       pair.text(1, key).text(2, value);
     });
     file.text(6, createdBy);
-    // Every column is ordered by its type, without which readers ignore the statistics.
+    // Declares every column as ordered by its type; otherwise readers ignore the statistics.
     file.structs(7, this.#schema, (order) => order.struct(1, () => undefined));
   }
 }
@@ -288,7 +288,7 @@ function writeColumnMeta(meta: StructWriter, chunk: WrittenChunk, rowCount: numb
 interface EncodedPage {
   readonly encoding: Encoding;
   readonly bytes: Uint8Array;
-  /** Plain texts that have the bounds of all, where `bytes` are not plain texts. */
+  /** Plain texts with the bounds of all, where `bytes` are not plain texts. */
   readonly texts?: Uint8Array;
   readonly nullCount?: number;
   readonly dictionary?: { readonly bytes: Uint8Array; readonly count: number };
@@ -346,7 +346,7 @@ function encodeNumbered(
   return { encoding: "prefix", bytes: values.encode(runtime), texts: values.bounds(runtime) };
 }
 
-/** Levels first: one bit a value, whether it is there, as one run of the hybrid encoding, with its length before it. */
+/** Definition levels first: one bit per value, as one run after its length. */
 function encodeNullable(values: readonly (string | null)[], runtime: ParquetRuntime): EncodedPage {
   const present = values.filter((value) => value !== null);
   const texts = encodeTexts(present, runtime);
@@ -362,7 +362,7 @@ function encodeNullable(values: readonly (string | null)[], runtime: ParquetRunt
   return { encoding: "plain", bytes: sink.view(), texts, nullCount };
 }
 
-/** Whether split bytes take less room, by a part of the page. */
+/** Whether split bytes compress better, judged by a part of the page. */
 function splitWins(values: Float64Array, runtime: ParquetRuntime): boolean {
   const start = Math.max(0, Math.floor((values.length - trialCount) / 2));
   const trial = values.subarray(start, start + trialCount);

@@ -1,12 +1,12 @@
-/** What the codec needs, by Node's zlib and Buffer. */
+/** The codec's runtime on Node's zlib and Buffer. */
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { ParquetRuntime } from "../core/index.ts";
 
-/** What is kept of a part is all of it, however well it compressed. */
+/** Node keeps the whole of an output part, however small the compressed result is. */
 const partBytesMax = 1024 ** 2;
 
 export const parquetRuntime: ParquetRuntime = {
-  // Node allocates the output in parts of `chunkSize` and joins them: one part needs no joining, and takes half the time.
+  // Node joins output parts of `chunkSize`: a single part needs no joining and takes half the time.
   zstdCompress: (bytes, level) =>
     zstdCompressSync(bytes, {
       params: { [constants.ZSTD_c_compressionLevel]: level },

@@ -1,13 +1,13 @@
-/** `AT (VERSION => 3)` and `AT (TIMESTAMP => '2024-05-01 12:00:00')`, as DuckDB's tree has them. */
+/** Reads `AT (VERSION => 3)` and `AT (TIMESTAMP => '2024-05-01 12:00:00')` from DuckDB's tree. */
 import { badSql } from "./bad-sql.ts";
 import { isTreeNode, type TreeNode } from "./serialized-sql.ts";
 import { parseTimestamp } from "./timestamps.ts";
 
-/** How a statement names a moment of a table. Whoever has the tables resolves it to a snapshot. */
+/** A moment of a table as a statement names it. The lake's catalog resolves it to a snapshot. */
 export type TableMoment =
   | { readonly kind: "current" }
   | { readonly kind: "version"; readonly snapshot: number }
-  /** The newest snapshot not after it. */
+  /** The newest snapshot at or before the time. */
   | { readonly kind: "time"; readonly timeMs: number };
 
 const timeTypes: ReadonlySet<unknown> = new Set([
@@ -19,7 +19,7 @@ const timeTypes: ReadonlySet<unknown> = new Set([
   "TIMESTAMP_NS",
 ]);
 
-/** `position` is that of the table, for errors. */
+/** `position` is the table's, for errors. */
 export function momentOf(clause: unknown, sql: string, position: number | undefined): TableMoment {
   if (!isTreeNode(clause)) return { kind: "current" };
   const { unit, expr } = clause;

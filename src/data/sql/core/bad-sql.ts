@@ -1,4 +1,4 @@
-/** What is wrong with a statement, and where: the message ends with the line and a caret, as DuckDB's own shell shows it. */
+/** Errors in statements. The message ends with the line and a caret, as in DuckDB's shell. */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 
 /** `position` is in characters into `text`. */
@@ -17,20 +17,20 @@ export function badSql(
   );
 }
 
-/** `LINE 2: …` and a caret under the place. */
+/** `LINE 2: …` and a caret under the position. */
 export function pointAt(text: string, position: number): string {
   const lineStart = text.lastIndexOf("\n", position - 1) + 1;
   const from = position === 0 ? 0 : lineStart; // `lastIndexOf` takes a negative start for 0.
   const lineNumber = text.slice(0, position).split("\n").length;
   const column = position - from;
   const line = text.slice(from).split("\n", 1)[0] ?? "";
-  // A window of the line, so that a statement without line breaks does not drown its own error.
+  // A window of the line, so that a statement without line breaks does not flood its own error.
   const cut = Math.max(0, column - 60);
   const head = `LINE ${lineNumber}: ${cut > 0 ? "…" : ""}`;
   return `\n${head}${line.slice(cut, column + 60)}\n${" ".repeat(head.length + column - cut)}^`;
 }
 
-/** DuckDB counts in bytes of UTF-8, we in characters. `undefined`: the place is not in the text. */
+/** Converts DuckDB's byte offset to characters. Undefined when it is outside the text. */
 export function characterAt(text: string, byte: number): number | undefined {
   let bytes = 0;
   let at = 0;

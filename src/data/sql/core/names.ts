@@ -1,6 +1,6 @@
-/** Names: which words may stand for one without quotes, and when two are the same. */
+/** Names: which words need quotes, and when two names are the same. */
 
-/** By `duckdb_keywords()`: words of the categories `reserved` and `type_function` name no table and no column. */
+/** Words of the categories `reserved` and `type_function` in `duckdb_keywords()`. */
 const keywordsOfGrammar: ReadonlySet<string> = new Set(
   `ALL ANALYSE ANALYZE AND ANTI ANY ARRAY AS ASC ASOF ASYMMETRIC AT AUTHORIZATION BINARY BOTH BY CASE CAST CHECK COLLATE
   COLLATION COLUMN COLUMNS CONCURRENTLY CONSTRAINT CREATE CROSS DEFAULT DEFERRABLE DESC DESCRIBE DISTINCT DO ELSE END
@@ -16,12 +16,12 @@ export function needsQuotes(keyword: string): boolean {
   return keywordsOfGrammar.has(keyword);
 }
 
-/** Two names are one to DuckDB if their keys are equal: it folds the case of ASCII letters and of no others. */
+/** DuckDB treats names with equal keys as one: it ignores the case of ASCII letters only. */
 export function nameKey(name: string): string {
   return name.replaceAll(/[A-Z]+/g, (capitals) => capitals.toLowerCase());
 }
 
-/** A name that DuckDB might take for a file. It joins catalog, schema and table with dots before it looks. */
+/** Whether DuckDB might take the name for a file. It joins catalog, schema and table with dots. */
 export function looksLikeFile(name: string): boolean {
   return /[/\\]/.test(name);
 }
@@ -29,7 +29,7 @@ export function looksLikeFile(name: string): boolean {
 const systemTable =
   /^(duckdb_(columns|constraints|databases|indexes|logs|schemas|tables|types|views)|pragma_database_list|sqlite_(master|schema|temp_master|temp_schema)|pg_[a-z_]+)$/i;
 
-/** A view that every catalog of DuckDB has. */
+/** Whether it is a view that every catalog of DuckDB has. */
 export function isSystemTable(name: string): boolean {
   return systemTable.test(name);
 }

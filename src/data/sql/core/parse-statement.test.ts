@@ -360,7 +360,7 @@ test("[SQ10] every SELECT of the corpus is a query, whole", () => {
   }
 });
 
-/** All accepted, one after the other, on tables that the ones before made. */
+/** Accepted one after the other, on the tables that earlier ones made. */
 const accepted: readonly string[] = [
   "CREATE TABLE a (i INT)",
   "CREATE TABLE IF NOT EXISTS a (i INT, j VARCHAR)",

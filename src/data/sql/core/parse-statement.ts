@@ -1,7 +1,6 @@
 /**
- * What a statement of DuckDB's language asks for. Heads are understood here, by tokens; every
- * expression and every SELECT stays a text for DuckDB. What is accepted is a part of that language;
- * everything else is `bad_sql` that says what and where.
+ * Parses a statement of DuckDB's language. Heads are parsed here, by tokens; expressions and
+ * SELECTs stay texts for DuckDB. Anything unsupported is `bad_sql` with its position.
  */
 import { parseAlterTable, parseDropTable } from "./parse/alter-table.ts";
 import { parseDelete, parseInsert, parseTruncate, parseUpdate } from "./parse/change-rows.ts";
@@ -13,13 +12,13 @@ import { parseDescribe, parseShow } from "./parse/show.ts";
 import type { Statement } from "./statement.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 
-/** What these statements begin with. */
+/** The first words of these statements. */
 export const statementVerbs: readonly string[] = [
   ...[...selectWords, "(", "DESCRIBE", "DESC", "SUMMARIZE", "SHOW", "EXPLAIN"],
   ...["CREATE", "ALTER", "DROP", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "COPY"],
 ];
 
-/** What other statements have after a verb that these have too: for errors. */
+/** The words that other kinds accept after a verb of these statements, for errors. */
 export type OthersAfter = (verb: string) => readonly string[];
 
 export function parseStatement(cursor: TokenCursor, othersAfter: OthersAfter): Statement {

@@ -1,4 +1,4 @@
-/** Names and texts as DuckDB reads them back, whatever is in them. */
+/** Quotes names and texts for DuckDB. */
 
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;

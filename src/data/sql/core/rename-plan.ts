@@ -1,12 +1,10 @@
 /**
- * What has to be changed in a SELECT when other tables take the place of those that it names, such that everything else of
- * it still means the same.
+ * Plans how to replace tables in a SELECT so that everything else keeps its meaning.
  *
- *   RT1  A table that had no alias gets its old name as one: `orders.id` still binds.
- *   RT2  Where two things in one FROM would then have one alias (`a.t JOIN b.t`), it is `schema.name` instead, which nobody
- *        can have written without a schema.
- *   RT3  References with a schema (`main.t.id`) are led to the alias: an alias has no schema.
- *   RT4  AT is gone: which version is meant is said by the new name.
+ * A table without an alias gets its old name as alias, so that `orders.id` still binds. Where two
+ * in one FROM would share an alias (`a.t JOIN b.t`), it is `schema.name`, which no unqualified
+ * reference can match. References with a schema (`main.t.id`) become references to the alias,
+ * because aliases have no schema. AT is removed, because the new name says which version is meant.
  */
 import { nameKey } from "./names.ts";
 import type { SelectTree } from "./select-tree.ts";
@@ -19,15 +17,15 @@ export interface NewTable {
   readonly name: string;
 }
 
-/** The table to read instead, or `undefined` to leave it. */
+/** The table to read instead, or undefined to leave it. */
 export type Rename = (use: TableUse) => NewTable | undefined;
 
 export interface RenameOptions {
-  /** Of tables that are named without one. */
+  /** The schema of tables that are named without one. */
   readonly defaultSchema: string;
 }
 
-/** A table of a FROM that got another name, and what it is called now. */
+/** A renamed table of a FROM, with its alias. */
 export interface RenamedTable {
   readonly use: TableUse;
   readonly to: NewTable;
@@ -49,7 +47,7 @@ export interface RenamePlan {
 
 interface Scope {
   readonly ctes: CteScope | undefined;
-  /** Of this FROM and those around it, the innermost first. */
+  /** The tables of this FROM and those around it, the innermost first. */
   readonly froms: readonly (readonly RenamedTable[])[];
   readonly star: TreeNode | undefined;
 }
@@ -119,7 +117,7 @@ export function planRenames(tree: SelectTree, rename: Rename, options: RenameOpt
     if (alias !== undefined) starColumns.set(node, { star, alias });
   }
 
-  /** Of `[catalog,] schema, table`; `undefined`: none of the renamed tables is called so. */
+  /** The alias for `[catalog,] schema, table`; undefined when no renamed table matches. */
   function aliasOf(qualifiers: readonly string[], { froms }: Scope): string | undefined {
     const [name, schema, catalog] = qualifiers.map(nameKey).reverse();
     const found = froms

@@ -9,7 +9,7 @@ import { tableRefs } from "./table-refs.ts";
 import { testDuckDb } from "./testing/duckdb.ts";
 import { corpusTables, selectCorpus } from "./testing/select-corpus.ts";
 
-/** Two databases with the same rows: in one the tables have their names, in the other others, and nobody has theirs. */
+/** Two databases with the same rows under different table names. */
 const plain = testDuckDb();
 const renamed = testDuckDb();
 
@@ -42,14 +42,14 @@ for (const sql of selectCorpus) {
   });
 }
 
-/** What DuckDB's `json_deserialize_sql` itself gets wrong, without any change of ours: see SQ33. */
+/** Trees that DuckDB's `json_deserialize_sql` itself writes wrongly: see SQ33. */
 const wronglyWritten = [/1e10\b/, /"my ""Table"""\.\*/];
 
 for (const sql of selectCorpus) {
   if (wronglyWritten.some((pattern) => pattern.test(sql))) continue;
   test(`[SQ30, SQ33] in the tree, same rows: ${sql}`, async () => {
     const text = await textOf(renameTables(await plain.tree(sql), elsewhere));
-    // Names of columns that have none depend on how DuckDB writes an expression down.
+    // Names of unnamed columns depend on how DuckDB writes an expression.
     assert.deepEqual((await renamed.result(text)).rows, (await plain.result(sql)).rows, text);
   });
 }

@@ -1,8 +1,6 @@
 /**
- * Other tables in the place of those that a SELECT names: as a tree, or in the person's own words.
- *
- * The words are what to run. `json_deserialize_sql` of DuckDB 1.5 writes some trees down as something else: `1e10` becomes a
- * DECIMAL, `"a b".*` loses its quotes, `lambda x: …` becomes an arrow, which is on its way out. The tree is for reading.
+ * Replaces the tables of a SELECT, in its tree or in its text. Run the text: `json_deserialize_sql`
+ * of DuckDB 1.5 changes some trees (SQ33). The tree is for reading.
  */
 
 import { badSql } from "./bad-sql.ts";
@@ -64,7 +62,7 @@ interface Edit {
   readonly text: string;
 }
 
-/** The same SELECT as a text. Columns that DuckDB names after a subquery's text are named after the new one. */
+/** The SELECT as a text. Columns that DuckDB names after a subquery's text change their name. */
 export function renameTablesInText(
   tree: SelectTree,
   rename: Rename,
@@ -74,7 +72,7 @@ export function renameTablesInText(
   const { tables, columns, starColumns } = planRenames(tree, rename, options);
   const tokens = tokenize(sql);
   const indexes = new Map(tokens.map(({ position }, index) => [position, index]));
-  // By their place: DuckDB's tree may have one part of the text twice.
+  // By position: DuckDB's tree may contain one part of the text twice.
   const edits = new Map<number, Edit>();
   for (const [node, table] of tables) {
     for (const edit of editsOfTable(indexOf(node), table)) edits.set(edit.from, edit);
@@ -142,10 +140,10 @@ export function renameTablesInText(
   }
 }
 
-/** Behind these a table stands alone. */
+/** A table after these words has no alias. */
 const withoutAlias: ReadonlySet<string> = new Set("DESCRIBE DESC SHOW SUMMARIZE TABLE".split(" "));
 
-/** Of the bracket at `index`. */
+/** The index of the bracket that closes the one at `index`. */
 function closingOf(tokens: readonly Token[], index: number): number {
   let depth = 0;
   for (let at = index; at < tokens.length; at += 1) {

@@ -1,8 +1,6 @@
 /**
- * DuckDB's tree of one SELECT, as `json_serialize_sql` gives it and `json_deserialize_sql` takes it.
- *
- *   ST1  A tree that is read and written again is the same tree to DuckDB, digit by digit.
- *   ST2  Nothing here changes a tree: what is different is a new one.
+ * DuckDB's tree of one SELECT, from `json_serialize_sql` and for `json_deserialize_sql`. Immutable.
+ * Reading and writing it keeps every digit (SQ31).
  */
 import { badSql, characterAt } from "./bad-sql.ts";
 import {
@@ -15,14 +13,14 @@ import {
 
 export interface SelectTree {
   readonly statement: TreeNode;
-  /** The text that its positions are about. */
+  /** The text that positions refer to. */
   readonly sql: string;
 }
 
-/** Deeper than DuckDB's own parser goes with a sensible statement, and not so deep that walking it is a danger. */
+/** Deeper than any sensible statement, and shallow enough to walk recursively. */
 const depthMax = 2_000;
 
-/** `serialized` is what `json_serialize_sql` said of `sql`. Throws `bad_sql` with the place. */
+/** `serialized` is the output of `json_serialize_sql` for `sql`. Throws `bad_sql`. */
 export function parseSelectTree(serialized: string, sql: string): SelectTree {
   const read = readSerializedSql(serialized, { exact: true });
   if (read.kind === "problem") {
@@ -37,18 +35,18 @@ export function parseSelectTree(serialized: string, sql: string): SelectTree {
   return { statement: finite(read.statement, sql, 0), sql };
 }
 
-/** For `json_deserialize_sql`. */
+/** The input of `json_deserialize_sql`. */
 export function serializeTree(tree: SelectTree): string {
   return JSON.stringify({ error: false, statements: [tree.statement] });
 }
 
-/** In characters; `undefined`: DuckDB does not say (its largest number stands for that). */
+/** The position in characters; undefined when DuckDB gives none (its largest number). */
 export function positionOf(node: TreeNode, sql: string): number | undefined {
   const location = node.query_location;
   return typeof location === "number" ? characterAt(sql, location) : undefined;
 }
 
-/** Every node, those within others too, from the outside in. */
+/** Every node, from the outside in. */
 export function* nodesOf(root: unknown): Generator<TreeNode> {
   const stack: unknown[] = [root];
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
@@ -60,7 +58,7 @@ export function* nodesOf(root: unknown): Generator<TreeNode> {
   }
 }
 
-/** DuckDB writes an infinite constant and cannot read it: it becomes a cast of its name. */
+/** DuckDB writes infinite constants but cannot read them, so they become casts. */
 function finite(node: TreeNode, sql: string, depth: number): TreeNode {
   if (depth > depthMax) throw badSql("the statement is nested too deeply", sql, undefined);
   if (node.type === "VALUE_CONSTANT" && isTreeNode(node.value)) {

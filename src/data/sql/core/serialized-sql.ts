@@ -1,8 +1,8 @@
-/** What `json_serialize_sql` says of a text: one statement's tree, or what is wrong. */
+/** The output of `json_serialize_sql`: one statement's tree, or an error. */
 
 export type TreeNode = Readonly<Record<string, unknown>>;
 
-/** `undefined`: it may run. `position` is an offset in bytes into the text. */
+/** `position` is a byte offset into the text. */
 export interface SqlProblem {
   readonly message: string;
   readonly position: number | undefined;
@@ -12,7 +12,7 @@ export type SerializedSql =
   | { readonly kind: "statement"; readonly statement: TreeNode }
   | { readonly kind: "problem"; readonly problem: SqlProblem };
 
-/** JSON of Node 24 that TypeScript's library does not know yet. */
+/** JSON functions of Node 24 that TypeScript's library lacks. */
 const exactJson = JSON as unknown as {
   rawJSON(text: string): unknown;
   isRawJSON(value: unknown): boolean;
@@ -23,8 +23,8 @@ const exactJson = JSON as unknown as {
 };
 
 /**
- * `exact` keeps numbers that a double does not hold as they were written, for a tree that is to be given back to DuckDB.
- * Infinite numbers (`1e999`), for which DuckDB writes words that JSON does not have, become texts.
+ * `exact` keeps numbers beyond a double's precision as written, for trees that go back to DuckDB.
+ * Infinite numbers (`1e999`), for which DuckDB's output is not JSON, become texts.
  */
 export function readSerializedSql(
   serialized: string,
@@ -86,7 +86,7 @@ export function isTreeNode(value: unknown): value is TreeNode {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A number that was kept as it was written: no node, whatever its type. */
+/** Whether the value is a number kept as written, which is not a node. */
 export function isExactNumber(value: unknown): boolean {
   return exactJson.isRawJSON(value);
 }

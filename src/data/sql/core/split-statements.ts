@@ -1,11 +1,8 @@
-/**
- * Cuts a script into statements at the semicolons that are not inside a text, a quoted name or a comment.
- * It knows DuckDB's quoting and nothing else of SQL.
- */
+/** Splits a script at semicolons outside texts, quoted names and comments (CM5). */
 import { scanTokens } from "./tokens.ts";
 
 export interface Split {
-  /** Whole statements, without their semicolons; empty ones are left out. */
+  /** Whole statements, without semicolons. Empty ones are left out. */
   readonly statements: readonly string[];
   /** What follows the last semicolon: an unfinished statement, or blank. */
   readonly rest: string;
@@ -27,7 +24,7 @@ export function splitStatements(script: string): Split {
   return { statements, rest: script.slice(start) };
 }
 
-/** Whether there is nothing in it but white space and comments. */
+/** Whether the text is only white space and comments. */
 export function isBlank(text: string): boolean {
   const { tokens, unfinished } = scanTokens(text);
   return tokens.length === 0 && unfinished === undefined;

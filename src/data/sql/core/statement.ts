@@ -1,7 +1,6 @@
 /**
- * One statement of DuckDB's language, as far as Capstan itself has to understand it. Heads are parsed
- * by tokens (`parse-statement.ts`); every expression and every SELECT stays a text, which DuckDB
- * parses and binds. Positions are offsets in characters into the statement's text, for errors.
+ * A parsed statement. Expressions and SELECTs stay texts, which DuckDB parses and binds. Positions
+ * are in characters into the statement's text.
  */
 export interface TextSpan {
   readonly text: string;
@@ -16,14 +15,14 @@ export interface TableName {
 
 export interface ColumnDefinition {
   readonly name: string;
-  /** DuckDB's words. */
+  /** The type in DuckDB's notation. */
   readonly type: TextSpan;
   readonly nullable: boolean;
   readonly defaultValue: TextSpan | undefined;
 }
 
 export type Statement =
-  /** SELECT, VALUES, FROM, WITH, DESCRIBE, SUMMARIZE, PIVOT …: DuckDB's alone. */
+  /** SELECT, VALUES, FROM, WITH, DESCRIBE, SUMMARIZE, PIVOT …, which DuckDB parses. */
   | { readonly kind: "query"; readonly query: TextSpan }
   | { readonly kind: "explain"; readonly analyze: boolean; readonly query: TextSpan }
   | {
@@ -31,7 +30,7 @@ export type Statement =
       readonly table: TableName;
       readonly orReplace: boolean;
       readonly ifNotExists: boolean;
-      /** Either is there. */
+      /** Exactly one of the two is present. */
       readonly columns: readonly ColumnDefinition[] | undefined;
       readonly query: TextSpan | undefined;
     }
@@ -40,9 +39,9 @@ export type Statement =
   | {
       readonly kind: "insert";
       readonly table: TableName;
-      /** `undefined`: all, in order. */
+      /** Undefined for all columns, in order. */
       readonly columns: readonly string[] | undefined;
-      /** The query's columns are the table's of the same names; `columns` is absent then. */
+      /** Matches the query's columns by name. `columns` is absent then. */
       readonly byName: boolean;
       /** A SELECT or VALUES. */
       readonly query: TextSpan;
@@ -67,7 +66,7 @@ export type Statement =
       readonly table: TableName;
       readonly columns: readonly string[] | undefined;
       readonly file: string;
-      /** Upper-case names; values as texts. FORMAT by the file's name where absent. */
+      /** Upper-case names; values as texts. Without FORMAT, the file's name decides. */
       readonly options: ReadonlyMap<string, string>;
     }
   | { readonly kind: "showTables" }

@@ -54,7 +54,7 @@ for (const [sql, refs] of cases) {
   });
 }
 
-/** `*`: whole; `=`: its name is a value; in the order of the text. */
+/** In the order of the text; `*` for a whole table, `=` for a name used as a value. */
 const uses: readonly (readonly [sql: string, refs: readonly string[]])[] = [
   ["SELECT a, count(*), t.b FROM t GROUP BY ALL", ["t"]],
   ["SELECT * FROM t", ["t*"]],

@@ -1,4 +1,4 @@
-/** All the places where a SELECT names a table, wherever they are: joins, subqueries, set operations, CTEs. */
+/** All places where a SELECT names a table: joins, subqueries, set operations, CTEs. */
 
 import { nameKey } from "./names.ts";
 import { nodesOf, type SelectTree } from "./select-tree.ts";
@@ -6,23 +6,23 @@ import { isExactNumber, isTreeNode, type TreeNode, textOf } from "./serialized-s
 import { type CteScope, nonEmpty, queryPartsOf, type TableUse, tableUseOf } from "./table-scope.ts";
 
 export interface TableRef extends TableUse {
-  /** All of its columns count, also those that nobody names: a star, NATURAL, PIVOT, a position. */
+  /** All of its columns count, even unnamed: a star, NATURAL, PIVOT, a position. */
   readonly isWhole: boolean;
   /**
-   * What the SELECT calls it stands somewhere as a value, which means its whole row. Where it has a
-   * column of that name, the column is meant.
+   * Its name or alias is used as a value, which means its whole row, unless it has a column of that
+   * name.
    */
   readonly isValue: boolean;
 }
 
-/** In the order of the text, as far as DuckDB says where they are. CTEs are not among them. */
+/** In the order of the text, as far as DuckDB gives positions. CTEs are left out. */
 export function tableRefs(tree: SelectTree): readonly TableRef[] {
   const refs: TableRef[] = [];
   const { starred, values } = rowNamesOf(tree);
   visit(tree.statement, undefined, false);
   return refs.sort((one, other) => (one.position ?? 0) - (other.position ?? 0));
 
-  /** `isWhole`: the query whose FROM this is part of, or a join in it, has a use for all columns. */
+  /** `isWhole`: the query of this FROM, or a join in it, uses all columns. */
   function visit(value: unknown, ctes: CteScope | undefined, isWhole: boolean): void {
     if (Array.isArray(value)) for (const each of value) visit(each, ctes, isWhole);
     if (!isTreeNode(value) || isExactNumber(value)) return;
@@ -33,7 +33,7 @@ export function tableRefs(tree: SelectTree): readonly TableRef[] {
       const isAll = isWhole || isNumbered || starred.has(key);
       refs.push({ ...use, isWhole: isAll, isValue: values.has(key) });
     }
-    if (value.type === "BASE_TABLE") return; // What AT says is judged already.
+    if (value.type === "BASE_TABLE") return; // AT is handled already.
     const parts = queryPartsOf(value, ctes);
     for (const { entry, sees } of parts?.ctes ?? []) visit(entry.value, sees, false);
     for (const [key, child] of Object.entries(value)) {
@@ -44,7 +44,7 @@ export function tableRefs(tree: SelectTree): readonly TableRef[] {
   }
 }
 
-/** Whether the tables that stand directly at `key` of the node are read with all their columns. */
+/** Whether the tables directly at `key` of the node are read with all their columns. */
 function takesAll(node: TreeNode, key: string, isWhole: boolean): boolean {
   switch (node.type) {
     case "SELECT_NODE":
@@ -52,13 +52,13 @@ function takesAll(node: TreeNode, key: string, isWhole: boolean): boolean {
     case "JOIN":
       return (key === "left" || key === "right") && (isWhole || node.ref_type === "NATURAL");
     case "PIVOT":
-      return key === "source"; // What it does not name it groups by, or keeps.
+      return key === "source"; // It groups by, or keeps, unnamed columns.
     default:
       return false;
   }
 }
 
-/** Among the query's own expressions. A star in a subquery is about the FROM of that. */
+/** Whether the query's own expressions have a star. One in a subquery is about its own FROM. */
 function hasStar(query: TreeNode): boolean {
   const stack = Object.entries(query).flatMap(([key, value]) =>
     key === "from_table" || key === "cte_map" ? [] : [value],
@@ -75,7 +75,7 @@ function hasStar(query: TreeNode): boolean {
   return false;
 }
 
-/** The keys of names `t` that stand in `t.*`, and of those that stand where a value does. */
+/** The keys of names in `t.*`, and of names used as values. */
 function rowNamesOf(tree: SelectTree): Record<"starred" | "values", ReadonlySet<string>> {
   const starred = new Set<string>();
   const values = new Set<string>();

@@ -1,7 +1,7 @@
 /**
- * Which names of a SELECT are tables. A CTE hides a table of its name in the CTEs after it and in its query, and in its
- * own definition only where it refers to itself: in the recursive half. A name with a schema is never a CTE's, but for
- * `recurring.name`, which is all that a recursive CTE has found so far.
+ * Decides which names of a SELECT are tables. A CTE hides a table of its name in later CTEs, in its
+ * query, and in the recursive half of its own definition. A name with a schema is never a CTE,
+ * except `recurring.name`: the rows that a recursive CTE has found so far.
  */
 import { momentOf, type TableMoment } from "./at-clause.ts";
 import { nameKey } from "./names.ts";
@@ -13,14 +13,14 @@ export interface TableUse {
   readonly catalog: string | undefined;
   readonly schema: string | undefined;
   readonly name: string;
-  /** What the SELECT calls it, where that is not its name. */
+  /** The alias, if it differs from the name. */
   readonly alias: string | undefined;
   readonly at: TableMoment;
-  /** In characters; `undefined`: DuckDB does not say. */
+  /** The position in characters; undefined when DuckDB gives none. */
   readonly position: number | undefined;
 }
 
-/** The CTEs that can be seen from a place. */
+/** The CTEs that are visible from a place. */
 export interface CteScope {
   readonly key: string;
   readonly outer: CteScope | undefined;
@@ -30,7 +30,7 @@ export function withCte(outer: CteScope | undefined, name: unknown): CteScope {
   return { key: nameKey(textOf(name) ?? ""), outer };
 }
 
-/** `undefined`: the node is no base table, or it names a CTE. */
+/** Undefined when the node is no base table, or names a CTE. */
 export function tableUseOf(
   node: TreeNode,
   ctes: CteScope | undefined,
@@ -52,16 +52,16 @@ function isCte(scope: CteScope | undefined, key: string): boolean {
   return false;
 }
 
-/** The parts of a query's node in the order in which names come into sight, each with the CTEs that it sees. */
+/** The parts of a query's node in the order of their names' visibility, with the CTEs they see. */
 export interface QueryParts {
   readonly ctes: readonly { readonly entry: TreeNode; readonly sees: CteScope | undefined }[];
-  /** What everything else of the node sees. */
+  /** The CTEs that everything else of the node sees. */
   readonly sees: CteScope | undefined;
-  /** What `right` of a recursive CTE sees. */
+  /** The CTEs that `right` of a recursive CTE sees. */
   readonly rightSees: CteScope | undefined;
 }
 
-/** `undefined`: not the node of a query. */
+/** Undefined when the node is not a query. */
 export function queryPartsOf(node: TreeNode, outer: CteScope | undefined): QueryParts | undefined {
   if (!isTreeNode(node.cte_map) || !Array.isArray(node.cte_map.map)) return undefined;
   let sees = outer;

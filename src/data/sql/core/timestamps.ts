@@ -1,9 +1,9 @@
-/** ISO 8601 as DuckDB reads it: `2024-05-01`, `2024-05-01 12:30`, `2024-05-01T12:30:00.5+02:00`. UTC without an offset. */
+/** Parses DuckDB's ISO 8601: `2024-05-01`, `2024-05-01T12:30:00.5+02:00`. Default: UTC. */
 
 const pattern =
   /^\s*(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?)?\s*$/i;
 
-/** Milliseconds since 1970, rounded down; `undefined`: not a time. */
+/** Milliseconds since 1970, rounded down; undefined for any other text. */
 export function parseTimestamp(text: string): number | undefined {
   const found = pattern.exec(text);
   if (found === null) return undefined;
@@ -32,10 +32,10 @@ function offsetMinutes(text: string | undefined): number | undefined {
   return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
 }
 
-/** `undefined`: there is no such day. */
+/** Undefined when there is no such day. */
 function daysSince1970(year: number, month: number, day: number): number | undefined {
   if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined;
-  // Years begin in March, so that the leap day is the last of one.
+  // Years begin in March here, so that the leap day comes last.
   const shifted = month <= 2 ? year - 1 : year;
   const monthFromMarch = (month + 9) % 12;
   const leapDays = Math.floor(shifted / 4) - Math.floor(shifted / 100) + Math.floor(shifted / 400);

@@ -1,4 +1,4 @@
-/** A place in the tokens of one statement, and the steps that every parser of a head takes. */
+/** A position in the tokens of one statement, with the common steps of head parsers. */
 import { assert, type OperatingError } from "../../../ground/kernel/errors.ts";
 import { badSql } from "./bad-sql.ts";
 import { nameKey, needsQuotes } from "./names.ts";
@@ -6,8 +6,10 @@ import type { TableName, TextSpan } from "./statement.ts";
 import { keywordOf, type Token, tokenize } from "./tokens.ts";
 
 const noKeywords: ReadonlySet<string> = new Set();
-/** What many call the time of a row. DuckDB wants quotes since it has time travel; where only a column can be named, nobody can
- * mistake it. */
+/**
+ * A common name for the time of a row. DuckDB wants quotes since it has time travel, but where only
+ * a column can stand, it is unambiguous.
+ */
 const columnKeywords: ReadonlySet<string> = new Set(["AT"]);
 
 export class TokenCursor {
@@ -15,7 +17,7 @@ export class TokenCursor {
   readonly #tokens: readonly Token[];
   #at = 0;
 
-  /** `tokens`: those of one statement, unless they are given. */
+  /** `tokens` are by default those of one statement. */
   constructor(text: string, tokens: readonly Token[] = oneStatement(text)) {
     this.#text = text;
     this.#tokens = tokens;
@@ -25,12 +27,12 @@ export class TokenCursor {
     return this.#at >= this.#tokens.length;
   }
 
-  /** Tokens taken so far: where a span begins or ends. */
+  /** The number of tokens taken so far: where a span begins or ends. */
   get index(): number {
     return this.#at;
   }
 
-  /** `undefined` after the last one. */
+  /** Undefined after the last one. */
   peek(ahead = 0): Token | undefined {
     return this.#tokens[this.#at + ahead];
   }
@@ -51,7 +53,7 @@ export class TokenCursor {
     return keywords.every((keyword, ahead) => this.keyword(ahead) === keyword);
   }
 
-  /** All of them, in order, or none. */
+  /** Takes all of the keywords, in order, or none. */
   take(...keywords: readonly string[]): boolean {
     if (!this.isAt(...keywords)) return false;
     this.#at += keywords.length;
@@ -78,7 +80,7 @@ export class TokenCursor {
     if (!this.takeSymbol(symbol)) throw this.unexpected(`"${symbol}"`);
   }
 
-  /** `what` it names, for the error. `allowed` are keywords that may be names here. */
+  /** `what` it names is for the error. `allowed` are keywords that may be names here. */
   name(what: string, allowed: ReadonlySet<string> = noKeywords): string {
     const token = this.peek();
     if (token?.kind === "text") {
@@ -113,7 +115,7 @@ export class TokenCursor {
     return { schema, name, position };
   }
 
-  /** `(a, b, c)`: names of columns, each once. */
+  /** Distinct names of columns: `(a, b, c)`. */
   columnNames(): readonly string[] {
     this.expectSymbol("(");
     const names: string[] = [];
@@ -125,7 +127,7 @@ export class TokenCursor {
     return names;
   }
 
-  /** That is not among `seen` yet. */
+  /** A name that is not in `seen`. */
   columnName(seen: Set<string>): string {
     const position = this.peek()?.position;
     const name = this.name("the name of a column", columnKeywords);
@@ -137,8 +139,8 @@ export class TokenCursor {
   }
 
   /**
-   * Tokens until `isEnd` says so, outside of brackets. It never ends inside of brackets, and always before a bracket
-   * that closes what was open before it.
+   * Tokens until `isEnd` says so. It never ends inside brackets, and always before a bracket that
+   * closes an earlier one.
    */
   spanUntil(isEnd: () => boolean, what: string): TextSpan {
     const from = this.#at;
@@ -155,7 +157,7 @@ export class TokenCursor {
     return this.spanFrom(from);
   }
 
-  /** Everything that is left. */
+  /** All remaining tokens. */
   rest(what: string): TextSpan {
     return this.spanUntil(() => false, what);
   }
@@ -173,7 +175,7 @@ export class TokenCursor {
     if (!this.isAtEnd) throw this.unexpected("the end of the statement");
   }
 
-  /** An error at this place. */
+  /** An error at this position. */
   fail(message: string, hint?: string, ahead = 0): OperatingError {
     return badSql(message, this.#text, this.peek(ahead)?.position ?? this.#endOfText(), hint);
   }
@@ -194,7 +196,7 @@ export class TokenCursor {
   }
 }
 
-/** Semicolons around it are not part of it, one within it is an error. */
+/** Drops semicolons around the statement; one inside is an error. */
 function oneStatement(text: string): readonly Token[] {
   const tokens = tokenize(text);
   const isSeparator = ({ kind, text }: Token) => kind === "punctuation" && text === ";";

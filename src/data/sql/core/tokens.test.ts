@@ -99,7 +99,7 @@ for (const [text, message, caret] of faults) {
   });
 }
 
-/** Texts made of what matters to a lexer. */
+/** Texts of the characters that matter to a lexer. */
 const piece = fc.constantFrom(
   ..."' \" $ $$ $a$ -- /* */ \\ E' x' e n' '' \"\" ( ) [ ] { } ; , . .. : :: := = - + * / % < > ! ? # @ ~ ^ & | ` _ a A é 😀 0 1 9 1e5 1. .5".split(
     " ",

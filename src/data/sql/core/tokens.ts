@@ -1,10 +1,7 @@
 /**
- * A statement as DuckDB's lexer sees it. Only as much of SQL as has to be known to tell where things begin and end.
- *
- *   TK1  Tokens are in order and do not overlap; what is between them is white space and comments.
- *   TK2  A token's `text` is what stands at its `position`, in characters.
- *   TK3  Block comments nest. Texts that a line break divides are one. `E'…'` knows backslashes, the others do not.
- *   TK4  Every character is in a token or between them: what DuckDB has no use for is `unknown`.
+ * Splits a statement as DuckDB's lexer does (SQ1, SQ2). Tokens are in order and do not overlap;
+ * between them are only white space and comments. Characters that DuckDB does not know are
+ * `unknown` tokens. A token's `position` is in characters.
  */
 import { badSql } from "./bad-sql.ts";
 
@@ -23,35 +20,35 @@ export interface Token {
   readonly kind: TokenKind;
   readonly text: string;
   readonly position: number;
-  /** Of a name or a text, without quotes and escapes; `undefined`: DuckDB does not know the escape either. */
+  /** A name or text without quotes and escapes; undefined for escapes unknown to DuckDB. */
   readonly value: string | undefined;
 }
 
 export interface Scan {
   readonly tokens: readonly Token[];
-  /** What was opened and never closed, where; everything from there on is not in `tokens`. */
+  /** What was opened and never closed. `tokens` end before it. */
   readonly unfinished: Unfinished | undefined;
 }
 
 export interface Unfinished {
   readonly position: number;
   readonly what: string;
-  /** What would close it. */
+  /** The text that would close it. */
   readonly closing: string;
 }
 
 type Unclosed = Omit<Unfinished, "position">;
 
-/** Where the lexers of databases differ. */
+/** Differences between the lexers of databases. */
 export interface LexicalRules {
   readonly commentsNest: boolean;
-  /** Names stand in backticks, too. */
+  /** Names may be in backticks too. */
   readonly backticks: boolean;
 }
 
 const duckdbRules: LexicalRules = { commentsNest: true, backticks: false };
 
-/** DuckDB reads these as blanks too (spaces of other widths, the byte order mark), outside of quotes. */
+/** Spaces of other widths and the byte order mark, which are blanks to DuckDB outside quotes. */
 const wideSpaces = "\\u00a0\\u2000-\\u200b\\u202f\\u205f\\u2060\\u3000\\ufeff";
 const letter = `(?:[A-Za-z_]|(?![${wideSpaces}])[\\u0080-\\uffff])`;
 const letterOrDigit = `(?:[A-Za-z0-9_]|(?![${wideSpaces}])[\\u0080-\\uffff])`;
@@ -69,7 +66,7 @@ const number = new RegExp(
 const punctuation = /[()[\]{},;]|\.(?!\.)/y;
 const colonsAndDots = /::|:=|:|\.\.|#/y;
 const operators = /[~!@^&|`+\-*/%<>=]+/y;
-/** Between the parts of a text: blanks and line comments, a line break among them. */
+/** Between the parts of a text: blanks and line comments, with at least one line break. */
 const continuation = new RegExp(
   `(?:[ \\t\\f${wideSpaces}]|--[^\\n\\r]*(?=[\\n\\r]))*[\\n\\r](?:[ \\t\\n\\r\\f${wideSpaces}]|--[^\\n\\r]*(?=[\\n\\r]))*'`,
   "y",
@@ -100,7 +97,7 @@ export function scanTokens(text: string, rules: LexicalRules = duckdbRules): Sca
   return { tokens, unfinished: undefined };
 }
 
-/** Throws `bad_sql` for what is not closed, closed without having been opened, or no part of SQL. */
+/** Throws `bad_sql` for what is not closed, closed without being opened, or no part of SQL. */
 export function tokenize(text: string): readonly Token[] {
   const { tokens, unfinished } = scanTokens(text);
   for (const token of tokens) {
@@ -143,7 +140,7 @@ function checkBrackets(text: string, tokens: readonly Token[]): void {
   if (last !== undefined) throw badSql(`"${last.text}" is not closed`, text, last.position);
 }
 
-/** A word in capitals, which keywords are compared by; empty for everything else. Only ASCII: `ſelect` is a name. */
+/** A word in capitals, for comparing keywords; else empty. Only ASCII: `ſelect` is a name. */
 export function keywordOf(token: Token | undefined): string {
   if (token?.kind !== "word") return "";
   return /^[A-Za-z0-9_]+$/.test(token.text) ? token.text.toUpperCase() : "";
@@ -181,7 +178,7 @@ const simple: readonly (readonly [TokenKind, RegExp])[] = [
   ["parameter", parameter],
 ];
 
-/** A run of signs ends before a comment; and with + or - only if it has one of the signs that SQL itself does not use. */
+/** A run ends before a comment. It may end with + or - only if it has a sign unknown to SQL. */
 function operatorLength(run: string): number {
   const comment = run.search(/\/\*|--/);
   let length = comment < 0 ? run.length : comment;
@@ -240,7 +237,7 @@ function scanText(
   }
 }
 
-/** Where its closing quote is. */
+/** The index of the closing quote. */
 function endOfText(text: string, start: number, kind: TextKind): number | undefined {
   let at = start;
   for (;;) {
@@ -267,7 +264,7 @@ const shortEscapes: ReadonlyMap<string, string> = new Map([
   ["t", "\t"],
 ]);
 
-/** `undefined` where DuckDB gives up: Unicode escapes, and bytes that are no ASCII. */
+/** Undefined where DuckDB gives up: Unicode escapes, and bytes outside ASCII. */
 function withoutEscapes(raw: string): string | undefined {
   let unknown = false;
   const value = raw.replaceAll(escapeSequence, (found: string, escaped: string | undefined) => {

@@ -41,7 +41,7 @@ test("[SQ25] every function that DuckDB itself calls volatile is so here", async
     "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability <> 'CONSISTENT' ORDER BY 1",
   );
   assert.ok(rows.length > 20);
-  // DuckDB calls error() volatile so that it is not computed early; what it does is always the same.
+  // DuckDB calls error() volatile so that it is not computed early, but its effect is constant.
   for (const [name] of rows.filter(([each]) => each !== "error")) {
     assert.ok(isVolatile(await duckdb.tree(`SELECT "${String(name)}"(1)`)), String(name));
   }

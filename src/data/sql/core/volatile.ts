@@ -1,7 +1,7 @@
 /**
- * Whether a SELECT over the same rows may give another result the next time: it asks for the time, for chance, or for
- * something of the session. The names are those that `duckdb_functions()` calls anything but consistent, the macros made of
- * them, and the words that DuckDB takes for a call without brackets.
+ * Whether a SELECT over the same rows may give another result the next time (SQ25). The names are
+ * the functions that `duckdb_functions()` does not call consistent, macros made of them, and words
+ * that DuckDB takes for a call without brackets.
  */
 import { nodesOf, type SelectTree } from "./select-tree.ts";
 import { isTreeNode, type TreeNode, textOf } from "./serialized-sql.ts";
@@ -15,7 +15,7 @@ const volatileFunctions: ReadonlySet<string> = new Set(
   transaction_timestamp txid_current uuid uuidv4 uuidv7 write_log`.split(/\s+/),
 );
 
-/** A column may be called so too; nobody can tell before it is bound, and a refresh too many does no harm. */
+/** May also be a column, which only binding can tell. An unnecessary refresh does no harm. */
 const volatileWords: ReadonlySet<string> = new Set(
   `current_catalog current_date current_localtime current_localtimestamp current_schema current_time current_timestamp
   localtime localtimestamp`.split(/\s+/),
@@ -24,7 +24,7 @@ const volatileWords: ReadonlySet<string> = new Set(
 /** Table functions about the process, not about their arguments. */
 const aboutProcess = /^(duckdb_|pragma_|icu_|pg_timezone)/;
 
-/** Every function that is called, in lower case: scalar, aggregate, window, table functions, and operators. */
+/** The called functions in lower case: scalar, aggregate, window and table functions, operators. */
 export function functionsOf(tree: SelectTree): ReadonlySet<string> {
   const names = new Set<string>();
   for (const node of nodesOf(tree.statement)) {
@@ -35,8 +35,8 @@ export function functionsOf(tree: SelectTree): ReadonlySet<string> {
 }
 
 /**
- * What makes it so, in words for people: `random()`, `current_date`, `a sample`. A part is told once;
- * a SELECT without any is not volatile.
+ * The volatile parts, each once, in words for people: `random()`, `current_date`, `a sample`. Empty
+ * when the SELECT is not volatile.
  */
 export function volatilePartsOf(tree: SelectTree): readonly string[] {
   const parts = new Set<string>();
@@ -64,7 +64,7 @@ function volatilePart(node: TreeNode): string | undefined {
     const key = word?.toLowerCase() ?? "";
     if (more === undefined && volatileWords.has(key)) return key;
   }
-  // With a seed too: which rows it draws depends on how threads share the work.
+  // Also with a seed: the drawn rows depend on how threads share the work.
   if (isTreeNode(node.sample)) return "a sample";
   return undefined;
 }

@@ -5,7 +5,7 @@ import { wantedValues } from "./wanted-values.ts";
 
 const duckdb = testDuckDb();
 
-/** What is wanted of `id` of `t`; `undefined`: everything. */
+/** The wanted values of `id` of `t`; undefined for everything. */
 const cases: readonly (readonly [sql: string, values: readonly string[] | undefined])[] = [
   ["SELECT * FROM t WHERE id = 'x'", ["x"]],
   ["SELECT * FROM t WHERE 'it''s' = ID", ["it's"]],

@@ -1,11 +1,7 @@
 /**
- * Which values of a column a SELECT can want of a table, where it says so plainly. Who reads the table
- * for it may leave out all other rows: its WHERE would.
- *
- *   SQ27  They are told where every place that names the table is a query's FROM, alone or in inner
- *         joins, and the WHERE of that query demands `column = 'text'` or `column IN ('text', …)`,
- *         by itself or AND something else. In joins the column has the table's name before it.
- *         Whatever is less plain (samples, other joins, renamed columns) wants all rows.
+ * Finds the values of a column that a SELECT can want from a table (SQ27). A reader of the table
+ * may leave out all other rows, because the WHERE would. In joins the column must be qualified with
+ * the table's name.
  */
 import { nameKey } from "./names.ts";
 import { nodesOf, type SelectTree } from "./select-tree.ts";
@@ -14,7 +10,7 @@ import { nonEmpty } from "./table-scope.ts";
 
 const valuesMax = 500;
 
-/** `table` is a name without a schema. `undefined`: any value. */
+/** `table` is a name without a schema. Undefined for any value. */
 export function wantedValues(
   tree: SelectTree,
   table: string,
@@ -38,7 +34,7 @@ export function wantedValues(
   return unrestricted.size > 0 || wanted.size > valuesMax ? undefined : wanted;
 }
 
-/** What a FROM joins; `undefined`: not by inner joins alone, so that a row less changes others. */
+/** The joined tables. Undefined unless all are inner joins, where rows can be left out. */
 function leavesOf(from: unknown): readonly TreeNode[] | undefined {
   if (!isTreeNode(from) || from.sample !== null) return undefined;
   if (from.type !== "JOIN") return [from];
@@ -48,7 +44,7 @@ function leavesOf(from: unknown): readonly TreeNode[] | undefined {
   return left && right && [...left, ...right];
 }
 
-/** What a WHERE demands of the leaf's column; `undefined`: nothing that is understood here. */
+/** The values that a WHERE demands of the leaf's column; undefined when it is not understood. */
 function valuesDemanded(
   where: unknown,
   leaf: TreeNode,

@@ -1,7 +1,4 @@
-/**
- * JSON whose numbers keep the digits they were sent with: a BIGINT or a DECIMAL does not fit in a double, and a
- * database client that changes the last digits is worse than none.
- */
+/** Parses JSON and keeps the digits of numbers: a BIGINT or DECIMAL may not fit a double. */
 export class ExactNumber {
   readonly digits: string;
 
@@ -22,7 +19,7 @@ export function parseExactJson(text: string): unknown {
   );
 }
 
-/** A cell as text: strings as they are, NULL as given, anything nested as JSON. */
+/** A cell as text: strings unchanged, NULL as given, nested values as JSON. */
 export function cellText(value: unknown, nullText: string): string {
   if (value === null || value === undefined) return nullText;
   if (typeof value === "string") return value;

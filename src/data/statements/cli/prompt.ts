@@ -1,4 +1,4 @@
-/** The interactive prompt: a statement ends with a semicolon, Ctrl-C cancels what runs, Ctrl-D leaves. */
+/** The interactive prompt: a statement ends with a semicolon, Ctrl-C cancels, Ctrl-D leaves. */
 import { appendFileSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -61,10 +61,10 @@ export async function runPrompt(
   lines.close();
 }
 
-/** What was typed and not entered yet. Readline keeps it over a new prompt, so its own keys remove it. */
+/** Discards the typed line. Readline keeps it over a new prompt, so its own keys remove it. */
 export function discardLine(lines: Interface): void {
-  lines.write(null, { ctrl: true, name: "e" }); // To its end,
-  lines.write(null, { ctrl: true, name: "u" }); // and from there to its beginning.
+  lines.write(null, { ctrl: true, name: "e" }); // To the end,
+  lines.write(null, { ctrl: true, name: "u" }); // and from there to the start.
 }
 
 async function runAndReport(
@@ -102,7 +102,7 @@ function readHistory(): string[] {
       .slice(-historyMax)
       .reverse();
   } catch {
-    return []; // There is none yet, or no home to keep it in: the prompt works without.
+    return []; // No history yet, or no home: the prompt works without.
   }
 }
 

@@ -59,7 +59,7 @@ export async function runStatement(
   let table: TableWriter | undefined;
   let trailer: Trailer | undefined;
   for await (const line of linesOf(response)) {
-    // As it was sent: a program wants every digit, and its own parser.
+    // As sent: a program wants every digit, and its own parser.
     if (json && !line.startsWith('{"error"')) terminal.out(`${line}\n`);
     if (line.startsWith("[")) {
       if (!json)
@@ -81,7 +81,7 @@ export async function runStatement(
   if (!json) terminal.err(terminal.paintError.dim(summaryText(trailer.summary)));
 }
 
-/** WATCH has an endpoint of its own; what stands before it are comments. */
+/** WATCH has its own endpoint. Comments may precede it. */
 function watchedOf(sql: string): string | undefined {
   const [first, second] = scanTokens(sql).tokens;
   const isWatch = first?.text.toUpperCase() === "WATCH" && second !== undefined;
@@ -95,7 +95,7 @@ function tableFor({ columns }: Header, terminal: CommandContext["terminal"]): Ta
       align: numeric.test(type) ? "right" : "left",
     })),
     {
-      // In a terminal a cell is cut rather than wrapped; a pipe gets all of it.
+      // A terminal cuts wide cells; a pipe gets all of them.
       widthMax: terminal.interactive
         ? Math.max(40, terminal.columns - 4)
         : Number.POSITIVE_INFINITY,
@@ -107,6 +107,6 @@ function tableFor({ columns }: Header, terminal: CommandContext["terminal"]): Ta
 
 function summaryText(summary: NonNullable<Trailer["summary"]>): string {
   const rows = `${formatCount(summary.row_count, "row")} in ${formatDuration(summary.duration_ms)}`;
-  if (summary.worker_id === null) return `(${rows})\n`; // The coordinator knew it by itself.
+  if (summary.worker_id === null) return `(${rows})\n`; // Answered by the coordinator.
   return `(${rows}, by ${summary.worker_id}, artifact ${formatBytes(summary.artifact_bytes)})\n`;
 }

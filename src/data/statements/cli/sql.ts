@@ -25,11 +25,11 @@ export async function runSqlCommand(
   const { statements, rest } = splitStatements(script);
   const all = isBlank(rest) ? statements : [...statements, rest.trim()];
   if (all.length === 0) throw new Failure("usage", "there is no statement to run", exitCodes.usage);
-  // The first that fails is the last that runs, as in every script.
+  // Stops at the first failure.
   for (const statement of all) await runStatement(context, statement, timeoutMs, signal);
 }
 
-/** `undefined`: a person is at the keyboard. */
+/** Undefined when the input is interactive. */
 async function scriptOf({ command, file }: SqlOptions): Promise<string | undefined> {
   if (command !== undefined) return command.join(";\n");
   if (file === undefined || file === "-") {

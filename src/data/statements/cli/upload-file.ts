@@ -1,4 +1,4 @@
-/** The file of a COPY is on the machine of whoever types it: it is sent before the statement. */
+/** Sends the file of a COPY, which is on the user's machine, before the statement. */
 import { createReadStream, statSync } from "node:fs";
 import type { CommandContext } from "../../../ground/command/index.ts";
 import { exitCodes, Failure, formatBytes } from "../../../ground/command/index.ts";
@@ -6,7 +6,7 @@ import { parseStatement, type Statement, TokenCursor } from "../../sql/core/inde
 
 const chunkBytes = 8 * 1024 ** 2;
 
-/** `undefined`: the statement needs no file. */
+/** Undefined when the statement needs no file. */
 export async function uploadFor(
   { client, terminal, json }: CommandContext,
   sql: string,
@@ -40,7 +40,7 @@ export async function uploadFor(
   return id;
 }
 
-/** What does not parse is the server's to explain. */
+/** Ignores syntax errors, which the server explains. */
 function fileOf(sql: string): string | undefined {
   if (!/^\s*COPY\b/i.test(sql)) return undefined;
   let statement: Statement;
@@ -57,7 +57,7 @@ function sizeOf(file: string): number {
     const found = statSync(file);
     if (found.isFile()) return found.size;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new Failure("usage", `cannot read the file ${file}`, exitCodes.usage);
 }

@@ -1,4 +1,4 @@
-/** Rows of `dynamic_tables` for people: what state a table is in, and what just happened to it. Pure. */
+/** Shows rows of `dynamic_tables`: a table's state, and what just happened to it. Pure. */
 
 import type { Column } from "../../../ground/command/index.ts";
 import { formatDuration } from "../../../ground/command/index.ts";
@@ -15,7 +15,7 @@ export const tableColumns: readonly Column[] = [
   { title: "REASON", align: "left" },
 ];
 
-/** Whether all is there that is needed: somebody may have asked for some columns only. */
+/** Whether the row has all needed columns: a user may have selected fewer. */
 export function isTableRow(row: Row): boolean {
   return ["dynamic_table", "status", "data_time_ms", "target_lag_ms", "mode"].every(
     (column) => column in row,
@@ -43,7 +43,7 @@ function stateOf(row: Row): string {
   return row.target_snapshot === null ? status : `${status}, due`;
 }
 
-/** What changed, in words; nothing where nobody would care. */
+/** What changed, in words; empty for unimportant changes. */
 export function describeTableChange(before: Row | undefined, after: Row): readonly string[] {
   if (before === undefined) return [`${textOf(after.mode)}, target ${targetOf(after)}`];
   const changed = (column: string): boolean => before[column] !== after[column];

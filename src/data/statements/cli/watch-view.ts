@@ -1,4 +1,4 @@
-/** Shows watch events to a person: a snapshot as a table, a change as what changed. */
+/** Shows watch events: a snapshot as a table, a change as the changed values. */
 
 import type { Paint, Terminal } from "../../../ground/command/index.ts";
 import { type Column, printable, TableWriter } from "../../../ground/command/index.ts";
@@ -94,7 +94,7 @@ function paintTable(cell: string, column: number, paint: Paint): string {
   return /^ACTIVE/.test(cell) ? paint.green(cell) : paint.cyan(cell);
 }
 
-/** Times are kept in milliseconds; a person reads a clock. */
+/** Shows times in milliseconds as clock times. */
 function text(column: string, value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "number" && column.endsWith("_at_ms")) {

@@ -1,6 +1,6 @@
 /**
- * Follows a table of the catalog. The stream is resumed by its last revision when it breaks, so that no
- * change is missed over a restart of the coordinator.
+ * Follows a table of the catalog. A broken stream is resumed by its last revision, so that no
+ * change is missed when the coordinator restarts.
  */
 
 import type { CommandContext } from "../../../ground/command/index.ts";
@@ -11,13 +11,13 @@ import { messageOf } from "../../../ground/kernel/errors.ts";
 import type { WatchMessage } from "../http/watch-messages.ts";
 import { WatchView } from "./watch-view.ts";
 
-/** The server says something every 15 s. */
+/** The server sends something every 15 s. */
 const silenceMsMax = 40_000;
 const retry = { minMs: 250, maxMs: 5_000 };
 
 export interface WatchOptions {
   readonly revision?: string;
-  /** End after this many events. */
+  /** The number of events to end after. */
   readonly count?: string;
 }
 
@@ -83,7 +83,7 @@ async function* eventsOf(
   }
 }
 
-/** Refusals that name a mistake do not pass; a coordinator that restarts or stands by does. */
+/** Whether to retry: not after a user's mistake, but while a coordinator restarts or stands by. */
 function isPassing(thrown: unknown): boolean {
   if (!(thrown instanceof Failure)) return true;
   if (thrown.exitCode === exitCodes.unreachable) return true;

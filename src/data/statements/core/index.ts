@@ -1,4 +1,4 @@
-/** What statements are to those who register them. */
+/** The interface for kinds that register statements. */
 export { done, type LocalAnswer } from "./local-answer.ts";
 export type {
   ParsedStatement,

@@ -1,10 +1,10 @@
-/** An answer whose rows are at hand. */
+/** An answer with its rows in memory. */
 export interface LocalAnswer {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** Of a statement that gives no rows: what it did, in a word or two, and how many rows that were. */
+/** The answer of a statement without rows: what it did, and to how many rows. */
 export function done(what: string, rowCount?: number): LocalAnswer {
   return {
     columns: [

@@ -1,8 +1,7 @@
 /**
- * `[WATCH] SELECT a, b FROM table WHERE a = 'x' AND b > 2`, or `WATCH DYNAMIC TABLES WHERE …` and
- * `WATCH WORKERS` for all columns. It is a defined subset of SQL, and nothing else is ever handed to
- * the store: columns of one watched table, and a WHERE of comparisons of a column with a literal,
- * joined by AND. Names and keywords are not case-sensitive.
+ * Parses `[WATCH] SELECT a, b FROM table WHERE a = 'x' AND b > 2`, `WATCH DYNAMIC TABLES WHERE …`
+ * and `WATCH WORKERS` (SR5). The store is never given anything outside this subset. Names and
+ * keywords are not case-sensitive.
  */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import {
@@ -33,7 +32,7 @@ export function parseWatch(text: string, watched: WatchedTables): WatchSelect {
 
 interface Name {
   readonly value: string;
-  /** As it was written, and where, for messages. */
+  /** The original text and its position, for messages. */
   readonly shown: string;
   readonly at: number;
 }
@@ -67,7 +66,7 @@ class WatchParser {
     return { table: table.name, key: table.key, columns, where };
   }
 
-  /** `undefined`: all. */
+  /** Undefined for all. */
   #columnNames(): Name[] | undefined {
     if (this.#cursor.takeSymbol("*")) return undefined;
     const names = [this.#name("a column")];
@@ -75,7 +74,7 @@ class WatchParser {
     return names;
   }
 
-  /** Its name, or the words of it. */
+  /** A table by its name or by its words, such as DYNAMIC TABLES. */
   #table(): NamedTable {
     for (const [name, columns] of Object.entries(this.#watched)) {
       const words = name.toUpperCase().split("_");
@@ -135,7 +134,7 @@ class WatchParser {
     return value;
   }
 
-  /** Flags are 0 and 1 in the store, so TRUE and FALSE are other ways to write these. */
+  /** Flags are 0 and 1 in the store, so TRUE and FALSE are accepted for them. */
   #value(sign: string): string | number | undefined {
     const { kind, text = "", value } = this.#cursor.peek() ?? {};
     if (kind === "number" && /^\d+(\.\d+)?$/.test(text)) return Number(`${sign}${text}`);
@@ -159,7 +158,7 @@ class WatchParser {
     if (!this.#cursor.take(keyword)) throw this.#unexpected(keyword);
   }
 
-  /** Counted from 1. */
+  /** The position, counted from 1. */
   #at(): number {
     return (this.#cursor.peek()?.position ?? this.#text.trimEnd().length) + 1;
   }

@@ -1,4 +1,4 @@
-/** Queries of this process, each with its span. */
+/** The queries of this process, each with its span. */
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { QueryId } from "../../../ground/kernel/ids.ts";
 import type { QuerySpan, Tracing } from "../../../ground/observe/index.ts";
@@ -8,15 +8,15 @@ import { queryBody } from "./query-bodies.ts";
 import type { QueryRecordBody } from "./schemas.ts";
 
 export interface QueriesPort {
-  /** Rejects as long as nothing of the result is known; later failures are in the stream. */
+  /** Rejects until the answer has begun; later failures are in the stream. */
   sql(
     sql: string,
     options: Required<StatementOptions> & { readonly traceparent: string | undefined },
     signal: AbortSignal,
   ): Promise<{ readonly stream: AsyncIterable<Uint8Array> }>;
-  /** Running ones first, then ended ones, newest first. */
+  /** Running queries first, then ended ones, newest first. */
   list(): readonly QueryRecordBody[];
-  /** `false`: no such query is running here. */
+  /** False when no such query is running here. */
   cancel(queryId: QueryId): boolean;
 }
 
@@ -24,7 +24,7 @@ export interface QueriesPortConfig {
   readonly manager: ApiWorkManager;
   readonly statements: Pick<StatementRouter, "run">;
   readonly tracing: Tracing;
-  /** Throws `not_leader`, and says who leads, where no statement can run. */
+  /** Throws `not_leader`, naming the leader, where no statement can run. */
   readonly checkLeads: () => Promise<void>;
 }
 

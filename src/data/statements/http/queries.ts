@@ -46,7 +46,7 @@ export function installQueries(app: ApiApp, queries: QueriesPort, prng: Prng): v
         disconnectSignal(reply),
       );
       reply.type("application/x-ndjson");
-      const streamed: FastifyReply = reply; // The schema describes the text; a stream carries it.
+      const streamed: FastifyReply = reply; // The schema describes text; this is a stream.
       return await streamed.send(Readable.from(stream, { objectMode: false }));
     },
   );
@@ -64,7 +64,7 @@ export function installQueries(app: ApiApp, queries: QueriesPort, prng: Prng): v
     },
     async (request) => ({
       items: queries.list().slice(0, request.query.limit),
-      next_page_token: null, // Ended queries are kept by the hundred: one page holds what there is.
+      next_page_token: null, // One page holds the few hundred that are kept.
     }),
   );
 

@@ -3,7 +3,7 @@ import type { QueryRecordBody } from "./schemas.ts";
 
 const textCharsMax = 500;
 
-/** A query as the API shows it. A long statement is cut: the list is for recognising, not for reading. */
+/** A query as the API shows it. Long statements are truncated. */
 export function queryBody(record: QueryRecord): QueryRecordBody {
   const { text } = record;
   return {

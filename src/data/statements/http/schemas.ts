@@ -1,4 +1,4 @@
-/** What the routes of statements take and give. */
+/** The request and response schemas of statements' routes. */
 import { z } from "zod";
 
 export const queryRecordSchema = z
@@ -21,7 +21,7 @@ export const queriesPageSchema = z.object({
   next_page_token: z.string().nullable(),
 });
 
-/** Of a statement. */
+/** The maximum timeout of a statement. */
 export const timeoutMsMax = 3_600_000;
 
 export const sqlRequestSchema = z.object({

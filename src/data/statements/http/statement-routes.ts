@@ -1,4 +1,4 @@
-/** Every route of statements: SQL, queries under way, and files for COPY and subscriptions. */
+/** All routes of statements: SQL, queries under way, files for COPY, and subscriptions. */
 import type { InstallRoutes } from "../../../ground/http/index.ts";
 import { installQueries } from "./queries.ts";
 import type { QueriesPort } from "./queries-port.ts";
@@ -9,7 +9,7 @@ export function queryRoutes(queries: QueriesPort): InstallRoutes {
   return (app, { prng }) => installQueries(app, queries, prng);
 }
 
-/** Of a process that has a store. */
+/** The routes of a process that has a store. */
 export function catalogRoutes(uploads: UploadsPort, catalog: WatchPort): InstallRoutes {
   return async (app, http) => {
     await installUploads(app, uploads);

@@ -8,7 +8,7 @@ const uploadId = z.object({ id: z.string().max(64) });
 
 export interface UploadsPort {
   begin(): string;
-  /** The size after it. Chunks come in order; one that came already changes nothing. */
+  /** Returns the size afterwards. Chunks come in order; a repeated one changes nothing. */
   append(id: string, offset: number, bytes: Uint8Array): Promise<number>;
   discard(id: string): Promise<void>;
 }

@@ -11,7 +11,7 @@ import {
 import { parseWatch } from "../core/parse-watch.ts";
 import type { WatchMessage, WatchRequest } from "./watch-messages.ts";
 
-/** Throws at once for what cannot be watched, so that the caller hears it before the stream begins. */
+/** Throws before the stream begins if the request cannot be watched. */
 export function watchCatalog(
   store: Store,
   request: WatchRequest,
@@ -48,7 +48,7 @@ function selectOf(
 
 const flags = new Set(["drain_requested", "accepting_work", "draining"]);
 
-/** Flags of workers as the API shows them; a subscription may have some of the columns only. */
+/** Converts flags of workers for the API. A subscription may have only some of the columns. */
 function watchedRow(row: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => [column, flags.has(column) ? value === 1 : value]),

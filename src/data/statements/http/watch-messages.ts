@@ -1,4 +1,4 @@
-/** What a subscription to the catalog asks for, and what it is sent. */
+/** The request and the messages of a subscription to the catalog. */
 import { z } from "zod";
 import type { Revision } from "../../../ground/kernel/ids.ts";
 

@@ -17,9 +17,7 @@ import { watchQuerySchema } from "./schemas.ts";
 import { type WatchMessage, type WatchRequest, watchMessageSchema } from "./watch-messages.ts";
 
 export interface WatchPort {
-  /**
-   * A SNAPSHOT, then events, until `signal` aborts. Throws `bad_request` for what cannot be watched.
-   */
+  /** A SNAPSHOT, then events, until `signal` aborts. Throws `bad_request` on bad requests. */
   watch(request: WatchRequest, signal: AbortSignal): AsyncIterable<WatchMessage>;
 }
 
@@ -42,7 +40,7 @@ export function installWatch(
     url: "/api/v1/watch",
     config: { access: "read" },
     exposeHeadRoute: false,
-    preValidation: async (request) => streams.checkRoom(request), // Before there is a subscription to give back.
+    preValidation: async (request) => streams.checkRoom(request), // Before a subscription exists.
     schema: {
       summary: "A table of the catalog: a SNAPSHOT, then CREATE, UPDATE and DROP events",
       description: `The id of every event is its revision: send it back as Last-Event-ID, or as revision, to resume. ${overWebSocket}`,
@@ -61,7 +59,7 @@ export function installWatch(
   });
 }
 
-/** Throws what is wrong with the request before it calls `open`. */
+/** Throws errors of the request before it calls `open`. */
 async function watch(
   { catalog, logger }: WatchDeps,
   request: FastifyRequest,
@@ -81,7 +79,7 @@ async function watch(
     await forward(channel, first, iterator, logger, request.id);
   } finally {
     over.abort();
-    // A source that waits in a `yield` does not look at the signal: it is told to clean up.
+    // A source that waits in a `yield` does not see the signal, so it is told to clean up.
     await iterator.return?.();
   }
 }
@@ -102,7 +100,8 @@ async function forward(
       await channel.send(sseOf(step.value));
     }
   } catch (thrown) {
-    // The status line is out; the reason goes into the stream, and the client resumes by its last id.
+    // The status line is sent, so the error goes into the stream; the client resumes by its last
+    // id.
     const { code, message } = problemOf(thrown, requestId);
     logger.warn({ request_id: requestId, code, error: messageOf(thrown) }, "watch ended");
     await channel.send({ event: "error", data: JSON.stringify({ code, message }) });

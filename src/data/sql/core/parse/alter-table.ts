@@ -62,7 +62,7 @@ function plainColumn(cursor: TokenCursor): string {
   return column;
 }
 
-/** After DROP TABLE, or what else a table is called. */
+/** After DROP TABLE, or another kind's word for a table. */
 export function parseDropTable(cursor: TokenCursor): Extract<Statement, { kind: "dropTable" }> {
   const ifExists = cursor.take("IF", "EXISTS");
   const table = cursor.tableName();
@@ -73,7 +73,7 @@ export function parseDropTable(cursor: TokenCursor): Extract<Statement, { kind: 
 }
 
 function refuseCascade(cursor: TokenCursor): void {
-  if (cursor.take("RESTRICT")) return; // What happens anyway.
+  if (cursor.take("RESTRICT")) return; // The default anyway.
   if (cursor.isAt("CASCADE")) {
     throw cursor.fail("CASCADE is not supported", "Drop the tables that read it first.");
   }

@@ -9,13 +9,13 @@ export function parseInsert(cursor: TokenCursor): Statement {
   cursor.expect("INTO");
   const table = cursor.tableName();
   if (cursor.isAt("AS")) throw cursor.fail("a table has no other name in an INSERT");
-  // `INSERT INTO t (SELECT …)`: a bracket that opens a query names no columns.
+  // A bracket that opens a query (`INSERT INTO t (SELECT …)`) names no columns.
   const columns = cursor.isAtSymbol("(") && !opensQuery(cursor) ? cursor.columnNames() : undefined;
   const byName = cursor.isAt("BY", "NAME");
   if (byName && columns !== undefined) {
     throw cursor.fail("BY NAME and names of columns do not go together", "Leave one of them out.");
   }
-  if (!cursor.take("BY", "NAME")) cursor.take("BY", "POSITION"); // As it is anyway.
+  if (!cursor.take("BY", "NAME")) cursor.take("BY", "POSITION"); // The default anyway.
   if (cursor.isAt("DEFAULT", "VALUES")) {
     const hint = "Name a column and its value; the others get their defaults.";
     throw cursor.fail("DEFAULT VALUES is not supported", hint);
@@ -34,7 +34,7 @@ function opensQuery(cursor: TokenCursor): boolean {
   return cursor.keyword(ahead) === "VALUES" && cursor.isAtSymbol("(", ahead + 1);
 }
 
-/** `VALUES (1, DEFAULT)`. The word is reserved: nothing else is called so. */
+/** Refuses `VALUES (1, DEFAULT)`. The word is reserved, so nothing else is called so. */
 function refuseDefaults(cursor: TokenCursor): void {
   for (let ahead = 1; cursor.peek(ahead) !== undefined; ahead += 1) {
     if (cursor.keyword(ahead) !== "DEFAULT") continue;
@@ -59,7 +59,7 @@ function assignments(cursor: TokenCursor): { column: string; value: TextSpan }[]
   const seen = new Set<string>();
   const isAtClause = () => isClause(cursor);
   do {
-    if (set.length > 0 && (cursor.isAtEnd || isAtClause())) break; // DuckDB takes a comma after the last.
+    if (set.length > 0 && (cursor.isAtEnd || isAtClause())) break; // Trailing commas are allowed.
     if (cursor.isAtSymbol("(")) {
       throw cursor.fail("SET (a, b) = … is not supported", "Write SET a = …, b = ….");
     }
@@ -79,7 +79,7 @@ function assignments(cursor: TokenCursor): { column: string; value: TextSpan }[]
   return set;
 }
 
-/** FROM, WHERE or RETURNING, but not that of IS DISTINCT FROM. */
+/** Whether FROM, WHERE or RETURNING is next, except the FROM of IS DISTINCT FROM. */
 function isClause(cursor: TokenCursor): boolean {
   const keyword = cursor.keyword();
   if (keyword === "FROM") return cursor.keyword(-1) !== "DISTINCT";

@@ -1,4 +1,4 @@
-/** COPY t FROM 'file': CSV, Parquet and what else DuckDB reads; its options are passed on. */
+/** COPY t FROM 'file': CSV, Parquet and other formats of DuckDB. Options are passed on. */
 import type { Statement } from "../statement.ts";
 import type { TokenCursor } from "../token-cursor.ts";
 
@@ -44,7 +44,7 @@ function copyOptions(cursor: TokenCursor): ReadonlyMap<string, string> {
     if (token?.kind !== "word" && token?.kind !== "quotedName") {
       throw cursor.unexpected("the name of an option");
     }
-    // Any word names an option, keywords of the grammar too: NULL, COLUMNS.
+    // Any word can name an option, also keywords: NULL, COLUMNS.
     const name = (token.value ?? token.text).toUpperCase();
     if (options.has(name)) throw cursor.fail(`the option ${name} is given twice`);
     cursor.next();
@@ -54,7 +54,7 @@ function copyOptions(cursor: TokenCursor): ReadonlyMap<string, string> {
   return options;
 }
 
-/** A text without its quotes; lists and numbers as they are written; nothing is `true`. */
+/** A text without its quotes; lists and numbers as written; `true` without a value. */
 function optionValue(cursor: TokenCursor, name: string): string {
   if (cursor.isAtSymbol("=")) {
     throw cursor.fail("no = between an option and its value", `Write ${name} value.`);

@@ -37,7 +37,7 @@ function columnDefinitions(cursor: TokenCursor): readonly ColumnDefinition[] {
   const columns: ColumnDefinition[] = [];
   const seen = new Set<string>();
   do {
-    if (cursor.isAtSymbol(")")) break; // DuckDB takes a comma after the last.
+    if (cursor.isAtSymbol(")")) break; // DuckDB allows a trailing comma.
     refuseTableConstraint(cursor);
     columns.push(columnDefinition(cursor, seen));
   } while (cursor.takeSymbol(","));
@@ -87,7 +87,7 @@ function columnType(cursor: TokenCursor, column: string): TextSpan {
   );
 }
 
-/** Operators that DuckDB does not take here without brackets: they cannot be told from what may follow. */
+/** Operators that DuckDB takes here only in brackets, because of what may follow. */
 const needsBrackets: ReadonlySet<string> = new Set(
   "AND OR LIKE ILIKE IN BETWEEN SIMILAR GLOB ISNULL NOTNULL".split(" "),
 );
@@ -119,7 +119,7 @@ function defaultExpression(cursor: TokenCursor): TextSpan {
   return cursor.spanUntil(isEnd, "an expression after DEFAULT");
 }
 
-/** Whether a value ends before this place, so that a NULL here is about the column. */
+/** Whether a value ends before this position, so that a NULL here is about the column. */
 function endsOperand(cursor: TokenCursor): boolean {
   const before = cursor.peek(-1);
   if (before?.kind === "operator") return false;

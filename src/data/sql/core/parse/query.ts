@@ -1,4 +1,4 @@
-/** Texts that DuckDB parses: which words they begin with, and what does not belong at their end. */
+/** Texts that DuckDB parses: the words that begin them, and what may not end them. */
 import type { Statement, TextSpan } from "../statement.ts";
 import type { TokenCursor } from "../token-cursor.ts";
 
@@ -10,7 +10,7 @@ export function isAtSelect(cursor: TokenCursor): boolean {
   return selectWords.has(cursor.keyword()) || cursor.isAtSymbol("(");
 }
 
-/** A SELECT to the end of the statement; `after` what, for the error. */
+/** A SELECT to the end of the statement. `after` is for the error. */
 export function selectToEnd(cursor: TokenCursor, after: string): TextSpan {
   if (!isAtSelect(cursor)) throw cursor.unexpected(`a SELECT after ${after}`);
   checkWith(cursor);
@@ -26,7 +26,7 @@ export function parseQuery(cursor: TokenCursor): Statement {
   return { kind: "query", query };
 }
 
-/** Words that end an INSERT or a CREATE TABLE AS in DuckDB, and that no SELECT has outside of brackets. */
+/** Refuses words that may end DuckDB's INSERT or CREATE TABLE AS, but not a SELECT. */
 function refuseAtEnd(cursor: TokenCursor): false {
   if (cursor.isAt("RETURNING")) {
     throw cursor.fail("RETURNING is not supported", "Run a SELECT afterwards.");
@@ -44,7 +44,7 @@ function refuseAtEnd(cursor: TokenCursor): false {
   return false;
 }
 
-/** `WITH … INSERT`: DuckDB's grammar has it, ours has not. Looks ahead and takes nothing. */
+/** Refuses `WITH … INSERT`, which DuckDB has. Looks ahead and takes nothing. */
 function checkWith(cursor: TokenCursor): void {
   if (!cursor.isAt("WITH")) return;
   let depth = 0;
@@ -55,7 +55,7 @@ function checkWith(cursor: TokenCursor): void {
     const sign = token.kind === "punctuation" ? token.text : "";
     if (depth === 0) {
       const verb = cursor.keyword(ahead);
-      // After the closing bracket of a CTE comes a comma, or what the WITH is for.
+      // The closing bracket of a CTE is followed by a comma or by the WITH's own statement.
       if (wasClosed && ["INSERT", "UPDATE", "DELETE", "MERGE", "COPY"].includes(verb)) {
         const hint =
           verb === "INSERT"

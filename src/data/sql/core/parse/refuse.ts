@@ -1,4 +1,4 @@
-/** Statements of DuckDB that there are none of here: each is named, with what to do instead where there is something. */
+/** Refuses DuckDB's unsupported statements by name, with an alternative where there is one. */
 import type { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { TokenCursor } from "../token-cursor.ts";
 
@@ -28,7 +28,7 @@ const statements: ReadonlyMap<string, string | undefined> = new Map([
   ["REVOKE", undefined],
 ]);
 
-/** `verbs`: what statements begin with. */
+/** `verbs` are the first words of supported statements. */
 export function refuseStatement(cursor: TokenCursor, verbs: readonly string[]): OperatingError {
   if (cursor.isAtEnd) return cursor.fail("there is no statement");
   const verb = cursor.keyword();
@@ -61,7 +61,7 @@ const objects: ReadonlyMap<string, string | undefined> = new Map([
   ["TRIGGER", undefined],
 ]);
 
-/** After CREATE, ALTER or DROP. `others`: what can stand there but TABLE. */
+/** After CREATE, ALTER or DROP. `others` are the accepted words besides TABLE. */
 export function refuseObject(
   cursor: TokenCursor,
   verb: string,

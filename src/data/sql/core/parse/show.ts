@@ -1,9 +1,9 @@
-/** SHOW and DESCRIBE: of the lake where they name it, DuckDB's where they describe a query. */
+/** SHOW and DESCRIBE: the lake's if they name a table, DuckDB's if they describe a query. */
 import type { Statement } from "../statement.ts";
 import type { TokenCursor } from "../token-cursor.ts";
 import { parseQuery } from "./query.ts";
 
-/** `others`: what else can be shown, for errors. */
+/** `others` are the other kinds' words after SHOW, for errors. */
 export function parseShow(cursor: TokenCursor, others: readonly string[]): Statement {
   cursor.expect("SHOW");
   if (cursor.take("ALL", "TABLES") || cursor.take("TABLES")) {
@@ -23,13 +23,13 @@ export function parseShow(cursor: TokenCursor, others: readonly string[]): State
 export function parseDescribe(cursor: TokenCursor): Statement {
   const isAlone = cursor.peek(1) === undefined;
   if (isAlone) return { kind: "showTables" }; // As in DuckDB.
-  const skipped = cursor.keyword(1) === "TABLE" ? 2 : 1; // Before the name may stand what it is.
+  const skipped = cursor.keyword(1) === "TABLE" ? 2 : 1; // The word TABLE is optional.
   if (!isNameToEnd(cursor, skipped)) return parseQuery(cursor);
   for (let taken = 0; taken < skipped; taken += 1) cursor.next();
   return describe(cursor);
 }
 
-/** `name` or `schema.name`, and nothing behind it. */
+/** Whether `name` or `schema.name` ends the statement. */
 function isNameToEnd(cursor: TokenCursor, ahead: number): boolean {
   const kindAt = (at: number) => cursor.peek(at)?.kind;
   const isName = (at: number) => kindAt(at) === "quotedName" || kindAt(at) === "word";

@@ -1,4 +1,4 @@
-/** A DuckDB in memory for a test file, closed when it is done. */
+/** An in-memory DuckDB for a test file, closed at its end. */
 import { after } from "node:test";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { parseSelectTree, type SelectTree } from "../select-tree.ts";
@@ -11,7 +11,7 @@ export interface TestDuckDb {
 }
 
 export function testDuckDb(): TestDuckDb {
-  // At its first use: hooks of a file do not wait for each other.
+  // Opened at its first use, because hooks of a file do not wait for each other.
   let opened: Promise<{ instance: DuckDBInstance; connection: DuckDBConnection }> | undefined;
   const connection = async () => {
     opened ??= open();

@@ -1,6 +1,6 @@
 /** SELECTs of all shapes over the tables below, one per line. */
 
-/** `prefix` stands before every table's name, and nothing else of it changes. */
+/** `nameOf` gives every table's name; nothing else changes. */
 export function corpusTables(nameOf: (schema: string, name: string) => string): readonly string[] {
   return [
     `CREATE TABLE ${nameOf("main", "t")} AS

@@ -1,4 +1,4 @@
-/** Tests of a parser of statements: what it accepts, what it refuses and where, and that it does nothing else. */
+/** Tests of a statement parser: what it accepts, what it refuses, and where. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -7,9 +7,9 @@ import { OperatingError } from "../../../../ground/kernel/errors.ts";
 export interface StatementCases {
   readonly parse: (text: string) => unknown;
   readonly cases: readonly (readonly [rule: string, text: string, statement: unknown])[];
-  /** The rule of what is refused. */
+  /** The rule that the refusals prove. */
   readonly rule: string;
-  /** The caret is under the word that is between bars. */
+  /** The caret is under the word between bars. */
   readonly refused: readonly (readonly [text: string, message: string, hint?: RegExp])[];
 }
 
@@ -25,7 +25,7 @@ export function testStatements({ parse, cases, rule, refused }: StatementCases):
   });
 }
 
-/** Without positions, spans as their texts, and without what is `undefined` or false. */
+/** Removes positions and undefined or false values, and shows spans as their texts. */
 function brief(value: unknown): unknown {
   if (value instanceof Map) return Object.fromEntries(value);
   if (Array.isArray(value)) return value.map(brief);
@@ -77,7 +77,7 @@ function checkAnyText(parse: StatementCases["parse"], texts: readonly string[]):
     }),
     { numRuns: 3_000 },
   );
-  // Every beginning and every end of a statement too: what is cut off is missed, and no more.
+  // Every prefix and suffix of a statement too: the parser only ever throws `bad_sql`.
   for (const text of texts) {
     for (let cut = 0; cut <= text.length; cut += 1) {
       for (const part of [text.slice(0, cut), text.slice(cut)]) {
