@@ -17,7 +17,7 @@ export function duckdbBytesOf(engineBytes: number): number {
   return Math.max(duckdbBytesMin, counted);
 }
 
-/** An engine process of at most this size is never killed: see `decideVictim`. */
+/** An engine process up to this size stays, unless it gives way to another: `decideVictim`. */
 export function engineKeepsBytes(engineBytes: number): number {
   return duckdbBytesOf(engineBytes) + engineBaseBytes;
 }

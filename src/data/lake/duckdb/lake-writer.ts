@@ -97,7 +97,7 @@ const fileBytesDefault = 128 * 1024 * 1024;
 /** Deleting from a larger file is cheaper than copying it. */
 const movedBytesMax = 4 * 1024 * 1024;
 const movedFilesMinDefault = 4;
-/** More than this many files' worth is written twice, to split it. DuckLake's limit is 512 MB. */
+/** More than this many files' worth is written twice, to split it. DuckLake's are 512 MB. */
 const splitAbove = 4;
 /** The number of concurrent uploads. */
 const atOnceMax = 4;

@@ -162,7 +162,7 @@ test("[LK52] a file that is known to be damaged is read again, also where its st
     const file = { path: "t/x", sizeBytes: 4, crc32 };
     const { localPath } = await store.fetch(file);
     await writeFile(localPath, "rowr");
-    await store.fetch(file); // No checksum to compare with.
+    await store.fetch(file); // The change is invisible.
     await assert.rejects(store.fetch({ ...file, isDamaged: true }), { code: "data_corrupt" });
     await assert.rejects(store.fetch(file), { code: "data_corrupt" });
     await writeFile(localPath, "rows");

@@ -136,7 +136,7 @@ check(
     other.abort();
     await assert.rejects(second, { code: "cancelled" });
     assert.equal(cache.usedBytes(), 0);
-    await use(world, cache, "a", 100); // Starts while the other is under way.
+    await use(world, cache, "a", 100); // The aborted download may still be ending.
     await cache.close();
     assert.deepEqual(world.downloads, ["a", "a"]);
     assert.deepEqual(await world.copies(), [100]);

@@ -1,6 +1,7 @@
 /**
- * Uploads a local file to S3, in one request or in parts (LO6). Parts left by a process that died
- * are deleted by the bucket's own rule (AbortIncompleteMultipartUpload).
+ * Uploads a local file to S3, in one request or in parts (LO6). A completion whose answer was lost
+ * is looked up: an object with our size and checksum counts. Parts left by a process that died are
+ * deleted by the bucket's own rule (AbortIncompleteMultipartUpload).
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { crc32 } from "node:zlib";

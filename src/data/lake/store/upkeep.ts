@@ -59,7 +59,7 @@ export class LakeUpkeep {
     });
   }
 
-  /** Whether files must be kept for now, because a backup copies them. */
+  /** Whether somebody holds files (`upkeep_holds`), so that none may be deleted now. */
   isHeld(): Promise<boolean> {
     return isHeld(this.#store);
   }
