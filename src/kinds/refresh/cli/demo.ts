@@ -1,4 +1,4 @@
-/** A small shop, to look at something that moves: two tables, and three dynamic ones made of them. */
+/** A small demo shop: two tables, and three dynamic tables over them. */
 
 import { runStatement } from "../../../data/statements/index.ts";
 import type { CommandContext } from "../../../ground/command/index.ts";
@@ -11,7 +11,7 @@ export interface DemoOptions {
 }
 
 const tables = ["demo_customers", "demo_orders"];
-/** Readers first. */
+/** In the order in which they can be dropped: readers first. */
 const dynamicTables = ["demo_best_regions", "demo_customer_totals", "demo_revenue"];
 
 const creation: readonly (readonly [what: string, sql: string])[] = [
@@ -55,7 +55,7 @@ export async function runDemo(
     return;
   }
   for (const [what, sql] of creation) {
-    // One that is there already stays as it is.
+    // A table that already exists is left as it is.
     await run(sql.replace(/^CREATE (DYNAMIC )?TABLE/, "$& IF NOT EXISTS"));
     terminal.out(`${what}\n`);
   }
@@ -71,7 +71,7 @@ export async function runDemo(
   }
 }
 
-/** The same every time: nobody needs randomness to see something move. */
+/** Deterministic: the same range gives the same orders. */
 function ordersSql(from: number, to: number): string {
   return `SELECT range AS order_id, range * 7919 % 500 AS customer_id,
     ['books', 'games', 'tea', 'tools', 'toys'][1 + range * 31 % 5] AS category,

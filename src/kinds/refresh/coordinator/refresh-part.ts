@@ -1,6 +1,6 @@
 /**
- * The coordinator's share of the lake and of dynamic tables: while it leads it schedules refreshes, frees what lost workers had
- * claimed, and keeps the lake tidy.
+ * The coordinator's part of the lake and of dynamic tables. While it leads, it schedules refreshes,
+ * frees the claims of lost workers, and runs the lake's upkeep.
  */
 
 import {
@@ -40,26 +40,26 @@ export interface TablesPartsConfig {
   readonly catalog: LakeStore;
   readonly objects: ObjectStore;
   readonly clock: Clock;
-  /** `undefined`: nobody looks at gauges. */
+  /** Undefined when nothing reads the gauges. */
   readonly metrics: Metrics | undefined;
   readonly prng: Prng;
   readonly logger: Logger;
   readonly claims?: Partial<ClaimSettings>;
-  /** Absent: nobody verifies files. */
+  /** When absent, files are not verified. */
   readonly condition?: DataCondition;
   readonly scrub?: Partial<ScrubLimits>;
   readonly upkeep?: Pick<UpkeepLoopOptions, "everyMs" | "limits">;
   readonly parts?: Partial<TablesPartClasses>;
 }
 
-/** The classes that they are built from. The simulator's planted bugs are subclasses of them. */
+/** The classes that the part builds. The simulator's planted bugs are subclasses of them. */
 export interface TablesPartClasses {
   readonly StoreRefreshClaims: typeof StoreRefreshClaims;
   readonly RefreshScheduler: typeof RefreshScheduler;
   readonly UpkeepLoop: typeof UpkeepLoop;
 }
 
-/** How old the gauges may be. */
+/** The maximum age of the gauges. */
 const lookMs = 2_000;
 
 export interface TablesParts {
@@ -124,7 +124,7 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
   let backlog: RefreshBacklog | undefined;
   let durations = new RefreshDurations();
   const observe = metrics && createRefreshMetrics(metrics, () => backlog);
-  // Durations are told once: one look after the other.
+  // One look at a time, so that each duration is observed once.
   const looking = new Loop({
     clock,
     logger,
@@ -133,7 +133,7 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
     async turn() {
       if (!node.leading()) {
         backlog = undefined;
-        durations = new RefreshDurations(); // Whoever leads meanwhile counts them.
+        durations = new RefreshDurations(); // Another coordinator counts meanwhile.
         return;
       }
       backlog = await store.read(readBacklog).catch(() => undefined);
@@ -142,7 +142,7 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
   });
   const expire = (workerId: string, why: string): void => {
     const lease = node.lease?.grant();
-    if (lease === undefined) return; // Whoever leads sees to it.
+    if (lease === undefined) return; // The leader expires the claims.
     claims.expireWorker(workerId, why, lease).catch((thrown: unknown) => {
       logger.warn({ worker_id: workerId }, `its claims expire by themselves: ${messageOf(thrown)}`);
     });
@@ -151,7 +151,7 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
   return {
     start() {
       const unfollow = node.lease?.onChange(() => {
-        // Durations count from now on, not from the next look on.
+        // Refresh durations are counted from this moment, not from the next look.
         if (metrics !== undefined) looking.poke();
         scheduler.leaseChanged();
         upkeep.leaseChanged();
@@ -174,7 +174,7 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
   };
 }
 
-/** As the command line gives them. Times are in milliseconds. */
+/** The command-line options. Times are in milliseconds. */
 export interface RefreshOptions {
   readonly keepSnapshots?: number;
   readonly deleteAfter?: number;
@@ -182,7 +182,7 @@ export interface RefreshOptions {
   readonly scrubEvery?: number;
 }
 
-/** Of a coordinator or a query-api; only a coordinator schedules. */
+/** For a coordinator or a query-api. Only a coordinator schedules. */
 export function createRefreshPart(
   context: CoordinatorContext,
   options: RefreshOptions,

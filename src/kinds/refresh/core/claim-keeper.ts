@@ -1,18 +1,13 @@
-/**
- * Keeps one claim alive while something is computed under it.
- *
- *   KC1  Lost is what the store says, and also a claim that could not be extended for as long as its lease by our own clock: then
- *        nobody can say, and somebody else may have it. What is computed is aborted at once.
- */
+/** Keeps one claim alive while something is computed under it (TW3). */
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 
 export interface KeptClaim {
   readonly leaseMs: number;
-  /** `false`: the claim is lost. */
+  /** False when the claim is lost. */
   heartbeat(): Promise<boolean>;
-  /** For log lines. */
+  /** Fields for log lines. */
   readonly fields: Readonly<Record<string, string | number>>;
 }
 
@@ -22,7 +17,7 @@ export interface ClaimKeeperOptions {
   readonly heartbeatMs: number;
 }
 
-/** Our clock may run slow against the database's. */
+/** Our clock may run slower than the database's, so the local deadline is 2 % shorter. */
 const leaseShare = 0.98;
 
 export const claimLost: OperatingError = new OperatingError(
@@ -36,7 +31,7 @@ export class ClaimKeeper {
   readonly #options: ClaimKeeperOptions;
   readonly #abort = new AbortController();
   #heartbeat: Timer | undefined;
-  /** When nobody can tell any more whose the claim is. */
+  /** Fires when the claim was not extended in time, so that another worker may hold it. */
   #deadline: Timer | undefined;
   #isLost = false;
   #isEnded = false;
@@ -52,7 +47,7 @@ export class ClaimKeeper {
     return this.#abort.signal;
   }
 
-  /** The claim is somebody else's, or nobody's. */
+  /** Whether another worker, or none, holds the claim. */
   get isLost(): boolean {
     return this.#isLost;
   }
@@ -73,7 +68,7 @@ export class ClaimKeeper {
     this.#abort.abort(claimLost);
   }
 
-  /** No more heartbeats. */
+  /** Stops the heartbeats. */
   end(): void {
     this.#isEnded = true;
     this.#heartbeat?.cancel();
@@ -108,7 +103,7 @@ export class ClaimKeeper {
     );
   }
 
-  /** KC1 */
+  /** Treats the claim as lost if it is not extended in time by our own clock (TW3). */
   #armDeadline(leftMs: number): void {
     this.#deadline?.cancel();
     const delayMs = Math.max(0, leftMs * leaseShare);
@@ -118,7 +113,7 @@ export class ClaimKeeper {
   }
 }
 
-/** What throws before it has a promise has failed, too. */
+/** Turns a synchronous throw of `begin` into a rejection. */
 export function attempt<T>(begin: () => Promise<T>): Promise<T> {
   try {
     return begin();

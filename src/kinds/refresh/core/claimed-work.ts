@@ -1,4 +1,4 @@
-/** Something that is being computed under a claim: a refresh, or a part of one. */
+/** A refresh, or a part of one, that is being computed under a claim. */
 import { sleep } from "../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import { attempt, ClaimKeeper, type ClaimKeeperOptions, type KeptClaim } from "./claim-keeper.ts";
@@ -14,15 +14,15 @@ export const stopping: OperatingError = new OperatingError(
 );
 
 export class ClaimedWork {
-  /** `undefined`: a part. */
+  /** Undefined for a part of a refresh. */
   readonly claim: ClaimedRefresh | undefined;
   readonly keeper: ClaimKeeper;
   readonly done: Promise<void>;
-  /** It leads others, and computes nothing itself. */
+  /** It leads a refresh in parts and computes nothing itself. */
   isWaiting = false;
   readonly #options: ClaimKeeperOptions;
   #settle: () => void = () => undefined;
-  /** Something has changed since it last looked. */
+  /** Whether it was woken since its last look. */
   #isWoken = false;
   #wakeUp: () => void = () => undefined;
 
@@ -49,12 +49,12 @@ export class ClaimedWork {
     this.#wakeUp();
   }
 
-  /** From here on, whoever wakes it is heard. */
+  /** Calls of `wake` after this point end the next `untilWoken`. */
   beginLook(): void {
     this.#isWoken = false;
   }
 
-  /** Until it is woken, or so long. Rejects when it is aborted. */
+  /** Waits until it is woken, `msMax` at most. Rejects when it is aborted. */
   untilWoken(msMax: number): Promise<void> {
     if (this.#isWoken) return Promise.resolve();
     const woken = new AbortController();
@@ -63,7 +63,7 @@ export class ClaimedWork {
     return sleep(this.#options.clock, msMax, either).then(() => this.signal.throwIfAborted());
   }
 
-  /** A store that is busy or away is asked again until the claim is lost: computing is dear. */
+  /** Repeats `ask` while the store is busy or unavailable, until the claim is lost. */
   insist<T>(ask: () => Promise<T>): Promise<T> {
     const { clock, logger } = this.#options;
     return attempt(ask).catch((thrown: unknown) => {
@@ -77,7 +77,9 @@ export class ClaimedWork {
     });
   }
 
-  /** Given back when we stop; a failure otherwise; nothing any more when the claim is lost. */
+  /**
+   * Reports work without a result: released if we stop, failed otherwise, unless the claim is lost.
+   */
   undone(
     thrown: unknown,
     what: string,

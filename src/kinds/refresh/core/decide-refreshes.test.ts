@@ -200,7 +200,7 @@ test("[TS18] what is due soon joins a round that has what it reads, and brings t
   const tables = [
     table(10, [1], downstream),
     table(11, [10]),
-    table(12, [10], { dataTimeMs: 2_500 }), // Due at 11,500, within a quarter of its target.
+    table(12, [10], { dataTimeMs: 2_500 }), // Due at 11,500: within a quarter of its target lag.
     table(13, [10], { dataTimeMs: 2_501 }),
     table(14, [1], downstream),
     table(15, [10, 14], { dataTimeMs: 2_000 }),

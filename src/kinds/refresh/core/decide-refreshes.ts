@@ -1,30 +1,11 @@
 /**
- * Which tables are to be brought to which snapshot. This is the whole of the scheduler's reasoning; `src/kinds/refresh/store` reads the
- * state, asks, and writes the answer down in one transaction.
+ * Decides which tables are brought to which snapshot. All of the scheduler's reasoning is here;
+ * `src/kinds/refresh/store` reads the state and writes the decision in one transaction.
  *
- * What a dynamic table means: D(S), its contents as of snapshot S, is its definition over its plain sources at S and its dynamic
- * sources' contents as of the same S. So a chain and a diamond are consistent whatever the order of refreshes, if only every table
- * is brought to S itself, and its readers read it where its contents as of S are (`dynamic_table_versions`).
- *
- *   DR1  A round has one snapshot S, the lake's newest. It consists of the tables that want a refresh and of all dynamic tables
- *        that they read, directly or not: S is a target of every one of them, or they are at S already.
- *   DR2  A table reaches its targets one after the other, in the order of snapshots, and skips none: somebody may wait for each.
- *        A table with a target of its own wants no other before it has reached it; so nobody's target moves away from him,
- *        and at most one target for each table downstream is ever queued.
- *   DR3  A table can be claimed when every dynamic table that it reads has been at its target: upstream before downstream.
- *        Others may go on meanwhile, since older contents stay readable in the lake.
- *   DR4  A table whose sources are the same at S as they were is at S without anybody's work: NO_DATA.
- *   DR5  Nothing that reads a SUSPENDED or FAILED table is started; it says so.
- *   DR6  A target that could be claimed for `targetIdleMsMax` and was not (there were no workers) is forgotten with all targets
- *        around it, and a newer one chosen: the lake does not keep old snapshots for ever.
- *   DR7  A request counts only if it was made before the moment that S is of: what its author had committed is then in S.
- *   DR8  What will be due soon (D4) joins a round that has a dynamic table that it reads, directly or not.
- *   DR9  A table that is FAILED or SUSPENDED for its failures is tried again when a source has
- *        changed since the last attempt, when a missing file is there again, when somebody asks,
- *        and by time. It stays what it is until the try succeeds.
- *   DR10 A target that failed is forgotten, with those of its readers that nobody works on, once a
- *        source has changed: the newer snapshot may be the cure, and the older one has shown that
- *        it is not.
+ * SPEC.md says what a dynamic table's contents mean and why chains and diamonds are consistent.
+ * Rules: TS4, TS5, TS7 to TS12, TS18, TC20, TC22. A table with a target of its own gets no other
+ * before it has reached it, so a pending target never changes while a worker computes it, and at
+ * most one target is queued for each downstream table.
  */
 import type { SnapshotId, TableId } from "../../../data/lake/core/index.ts";
 import { dueAtMs, joinsAtMs, lateAtMs } from "./due-time.ts";
@@ -94,7 +75,7 @@ class Round {
     };
   }
 
-  /** DR1. */
+  /** Adds a table and all dynamic tables that it reads to the round (TS4). */
   #take(table: ScheduledTable, wish: Wish, wishes: Map<TableId, Wish>): void {
     merge(wishes, table.tableId, wish);
     for (const { tableId } of this.#graph.upstreamOf(table.tableId)) {
@@ -102,7 +83,7 @@ class Round {
     }
   }
 
-  /** DR8. Who joins brings what it reads, and others may read that. */
+  /** Adds tables that are due soon (TS18), with their sources, which others may read too. */
   #takeAlong(wishes: Map<TableId, Wish>): void {
     let soon = this.#graph.inOrder.filter((table) => this.#isDueSoon(table));
     for (let joined = 1; joined > 0; ) {
@@ -124,11 +105,11 @@ class Round {
     return (joinsAtMs(this.#graph, table) ?? Infinity) <= this.#nowMs;
   }
 
-  /** DR6. */
+  /** Abandons targets that no worker claimed for `targetIdleMsMax` (TS10). */
   #abandonIdle(table: ScheduledTable): void {
     const { pending, isClaimed } = table;
     if (pending?.readyAtMs === undefined || isClaimed || this.#abandoned.has(table.tableId)) return;
-    if (pending.targetSnapshot === this.#state.snapshot) return; // There is none that is newer.
+    if (pending.targetSnapshot === this.#state.snapshot) return; // No newer snapshot exists.
     const idleFromMs = Math.max(pending.readyAtMs, pending.notBeforeMs);
     const untilMs = idleFromMs + this.#options.targetIdleMsMax;
     if (untilMs > this.#nowMs) {
@@ -138,7 +119,7 @@ class Round {
     for (const { tableId } of this.#graph.componentOf(table.tableId)) this.#abandoned.add(tableId);
   }
 
-  /** DR10. Other branches of the graph keep their targets: they are not what fails. */
+  /** Abandons a failed target (TC22). Other branches of the graph keep their targets. */
   #abandonFailed(table: ScheduledTable): void {
     const { pending, isClaimed, tableId } = table;
     if (pending?.targetSnapshot === undefined || pending.attempts === 0 || isClaimed) return;
@@ -147,7 +128,7 @@ class Round {
     for (const below of this.#graph.downstreamOf(tableId)) this.#abandoned.add(below.tableId);
   }
 
-  /** DR9. */
+  /** Tries a failing table again (TC20). */
   #healingWish(table: ScheduledTable): Wish | undefined {
     const { failing, pending } = table;
     if (failing === undefined || this.#hasTarget(table)) return undefined;
@@ -161,7 +142,7 @@ class Round {
     return { trigger: "SCHEDULED", priority: priorities.SCHEDULED, dueMs };
   }
 
-  /** What its last attempt read is not what it would read now. */
+  /** Whether a refresh would read something else now than the last attempt did. */
   #mayBeCured({ failing, sources }: ScheduledTable): boolean {
     if (failing === undefined) return false;
     const { missingPath, readSnapshots, changedRetryAtMs } = failing;
@@ -179,9 +160,9 @@ class Round {
     return false;
   }
 
-  /** `undefined`: it wants nothing now. */
+  /** Undefined when the table needs no refresh now. */
   #wish(table: ScheduledTable): Wish | undefined {
-    if (this.#hasTarget(table)) return undefined; // DR2
+    if (this.#hasTarget(table)) return undefined; // TS7: targets are reached in order.
     const dueMs = dueAtMs(this.#graph, table);
     const { pending } = table;
     if (pending !== undefined && this.#isRequested(table) && this.#isTimely(table)) {
@@ -200,7 +181,7 @@ class Round {
     return (this.#abandoned.has(tableId) ? pending?.isOwed : pending?.isRequested) ?? false;
   }
 
-  /** DR7. */
+  /** A request counts only if it was made before the snapshot's moment (TS11). */
   #isTimely({ requestedAtMs, pending }: ScheduledTable): boolean {
     const fromMs = Math.max((requestedAtMs ?? 0) + 1, pending?.notBeforeMs ?? 0);
     if (fromMs <= this.#nowMs) return true;
@@ -208,7 +189,7 @@ class Round {
     return false;
   }
 
-  /** Who claimed an abandoned target still works on it. */
+  /** A worker that claimed an abandoned target still computes it. */
   #hasTarget(table: ScheduledTable): boolean {
     if (this.#abandoned.has(table.tableId) && !table.isClaimed) return false;
     return table.pending?.targetSnapshot !== undefined;
@@ -221,7 +202,7 @@ class Round {
     return pending?.lastQueuedSnapshot ?? pending?.targetSnapshot;
   }
 
-  /** DR5. The nearest of them is named. */
+  /** Names the nearest stopped table that this one reads (TS9). */
   #obstacle(table: ScheduledTable): string | undefined {
     const blocking = this.#graph.upstreamOf(table.tableId).findLast((above) => !isRunning(above));
     if (blocking === undefined) return undefined;
@@ -249,14 +230,15 @@ class Round {
       if (isThere) same.add(table.tableId);
       if (wish === undefined) continue;
       const newest = this.#lastTarget(table) ?? table.dataSnapshot;
-      // Somebody who knew a newer snapshot was here before: what was read is out of date, and the next look will be right.
+      // A newer snapshot was scheduled since the state was read. The next look reads the state
+      // again.
       if (newest !== undefined && newest > snapshot) return { targets: [], unchanged: [] };
       if (this.#lastTarget(table) === snapshot) continue;
       if (isThere && wish.trigger === "DOWNSTREAM") continue;
       const target = { tableId: table.tableId, ...wish, satisfiesRequests: this.#satisfies(table) };
       if (this.#isUnchanged(table, same)) {
         same.add(table.tableId);
-        unchanged.push(target); // DR4
+        unchanged.push(target); // TS8: no worker is needed.
       } else {
         targets.push(target);
       }
@@ -270,7 +252,7 @@ class Round {
 
   #isUnchanged(table: ScheduledTable, same: ReadonlySet<TableId>): boolean {
     if (table.dataSnapshot === undefined || table.isVolatile) return false;
-    if (table.failing !== undefined) return false; // A refresh has to succeed.
+    if (table.failing !== undefined) return false; // Only a successful refresh ends a failure.
     if (table.isClaimed || this.#hasTarget(table)) return false;
     return table.sources.every((source) => {
       const cursor = table.cursors.get(source);
@@ -293,14 +275,14 @@ class Round {
   }
 }
 
-/** What becomes of a request whose target was abandoned. */
+/** The trigger and priority of a request whose target was abandoned. */
 const again = { trigger: "MANUAL", priority: priorities.MANUAL } as const;
 
 function isRunning({ status }: ScheduledTable): boolean {
   return status === "ACTIVE" || status === "INITIALIZING";
 }
 
-/** The more urgent of two wishes; its own reason counts more than a reader's. */
+/** Keeps the more urgent of two wishes. A table's own trigger takes precedence over a reader's. */
 function merge(wishes: Map<TableId, Wish>, tableId: TableId, wish: Wish): void {
   const before = wishes.get(tableId);
   if (before === undefined) {

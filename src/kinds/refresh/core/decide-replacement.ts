@@ -1,6 +1,6 @@
 /**
- * Whether `CREATE OR REPLACE DYNAMIC TABLE` may take the place of a table that others read. They were bound to its columns: each
- * must still be there, with its type. More columns do no harm to who names those that it reads.
+ * Decides whether `CREATE OR REPLACE DYNAMIC TABLE` may replace a table that others read: each
+ * column must still exist with its type. Added columns are allowed.
  */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 
@@ -9,7 +9,7 @@ export interface NamedColumn {
   readonly type: string;
 }
 
-/** `undefined`: it may. */
+/** Undefined when the replacement is allowed. */
 export function decideReplacementRefusal(
   table: string,
   before: readonly NamedColumn[],

@@ -1,10 +1,10 @@
-/** What a refresh that threw is told as. */
+/** Turns what a refresh threw into the failure that is reported. */
 
 import { MissingFile } from "../../../data/lake/core/index.ts";
 import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { RefreshFailure } from "./refresh-claims.ts";
 
-/** A part of it failed too often: its error is the refresh's. */
+/** A part of the refresh failed too often. The part's error becomes the refresh's. */
 export class PartFailed extends Error {
   override readonly name = "PartFailed";
   readonly failure: RefreshFailure;
@@ -23,19 +23,19 @@ export function failureOf(thrown: unknown): RefreshFailure {
 }
 
 /**
- * What the definition refers to is gone or not what it was, or a value does not do: a cast, a
- * division, a number out of range.
+ * Whether retrying is useless: the definition refers to something that is gone or changed, or a
+ * value cannot be computed (a cast, a division, a number out of range).
  */
 function isPermanent(thrown: unknown): boolean {
   return thrown instanceof OperatingError && thrown.code === "bad_sql" && thrown.retry === "never";
 }
 
-/** An unhandled rejection, on purpose. */
+/** Leaves our own bugs as an unhandled rejection, on purpose: it ends the process. */
 export function rethrowBug(thrown: unknown): void {
   if (thrown instanceof AssertionError) throw thrown;
 }
 
-/** What was computed no longer fits what is there; nothing of it was done. */
+/** Another commit came first, and nothing of this one was done. */
 export function isConflict(thrown: unknown): thrown is OperatingError {
   return thrown instanceof OperatingError && thrown.code === "conflict";
 }

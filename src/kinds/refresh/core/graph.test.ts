@@ -19,7 +19,7 @@ function graphOf(edges: Readonly<Record<number, readonly number[]>>): TableGraph
 const labels = (nodes: readonly { readonly label: string }[]): string[] =>
   nodes.map(({ label }) => label);
 
-// 1 and 2 are plain tables.
+// Tables 1 and 2 are plain.
 const diamond = graphOf({ 13: [11, 12], 10: [1], 11: [10, 2], 12: [10], 20: [2] });
 
 test("[TG2] upstream and downstream, sources before their readers, plain tables not among them", () => {

@@ -1,24 +1,22 @@
 /**
- * Which dynamic table reads which: a graph without cycles, whose leaves are plain tables of the lake.
- *
- *   G1  A plain table is known by its id alone and reads nothing.
- *   G2  `upstream` and `downstream` are of dynamic tables, without the table itself, nearest last and nearest first: every table
- *       comes after all that it reads.
+ * The graph of which dynamic table reads which. It has no cycles, and its leaves are plain tables
+ * of the lake. A plain table is known by its id alone. `upstreamOf` and `downstreamOf` give dynamic
+ * tables without the table itself, every table after those that it reads.
  */
 import type { TableId } from "../../../data/lake/core/index.ts";
 
 export interface GraphNode {
   readonly tableId: TableId;
-  /** For people. */
+  /** The table's name in messages. */
   readonly label: string;
-  /** What it reads, plain tables among them. */
+  /** The tables that it reads, plain and dynamic. */
   readonly sources: readonly TableId[];
 }
 
 export class TableGraph<N extends GraphNode = GraphNode> {
   readonly #nodes: ReadonlyMap<TableId, N>;
   readonly #readers = new Map<TableId, N[]>();
-  /** Every table after its sources. */
+  /** Every table comes after its sources. */
   readonly #order: readonly N[];
 
   constructor(nodes: Iterable<N>) {
@@ -41,7 +39,7 @@ export class TableGraph<N extends GraphNode = GraphNode> {
     return this.#nodes.get(tableId);
   }
 
-  /** Those that read it directly; it may be a plain table. */
+  /** The dynamic tables that read it directly. It may be a plain table. */
   readersOf(tableId: TableId): readonly N[] {
     return this.#readers.get(tableId) ?? [];
   }
@@ -62,17 +60,17 @@ export class TableGraph<N extends GraphNode = GraphNode> {
     return this.#order.filter((node) => found.has(node.tableId));
   }
 
-  /** Every table that shares a dynamic table with it, directly or through others; itself among them. */
+  /** Every table that is connected to it through dynamic tables, itself included. */
   componentOf(tableId: TableId): readonly N[] {
     const around = (id: TableId) => [...this.dynamicSourcesOf(id), ...this.readersOf(id)];
     const found = this.#reach([tableId], around);
     return this.#order.filter((node) => found.has(node.tableId) || node.tableId === tableId);
   }
 
-  /** The names along the cycle that there would be if `tableId` read `sources`; `undefined`: there would be none. */
+  /** The names along the cycle, if there would be one, were `tableId` to read `sources`. */
   findCycle(tableId: TableId, sources: readonly TableId[]): readonly string[] | undefined {
     const label = this.#nodes.get(tableId)?.label;
-    if (label === undefined) return undefined; // Nobody reads what is not there yet.
+    if (label === undefined) return undefined; // A table that does not exist yet has no readers.
     if (sources.includes(tableId)) return [label, label];
     for (const source of sources) {
       const path = this.#pathBetween(source, tableId, new Set());
@@ -81,7 +79,7 @@ export class TableGraph<N extends GraphNode = GraphNode> {
     return undefined;
   }
 
-  /** From `from` along what it reads to `to`, both included. */
+  /** The path from `from` along its sources to `to`, both inclusive. */
   #pathBetween(from: TableId, to: TableId, seen: Set<TableId>): readonly string[] | undefined {
     const node = this.#nodes.get(from);
     if (node === undefined || seen.has(from)) return undefined;
@@ -108,13 +106,13 @@ export class TableGraph<N extends GraphNode = GraphNode> {
     return found;
   }
 
-  /** By depth, then by id, so that the order depends on nothing else. */
+  /** Sorts by depth, then by id, so that the order is deterministic. */
   #sort(): readonly N[] {
     const depths = new Map<TableId, number>();
     const depthOf = (node: N): number => {
       const known = depths.get(node.tableId);
       if (known !== undefined) return known;
-      depths.set(node.tableId, 0); // A cycle, which the store refuses, ends here instead of never.
+      depths.set(node.tableId, 0); // Ends the recursion on a cycle, which the store refuses anyway.
       const below = this.dynamicSourcesOf(node.tableId).map(depthOf);
       const depth = below.length === 0 ? 0 : Math.max(...below) + 1;
       depths.set(node.tableId, depth);

@@ -1,4 +1,4 @@
-/** Dynamic tables as other cores and the shells see them: the model, the graph, the scheduler's reasoning, the claim protocol. */
+/** Dynamic tables for other rooms: model, graph, scheduling decisions, claim protocol. */
 export {
   decideRefreshes,
   defaultScheduleOptions,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type LagRecord, lagOverTime } from "./lag-over-time.ts";
 
-/** Begun at `startedAtMs`, published at `endedAtMs`, contents as of the beginning. */
+/** A refresh that was published at `endedAtMs`, with contents as of `startedAtMs`. */
 function refresh(
   startedAtMs: number,
   endedAtMs: number,

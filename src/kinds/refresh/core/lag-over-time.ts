@@ -1,11 +1,8 @@
 /**
- * How old a table's contents were, from its history. Lag grows by a second a second and falls when a refresh is published: a saw.
- * Each publication is two points at one moment, what the lag had come to and what it fell to; in between the line is straight.
- *
- *   LT1  Only what moved the data on counts: failures and cancelled refreshes leave the line rising.
- *   LT2  A run of refreshes that found nothing to do is one row of the history, of which only the first and the last moment are known.
- *        Those between are taken to be evenly spaced, and their points are marked as estimated.
- *   LT3  A window begins with the lag of that moment, if it is known, and ends with the lag of now.
+ * Computes a table's lag over time from its history (TG9). Lag grows by one second per second and
+ * falls when a refresh is published. Each publication gives two points at one moment, the lag
+ * before and after it, and the line between publications is straight. A window begins with the lag
+ * at that moment, if it is known, and ends with the current lag.
  */
 import type { RefreshRecord } from "./model.ts";
 
@@ -15,7 +12,7 @@ export interface LagPoint {
   readonly isEstimated: boolean;
 }
 
-/** What is needed of a refresh. */
+/** The fields of a refresh that the lag depends on. */
 export type LagRecord = Pick<RefreshRecord, "state" | "action" | "startedAtMs" | "endedAtMs"> & {
   readonly dataTimeMs: number | undefined;
   readonly repeats: number;
@@ -23,11 +20,11 @@ export type LagRecord = Pick<RefreshRecord, "state" | "action" | "startedAtMs" |
 
 export interface LagWindow {
   readonly fromMs: number;
-  /** Now, by the clock of the records. */
+  /** The current time, by the clock of the records. */
   readonly toMs: number;
 }
 
-/** A run of more is drawn as one line at the height that its teeth have. */
+/** A longer run of NO_DATA refreshes is drawn as one line at the height of its teeth. */
 const teethMax = 16;
 
 interface Publication {
@@ -36,7 +33,7 @@ interface Publication {
   readonly isEstimated: boolean;
 }
 
-/** `records` in the order in which they happened. */
+/** `records` are in chronological order. */
 export function lagOverTime(
   records: readonly LagRecord[],
   { fromMs, toMs }: LagWindow,
@@ -51,7 +48,7 @@ export function lagOverTime(
   const begin = (beforeMs: number, isEstimated: boolean): void => {
     if (hasBegun || beforeMs < fromMs) return;
     hasBegun = true;
-    if (dataTimeMs !== undefined) add(fromMs, fromMs - dataTimeMs, isEstimated); // LT3
+    if (dataTimeMs !== undefined) add(fromMs, fromMs - dataTimeMs, isEstimated);
   };
   const publish = (publication: Publication): void => {
     const { atMs, isEstimated } = publication;
@@ -61,7 +58,7 @@ export function lagOverTime(
     add(atMs, atMs - dataTimeMs, isEstimated);
   };
   for (const record of records) {
-    if (record.state !== "SUCCEEDED" || record.dataTimeMs === undefined) continue; // LT1
+    if (record.state !== "SUCCEEDED" || record.dataTimeMs === undefined) continue;
     const { repeats, startedAtMs, endedAtMs } = record;
     const spacingMs = repeats < 2 ? 0 : (endedAtMs - startedAtMs) / (repeats - 1);
     if (repeats - 1 > teethMax) {
@@ -73,7 +70,7 @@ export function lagOverTime(
       dataTimeMs = endedAtMs - spacingMs;
     } else {
       for (let turn = 0; turn < repeats - 1; turn += 1) {
-        const atMs = startedAtMs + turn * spacingMs; // LT2
+        const atMs = startedAtMs + turn * spacingMs; // Only the first and last times are known.
         publish({ atMs, dataTimeMs: atMs, isEstimated: true });
       }
     }

@@ -1,9 +1,9 @@
-/** Dynamic tables: what is known of one, and of one refresh of it. Names of states and columns are the specification's. */
+/** A dynamic table and one refresh. The specification defines the names of states and columns. */
 import type { SnapshotId, TableId } from "../../../data/lake/core/index.ts";
 
 export type TableStatus = "INITIALIZING" | "ACTIVE" | "SUSPENDED" | "FAILED";
 export type RefreshMode = "FULL" | "INCREMENTAL";
-/** `NO_DATA`: its sources had not changed. */
+/** `NO_DATA` means that the sources had not changed. */
 export type RefreshAction = "FULL" | "INCREMENTAL" | "NO_DATA";
 export type RefreshState = "SUCCEEDED" | "FAILED" | "CANCELLED";
 export type TargetLag =
@@ -14,28 +14,28 @@ export interface DynamicTable {
   readonly tableId: TableId;
   readonly schema: string;
   readonly name: string;
-  /** The SELECT. */
+  /** The defining SELECT. */
   readonly definition: string;
   readonly targetLag: TargetLag;
   readonly modeWish: "AUTO" | RefreshMode;
-  /** What AUTO, or the wish, comes to; and why. */
+  /** The mode that AUTO or the requested mode resolves to, and the reason. */
   readonly mode: RefreshMode;
   readonly modeReason: string;
-  /** It uses functions whose result changes by itself: it is computed although its sources stay the same. */
+  /** Its functions are volatile, so it is computed even when its sources have not changed. */
   readonly isVolatile: boolean;
   readonly status: TableStatus;
   /** Why it is suspended or failed. */
   readonly statusReason: string;
-  /** Tables that it reads, dynamic ones among them. */
+  /** The tables that it reads, plain and dynamic. */
   readonly sources: readonly TableId[];
-  /** Its contents are those of this snapshot of its sources; `undefined`: never refreshed. */
+  /** The snapshot of the sources that its contents are made of. Undefined when never refreshed. */
   readonly dataSnapshot: SnapshotId | undefined;
-  /** When that was, by the database's clock. Lag is now minus this. */
+  /** The time of that snapshot by the database's clock. The lag is now minus this time. */
   readonly dataTimeMs: number | undefined;
   readonly failuresInARow: number;
 }
 
-/** A claim on one refresh. Whoever holds an older token publishes nothing. */
+/** A claim on one refresh. A holder of an older token cannot publish. */
 export interface RefreshClaim {
   readonly tableId: TableId;
   readonly workerId: string;
@@ -44,13 +44,13 @@ export interface RefreshClaim {
   readonly attempt: number;
 }
 
-/** What a refresh took. */
+/** What a refresh cost. */
 export interface RefreshCost {
   readonly action: "FULL" | "INCREMENTAL";
   readonly durationMs: number;
-  /** Rows added and removed in all sources. */
+  /** Rows added and removed in all sources, together. */
   readonly changedRows: number;
-  /** Rows of all sources. */
+  /** Rows of all sources, together. */
   readonly totalRows: number;
 }
 
@@ -66,9 +66,9 @@ export interface RefreshRecord {
   readonly snapshot: SnapshotId | undefined;
   readonly rowsInserted: number;
   readonly rowsDeleted: number;
-  /** Why it was done this way. */
+  /** Why this action was chosen. */
   readonly reason: string;
-  /** In how many parts it was computed, and by how many workers. */
+  /** How many parts it was computed in, and by how many workers. */
   readonly partCount: number;
   readonly workerCount: number;
   readonly workerId: string;

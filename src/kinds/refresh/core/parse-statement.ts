@@ -1,4 +1,4 @@
-/** Statements about dynamic tables, from their heads to their ends. */
+/** Parses statements about dynamic tables. */
 import {
   parseDropTable,
   selectToEnd,
@@ -29,7 +29,7 @@ export type DynamicStatement =
     } & Readonly<Required<Properties>>)
   | { readonly kind: "alter"; readonly table: TableName; readonly change: Alteration }
   | { readonly kind: "drop"; readonly table: TableName; readonly ifExists: boolean }
-  /** `wait`: until it is fresh. */
+  /** With `wait`, the statement ends when the table is fresh. */
   | { readonly kind: "refresh"; readonly table: TableName; readonly wait: boolean }
   | { readonly kind: "describe"; readonly table: TableName }
   | { readonly kind: "explain"; readonly table: TableName }
@@ -53,7 +53,7 @@ export const dynamicHeads: readonly string[] = [
   ...["REFRESH", "SHOW DYNAMIC TABLES", "SHOW REFRESH HISTORY"],
 ];
 
-/** Of a statement that begins with one of `dynamicHeads`. */
+/** Parses a statement that begins with one of `dynamicHeads`. */
 export function parseDynamicStatement(cursor: TokenCursor): DynamicStatement {
   const verb = cursor.next().text.toUpperCase();
   if (verb === "SHOW") return cursor.take("REFRESH", "HISTORY") ? history(cursor) : show(cursor);
@@ -86,7 +86,7 @@ function show(cursor: TokenCursor): DynamicStatement {
   return { kind: "show" };
 }
 
-/** After SHOW REFRESH HISTORY. */
+/** Parses what follows SHOW REFRESH HISTORY. */
 function history(cursor: TokenCursor): DynamicStatement {
   const hasFor = cursor.take("FOR");
   const isNamed = hasFor || (!cursor.isAtEnd && !cursor.isAt("LIMIT"));
@@ -103,7 +103,7 @@ function history(cursor: TokenCursor): DynamicStatement {
   return { kind: "showHistory", table, limit };
 }
 
-/** After CREATE [OR REPLACE] DYNAMIC TABLE. */
+/** Parses what follows CREATE [OR REPLACE] DYNAMIC TABLE. */
 function create(cursor: TokenCursor, orReplace: boolean): DynamicStatement {
   const ifNotExists = takeIfNotExists(cursor, orReplace);
   const table = cursor.tableName();
@@ -129,7 +129,7 @@ function create(cursor: TokenCursor, orReplace: boolean): DynamicStatement {
   };
 }
 
-/** In any order, each at most once. */
+/** Parses the properties: in any order, each at most once. */
 function properties(cursor: TokenCursor): Properties {
   const found: Properties = {};
   while (!cursor.isAtEnd && !cursor.isAt("AS")) {
@@ -170,7 +170,7 @@ function targetLagProperty(cursor: TokenCursor): TargetLag {
   return { kind: "time", ms: lag.ms };
 }
 
-/** The word before it, `=`, and one of the choices, with or without quotes. */
+/** Parses `=` and one of the choices, with or without quotes, after a property's name. */
 function choiceProperty<Choice extends string>(
   cursor: TokenCursor,
   choices: readonly Choice[],
@@ -185,7 +185,7 @@ function choiceProperty<Choice extends string>(
   return choice;
 }
 
-/** After ALTER DYNAMIC TABLE. */
+/** Parses what follows ALTER DYNAMIC TABLE. */
 function alter(cursor: TokenCursor): DynamicStatement {
   if (cursor.isAt("IF", "EXISTS")) throw cursor.fail("IF EXISTS is not supported here");
   const table = cursor.tableName();

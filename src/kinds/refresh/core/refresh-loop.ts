@@ -1,19 +1,11 @@
 /**
- * The worker's side: takes claims while it has room, computes, keeps the claims alive, publishes. Of refreshes that were split, its own
- * or others', it takes subtasks in the same way, and before anything else.
+ * The worker's loop: takes claims while it has free slots, computes, keeps the claims alive,
+ * publishes. It takes subtasks of split refreshes, its own or others', before anything else. It
+ * polls every `pollMs` with jitter, so that a lost poke costs only a short delay. `RefreshRun` and
+ * `runPart` handle every outcome except an `AssertionError`, which is our bug and ends the process.
+ * Rules: TW1 to TW8.
  *
- *   RL1  It asks for work when it is poked, when something of its has ended, and every now and then (`pollMs`, with jitter), so that
- *        a poke that was lost costs a moment and no more. A poke while it asks makes it ask again.
- *   RL2  It computes at most `slots` refreshes and subtasks at a time. A lead that waits for its parts keeps its slot for subtasks.
- *   RL3  A refresh whose claim is lost (`ClaimKeeper`) is aborted at once, and publishes nothing.
- *   RL4  What becomes of a refresh is `RefreshRun`'s affair, and of a part `runPart`'s: neither ends the loop, whatever happens.
- *   RL5  `drain` takes no more work, but the parts of what it leads, and resolves when what runs has ended. `stop` aborts that and
- *        gives it back.
- *   RL6  An `AssertionError` is our bug and ends the process.
- *   RL7  While it is not able to compute refreshes it asks for nothing, parts of its own included. It
- *        looks again with every poke and every poll.
- *
- * Everything takes its time and chance from the clock and generator that it is given.
+ * All time and randomness come from the given clock and generator.
  */
 
 import type { Clock } from "../../../ground/kernel/clock.ts";
@@ -32,13 +24,13 @@ export interface RefreshLoopOptions {
   readonly workerId: string;
   readonly claims: RefreshClaims;
   readonly refresher: Refresher;
-  /** Without it nothing is split here, and nobody else's parts are taken. */
+  /** When absent, this worker splits no refresh and takes no subtask. */
   readonly parts?: PartPorts;
   /** Usually `store.onPoke`. */
   readonly onPoke: (listener: () => void) => () => void;
   /**
-   * Whether refreshes can be computed here at the moment; always, unless given. Whoever knows that
-   * it has changed pokes.
+   * Whether this worker can compute refreshes at the moment; always, when absent. Whoever changes
+   * it pokes.
    */
   readonly isAble?: () => boolean;
   readonly clock: Clock;
@@ -82,7 +74,7 @@ export class RefreshLoop {
     });
   }
 
-  /** Tables that are being refreshed here. */
+  /** Refreshes that this worker holds. */
   get running(): readonly ClaimedRefresh[] {
     return [...this.#running].flatMap(({ claim }) => claim ?? []);
   }
@@ -94,20 +86,20 @@ export class RefreshLoop {
     this.#loop.start();
   }
 
-  /** Takes no more work; resolves when what runs has ended. Idempotent. */
+  /** Takes only parts of what it leads, and resolves when all work has ended. Idempotent. */
   drain(): Promise<void> {
     if (this.#state !== "stopped") this.#state = "draining";
     return this.#ended();
   }
 
-  /** Aborts what runs and gives it back. Idempotent. */
+  /** Aborts everything under way and gives it back. Idempotent. */
   stop(): Promise<void> {
     this.#state = "stopped";
     for (const { keeper } of this.#running) keeper.abort(stopping);
     return this.#ended();
   }
 
-  /** What was asked for before may still be granted: it is run, or given back. */
+  /** An earlier request may still be granted. What it grants is run, or given back. */
   #ended(): Promise<void> {
     this.#unsubscribe?.();
     this.#unsubscribe = undefined;
@@ -121,7 +113,7 @@ export class RefreshLoop {
     this.#loop.poke();
   }
 
-  /** RL2, RL5: so many refreshes and so many subtasks there is room for. */
+  /** How much more it can take. A lead that waits for its parts leaves its slot to subtasks. */
   #room(): { readonly refreshes: number; readonly parts: number } {
     const waiting = [...this.#running].filter(({ isWaiting }) => isWaiting).length;
     const isOpen = this.#state === "started";
@@ -133,11 +125,11 @@ export class RefreshLoop {
     };
   }
 
-  /** RL1. Jitter only ever adds: what cannot be claimed before its time is not asked for before its time. */
+  /** Jitter only adds time: nothing is asked for before it can be claimed. */
   #ask(): Promise<{ readonly requeueAfterMs: number }> {
     const again = (ms: number) => ({ requeueAfterMs: this.#jittered(ms) });
     const room = this.#room();
-    const isAble = this.#options.isAble?.() ?? true; // RL7
+    const isAble = this.#options.isAble?.() ?? true; // TW8
     if (this.#state === "stopped" || room.refreshes + room.parts === 0 || !isAble) {
       return Promise.resolve(again(this.#pollMs));
     }
@@ -153,7 +145,7 @@ export class RefreshLoop {
     return attempt(() => claims.claim(request)).then((answer) => again(this.#answered(answer)));
   }
 
-  /** How long it is of no use to ask again. */
+  /** The time to wait before asking again, in milliseconds. */
   #answered({ claimed, subtasks = [], waitMs }: ClaimAnswer): number {
     for (const subtask of subtasks) this.#runPart(subtask);
     for (const claim of claimed) this.#run(claim);
@@ -208,6 +200,6 @@ export class RefreshLoop {
   #finish(work: ClaimedWork): void {
     work.end();
     this.#running.delete(work);
-    this.#poked(); // What a lead waits for may be this.
+    this.#poked(); // A lead may wait for this result.
   }
 }

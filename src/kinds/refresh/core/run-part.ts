@@ -1,4 +1,4 @@
-/** One part of a refresh, from its claim to its result in the store. Never rejects, but for our bugs. */
+/** Runs one part of a refresh, from claim to result. Rejects only for our own bugs. */
 import { attempt } from "./claim-keeper.ts";
 import type { ClaimedWork } from "./claimed-work.ts";
 import { failureOf } from "./failure-of.ts";

@@ -1,11 +1,6 @@
 /**
- * One refresh, from its claim to its publication.
- *
- *   RR1  What it computed is published once, or given up: a store that is busy or away is asked again until the claim is lost.
- *   RR2  A result that a commit of somebody else's stands in the way of (`conflict`) is put upon that, or computed anew, at once and
- *        under the same claim, a few times.
- *   RR3  What was written is discarded only while it is certain that it was not published.
- *   RR4  A refresh that is split waits for its parts, whoever computes them; failing for good, a part fails it.
+ * Runs one refresh, from its claim to its publication. Its files are discarded only while it is
+ * certain that they were not published. Rules: TW4, TW6, TW7; TP5, TP7 and TP8 for a split refresh.
  */
 import { assert, type OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
@@ -27,9 +22,9 @@ export interface RefreshPorts {
   readonly refresher: Refresher;
   readonly parts?: PartPorts;
   readonly logger: Logger;
-  /** There are parts to be had. */
+  /** Tells the loop that there are parts to claim. */
   askForParts(): void;
-  /** How long to wait before parts are looked at again, unless something is heard of them. */
+  /** How long to wait before the parts are looked at again, unless a poke comes first. */
   lookAfterMs(): number;
 }
 
@@ -39,7 +34,7 @@ export class RefreshRun {
   readonly #work: ClaimedWork;
   readonly #claim: ClaimedRefresh;
   readonly #ports: RefreshPorts;
-  /** Its result may have been published: nobody but the store knows. */
+  /** Whether the result may have been published, which only the store knows. */
   #isTried = false;
   #conflicts = 0;
 
@@ -49,7 +44,7 @@ export class RefreshRun {
     this.#ports = ports;
   }
 
-  /** Never rejects, but for our bugs. */
+  /** Rejects only for our own bugs. */
   run(): Promise<void> {
     const { signal } = this.#work;
     return attempt(() => {
@@ -75,7 +70,7 @@ export class RefreshRun {
         (thrown: unknown) => {
           rethrowBug(thrown);
           if (!isConflict(thrown) || result.action === "NO_DATA") return this.#failed(thrown);
-          this.#isTried = false; // It was refused, for certain.
+          this.#isTried = false; // The store refused it for certain.
           this.#conflicts += 1;
           return this.#conflicts > conflictsMax
             ? discarded(result).then(() => this.#failed(thrown))
@@ -84,7 +79,7 @@ export class RefreshRun {
       );
   }
 
-  /** RR2 */
+  /** Rebases or computes again after a conflict (TW7). */
   #again(result: RefreshedData, why: OperatingError): Promise<void> {
     const { rebase } = result;
     this.#ports.logger.info(
@@ -98,7 +93,7 @@ export class RefreshRun {
     );
   }
 
-  /** RR3 */
+  /** Discards the files, unless they may have been published. */
   #abandoned(result: RefreshResult): Promise<void> {
     const given = this.#isTried ? Promise.resolve() : discarded(result);
     return given.then(() => this.#failed(stopping));
@@ -112,7 +107,7 @@ export class RefreshRun {
     });
   }
 
-  /** RR4 */
+  /** Splits the refresh and waits until all parts are done (TP5). */
   #lead(split: RefreshSplit): Promise<RefreshedData> {
     const { parts } = this.#ports;
     assert(parts !== undefined, "only who takes parts splits a refresh");
@@ -128,7 +123,7 @@ export class RefreshRun {
   }
 
   #awaitParts(split: RefreshSplit, parts: PartPorts): Promise<RefreshedData> {
-    this.#ports.askForParts(); // With nobody else around, they are ours.
+    this.#ports.askForParts(); // If no other worker takes them, this one does.
     this.#work.beginLook();
     return this.#work
       .insist(() => parts.claims.progress(this.#claim))

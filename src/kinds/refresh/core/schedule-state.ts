@@ -1,4 +1,4 @@
-/** What the scheduler looks at, and what it decides. */
+/** What the scheduler reads, and what it decides. */
 import type { SnapshotId, TableId } from "../../../data/lake/core/index.ts";
 import type { GraphNode } from "./graph.ts";
 import type { RefreshRecord, TableStatus, TargetLag } from "./model.ts";
@@ -10,30 +10,28 @@ export interface ScheduledPending {
   readonly priority: number;
   readonly attempts: number;
   readonly notBeforeMs: number;
-  /** Requests were made that no chosen target satisfies. */
+  /** Whether there are requests that no chosen target satisfies. */
   readonly isRequested: boolean;
-  /** Requests were made that no reached target satisfies. */
+  /** Whether there are requests that no reached target satisfies. */
   readonly isOwed: boolean;
-  /** `undefined`: it waits for a target. */
+  /** Undefined while it waits for a target. */
   readonly targetSnapshot: SnapshotId | undefined;
   readonly targetTimeMs: number | undefined;
-  /** Its sources are there. `undefined`: they are not. */
+  /** When its sources reached the target. Undefined while they have not. */
   readonly readyAtMs: number | undefined;
-  /** The last target behind it. */
+  /** The last target queued behind this one. */
   readonly lastQueuedSnapshot: SnapshotId | undefined;
 }
 
-/** A table whose refreshes fail, unless somebody suspended it: when it is tried again. */
+/** When a table whose refreshes fail is tried again. A table that a person suspended has none. */
 export interface FailingTable {
-  /**
-   * By source, the snapshot that the last attempt read; `undefined`: the source is another one now.
-   */
+  /** What the last attempt read, by source. Undefined for a source that was replaced. */
   readonly readSnapshots: ReadonlyMap<TableId, SnapshotId | undefined>;
-  /** A file of the lake that the last attempt did not find. */
+  /** A lake file that the last attempt did not find. */
   readonly missingPath: string | undefined;
-  /** Once a source has changed, but not before this time. */
+  /** A changed source is no reason for another attempt before this time. */
   readonly changedRetryAtMs: number;
-  /** Of a FAILED or SUSPENDED table, by time alone; `undefined`: never. */
+  /** When a FAILED or SUSPENDED table is tried again by time alone. Undefined for never. */
   readonly retryAtMs: number | undefined;
 }
 
@@ -41,7 +39,7 @@ export interface ScheduledTable extends GraphNode {
   readonly targetLag: TargetLag;
   readonly status: TableStatus;
   readonly statusReason: string;
-  /** Its contents may differ although its sources do not. */
+  /** Its contents may change even when its sources do not. */
   readonly isVolatile: boolean;
   readonly cursors: ReadonlyMap<TableId, SnapshotId | undefined>;
   readonly dataSnapshot: SnapshotId | undefined;
@@ -51,10 +49,10 @@ export interface ScheduledTable extends GraphNode {
   readonly lateSinceMs: number | undefined;
   readonly waitReason: string;
   readonly lastError: string | undefined;
-  /** `undefined`: its last refresh did not fail, or somebody suspended it. */
+  /** Undefined when its last refresh did not fail, or a person suspended it. */
   readonly failing: FailingTable | undefined;
   readonly expectedDurationMs: number;
-  /** From the moment that a target is of to its publication: waiting for workers and for sources is in it. */
+  /** From the target's moment to its publication, including the wait for workers and sources. */
   readonly expectedResponseMs: number;
   readonly createdAtMs: number;
   readonly pending: ScheduledPending | undefined;
@@ -65,14 +63,14 @@ export interface ScheduleState {
   readonly tables: readonly ScheduledTable[];
   /** The lake's newest snapshot at `nowMs`, or a later one. */
   readonly snapshot: SnapshotId;
-  /** Whether a plain table at `snapshot` may differ from what it was at `from`. */
+  /** Whether a plain table may differ between `from` and `snapshot`. */
   readonly mayHaveChanged: (source: TableId, from: SnapshotId) => boolean;
   /**
-   * Whether a plain table at `snapshot` differs from what a failed attempt read at `from`. In doubt
-   * it does not.
+   * Whether a plain table at `snapshot` differs from what a failed attempt read at `from`. False
+   * when that is unknown.
    */
   readonly hasChanged: (source: TableId, from: SnapshotId) => boolean;
-  /** Whether a file of the lake that was missing is there. */
+  /** Whether a lake file that was missing exists again. */
   readonly isThere: (path: string) => boolean;
 }
 
@@ -81,23 +79,23 @@ export interface ScheduledTarget {
   readonly trigger: RefreshTrigger;
   readonly priority: number;
   readonly dueMs: number;
-  /** Reaching it satisfies the requests so far. */
+  /** Whether reaching it satisfies all requests made so far. */
   readonly satisfiesRequests: boolean;
 }
 
 export interface ScheduleDecision {
-  /** Their targets that nobody works on are forgotten, so that newer ones take their place. */
+  /** Tables whose unclaimed targets are forgotten, so that newer ones replace them. */
   readonly abandoned: readonly TableId[];
-  /** To be brought to the state's snapshot. Sources come before their readers. */
+  /** Targets at the state's snapshot. Sources come before their readers. */
   readonly targets: readonly ScheduledTarget[];
-  /** Are at the state's snapshot as they are. Sources come before their readers. */
+  /** Tables that are at the state's snapshot without a refresh, sources before readers. */
   readonly unchanged: readonly ScheduledTarget[];
   readonly lateness: readonly {
     readonly tableId: TableId;
     readonly lateSinceMs: number | undefined;
   }[];
   readonly waits: readonly { readonly tableId: TableId; readonly reason: string }[];
-  /** When time alone changes the decision; `undefined`: never. */
+  /** When time alone changes the decision. Undefined for never. */
   readonly wakeAtMs: number | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A dynamic table's name in one text: `revenue`, `sales.revenue`, `"odd.name"`. The store knows its row by it, so two tables never
- * have the same.
+ * A dynamic table's name as one text: `revenue`, `sales.revenue`, `"odd.name"`. It is the key of
+ * the table's row in the store, so it is unique.
  */
 export const defaultSchema = "main";
 

@@ -1,6 +1,6 @@
 /**
- * The tables of dynamic tables: `004-tables.sql` and `010-refresh-healing.sql` of `sql/schema` say
- * what each column means.
+ * The store tables of this room. `004-tables.sql` and `010-refresh-healing.sql` in `sql/schema`
+ * describe their columns.
  */
 import {
   columnTypesOf,

@@ -1,4 +1,4 @@
-/** `'90 seconds'`, `'1 day 2 hours'`, `'5m'`: a number and a unit, once or several times, in milliseconds. */
+/** Parses durations like `'90 seconds'`, `'1 day 2 hours'` and `'5m'` into milliseconds. */
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
@@ -21,14 +21,14 @@ const units: ReadonlyMap<string, number> = new Map(
 export const lagMsMin = 100;
 export const lagMsMax = 365 * dayMs;
 
-/** Either the milliseconds, or what is wrong. */
+/** The duration in milliseconds, or the problem with the text. */
 export type Duration =
   | { readonly kind: "ms"; readonly ms: number }
   | { readonly kind: "problem"; readonly message: string; readonly hint?: string };
 
 const hint = "Write a number and a unit: '30 seconds', '5 minutes', '1 day 2 hours', '500 ms'.";
 
-/** A target lag: from 100 milliseconds to a year. */
+/** Parses a target lag, from 100 milliseconds to 365 days. */
 export function parseLag(text: string): Duration {
   const duration = parseDuration(text);
   if (duration.kind === "problem") return duration;

@@ -1,24 +1,20 @@
 /**
- * How much refreshing there is to do, in the words of two autoscalers: the External Metrics API of Kubernetes
- * (`external.metrics.k8s.io/v1beta1`, which a HorizontalPodAutoscaler asks) and a flat JSON body (KEDA's `metrics-api`
- * trigger). Bodies only: routes, and who may ask, are elsewhere.
- *
- *   EM1  One value for each metric, without labels: the numbers are the cluster's, whichever process is asked.
- *   EM2  What waits is never rounded to nothing: a value above zero is a quantity above zero.
- *   EM3  A metric that has no value yet is an empty list, never a made-up zero.
+ * Renders the refresh load for two autoscalers: as the Kubernetes External Metrics API
+ * (`external.metrics.k8s.io/v1beta1`, for a HorizontalPodAutoscaler) and as flat JSON (for KEDA's
+ * `metrics-api` trigger). Routes and access checks are elsewhere. Rules: AP30 to AP32.
  */
 import { assert } from "../../../ground/kernel/errors.ts";
 
 export interface RefreshLoad {
-  /** Refreshes that are claimed or can be, and parts that wait. */
+  /** Refreshes that are claimed or can be claimed, and parts that no worker has taken. */
   readonly pendingRefreshCount: number;
   /** Parts of refreshes that are not done. */
   readonly pendingPartCount: number;
   /** Refreshes that no worker could begin now, by what they wait for. */
   readonly blockedCounts: Readonly<Record<string, number>>;
-  /** The age of the oldest of them; 0 where there is none. */
+  /** The age of the oldest refresh that can be claimed; 0 without one. */
   readonly refreshBacklogSeconds: number;
-  /** `undefined`: nothing has been refreshed lately. */
+  /** Undefined when nothing was refreshed lately. */
   readonly refreshDurationP95Seconds: number | undefined;
 }
 
@@ -27,9 +23,9 @@ export type ExternalMetricName = keyof RefreshLoadBody;
 export interface ExternalMetricValue {
   readonly metricName: string;
   readonly metricLabels: Readonly<Record<string, string>>;
-  /** RFC 3339, whole seconds, as Kubernetes writes its times. */
+  /** RFC 3339 in whole seconds, as Kubernetes writes its times. */
   readonly timestamp: string;
-  /** A quantity, as `7` or `1500m`. */
+  /** A Kubernetes quantity such as `7` or `1500m`. */
   readonly value: string;
 }
 
@@ -40,7 +36,7 @@ export interface ExternalMetricValueList {
   readonly items: readonly ExternalMetricValue[];
 }
 
-/** What the API server asks at `/apis/external.metrics.k8s.io/v1beta1` to see whether this is one. */
+/** The discovery document that the API server reads at `/apis/external.metrics.k8s.io/v1beta1`. */
 export interface ApiResourceList {
   readonly kind: "APIResourceList";
   readonly apiVersion: "v1";
@@ -54,7 +50,7 @@ export interface ApiResourceList {
   }[];
 }
 
-/** Kubernetes's form of an error. */
+/** An error in Kubernetes's format. */
 export interface ApiStatus {
   readonly kind: "Status";
   readonly apiVersion: "v1";
@@ -70,7 +66,7 @@ export interface ApiStatus {
   readonly code: 404;
 }
 
-/** For KEDA: `valueLocation` names a field. */
+/** For KEDA, whose `valueLocation` names a field. */
 export interface RefreshLoadBody {
   readonly pending_refresh_count: number;
   readonly pending_refresh_parts: number;
@@ -87,7 +83,7 @@ export const externalMetricNames: readonly ExternalMetricName[] = [
   "refresh_duration_p95",
 ];
 
-/** `undefined`: there is no metric of that name; answer `renderUnknownMetric`. */
+/** Undefined for an unknown name. The caller then answers `renderUnknownMetric`. */
 export function renderExternalMetric(
   name: string,
   load: RefreshLoad,
@@ -102,7 +98,7 @@ export function renderExternalMetric(
     kind: "ExternalMetricValueList",
     apiVersion: externalMetricsVersion,
     metadata: {},
-    items: value === null ? [] : [{ ...item, value: showQuantity(value) }], // EM3
+    items: value === null ? [] : [{ ...item, value: showQuantity(value) }],
   };
 }
 
@@ -144,14 +140,14 @@ export function renderRefreshLoad(load: RefreshLoad): RefreshLoadBody {
   };
 }
 
-/** A quantity holds 63 bits; beyond what a double counts in thousandths, whole units are exact enough. */
+/** A quantity has 63 bits. Above this value thousandths are not exact, so whole units are used. */
 const milliMax = Number.MAX_SAFE_INTEGER;
 
-/** Whole numbers as they are, others in thousandths, which is what Kubernetes computes with. */
+/** Whole numbers as they are, others in thousandths, the unit in which Kubernetes computes. */
 function showQuantity(value: number): string {
   assert(Number.isFinite(value) && value >= 0, "a count or a duration is a number from 0 up");
   if (Number.isSafeInteger(value)) return String(value);
-  const milli = Math.max(1, Math.round(value * 1000)); // EM2
+  const milli = Math.max(1, Math.round(value * 1000)); // AP31: never rounded down to 0.
   if (milli > milliMax) return String(Math.min(milliMax, Math.round(value)));
   return milli % 1000 === 0 ? String(milli / 1000) : `${milli}m`;
 }

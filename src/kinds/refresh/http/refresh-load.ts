@@ -1,4 +1,4 @@
-/** How much refreshing there is to do, for autoscalers. */
+/** Routes that tell autoscalers how much there is to refresh. */
 import { z } from "zod";
 import type { ApiApp } from "../../../ground/http/index.ts";
 import type { Clock } from "../../../ground/kernel/clock.ts";
@@ -60,7 +60,7 @@ export function installRefreshLoad(
       const load = await read();
       const rendered = renderExternalMetric(metric, load, clock.wallMs());
       if (rendered === undefined) return await reply.code(404).send(renderUnknownMetric(metric));
-      // Values have no labels: whoever asks for some gets none.
+      // Values have no labels, so a request with a label selector gets an empty list.
       const { labelSelector = "" } = request.query;
       return await reply.send(labelSelector === "" ? rendered : { ...rendered, items: [] });
     },

@@ -10,7 +10,7 @@ import type { TableOverview } from "../store/overview.ts";
 import type { RefreshHistoryRecord } from "../store/refresh-history.ts";
 import type { DynamicTableBody, LagBody, RefreshBody, TableBody } from "./table-schemas.ts";
 
-/** All of it as of one moment. */
+/** Everything that the bodies are made of, read at one moment. */
 export interface TablesView {
   readonly nowMs: number;
   readonly snapshot: number;
@@ -19,7 +19,7 @@ export interface TablesView {
     readonly overview: TableOverview;
     readonly body: DynamicTableBody;
   }[];
-  /** By the one text that a table is known by here. */
+  /** The two parts of each name, by the table's one-text name. */
   readonly words: ReadonlyMap<string, { readonly schema: string; readonly name: string }>;
 }
 
@@ -41,7 +41,7 @@ export function viewOf(
   const sourcesOf = ({ sources }: TableOverview): DynamicTableBody["sources"] =>
     sources.flatMap((source) => {
       const name = nameOf.get(source);
-      if (name === undefined) return []; // Dropped behind its back: its refreshes say so.
+      if (name === undefined) return []; // Dropped by another writer.
       return [{ name, kind: dynamic.has(source) ? ("dynamic" as const) : ("plain" as const) }];
     });
   return {

@@ -1,4 +1,4 @@
-/** Every route of tables, and of what autoscalers ask about refreshes. */
+/** All routes of tables and of the refresh load. */
 import type { InstallRoutes } from "../../../ground/http/index.ts";
 import type { RefreshLoad } from "./external-metrics.ts";
 import { installRefreshLoad } from "./refresh-load.ts";

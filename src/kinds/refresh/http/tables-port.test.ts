@@ -1,4 +1,4 @@
-/** Tables over HTTP, on a real store, a real lake and a real worker's engine. Nothing is refreshed here: history is written down. */
+/** Tables over HTTP, on a real store, lake and engine. No refresh runs here. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { startLakeCluster } from "../../../data/lake/statements/testing/lake-cluster.ts";
@@ -16,7 +16,7 @@ import { createTablesPort } from "./tables-port.ts";
 
 const lake = await startLakeCluster();
 const fake = new FakeCluster();
-/** Statements that have not answered yet. */
+/** Statements that have not been answered yet. */
 const underWay = new Set<string>();
 const queries: QueriesPort = {
   list: () => [],
@@ -87,7 +87,7 @@ test("[AP34] tables of the lake have columns, sizes and readers; deleted rows do
     [2, 2, ["revenue"], body.snapshot - 2],
   );
   assert.ok(orders.size_bytes > 0);
-  // What a dynamic table keeps for its next refresh is nobody's to see.
+  // The hidden columns of a dynamic table are not shown.
   const { body: revenue } = await ask("tables/revenue");
   assert.deepEqual(
     revenue.columns.map(({ name }: { name: string }) => name),

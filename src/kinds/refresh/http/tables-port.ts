@@ -1,4 +1,4 @@
-/** Tables for the HTTP surface: read from the store, changed by the statements that a person would write. */
+/** Tables for the HTTP surface: read from the store, changed by running the SQL statements. */
 
 import { readLakeOverview } from "../../../data/lake/index.ts";
 import { quoteName } from "../../../data/sql/core/index.ts";
@@ -19,18 +19,18 @@ import type {
 
 export type TableVerb = "refresh" | "refreshed" | "suspend" | "resume" | "drop";
 
-/** In its answers `undefined` means that there is no table of that name. */
+/** An answer is undefined when no table has that name. */
 export interface TablesPort {
   list(): Promise<{ readonly snapshot: number; readonly items: readonly TableBody[] }>;
   listDynamic(): Promise<{ readonly nowMs: number; readonly items: readonly DynamicTableBody[] }>;
   getDynamic(name: string): Promise<DynamicTableDetailBody | undefined>;
-  /** The newest first, those before the number `before`. */
+  /** The newest first. With `before`, only refreshes with lower numbers. */
   history(
     name: string,
     page: { readonly limit: number; readonly before: number | undefined },
   ): Promise<readonly RefreshBody[] | undefined>;
   lag(name: string, windowMs: number): Promise<LagBody | undefined>;
-  /** `false`: there is no such dynamic table. `refreshed`: the answer waits for the refresh. */
+  /** False without such a dynamic table. `refreshed`: the answer waits for the refresh. */
   change(
     name: string,
     verb: TableVerb,
@@ -99,7 +99,7 @@ export function createTablesPort(store: Store, queries: QueriesPort): TablesPort
         { ...asked, ...options, mayWrite: true },
         signal,
       );
-      for await (const _bytes of stream); // The statement is done when its answer is over.
+      for await (const _bytes of stream); // The statement is done when its answer ends.
       return true;
     },
     async preview(name, { limit, queryId }, signal) {

@@ -1,4 +1,4 @@
-/** Tables of the lake, and dynamic tables: what people see of them, and what they can do to them. */
+/** Routes of the lake's tables and of dynamic tables. */
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
@@ -81,7 +81,7 @@ export function installTables(app: ApiApp, tables: TablesPort, prng: Prng): void
       const preview = await tables.preview(name, { limit, queryId }, disconnectSignal(reply));
       if (preview === undefined) throw unknownTable(name, "table", "SHOW TABLES");
       reply.type("application/x-ndjson");
-      const streamed: FastifyReply = reply; // The schema describes the text; a stream carries it.
+      const streamed: FastifyReply = reply; // The schema describes the stream's text.
       return await streamed.send(Readable.from(preview.stream, { objectMode: false }));
     },
   );
@@ -143,7 +143,7 @@ function installDynamicTables(app: ApiApp, tables: TablesPort, prng: Prng): void
       const { limit, page_token: before } = request.query;
       const items = await tables.history(request.params.name, { limit, before });
       if (items === undefined) throw unknownDynamicTable(request.params.name);
-      // A full page may be the last one; the next is then empty.
+      // A full page may be the last one. The next page is then empty.
       const last = items.length < limit ? undefined : items.at(-1);
       return { items: [...items], next_page_token: last === undefined ? null : `${last.number}` };
     },
@@ -244,7 +244,7 @@ function installDynamicTables(app: ApiApp, tables: TablesPort, prng: Prng): void
   };
 }
 
-/** Lists are read whole: the graph needs all of it anyway. Following the tokens goes by name. */
+/** Pages a list by name. Lists are read whole, because the graph needs all tables anyway. */
 function pageOf<T extends { readonly name: string }>(
   items: readonly T[],
   { limit, page_token: after }: { limit: number; page_token?: string | undefined },
