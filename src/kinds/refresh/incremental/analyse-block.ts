@@ -1,9 +1,8 @@
 /**
- * One SELECT: what it reads, how its rows are made, and by what columns changed rows of it are found.
- *
- *   AB1  Without groups and windows a row belongs to the source rows it was made of: their ids are hidden columns.
- *   AB2  With groups its key is the group's; with windows what all of them are partitioned by.
- *   AB3  What SQL leaves open (FN2) is never evaluated twice for one stored row: no key, join or condition under a key reads it.
+ * Analyses one SELECT: what it reads, how its rows are made, and by which columns its changed rows
+ * are found (TI3, TI11). Without groups and windows, a row is identified by the ids of its source
+ * rows, which become hidden columns. With groups, it is identified by the group key; with windows,
+ * by the columns that all of them are partitioned by.
  */
 import { FromAnalysis } from "./analyse-from.ts";
 import type { Analysed, Analysis } from "./analysis.ts";
@@ -27,7 +26,7 @@ import {
   walk,
 } from "./syntax.ts";
 
-/** The clauses, resolved. */
+/** The clauses with all names resolved. */
 interface Clauses {
   readonly items: readonly Tree[];
   readonly where: Tree | undefined;
@@ -123,7 +122,7 @@ export async function analyseBlock(
   };
 }
 
-/** In HAVING and QUALIFY a name that is both a column and an item is the item or the column, as the case may be. */
+/** Resolves HAVING and QUALIFY. A name that is both a column and another item is refused. */
 function resolveAfterGroups(clause: Tree | undefined, names: Names): Tree | undefined {
   if (clause === undefined) return undefined;
   walk(clause, (tree) => {
@@ -144,7 +143,7 @@ function resolveAfterGroups(clause: Tree | undefined, names: Names): Tree | unde
   return resolve(clause, names);
 }
 
-/** Items with `*` written out, and what they are called. */
+/** The items with `*` expanded, and their names. */
 function resolveSelect(node: Tree, scope: Scope) {
   const aliases = new Map<string, Tree>();
   const items: Tree[] = [];
@@ -162,7 +161,7 @@ function resolveSelect(node: Tree, scope: Scope) {
   return { items, aliases };
 }
 
-/** `undefined`: rows are not grouped. */
+/** Undefined when rows are not grouped. */
 function groupKeys(
   node: Tree,
   items: readonly Tree[],
@@ -205,7 +204,7 @@ function groupKeys(
   return withoutConstants(keys, false);
 }
 
-/** A constant makes no more groups, but the last key must not go: without keys there is a group even without rows. */
+/** Constants make no more groups. One key must remain: without keys, a group needs no rows. */
 function withoutConstants(keys: readonly Tree[], mayBeEmpty: boolean): readonly Tree[] {
   const unique = new Map(keys.map((key) => [identityOf(key), key]));
   const varying = [...unique.values()].filter((key) => key.class !== "CONSTANT");
@@ -215,7 +214,7 @@ function withoutConstants(keys: readonly Tree[], mayBeEmpty: boolean): readonly 
   return varying;
 }
 
-/** AB2: what every window is partitioned by, group keys only where rows are grouped first. `undefined`: no windows. */
+/** The columns that all windows are partitioned by, of the group keys if there are groups. */
 function partitionKeys({ items, qualify, keys }: Clauses): readonly Tree[] | undefined {
   const windows: Tree[] = [];
   walk([items, qualify], (tree) => {
@@ -268,7 +267,7 @@ async function exactArguments(
   const candidates = [
     ...new Map(
       sumArguments(Object.values(clauses))
-        // An aggregate inside a window's argument has no type before the groups.
+        // An aggregate inside a window's argument has no type before grouping.
         .filter((argument) => !some(argument, (tree) => isAggregate(tree, analysis.functions)))
         .map((argument) => [identityOf(argument), argument]),
     ),
@@ -285,7 +284,7 @@ async function exactArguments(
   );
 }
 
-/** AB3. */
+/** A key, a join, or a condition below a key must not use values that SQL leaves open (TI11). */
 function checkSettled(
   { where }: Clauses,
   keyed: readonly Tree[] | undefined,
@@ -311,7 +310,7 @@ function checkSettled(
   refuse(openness(where), "rows are chosen by it before they are grouped");
 }
 
-/** Components of the block, and the hidden columns that they need. */
+/** The components of the block, and the hidden columns that they need. */
 function identify(
   items: readonly Item[],
   keys: readonly Value[] | undefined,

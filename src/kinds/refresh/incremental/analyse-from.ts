@@ -1,4 +1,4 @@
-/** The FROM of a SELECT: its leaves and joins, and what can be named in it. */
+/** Analyses the FROM of a SELECT: its leaves, its joins, and the names in it. */
 import type { Analysed, Analysis } from "./analysis.ts";
 import { componentsOfFrom, sourcesOf } from "./from-components.ts";
 import { checkFunctions, settled } from "./functions.ts";
@@ -30,7 +30,7 @@ export class FromAnalysis {
   readonly #relation: (node: Tree) => Promise<Analysed>;
   readonly #leaves = new Set<string>();
 
-  /** One for each SELECT: leaves of it have different names. */
+  /** One instance for each SELECT, so that leaf names are unique in it. */
   constructor(analysis: Analysis, relation: (node: Tree) => Promise<Analysed>) {
     this.#analysis = analysis;
     this.#relation = relation;
@@ -65,7 +65,7 @@ export class FromAnalysis {
   }
 
   #name(wanted: string): string {
-    // Names that begin with an underscore are ours.
+    // Names that begin with an underscore are reserved for this module.
     const base = wanted === "" ? "unnamed" : wanted.replace(/^_/, "u_");
     let name = base;
     for (let suffix = 2; this.#leaves.has(name.toLowerCase()); suffix += 1)
@@ -225,14 +225,15 @@ export class FromAnalysis {
     if (pairs.length === 0) {
       throw new NotIncremental(`a ${join} JOIN without an equality between its two sides`);
     }
-    // A function may make something of the NULLs that fill up a row, which then is not the other side's key.
+    // A function can turn the NULLs of an unmatched row into a value that is not the other side's
+    // key.
     if (join === "FULL" && pairs.some((pair) => pair.left.class !== "COLUMN_REF")) {
       throw new NotIncremental("a FULL JOIN whose left key is more than a column");
     }
     const analysis = this.#analysis;
     const leftValues = await analysis.values(pairs.map((pair) => pair.left));
     const rightValues = await analysis.values(pairs.map((pair) => pair.right));
-    // Keys of both sides meet in one set, and are compared with one another: so they are of one type, or whole numbers.
+    // Keys of both sides are compared in one set, so they must have one type, or be whole numbers.
     const leftTypes = await analysis.typesOf(sqlOf(leftValues), left);
     const rightTypes = await analysis.typesOf(sqlOf(rightValues), right);
     if (leftTypes.some((type, index) => !isOneType(type, rightTypes[index] ?? ""))) {
@@ -291,7 +292,7 @@ function joinKind(table: Tree): JoinKind {
   }
 }
 
-/** USING and NATURAL as equalities, and what the bare names mean after them. */
+/** USING and NATURAL as equalities, and the meaning of the unqualified names after them. */
 function usingOf(table: Tree, left: Scope, right: Scope, kind: JoinKind) {
   const named =
     textOf(table, "ref_type") === "NATURAL"
@@ -328,7 +329,7 @@ function mergedLeaves(name: string, left: Scope, right: Scope): readonly string[
   return [left, right].flatMap(({ merged }) => merged.get(name)?.leaves ?? []);
 }
 
-/** Conditions `a = b` with one side's columns on each side of it. */
+/** Conditions `a = b` with columns of a different side on each side. */
 function equalities(
   conditions: readonly Tree[],
   left: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** Queries: a SELECT, a set operation, and what ORDER BY, LIMIT and DISTINCT make of them. */
+/** Analyses queries: SELECTs and set operations, with ORDER BY, LIMIT and DISTINCT. */
 import { analyseBlock } from "./analyse-block.ts";
 import { type Analysed, type Analysis, starOf } from "./analysis.ts";
 import { columnValue, sourcesOf } from "./from-components.ts";
@@ -23,7 +23,7 @@ export async function analyseQuery(
   for (const modifier of listOf(node, "modifiers")) {
     switch (modifier.type) {
       case "ORDER_MODIFIER":
-        // A table has no order. Inside, something may rely on it.
+        // A table has no order. In a subquery, something may depend on the order.
         if (!isTop) throw new NotIncremental("ORDER BY inside a subquery is not followed");
         break;
       case "DISTINCT_MODIFIER":
@@ -52,7 +52,7 @@ export async function analyseQuery(
   }
 }
 
-/** Rows grouped by all their columns. */
+/** DISTINCT as a grouping by all columns. */
 function distinctOf({ relation, unsettled }: Analysed, analysis: Analysis): Analysed {
   const open = unsettled.rows ?? [...unsettled.columns.values()][0];
   if (open !== undefined) throw new NotIncremental(`${open.reason}, and DISTINCT compares it`);

@@ -1,4 +1,4 @@
-/** What the parts of planning share: the tool, the sources, names that are not taken, and types of expressions. */
+/** Shared state of planning: the SQL tool, the sources, unused names, and types of expressions. */
 
 import { quoteName } from "../../../data/sql/core/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -23,7 +23,7 @@ import {
 export interface Analysed {
   readonly relation: Relation;
   readonly unsettled: Unsettled;
-  /** Of a block with groups: its expressions, from which a merge may be planned. */
+  /** For a block with groups: its expressions, from which a merge may be planned. */
   readonly grouped:
     | {
         readonly items: readonly Tree[];
@@ -54,7 +54,7 @@ export class Analysis {
   }
 
   static async start(tool: SqlTool, sources: readonly SourceSchema[]): Promise<Analysis> {
-    // One round trip for all of them: each is a subquery of one SELECT.
+    // One round trip for all sources: each is a subquery of one SELECT.
     const items = sources.map(({ columns }) => `EXISTS (${emptySelect(columns)})`);
     const parsed = items.length === 0 ? {} : await tool.parse(`SELECT ${items.join(", ")}`);
     const stubs = listOf(parsed, "select_list").map((item) =>
@@ -90,7 +90,7 @@ export class Analysis {
     });
   }
 
-  /** What has been written before, and plain columns, spare the round trip. */
+  /** Texts that were written before, and plain columns, need no round trip. */
   async #texts(expressions: readonly Tree[]): Promise<readonly string[]> {
     const open = new Map<string, Tree>();
     for (const expression of expressions) {
@@ -107,7 +107,7 @@ export class Analysis {
     return expressions.map((expression) => definite(this.#written.get(identityOf(expression))));
   }
 
-  /** As `describeDefinition`, of a query inside: one that does not bind by itself reads what is outside. */
+  /** `describeDefinition` for a subquery. One that does not bind by itself is correlated. */
   async describe(node: Tree): Promise<readonly ColumnType[]> {
     return await this.#bound(this.describeDefinition(node));
   }
@@ -121,7 +121,7 @@ export class Analysis {
     }
   }
 
-  /** Names and types of a query's result, names made different as DuckDB makes them. */
+  /** The names and types of a query's result. Duplicate names are made unique as DuckDB does it. */
   async describeDefinition(node: Tree): Promise<readonly ColumnType[]> {
     const [sql] = await this.tool.write([withStubs(node, this.sources, this.#stubs)]);
     return await this.tool.describe(`SELECT * FROM (${sql}) AS described`);
@@ -146,7 +146,7 @@ export class Analysis {
   }
 }
 
-/** Everything as a table without rows: it binds, and is not run. */
+/** Renders every source as a table without rows, for a query that is bound and not run. */
 export function stubRendering(sources: readonly SourceSchema[]): Rendering {
   return {
     source: (source) => {

@@ -1,4 +1,4 @@
-/** Buckets of random definitions in a real DuckDB; `CAPSTAN_BUCKET_CASES` says how many. */
+/** Buckets of random definitions in a real DuckDB: `CAPSTAN_BUCKET_CASES` of them. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { bucketSql, decideBuckets } from "./buckets.ts";
@@ -18,7 +18,7 @@ async function one(sql: string): Promise<Readonly<Record<string, unknown>>> {
   return row;
 }
 
-/** Rows of the buckets, each with its bucket's number. */
+/** SQL for the rows of all buckets, each with its bucket's number. */
 function bucketsOf(plan: IncrementalPlan, columns: readonly string[], buckets: number): string {
   return Array.from({ length: buckets }, (_, bucket) => {
     const sql = bucketSql(plan, names, columns, bucket, buckets);
@@ -87,7 +87,7 @@ interface Operator {
   readonly children: readonly Operator[];
 }
 
-/** Operators that see rows of other buckets. */
+/** Operators below the bucket's condition, which see rows of all buckets. */
 function above({ name, extra_info, children }: Operator, isDone = false): readonly string[] {
   const isHere = isDone || /hash\(/.test(JSON.stringify(extra_info));
   const below = children.flatMap((child) => above(child, isHere));

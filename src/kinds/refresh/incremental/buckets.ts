@@ -1,11 +1,11 @@
 /**
- * A definition's rows in buckets, which together have each row once: by ranges of the hash of some of its columns. What a row is
- * hashed by is one of its components (`relation.ts`): group keys, partition columns, ids of the rows of one source. A bucket is a
- * condition on the whole, so it is right whatever the query is. DuckDB brings it down to the source that the columns are of, through
- * projections, joins, groups and windows, which is what makes it worth the while; where that cannot be, there are no buckets.
+ * Splits a definition's rows into buckets by ranges of a hash (TP1, TP2). A row is hashed by
+ * columns of one of its components (`relation.ts`). A bucket is a condition on the whole query, so
+ * it is correct for every query. It saves work only if DuckDB pushes the condition down to a
+ * source; otherwise there are no buckets.
  *
- *   BK1  Every row is in one bucket: NULL has a hash, equal values have equal ones, and ranges of them leave no gap.
- *   BK2  The columns are such that rows can be found again by them (TI11): every worker sees the same ones in a row.
+ * Every row is in exactly one bucket: NULL has a hash, equal values have equal hashes, and the
+ * ranges have no gaps. The columns have settled values (TI11), so all workers see the same ones.
  */
 
 import { quoteName } from "../../../data/sql/core/index.ts";
@@ -19,7 +19,7 @@ export type Bucketing =
   | { readonly kind: "buckets"; readonly columns: readonly string[] }
   | { readonly kind: "whole"; readonly reason: string };
 
-/** `rowCounts`: of the sources. The largest that rows can be chosen of is the one to be read in parts. */
+/** Chooses the columns that split the largest source whose rows they can choose. */
 export function decideBuckets(
   plan: IncrementalPlan | FullPlan,
   rowCounts: readonly number[],
@@ -30,7 +30,7 @@ export function decideBuckets(
   return { kind: "whole", reason: "no source's rows can be chosen by what its rows are known by" };
 }
 
-/** Bucket `bucket` of `buckets`, from 0 on: a SELECT of all columns of the plan. */
+/** A SELECT of all columns of the plan, for one of `buckets` buckets. `bucket` starts at 0. */
 export function bucketSql(
   plan: IncrementalPlan,
   names: Pick<RefreshNames, "source">,
@@ -40,13 +40,14 @@ export function bucketSql(
 ): string {
   assert(bucket >= 0 && bucket < buckets, "a bucket is one of them");
   const values = columns.map((column) => `"_k".${quoteName(column)}`).join(", ");
-  // Not a remainder: DuckDB does not bring conditions down that might fail, and a division is one to it.
+  // A range, not a remainder: DuckDB does not push down conditions that may fail, such as a
+  // division.
   const [first, last] = [edge(bucket, buckets), edge(bucket + 1, buckets) - 1n];
   const range = `BETWEEN CAST(${first} AS UBIGINT) AND CAST(${last} AS UBIGINT)`;
   return `SELECT * FROM (${initialSql(plan, names)}) AS "_k" WHERE hash(${values}) ${range}`;
 }
 
-/** BK1: of the 64 bits of a hash. */
+/** The first hash of a bucket, of the 64-bit hashes. */
 function edge(bucket: number, buckets: number): bigint {
   return (BigInt(bucket) << 64n) / BigInt(buckets);
 }
@@ -63,7 +64,7 @@ function bucketColumns(relation: Relation, rowCounts: readonly number[]): readon
         rowCounts,
       );
     });
-    // A branch that has no such columns would be computed whole for every bucket.
+    // A branch without such columns would be computed whole for every bucket.
     return chosen.some((columns) => columns.length === 0) ? [] : [...new Set(chosen.flat())];
   }
   return largest(
@@ -73,7 +74,7 @@ function bucketColumns(relation: Relation, rowCounts: readonly number[]): readon
   );
 }
 
-/** Those of one component that choose rows of one source, the largest; some of a key's columns are as good as all. */
+/** Columns of one component that choose rows of the largest source. Some of a key are enough. */
 function largest(
   relation: Relation,
   candidates: readonly (readonly string[])[],
@@ -92,7 +93,7 @@ function largest(
   return best;
 }
 
-/** The source whose rows a condition on this column chooses; `undefined`: it is met further up. */
+/** The source whose rows a condition on this column chooses; undefined without one. */
 function sourceOf(relation: Relation, column: string): number | undefined {
   if (relation.kind === "block") return sourceInBlock(relation, column);
   const hidden = relation.hidden.find(({ name }) => name === column);

@@ -1,12 +1,11 @@
 /**
- * AUTO: whether the next refresh is incremental or full, by what earlier ones took. Pure.
+ * Chooses between an incremental and a full refresh for AUTO, by the cost of earlier ones (TI8,
+ * TI9). Pure.
  *
- *   CM1  A full refresh is taken to cost in proportion to the rows of its sources; an incremental one something fixed and
- *        something by changed row. Both are learnt from the last refreshes of each kind.
- *   CM2  Without experience small changes are tried incrementally, large ones are not.
- *   CM3  In the long run AUTO takes at most 1.1 times what full refreshes alone would have: time lost by trying is counted, and
- *        beyond a tenth only what earlier refreshes of as many changes or more have shown to be cheaper is done incrementally.
- *   CM4  A mode that experience speaks against is tried again in time, within CM3: data and machines change.
+ * The cost of a full refresh is assumed to be proportional to the rows of its sources. An
+ * incremental one has a fixed cost and a cost per changed row. Time lost by incremental refreshes
+ * is counted; beyond a tenth, only change sizes that have proved cheaper are done incrementally. A
+ * mode that proved slower is tried again after a while, because data and machines change.
  */
 import type { RefreshCost } from "../core/index.ts";
 
@@ -16,14 +15,14 @@ export interface ModeChoice {
   readonly expectedMs: number | undefined;
 }
 
-/** Without experience: up to this share of changed rows. */
+/** Without experience, the maximum share of changed rows for an incremental refresh. */
 const triedShareMax = 0.05;
 const windowCount = 20;
-/** So many refreshes of the other kind before it is tried again. */
+/** How many refreshes of the other kind pass before a mode is tried again. */
 const retryAfterCount = 50;
 const slack = 0.1;
 
-/** `history`: newest last. */
+/** `history` has the newest refresh last. */
 export function chooseMode(
   history: readonly RefreshCost[],
   changedRows: number,
@@ -41,7 +40,7 @@ export function chooseMode(
   const fullMs = rate * Math.max(totalRows, 1);
   const mayTry = lostMs(history, rate) + fullMs <= slack * spentAsFull(history, rate);
   if (known === undefined) {
-    // CM2
+    // TI8
     return share <= triedShareMax
       ? { action: "INCREMENTAL", reason: `${percent}; not tried yet`, expectedMs: undefined }
       : { action: "FULL", reason: percent, expectedMs: fullMs };
@@ -54,13 +53,13 @@ export function chooseMode(
   const isForgotten =
     last.length === retryAfterCount && last.every(({ action }) => action === "FULL");
   if (mayTry && (isForgotten || (!known.isWithin && known.ms < fullMs))) {
-    return { action: "INCREMENTAL", reason: `${percent}; tried again`, expectedMs: known.ms }; // CM4
+    return { action: "INCREMENTAL", reason: `${percent}; tried again`, expectedMs: known.ms };
   }
   const reason = `${percent}: about ${round(fullMs)} ms instead of ${round(known.ms)} ms`;
   return { action: "FULL", reason, expectedMs: fullMs };
 }
 
-/** The median of the last ones, in milliseconds by row. */
+/** The median cost of recent full refreshes, in milliseconds per row. */
 function fullRate(history: readonly RefreshCost[]): number | undefined {
   const rates = lastOf(history, "FULL").map(
     ({ durationMs, totalRows: rows }) => durationMs / Math.max(rows, 1),
@@ -69,8 +68,8 @@ function fullRate(history: readonly RefreshCost[]): number | undefined {
 }
 
 /**
- * A fixed cost, the least that was seen, and the worst cost by row above it: what is expected is rather too much. `isWithin`:
- * as many changes or more have been seen.
+ * Estimates rather too high: the lowest duration as fixed cost, plus the highest cost per row.
+ * `isWithin` is true if as many changes or more were seen before.
  */
 function expectedIncremental(
   history: readonly RefreshCost[],
@@ -79,7 +78,7 @@ function expectedIncremental(
   const past = lastOf(history, "INCREMENTAL");
   if (past.length === 0) return undefined;
   const fixedMs = Math.min(...past.map(({ durationMs }) => durationMs));
-  // The most like this one say most: those with at least half and at most twice the changes, or else all.
+  // Prefer refreshes with between half and twice as many changes.
   const near = past.filter(
     ({ changedRows: rows }) => rows * 2 >= changedRows && rows <= changedRows * 2,
   );
@@ -92,7 +91,7 @@ function expectedIncremental(
   return { ms: fixedMs + Math.max(...rates) * changedRows, isWithin };
 }
 
-/** What incremental refreshes have cost more than full ones would have. */
+/** How much more time incremental refreshes took than full ones would have, in milliseconds. */
 function lostMs(history: readonly RefreshCost[], fullMsByRow: number): number {
   return sum(
     history.map(({ action, durationMs, totalRows }) =>

@@ -1,4 +1,4 @@
-/** Components of a FROM: what its leaves have, and what its joins make of them. */
+/** The components of a FROM: those of its leaves, as its joins combine them. */
 import { quoteName } from "../../../data/sql/core/index.ts";
 import { type From, type FromComponent, hiddenColumns, type Leaf, type Value } from "./relation.ts";
 
@@ -24,7 +24,7 @@ export function componentsOfFrom(from: From | undefined): readonly FromComponent
             rowsOf: undefined,
           },
         ];
-  // A changed row of the other side is found by its key, so its own components end here.
+  // A changed row of the other side is found by the join key, so its own components end here.
   if (from.join === "FULL") return joined;
   return [...(from.join === "RIGHT" ? right : left), ...joined];
 }
@@ -66,7 +66,7 @@ export function sourcesOf(components: readonly { readonly sources: readonly numb
   return [...new Set(components.flatMap(({ sources }) => sources))].sort((a, b) => a - b);
 }
 
-/** Leaves whose rows may be chosen before the joins: none of them is filled up with NULLs, or decides on others' being so. */
+/** Leaves that may be filtered before the joins: filtering them makes no row NULL-extended. */
 export function choosableLeaves(from: From | undefined): ReadonlySet<string> {
   if (from === undefined) return new Set();
   if (from.kind !== "join") return new Set([from.leaf]);

@@ -1,11 +1,11 @@
 /**
- * What a function's value depends on. Refreshing evaluates a query again on what the sources were; that is only sound where the
- * same rows give the same values again.
+ * Classifies what a function's value depends on. A refresh evaluates a query again on the old rows
+ * of its sources, which is sound only if the same rows give the same values.
  *
- *   FN1  A function with another value each time, or each day, makes a definition FULL. So does COLLATE: rows of one key then
- *        have different values, and the key's set and the stored rows are compared without it.
- *   FN2  *Unsettled* values are those that SQL leaves open for the same rows: which of several rows comes first (choice), or
- *        how a sum of floating-point numbers is rounded (rounding). They may be shown; nothing may be found again by them.
+ * A function whose value changes with time or on each call makes a definition FULL (TI4). So does
+ * COLLATE: rows of one key can then have different values, while keys are compared without the
+ * collation. *Unsettled* values are those that SQL leaves open for the same rows (TI11): which of
+ * several rows comes first (choice), or how a floating-point sum is rounded (rounding).
  */
 
 import type { FunctionCatalog } from "./sql-tool.ts";
@@ -26,9 +26,9 @@ export interface Open {
 }
 
 export interface Unsettled {
-  /** Which rows there are is open. */
+  /** Set when the set of rows itself is unsettled. */
   readonly rows: Open | undefined;
-  /** By the column's name. */
+  /** Unsettled columns by name. */
   readonly columns: ReadonlyMap<string, Open>;
 }
 
@@ -50,7 +50,7 @@ const exactWindows = new Set(["rank", "dense_rank", "rank_dense", "percent_rank"
 
 const orderedLists = /^(list|array_agg|string_agg|group_concat|listagg)$/;
 
-/** Rows that come in either order are equal then. */
+/** Whether a list is ordered by its own argument, so that rows in either order are equal. */
 function isOrderedByItself(tree: Tree): boolean {
   const orders = listOf(treeOf(tree, "order_bys") ?? {}, "orders");
   const [argument] = listOf(tree, "children");
@@ -61,7 +61,7 @@ function isOrderedByItself(tree: Tree): boolean {
   });
 }
 
-/** FN1, for every function in an expression. */
+/** Throws for every function or COLLATE that makes the definition FULL (TI4). */
 export function checkFunctions(expression: unknown, catalog: FunctionCatalog): void {
   walk(expression, (tree) => {
     if (tree.class === "COLLATE") {
@@ -80,7 +80,7 @@ export function checkFunctions(expression: unknown, catalog: FunctionCatalog): v
   });
 }
 
-/** DuckDB calls it consistent. */
+/** `age` with one argument depends on today's date, although DuckDB calls it consistent. */
 function isAge(tree: Tree): boolean {
   return (
     textOf(tree, "function_name").toLowerCase() === "age" && listOf(tree, "children").length === 1
@@ -93,7 +93,7 @@ export function isAggregate(tree: Tree, catalog: FunctionCatalog): boolean {
   );
 }
 
-/** Arguments of sums in it, whose types decide whether they are exact. */
+/** Arguments of sums in the expression. Their types decide whether the sums are exact. */
 export function sumArguments(expression: unknown): readonly Tree[] {
   const found: Tree[] = [];
   walk(expression, (tree) => {
@@ -107,7 +107,7 @@ export function sumArguments(expression: unknown): readonly Tree[] {
   return found;
 }
 
-/** The most open thing in an expression: its own functions', or that of a column it reads. */
+/** The most unsettled part of an expression: its own functions, or a column that it reads. */
 export function opennessOf(
   expression: unknown,
   catalog: FunctionCatalog,
@@ -123,7 +123,7 @@ export function opennessOf(
       const [leaf, column] = textsOf(tree, "column_names");
       if (leaf !== undefined && column !== undefined) add(columnOpenness(leaf, column));
     } else if (textOf(tree, "function_name") === "list_sort") {
-      // What DuckDB makes of list(x ORDER BY x): in what order it was read does not matter.
+      // DuckDB's form of list(x ORDER BY x), whose result does not depend on the input order.
       const [list] = listOf(tree, "children");
       if (list === undefined || textOf(list, "function_name") !== "list") return true;
       add(opennessOf(list.children, catalog, isExact, columnOpenness));

@@ -1,4 +1,4 @@
-/** Incremental refresh: which definitions allow it, the SQL of it, and when a full one is cheaper. */
+/** Incremental refresh: which definitions allow it, its SQL, and when a full refresh is cheaper. */
 export { type Bucketing, bucketSql, decideBuckets } from "./buckets.ts";
 export { chooseMode, type ModeChoice } from "./choose-mode.ts";
 export type { SourceSchema } from "./inline.ts";

@@ -1,4 +1,4 @@
-/** CTEs put where they are named, so that every query in the tree stands for itself; and sources found among its tables. */
+/** Replaces CTE names by their queries, and finds the sources among a query's tables. */
 import {
   isTree,
   listOf,
@@ -51,7 +51,7 @@ function inline(tree: Tree, outer: ReadonlyMap<string, Cte>): Tree {
 }
 
 function replaceTable(tree: Tree, ctes: ReadonlyMap<string, Cte>): Tree | undefined {
-  // Before anything with a FROM of its own, which may have CTEs of its own.
+  // Before anything with a FROM, which may have CTEs of its own.
   if (tree.type === "SELECT_NODE" || tree.type === "SET_OPERATION_NODE") return inline(tree, ctes);
   if (tree.type === "RECURSIVE_CTE_NODE") {
     throw new NotIncremental("a recursive CTE reads its own result");
@@ -65,7 +65,7 @@ function replaceTable(tree: Tree, ctes: ReadonlyMap<string, Cte>): Tree | undefi
   return subqueryTable(cte.node, alias, own.length > 0 ? own : cte.columns, tree.sample);
 }
 
-/** The source that a BASE_TABLE of the tree names; -1: none of them. */
+/** The source that a BASE_TABLE of the tree names; -1 without one. */
 export function sourceIndex(table: Tree, sources: readonly SourceSchema[]): number {
   const schema = textOf(table, "schema_name").toLowerCase();
   const name = textOf(table, "table_name").toLowerCase();
@@ -76,7 +76,7 @@ export function sourceIndex(table: Tree, sources: readonly SourceSchema[]): numb
   );
 }
 
-/** Columns named with their table's schema, without it: `main.orders.id` as `orders.id`. */
+/** Removes schemas from column names: `main.orders.id` becomes `orders.id`. */
 export function withoutSchemas(node: Tree): Tree {
   const schemas = new Map<string, string>();
   rewriteTree(node, (tree) => {
@@ -100,7 +100,7 @@ export function withoutSchemas(node: Tree): Tree {
   });
 }
 
-/** The query over tables without rows, which binds anywhere. `stubs` has a query node per source. */
+/** The query over tables without rows, which binds anywhere. `stubs` has a node per source. */
 export function withStubs(
   node: Tree,
   sources: readonly SourceSchema[],

@@ -1,10 +1,8 @@
 /**
- * Delta merge: groups whose aggregates are kept up by adding what came and taking off what went, without reading the groups.
- *
- *   MP1  Only over exact types: adding and taking off integers and decimals in any order gives the same. Others are recomputed.
- *   MP2  How many rows a group has, and how many of an argument are not NULL, is kept: a sum of nothing is NULL, and a group of
- *        nothing is gone.
- *   MP3  A minimum or maximum can be merged while rows only come.
+ * Delta merge: updates the aggregates of groups by adding new rows and subtracting removed ones,
+ * without reading the groups. It is exact only for integers and decimals; other types are
+ * recomputed (TI7). A group keeps its row count and the count of non-NULL arguments, because a sum
+ * without values is NULL and a group without rows is removed.
  */
 import { quoteName } from "../../../data/sql/core/index.ts";
 import type { Analysed, Analysis } from "./analysis.ts";
@@ -27,26 +25,26 @@ import {
 
 export interface MergeState {
   readonly kind: "count" | "sum" | "min" | "max";
-  /** Over the block's FROM; `undefined`: rows. */
+  /** An expression over the block's FROM. Undefined when rows are counted. */
   readonly argument: string | undefined;
-  /** Of the stored table. */
+  /** The column of the stored table. */
   readonly column: string;
   readonly type: string;
 }
 
 export interface MergePlan {
-  /** The first counts the group's rows. */
+  /** The first state counts the group's rows. */
   readonly states: readonly MergeState[];
-  /** Visible columns, of `"_m"."k1"` … (keys) and `"_m"."c0"` … (states). */
+  /** Visible columns, in terms of `"_m"."k1"` … (keys) and `"_m"."c0"` … (states). */
   readonly items: readonly { readonly name: string; readonly sql: string }[];
-  /** MP3 */
+  /** Whether it can be merged only while no rows are removed: minima and maxima (TI7). */
   readonly needsAppends: boolean;
 }
 
 interface Aggregate {
   readonly tree: Tree;
   readonly name: string;
-  /** `undefined`: rows. */
+  /** Undefined when rows are counted. */
   readonly argument: string | undefined;
   readonly type: string;
 }
@@ -83,7 +81,7 @@ export async function planMerge(
   const items: { name: string; sql: string }[] = [];
   for (const [index, item] of grouped.items.entries()) {
     const merged = rewriteTree(item, (tree) => parts.get(identityOf(tree)));
-    // A column that is in no key and no aggregate: only the groups' rows have it.
+    // A column that is in no key and no aggregate is known only from the group's rows.
     const isForeign = (tree: Tree) =>
       tree.class === "COLUMN_REF" && textsOf(tree, "column_names")[0] !== "_m";
     if (some(merged, isForeign)) return undefined;
@@ -99,7 +97,7 @@ export async function planMerge(
   };
 }
 
-/** `undefined`: one of them cannot be merged. */
+/** Undefined when one of them cannot be merged. */
 async function readAggregates(
   items: readonly Tree[],
   block: Block,
@@ -130,10 +128,10 @@ async function readAggregates(
   return aggregates.every(isMergeable) ? aggregates : undefined;
 }
 
-/** MP1, MP3 */
+/** TI7 */
 function isMergeable({ name, type }: Aggregate): boolean {
   const width = Number(decimal.exec(type)?.[1] ?? 0);
-  // DuckDB divides sums of wider ones with more digits than a DOUBLE has, and rounds once.
+  // DuckDB divides wider sums with more digits than a DOUBLE has, and rounds once.
   if (/^(avg|mean)$/.test(name) && width > avgWidthMax) return false;
   if (/^(sum|avg|mean)$/.test(name)) return integer.test(type) || decimal.test(type);
   return /^(min|max)$/.test(name) ? ordered.test(type) : true;
@@ -147,13 +145,13 @@ async function argumentOf(tree: Tree, analysis: Analysis): Promise<string | unde
   return `CASE WHEN ${await analysis.write(filter)} THEN ${value ?? "1"} END`;
 }
 
-/** DECIMALs that fit into 64 bits. */
+/** The maximum width of a DECIMAL that fits into 64 bits. */
 const avgWidthMax = 18;
 
-/** How many digits more than its values a sum may well have. */
+/** How many digits a sum may have beyond those of its values. */
 const sumDigits = 12;
 
-/** The digits of a DECIMAL(38,scale) as a whole number. DECIMALs have 38 digits, with which the shorter way overflows. */
+/** The digits of a DECIMAL(38,scale) as a whole number. Multiplying it would overflow. */
 function unscaled(sum: string, width: number, scale: number): string {
   if (scale === 0) return sum;
   if (width + scale + sumDigits <= 38) return `${sum} * 1${"0".repeat(scale)}`;
@@ -181,7 +179,7 @@ class StateList {
     this.#state("count", undefined, "BIGINT");
   }
 
-  /** The aggregate's value, of the states of a merged group. */
+  /** The aggregate's value, computed from the states of a merged group. */
   valueOf({ name, argument, type }: Aggregate): string {
     if (name === "count" || name === "count_star") return this.#state("count", argument, "BIGINT");
     if (name === "min" || name === "max") return this.#state(name, argument, type);
@@ -191,7 +189,7 @@ class StateList {
     if (name === "sum") {
       return `CASE WHEN ${count} > 0 THEN CAST(${sum} AS ${integer.test(type) ? "HUGEINT" : `DECIMAL(38,${scale})`}) END`;
     }
-    // As DuckDB's avg has it: the unscaled sum, as a DOUBLE, by the count times the scale.
+    // As DuckDB's avg does it: the unscaled sum as a DOUBLE, divided by the count times the scale.
     const unit = `1${"0".repeat(Number(scale))}`;
     const dividend = `CAST(CAST(${unscaled(sum, Number(width), Number(scale))} AS HUGEINT) AS DOUBLE)`;
     return `CASE WHEN ${count} > 0 THEN ${dividend} / CAST(${count} * ${unit} AS DOUBLE) END`;
@@ -207,7 +205,7 @@ class StateList {
     return `"_m".${quoteName(`c${index}`)}`;
   }
 
-  /** A visible column that is just that. Sums of integers are HUGEINT, which Parquet has no type for: they are kept apart. */
+  /** A visible column that equals the state. Not for HUGEINT sums, which Parquet cannot store. */
   #visible(kind: MergeState["kind"], argument: string | undefined): string | undefined {
     const names = kind === "count" ? ["count", "count_star"] : [kind];
     const found = this.#aggregates.find(

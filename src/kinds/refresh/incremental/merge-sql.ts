@@ -1,4 +1,4 @@
-/** The SQL of a delta merge: what came and went by group, the groups' new states, and the rows that show them. */
+/** The SQL of a delta merge: changes by group, the groups' new states, and the resulting rows. */
 import { quoteName } from "../../../data/sql/core/index.ts";
 import type { MergePlan, MergeState } from "./merge-plan.ts";
 import type { IncrementalPlan } from "./plan.ts";
@@ -12,7 +12,7 @@ export interface DeltaPiece {
   readonly exclusions: readonly Exclusion[];
 }
 
-/** `k1` … and, by state, `c0` …: new rows count for, old rows against. */
+/** Changes by group: keys `k1` …, states `c0` …. New rows add, old rows subtract. */
 export function deltaSql(
   block: Block,
   { states }: MergePlan,
@@ -67,7 +67,7 @@ interface StoredNames {
   readonly storedKey: readonly string[];
 }
 
-/** The new state of every group that changed, beside the key of its stored row. */
+/** The new state of every changed group, beside the key of its stored row. */
 export function mergedSql(
   columns: readonly string[],
   { states }: MergePlan,
@@ -132,7 +132,7 @@ export function mergedInserts(
     return `CAST("_m".${key === -1 ? `c${state}` : `k${key + 1}`} AS ${type}) AS ${quoteName(name)}`;
   });
   const shown = items.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`);
-  // Fewer than no rows: what is stored was not the sources' old image. Better no refresh than a wrong one.
+  // A negative row count means that the stored rows do not match the sources' old image (TI12).
   const isThere = `CASE WHEN "_m".c0 < 0 THEN error('a group has fewer than no rows') ELSE "_m".c0 > 0 END`;
   const where = columns.length === 0 || planted === "emptyGroup" ? "" : ` WHERE ${isThere}`;
   return `SELECT ${[...shown, ...hidden].join(", ")} FROM ${merged} AS "_m"${where}`;

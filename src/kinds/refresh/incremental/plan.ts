@@ -1,8 +1,8 @@
 /**
- * Whether a definition can be refreshed incrementally, and how. The plan is data: it can be stored beside the definition.
- *
- *   PL1  What is not understood is FULL, with the reason. Nothing is assumed of SQL that is not looked at.
- *   PL2  The SQL of a plan binds, and gives the definition's own columns and types: tried before it is given out.
+ * Plans whether and how a definition can be refreshed incrementally. A plan is data that can be
+ * stored beside the definition. Any SQL that planning does not understand makes the definition
+ * FULL, with the reason. A plan's SQL is bound before the plan is returned, and must give the
+ * definition's own columns and types.
  */
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import { analyseQuery } from "./analyse-query.ts";
@@ -14,16 +14,16 @@ import { renderRelation } from "./render.ts";
 import type { ColumnType, SqlTool } from "./sql-tool.ts";
 import { NotIncremental, rewriteTree, type Tree } from "./syntax.ts";
 
-/** How rows that change are found: by their sources' rows, by keys of groups or partitions, or merged into their groups. */
+/** How changed rows are found: by source rows, by keys, or merged into their groups. */
 export type Strategy = "rows" | "keys" | "merge";
 
 export interface IncrementalPlan {
   readonly kind: "incremental";
   readonly strategy: Strategy;
   readonly reason: string;
-  /** The definition's. */
+  /** The definition's columns. */
   readonly columns: readonly ColumnType[];
-  /** To be stored after them, and shown to nobody. */
+  /** Stored after the definition's columns, and never shown. */
   readonly hiddenColumns: readonly ColumnType[];
   readonly allColumns: readonly ColumnType[];
   readonly relation: Relation;
@@ -59,13 +59,13 @@ async function parseDefinition(definition: string, tool: SqlTool): Promise<Tree>
   try {
     return await tool.parse(definition);
   } catch (thrown) {
-    // PIVOT and the like are SELECTs that DuckDB does not serialise.
+    // PIVOT and similar statements are SELECTs that DuckDB does not serialise.
     if (!/only SELECT statements/i.test(messageOf(thrown))) throw thrown;
     throw new NotIncremental(`DuckDB does not give its syntax tree: ${messageOf(thrown)}`);
   }
 }
 
-/** It was parsed: what does not parse now is how DuckDB writes it (`"a b".*` without its quotes). */
+/** The definition was parsed, so a syntax error comes from DuckDB's writer (`"a b".*` unquoted). */
 async function describeWritten(node: Tree, analysis: Analysis): Promise<readonly ColumnType[]> {
   try {
     return await analysis.describeDefinition(node);
@@ -135,7 +135,7 @@ async function planQuery(
   };
 }
 
-/** What the lake does not keep to the last digit cannot be found again by its value. */
+/** A value that the lake does not store exactly cannot be used to find rows again. */
 function checkKeys({ components }: Relation, columns: readonly ColumnType[]): void {
   const names = new Set(components.flatMap((component) => component.columns));
   const lossy = columns.find(
@@ -153,7 +153,7 @@ const reasons: Readonly<Record<Strategy, string>> = {
   merge: "changes are added to and taken off the groups they belong to",
 };
 
-/** PL2 */
+/** Binds the plan's own SQL. */
 async function describeOwn(sql: string, analysis: Analysis): Promise<readonly ColumnType[]> {
   try {
     return await analysis.tool.describe(sql);

@@ -1,6 +1,6 @@
 /**
- * Incremental equals full, for random schemas, definitions and changes: 600 cases, or as many as
- * `CAPSTAN_INCREMENTAL_CASES` says; `CAPSTAN_INCREMENTAL_SEED` begins elsewhere. A failing case is printed, made small.
+ * Incremental equals full, for `CAPSTAN_INCREMENTAL_CASES` (600) random schemas, definitions and
+ * changes from the seed `CAPSTAN_INCREMENTAL_SEED` on. A failing case is shrunk and printed.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { searchCases } from "./testing/search-cases.ts";
 const casesMax = Number(process.env.CAPSTAN_INCREMENTAL_CASES ?? 600);
 const name = process.env.CAPSTAN_INCREMENTAL_SEED ?? "incremental";
 
-/** Longer than other tests may take: a busy machine shares its cores. */
+/** Longer than the limit of other tests, for a machine whose cores are busy. */
 const slow = { timeout: 480_000 };
 
 test("[TI1] after every refresh the stored rows are those of the definition", slow, async () => {
@@ -34,7 +34,7 @@ const planted: readonly PlantedError[] = [
 for (const error of planted) {
   test(`[TI2] the property finds a planted error: ${error}`, async () => {
     const found = await searchCases({ name, from: 0, casesMax: 1500, planted: error });
-    // Wrong rows, not SQL that fails.
+    // The error must show as wrong rows, not as SQL that fails.
     assert.match(found.failure ?? `not in ${found.counted} cases`, /^after refresh \d+: missing/m);
   });
 }

@@ -1,9 +1,8 @@
 /**
- * The SQL of a refresh: tables of affected values, then which stored rows go and which rows come.
- *
- *   RS1  A stored row goes if one of its components is affected; the query's rows of the same components come. Each once,
- *        however many of its components are affected.
- *   RS2  Only what can have changed is asked: sources without changes are read as they are, and never searched.
+ * The SQL of a refresh: tables of affected values, the stored rows to delete, and the rows to
+ * insert. A stored row is deleted if one of its components is affected, and the query's rows of the
+ * same component values are inserted. Each row is handled once, however many of its components are
+ * affected. Rules: TI1, TI10.
  */
 
 import { quoteName } from "../../../data/sql/core/index.ts";
@@ -17,43 +16,43 @@ import { antiJoin, type Image, match, type Rendering, type ValueSet } from "./re
 import { emptySelect } from "./sql-tool.ts";
 
 /**
- * For the connection that runs a refresh. DuckDB 1.5.6 failed on one of the first 250 cases of the property test with
- * `INTERNAL Error: Failed to bind column reference` out of this optimizer; it only makes some sorts and groups smaller.
+ * For the connection of a refresh. In DuckDB 1.5.6 this optimizer, which only shrinks some sorts
+ * and groups, fails in the property test: `INTERNAL Error: Failed to bind column reference`.
  */
 export const refreshSettings: readonly string[] = [
   "SET disabled_optimizers = 'compressed_materialization'",
 ];
 
-/** Texts for a FROM: names of tables, or SELECTs in parentheses. */
+/** Texts for a FROM: table names, or SELECTs in parentheses. */
 export interface RefreshNames {
-  /** By its index among the plan's sources. All of them have the source's columns and `_row_id`. */
+  /** A source by its index in the plan. All of them have the source's columns and `_row_id`. */
   source(source: number, rows: "new" | "old" | "added" | "removed"): string;
   /** The dynamic table: its columns, the hidden ones, and `storedKey`. */
   readonly stored: string;
-  /** Columns that tell its rows apart; never NULL. Cheap ones: they are read of every row. */
+  /** Cheap columns that identify its rows, read for every row; never NULL. */
   readonly storedKey: readonly string[];
-  /** A name for a table of this refresh. */
+  /** A name for a temporary table of this refresh. */
   temporary(name: string): string;
 }
 
 export interface RefreshFacts {
-  /** How many rows each source has among `added` and `removed`; too many is safe. */
+  /** Upper bounds of each source's rows among `added` and `removed`. */
   readonly changes: readonly { readonly added: number; readonly removed: number }[];
 }
 
 export interface RefreshSql {
-  /** `none`: nothing has changed. */
+  /** `none` when nothing has changed. */
   readonly way: "none" | "merge" | "keys";
-  /** To be run first, in this order. */
+  /** Statements to run first, in this order. */
   readonly statements: readonly string[];
-  /** The `storedKey` of stored rows that go. */
+  /** Selects the `storedKey` of the stored rows to delete. */
   readonly deletes: string;
-  /** Rows that come: the plan's columns, then its hidden ones. */
+  /** Selects the rows to insert: the plan's columns, then its hidden ones. */
   readonly inserts: string;
   readonly cleanup: readonly string[];
 }
 
-/** Errors on purpose, for the test of the property test. */
+/** Deliberate errors that the property test must find (TI2). */
 export type PlantedError = "nullKeys" | "emptyGroup" | "movedRow" | "outerJoin" | "distinct";
 
 export function initialSql(plan: IncrementalPlan, names: Pick<RefreshNames, "source">): string {
@@ -165,13 +164,13 @@ class Refresh {
     return change !== undefined && change.added + change.removed > 0;
   }
 
-  /** RS2 */
+  /** Components that changes can reach (TI10). */
   #changed<Any extends AnyComponent>(components: readonly Any[]): readonly Any[] {
     for (const { id, rowsOf } of components) if (rowsOf !== undefined) this.#rowsOf.set(id, rowsOf);
     return components.filter(({ sources }) => sources.some((source) => this.#isChanged(source)));
   }
 
-  /** Images in which it can have affected rows. */
+  /** The images in which the component can have affected rows. */
   #images({ rowsOf }: AnyComponent): readonly Image[] {
     if (rowsOf === undefined) return ["old", "new"];
     const change = this.#facts.changes[rowsOf] ?? { added: 0, removed: 0 };
@@ -196,7 +195,7 @@ class Refresh {
     return full;
   }
 
-  /** Tables of affected values, inner ones first. */
+  /** Collects tables of affected values, inner relations first. */
   #collect(relation: Relation, withOwn: boolean): void {
     switch (relation.kind) {
       case "block":

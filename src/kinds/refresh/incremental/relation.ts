@@ -1,24 +1,24 @@
 /**
- * A definition as its refresh sees it: blocks (one SELECT each) and set operations, with every name resolved and every
- * expression a text. It holds nothing but data, so a plan can be stored.
+ * A definition as its refresh sees it: blocks (one SELECT each) and set operations, with every name
+ * resolved and every expression a text. It is plain data, so a plan can be stored.
  *
- *   RE1  A relation has *components*. A component is some columns of its output and, at a refresh, a set of values of them:
- *        the affected ones. A row none of whose components is affected is in the relation before and after, as often.
- *   RE2  A set may be too large, never too small.
- *   RE3  An expression names columns as `"leaf"."column"`, where `leaf` is one of its own block's FROM, and nothing else.
+ * A relation has *components*: some of its output columns and, at a refresh, the set of their
+ * affected values. A row with no affected component is in the relation before and after, equally
+ * often. A set may be too large, never too small. An expression names columns only as
+ * `"leaf"."column"`, where `leaf` is in its own block's FROM.
  */
 import type { ColumnType } from "./sql-tool.ts";
 
 /** An expression over the FROM of a block. */
 export interface Value {
   readonly sql: string;
-  /** The only leaf that it reads, if there is only one. */
+  /** The leaf that it reads, if it reads exactly one. */
   readonly leaf: string | undefined;
-  /** It is this column of that leaf and nothing more. */
+  /** Set when the expression is just this column of the leaf. */
   readonly column: string | undefined;
 }
 
-/** Rows of one branch of a UNION ALL, where this is part of a component. */
+/** Limits a component to the rows of one branch of a UNION ALL. */
 export interface Guard {
   readonly column: string;
   readonly branch: number;
@@ -26,12 +26,12 @@ export interface Guard {
 
 export interface Component {
   readonly id: number;
-  /** Of the output: visible ones, or hidden ones. None: all rows share one fate. */
+  /** Output columns, visible or hidden. Without any, all rows are affected together. */
   readonly columns: readonly string[];
   readonly guards: readonly Guard[];
   /** Indices of the sources whose changes reach it. */
   readonly sources: readonly number[];
-  /** The set is the ids of this source's changed rows; `undefined`: a table that the refresh computes. */
+  /** The source whose changed row ids are the set. Undefined: the refresh computes the set. */
   readonly rowsOf: number | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface SourceLeaf {
   readonly leaf: string;
   readonly id: number;
   readonly source: number;
-  /** As the table has them, and as the definition calls them. */
+  /** Each column's name in the table, and its name in the definition. */
   readonly columns: readonly { readonly name: string; readonly as: string }[];
   readonly rowId: string;
 }
@@ -52,7 +52,7 @@ export interface RelationLeaf {
   readonly columns: readonly { readonly name: string; readonly as: string }[];
 }
 
-/** Reads no source: VALUES, a constant. */
+/** A leaf that reads no source, such as VALUES. */
 export interface FixedLeaf {
   readonly kind: "fixed";
   readonly leaf: string;
@@ -62,7 +62,7 @@ export interface FixedLeaf {
 export type Leaf = SourceLeaf | RelationLeaf | FixedLeaf;
 export type JoinKind = "INNER" | "LEFT" | "RIGHT" | "FULL" | "SEMI" | "ANTI";
 
-/** Equalities of a join's condition: what a row of one side can match is among the rows of the same key on the other. */
+/** Equalities of a join's condition. A row matches only rows of the other side with its key. */
 export interface JoinKey {
   readonly id: number;
   readonly left: readonly Value[];
@@ -77,9 +77,9 @@ export interface Join {
   readonly join: JoinKind;
   readonly left: From;
   readonly right: From;
-  /** `undefined`: every pair. */
+  /** Undefined for a cross join. */
   readonly condition: string | undefined;
-  /** Of other joins than inner ones, unless nothing on that side can change. */
+  /** Set for joins other than inner ones, unless nothing on that side can change. */
   readonly key: JoinKey | undefined;
 }
 
@@ -88,7 +88,7 @@ export type From = Leaf | Join;
 export interface Item {
   readonly name: string;
   readonly value: Value;
-  /** Rows may be chosen by it before they are grouped, or met by windows. */
+  /** Whether rows may be filtered by it before groups and windows. */
   readonly isRowKey: boolean;
 }
 
@@ -98,11 +98,11 @@ export interface Block {
   readonly from: From | undefined;
   readonly where: string | undefined;
   readonly items: readonly Item[];
-  /** `undefined`: no aggregates. Empty: one group, which is there even without rows. */
+  /** Undefined without aggregates. Empty for one group, which exists even without rows. */
   readonly groupBy: readonly Value[] | undefined;
   readonly having: string | undefined;
   readonly qualify: string | undefined;
-  /** Group keys, or what all windows are partitioned by: rows of other values never meet. */
+  /** Group keys, or the windows' common partition. Rows with other values never meet. */
   readonly own: { readonly id: number; readonly keys: readonly Value[] } | undefined;
   readonly hidden: readonly { readonly name: string; readonly sql: string }[];
   readonly components: readonly Component[];
@@ -115,11 +115,11 @@ export interface SetOperation {
   readonly operator: SetOperator;
   readonly columns: readonly ColumnType[];
   readonly branches: readonly Relation[];
-  /** UNION ALL: the column that says which branch a row is from. */
+  /** For UNION ALL: the column that says which branch a row is from. */
   readonly branchColumn: string | undefined;
-  /** The others: equal rows never part. */
+  /** For other set operations: the component of all columns. */
   readonly own: number | undefined;
-  /** UNION ALL: what one branch has besides its visible columns; NULL in rows of the others. */
+  /** For UNION ALL: hidden columns of one branch, which are NULL in rows of the others. */
   readonly hidden: readonly {
     readonly name: string;
     readonly branch: number;
@@ -130,7 +130,7 @@ export interface SetOperation {
 
 export type Relation = Block | SetOperation;
 
-/** A component inside a block's FROM, in expressions of it. */
+/** A component inside a block's FROM, in terms of its expressions. */
 export interface FromComponent extends Omit<Component, "columns" | "guards"> {
   readonly values: readonly Value[];
   readonly guards: readonly { readonly sql: string; readonly branch: number }[];

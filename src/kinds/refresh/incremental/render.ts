@@ -1,11 +1,11 @@
 /**
- * Relations as SQL: of one image (as the sources are now, or were at the last refresh), whole or only the rows that one
- * component's set affects. Choosing happens as deep down as it is sound: an affected row of a source is read from its changes,
- * a key is looked for in the leaf that it comes from, before joins, groups and windows.
+ * Renders relations as SQL for one image (the sources now, or at the last refresh): all rows, or
+ * only those that one component's set affects. Rows are filtered as deep in the query as is sound:
+ * in the changes of a source, or in the leaf that has the key.
  *
- *   RN1  NULL is a key like any other: sets are compared with IS NOT DISTINCT FROM.
- *   RN2  `pick` gives at least the rows whose value of that component is in its set, and no row that is not in the relation.
- *        At a relation's top it gives exactly those.
+ * NULL is a key like any other, so sets are compared with IS NOT DISTINCT FROM. `pick` gives at
+ * least the rows whose component is in the set, and only rows of the relation. At a relation's top
+ * it gives exactly those rows.
  */
 import { quoteName } from "../../../data/sql/core/index.ts";
 import { choosableLeaves } from "./from-components.ts";
@@ -30,7 +30,7 @@ import {
   type ValueSet,
 } from "./restriction.ts";
 
-/** Rows whose `columns` are in `set`. */
+/** Keeps the rows whose `columns` are in `set`. */
 export interface Filter {
   readonly columns: readonly string[];
   readonly set: ValueSet;
@@ -41,14 +41,14 @@ export interface Choice {
   readonly pick: number | undefined;
 }
 
-/** A SELECT of its visible columns, then its hidden ones. */
+/** A SELECT of the visible columns, then of the hidden ones. */
 export function renderRelation(
   relation: Relation,
   choice: Choice,
   rendering: Rendering,
   filters: readonly Filter[] = [],
 ): string {
-  // What is picked may be elsewhere in the query; then all rows of this one are wanted.
+  // The picked component may be elsewhere in the query. Then all rows of this relation are needed.
   const isHere = relation.components.some(({ id }) => id === choice.pick);
   const ours = isHere ? choice : { ...choice, pick: undefined };
   return relation.kind === "block"
@@ -67,7 +67,7 @@ function renderBlock(
   let guard = "";
   if (block.own !== undefined && block.own.id === choice.pick) {
     const set = rendering.set(block.own.id, choice.image);
-    // One group for all is there without rows too: whether it is wanted is asked outside.
+    // The single group exists even without rows, so the condition is checked outside.
     if (block.own.keys.length === 0) guard = `EXISTS (SELECT 1 FROM ${set.table})`;
     else restriction.require(block.own.keys, set);
   }
@@ -168,7 +168,7 @@ function renderLeaf(
   const alias = quoteName(leaf.leaf);
   const filters = restriction.leaves.get(leaf.leaf) ?? [];
   if (leaf.kind === "relation") {
-    // A column's name inside; a key that is more than a column is looked for outside.
+    // Plain columns are filtered inside. A key that is more than a column is filtered outside.
     const inside: Filter[] = [];
     const outside: LeafFilter[] = [];
     for (const filter of filters) {
@@ -214,7 +214,7 @@ function semiJoined(
   return `SELECT * FROM ${table} ${joins.join(" ")}`;
 }
 
-/** Where the picked component is the key of a join: its two sides hold only rows of such keys. */
+/** If the picked component is a join's key, limits both sides of the join to affected keys. */
 function requireJoinKey(
   from: From,
   choice: Choice,
@@ -234,7 +234,7 @@ function requireJoinKey(
   restriction.require(key.result, set);
 }
 
-/** A SELECT with filters around it, for what could not be asked further in. */
+/** Wraps a SELECT in filters that could not be applied deeper. */
 function filtered(sql: string, filters: readonly Filter[], rendering: Rendering): string {
   if (filters.length === 0) return sql;
   const joins = filters.map(({ columns, set }, index) =>
@@ -292,7 +292,7 @@ function renderSet(
   return branches.map((sql) => `(${sql})`).join(" UNION ALL ");
 }
 
-/** A branch with the names and types of the whole. */
+/** A branch with the names and types of the whole operation. */
 function renderBranch(
   operation: SetOperation,
   branch: Relation,
@@ -307,7 +307,7 @@ function renderBranch(
     const indices = filter.columns.map((name) =>
       operation.columns.findIndex((column) => column.name === name),
     );
-    // A value of another type compares otherwise: it is looked for after the cast.
+    // A value of another type may compare differently, so it is filtered after the cast.
     const isSame = indices.every(
       (index) => branch.columns[index]?.type === operation.columns[index]?.type,
     );

@@ -1,6 +1,6 @@
 /**
- * Which rows of a FROM are wanted: those whose values are in a set. Asked of the leaf that has the values, where the joins
- * above it allow that, and of the joined rows otherwise. Sets are compared with semi-joins, which are hash joins.
+ * Restricts the rows of a FROM to those whose values are in a set: on the leaf that has the values
+ * where the joins allow it, otherwise on the joined rows. Sets are compared with semi-joins.
  */
 
 import { quoteName } from "../../../data/sql/core/index.ts";
@@ -17,14 +17,14 @@ export interface ValueSet {
 }
 
 export interface Rendering {
-  /** A source's rows: all of an image, or those of it that changed. */
+  /** A source's rows: all of an image, or only those that changed. */
   source(source: number, rows: Image | "added" | "removed"): string;
   set(id: number, image: Image): ValueSet;
-  /** Only for tests of the tests: RN1 broken. */
+  /** `=` only for the planted error with NULL keys (TI2). */
   readonly comparison: "IS NOT DISTINCT FROM" | "=";
 }
 
-/** Rows that later pieces of the same whole have again, to be left out: values of the block's FROM, and their set. */
+/** Rows to leave out because a later piece of the same result has them. */
 export interface Exclusion {
   readonly values: readonly Value[];
   readonly guards: readonly { readonly sql: string; readonly branch: number }[];
@@ -36,7 +36,7 @@ export interface LeafFilter {
   readonly set: ValueSet;
 }
 
-/** What is asked of the rows of one FROM besides its own conditions. */
+/** Extra conditions on the rows of one FROM. */
 export class Restriction {
   readonly leaves = new Map<string, LeafFilter[]>();
   readonly joins: string[] = [];
@@ -49,7 +49,7 @@ export class Restriction {
     this.#rendering = rendering;
   }
 
-  /** Exactly the rows whose values are in the set. */
+  /** Keeps exactly the rows whose values are in the set. */
   require(values: readonly Value[], set: ValueSet): void {
     if (values.length === 0) {
       this.conditions.push(`EXISTS (SELECT 1 FROM ${set.table})`);
@@ -60,7 +60,7 @@ export class Restriction {
     this.joins.push(semiJoin({ values, set }, `_s${this.joins.length + 1}`, this.#rendering));
   }
 
-  /** Fewer rows of leaves, none lost that matters. `true`: that was all there is to ask. */
+  /** Filters leaves without losing needed rows. True when that is the whole condition. */
   narrow(values: readonly Value[], set: ValueSet, leaves: ReadonlySet<string>): boolean {
     let complete = false;
     for (const leaf of leaves) {
@@ -101,7 +101,7 @@ export function match(
   return values
     .map(({ sql }, index) => {
       const column = quoteName(definite(set.columns[index]));
-      return `${quoteName(alias)}.${column} ${comparison} ${sql}`; // RN1
+      return `${quoteName(alias)}.${column} ${comparison} ${sql}`; // NULL is a key too.
     })
     .join(" AND ");
 }

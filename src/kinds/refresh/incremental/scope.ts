@@ -1,6 +1,6 @@
 /**
- * Names of a FROM. Every column reference is written out as leaf and column, and what a SELECT calls its own items is put in
- * where such a name is used: then an expression means the same wherever it is put.
+ * Names of a FROM. Every column reference is rewritten to leaf and column, and every alias to the
+ * item that it names. An expression then means the same wherever it is placed.
  */
 import type { Unsettled } from "./functions.ts";
 import {
@@ -13,9 +13,9 @@ import {
 } from "./syntax.ts";
 
 export interface ScopeLeaf {
-  /** Its name in the SQL that we write. */
+  /** Its name in the generated SQL. */
   readonly leaf: string;
-  /** What the definition calls it. */
+  /** Its name in the definition. */
   readonly name: string;
   readonly columns: readonly string[];
   readonly unsettled: Unsettled;
@@ -23,7 +23,7 @@ export interface ScopeLeaf {
 
 export interface Scope {
   readonly leaves: readonly ScopeLeaf[];
-  /** Columns of USING, by lower-case name: what the bare name means, and whose columns are in it. */
+  /** Columns of USING, by lower-case name: the meaning of the unqualified name, and its columns. */
   readonly merged: ReadonlyMap<
     string,
     { readonly value: Tree; readonly leaves: readonly string[] }
@@ -39,7 +39,7 @@ export function joinScopes(left: Scope, right: Scope): Scope {
   };
 }
 
-/** What an expression may name, in the order in which names are looked for. */
+/** What an expression may name, in the order of lookup. */
 export interface Names {
   readonly scopes: readonly Scope[];
   readonly aliases: ReadonlyMap<string, Tree>;
@@ -108,7 +108,7 @@ function findColumn(leaf: ScopeLeaf, lowerName: string | undefined): string | un
   return leaf.columns.find((column) => column.toLowerCase() === lowerName);
 }
 
-/** What `*` or `leaf.*` stands for. */
+/** The columns that `*` or `leaf.*` stands for. */
 export function expandStar(star: Tree, scope: Scope): readonly Tree[] {
   for (const option of ["replace_list", "rename_list", "qualified_exclude_list", "expr"]) {
     const value: unknown = star[option];

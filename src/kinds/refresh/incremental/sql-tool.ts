@@ -1,6 +1,6 @@
 /**
- * What planning needs of DuckDB: its parser, the reverse of it, its binder, and what it knows of functions. Nothing here reads
- * a row of a table.
+ * What planning needs from DuckDB: its parser, its SQL writer, its binder, and its function
+ * catalog. Nothing here reads table rows.
  */
 
 import { quoteName, quoteText, readSerializedSql } from "../../../data/sql/core/index.ts";
@@ -9,29 +9,29 @@ import { isTree, rewriteTree, type Tree, treeOf } from "./syntax.ts";
 
 export interface ColumnType {
   readonly name: string;
-  /** In DuckDB's words. */
+  /** A type in DuckDB's syntax. */
   readonly type: string;
 }
 
 export interface FunctionCatalog {
-  /** Lower-case names. */
+  /** Names in lower case. */
   readonly aggregates: ReadonlySet<string>;
-  /** With another value each time, or each transaction. */
+  /** Functions whose value changes with each call or each transaction. */
   readonly volatile: ReadonlySet<string>;
   readonly macros: ReadonlySet<string>;
 }
 
 export interface SqlTool {
-  /** The query node of one SELECT. Throws `bad_sql` where there is none, with DuckDB's message. */
+  /** The query node of one SELECT. Throws `bad_sql` with DuckDB's message for anything else. */
   parse(select: string): Promise<Tree>;
-  /** The texts of query nodes. */
+  /** Writes query nodes as SQL. */
   write(nodes: readonly Tree[]): Promise<readonly string[]>;
-  /** Binds a SELECT that reads nothing but what is in its own text. Throws `bad_sql`. */
+  /** Binds a SELECT that reads nothing outside its own text. Throws `bad_sql`. */
   describe(select: string): Promise<readonly ColumnType[]>;
   functions(): Promise<FunctionCatalog>;
 }
 
-/** Rows of a statement as objects of texts, numbers and nulls. */
+/** Runs a statement and returns its rows as objects of texts, numbers and nulls. */
 export type RunSql = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
 export function duckdbSqlTool(run: RunSql): SqlTool {
@@ -60,7 +60,7 @@ async function parse(run: RunSql, select: string): Promise<Tree> {
   return withoutLocations(rewriteTree(node, exactConstant)) as Tree;
 }
 
-/** Where something stood says nothing of what it is: the same expression elsewhere is the same. */
+/** Removes positions, so that equal expressions in different places are equal. */
 function withoutLocations(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutLocations);
   if (!isTree(value)) return value;
@@ -68,7 +68,7 @@ function withoutLocations(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, entry]) => [key, withoutLocations(entry)]));
 }
 
-/** DuckDB writes the constant `1e10` as a DECIMAL, which compares otherwise, and an infinite one not at all. */
+/** DuckDB writes `1e10` as a DECIMAL, which compares differently, and cannot write infinity. */
 function exactConstant(tree: Tree): Tree | undefined {
   const constant = tree.type === "VALUE_CONSTANT" ? treeOf(tree, "value") : undefined;
   const type = constant === undefined ? undefined : treeOf(constant, "type");

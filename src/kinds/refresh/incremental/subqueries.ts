@@ -1,6 +1,6 @@
 /**
- * Conditions `x IN (SELECT …)`, `EXISTS (SELECT …)` and `NOT EXISTS (SELECT …)` as semi-joins and anti-joins, which are
- * followed by their keys. NOT IN is none of them: one NULL in the subquery takes every row.
+ * Turns `x IN (SELECT …)`, `EXISTS (SELECT …)` and `NOT EXISTS (SELECT …)` into semi-joins and
+ * anti-joins. NOT IN is excluded: one NULL in the subquery removes every row.
  */
 import type { AnalysedFrom, FromAnalysis } from "./analyse-from.ts";
 import type { JoinKind } from "./relation.ts";
@@ -17,7 +17,7 @@ import {
 } from "./syntax.ts";
 
 export interface JoinedSubqueries {
-  /** With the scope of everything that was joined; names outside resolve in the original's. */
+  /** Has the scope of everything that was joined. Names outside resolve in the original scope. */
   readonly joined: AnalysedFrom;
   readonly rest: readonly Tree[];
 }
@@ -87,7 +87,7 @@ function membership(expression: Tree, own: AnalysedFrom, right: AnalysedFrom): T
   return comparison("COMPARE_EQUAL", child, columnReference(leaf.leaf, column));
 }
 
-/** EXISTS asks for rows only: what is selected does not matter, as long as rows stay rows. */
+/** EXISTS only tests for rows, so the selected items are irrelevant if they keep the rows. */
 function fromOfExists(node: Tree): Tree {
   const isPlain =
     textOf(node, "type") === "SELECT_NODE" &&

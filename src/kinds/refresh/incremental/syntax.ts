@@ -1,6 +1,6 @@
 /**
- * DuckDB's syntax trees as `json_serialize_sql` gives them: plain JSON, without positions. Expressions have a
- * `class`, tables and queries a `type`.
+ * DuckDB's syntax trees as `json_serialize_sql` returns them: plain JSON, without positions.
+ * Expressions have a `class`, tables and queries a `type`.
  */
 import { isExactNumber } from "../../../data/sql/core/index.ts";
 
@@ -33,7 +33,7 @@ export function textsOf(tree: Tree, key: string): readonly string[] {
   return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
 }
 
-/** Every expression in it, itself first, those of nested windows and functions included. `false` from `visit` stays out of one. */
+/** Visits every expression, outer ones first. `visit` returns false to skip the children. */
 export function walk(value: unknown, visit: (expression: Tree) => boolean): void {
   if (Array.isArray(value)) {
     for (const entry of value) walk(entry, visit);
@@ -53,7 +53,7 @@ export function some(value: unknown, accept: (expression: Tree) => boolean): boo
   return found;
 }
 
-/** A copy in which `replace` put something else in the place of trees; what it put is not looked into again. */
+/** A copy in which `replace` substituted trees. Substituted trees are not rewritten again. */
 export function rewrite(value: unknown, replace: (tree: Tree) => Tree | undefined): unknown {
   if (Array.isArray(value)) return value.map((entry: unknown) => rewrite(entry, replace));
   if (!isTree(value)) return value;
@@ -68,7 +68,7 @@ export function rewriteTree(tree: Tree, replace: (tree: Tree) => Tree | undefine
   return rewrite(tree, replace) as Tree;
 }
 
-/** Equal for expressions that are written the same, whatever they are called. */
+/** Equal for expressions with the same text, whatever their aliases. */
 export function identityOf(expression: Tree): string {
   return JSON.stringify({ ...expression, alias: undefined });
 }
@@ -85,7 +85,7 @@ export function coalesce(left: Tree, right: Tree): Tree {
   return { class: "OPERATOR", type: "OPERATOR_COALESCE", alias: "", children: [left, right] };
 }
 
-/** Those of an AND, and of the ANDs in it. */
+/** The conditions of nested ANDs. */
 export function conjunctsOf(expression: Tree | undefined): readonly Tree[] {
   if (expression === undefined) return [];
   if (expression.type === "CONJUNCTION_AND") {
@@ -133,7 +133,7 @@ export function subqueryTable(
   };
 }
 
-/** Why a definition cannot be refreshed incrementally. Caught where planning begins. */
+/** The reason why a definition cannot be refreshed incrementally. Caught where planning begins. */
 export class NotIncremental extends Error {
   override readonly name = "NotIncremental";
 }

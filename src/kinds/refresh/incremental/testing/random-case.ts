@@ -1,9 +1,9 @@
-/** A case: schemas, a definition, and what the sources hold at the start and at each refresh. */
+/** A random case: schemas, a definition, and the sources' rows at the start and at each refresh. */
 import { createPrng, type Prng } from "../../../../ground/kernel/prng.ts";
 import type { SourceSchema } from "../inline.ts";
 import { chance, pick, QueryGenerator, randomLiteral, randomSchemas } from "./random-query.ts";
 
-/** Values as SQL literals. */
+/** A row whose values are SQL literals. */
 export interface Row {
   readonly id: number;
   readonly values: readonly string[];
@@ -16,7 +16,7 @@ export interface Case {
   readonly seed: string;
   readonly sources: readonly SourceSchema[];
   readonly definition: string;
-  /** The first is what the initial refresh sees. */
+  /** The first state is the one that the initial refresh sees. */
   readonly states: readonly State[];
 }
 

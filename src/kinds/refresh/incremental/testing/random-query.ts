@@ -1,6 +1,7 @@
 /**
- * Random schemas and SELECTs over them, of all shapes that planning knows and some that it refuses. Every result is decided by
- * its rows alone: orders of windows take in all columns, and numbers are such that sums of them are exact.
+ * Random SELECTs over random schemas, in all shapes that planning supports and some that it
+ * refuses. Each result depends on its rows alone: window orders include all columns, sums are
+ * exact.
  */
 import type { Prng } from "../../../../ground/kernel/prng.ts";
 import type { SourceSchema } from "../inline.ts";
@@ -59,7 +60,7 @@ export function chance(prng: Prng, percent: number): boolean {
   return prng.below(100) < percent;
 }
 
-/** NULL every fourth time. */
+/** A random literal; NULL in a quarter of cases. */
 export function randomLiteral(prng: Prng, type: string): string {
   return chance(prng, 25) ? "NULL" : pick(prng, literals[type] ?? ["NULL"]);
 }
@@ -79,7 +80,7 @@ export function randomSchemas(prng: Prng): readonly SourceSchema[] {
   }));
 }
 
-/** One SELECT. */
+/** Generates one SELECT. */
 export class QueryGenerator {
   readonly #prng: Prng;
   readonly #sources: readonly SourceSchema[];
@@ -143,7 +144,7 @@ export class QueryGenerator {
     return { sql: `${source.name} AS ${alias}`, alias, columns: typed(source.columns) };
   }
 
-  /** Of up to three leaves; deep ones of fewer. */
+  /** A FROM with up to three leaves, fewer in deep subqueries. */
   #from(depth: number): { readonly sql: string; readonly columns: readonly Typed[] } {
     const prng = this.#prng;
     const first = this.#leaf(depth);
@@ -296,7 +297,7 @@ export class QueryGenerator {
       }
       return aggregate;
     });
-    // A key that is not shown has to be stored all the same.
+    // A key that is not selected must be stored too.
     const shown = keys.filter(() => chance(prng, 85));
     const items = [...shown, ...aggregates];
     if (chance(prng, 15)) items.push({ sql: `${aggregates[0]?.sql} IS NULL`, type: "BOOLEAN" });
@@ -367,7 +368,7 @@ export class QueryGenerator {
       });
       return { items, query };
     });
-    // The second column keeps its type where all branches have one of it.
+    // The second column keeps its type where all branches have a column of that type.
     const sql = branches
       .map(({ items, query }) => {
         const [first, second] = items;

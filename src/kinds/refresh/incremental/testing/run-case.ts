@@ -1,4 +1,4 @@
-/** Runs a case in a real DuckDB: the stored table, refreshed incrementally, must be what the definition gives. */
+/** Runs a case in DuckDB: the refreshed table must equal the definition's result. */
 
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { quoteName } from "../../../../data/sql/core/index.ts";
@@ -44,7 +44,7 @@ export interface CaseResult {
   readonly ways: readonly RefreshSql["way"][];
 }
 
-/** One table has all images of a source's rows: those that `was` there before, those that `is` there now. */
+/** A source's table holds all images: `was` marks rows from before, `is` those of now. */
 const images = {
   new: '"is"',
   old: '"was"',
@@ -107,7 +107,7 @@ export async function runCase(
   return result("equal", "", ways);
 }
 
-/** What the sources hold at first, as statements. */
+/** Statements that create the sources' first state. */
 export function firstState(tested: Case): string {
   const first = tested.states[0] ?? [];
   const parts = [
@@ -133,7 +133,7 @@ function setUp({ sources }: Case): string {
     .join(";\n");
 }
 
-/** A source that has not changed keeps what it had: whoever reads the changes of it all the same is found out. */
+/** An unchanged source keeps its old change marks, so that a read of its changes is detected. */
 function fill({ sources }: Case, before: State, after: State): string {
   return sources
     .flatMap((_, index) => {
@@ -188,7 +188,7 @@ function apply({ allColumns }: IncrementalPlan, refresh: RefreshSql): string {
   ].join(";\n");
 }
 
-/** Visible columns against the definition; at the end all of them, hidden ones too, against an initial refresh. */
+/** Compares visible columns with the definition; at the end all columns with an initial refresh. */
 async function differences(
   plan: IncrementalPlan,
   { definition }: Case,
@@ -200,7 +200,7 @@ async function differences(
   const all = list(plan.allColumns);
   const difference = (left: string, right: string) =>
     `(SELECT first(CAST(r AS VARCHAR)) FROM (FROM (${left}) EXCEPT ALL FROM (${right})) AS r)`;
-  // Nothing of one is missing in the other, and both have as many rows: they are equal.
+  // With equal row counts and nothing missing in one, both are equal.
   const sql = `WITH wanted AS MATERIALIZED (${definition})
     SELECT ${difference("FROM wanted", `SELECT ${list(plan.columns)} FROM stored`)} AS missing,
     ${withState ? difference(`SELECT ${all} FROM stored`, `SELECT ${all} FROM (${initialSql(plan, names)})`) : "NULL"} AS state,
@@ -213,7 +213,7 @@ async function differences(
     .join(", ");
 }
 
-/** Fewer refreshes and rows, as long as it fails. */
+/** Removes refreshes and rows as long as the case still fails. */
 export async function shrinkCase(failing: Case, database: TestDatabase): Promise<Case> {
   let smallest = failing;
   let attempts = 300;

@@ -1,4 +1,4 @@
-/** Many cases, two at a time, until one fails. */
+/** Runs many cases, two at a time, until one fails. */
 import type { PlantedError } from "../refresh-sql.ts";
 import { type Case, randomCase } from "./random-case.ts";
 import { type CaseResult, openTestDatabase, printCase, runCase, shrinkCase } from "./run-case.ts";
@@ -7,7 +7,7 @@ export interface Search {
   /** The prefix of all seeds. */
   readonly name: string;
   readonly from: number;
-  /** So many that are refreshed incrementally; those that planning refuses are not counted. */
+  /** How many cases to refresh incrementally. Cases that planning refuses are not counted. */
   readonly casesMax: number;
   readonly planted?: PlantedError;
 }
@@ -15,9 +15,9 @@ export interface Search {
 export interface Found {
   readonly counted: number;
   readonly refused: number;
-  /** By strategy and way: `merge/keys`. */
+  /** Counts by strategy and way, such as `merge/keys`. */
   readonly coverage: ReadonlyMap<string, number>;
-  /** A case that fails, made small, as text. */
+  /** A failing case as text, shrunk unless the error was planted. */
   readonly failure: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export async function searchCases(search: Search): Promise<Found> {
   const lane = async (): Promise<void> => {
     const database = await openTestDatabase();
     const fail = async (tested: Case, note: string): Promise<void> => {
-      // An error that was planted is not one to look into.
+      // A case with a planted error is not shrunk.
       const small = search.planted === undefined ? await shrinkCase(tested, database) : tested;
       failure ??= `${printCase(small)}\n${note}`;
     };
