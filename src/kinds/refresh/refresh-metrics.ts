@@ -1,17 +1,17 @@
-/** How dynamic tables are doing. Exposed once, by the coordinator that leads: the numbers are the cluster's. */
+/** Metrics of the cluster's dynamic tables. Only the leading coordinator exposes them. */
 import type { Metrics } from "../../ground/observe/index.ts";
 
 export interface RefreshGauges {
   readonly pendingRefreshCount: number;
   readonly pendingPartCount: number;
-  /** By reason. */
+  /** Counts by the reason for waiting. */
   readonly blockedCounts: Readonly<Record<string, number>>;
   readonly claimedCount: number;
   readonly refreshBacklogSeconds: number;
   readonly lateCount: number;
   readonly lagMissedCount: number;
   readonly statusCounts: Readonly<Record<string, number>>;
-  /** Bounded in number: names are labels. */
+  /** Limited in number, because table names become labels. */
   readonly lags: readonly {
     readonly dynamicTable: string;
     readonly lagSeconds: number;
@@ -21,9 +21,9 @@ export interface RefreshGauges {
 }
 
 /**
- * `read` gives what is known now; `undefined`: nothing, and the gauges have no values. What
- * autoscalers ask for has its bare name, too. The result is to be told how long each refresh took,
- * in seconds.
+ * `read` gives the current numbers, or undefined when the gauges have no values. Metrics for
+ * autoscalers are also exposed under their bare names. The returned function observes a refresh's
+ * duration, in seconds.
  */
 export function createRefreshMetrics(
   metrics: Metrics,

@@ -1,4 +1,4 @@
-/** What a worker has of dynamic tables: it claims refreshes and parts of them, and computes them. */
+/** The worker's part of dynamic tables: it claims and computes refreshes and parts of them. */
 
 import type { StoreOfWorker, WorkerContext, WorkerPart } from "../../data/parts/index.ts";
 import { stopStep } from "../../ground/process/index.ts";
@@ -10,9 +10,9 @@ import { StoreRefreshClaims } from "./store/store-refresh-claims.ts";
 import { StoreSubtaskClaims } from "./store/store-subtask-claims.ts";
 
 export interface RefreshWorkerOptions {
-  /** Full refreshes that read so many rows are split among workers. */
+  /** Full refreshes that read at least this many rows are split among workers. */
   readonly splitRows?: number;
-  /** A dynamic table whose refreshes fail for so many milliseconds is suspended. */
+  /** A dynamic table whose refreshes fail for this many milliseconds is suspended. */
   readonly suspendAfter?: number;
 }
 

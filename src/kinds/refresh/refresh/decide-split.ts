@@ -1,10 +1,10 @@
-/** Whether a full refresh is computed in parts, and in how many. Pure. */
+/** Decides whether a full refresh is computed in parts, and in how many (TP10). Pure. */
 import type { Bucketing } from "../incremental/index.ts";
 
 export interface SplitLimits {
-  /** Sources with fewer rows, together, are not worth the while. A part has about as many. */
+  /** The minimum number of rows of all sources for a split, and the approximate rows per part. */
   readonly rowsMin: number;
-  /** Every part reads the sources: the more there are, the more it costs. */
+  /** Every part reads the sources, so each further part adds cost. */
   readonly partsMax: number;
 }
 
@@ -21,8 +21,8 @@ export function decideSplit(
 ): SplitDecision {
   if (totalRows < rowsMin) return { kind: "whole", reason: "its sources are small" };
   if (bucketing.kind === "whole") return bucketing;
-  // However few workers there are: parts are what autoscalers see, and those that come for them
-  // find something to do. 16 parts cost twice what one does, by one core.
+  // Independent of the number of workers: autoscalers see the parts, and workers that they start
+  // find work. 16 parts cost twice the core time of one.
   const parts = Math.min(Math.max(2, Math.floor(totalRows / rowsMin)), partsMax);
   return { kind: "split", columns: bucketing.columns, parts };
 }

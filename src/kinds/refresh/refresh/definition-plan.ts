@@ -1,4 +1,4 @@
-/** How a definition is refreshed, planned with DuckDB from the definition and the columns of what it reads. */
+/** Plans a definition with DuckDB, from its text and the columns of its sources. */
 
 import type { Engine, EngineSession } from "../../../data/duckdb/index.ts";
 import { type LakeTable, visibleColumns } from "../../../data/lake/index.ts";
@@ -13,7 +13,7 @@ import {
 
 export type DefinitionPlan = IncrementalPlan | FullPlan;
 
-/** A source under the name that the definition has for it. */
+/** A source under the name that the definition uses for it. */
 export interface NamedSource {
   readonly schema: string;
   readonly name: string;
@@ -36,8 +36,8 @@ function schemaOf({ schema, name, table }: NamedSource): SourceSchema {
 }
 
 /**
- * The table was made for what its definition gave then. Files are written by position: other
- * columns would go unnoticed.
+ * Refuses other columns than the table was created with. Files are written by position, so a
+ * difference would go unnoticed.
  */
 export function checkColumns(
   table: Pick<LakeTable, "columns" | "name">,
@@ -51,7 +51,7 @@ export function checkColumns(
   throw new OperatingError("bad_sql", "never", message, { hint });
 }
 
-/** A plan depends on the definition and the columns of what it reads, and is made once for them: it takes longer than a small refresh. */
+/** Caches plans by definition and source columns: planning takes longer than a small refresh. */
 export class DefinitionPlans {
   readonly #engine: Pick<Engine, "withSession">;
   readonly #plans = new Map<string, DefinitionPlan>();
@@ -68,7 +68,7 @@ export class DefinitionPlans {
     const key = JSON.stringify([definition, sources.map(schemaOf)]);
     const plan = this.#plans.get(key) ?? (await this.#make(definition, sources, signal));
     this.#plans.delete(key);
-    this.#plans.set(key, plan); // The newest last.
+    this.#plans.set(key, plan); // The newest is last.
     for (const oldest of this.#plans.keys()) {
       if (this.#plans.size <= plansMax) break;
       this.#plans.delete(oldest);

@@ -1,7 +1,4 @@
-/**
- * What people do to tables that dynamic tables read, and to what they read: over real files, with
- * DuckDB.
- */
+/** Changes to tables that dynamic tables read, over real files, with DuckDB. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LakeStore } from "../../../data/lake/index.ts";
@@ -187,7 +184,7 @@ test("[TG15] RESUME finds a source that was dropped by somebody else and made ag
   });
 });
 
-/** As DuckLake's own extension would, which knows nothing of dynamic tables. */
+/** Drops a table as DuckLake's own extension would, which does not know dynamic tables. */
 async function dropUnseen({ cluster }: RefreshingLake, name: string): Promise<void> {
   const catalog: LakeStore = cluster.catalog;
   const table = (await catalog.tables()).find((each) => each.name === name);

@@ -19,7 +19,7 @@ async function open(t: TestContext): Promise<RefreshingLake> {
 const lag = "TARGET_LAG = '1 second'";
 const groups = "SELECT k, count(*)::BIGINT AS n, sum(v)::BIGINT AS s FROM facts GROUP BY k";
 
-/** Whether what is stored is what the definition gives now: what one has and the other has not. */
+/** The differences between the stored rows and the definition's current result. */
 async function differences(
   lake: RefreshingLake,
   table: string,
@@ -74,7 +74,7 @@ test("[TP5, TP9, TP10] a large full refresh is computed in parts by several work
   );
 });
 
-/** Something that happens just before a worker puts its first file. */
+/** Runs `act` just before a worker puts its first file. */
 function beforePut(act: () => Promise<unknown>): (objects: ObjectStore) => ObjectStore {
   let isDone = false;
   return (objects) => ({
@@ -132,7 +132,7 @@ for (const mode of ["FULL", "INCREMENTAL"] as const) {
   });
 }
 
-/** DuckDB cannot run statements that match. */
+/** An engine that fails statements that match. */
 function failing(
   matches: (sql: string) => boolean,
 ): (engine: Engine) => Pick<Engine, "withSession"> {
@@ -194,7 +194,7 @@ test("[TC19] AUTO learns from the history: another worker knows what refreshes c
   assert.match(second.reason, /instead of .* ms$/, "it compares what both took");
 });
 
-/** What fails again and again is suspended; with that, targets that cannot be reached are gone. */
+/** A table that keeps failing is suspended, which removes its unreachable targets. */
 test("[TE3, TC20] a file of a source that is gone: told by table and file, no other table is affected, and it heals", async (t) => {
   const lake = await open(t);
   await lake.rows("CREATE TABLE facts AS SELECT range % 5 AS k, range AS v FROM range(100)");
@@ -227,7 +227,7 @@ test("[TE4] a lake without room: the refresh fails, the old version stays, and i
   const objects = (real: ObjectStore): ObjectStore => ({
     ...passing(real),
     put: (path, ...args) => {
-      if (!isFull || attempts === 2) return real.put(path, ...args); // Somebody has made room.
+      if (!isFull || attempts === 2) return real.put(path, ...args); // There is room again.
       attempts += 1;
       return Promise.reject(
         new OperatingError("disk_full", "backoff", `${path}: no space is left`),

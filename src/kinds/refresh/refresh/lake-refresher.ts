@@ -1,15 +1,13 @@
 /**
- * Computes a refresh on a worker: reads the sources at the snapshots that the claim names, writes the files of the new contents, and
- * gives back the commit that makes them the table's. Nothing is visible before that commit.
+ * Computes a refresh on a worker: reads the sources at the claim's snapshots, writes the files of
+ * the new contents, and returns the commit that publishes them. Nothing is visible before that
+ * commit.
  *
- *   LR1  The contents after a refresh are the definition over the sources at `to`, whichever way they were computed.
- *   LR2  Where a change cannot be told exactly (a source's older snapshot is gone, its columns changed, it is read for the first
- *        time), the refresh is full.
- *   LR3  A refresh that fails or is aborted deletes what it wrote, as far as the object store lets it.
- *   LR4  A change that DuckDB cannot compute is computed whole instead, once, and the history says so.
- *   LR5  Large full refreshes are split (`decideSplit`), where the definition has buckets.
- *   LR6  Only refreshes write to a dynamic table, one at a time; what else commits to it moves its rows to other files (compaction).
- *        So a full refresh is right over whatever files there are: `rebase`.
+ * A refresh is full where a change cannot be told exactly: a source's older snapshot is gone, its
+ * columns changed, or it is read for the first time. A refresh that fails or is aborted deletes its
+ * files, as far as the object store allows. Only refreshes write to a dynamic table, one at a time;
+ * other commits only move its rows to other files (compaction). So a full refresh can be rebased on
+ * any commit. Rules: TI1, TI13, TP10.
  */
 
 import type { EngineSession } from "../../../data/duckdb/index.ts";
@@ -50,11 +48,11 @@ export interface LakeRefresherDeps extends RefreshPartsDeps {
   readonly catalog: Pick<LakeCatalog, "changes" | "commitIn" | "current" | "version">;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Without it no refresh is split. */
+  /** When absent, no refresh is split. */
   readonly split?: Partial<SplitLimits> & { readonly ability: string };
 }
 
-/** Written, and not yet anybody's. */
+/** The result of a computation whose files are not committed yet. */
 interface Written {
   readonly action: "FULL" | "INCREMENTAL";
   readonly change: Extract<TableChange, { readonly kind: "changeRows" }>;
@@ -63,11 +61,11 @@ interface Written {
   readonly reason: string;
 }
 
-/** What there is to be done. */
+/** What a refresh has to compute. */
 interface Task {
   readonly stored: TableVersion;
   readonly sources: readonly ReadSource[];
-  /** What changed is known, exactly. */
+  /** Whether the sources' changes are known exactly. */
   readonly isKnown: boolean;
   readonly changedRows: number;
   readonly totalRows: number;
@@ -138,7 +136,7 @@ class Refresh {
     return {
       stored,
       sources,
-      isKnown: this.#table.dataSnapshot !== undefined && scans.length === sources.length, // LR2
+      isKnown: this.#table.dataSnapshot !== undefined && scans.length === sources.length,
       changedRows: sum(scans.map(({ addedMax, removedMax }) => addedMax + removedMax)),
       totalRows: sum(sources.map(({ now }) => rowsOf(now))),
     };
@@ -150,7 +148,7 @@ class Refresh {
     return await catalog.version(this.#table.tableId, snapshot);
   }
 
-  /** LR5. `undefined`: it is done here, in one. */
+  /** Undefined when the refresh is computed here, in one part. */
   async #split(task: Task, plan: DefinitionPlan): Promise<RefreshSplit | undefined> {
     const { split, logger } = this.#deps;
     const limits = { ...splitLimitsDefault, ...split };
@@ -210,7 +208,7 @@ class Refresh {
       const why = `computed whole, because the change could not be: ${messageOf(thrown)}`;
       this.#deps.logger.warn({ dynamic_table: this.#table.name }, why);
       this.#startedMs = this.#deps.clock.nowMs();
-      // LR4. In another session: temporary tables of the first may be what filled the memory.
+      // TI13. In a new session, since temporary tables of the first may have filled the memory.
       return await this.#inSession(relations, (session) =>
         this.#writeWhole(session, plan, stored, texts, why),
       );
@@ -222,7 +220,7 @@ class Refresh {
     use: (session: EngineSession) => Promise<T>,
   ): Promise<T> {
     return await this.#deps.engine.withSession(relations, this.#signal, async (session) => {
-      await this.#discard(); // What an attempt left whose engine was lost.
+      await this.#discard(); // Files of an attempt whose engine was lost.
       return await use(session);
     });
   }
@@ -336,7 +334,7 @@ class Refresh {
     };
   }
 
-  /** LR6 */
+  /** Applies a full refresh to the files that the table has now. */
   async #rebase(task: Task, { change, reason }: Written): Promise<RefreshedData> {
     const stored = await this.#readStored();
     return this.#data(task, stored, whole(stored, change.added, reason));
@@ -366,7 +364,7 @@ class Refresh {
     this.#writtenPaths.push(...files.map(({ path }) => path));
   }
 
-  /** LR3. */
+  /** Deletes the written files. */
   async #discard(): Promise<void> {
     const paths = [...new Set(this.#writtenPaths.splice(0))];
     if (paths.length === 0) return;
@@ -379,7 +377,7 @@ class Refresh {
   }
 }
 
-/** All files that there were end. */
+/** Ends every data file of the table's current version. */
 function whole(stored: TableVersion, added: readonly NewDataFile[], reason: string): Written {
   const { table, files } = stored;
   return {
@@ -398,18 +396,18 @@ function whole(stored: TableVersion, added: readonly NewDataFile[], reason: stri
   };
 }
 
-/** An internal error, no memory, a state that does not fit: none of it says that the definition is wrong. */
+/** Whether the engine failed in a way that does not mean that the definition is wrong. */
 function isEngineTrouble(thrown: unknown): boolean {
   const codes = ["bad_sql", "query_failed", "query_too_large", "statement_too_large"];
   return thrown instanceof OperatingError && codes.includes(thrown.code);
 }
 
-/** A table that is always computed whole has no columns that tell what a change affects. */
+/** A table that is always computed whole has no hidden columns. */
 function hasNoHidden(plan: IncrementalPlan, { table }: TableVersion): boolean {
   return table.columns.length === plan.columns.length && plan.hiddenColumns.length > 0;
 }
 
-/** Its rows are those of the definition's own text, and nothing else is stored. */
+/** Whether the stored rows are just the result of the definition's text. */
 function isPlain(plan: DefinitionPlan, stored: TableVersion): boolean {
   return plan.kind === "full" || hasNoHidden(plan, stored);
 }

@@ -1,4 +1,4 @@
-/** A refresh's sources at the snapshots that its claim names. */
+/** Reads a refresh's sources at the snapshots of its claim. */
 import {
   type ChangeScan,
   type LakeCatalog,
@@ -13,11 +13,11 @@ import type { RefreshSource } from "../core/index.ts";
 export interface ReadSource {
   readonly now: TableVersion;
   readonly before: TableVersion | undefined;
-  /** `undefined`: what changed cannot be told. */
+  /** Undefined when the changes cannot be told. */
   readonly scan: ChangeScan | undefined;
 }
 
-/** The snapshot before may be gone, and the columns may be others: then only the whole of it can be read. */
+/** If the older snapshot is gone or the columns changed, only the whole source can be read. */
 export async function readSource(
   catalog: Pick<LakeCatalog, "changes" | "version">,
   { tableId, from, to, columns }: RefreshSource,
@@ -33,10 +33,7 @@ function seenVersion(version: TableVersion, columns: readonly string[] | undefin
   return { ...version, table: seenTable(version.table, columns) };
 }
 
-/**
- * A source as a definition sees it that knows these columns: what was added since is not there, and
- * the order is as it was.
- */
+/** A source with only the columns that the definition knows, in their original order. */
 export function seenTable(table: LakeTable, columns: readonly string[] | undefined): LakeTable {
   if (columns === undefined) return table;
   const byKey = new Map(visibleColumns(table).map((column) => [nameKey(column.name), column]));

@@ -1,4 +1,4 @@
-/** Refreshes computed over a real lake with a real DuckDB; who claims them, and when, is others' business. */
+/** Refreshes over a real lake with a real DuckDB, without scheduler and claims. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -43,7 +43,7 @@ const refresher = createLakeRefresher({
   clock: realClock,
 });
 
-/** A dynamic table as SQL made it, refreshed by hand from the newest snapshot. */
+/** A dynamic table that SQL created and the test refreshes from the newest snapshot. */
 async function tableOf(name: string, source: string, definition: string) {
   await rows(
     `CREATE DYNAMIC TABLE ${name} TARGET_LAG = '1 hour' REFRESH_MODE = AUTO AS ${definition}`,
@@ -116,7 +116,7 @@ test("[TC12] other columns than the table was made for are refused, not written 
   await rows("CREATE TABLE shifting AS SELECT 1 AS a, 2 AS b");
   const refresh = await tableOf("shifted", "shifting", "SELECT * FROM shifting LIMIT 10");
   assert.equal((await refresh()).action, "FULL");
-  // By a writer that knows nothing of dynamic tables.
+  // A change by a writer that does not know dynamic tables.
   const shifting = (await catalog.tables()).find(({ name }) => name === "shifting");
   const columnId = shifting?.columns.find(({ name }) => name === "a")?.columnId;
   assert.ok(shifting !== undefined && columnId !== undefined);

@@ -1,7 +1,7 @@
 /**
- * Parts of a full refresh, as subtasks: the lead says in each one's `spec` which rows to compute, and what table they are for; whoever
- * takes it writes the files, and says in its result which they are. A spec is complete, so that workers of another version that can
- * do it at all do the same.
+ * Parts of a full refresh, as subtasks. The lead's `spec` says which rows to compute and for which
+ * table; the worker that takes the part writes the files and names them in its result. A spec is
+ * self-contained, so that a worker of another version with the same ability computes the same.
  */
 
 import { duckdbVersion, type Engine } from "../../../data/duckdb/index.ts";
@@ -51,7 +51,7 @@ export function partSpecs(
   });
 }
 
-/** A table need not have all columns that its definition's plan computes. */
+/** Selects the table's columns, which may be fewer than those that the plan computes. */
 export function selectOf(columns: readonly { readonly name: string }[], sql: string): string {
   return `SELECT ${columns.map(({ name }) => quoteName(name)).join(", ")} FROM (${sql}\n)`;
 }
@@ -60,7 +60,7 @@ export function filesOfParts(results: readonly PartResult[]): readonly NewDataFi
   return results.flatMap(({ result }) => (JSON.parse(result) as PartFiles).files);
 }
 
-/** All buckets of a refresh are cut by one hash: only DuckDBs of one version have the same. */
+/** All buckets of a refresh use one hash function, which differs between DuckDB versions. */
 export function readAbility(): string {
   return `buckets by DuckDB ${duckdbVersion()}`;
 }

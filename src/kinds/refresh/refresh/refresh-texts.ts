@@ -1,7 +1,7 @@
 /**
- * What a refresh reads, as texts for a FROM. Not as views: DuckDB binds a view when it is made, also one that nobody will read, and that
- * is a good part of a small refresh. Only the definition's own text needs its sources by their names, and parts of a refresh, whose SQL
- * is written before anybody knows where a worker has the files.
+ * What a refresh reads, as texts for a FROM. Views would be slower: DuckDB binds a view when it is
+ * created, even one that is never read. Only the definition's own text uses its sources by name,
+ * and so do parts, whose SQL is written before a worker's file locations are known.
  */
 
 import type { Engine } from "../../../data/duckdb/index.ts";
@@ -19,7 +19,7 @@ import type { ReadSource } from "./read-sources.ts";
 export type Relations = Parameters<Engine["withSession"]>[0];
 type LocalPaths = ReadonlyMap<string, string>;
 
-/** No schema of the lake's: a table of a person's may be called as it likes. */
+/** Not a schema of the lake, so that it cannot collide with a user's table. */
 const partSchema = "_refresh";
 
 export class RefreshTexts implements RefreshNames {
@@ -52,7 +52,7 @@ export class RefreshTexts implements RefreshNames {
     return `(${withRowIds(now, sql)})`;
   };
 
-  /** By their own names, for the definition's text. */
+  /** The sources by their own names, for the definition's text. */
   relations(): Relations {
     const localPaths = this.localPaths;
     return this.#sources.map(({ now }) => {
@@ -63,7 +63,7 @@ export class RefreshTexts implements RefreshNames {
   }
 }
 
-/** A source in the SQL of a part. Part of what workers say to each other: it means the same in every version of this program. */
+/** A source's name in the SQL of a part. It never changes: workers of all versions use it. */
 export function partSource(source: number): string {
   return `${partSchema}.source_${source}`;
 }

@@ -1,4 +1,4 @@
-/** What is shown of dynamic tables and their refreshes, as rows. */
+/** Dynamic tables and their refreshes as result rows. */
 import type { LocalAnswer } from "../../../data/statements/core/index.ts";
 import type { TableOverview } from "../store/overview.ts";
 import type { RefreshHistoryRecord } from "../store/refresh-history.ts";

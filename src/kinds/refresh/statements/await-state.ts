@@ -1,4 +1,4 @@
-/** Waits for something in the store: looks when it is poked, and now and then. */
+/** Waits for a state in the store: looks after every poke, and from time to time. */
 import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Store, Tx } from "../../../ground/store/index.ts";
@@ -8,11 +8,11 @@ const lookMs = 250;
 export interface AwaitState {
   readonly waitMsMax: number;
   readonly signal: AbortSignal;
-  /** What is still missing, as the error of one who cannot wait longer; `undefined`: nothing. */
+  /** The error for a caller that cannot wait longer. Undefined when the state is reached. */
   readonly look: (tx: Tx) => Promise<OperatingError | undefined>;
 }
 
-/** Whether it had to wait. Throws what `look` throws, or gives when the time is over. */
+/** Whether it had to wait. Throws what `look` throws, or what it returned when the time is over. */
 export async function awaitState(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   { waitMsMax, signal, look }: AwaitState,
@@ -20,7 +20,7 @@ export async function awaitState(
   const endMs = clock.nowMs() + waitMsMax;
   for (let hasWaited = false; ; hasWaited = true) {
     const poked = Promise.withResolvers<void>();
-    const leave = store.onPoke(poked.resolve); // Before it looks: a commit after that pokes.
+    const leave = store.onPoke(poked.resolve); // Before looking, so that no commit is missed.
     try {
       const missing = await store.read(look);
       if (missing === undefined) return hasWaited;

@@ -1,4 +1,4 @@
-/** DS1: a definition is parsed and bound before anything is written. */
+/** Parses and binds a definition before anything is written. */
 import {
   type BoundQuery,
   type DescribedColumn,
@@ -19,13 +19,13 @@ import { OperatingError } from "../../../ground/kernel/errors.ts";
 export interface CheckedDefinition extends BoundQuery {
   readonly snapshot: SnapshotId;
   readonly columns: readonly DescribedColumn[];
-  /** Where it names tables. */
+  /** The places where it names tables. */
   readonly refs: readonly TableRef[];
-  /** `random()`, `current_date`: it is computed although its sources stay the same. */
+  /** Volatile calls such as `random()`: it is computed even when its sources have not changed. */
   readonly volatileParts: readonly string[];
 }
 
-/** Throws `bad_sql` or `not_found`. `seen`: a table as the definition is to see it. */
+/** Throws `bad_sql` or `not_found`. `seen` gives a table as the definition sees it. */
 export async function checkDefinition(
   scope: StatementScope,
   definition: string,

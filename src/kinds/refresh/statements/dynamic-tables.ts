@@ -1,13 +1,7 @@
 /**
- * Statements about dynamic tables. What they change in the lake and in the store happens in one transaction.
- *
- *   DS1  A definition is parsed, bound and planned before anything is written; what is wrong with it is told.
- *   DS2  Only refreshes write to a dynamic table, and a table that dynamic tables read is not dropped.
- *   DS4  What a definition reads by name keeps its name: a table, or a column of it, that dynamic
- *        tables read is not renamed or dropped.
- *   DS5  A definition knows the columns that its sources had when it was made. Columns that are
- *        added later mean nothing to it.
- *   DS3  Who reads a table that is about to be filled for the first time waits for that.
+ * Statements about dynamic tables. A definition is parsed, bound and planned before anything is
+ * written. Changes to the lake and the store happen in one transaction. Rules: TG3, TG10, TG12,
+ * TG13.
  */
 
 import {
@@ -132,7 +126,7 @@ export class DynamicTables implements StatementHandler, TableGuard {
     }
   }
 
-  /** DS3. */
+  /** Waits for the first contents of a table that is about to be filled (TG10). */
   async awaitContents(
     versions: readonly TableVersion[],
     waitMsMax: number,
@@ -143,7 +137,7 @@ export class DynamicTables implements StatementHandler, TableGuard {
     return await awaitState(this.#deps, { waitMsMax, signal, look });
   }
 
-  /** DS2. */
+  /** Only refreshes write to a dynamic table. */
   async refuseWrite(version: TableVersion): Promise<void> {
     const table = await this.#dynamic(version.table);
     if (table === undefined) return;
@@ -152,8 +146,8 @@ export class DynamicTables implements StatementHandler, TableGuard {
   }
 
   /**
-   * DS2, DS4: what it takes away is asked of every reader, and in the transaction whether those are
-   * all.
+   * Asks every reader whether it uses what the change removes (TG3, TG12). The transaction checks
+   * that no reader was added since.
    */
   async checkChange(
     { table }: TableVersion,
@@ -198,10 +192,10 @@ export class DynamicTables implements StatementHandler, TableGuard {
       const message = `there is a dynamic table ${table.name}`;
       throw new OperatingError("already_exists", "never", message, { hint });
     }
-    const checked = await checkDefinition(scope, query.text); // DS1
+    const checked = await checkDefinition(scope, query.text);
     const plan = await planOf(checked, scope);
     const mode = decideMode(refreshMode, plan, checked);
-    // A table that is always computed whole needs no columns that tell what a change affects.
+    // A table that is always computed whole needs no hidden columns.
     const isWhole = plan.kind === "full" || refreshMode === "FULL";
     const columns = isWhole ? checked.columns : plan.allColumns;
     await store.catalogTransaction(async (tx) => {
@@ -249,7 +243,7 @@ export class DynamicTables implements StatementHandler, TableGuard {
         await store.catalogTransaction((tx) => suspendTable(tx, tableId, "by request"));
         return done("suspended");
       case "resume": {
-        // What was dropped and made again has another id, and the same name.
+        // A table that was dropped and created again has the same name and another id.
         const checked = await this.#checkStored(found, scope);
         const stored = (await scope.find(table))?.table;
         if (stored !== undefined) {
@@ -314,7 +308,7 @@ export class DynamicTables implements StatementHandler, TableGuard {
     return { columns: ["property", "value"].map((name) => ({ name, type: "VARCHAR" })), rows };
   }
 
-  /** DS5. */
+  /** Checks a stored definition against the source columns that it knows (TG13). */
   async #checkStored(
     { tableId, definition }: DynamicTable,
     scope: StatementScope,
@@ -401,7 +395,7 @@ function keyOf(readers: readonly Reader[]): string {
   return JSON.stringify(readers.map(({ reader }) => [reader.tableId, reader.definition]));
 }
 
-/** Whether one of the names stands in it. A column of that name of another table counts, too. */
+/** Whether the definition mentions one of the names, even as another table's column. */
 function mentions(definition: string, keys: readonly string[]): boolean {
   return scanTokens(definition).tokens.some(({ kind, text, value }) => {
     if (kind !== "word" && kind !== "quotedName") return false;
@@ -432,7 +426,7 @@ function named({ version: { table } }: BoundTable) {
   return { schema: table.schema, name: table.name, table };
 }
 
-/** A table that was made to be refreshed in full has no columns for anything else. */
+/** A table that was created for full refreshes has no hidden columns. */
 function withoutHidden(plan: DefinitionPlan, stored: LakeTable | undefined): DefinitionPlan {
   if (plan.kind === "full" || stored === undefined) return plan;
   if (stored.columns.length === plan.allColumns.length) return plan;
@@ -462,7 +456,7 @@ function noSuchTable(name: string): OperatingError {
   return new OperatingError("not_found", "never", `there is no dynamic table ${name}`, { hint });
 }
 
-/** In the transaction that makes it a reader of them: whoever drops one asks for its readers in his own. */
+/** In the transaction that adds the reader: a concurrent DROP looks for readers in its own. */
 async function requireLive({ db }: CatalogTx, tables: CheckedDefinition["tables"]): Promise<void> {
   for (const { version } of tables) {
     const { tableId, name, columns } = version.table;

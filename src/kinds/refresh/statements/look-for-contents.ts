@@ -1,4 +1,4 @@
-/** A person who asks for a table that was just created means its contents: they are waited for, or it is said why none will come. */
+/** Queries of a new table wait for its contents, or fail with the reason why none come (TG10). */
 
 import type { TableId } from "../../../data/lake/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -6,7 +6,7 @@ import type { Tx } from "../../../ground/store/index.ts";
 import { readGraph } from "../store/table-rows.ts";
 import { findStopper, readPending } from "./look-for-refresh.ts";
 
-/** What keeps the first of these from having contents. Throws where nothing will come. */
+/** Why the first of these tables without contents has none yet. Throws if none will come. */
 export async function lookForContents(
   tx: Tx,
   tableIds: readonly TableId[],
@@ -22,7 +22,7 @@ export async function lookForContents(
 interface EmptyTable {
   readonly name: string;
   readonly status: string;
-  /** Its first refresh was asked for, and nothing speaks against it. */
+  /** Its first refresh was requested, and nothing stops it. */
   readonly isComing: boolean;
   readonly reason: string;
 }
@@ -39,12 +39,12 @@ async function findEmpty(tx: Tx, tableIds: readonly TableId[]): Promise<EmptyTab
   const row = graph?.get(empty?.table_id as TableId)?.row;
   if (graph === undefined || row === undefined) return undefined;
   const pending = await readPending(tx);
-  // What is suspended for another's sake runs again when that one does.
+  // A table that was suspended because of another is resumed with it.
   const isAsked = pending.has(row.table_id) || row.suspended_by !== null;
   return {
     name: row.dynamic_table,
     status: row.status,
-    // A refresh that failed is repeated as long as nothing stops it.
+    // A failed refresh is repeated as long as nothing stops it.
     isComing: isAsked && findStopper(graph, row, pending) === undefined,
     reason: row.last_error ?? (row.status_reason || row.wait_reason),
   };

@@ -1,6 +1,6 @@
 /**
- * REFRESH … WAIT: until the table is of a time after the request, or it is certain that it will not
- * be.
+ * REFRESH … WAIT: waits until the table's data is newer than the request, or cannot become so
+ * (TG14).
  */
 
 import type { TableId } from "../../../data/lake/index.ts";
@@ -11,12 +11,12 @@ import { type DynamicTableRow, isStopped, readGraph, type TableNode } from "../s
 
 export interface AskedRefresh {
   readonly tableId: TableId;
-  /** By the database's clock. */
+  /** The time of the request, by the database's clock. */
   readonly requestedAtMs: number;
   readonly waitMsMax: number;
 }
 
-/** What the table waits for. Throws `query_failed` with the reason where its refresh failed. */
+/** What the table waits for. Throws `query_failed` with the reason if its refresh failed. */
 export async function lookForRefresh(
   tx: Tx,
   { tableId, requestedAtMs, waitMsMax }: AskedRefresh,
@@ -40,15 +40,15 @@ function failed(reason: string): OperatingError {
   return new OperatingError("query_failed", "never", `the refresh failed: ${reason}`);
 }
 
-/** The tables that have something to do. */
+/** Ids of the tables with pending work. */
 export async function readPending({ db }: Tx): Promise<ReadonlySet<number>> {
   const rows = await db.selectFrom("pending_refreshes").select("table_id").execute();
   return new Set(rows.map(({ table_id }) => table_id));
 }
 
 /**
- * The table, of this one and those that it reads, for whose sake it is not refreshed; `undefined`:
- * there is none. What is stopped and still has something to do is being tried again.
+ * The table, of this one and its sources, that keeps it from being refreshed; undefined without
+ * one. A stopped table with pending work is being tried again and does not count.
  */
 export function findStopper(
   graph: TableGraph<TableNode>,
@@ -59,7 +59,7 @@ export function findStopper(
   return [...above, row].find((each) => isRoot(each) && !pending.has(each.table_id));
 }
 
-/** Stopped for a reason of its own. */
+/** Whether the table itself was stopped, not as a reader of another. */
 function isRoot(row: DynamicTableRow): boolean {
   return isStopped(row) && row.suspended_by === null;
 }

@@ -1,4 +1,4 @@
-/** What can be set about claims. */
+/** Settings of claims. */
 import type { Backoff } from "../../../ground/kernel/backoff.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
 import type { SnapshotPins } from "./needed-snapshots.ts";
@@ -9,17 +9,17 @@ export interface ClaimSettings {
   readonly prng: Prng;
   readonly leaseMs: number;
   readonly backoff: Backoff;
-  /** A table whose refreshes have failed for so long is suspended. */
+  /** A table whose refreshes have failed for this long is suspended. */
   readonly suspendAfterMs: number;
-  /** A suspended table is tried at least so often. */
+  /** The maximum pause between attempts of a suspended table. */
   readonly seldomMsMax: number;
-  /** So many workers lost in a row do. More than failures: workers are also killed for reasons of their own. */
+  /** The number of workers lost in a row that suspends a table. */
   readonly lossesMax: number;
-  /** So often a subtask is given out; then its refresh has failed. */
+  /** How often a subtask is given out before its refresh fails. */
   readonly partAttemptsMax: number;
-  /** Kept for each table. */
+  /** The number of history rows kept for each table. */
   readonly historyRows: number;
-  /** Keeps what the next refreshes read; `undefined`: nothing is kept on purpose, and they may have to read everything. */
+  /** Pins what the next refreshes read. Undefined: they may have to read everything. */
   readonly pins: SnapshotPins | undefined;
 }
 

@@ -187,7 +187,7 @@ export function testClaims(fixture: StoreFixture): void {
       await tables.lake.write(orders);
       await tables.request(10);
       await tables.request(10);
-      await tables.schedule(); // It has a target: nothing new yet.
+      await tables.schedule(); // It already has a target, so it gets no new one.
       await tables.publish(claim);
       assert.deepEqual(await tables.work(), [], "it waits for a newer target");
       const snapshot = await tables.schedule();
@@ -236,12 +236,12 @@ export function testClaims(fixture: StoreFixture): void {
 
     test("[TC18] a claim says what to read of each source, from which snapshot to which", async (t) => {
       const tables = await open(t);
-      await tables.lake.write(orders); // 2
+      await tables.lake.write(orders); // snapshot 2
       await tables.create({ 10: [orders], 11: [orders, 10] });
       await tables.schedule();
       const first = await tables.claimOne();
       assert.deepEqual(first.sources, [{ tableId: 1, isDynamic: false, from: undefined, to: 2 }]);
-      await tables.publish(first); // 3
+      await tables.publish(first); // snapshot 3
       const second = await tables.claimOne();
       assert.deepEqual(
         second.sources.map(({ tableId: id, from, to }) => [id, from, to]),
@@ -251,13 +251,13 @@ export function testClaims(fixture: StoreFixture): void {
         ],
       );
       assert.equal(second.table.name, "t11");
-      await tables.publish(second); // 4
-      await tables.lake.write(orders); // 5
+      await tables.publish(second); // snapshot 4
+      await tables.lake.write(orders); // snapshot 5
       await tables.request(11);
       await tables.schedule();
       assert.equal((await tables.claimOne()).sources[0]?.from, 2);
       await expire(tables);
-      await tables.work(); // 10 at 6
+      await tables.work(); // table 10 at snapshot 6
       const row = await tables.row(11);
       assert.deepEqual([row.data_snapshot, row.published_snapshot], [5, 7]);
       const cursors = await tables.store.read(({ db }) =>
@@ -278,7 +278,7 @@ export function testClaims(fixture: StoreFixture): void {
 
 export const failure = { code: "query_failed", message: "no such thing", isPermanent: false };
 
-/** As if the leases of all claims had passed. */
+/** Expires the leases of all claims. */
 export async function expire({ store }: TablesFixture): Promise<void> {
   await store.transaction(({ db }) =>
     sql`UPDATE refresh_claims SET expires_at_ms = now_ms()`.execute(db),

@@ -1,4 +1,4 @@
-/** Definitions and the graph that they make, on every database. */
+/** Definitions and their graph, on every database. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { sql } from "kysely";

@@ -1,11 +1,8 @@
 /**
- * The definitions of dynamic tables. Each function is part of a catalog transaction of the caller's, so that what it does to the
- * lake (`LakeCatalog.commitIn`) and what is written here happen together or not at all.
- *
- *   DF1  Names are taken once; so are ids.
- *   DF2  No cycles: a definition that would make one is refused, with the names along it.
- *   DF3  What others read is not dropped; the error names them.
- *   DF4  A replaced table keeps its name and its readers. Its contents stay until those of the new definition are published.
+ * The definitions of dynamic tables. Each function runs in the caller's catalog transaction, so
+ * that its changes and those of the lake (`LakeCatalog.commitIn`) happen together or not at all. A
+ * replaced table keeps its old contents until those of the new definition are published. Rules: TG1
+ * to TG4.
  */
 
 import type { TableId } from "../../../data/lake/core/index.ts";
@@ -36,7 +33,7 @@ import {
 } from "./table-rows.ts";
 
 export interface TableDefinition {
-  /** As the lake knows it. */
+  /** The table's id in the lake. */
   readonly tableId: TableId;
   readonly schema: string;
   readonly name: string;
@@ -45,19 +42,18 @@ export interface TableDefinition {
   readonly modeWish: "AUTO" | RefreshMode;
   readonly mode: RefreshMode;
   readonly modeReason: string;
-  /** It uses functions whose result changes by itself: it is refreshed although its sources stay the same. */
+  /** Its functions are volatile, so it is refreshed even when its sources have not changed. */
   readonly isVolatile: boolean;
-  /** Each once. */
+  /** The tables that it reads, without duplicates. */
   readonly sources: readonly TableId[];
   /**
-   * The columns of each source that the definition knows, in their order; absent: whatever columns
-   * there are.
+   * The columns that the definition knows of each source, in their order. Absent for all columns.
    */
   readonly sourceColumns?: SourceColumns;
   readonly initialize: "ON_CREATE" | "ON_SCHEDULE";
 }
 
-/** `already_exists` when the name or the id is taken. */
+/** Throws `already_exists` when the name or the id is taken. */
 export async function createDynamicTable(
   tx: CatalogTx,
   definition: TableDefinition,
@@ -94,7 +90,7 @@ export async function createDynamicTable(
   return await readBack(tx, definition.tableId);
 }
 
-/** What a new definition begins with, whatever was known of the one before. */
+/** The state of a new definition, whatever was known of the one before. */
 const withoutContents = {
   status: "INITIALIZING",
   status_reason: "",
@@ -111,15 +107,15 @@ const withoutContents = {
   ...notFailing,
 } as const;
 
-/** How the columns that readers are bound to stand before and after; `undefined`: the caller has seen to it. */
+/** The columns that readers are bound to. Undefined when the caller has checked them. */
 export interface ReplacedColumns {
   readonly before: readonly NamedColumn[];
   readonly after: readonly NamedColumn[];
 }
 
 /**
- * A new definition under the old name. `definition.tableId` may be another than before, where the lake needed a new table; readers
- * then read that one, whole the first time.
+ * Replaces the definition under its name. `definition.tableId` may be new, if the lake needed a new
+ * table. Readers then read that one, whole the first time.
  */
 export async function replaceDynamicTable(
   tx: CatalogTx,
@@ -143,7 +139,7 @@ export async function replaceDynamicTable(
   if (!sameName) {
     throw new OperatingError("bad_request", "never", "a dynamic table keeps its name");
   }
-  // Whoever was to read the old contents is given a target anew, behind the new ones.
+  // Readers of the old contents get new targets after the new contents.
   for (const below of graph.downstreamOf(tableId)) await abandonTargets(tx, below.row);
   await dropWork(tx, row);
   await unpinSources(tx, pins, tableId);
@@ -163,7 +159,7 @@ export async function replaceDynamicTable(
   return await readBack(tx, definition.tableId);
 }
 
-/** Its row, its sources, its history. `reference_violated` when others read it. Who refreshes it loses the claim. */
+/** Removes the table, and any claim on it. Throws `reference_violated` when others read it. */
 export async function dropDynamicTable(
   tx: CatalogTx,
   tableId: TableId,
@@ -180,7 +176,7 @@ export async function dropDynamicTable(
   await tx.remove("dynamic_tables", row.dynamic_table);
 }
 
-/** Throws `reference_violated` when dynamic tables read it; for DROP of any table. */
+/** Throws `reference_violated` when dynamic tables read the table. For DROP of any table. */
 export async function requireUnread(tx: Tx, tableId: TableId, label: string): Promise<void> {
   const readers = await readersOf(tx, tableId);
   if (readers.length === 0) return;
@@ -190,7 +186,7 @@ export async function requireUnread(tx: Tx, tableId: TableId, label: string): Pr
   });
 }
 
-/** Names of the dynamic tables that read it directly. */
+/** The names of the dynamic tables that read it directly. */
 export async function readersOf({ db }: Tx, tableId: TableId): Promise<readonly string[]> {
   const rows = await db
     .selectFrom("dynamic_table_sources as s")
@@ -202,7 +198,7 @@ export async function readersOf({ db }: Tx, tableId: TableId): Promise<readonly 
   return rows.map(({ dynamic_table }) => dynamic_table);
 }
 
-/** A table was replaced by one with another id: its readers read that, and read it whole the first time. */
+/** Moves the readers of a replaced table to its new id. They read it whole the first time. */
 export async function moveReaders(
   tx: CatalogTx,
   from: TableId,
@@ -211,7 +207,7 @@ export async function moveReaders(
 ): Promise<void> {
   const graph = await readGraph(tx);
   for (const reader of graph.readersOf(from)) {
-    // Who computes from the table that it was must not publish that as made of the one that it is.
+    // A refresh that reads the old table must not be published as made from the new one.
     await tx.db.deleteFrom("refresh_claims").where("dynamic_table", "=", reader.label).execute();
     await unpinSources(tx, pins, reader.tableId);
   }
@@ -222,7 +218,7 @@ export async function moveReaders(
     .where("source_table_id", "=", from)
     .execute();
   const moved = graph.readersOf(from).map(({ tableId }) => tableId);
-  await pinNeeded(tx, pins, moved); // What else they read.
+  await pinNeeded(tx, pins, moved); // Also for their other sources.
 }
 
 export async function setTargetLag(
@@ -250,9 +246,9 @@ export async function setRefreshMode(
 }
 
 /**
- * REFRESH. What it reads is refreshed first; what has failed of that, and the table itself, is
- * tried again. Done when the table's `dataTimeMs` is greater than the result, which is when the
- * request was made by the database's clock.
+ * REFRESH: the tables that it reads are refreshed first, and failed ones are tried again. The
+ * result is the time of the request by the database's clock; the request is satisfied when the
+ * table's `dataTimeMs` is greater.
  */
 export async function requestRefresh(tx: CatalogTx, tableId: TableId): Promise<number> {
   const row = await requireRow(tx, tableId);
@@ -275,7 +271,7 @@ export async function requestRefresh(tx: CatalogTx, tableId: TableId): Promise<n
   return await addRequest(tx, row, "MANUAL");
 }
 
-/** A person suspended it. What follows another table's suspension is resumed with that. */
+/** Whether a person suspended it. A table suspended because of another is resumed with that one. */
 function isHeld(row: DynamicTableRow): boolean {
   return isStopped(row) && row.failing_since_ms === null && row.suspended_by === null;
 }
@@ -290,8 +286,8 @@ async function readBack(tx: Tx, tableId: TableId): Promise<DynamicTable> {
 }
 
 /**
- * It reads other tables than it did: its sources were dropped, and others have their names. They
- * are read whole the first time.
+ * Replaces its sources by tables of the same names, after the old ones were dropped. They are read
+ * whole the first time.
  */
 export async function rebindSources(
   tx: CatalogTx,

@@ -1,6 +1,6 @@
 /**
- * How a refresh ends. Each function is part of a catalog transaction and finds the claim as it is; whose claim it is was checked
- * by the caller.
+ * How a refresh ends. Each function runs in a catalog transaction, and its caller has checked who
+ * holds the claim.
  */
 
 import type { SnapshotId, TableId } from "../../../data/lake/core/index.ts";
@@ -33,7 +33,7 @@ export interface HeldClaim {
   readonly claimed_at_ms: number;
 }
 
-/** What the table holds now. */
+/** What the table holds after the refresh. */
 export interface ReachedData {
   readonly action: "FULL" | "INCREMENTAL" | "NO_DATA";
   readonly rowsInserted: number;
@@ -41,11 +41,11 @@ export interface ReachedData {
   readonly reason?: RefreshedData["reason"];
   readonly cost?: RefreshedData["cost"];
   readonly parts?: RefreshedData["parts"];
-  /** Where it is in the lake. */
+  /** The lake's snapshot that has the contents. */
   readonly snapshot: SnapshotId;
 }
 
-/** The target is reached: cursors, history, the next target, the end of the claim. */
+/** The target is reached: updates cursors, history and next target, and ends the claim. */
 export async function finishRefresh(
   tx: CatalogTx,
   claim: HeldClaim,
@@ -100,9 +100,9 @@ export async function finishRefresh(
 }
 
 /**
- * An attempt that failed: it is tried again after a pause. Where the definition or a value of its
- * sources is at fault, the table is FAILED, and tried again when a source changes; where failures
- * go on for `suspendAfterMs`, it is SUSPENDED, and tried seldom.
+ * Records a failed attempt, which is repeated after a pause. If the definition or a value is at
+ * fault, the table becomes FAILED and is tried again when a source changes. If failures last for
+ * `suspendAfterMs`, it becomes SUSPENDED and is tried rarely (TC10 to TC12).
  */
 export async function failRefresh(
   tx: CatalogTx,
@@ -119,7 +119,7 @@ export async function failRefresh(
   const failures = row.failures_in_a_row + 1;
   const failingSinceMs = row.failing_since_ms ?? nowMs;
   const isTooLong = nowMs - failingSinceMs >= settings.suspendAfterMs;
-  // What values and definitions do wrong they do again, unless they depend on when they are asked.
+  // A permanent error repeats itself, unless the definition is volatile.
   const retriesByTime = failure.isPermanent ? row.is_volatile === 1 : isTooLong;
   const reason = `${failure.code}: ${failure.message}`;
   const delayMs = pauseMs(failures, settings);
@@ -157,20 +157,20 @@ export async function failRefresh(
   }
 }
 
-/** Until a table that is stopped is tried again by time alone. */
+/** The pause before a stopped table is tried again by time alone. */
 function seldomMs(failures: number, settings: ClaimSettings): number {
   return pauseMs(failures, settings, settings.seldomMsMax);
 }
 
 /**
- * Until a changed source is a reason to try again: a source that changes all the time must not keep
- * a worker busy.
+ * The pause before a changed source is a reason to try again, so that a source that changes all the
+ * time does not keep a worker busy.
  */
 function changedMs(failures: number, settings: ClaimSettings): number {
   return pauseMs(failures, settings, Math.min(settings.backoff.maxMs, changedPauseMsMax));
 }
 
-/** Whole milliseconds, as the store has them. */
+/** In whole milliseconds, as the store needs them. */
 function pauseMs(
   failures: number,
   { prng, backoff }: ClaimSettings,
@@ -184,9 +184,9 @@ function formatMinutes(ms: number): string {
 }
 
 /**
- * Its worker went away, or was not heard of for the length of the lease. Somebody else may take it at once the first time; a table
- * whose refreshes keep losing their workers waits longer each time, and is suspended in the end.
- * One that is stopped already, and was only tried, costs no second worker.
+ * The worker was lost, or was silent for the length of the lease. The first time, another worker
+ * may claim the refresh at once. A table that keeps losing workers waits longer each time and is
+ * finally suspended. A stopped table that was only tried loses no second worker (TC13).
  */
 export async function loseRefresh(
   tx: CatalogTx,
@@ -229,7 +229,7 @@ export async function loseRefresh(
   await suspendTable(tx, row.table_id as TableId, reason, "heals");
 }
 
-/** Given back undone: it can be claimed at once. */
+/** Given back without a result: it can be claimed at once. */
 export async function returnRefresh(
   tx: CatalogTx,
   claim: HeldClaim,
@@ -240,7 +240,7 @@ export async function returnRefresh(
   const error = { code: "cancelled", message: why };
   await recordUnfinished(tx, row, claim, "CANCELLED", error, settings);
   await endClaim(tx, claim);
-  // Logged, so that whoever waits for work is poked.
+  // A logged change, so that waiting workers are poked.
   await tx.update("dynamic_tables", row.dynamic_table, {
     last_refresh_state: "CANCELLED",
     last_refresh_action: null,
@@ -249,10 +249,10 @@ export async function returnRefresh(
   });
 }
 
-/** Nobody works on it. */
+/** No parts are under way. */
 const noParts = { part_count: 0, part_done_count: 0 } as const;
 
-/** Its subtasks end with it. */
+/** Ends the claim, and with it its subtasks. */
 async function endClaim({ db }: CatalogTx, { dynamic_table, token }: HeldClaim): Promise<void> {
   await db
     .deleteFrom("refresh_claims")

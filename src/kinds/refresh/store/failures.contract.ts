@@ -1,4 +1,4 @@
-/** What becomes of refreshes that fail, and of the tables, on every database. */
+/** Failed refreshes and what becomes of their tables, on every database. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
@@ -13,7 +13,6 @@ import { RefreshDurations, readRefreshHistory, recordRefresh } from "./refresh-h
 import { resumeTable, suspendTable } from "./suspension.ts";
 import { definition, hourMs, orders, TablesFixture, tableId } from "./testing/tables-fixture.ts";
 
-/** Fails over and over without waiting. */
 const minuteMs = 60_000;
 const hasty: Partial<ClaimSettings> = { backoff: { minMs: 1, maxMs: 1 } };
 
@@ -28,7 +27,7 @@ export function testFailures(fixture: StoreFixture): void {
 
   describe("failures", () => {
     test("[TC10] a failure backs off, longer each time, and says when to ask again", async (t) => {
-      // So long that none is over while the test looks.
+      // Longer than the test.
       const tables = await open(t, { backoff: { minMs: minuteMs, maxMs: hourMs } });
       await tables.create({ 10: [orders] });
       await tables.schedule();
@@ -369,7 +368,7 @@ export function testFailures(fixture: StoreFixture): void {
       const tables = await open(t);
       await tables.create({ 10: [orders], 11: [orders] });
       await tables.schedule();
-      await tables.work(); // Before anybody asked.
+      await tables.work(); // Before the first call of `next`.
       await tables.passMs(2);
       const durations = new RefreshDurations();
       const next = () => tables.store.read((tx) => durations.next(tx));
@@ -429,7 +428,7 @@ export function testFailures(fixture: StoreFixture): void {
 
 const permanent = { code: "bad_sql", message: "no such column", isPermanent: true };
 
-/** As if it had been failing for ten minutes. */
+/** As if the table had been failing for ten minutes. */
 async function longAgo(tables: TablesFixture): Promise<void> {
   const { failing_since_ms } = await tables.row(10);
   const since = { failing_since_ms: (failing_since_ms ?? 0) - 600_000 };

@@ -1,10 +1,10 @@
-/** Who holds which refresh. */
+/** Finds the holder of a refresh. */
 import { sql } from "kysely";
 import type { Tx } from "../../../ground/store/index.ts";
 import type { ClaimKey } from "../core/index.ts";
 import type { HeldClaim } from "./end-refresh.ts";
 
-/** RC2. `undefined`: it is somebody else's, or nobody's, or its time is over. */
+/** The claim, if worker and token hold it and its lease is not over (TC7, TC8). */
 export async function holdClaim(
   tx: Tx,
   { tableId, workerId, token }: ClaimKey,

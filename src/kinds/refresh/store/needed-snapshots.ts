@@ -1,7 +1,7 @@
 /**
- * What the lake must not expire yet: for each dynamic table and each table that it reads, the snapshot that its contents were made
- * of, and those that it is to be brought to. Each of them is pinned, in the transaction that makes it needed: a pin keeps its own
- * snapshot, and none that is newer.
+ * Snapshots that the lake must not expire yet: for each dynamic table and each of its sources, the
+ * snapshot that its contents were made of, and those of its targets. Each is pinned in the
+ * transaction that makes it needed. A pin keeps its own snapshot and no newer one (TS16).
  */
 import { sql } from "kysely";
 import type { SnapshotId, TableId } from "../../../data/lake/core/index.ts";
@@ -9,20 +9,20 @@ import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Tx } from "../../../ground/store/index.ts";
 
 export interface NeededSnapshot {
-  /** Of the reader, the source and the snapshot. */
+  /** Names the reader, the source and the snapshot. */
   readonly cursor: string;
   readonly tableId: TableId;
   readonly snapshot: SnapshotId;
 }
 
-/** The lake's, usually: `LakeStore`. */
+/** Usually the lake's `LakeStore`. */
 export interface SnapshotPins {
-  /** `not_found` when the snapshot has expired. */
+  /** Throws `not_found` when the snapshot has expired. */
   pinIn(tx: Tx, cursor: string, tableId: TableId, snapshot: SnapshotId): Promise<void>;
   unpinIn(tx: Tx, cursor: string): Promise<void>;
 }
 
-/** For the given tables and those that read them: both need something else once one of them has moved. */
+/** Pins for the given tables and their readers, whose needs also change when a table moves on. */
 export async function pinNeeded(
   tx: Tx,
   pins: SnapshotPins | undefined,
@@ -42,7 +42,7 @@ export async function pinNeeded(
     try {
       await pins.pinIn(tx, cursor, tableId, snapshot);
     } catch (error) {
-      // Gone already: the next refresh finds that out, and reads its source whole.
+      // The snapshot has expired. The next refresh notices that and reads its source whole.
       if (!(error instanceof OperatingError) || error.code !== "not_found") throw error;
     }
   }
@@ -61,7 +61,7 @@ async function readPinned({ db }: Tx, readers: readonly number[]): Promise<reado
   return rows.map(({ cursor_name }) => cursor_name);
 }
 
-/** It no longer reads what it reads. */
+/** Removes the pins of a table's sources. */
 export async function unpinSources(
   tx: Tx,
   pins: SnapshotPins | undefined,
@@ -71,7 +71,7 @@ export async function unpinSources(
   for (const cursor of await readPinned(tx, [tableId])) await pins.unpinIn(tx, cursor);
 }
 
-/** Of all tables, or of the given ones. */
+/** For all tables, or for the given ones. */
 export async function readNeededSnapshots(
   { db }: Tx,
   readers?: readonly number[],

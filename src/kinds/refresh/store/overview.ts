@@ -1,4 +1,4 @@
-/** What there is to show and to measure: SHOW DYNAMIC TABLES, the Tables page, metrics and autoscaling. */
+/** Reads for SHOW DYNAMIC TABLES, the Tables page, metrics and autoscaling. */
 import { sql } from "kysely";
 import type { TableId } from "../../../data/lake/core/index.ts";
 import type { Tx } from "../../../ground/store/index.ts";
@@ -24,23 +24,23 @@ import {
 } from "./table-rows.ts";
 
 export interface TableOverview extends DynamicTable {
-  /** As people write it. */
+  /** The name as people write it. */
   readonly label: string;
-  /** By the database's clock; `undefined`: it has no contents yet. */
+  /** By the database's clock. Undefined without contents. */
   readonly lagMs: number | undefined;
-  /** Its own target, or for DOWNSTREAM the strictest of its readers'. `undefined`: nobody needs it. */
+  /** Its target lag, or its readers' strictest for DOWNSTREAM. Undefined: nobody needs it. */
   readonly effectiveLagMs: number | undefined;
-  /** Since when it has been older than its target; `undefined`: it is not. */
+  /** Since when its lag has exceeded its target. Undefined while it does not. */
   readonly lateSinceMs: number | undefined;
   readonly lagMissedCount: number;
-  /** What it waits for, when something is wrong with it. */
+  /** What it waits for, when something is wrong. */
   readonly waitReason: string;
-  /** `queued`: it has a target; `refreshing`: somebody works on it. */
+  /** `queued` when it has a target, `refreshing` when a worker has claimed it. */
   readonly activity: "idle" | "queued" | "refreshing";
   readonly refreshedBy: string | undefined;
-  /** Of the refresh under way, where it was split; `undefined`: it was not. */
+  /** The parts of the refresh under way. Undefined when it was not split. */
   readonly parts: { readonly count: number; readonly doneCount: number } | undefined;
-  /** `undefined`: only when its readers need it. */
+  /** Undefined when only its readers make it due. */
   readonly nextDueMs: number | undefined;
   readonly lastRefresh:
     | {
@@ -105,31 +105,28 @@ export async function readOverview(tx: Tx): Promise<readonly TableOverview[]> {
 }
 
 export interface RefreshBacklog {
-  /**
-   * Refreshes that are claimed or could be, now, and subtasks that nobody has taken yet: what
-   * workers are wanted for.
-   */
+  /** Refreshes that are claimed or can be claimed now, and subtasks that no worker has taken. */
   readonly pendingRefreshCount: number;
-  /** Subtasks that are not done, taken or not: so many workers could be busy with them. */
+  /** Subtasks that are not done, taken or not. */
   readonly pendingPartCount: number;
   /** Refreshes that no worker could begin now, by what they wait for. */
   readonly blockedCounts: Readonly<Record<BlockedReason, number>>;
   readonly claimedCount: number;
-  /** How long the oldest refresh that could begin has been waiting. */
+  /** How long the oldest claimable refresh has been waiting. */
   readonly refreshBacklogSeconds: number;
   readonly lateCount: number;
   readonly lagMissedCount: number;
   readonly statusCounts: Readonly<Record<TableStatus, number>>;
-  /** Of running tables that have a target of their own; the latest first, and no more than `lagsMax`. */
+  /** Lags of running tables with their own target, the latest first, `lagsMax` at most. */
   readonly lags: readonly TableLag[];
-  /** Of the last refreshes that did something; `undefined`: there is none. */
+  /** Of the last refreshes that did something. Undefined without any. */
   readonly refreshDurationP95Seconds: number | undefined;
 }
 
 /**
- * `source_stopped`: something that it reads is FAILED or SUSPENDED. `source_behind`: what it reads
- * is refreshed first. `backing_off`: the pause after a failure. `unscheduled`: the coordinator has
- * not chosen its snapshot yet. `queued`: behind another target of its table.
+ * `source_stopped`: a source is FAILED or SUSPENDED. `source_behind`: a source is refreshed first.
+ * `backing_off`: the pause after a failure. `unscheduled`: the coordinator has not chosen its
+ * snapshot yet. `queued`: behind another target of its table.
  */
 export type BlockedReason =
   | "source_stopped"
@@ -186,7 +183,7 @@ export interface TableLag {
   readonly targetLagSeconds: number;
 }
 
-/** A name is a label of a metric, so there are not more of them than this. */
+/** A table's name is a label of a metric, so their number is limited. */
 const lagsMax = 100;
 
 async function readLags({ db }: Tx): Promise<readonly TableLag[]> {
@@ -213,7 +210,7 @@ async function countStatuses({ db }: Tx): Promise<RefreshBacklog["statusCounts"]
   return { ...none, ...Object.fromEntries(rows.map(({ status, tables }) => [status, tables])) };
 }
 
-/** So many of the newest. */
+/** The number of newest refreshes that count. */
 const durationsMax = 200;
 
 async function readDurationP95({ db }: Tx): Promise<number | undefined> {
@@ -230,7 +227,7 @@ async function readDurationP95({ db }: Tx): Promise<number | undefined> {
   return p95 === undefined ? undefined : p95 / 1000;
 }
 
-/** For gauges: exposed once, by the coordinator. */
+/** Reads the numbers for the coordinator's gauges. */
 export async function readBacklog(tx: Tx): Promise<RefreshBacklog> {
   const { db } = tx;
   const found = await sql<{

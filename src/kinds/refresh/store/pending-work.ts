@@ -1,11 +1,11 @@
 /**
- * What is to be done about a table, as rows: `pending_refreshes` (at most one a table), the targets queued behind it, the claim on
- * it. Everything here runs in somebody's catalog transaction; those are serial over all processes, which is what the statements
- * that read before they write rely on.
+ * A table's pending work as rows: `pending_refreshes` (at most one per table), the targets queued
+ * behind it, and the claim. Everything here runs in a catalog transaction. These are serial over
+ * all processes, so statements may read before they write.
  *
- *   PW1  A row in `pending_refreshes` has a target, or requests that none satisfies yet. There is no other reason to keep it.
- *   PW2  `dynamic_tables.target_snapshot` is the target in `pending_refreshes`.
- *   PW3  What is ready is ready for ever: versions are kept while somebody is to be brought to them.
+ * A row in `pending_refreshes` exists only while it has a target or unsatisfied requests.
+ * `dynamic_tables.target_snapshot` repeats its target. A ready target stays ready, because versions
+ * are kept while a table still has to reach them.
  */
 
 import { type RawBuilder, sql } from "kysely";
@@ -25,7 +25,7 @@ export async function findPending(
     .executeTakeFirst();
 }
 
-/** One more request: it is satisfied by a target that is chosen later. */
+/** Adds a request, which a target chosen later satisfies. */
 export async function addRequest(
   tx: CatalogTx,
   row: DynamicTableRow,
@@ -53,10 +53,10 @@ export async function addRequest(
     .onConflict((conflict) =>
       conflict.column("dynamic_table").doUpdateSet({
         request_seq: sql`pending_refreshes.request_seq + 1`,
-        // What has a target goes on under its own name; the request's comes with its own target.
+        // A row with a target keeps its trigger. The request's trigger comes with its own target.
         refresh_trigger: sql`CASE WHEN pending_refreshes.target_snapshot IS NULL
                                   THEN excluded.refresh_trigger ELSE pending_refreshes.refresh_trigger END`,
-        // Somebody waits now: what is under way for other reasons hurries, too.
+        // Someone waits now, so a refresh that is already under way becomes more urgent, too.
         priority: sql`CASE WHEN pending_refreshes.priority > excluded.priority
                            THEN pending_refreshes.priority ELSE excluded.priority END`,
       }),
@@ -71,7 +71,7 @@ export interface ChosenTarget extends ScheduledTarget {
   readonly timeMs: number;
 }
 
-/** Gives a table one more target, behind those that it has. */
+/** Adds a target behind those that the table has. */
 export async function addTarget(
   tx: CatalogTx,
   row: DynamicTableRow,
@@ -116,10 +116,10 @@ export async function addTarget(
       .execute();
     return;
   }
-  await tx.update("dynamic_tables", row.dynamic_table, { target_snapshot: target.snapshot }); // PW2
+  await tx.update("dynamic_tables", row.dynamic_table, { target_snapshot: target.snapshot });
 }
 
-/** The target was reached: on to the next, to the requests that are left, or to nothing. */
+/** The target was reached: continues with the next target or the remaining requests, if any. */
 export async function finishTarget(
   tx: CatalogTx,
   pending: PendingRefreshesTable,
@@ -181,7 +181,7 @@ async function setGoal({ db }: Tx, tableId: number, goal: Goal): Promise<void> {
     .execute();
 }
 
-/** Forgets the targets that nobody works on. Requests stay. */
+/** Forgets unclaimed targets. Requests stay. */
 export async function abandonTargets(tx: CatalogTx, row: DynamicTableRow): Promise<void> {
   const { db } = tx;
   const pending = await findPending(tx, row.table_id);
@@ -214,7 +214,7 @@ export async function abandonTargets(tx: CatalogTx, row: DynamicTableRow): Promi
   await tx.update("dynamic_tables", row.dynamic_table, { target_snapshot: null });
 }
 
-/** Takes everything that is to be done, the claim and its subtasks included: who works on it finds that it is lost. */
+/** Removes all pending work, the claim and its subtasks. Its worker then finds the claim lost. */
 export async function dropWork(tx: CatalogTx, row: DynamicTableRow): Promise<void> {
   const { db } = tx;
   await db.deleteFrom("refresh_claims").where("dynamic_table", "=", row.dynamic_table).execute();
@@ -228,7 +228,7 @@ export async function dropWork(tx: CatalogTx, row: DynamicTableRow): Promise<voi
   });
 }
 
-/** Ready is whatever has a target that all of its dynamic sources have been at. */
+/** Marks targets as ready whose dynamic sources have all reached them. */
 export async function markReady({ db }: Tx): Promise<void> {
   await sql`
     UPDATE pending_refreshes
@@ -247,7 +247,7 @@ export async function markReady({ db }: Tx): Promise<void> {
                          AND v.data_snapshot = pending_refreshes.target_snapshot))`.execute(db);
 }
 
-/** A source as of the lake's snapshot: a plain one there, a dynamic one at its version of that snapshot. */
+/** A source as of a lake snapshot: a plain table at it, a dynamic one at its version of it. */
 function sourceAsOf(snapshot: number | null): RawBuilder<number | null> {
   return sql`
              CASE WHEN EXISTS (SELECT 1 FROM dynamic_tables d
@@ -258,7 +258,7 @@ function sourceAsOf(snapshot: number | null): RawBuilder<number | null> {
                   ELSE CAST(${snapshot} AS BIGINT) END`;
 }
 
-/** It is made of its sources as of the snapshot: plain ones there, dynamic ones where they are as of it. */
+/** Records that the table's contents are made of its sources as of the snapshot. */
 export async function moveCursors(
   { db }: Tx,
   tableId: number,
@@ -270,7 +270,7 @@ export async function moveCursors(
      WHERE table_id = ${tableId}`.execute(db);
 }
 
-/** An attempt to make it of its sources as of the snapshot failed. */
+/** Records that an attempt to read the sources as of the snapshot failed. */
 export async function recordFailedRead(
   { db }: Tx,
   tableId: number,
@@ -283,8 +283,8 @@ export async function recordFailedRead(
 }
 
 /**
- * The contents for `dataSnapshot` are in the lake since `published`, and are so at that snapshot too, where it is later: the newer
- * of the two is kept by the lake for longer. Older versions go, unless a reader is still to be brought to them.
+ * Records the lake snapshot that has the contents for `dataSnapshot`: the newer of the two, which
+ * the lake keeps longer. Older versions are deleted, unless a reader still has to reach them.
  */
 export async function recordVersion(
   { db }: Tx,

@@ -1,6 +1,6 @@
 /**
- * The newest refreshes of each table. A run of refreshes that found nothing to do is one row, whose end and data move on: a table
- * that is looked at every second and changes once a day must not lose the one refresh that did something.
+ * The newest refreshes of each table. A run of NO_DATA refreshes is one row. Otherwise a table that
+ * is checked every second and changes once a day would lose its only real refresh.
  */
 
 import { sql } from "kysely";
@@ -12,7 +12,7 @@ import { snapshotOf } from "./table-rows.ts";
 
 export const historyRowsDefault = 500;
 
-/** Refreshes that an expectation of the next one's duration is learnt from. */
+/** The number of refreshes that the expected duration is learnt from. */
 const samplesMax = 20;
 
 export type HistoryEntry = Omit<RefreshHistoryTable, "refresh_number" | "repeats">;
@@ -20,12 +20,12 @@ export type HistoryEntry = Omit<RefreshHistoryTable, "refresh_number" | "repeats
 /** A refresh as it is shown. */
 export interface RefreshHistoryRecord extends RefreshRecord {
   readonly dynamicTable: string;
-  /** From 1 on, without gaps, for each table. */
+  /** Counts from 1 without gaps, for each table. */
   readonly number: number;
   readonly attempt: number;
-  /** So many refreshes in a row found nothing to do. */
+  /** The number of consecutive refreshes that found nothing to do. */
   readonly repeats: number;
-  /** What its contents were as of, after it. */
+  /** The time that the contents were as of, after the refresh. */
   readonly dataTimeMs: number | undefined;
 }
 
@@ -75,7 +75,7 @@ function isNoData({ state, action }: Pick<RefreshHistoryTable, "state" | "action
   return state === "SUCCEEDED" && action === "NO_DATA";
 }
 
-/** How long the next refresh should take: the 90th percentile of the last ones that did something. What had to be tried again says nothing of the response. */
+/** The 90th percentile of refreshes that did something. Retried ones have no response time. */
 export async function expectedTimes(
   { db }: Tx,
   dynamicTable: string,
@@ -103,10 +103,10 @@ function usually(durations: readonly number[]): number {
   return ordered[Math.ceil(ordered.length * 0.9) - 1] ?? 0;
 }
 
-/** So many of the newest are learnt from. */
+/** The number of newest refreshes that AUTO learns from. */
 const experienceMax = 100;
 
-/** What refreshes of this definition cost, newest last. One that replaced another has a table of its own, and begins anew. */
+/** Costs of this definition's refreshes, newest last. A replaced definition starts anew. */
 export async function readExperience(
   { db }: Tx,
   { dynamic_table, table_id }: Pick<RefreshHistoryTable, "dynamic_table" | "table_id">,
@@ -136,9 +136,7 @@ export async function readExperience(
     .reverse();
 }
 
-/**
- * How long refreshes took that did something: each is told once, from when it is first asked on.
- */
+/** Gives the duration of each refresh that did something once, from the first call on (TG16). */
 export class RefreshDurations {
   #fromMs: number | undefined;
   #told = new Set<string>();
@@ -162,27 +160,27 @@ export class RefreshDurations {
     const fresh = rows.filter((row) => !this.#told.has(keyOf(row)));
     const lastMs = rows.at(-1)?.ended_at_ms ?? fromMs;
     this.#fromMs = lastMs;
-    // Of those before it nobody is asked again.
+    // Refreshes that ended before `lastMs` are not read again.
     this.#told = new Set(rows.filter((row) => row.ended_at_ms === lastMs).map(keyOf));
     return fresh.map((row) => Math.max(0, row.ended_at_ms - row.started_at_ms) / 1_000);
   }
 }
 
-/** The database's clock, which all these times are by. */
+/** The database's clock, which all these times use. */
 export async function readNowMs({ db }: Tx): Promise<number> {
   const found = await sql<{ now: number }>`SELECT now_ms() AS now`.execute(db);
   return found.rows[0]?.now ?? 0;
 }
 
 export interface HistoryRequest {
-  /** `undefined`: of all tables. */
+  /** Undefined for all tables. */
   readonly dynamicTable?: string | undefined;
   readonly limit: number;
-  /** Of one table: only refreshes before this number. */
+  /** With one table: only refreshes with lower numbers. */
   readonly before?: number | undefined;
 }
 
-/** The newest first: of one table by number, of all by when they ended. */
+/** The newest first: by number for one table, by end time for all. */
 export async function readRefreshHistory(
   { db }: Tx,
   { dynamicTable, limit, before }: HistoryRequest,

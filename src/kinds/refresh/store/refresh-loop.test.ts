@@ -41,7 +41,7 @@ test("[TW1] no wake-up is lost: a poke that never comes costs a poll, one while 
     claim: async (request) => {
       asked += 1;
       const answer = await claims.claim(request);
-      if (asked === 1) await held; // Its answer, nothing, is on its way while work comes.
+      if (asked === 1) await held; // The empty answer is under way while work arrives.
       return answer;
     },
   });

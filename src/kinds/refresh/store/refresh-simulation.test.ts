@@ -1,8 +1,8 @@
 /**
- * Random graphs, refreshes in parts, workers that pause past their leases, crash and fail, coordinators that change, requests and suspensions at any
- * time; virtual time, one database in memory, everything decided by the seed. Checked all along: whatever is computed and whatever
- * is shown is the definition over one snapshot; data moves forward only; a token publishes once. In the end, when all is well
- * again: everything is fresh and nothing is owed.
+ * The real loops under faults: workers pause past their leases, crash and fail, coordinators
+ * change. It runs in virtual time on one database in memory, all decided by the seed. Always
+ * checked: whatever is computed or shown is the definition over one snapshot, data only moves
+ * forward, and a token publishes once. At the end everything is fresh and no request is open.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -29,7 +29,7 @@ const plain = [orders, items] as const;
 interface Host {
   readonly name: string;
   readonly loop: RefreshLoop;
-  /** `Infinity`: it has crashed, and is never heard of again. */
+  /** `Infinity` after a crash. */
   pausedUntilMs: number;
 }
 
@@ -42,7 +42,7 @@ class Simulation {
   #scheduler: RefreshScheduler | undefined;
   #isHealed = false;
   published = 0;
-  /** Tables that failures had stopped in the end. */
+  /** Tables that failures had stopped at the end. */
   stopped = 0;
   /** Refreshes in parts that several workers computed. */
   shared = 0;
@@ -133,7 +133,7 @@ class Simulation {
       : new OperatingError("query_failed", "backoff", "bad luck");
   }
 
-  /** What a paused process says arrives late; what a crashed one says never does. */
+  /** Calls of a paused process arrive late; those of a crashed one never do. */
   async #late<T>(hostOf: () => Host, call: () => Promise<T>): Promise<T> {
     const { clock } = this.#world;
     await Promise.resolve();
@@ -215,11 +215,11 @@ class Simulation {
       const isStopped = status === "FAILED" || status === "SUSPENDED";
       if (isStopped && failing_since_ms !== null) this.stopped += 1;
     }
-    // What failures stopped heals by itself when its sources change.
+    // Tables that failures stopped heal when their sources change.
     for (const source of plain) await this.#world.lake.write(source);
     await this.#world.clock.advance(10_000);
-    // What a person suspended a person resumes. Roots first: a table that reads a suspended one is
-    // not resumed.
+    // Tables that a person suspended are resumed by hand, roots first: a table that reads a
+    // suspended one cannot be resumed.
     for (const id of ids) {
       const { status, failing_since_ms, suspended_by } = await this.#world.row(id);
       if (status !== "SUSPENDED" || failing_since_ms !== null || suspended_by !== null) continue;
@@ -232,7 +232,7 @@ class Simulation {
     }
   }
 
-  /** The definition, over one snapshot. */
+  /** The definition over one snapshot. */
   #expected(id: TableId, snapshot: SnapshotId): string {
     const sources = this.#graph[id];
     if (sources === undefined) return this.#world.lake.at(id, snapshot);
@@ -321,7 +321,7 @@ test(`[TS6, TS7, TC1, TC8, TC9, TC13, TC20, TP8] ${seeds} random worlds with fau
     shared += simulation.shared;
     stopped += simulation.stopped;
   }
-  // Of five it may be none.
+  // With five seeds there may be none.
   if (seeds >= 30) assert.ok(stopped > 0, "failures stopped some tables");
   assert.ok(shared > seeds, `${shared} refreshes were shared`);
   assert.ok(published > seeds * 30, `${published} refreshes were computed`);

@@ -1,4 +1,4 @@
-/** The scheduler's state as the store has it, and its decisions written down. */
+/** Reads the scheduler's state from the store, and writes its decisions. */
 
 import type { SnapshotId, TableId } from "../../../data/lake/core/index.ts";
 import type { CatalogTx, Tx } from "../../../ground/store/index.ts";
@@ -135,7 +135,7 @@ export function isEmptyDecision(decision: ScheduleDecision): boolean {
   return [abandoned, targets, unchanged, lateness, waits].every((list) => list.length === 0);
 }
 
-/** What the decision was about. */
+/** The snapshot and time that the decision was made for. */
 export interface ScheduleMoment {
   readonly snapshot: SnapshotId;
   readonly timeMs: number;
@@ -170,7 +170,7 @@ export async function applyDecision(
   await pinNeeded(tx, moment.pins, [...decision.abandoned, ...moved]);
 }
 
-/** NO_DATA without a worker: its contents are those of the newer snapshot, too. */
+/** NO_DATA without a worker: its contents are also those of the newer snapshot. */
 async function advanceUnchanged(
   tx: CatalogTx,
   { tableId, trigger, satisfiesRequests }: ScheduledTarget,
@@ -180,7 +180,7 @@ async function advanceUnchanged(
   const published = row.published_snapshot;
   if (published === null) return;
   if (satisfiesRequests) {
-    // All that can be pending is requests: what has a target is not passed over.
+    // Only requests can be pending: a table with a target is not advanced.
     await tx.db.deleteFrom("pending_refreshes").where("table_id", "=", tableId).execute();
   }
   await tx.update("dynamic_tables", row.dynamic_table, {

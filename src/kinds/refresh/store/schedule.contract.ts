@@ -1,4 +1,4 @@
-/** Rounds of refreshes, written down and worked off, on every database. */
+/** Rounds of refreshes, scheduled and worked off, on every database. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { openFresh, type StoreFixture } from "../../../ground/store/testing/store-fixture.ts";

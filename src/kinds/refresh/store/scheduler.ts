@@ -1,13 +1,9 @@
 /**
- * The coordinator's side: looks when it is poked and when time has come, and writes down what `decideRefreshes` says.
- *
- *   TL1  It looks first and writes only when there is something to write, in a transaction that reads the state again and decides anew:
- *        what changed in between is seen. The lake's snapshot is read after the moment it is taken to be of.
- *   TL2  Every write is under the coordinator's lease. Without it nothing is looked at.
- *   TL3  Looks are at least `spacingMs` apart: a thousand commits are one look. A poke while it looks makes it look again.
- *        With many tables a look is dear: it rests three times as long as it took, `restMsMax` at most.
- *   TL4  A look that fails is tried again after a pause that grows; it never ends the loop.
- *   TL5  Expired claims are freed as soon as they have expired, whether or not anybody asks for work.
+ * The coordinator's loop: looks when it is poked and when time has come, and writes what
+ * `decideRefreshes` decides. It writes only if there is something to write, in a transaction that
+ * reads the state again and decides anew. The lake's snapshot is read after the moment that it
+ * stands for. Looks are at least `spacingMs` apart, and a poke during a look causes another. Rules:
+ * TS11, TS14, TS15, TS17, TC13.
  */
 import { sql } from "kysely";
 import type { Clock } from "../../../ground/kernel/clock.ts";
@@ -33,17 +29,17 @@ export interface RefreshSchedulerOptions {
   readonly store: Store;
   readonly claims: Pick<StoreRefreshClaims, "reapExpired">;
   readonly lake: SourceChanges;
-  /** The lease as it stands now; `undefined`: this process is not the coordinator. */
+  /** The current lease. Undefined when this process does not lead. */
   readonly lease: () => LeaseGrant | undefined;
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
   readonly options?: ScheduleOptions;
   readonly historyRows?: number;
-  /** Keeps what the next refreshes read. */
+  /** Pins what the next refreshes read. */
   readonly pins?: SnapshotPins;
   readonly spacingMs?: number;
-  /** It looks at least so often. */
+  /** The maximum time between looks. */
   readonly lookMsMax?: number;
 }
 
@@ -66,10 +62,10 @@ export class RefreshScheduler {
       clock,
       prng,
       logger,
-      lease, // TL2
+      lease, // TS14
       turn: () => this.#look(),
       everyMs: this.#lookMsMax,
-      backoff: { minMs: 100, maxMs: 5_000 }, // TL4
+      backoff: { minMs: 100, maxMs: 5_000 }, // TS15
       trouble: "cannot schedule refreshes",
     });
   }
@@ -79,7 +75,7 @@ export class RefreshScheduler {
     this.#loop.start();
   }
 
-  /** To be called from the lease keeper's `onChange`. */
+  /** Called from the lease keeper's `onChange`. */
   leaseChanged(): void {
     this.#loop.leaseChanged();
   }
@@ -89,7 +85,7 @@ export class RefreshScheduler {
     await this.#loop.stop();
   }
 
-  /** TL3 */
+  /** Rests after each look (TS17). */
   async #look(): Promise<{ readonly requeueAfterMs: number; readonly restMs: number }> {
     const { clock } = this.#options;
     const startedMs = clock.nowMs();
@@ -98,12 +94,12 @@ export class RefreshScheduler {
     return { requeueAfterMs, restMs: Math.max(this.#spacingMs, restMs) };
   }
 
-  /** When to look again. */
+  /** The time until the next look, in milliseconds. */
   async #lookOnce(): Promise<number> {
     const { store, claims, lake, logger, options = defaultScheduleOptions } = this.#options;
     const lease = this.#options.lease();
-    if (lease === undefined) return this.#lookMsMax; // Lost just now.
-    const expired = await claims.reapExpired(lease); // TL5
+    if (lease === undefined) return this.#lookMsMax; // The lease was just lost.
+    const expired = await claims.reapExpired(lease); // TC13
     if (expired > 0) logger.warn({ claim_count: expired }, "freed claims that had expired");
     const before = await store.read(async (tx) => ({
       nowMs: await readNow(tx),
@@ -112,7 +108,7 @@ export class RefreshScheduler {
     }));
     if (before.tables.length === 0) return this.#lookMsMax;
     const { nowMs } = before;
-    const { snapshot } = await lake.current(); // TL1
+    const { snapshot } = await lake.current(); // Read after `before.nowMs` (TS11).
     const changes = await askForChanges(lake, before.tables, snapshot);
     const decide = (tables: readonly ScheduledTable[]): ScheduleDecision =>
       decideRefreshes({ tables, snapshot, ...changes }, nowMs, options);
@@ -125,7 +121,7 @@ export class RefreshScheduler {
         return now;
       }, lease);
       this.#logLateness(decision, before.tables);
-      return 0; // What was advanced without a worker may be due again.
+      return 0; // A table advanced without a worker may be due again.
     }
     const wakeAtMs = Math.min(decision.wakeAtMs ?? Infinity, before.expiresAtMs ?? Infinity);
     return Math.min(this.#lookMsMax, Math.max(0, wakeAtMs - nowMs));

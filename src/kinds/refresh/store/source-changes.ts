@@ -15,14 +15,14 @@ export interface SourceRange {
 
 export interface SourceChanges {
   current(): Promise<Pick<SnapshotInfo, "snapshot">>;
-  /** For each range, whether the table at `to` may differ from what it was. In doubt it may. */
+  /** Whether each range's table may have changed up to `to`. True when that is unknown. */
   mayHaveChanged(ranges: readonly SourceRange[], to: SnapshotId): Promise<readonly boolean[]>;
   /**
-   * For each range, whether the table has changed, for somebody who could not make anything of it
-   * before. In doubt it has not.
+   * Whether each range's table has changed since a failed attempt read it. False when that is
+   * unknown.
    */
   hasChanged(ranges: readonly SourceRange[], to: SnapshotId): Promise<readonly boolean[]>;
-  /** Whether a file of the lake is there. In doubt it is not. */
+  /** Whether a lake file exists. False when that is unknown. */
   isThere(path: string): Promise<boolean>;
 }
 
@@ -35,14 +35,14 @@ export function lakeSourceChanges(
     ({ tableId, from }: SourceRange, to: SnapshotId): Promise<boolean> =>
       lake.changes(tableId, from, to).then(
         (scan) => {
-          // A snapshot that has expired is asked about once: the next attempt reads a newer one.
+          // An expired snapshot is asked about once: the next attempt reads a newer one.
           if (scan === "gone" || !scan.sameColumns) return true;
           return scan.removedMax > 0 || scan.addedMax > 0;
         },
         () => whenUnknown,
       );
-  const hasChanged = changed(false); // The table is not there.
-  const mayHaveChanged = changed(true); // The refresh will say what is wrong with it, by name.
+  const hasChanged = changed(false); // The table does not exist.
+  const mayHaveChanged = changed(true); // The refresh will report the missing table by name.
   return {
     current: () => lake.current(),
     hasChanged: (ranges, to) => Promise.all(ranges.map((range) => hasChanged(range, to))),
@@ -58,9 +58,8 @@ export function lakeSourceChanges(
 }
 
 /**
- * Of plain tables alone: those that tables were made of, and those that failed attempts read. A
- * cursor that moved since it was asked about is in neither map: in doubt there is work to be done,
- * and no cure.
+ * Asks about plain tables only: those of the cursors, and those that failed attempts read. A cursor
+ * that moved since is in neither map. Then the table is refreshed, and no cure is assumed.
  */
 export async function askForChanges(
   lake: SourceChanges,

@@ -1,4 +1,4 @@
-/** The worker's loop with refreshes in parts, and with commits that meet others, in virtual time. */
+/** The worker's loop with refreshes in parts and with commit conflicts, in virtual time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -26,7 +26,7 @@ async function history(world: RefreshWorld): Promise<string[]> {
     .reverse();
 }
 
-/** Every refresh is split; each part takes so long. */
+/** Splits every refresh into parts that take `partMs` each. */
 function splitting(world: RefreshWorld, parts: number, partMs: number): WorkerOptions {
   return {
     refresher: { refresh: async (claim) => world.split(claim, parts) },
@@ -134,7 +134,7 @@ test("[TP8, TW5] a lead that drains ends its refresh, with its own parts; one th
   assert.equal(world.clock.pendingCount, 0, "no timer is left");
 });
 
-/** A lake whose first so many commits meet others. */
+/** A lake whose first `conflicts` commits conflict with others. */
 function meeting(world: RefreshWorld, conflicts: number, canRebase: boolean) {
   const did = { computed: 0, rebased: 0, discarded: 0 };
   let left = conflicts;

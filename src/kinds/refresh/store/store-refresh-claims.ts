@@ -1,13 +1,9 @@
 /**
- * The claim protocol on the control store. The statements that carry the argument stand alone; the WHERE clause of each is the
- * argument. They run in catalog transactions, which are serial over all processes on both databases: two workers that ask at once
- * are answered one after the other, instead of both trying and one failing.
- *
- *   SC1  `grantClaims` takes what is ready, not backing off and unclaimed, in the order of priority, then of due time, then of name.
- *   SC2  A token is the fence's next value, in the same transaction; the fence is never set back.
- *   SC3  A claim that has expired is counted as the loss of its worker before anything else is granted.
- *   SC4  Whoever finds nothing to do has only read.
- *   SC5  Subtasks go before refreshes: what is begun is ended first.
+ * The claim protocol on the control store. Each statement that a concurrency argument rests on is a
+ * function of its own, and its WHERE clause is the argument. They run in catalog transactions,
+ * which are serial over all processes on both databases: two workers that ask at once are answered
+ * one after the other. A worker that finds nothing to claim has only read. Rules: TC1 to TC9, TC13,
+ * TP3.
  */
 import { sql } from "kysely";
 import type { SnapshotId, TableId } from "../../../data/lake/core/index.ts";
@@ -65,13 +61,13 @@ export class StoreRefreshClaims implements RefreshClaims {
   async claim(request: ClaimRequest): Promise<ClaimAnswer> {
     const wanted = request.limit + (request.subtasks?.limit ?? 0);
     assert(wanted > 0, "a claim is for something");
-    const waitMs = await this.#store.read((tx) => untilClaimableMs(tx, request)); // SC4
+    const waitMs = await this.#store.read((tx) => untilClaimableMs(tx, request)); // Only reads.
     if (waitMs !== 0) return { claimed: [], waitMs };
     const { leaseMs } = this.#settings;
     const granted = await this.#store.catalogTransaction(async (tx) => {
-      await this.#loseExpired(tx); // SC3
+      await this.#loseExpired(tx); // TC13
       const parts = await grantSubtasks(tx, request, leaseMs);
-      const limit = Math.max(0, request.limit - parts.length); // SC5
+      const limit = Math.max(0, request.limit - parts.length); // TP3: parts first.
       const claims = limit === 0 ? [] : await grantClaims(tx, { ...request, limit }, leaseMs);
       return {
         claimed: await this.#describe(tx, claims),
@@ -113,7 +109,7 @@ export class StoreRefreshClaims implements RefreshClaims {
     return await this.#ifHeld(claim, (tx, held) => returnRefresh(tx, held, reason, this.#settings));
   }
 
-  /** Its session is lost: what it had claimed is free at once. How many refreshes and subtasks that were. */
+  /** Frees what a worker whose session is lost had claimed. Returns how many that were. */
   async expireWorker(workerId: string, why: string, lease?: LeaseGrant): Promise<number> {
     const known = await this.#store.read(({ db }) =>
       db
@@ -140,7 +136,7 @@ export class StoreRefreshClaims implements RefreshClaims {
     }, lease);
   }
 
-  /** What nobody extended in time. How many that were. */
+  /** Frees expired claims and returns their number. */
   async reapExpired(lease?: LeaseGrant): Promise<number> {
     const isOver = await this.#store.read(
       async ({ db }) =>
@@ -240,7 +236,7 @@ export class StoreRefreshClaims implements RefreshClaims {
   }
 }
 
-/** Whether it matters what earlier refreshes took. */
+/** Whether AUTO chooses by the cost of earlier refreshes. */
 function hasChoice(row: Pick<DynamicTableRow, "mode_wish" | "mode">): boolean {
   return row.mode_wish === "AUTO" && row.mode === "INCREMENTAL";
 }
@@ -252,7 +248,7 @@ interface GrantedClaim extends HeldClaim {
   readonly target_time_ms: number;
 }
 
-/** SC1, SC2. */
+/** Grants what is ready, not backing off and unclaimed (TC2 to TC4). */
 async function grantClaims(
   tx: CatalogTx,
   { workerId, limit }: ClaimRequest,
@@ -296,7 +292,7 @@ async function readGranted(tx: Tx, tokens: readonly number[]): Promise<readonly 
   });
 }
 
-/** RC2. */
+/** TC5, TC7, TC8 */
 async function extendClaim(
   { db }: Tx,
   { tableId, workerId, token }: ClaimKey,
@@ -315,7 +311,7 @@ interface RefreshInput extends RefreshSource {
   readonly reader: number;
 }
 
-/** What the targets of claimed tables are made of: plain tables at the target, dynamic ones where they are as of it. */
+/** The sources of claimed tables: plain ones at the target, dynamic ones at their version of it. */
 async function readInputs(
   { db }: Tx,
   claims: readonly { readonly table_id: number }[],
@@ -355,7 +351,7 @@ async function readInputs(
   });
 }
 
-/** 0: something can be claimed now; `undefined`: nothing will be by time alone. */
+/** Zero when something can be claimed now. Undefined when time alone makes nothing claimable. */
 async function untilClaimableMs(tx: Tx, request: ClaimRequest): Promise<number | undefined> {
   const partMs = await untilSubtaskMs(tx, request);
   if (partMs === 0 || request.limit === 0) return partMs;

@@ -1,4 +1,4 @@
-/** The protocol of subtasks on the control store. Granting them is part of `StoreRefreshClaims.claim`. */
+/** The subtask protocol on the control store. `StoreRefreshClaims.claim` grants subtasks. */
 import { sql } from "kysely";
 import type { CatalogTx, Store } from "../../../ground/store/index.ts";
 import type {
@@ -121,7 +121,7 @@ export class StoreSubtaskClaims implements SubtaskClaims {
   }
 }
 
-/** Said before, by the same holder: an answer that was lost costs nothing. */
+/** Whether the same holder already reported it, so that a lost answer does no harm. */
 async function isDone(
   { db }: CatalogTx,
   { refreshToken, part, workerId, token }: SubtaskKey,

@@ -1,10 +1,8 @@
 /**
- * Subtasks as rows: given to workers, taken away from them, done. Everything here is part of a catalog transaction; those are serial
- * over all processes. That subtasks end with the claim of their refresh is the schema's doing (ON DELETE CASCADE).
- *
- *   SR1  `grantSubtasks` gives what nobody has, of the most urgent refresh first; what the asker has failed at before comes last.
- *   SR2  A token is the fence's next value, in the same transaction.
- *   SR3  So often given out in vain, a subtask has FAILED, and with it the refresh.
+ * Subtasks as rows. Everything here runs in a catalog transaction; these are serial over all
+ * processes. The schema ends subtasks with the claim of their refresh (ON DELETE CASCADE). Parts of
+ * the most urgent refresh are given first, and those that the worker failed at before come last.
+ * Rules: TP3, TP4, TP7.
  */
 import { type RawBuilder, sql } from "kysely";
 import type { CatalogTx, Tx } from "../../../ground/store/index.ts";
@@ -22,13 +20,13 @@ export interface GrantedSubtask {
   readonly attempts: number;
 }
 
-/** Of which refreshes a worker may take parts. */
+/** The refreshes of which a worker may take parts. */
 function isOffered(workerId: string, { ability, of }: Wanted): RawBuilder<unknown> {
   const isOwn = of === "own" ? sql`c.worker_id = ${workerId}` : sql`1 = 1`;
   return sql`s.ability = ${ability} AND ${isOwn}`;
 }
 
-/** SR1, SR2. */
+/** Grants free subtasks with tokens of the claims' fence (TP3, TP4). */
 export async function grantSubtasks(
   { db }: CatalogTx,
   { workerId, subtasks }: ClaimRequest,
@@ -70,7 +68,7 @@ export async function grantSubtasks(
   return granted;
 }
 
-/** 0: there is one to be had now; `undefined`: none will be by time alone. */
+/** Zero when one can be claimed now. Undefined when time alone makes none claimable. */
 export async function untilSubtaskMs(
   { db }: Tx,
   { workerId, subtasks }: ClaimRequest,
@@ -102,7 +100,7 @@ export function heldSubtasks({ db }: Tx) {
     .where("s.state", "=", "CLAIMED");
 }
 
-/** RP3. `undefined`: it is somebody else's, or nobody's, or its time is over. */
+/** Undefined unless worker and token hold it and its lease is not over. */
 export async function holdSubtask(
   tx: Tx,
   { refreshToken, part, workerId, token }: SubtaskKey,
@@ -116,7 +114,7 @@ export async function holdSubtask(
     .executeTakeFirst();
 }
 
-/** It is done: the lead, and whoever looks on, hears of it. */
+/** Records the result and tells the lead and other watchers. */
 export async function finishSubtask(
   tx: CatalogTx,
   held: HeldSubtask,
@@ -132,7 +130,7 @@ export async function finishSubtask(
   await tx.update("dynamic_tables", held.dynamic_table, { part_done_count: done.count });
 }
 
-/** Somebody else's turn, or SR3. */
+/** Frees the subtask for another attempt, or fails it after the last one (TP7). */
 export async function failSubtask(
   tx: CatalogTx,
   held: HeldSubtask,
@@ -148,12 +146,12 @@ export async function failSubtask(
         : { state: "WAITING", expires_at_ms: null, token: null, ...error },
     )
     .execute();
-  // Logged, so that whoever waits for work is poked.
+  // A logged change, so that waiting workers are poked.
   const told = `part ${held.part + 1}, tried ${held.attempts} times: ${code}: ${message}`;
   await tx.update("dynamic_tables", held.dynamic_table, { last_error: told });
 }
 
-/** It was not tried. */
+/** Gives it back without counting an attempt. */
 export async function returnSubtask(tx: CatalogTx, held: HeldSubtask): Promise<void> {
   await one(tx, held)
     .set({
@@ -173,7 +171,7 @@ function one({ db }: Tx, { refresh_token, part }: Pick<HeldSubtask, "refresh_tok
     .where("part", "=", part);
 }
 
-/** As the lead said it; once. */
+/** Inserts the lead's subtasks, once. */
 export async function insertSubtasks(
   tx: CatalogTx,
   { token, dynamic_table }: HeldClaim,

@@ -25,7 +25,7 @@ class Split extends TablesFixture {
     partAttemptsMax: 2,
   });
 
-  /** A refresh that `w1` leads, in so many parts. */
+  /** Makes `workerId` lead a refresh with `count` parts. */
   async lead(count: number, workerId = "w1"): Promise<ClaimedRefresh> {
     await this.schedule();
     const lead = await this.claimOne(workerId);

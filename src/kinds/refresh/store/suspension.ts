@@ -1,14 +1,4 @@
-/**
- * Taking tables out of the schedule, and putting them back.
- *
- *   SU1  What reads a suspended table is suspended with it, and its reason names that table.
- *   SU2  Resuming a table resumes those that were suspended only because of it, unless something else that they read is suspended.
- *   SU3  A table that reads a suspended one is not resumed: its sources would never come.
- *   SU4  Who refreshes a table that is suspended loses the claim: nothing more is published.
- *   SU5  A table that is suspended for its failures heals: it is tried again now and then, and a
- *        success resumes it, with those that were suspended because of it. One that a person
- *        suspended is left alone.
- */
+/** Takes tables out of the schedule and puts them back. Rules: TG5, TG6, TC17, TC20. */
 
 import type { TableId } from "../../../data/lake/core/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -18,8 +8,8 @@ import { abandonTargets, addRequest, dropWork } from "./pending-work.ts";
 import { notFailing, readGraph, requireRow, type TableNode } from "./table-rows.ts";
 
 /**
- * Names of the tables that are suspended by it, itself first. Of its readers, one that is suspended
- * already is left as it is. `heals`: for its failures, which the caller has recorded (SU5).
+ * Returns the names of the tables that it suspends, itself first. A reader that is already
+ * suspended stays as it is. `heals`: for failures, which the caller has recorded (TC20).
  */
 export async function suspendTable(
   tx: CatalogTx,
@@ -33,7 +23,7 @@ export async function suspendTable(
   await tx.update("dynamic_tables", row.dynamic_table, {
     status: "SUSPENDED",
     status_reason: reason,
-    suspended_by: null, // Of its own: whatever else it followed, it stays when that is resumed.
+    suspended_by: null, // It stays suspended when tables that it reads are resumed.
     wait_reason: "",
     late_since_ms: null,
     ...(heals === undefined ? notFailing : {}),
@@ -41,14 +31,14 @@ export async function suspendTable(
   const suspended = [row.dynamic_table];
   for (const below of graph.downstreamOf(tableId)) {
     if (below.row.status === "SUSPENDED") {
-      await abandonTargets(tx, below.row); // It may have been on trial.
+      await abandonTargets(tx, below.row); // It may have been tried again (TC20).
       continue;
     }
     await dropWork(tx, below.row);
     await tx.update("dynamic_tables", below.label, {
       status: "SUSPENDED",
       status_reason: `it reads ${row.dynamic_table}, which is suspended: ${reason}`,
-      suspended_by: row.dynamic_table, // SU1
+      suspended_by: row.dynamic_table, // TG5
       wait_reason: "",
       late_since_ms: null,
       ...notFailing,
@@ -58,7 +48,7 @@ export async function suspendTable(
   return suspended;
 }
 
-/** Its definition, or a value of its sources, does not work. Its readers wait, and say for what. */
+/** Its definition, or a value of its sources, does not work. Its readers wait and say for what. */
 export async function markFailed(tx: CatalogTx, tableId: TableId, reason: string): Promise<void> {
   const row = await requireRow(tx, tableId);
   await dropWork(tx, row);
@@ -74,10 +64,7 @@ export async function markFailed(tx: CatalogTx, tableId: TableId, reason: string
   }
 }
 
-/**
- * Names of the tables that run again, itself first. Its failures are forgotten. The scheduler looks
- * at it afresh.
- */
+/** Returns the names of the resumed tables, itself first. Forgets its failures. */
 export async function resumeTable(tx: CatalogTx, tableId: TableId): Promise<readonly string[]> {
   const row = await requireRow(tx, tableId);
   const graph = await readGraph(tx);
@@ -89,15 +76,15 @@ export async function resumeTable(tx: CatalogTx, tableId: TableId): Promise<read
       "never",
       `${row.dynamic_table} reads ${above}, which is suspended`,
       { hint: `Resume ${above} first: it takes those along that were suspended because of it.` },
-    ); // SU3
+    ); // TG6
   }
   await putBack(tx, { row, label: row.dynamic_table });
   return [row.dynamic_table, ...(await resumeFollowers(tx, tableId))];
 }
 
 /**
- * SU2. It runs again, or reads something else now: names of those below it that were suspended for
- * another's sake, read nothing that is suspended any more, and so run, too.
+ * Resumes tables below it that were suspended because of another and now read no suspended table
+ * (TG6). Called when a table is resumed or its sources change. Returns their names.
  */
 export async function resumeFollowers(tx: CatalogTx, tableId: TableId): Promise<readonly string[]> {
   const graph = await readGraph(tx);
@@ -108,7 +95,7 @@ export async function resumeFollowers(tx: CatalogTx, tableId: TableId): Promise<
     const other = suspendedAbove(graph, below.tableId, resumed);
     if (other !== undefined) {
       if (below.row.suspended_by === other) continue;
-      // Still suspended, for another's sake from now on.
+      // Still suspended, but now because of another table.
       const root = graph.upstreamOf(below.tableId).find(({ label }) => label === other);
       await tx.update("dynamic_tables", below.label, {
         suspended_by: other,
@@ -123,7 +110,7 @@ export async function resumeFollowers(tx: CatalogTx, tableId: TableId): Promise<
   return names;
 }
 
-/** The first of what it reads that is suspended and not just resumed, roots before those that only follow. */
+/** The first table above it that is suspended and not in `resumed`, roots before their readers. */
 function suspendedAbove(
   graph: TableGraph<TableNode>,
   tableId: TableId,
@@ -147,7 +134,6 @@ async function putBack(
     last_error: null,
     ...notFailing,
   });
-  // What was asked for when it was created is not there yet, and nobody may be due to ask again for
-  // a long time.
+  // Its first contents were requested at creation, and it may not become due for a long time.
   if (row.data_snapshot === null) await addRequest(tx, row, "INITIAL");
 }

@@ -1,4 +1,4 @@
-/** Rows of `dynamic_tables` and of what belongs to them, read. */
+/** Reads rows of `dynamic_tables` and their dependent tables. */
 
 import type { SnapshotId, TableId } from "../../../data/lake/core/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -8,7 +8,7 @@ import type { DynamicTablesTable } from "../core/tables.ts";
 
 export type DynamicTableRow = DynamicTablesTable;
 
-/** `undefined`: it is not a dynamic table. */
+/** Undefined when it is not a dynamic table. */
 export async function findRow({ db }: Tx, tableId: TableId): Promise<DynamicTableRow | undefined> {
   return await db
     .selectFrom("dynamic_tables")
@@ -31,7 +31,7 @@ export function isStopped({ status }: Pick<DynamicTableRow, "status">): boolean 
   return status === "SUSPENDED" || status === "FAILED";
 }
 
-/** Of a table whose last refresh did not fail, or that somebody suspended. */
+/** The columns of a table that is not failing, or that a person suspended. */
 export const notFailing = {
   failing_since_ms: null,
   retry_at_ms: null,
@@ -61,8 +61,8 @@ export async function readSources(
 }
 
 /**
- * By source: the columns that the definition knows, in their order. Of a source without an entry it
- * knows all.
+ * The columns of each source that the definition knows, in their order. All columns of a source
+ * without an entry.
  */
 export type SourceColumns = ReadonlyMap<TableId, readonly string[]>;
 

@@ -1,4 +1,4 @@
-/** What dynamic tables in the store promise, whatever is under it. */
+/** The contract of dynamic tables in the store, for every database. */
 import { describe } from "node:test";
 import type { StoreFixture } from "../../../ground/store/testing/store-fixture.ts";
 import { testClaims } from "./claims.contract.ts";

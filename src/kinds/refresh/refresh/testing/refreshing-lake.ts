@@ -1,4 +1,4 @@
-/** A lake with statements, a scheduler and workers that refresh: real files, real DuckDB, real catalog, real claims, real time. */
+/** A lake with a scheduler and workers that refresh: real files, DuckDB, catalog and time. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,17 +28,17 @@ import { createLakeRefresher } from "../lake-refresher.ts";
 import { createPartRunner, readAbility } from "../refresh-parts.ts";
 
 export interface WorkerParts {
-  /** Between the worker and what it uses: faults. */
+  /** Wraps what the worker uses, to inject faults. */
   readonly objects?: (objects: ObjectStore) => ObjectStore;
   readonly engine?: (engine: Engine) => Pick<Engine, "withSession">;
   readonly stagingDir?: string;
-  /** Refreshes of so many rows are split. */
+  /** Refreshes of at least this many rows are split. */
   readonly splitRows?: number;
 }
 
 export class RefreshingLake {
   readonly cluster: LakeCluster;
-  /** DuckDB may read and write below it. */
+  /** A directory that DuckDB may read and write. */
   readonly dir: string;
   readonly #engine: TestEngine;
   readonly #scheduler: RefreshScheduler;
@@ -100,7 +100,7 @@ export class RefreshingLake {
     return await this.cluster.store.read((tx) => readRefreshHistory(tx, request));
   }
 
-  /** The newest that matches, when there is one. */
+  /** Waits for a refresh that matches, and returns the newest. */
   async until(
     dynamicTable: string,
     matches: (record: RefreshHistoryRecord) => boolean,
@@ -120,7 +120,7 @@ export class RefreshingLake {
     });
   }
 
-  /** Merges what small files there are; how many times. */
+  /** Merges small files and returns how many times it did. */
   async compact(): Promise<number> {
     const { store, catalog, objects, manager } = this.cluster;
     const loop = new UpkeepLoop({

@@ -1,6 +1,7 @@
 /**
- * Another process that works: `node claim-child.ts URL WORKER`. It says `ready`, waits for a line, then claims and publishes one
- * refresh after the other until nothing is left, saying `table token` for each, and `done`.
+ * A worker process for tests: `node claim-child.ts URL WORKER`. It prints `ready`, waits for a
+ * line, then claims and publishes until nothing is left, printing `table token` for each, and
+ * `done`.
  */
 
 import { once } from "node:events";

@@ -28,12 +28,12 @@ import { StoreSubtaskClaims } from "../store-subtask-claims.ts";
 import { TablesFixture } from "./tables-fixture.ts";
 
 export interface WorkerOptions {
-  /** How long a refresh takes; it ends early when it is aborted. */
+  /** How long a refresh takes. It ends early when it is aborted. */
   readonly refreshMs?: (claim: ClaimedRefresh) => number;
   readonly refresher?: Refresher;
-  /** Stands between the worker and the store. */
+  /** Wraps the claims between the worker and the store. */
   readonly through?: (claims: RefreshClaims) => RefreshClaims;
-  /** It takes parts of refreshes that were split. */
+  /** Computes parts of split refreshes. */
   readonly runner?: SubtaskRunner;
   readonly partsThrough?: (claims: SubtaskClaims) => SubtaskClaims;
   readonly loop?: Partial<RefreshLoopOptions>;
@@ -44,7 +44,7 @@ const ability = "test";
 
 export class RefreshWorld extends TablesFixture {
   readonly clock: VirtualClock;
-  /** Refreshes that were computed, by table, whatever became of them. */
+  /** Tables whose refreshes were computed, with whatever outcome. */
   readonly computed: TableId[] = [];
   readonly #database: ReturnType<typeof createSharedSqlite>;
   readonly #seed: string;
@@ -71,7 +71,7 @@ export class RefreshWorld extends TablesFixture {
     return this.#lease;
   }
 
-  /** As a commit does. */
+  /** Pokes all stores, as a commit does. */
   poke(): void {
     this.#database.pokes.poke();
   }
@@ -127,7 +127,7 @@ export class RefreshWorld extends TablesFixture {
     };
   }
 
-  /** A refresh in parts, whose results are what the parts' runner makes of their numbers. */
+  /** A refresh in parts, whose results are what the runner makes of their numbers. */
   split(claim: ClaimedRefresh, parts: number): RefreshSplit {
     return {
       action: "SPLIT",
@@ -144,7 +144,7 @@ export class RefreshWorld extends TablesFixture {
     };
   }
 
-  /** Parts that were given up. */
+  /** The number of discarded parts. */
   discarded = 0;
 
   runner(partMs: () => number): SubtaskRunner {
@@ -157,7 +157,7 @@ export class RefreshWorld extends TablesFixture {
     };
   }
 
-  /** So long, or until it is aborted. */
+  /** Waits for `ms`, or until it is aborted. */
   async take(ms: number, signal: AbortSignal): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const timer = this.clock.after(ms, resolve);

@@ -8,12 +8,12 @@ const script = fileURLToPath(import.meta.resolve("./claim-child.ts"));
 
 export interface WorkerChild {
   expect(line: string): Promise<void>;
-  /** The lines before this one. */
+  /** Waits for this line and returns the lines before it. */
   until(line: string): Promise<string[]>;
   go(): void;
 }
 
-/** Another process that works; see `claim-child.ts`. It is gone when the test is. */
+/** A worker process (`claim-child.ts`) that ends with the test. */
 export function spawnWorker(t: TestContext, url: string, workerId: string): WorkerChild {
   const child = spawn(process.execPath, [script, url, workerId], {
     stdio: ["pipe", "pipe", "inherit"],

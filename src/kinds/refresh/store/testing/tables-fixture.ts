@@ -25,7 +25,7 @@ export function tableId(id: number): TableId {
   return id as TableId;
 }
 
-/** Never due within a test, unless it is told otherwise. */
+/** The default target lag: never due within a test. */
 export const hourMs = 3_600_000;
 
 export function definition(
@@ -64,7 +64,7 @@ export class TablesFixture {
     return new StoreRefreshClaims(this.store, { prng: createPrng("claims"), ...settings });
   }
 
-  /** Tables by id, with what they read; each is to be filled at once. */
+  /** Creates tables by id, with their sources. Each is filled at once. */
   async create(
     graph: Readonly<Record<number, readonly number[]>>,
     changes: Partial<TableDefinition> = {},
@@ -80,7 +80,7 @@ export class TablesFixture {
     await this.store.catalogTransaction((tx) => requestRefresh(tx, tableId(id)));
   }
 
-  /** One look of the scheduler, late enough for every request so far to count. */
+  /** One look of the scheduler, late enough that every request so far counts. */
   async schedule(options?: ScheduleOptions, atMs?: number): Promise<SnapshotId> {
     const nowMs = atMs ?? (await this.nowMs()) + 1;
     const { snapshot } = await this.lake.current();
@@ -113,7 +113,7 @@ export class TablesFixture {
     return (await this.claims.publish(claim, this.lake.refreshed(claim))).kind;
   }
 
-  /** Claims and publishes until nothing is left; the tables in the order they were done. */
+  /** Claims and publishes until nothing is left. Returns the tables in that order. */
   async work(workerId = "w1"): Promise<number[]> {
     const done: number[] = [];
     for (;;) {
@@ -138,7 +138,7 @@ export class TablesFixture {
     return await this.store.catalogTransaction((tx) => tx.nowMs());
   }
 
-  /** Until the database's clock has moved on. */
+  /** Waits until the database's clock has advanced by `ms`. */
   async passMs(ms: number): Promise<void> {
     const untilMs = (await this.nowMs()) + ms;
     while ((await this.nowMs()) < untilMs) await setTimeout(1);

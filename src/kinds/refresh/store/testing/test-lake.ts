@@ -1,6 +1,6 @@
 /**
- * As much of a lake as scheduling and claims can see: a snapshot counter in the store, moved on in the caller's transaction, and which
- * table changed when. Contents are kept as texts, so that a test can tell of which versions a table was made.
+ * The parts of a lake that scheduling and claims use: a snapshot counter in the store, and when
+ * each table changed. Contents are texts that show which versions a table was made of.
  */
 import { sql } from "kysely";
 import type { SnapshotId, TableId } from "../../../../data/lake/core/index.ts";
@@ -10,7 +10,9 @@ import type { SourceChanges } from "../source-changes.ts";
 
 export class TestLake implements SourceChanges {
   readonly #store: Store;
-  /** By table: what it is from which snapshot on. Shared by all who use the lake. */
+  /**
+   * Each table's contents, by the first snapshot that has them. Shared by all users of the lake.
+   */
   readonly #versions = new Map<
     TableId,
     { readonly from: SnapshotId; readonly content: string }[]
@@ -39,21 +41,21 @@ export class TestLake implements SourceChanges {
     return await this.mayHaveChanged(...asked);
   }
 
-  /** Files that are there; those that tests know of are missing until then. */
+  /** Missing files that exist again. */
   readonly found = new Set<string>();
 
   async isThere(path: string): Promise<boolean> {
     return this.found.has(path);
   }
 
-  /** A change of a plain table. */
+  /** Changes a plain table. */
   async write(tableId: TableId): Promise<SnapshotId> {
     const snapshot = await this.#store.transaction(nextSnapshot);
     this.#put(tableId, snapshot, `${tableId}.${snapshot}`);
     return snapshot;
   }
 
-  /** What a claimed table is to be made of. */
+  /** The contents that a claimed table should have. */
   contentFor({ sources }: ClaimedRefresh): string {
     return `(${sources.map(({ tableId, to }) => this.at(tableId, to)).join(" ")})`;
   }
@@ -87,7 +89,7 @@ export class TestLake implements SourceChanges {
   }
 }
 
-/** A row that nobody else uses. */
+/** A row that nothing else uses. */
 const task = "test-lake";
 
 async function readCounter({ db }: Tx): Promise<SnapshotId> {
