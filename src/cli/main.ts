@@ -1,4 +1,4 @@
-/** `capstan`: parses the command line, runs the command, and turns what went wrong into a line and an exit status. */
+/** `capstan`: parses the command line, runs the command, and reports errors (CM1, CM8). */
 import { CommanderError } from "commander";
 import { type ExitCode, exitCodes } from "../ground/command/exit-codes.ts";
 import { type Failure, failureOf } from "../ground/command/failure.ts";
@@ -15,7 +15,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   return code;
 }
 
-/** A slow reader's pipe takes a few hundred lines; what is beyond it would be lost at the exit. */
+/** Waits until output is written: a slow reader's pipe holds only a few hundred lines. */
 async function flushed(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
     if (stream.writableLength === 0 || stream.destroyed) continue;
@@ -43,7 +43,7 @@ async function runMain(argv: readonly string[]): Promise<number> {
     },
     async serve(action) {
       surviveBrokenOutput(() => undefined);
-      process.umask(0o077); // What it writes is its owner's: results, the catalog, logs.
+      process.umask(0o077); // Only the owner may read what it writes.
       await action();
     },
     exitWith(code) {
@@ -70,7 +70,7 @@ async function runMain(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** A child of `capstan up` leaves it to its supervisor to say what went wrong. */
+/** A child of `capstan up` lets its supervisor report the error. */
 async function toldSupervisor(thrown: unknown, { code, message, hint }: Failure): Promise<boolean> {
   if (process.env.CAPSTAN_SUPERVISED !== "1") return false;
   const { isSupervised, tellSupervisor } = await import("../ground/process/lifecycle.ts");
@@ -81,8 +81,8 @@ async function toldSupervisor(thrown: unknown, { code, message, hint }: Failure)
 }
 
 /**
- * `capstan sql … | head` is no error. A process that serves goes on: it is told to stop in other ways when its
- * terminal is gone, and a full disk may have room again.
+ * `capstan sql … | head` is no error. A serving process goes on: it gets a signal when its terminal
+ * is gone, and a full disk may have room again.
  */
 function surviveBrokenOutput(onBroken: (why: "closed" | "full") => void): void {
   for (const stream of [process.stdout, process.stderr]) {

@@ -1,6 +1,6 @@
 /**
- * The command line: what there is and what it is called. Everything that does something is loaded when it
- * is asked for, so that `capstan --help` costs nothing.
+ * The command line: all commands and options. Each command's code is loaded only when it runs, so
+ * that `capstan --help` is fast.
  */
 import { Command, type CommanderError, Option } from "commander";
 import { addBackupCommands } from "../faces/backup/index.ts";
@@ -35,7 +35,7 @@ const usageHint = "capstan --help shows what there is";
 
 type AddCommands = (program: Command, run: RunAction) => void;
 
-/** In the order of the help. A kind of work adds its line. */
+/** In the order of the help. */
 export const programCommands: readonly AddCommands[] = [
   addClientCommands,
   addDemo,
@@ -46,7 +46,7 @@ export const programCommands: readonly AddCommands[] = [
   addServerCommands,
 ];
 
-/** `quiet`: what is wrong with the command line is thrown, and not printed as well. */
+/** With `quiet`, usage errors are thrown and not printed as well. */
 export function createProgram(
   version: string,
   run: RunAction,
@@ -67,7 +67,7 @@ export function createProgram(
   return program;
 }
 
-/** `undefined`: commander ended because it printed what was asked for. */
+/** Undefined when commander ended after printing what was asked for. */
 export function usageFailure(error: CommanderError): Failure | undefined {
   if (error.exitCode === 0) return undefined;
   const said = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
@@ -92,7 +92,7 @@ function addClientCommands(program: Command, run: RunAction): void {
     .description("Lists the workers; subcommands change them.")
     .enablePositionalOptions()
     .addHelpText("after", example("capstan workers", "capstan workers drain worker-1"))
-    .allowExcessArguments() // Refused below, by what they should have been.
+    .allowExcessArguments() // Refused below, with the valid commands.
     .action(async (options, command: Command) => {
       if (command.args[0] !== undefined) unknownVerb(command, command.args[0]);
       await run.ask(async () => {
@@ -174,7 +174,6 @@ function addClientCommands(program: Command, run: RunAction): void {
     });
 }
 
-/** Something to look at. */
 function addDemo(program: Command, run: RunAction): void {
   client(program.command("demo").summary("a small shop: tables, and dynamic tables of them"))
     .description(
@@ -195,7 +194,7 @@ function addDemo(program: Command, run: RunAction): void {
     });
 }
 
-/** Commander itself suggests nothing where the command above does something of its own. */
+/** Commander suggests nothing for a command that has an action and subcommands. */
 function unknownVerb(command: Command, verb: string): never {
   const known = command.commands.map((each) => each.name()).join(", ");
   const message = `error: unknown command '${verb}'\n(${command.name()} takes one of: ${known})`;
@@ -282,13 +281,13 @@ function addServerCommands(program: Command, run: RunAction): void {
           import("../ground/process/index.ts"),
         ]);
         const reason = await runWorker(options);
-        // Elsewhere it has done what it was told: a status that looks like a failure would bring it back.
+        // Without a supervisor, dropped is a success: a failure status would cause a restart.
         if (reason === "dropped" && isSupervised()) run.exitWith(exitCodes.dropped);
       });
     });
 
   const loadWorker = program
-    .command("load-worker", { hidden: true }) // The coordinator's to start, not a person's.
+    .command("load-worker", { hidden: true }) // Started by the coordinator.
     .summary("make one share of a load test's load")
     .description("Joins a run of a load test, and ends with it. The coordinator starts it.")
     .requiredOption("--run-id <id>", "the run")
@@ -346,7 +345,7 @@ const controllers = [
   },
 ] as const;
 
-/** What a coordinator, a query-api and a worker have in common. */
+/** For a coordinator, a query-api and a worker. */
 function warmUp(): Option {
   return new Option("--warm-up <when>", "compile what PromQL needs before the first query: on, off")
     .choices(["on", "off"])
@@ -420,7 +419,7 @@ function limitsHelp(): string {
   return `\nLimits (--limit name=value):\n${lines.join("\n")}\n`;
 }
 
-/** Of whoever takes samples in. */
+/** Options of every process that ingests samples. */
 function metricsOwner(command: Command): Command {
   return targetFiles(metricsDir(lake(command)))
     .option("--keep-snapshots <time>", "how long tables can be read as they were (7d)", parseAge)
@@ -445,7 +444,7 @@ function metricsOwner(command: Command): Command {
     );
 }
 
-/** Of whoever opens the targets of load tests. */
+/** Options of every process that opens the targets of load tests. */
 function targetFiles(command: Command): Command {
   return command
     .option(

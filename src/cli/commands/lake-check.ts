@@ -35,7 +35,7 @@ export interface LakeCheckOptions {
   readonly json?: boolean;
 }
 
-/** Whether nothing was found. */
+/** Returns whether nothing is wrong. */
 export async function runLakeCheck(
   options: LakeCheckOptions,
   interrupted: AbortSignal,
@@ -50,12 +50,12 @@ export async function runLakeCheck(
   return report.findings.length === 0;
 }
 
-/** For copies of files that are not on this machine. */
+/** The disk space for copies of remote files. */
 const copyBytes = 10 * 1024 ** 3;
 
-/** DuckDB in this process, shut in to the lake's directory, and a temporary one for what it spills. */
+/** Runs DuckDB in this process, restricted to the lake's directory and a temporary one. */
 async function check(options: LakeCheckOptions, signal: AbortSignal): Promise<CheckReport> {
-  // A check makes no directories: one that is not there was named wrongly.
+  // A check creates no directories. A missing one is a wrong option.
   const dataDir = (): DataDir => openDataDir(existing(options.dataDir, "--data-dir"));
   const location = parseStoreUrl(options.store ?? dataDir().storePath);
   const ownDir = (): string => dataDir().lakeDir;

@@ -1,4 +1,4 @@
-/** Commands of the lake. They need no coordinator: what they look at is the store and the files. */
+/** Commands of the lake. They need no coordinator: they read the store and the files. */
 import type { Command } from "commander";
 import {
   dataDir,

@@ -12,7 +12,7 @@ import { parseStoreUrl, setupStore } from "../../ground/store/index.ts";
 export interface SetupOptions {
   readonly dataDir: string;
   readonly store?: string;
-  /** Where those say so who also start a coordinator. */
+  /** Set by commands that also start a coordinator. */
   readonly lake?: string;
   readonly metricsDir?: string;
   readonly json?: boolean;
@@ -35,10 +35,7 @@ export async function setUpStore(
   return await setupStore({ ...location, clock: realClock, logger: silentLogger, prng });
 }
 
-/**
- * A new store in front of files that an old one had: its coordinator would refuse them, so there is
- * none made at all.
- */
+/** Refuses to create a store beside the files of a lost one: its coordinator would refuse them. */
 function refuseLostStore(storePath: string, options: SetupOptions): void {
   if (existsSync(storePath)) return;
   const { tables, metricsDir } = decideLakePlaces(options, join(options.dataDir, "lake"));

@@ -46,7 +46,7 @@ export async function runStatus({ client, terminal, json }: CommandContext): Pro
   );
 }
 
-/** Damage is told by the part `stored_data`. */
+/** The part `stored_data` reports damage. */
 function filesRow(files: StatusBody["stored_files"]): readonly [string, string][] {
   const unverified = files?.unverified ?? 0;
   return unverified === 0 ? [] : [["Files", `${formatCount(unverified, "file")} not verified yet`]];

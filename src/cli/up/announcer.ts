@@ -1,4 +1,4 @@
-/** What `capstan up` says: short lines for a person, or JSON lines for a program. */
+/** The output of `capstan up`: short lines for people, or JSON lines for programs. */
 
 import { formatCount, formatDuration } from "../../ground/command/output/format.ts";
 import type { Terminal } from "../../ground/command/output/terminal.ts";
@@ -13,7 +13,7 @@ export type UpEvent =
       readonly url: string;
       readonly workers: number;
       readonly took_ms: number;
-      /** How the other commands are called from here. */
+      /** How to call the other commands from here. */
       readonly command: string;
     }
   | {
@@ -34,7 +34,7 @@ const error = 50;
 export class Announcer {
   readonly #terminal: Terminal;
   readonly #json: boolean;
-  /** Below this, a child's line goes to its file only. */
+  /** A child's line below this level goes only to its file. */
   #levelMin = error;
   readonly #settledLevel: number;
 
@@ -54,7 +54,7 @@ export class Announcer {
     if (text !== undefined) this.#terminal.out(`${text}\n`);
   }
 
-  /** While things come up and go down, children complain about each other: only errors are shown. */
+  /** During start and stop children complain about each other, so only errors are shown. */
   settle(settled: boolean): void {
     this.#levelMin = settled || this.#settledLevel === 0 ? this.#settledLevel : error;
   }

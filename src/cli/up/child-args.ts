@@ -1,4 +1,4 @@
-/** What the children of `capstan up` are started with. */
+/** The arguments and environment of the children of `capstan up`. */
 import { availableParallelism } from "node:os";
 import {
   type DataDir,
@@ -9,7 +9,7 @@ import {
   supervisedEnv,
 } from "../../ground/process/index.ts";
 
-/** As the command line gives them. */
+/** The command-line options. */
 export interface UpOptions {
   readonly workers: number;
   readonly dashboard: boolean;
@@ -31,7 +31,7 @@ export interface UpOptions {
   readonly tokensFile?: string;
   readonly warmUp?: string;
   readonly memoryLimit?: number;
-  /** Of each worker. */
+  /** For each worker. */
   readonly diskLimit?: number;
   readonly lake?: string;
   readonly metricsDir?: string;
@@ -53,7 +53,7 @@ export interface UpOptions {
   readonly logLevel: string;
 }
 
-/** Secrets travel in the environment: a command line can be read by everybody on the machine. */
+/** Secrets are passed in the environment: every user of the machine can read a command line. */
 export function childEnv(options: UpOptions, dataDir: DataDir): NodeJS.ProcessEnv {
   const { [launchedEnv]: _launched, ...inherited } = process.env;
   const given =
@@ -83,7 +83,7 @@ function commonArgs(options: UpOptions): string[] {
 
 export function coordinatorArgs(options: UpOptions, port: number): string[] {
   const shareBytes = decideMemoryBytes("coordinator", machine());
-  // Less than a worker needs does for a coordinator, more is no use to it.
+  // A coordinator can do with less memory than a worker, and does not use more.
   const memoryBytes = Math.min(options.memoryLimit ?? shareBytes, shareBytes);
   return [
     "coordinator",
@@ -132,7 +132,7 @@ function targetFiles({ allowTargetFile = [], loadMemoryLimit }: UpOptions): stri
   ];
 }
 
-/** The cores, shared by the workers. */
+/** The cores, divided among the workers. */
 function computeThreads(workers: number): number {
   return Math.max(1, Math.floor(availableParallelism() / Math.max(1, workers)));
 }

@@ -1,4 +1,4 @@
-/** Builds the dashboard in a process of its own: Vite needs time and memory that nothing else should lack. */
+/** Builds the dashboard in a separate process, because Vite needs time and memory. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { packageInfo } from "../../ground/process/index.ts";
@@ -6,7 +6,7 @@ import { OwnProcess } from "../../ground/threads/index.ts";
 
 export type DashboardOutcome = "built" | "current" | "absent" | "failed";
 
-/** `absent`: there are no sources to build from, as in an installed package. */
+/** `absent` when there are no sources to build from, as in an installed package. */
 export async function buildDashboard(say: (line: string) => void): Promise<DashboardOutcome> {
   const { root, clone } = packageInfo();
   const script = join(root, "web", "build.ts");

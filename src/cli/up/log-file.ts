@@ -1,6 +1,6 @@
 import { appendFileSync, renameSync, statSync } from "node:fs";
 
-/** A child's log, kept to two files of `bytesMax`: what is older is gone. */
+/** A child's log, kept in two files of at most `bytesMax` each. Older lines are deleted. */
 export class LogFile {
   readonly #path: string;
   readonly #bytesMax: number;
@@ -12,7 +12,7 @@ export class LogFile {
     this.#bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** A log that cannot be written (the disk is full) must not end what it is about. */
+  /** An error (the disk is full) is ignored, so that it does not end the process. */
   append(line: string): void {
     const text = `${line}\n`;
     try {

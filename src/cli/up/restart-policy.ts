@@ -1,14 +1,14 @@
 import { backoffMs } from "../../ground/kernel/backoff.ts";
-/** How long a child that died waits for its next start. */
+/** Decides how long a child that ended waits before its next start. */
 export interface RestartHistory {
-  /** Deaths that followed each other quickly. */
+  /** The number of ends in quick succession. */
   readonly failures: number;
 }
 
 export const freshHistory: RestartHistory = { failures: 0 };
 
 const restart = { minMs: 100, maxMs: 5_000 };
-/** A child that ran this long was well: its death is the first of a new row. */
+/** A child that ran for this long was healthy: its end counts as the first one. */
 const settledMs = 5_000;
 
 export function decideRestart(

@@ -15,7 +15,7 @@ after(() => rmSync(dir, { recursive: true, force: true }));
 interface Seen {
   readonly child: SupervisedChild;
   readonly events: string[];
-  /** Resolves when an event that starts so has been seen `times` times. */
+  /** Resolves when an event with this prefix has been seen `times` times. */
   until(prefix: string, times?: number): Promise<void>;
 }
 

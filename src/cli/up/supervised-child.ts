@@ -1,10 +1,7 @@
 /**
- * One child of `capstan up`: started, listened to, started again when it dies, stopped when asked.
- *
- *   1  A child that ends, however it ends, is started again after a wait that grows to a cap.
- *   2  Except for a worker that was dropped from the cluster: it says so by its exit status, and stays down.
- *   3  A child that cannot start at all, and says that trying again is no use, is reported before it was ever ready.
- *   4  After `stop` nothing is started any more; what does not end in time is killed.
+ * One child of `capstan up`: started, listened to, restarted when it ends, stopped when asked (CM9,
+ * CM10). A child that was dropped from the cluster says so by its exit status. One that cannot
+ * start at all is reported as hopeless.
  */
 import { exitCodes } from "../../ground/command/exit-codes.ts";
 import { type Clock, sleep } from "../../ground/kernel/clock.ts";
@@ -16,13 +13,13 @@ export type ChildFailure = Extract<ChildMessage, { kind: "failed" }>;
 
 export interface ChildEvents {
   started(pid: number): void;
-  /** `again`: not for the first time. */
+  /** `again` is false the first time. */
   ready(pid: number, url: string, again: boolean): void;
   line(text: string): void;
   died(how: string, restartMs: number): void;
-  /** See 2. */
+  /** The worker was dropped from the cluster and stays down. */
   dropped(): void;
-  /** It will not run: see 3. */
+  /** The child cannot start, and a retry is useless. */
   hopeless(failure: ChildFailure): void;
 }
 
@@ -104,7 +101,7 @@ export class SupervisedChild {
       () => undefined, // `ended` tells the same.
     );
     const { code, how } = await child.ended;
-    if (code === exitCodes.usage) failure ??= refusedCommandLine; // 3: it said why in its lines.
+    if (code === exitCodes.usage) failure ??= refusedCommandLine; // Its lines say why.
     return { how, dropped: code === exitCodes.dropped, failure };
   }
 }

@@ -2,16 +2,15 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../ground/kernel/errors.ts";
 
-/** A child that runs: its process, and where it answers HTTP once it is ready. */
+/** A running child: its process, and its HTTP address once it is ready. */
 export interface UpProcess {
   readonly pid: number;
   readonly url: string | undefined;
 }
 
 /**
- * `up.json` in the data directory says where the API is and which process is which: for other commands in
- * this directory, and for whoever wants to look at one of the processes. Where it cannot be written (the disk
- * is full) that is said once, and what it is about goes on.
+ * `up.json` in the data directory: the API's address and the processes, for other commands and for
+ * people. If it cannot be written (the disk is full), that is reported once and `up` goes on.
  */
 export class UpFile {
   readonly #path: string;
@@ -36,7 +35,7 @@ export class UpFile {
     this.#try("removed", () => rmSync(this.#path, { force: true }));
   }
 
-  /** Renamed into place, so that nobody reads half of it. */
+  /** Renamed into place, so that readers never see half of it. */
   #write(): void {
     const content = { url: this.#url, processes: Object.fromEntries(this.#processes) };
     this.#try("written", () => {

@@ -1,4 +1,4 @@
-/** `capstan up`: one coordinator and N workers on this machine, kept running until somebody says stop. */
+/** `capstan up`: one coordinator and N workers on this machine, running until it is stopped. */
 import { join, resolve } from "node:path";
 import { ApiClient } from "../../ground/command/client/api-client.ts";
 import { defaultUrl } from "../../ground/command/context.ts";
@@ -29,7 +29,7 @@ import { waitUntilFree, waitUntilUp } from "./wait-until.ts";
 const clock = realClock;
 const upMsMax = 60_000;
 
-/** Resolves when everything has stopped; throws when it could not start. */
+/** Resolves when everything has stopped. Throws when it could not start. */
 export async function runUp(options: UpOptions): Promise<void> {
   const startMs = clock.nowMs();
   const stopping = stopRequested();
@@ -78,7 +78,7 @@ export async function runUp(options: UpOptions): Promise<void> {
   announcer.settle(false);
   const failed = typeof end === "object";
   if (!failed) announcer.say({ event: "stopping", reason: end });
-  // A supervisor that was asked to end waits for the drain, and a little for the rest of each child's end.
+  // Longer than the drain, for the rest of each child's shutdown.
   const graceMs = failed ? 2_000 : options.drainTimeout * 1000 + 8_000;
   await Promise.all(children.map((child) => stopChild(child, graceMs)));
   upFile.remove();
@@ -117,20 +117,20 @@ export async function runUp(options: UpOptions): Promise<void> {
   }
 }
 
-/** The children's addresses must be known before they start, so "any" is chosen here. */
+/** Chooses a free port for 0: the children's addresses must be known before they start. */
 async function choosePort({ host, port }: UpOptions): Promise<number> {
   if (port === 0) return await chooseFreePort(host);
   await waitUntilFree(host, port, clock, 3_000);
   return port;
 }
 
-/** What the processes on this machine use to reach it. */
+/** The address at which processes on this machine reach it. */
 function reachable(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;
 }
 
-/** Other commands find the address by themselves where it is the usual one, or in this directory's `.capstan`. */
+/** Other commands find the usual address, or that in this directory's `.capstan`, by themselves. */
 function commandFor({ dataDir }: UpOptions, url: string): string {
   const found = url === defaultUrl || resolve(dataDir) === resolve(".capstan");
   const program = packageInfo().clone ? "npx capstan" : "capstan";

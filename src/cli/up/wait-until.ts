@@ -1,4 +1,4 @@
-/** The two waits of `capstan up`: for its port to be free, and for everything to be there. */
+/** The two waits of `capstan up`: for a free port, and until all processes are ready. */
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { ApiClient } from "../../ground/command/client/api-client.ts";
@@ -8,8 +8,8 @@ import { OperatingError } from "../../ground/kernel/errors.ts";
 import { listenError } from "../../ground/process/index.ts";
 
 /**
- * Children of a supervisor that was killed a moment ago are still ending, and hold the port until then; so it is
- * waited for a little. Throws `port_in_use`.
+ * Children of a supervisor that was just killed hold the port until they have ended, so it waits a
+ * little. Throws `port_in_use`.
  */
 export async function waitUntilFree(
   host: string,
@@ -39,7 +39,7 @@ interface WorkersAnswer {
   readonly items: readonly { readonly worker_id: string; readonly state: string }[];
 }
 
-/** `true`: the coordinator leads and every one of `workers` is ACTIVE. `false`: not in time, or aborted. */
+/** True when the coordinator leads and all `workers` are ACTIVE. False when aborted or too late. */
 export async function waitUntilUp(
   client: ApiClient,
   workers: readonly string[],
@@ -71,7 +71,7 @@ async function isUp(
     );
     return workers.every((name) => active.has(name));
   } catch (thrown) {
-    if (thrown instanceof Failure || signal.aborted) return false; // Not yet.
+    if (thrown instanceof Failure || signal.aborted) return false; // Not ready yet.
     throw thrown;
   }
 }

@@ -1,13 +1,6 @@
 /**
- * What needs somebody's attention, over everything that this process can see: its parts, workers,
- * dynamic tables, load tests of the last day, and scrape targets. One list, so that a page or a
- * script asks once.
- *
- *   AP45  What is wrong is on the list as long as it is wrong, the worst first, with its reason and
- *         since when.
- *   AP46  A source that fails, or has no answer within 2 s, is itself on the list, as a part whose
- *         state is `unknown`, beside what was last known of it. It takes nothing from the others.
- *         What another process has (no store here, not the leader) is not looked for here.
+ * Everything that needs attention and that this process can see: its parts, workers, dynamic
+ * tables, load tests of the last day, and scrape targets. Rules: AP45, AP46.
  */
 import type { AttentionItem, ReadAttention } from "../../ground/http/index.ts";
 import { type Clock, sleep } from "../../ground/kernel/clock.ts";
@@ -24,7 +17,7 @@ const workersMax = 1_000;
 const sourceMsMax = 2_000;
 const keptMs = 2_000;
 
-/** Collects for all who look, and at most every `keptMs`. */
+/** Collects once for all readers, at most every `keptMs`. */
 export class Attention {
   readonly #clock: Clock;
   readonly #sources: readonly Source[];
@@ -58,7 +51,7 @@ export class Attention {
   }
 }
 
-/** One of the lists. It is read once at a time, however long that takes. AP46 */
+/** One of the lists. Only one read is under way at a time, however long it takes (AP46). */
 class Source {
   readonly #name: string;
   readonly #read: () => Promise<readonly AttentionItem[]>;

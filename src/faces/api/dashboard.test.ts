@@ -21,7 +21,7 @@ after(async () => {
   rmSync(base, { recursive: true, force: true });
 });
 
-/** Paths are sent as they are: `fetch` would tidy them. */
+/** Sends the path unchanged; `fetch` would normalise it. */
 async function get(
   path: string,
   accept = "text/html",

@@ -1,4 +1,4 @@
-/** `/openapi.json`: what the schemas say, and what they cannot say. */
+/** Builds `/openapi.json` from the schemas, and adds what they cannot express. */
 import type { SwaggerOptions } from "@fastify/swagger";
 import {
   createJsonSchemaTransform,
@@ -7,7 +7,7 @@ import {
 import { z } from "zod";
 import { errorSchema } from "../../ground/http/index.ts";
 
-/** Answers that are not JSON: their schema describes the text. */
+/** Answers that are not JSON. Their schema describes the text. */
 const streamTypes: Readonly<Record<string, string>> = {
   "/api/v1/sql": "application/x-ndjson",
   "/api/v1/watch": "text/event-stream",
@@ -27,7 +27,7 @@ interface SchemaPair {
   readonly jsonSchema: z.core.JSONSchema.BaseSchema;
 }
 
-/** Answers may get further fields: a client that refuses them would break with the next version. */
+/** Answers may get more fields, so clients must not refuse unknown ones. */
 const zodToJsonConfig = {
   override({ zodSchema, jsonSchema }: SchemaPair) {
     const { def } = zodSchema._zod;
@@ -35,7 +35,7 @@ const zodToJsonConfig = {
   },
 };
 
-/** Every schema with an id is a component; no request's body has one in it. */
+/** Every schema with an id becomes a component. No request body contains one. */
 const addComponents = createJsonSchemaTransformObject({ zodToJsonConfig });
 
 export function openApiOptions(version: string): SwaggerOptions {
@@ -69,7 +69,7 @@ function describeStreams(paths: Paths): void {
   }
 }
 
-/** Any route may fail in any of the ways that SPEC.md lists, always with the same body. */
+/** Any route may fail in any of the ways in SPEC.md, always with the same body. */
 function describeErrors(paths: Paths): void {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(errorSchema);
   const error = {

@@ -1,4 +1,4 @@
-/** What the HTTP surface needs from its process. A coordinator and a query-api each give their own. */
+/** What the HTTP surface needs from its process, a coordinator or a query-api. */
 
 import type { QueriesPort } from "../../data/statements/index.ts";
 import type { InstallRoutes, ReadAttention } from "../../ground/http/index.ts";
@@ -13,17 +13,17 @@ export interface ApiPorts {
   readonly logger: Logger;
   readonly workers: WorkersPort;
   readonly queries: Pick<QueriesPort, "list">;
-  /** Of the parts of this process. */
+  /** The routes of this process's parts. */
   readonly routes: readonly InstallRoutes[];
-  /** Of the parts of this process, by what people call what they list. */
+  /** The attention lists of this process's parts, by their names for people. */
   readonly attention: Readonly<Record<string, ReadAttention>>;
-  /** Why this process does not have all routes of the API; absent where it does. */
+  /** Why this process lacks some routes of the API. Absent when it has all. */
   readonly absent?: string;
-  /** Everything that waits to be computed. */
+  /** All queued work. */
   waiting(): QueueState;
   ready(): ReadyBody;
   status(): Promise<StatusBody>;
-  /** In the format that an `Accept` header asks for. */
+  /** The metrics in the format that the `Accept` header asks for. */
   metrics(
     accept: string | undefined,
   ): Promise<{ readonly contentType: string; readonly text: string }>;
@@ -31,7 +31,7 @@ export interface ApiPorts {
 
 /** Changes throw `not_leader` where another process holds the lease. */
 export interface WorkersPort {
-  /** At most `limit`, in the order of their names, after `after`. */
+  /** At most `limit` workers in the order of their names, after `after`. */
   list(page: {
     readonly limit: number;
     readonly after: string | undefined;

@@ -395,9 +395,9 @@ test("[AP29] a client that takes nothing of its answer is dropped", async () => 
   const socket = connect(server.port, "127.0.0.1");
   try {
     socket.write(`GET /api/v1/query?query=up HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n\r\n`);
-    await once(socket, "readable"); // From the first of it on it takes nothing.
+    await once(socket, "readable"); // It stops reading after the first bytes.
     await setTimeout(1_000);
-    socket.removeAllListeners("readable").resume(); // What the kernel has, then the end.
+    socket.removeAllListeners("readable").resume(); // Reads what the kernel has buffered.
     await once(socket, "close", { signal: AbortSignal.timeout(60_000) });
     assert.ok(socket.bytesRead < slow.promql.answer.length);
   } finally {

@@ -1,4 +1,4 @@
-/** Which methods a path takes, so that the wrong one is a 405 with the right ones named. */
+/** The methods of each path, so that a wrong method gets a 405 with the right ones. */
 export class RouteTable {
   readonly #routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = [];
 
@@ -9,7 +9,7 @@ export class RouteTable {
     this.#routes.push({ pattern: new RegExp(`^${pattern}$`), methods });
   }
 
-  /** Sorted; empty where nothing is at `path`. */
+  /** Sorted. Empty for an unknown path. */
   methodsOf(path: string): readonly string[] {
     const matching = this.#routes.filter(({ pattern }) => pattern.test(path));
     return [...new Set(matching.flatMap(({ methods }) => methods))].sort((a, b) =>

@@ -1,4 +1,4 @@
-/** What the API takes and gives, as zod schemas: the same text checks requests and writes OpenAPI. */
+/** The API's bodies as zod schemas, which check requests and generate OpenAPI. */
 import { z } from "zod";
 import { queryRecordSchema } from "../../data/statements/index.ts";
 import { attentionItemSchema } from "../../ground/http/index.ts";

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 
-/** Styles are inline because Mantine sets them on elements; scripts never are. */
+/** Styles may be inline because Mantine sets them on elements. Scripts may not. */
 const contentSecurityPolicy = [
   "default-src 'self'",
   "script-src 'self'",
@@ -25,7 +25,7 @@ export function installSecurityHeaders(app: FastifyInstance): void {
       "cross-origin-resource-policy": "same-origin",
       "x-request-id": request.id,
     });
-    // What the cluster says is true for a moment only, and may be for one reader only.
+    // Answers are valid only for a moment, and perhaps for one reader only.
     if (request.url.startsWith("/api/")) reply.header("cache-control", "no-store");
   });
 }

@@ -61,7 +61,7 @@ async function call(
   return { status: response.status, headers: response.headers, text: answered };
 }
 
-/** `fetch` does not let a caller choose Host or Origin freely; this does. */
+/** Unlike `fetch`, lets the caller choose Host and Origin. */
 async function rawCall(
   api: Api,
   path: string,
@@ -427,13 +427,13 @@ test("[AP39] idle sockets, half heads and slow bodies keep nobody out; where all
   const slow = "content-type: application/json\r\ncontent-length: 60000\r\n\r\n{";
   assert.equal((await call(api, "/api/v1/status")).status, 200);
   await open(200, `POST /api/v1/sql HTTP/1.1\r\n${host}${slow}`);
-  // Whoever had just sent nothing yet made room for another: until all have a request under way.
-  // As many at once as have places: on a busy machine the first would stall before the last came.
+  // A connection without a request is closed to make room, so this repeats until all have one under
+  // way. All are opened at once, since the first might stall before the last is open.
   const status = (): Promise<number> => rawCall(api, "/api/v1/status", { connection: "close" });
   await eventually("all places are busy", async () => {
     const body = `POST /api/v1/sql HTTP/1.1\r\n${host}${slow}`;
     await Promise.all(Array.from({ length: 40 }, () => open(1, body)));
-    // They are read after they are accepted.
+    // Requests are read after their connections are accepted.
     await new Promise((resolve) => setTimeout(resolve, 10));
     const answered = await status();
     assert.ok([200, 429].includes(answered), `${answered}`);
@@ -442,7 +442,7 @@ test("[AP39] idle sockets, half heads and slow bodies keep nobody out; where all
   for (const path of ["/healthz", "/readyz?x=1"]) {
     assert.equal(await rawCall(api, path, { connection: "close" }), 200, path);
   }
-  // Bodies that arrive by drops make room soon.
+  // Slow bodies are cut soon, which makes room.
   await eventually("there is room", async () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     const answered = await status();
@@ -469,7 +469,7 @@ test("[AP39] requests that are sent at once wait for each other, and are dropped
   assert.equal((await call(api, "/healthz")).status, 200);
   assert.equal(asked, 10);
   for (const socket of sockets) socket.destroy();
-  // Once the other side has seen it; then the answers of the first find nobody.
+  // After the server has seen the close, the answers to the first requests have no receiver.
   await Promise.all(sockets.map(async (socket) => socket.closed || (await once(socket, "close"))));
   assert.equal((await call(api, "/healthz")).status, 200);
   for (const answer of held) answer();
@@ -569,7 +569,7 @@ test("[OB14] a query that fails before its first byte has its id in the answer a
   const queryId = failed.headers.get("x-capstan-query-id");
   assert.deepEqual(asked, [queryId]);
   for (const message of ["request failed", "answered"]) {
-    // It is logged after it was sent.
+    // The line is logged after the answer is sent.
     const found = await eventually(message, () =>
       cluster.lines.find((line) => line.message === message),
     );

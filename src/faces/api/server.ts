@@ -1,6 +1,6 @@
 /**
- * The HTTP surface of a coordinator or a query-api: routes, errors, access and limits put together. The
- * rules are in SPEC.md.
+ * The HTTP surface of a coordinator or a query-api: routes, errors, access and limits. SPEC.md has
+ * the rules.
  */
 import type { AddressInfo, Socket } from "node:net";
 import swagger from "@fastify/swagger";
@@ -42,7 +42,7 @@ import { installSecurityHeaders } from "./security-headers.ts";
 
 export interface ApiConfig {
   readonly host: string;
-  /** 0 for any. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly access: AccessConfig;
   readonly prng: Prng;
@@ -57,23 +57,23 @@ export interface ApiConfig {
 export interface Api {
   readonly url: string;
   readonly port: number;
-  /** From now on requests are answered with `shutting_down`, and event streams end. */
+  /** Requests are answered with `shutting_down` from now on, and event streams end. */
   drain(): void;
-  /** Waits for answers under way; connections without one are closed. */
+  /** Waits for answers under way. Idle connections are closed. */
   close(): Promise<void>;
   /** Cuts every connection. */
   force(): void;
 }
 
-/** To receive the head of a request, and to receive all of it; an answer may take longer. */
+/** The limits for receiving the head of a request, and all of it. An answer may take longer. */
 const headMsMax = 10_000;
 const requestMsMax = 30_000;
 const timeoutsLookMs = 1_000;
 
-/** What is answered however many connections there are. */
+/** Paths that are answered however many connections there are. */
 const healthPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/-/healthy", "/-/ready"]);
 
-/** A label's name may be long, and is three times as long with its escapes; Node bounds the whole address. */
+/** A label's name can be long, and escapes triple its length. Node limits the whole address. */
 const paramLengthMax = 16 * 1024;
 
 export async function startApi(config: ApiConfig, ports: ApiPorts): Promise<Api> {
@@ -129,7 +129,7 @@ function isHealth({ url = "" }: { readonly url?: string | undefined }): boolean 
   return healthPaths.has(url.replace(/\?.*$/, ""));
 }
 
-/** AP39 */
+/** Refuses requests beyond the connection limit, except for health (AP39). */
 function refuseBeyond(app: ApiApp, state: ApiState, { limits = usualLimits }: ApiConfig): void {
   app.addHook("onRequest", async (request, reply) => {
     if (state.gate?.isRestricted(request.raw) !== true) return;
@@ -151,12 +151,12 @@ async function buildApp(
 ): Promise<ApiApp> {
   const timeouts = { headersTimeout: headMsMax, connectionsCheckingInterval: timeoutsLookMs };
   const app = fastify({
-    logger: false, // Lines go through the Logger port, where secrets are removed.
+    logger: false, // The Logger port logs instead, and removes secrets.
     bodyLimit: config.bodyBytesMax ?? 64 * 1024,
     requestTimeout: requestMsMax,
     keepAliveTimeout: 65_000, // Longer than the 60 s of common proxies, so that they close first.
     forceCloseConnections: "idle",
-    return503OnClosing: false, // Our own refusal has the shape of all others.
+    return503OnClosing: false, // Our own refusal has the usual body.
     exposeHeadRoutes: true,
     routerOptions: { maxParamLength: paramLengthMax },
     genReqId: () => `req-${randomText(config.prng, 12)}`,
@@ -170,14 +170,13 @@ async function buildApp(
   }).withTypeProvider<ZodTypeProvider>() as unknown as ApiApp;
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
-  // A web page can send text/plain anywhere without asking; JSON it cannot.
+  // A web page can send text/plain to any site without a CORS preflight, but not JSON.
   app.removeContentTypeParser("text/plain");
 
-  // Before every hook that refuses: it marks upgrades, and closes the connection of one that was
-  // refused.
+  // Before every hook that refuses: it marks upgrades and closes the connection of a refused one.
   await app.register(websocket, {
     options: {
-      maxPayload: 1024, // No client has anything to say on a WebSocket.
+      maxPayload: 1024, // Clients send nothing on a WebSocket.
       handleProtocols: (offered: Set<string>) => (offered.has("capstan") ? "capstan" : false),
     },
   });
@@ -211,7 +210,7 @@ async function buildApp(
   for (const install of ports.routes) {
     await install(app, { clock, logger, prng, version, limits, streams });
   }
-  let description: string | undefined; // It never changes once all routes are there.
+  let description: string | undefined; // Constant once all routes are installed.
   app.get("/openapi.json", { config: { access: "public" }, schema: { hide: true } }, (_, reply) => {
     description ??= JSON.stringify(app.swagger());
     return reply.type("application/json; charset=utf-8").serializer(String).send(description);
@@ -259,7 +258,7 @@ function logProblem(ports: ApiPorts, reply: FastifyReply, problem: Problem, thro
   else ports.logger.warn(fields, "request failed");
 }
 
-/** One line for each answer, without addresses' query parts, which may say more than a log should. */
+/** Logs one line per answer, without query strings, which may contain private data. */
 function installRequestLog(app: ApiApp, ports: ApiPorts): void {
   app.addHook("onResponse", async (request, reply) => {
     const { access, quiet } = request.routeOptions.config;
@@ -271,14 +270,14 @@ function installRequestLog(app: ApiApp, ports: ApiPorts): void {
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime),
     };
-    // Who changed what is worth a line at any time; who looked is not.
+    // Changes are always worth a line. Reads are not.
     const isChange = access === "operate" || access === "cluster";
     if (isChange && quiet !== true) ports.logger.info(fields, "answered");
     else ports.logger.debug(fields, "answered");
   });
 }
 
-/** What is not HTTP at all, or too long in its head, gets an answer in our shape as well. */
+/** Answers requests that are not HTTP, or whose head is too long, with the usual body. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

@@ -42,7 +42,7 @@ async function subscribe(
   return response;
 }
 
-/** Reads until `enough` says so, or the stream ends. */
+/** Reads until `enough` returns true, or the stream ends. */
 async function read(response: IncomingMessage, enough: (text: string) => boolean): Promise<string> {
   let text = "";
   for await (const chunk of response) {
@@ -210,7 +210,7 @@ test("[AP22] the live feed shows status, workers and queries, once a second", as
   assert.deepEqual(Object.keys(frame), ["status", "workers", "queries", "attention"]);
   assert.equal(frame.workers.length, 2);
   assert.ok(second.includes("event: live"));
-  // On a busy machine they may come one after the other, while ticks go on.
+  // On a busy machine the viewers may come one after the other, while ticks go on.
   const ticks = Math.ceil((performance.now() - startMs) / 1_000);
   assert.ok(made <= 2 + ticks, `${made} frames were made for two viewers and ${ticks} ticks`);
 });
@@ -241,7 +241,7 @@ test("[AP15] watches that ended, or were refused, leave no listener behind", asy
     listeners += 1;
     subscribed += 1;
     try {
-      // Like the catalog's: it looks at the signal between events, and rests in a `yield`.
+      // Like the catalog's watch: it checks the signal between events, and waits in a `yield`.
       for (let revision = 1; !signal.aborted; revision += 1) {
         yield revision === 1 ? { type: "SNAPSHOT", revision, data: [] } : event(revision);
         if (revision === 3) await once(signal, "abort");
@@ -285,9 +285,9 @@ test("[AP44] a WebSocket is refused and let in as any request is", async () => {
     const answered = Promise.race([once(request, "response"), once(request, "upgrade")]);
     const [response, socket] = (await answered) as [IncomingMessage, Socket | undefined];
     const { socket: refused } = response.on("error", () => undefined).resume();
-    // By the server.
+    // The server closes it.
     if (response.statusCode !== 101 && !refused.destroyed) await once(refused, "close");
-    socket?.destroy(); // An upgraded connection is not the response's any more.
+    socket?.destroy(); // The response no longer owns it.
     return response.statusCode;
   };
   const known = { "sec-websocket-protocol": "capstan, bearer.sesame-1" };
@@ -299,7 +299,7 @@ test("[AP44] a WebSocket is refused and let in as any request is", async () => {
   assert.equal(await shake({ authorization: "Bearer sesame-1" }), 101);
 });
 
-/** All messages of a WebSocket, until it closes or `enough` says so. */
+/** All messages of a WebSocket, until it closes or `enough` returns true. */
 async function messages(
   api: Api,
   path: string,

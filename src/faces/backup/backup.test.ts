@@ -32,10 +32,10 @@ const parts = { files: realFiles, clock: realClock, prng: createPrng("backup"), 
 
 const logName = "1-1-000001.wal";
 const records = encodeFrames([Buffer.from("a record"), Buffer.from("another")], 0);
-/** Both are on the disk, as the mark says. */
+/** The log's records with a mark that says that both are on the disk. */
 const logBytes = Buffer.concat([records, encodeMark(records.length)]);
 
-/** A store and a lake with a table of one file, and one sealed sample's worth of nothing. */
+/** A store, and a lake with a table of one file. */
 async function setUp(t: TestContext) {
   const root = mkdtempSync(join(tmpdir(), "capstan-backup-test-"));
   t.after(() => rmSync(root, { recursive: true, force: true }));
@@ -83,7 +83,7 @@ async function setUp(t: TestContext) {
   });
   const [tableId] = created.tableIds;
   assert.ok(tableId !== undefined);
-  /** Puts another file in the place of the one that is there. */
+  /** Replaces the table's file by another. */
   const replace = async (): Promise<void> => {
     const { snapshot } = await catalog.current();
     const { files } = await catalog.version(tableId, snapshot);
@@ -109,7 +109,7 @@ async function setUp(t: TestContext) {
   return { root, config, store, objects, lakeDir, metricsDir, keptDirs, catalog, replace };
 }
 
-/** A round in which everything that may go goes at once. */
+/** Runs one round of upkeep that deletes everything it may at once. */
 async function tidy({ store, objects, catalog }: Awaited<ReturnType<typeof setUp>>) {
   const loop = new UpkeepLoop({
     upkeep: new LakeUpkeep({ store }),
@@ -236,7 +236,7 @@ test("[BU2] [BU3] rows and files are those of the backup, and each byte of it is
   await assert.rejects(runRestore(backup, target, realFiles, signal), { code: "already_exists" });
 });
 
-/** The machine's disk; in `open`, the paths that a power loss would take. FP1, FP2 */
+/** A file system that records, in `open`, which paths a power loss would take (FP1, FP2). */
 function watchedFiles(): { readonly files: Files; readonly open: Set<string> } {
   const open = new Set<string>();
   const files: Files = {
@@ -268,7 +268,7 @@ test("[BU1] [BU3] a power loss takes nothing of a backup with a manifest, or of 
   const files: Files = {
     ...saved.files,
     rename: async (from, to) => {
-      const unsafe = [...saved.open].filter((path) => path !== dirname(to)); // Synced behind it.
+      const unsafe = [...saved.open].filter((path) => path !== dirname(to)); // Synced later.
       assert.deepEqual(unsafe, [], `before ${to} has its name`);
       await saved.files.rename(from, to);
     },

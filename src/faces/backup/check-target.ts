@@ -1,12 +1,12 @@
 /**
- * Where a backup may be written: outside of what it copies. In the lake upkeep would delete it as
- * files that no table names; in the data directory it would be lost with the disk that it is for.
+ * A backup must be outside of what it copies. In the lake, upkeep would delete it as unreferenced
+ * files; in the data directory, it would be lost with the disk that it protects against.
  */
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { OperatingError } from "../../ground/kernel/errors.ts";
 
-/** BU6 */
+/** Throws for a target that BU6 forbids. */
 export function checkTarget(target: string, kept: readonly string[]): void {
   const real = realPathOf(target);
   for (const directory of kept) {
@@ -25,7 +25,7 @@ function isWithin(path: string, directory: string): boolean {
   );
 }
 
-/** With links resolved as far as there is something; the rest is as it is named. */
+/** Resolves links as far as the path exists, and appends the rest. */
 function realPathOf(path: string): string {
   const whole = resolve(path);
   try {

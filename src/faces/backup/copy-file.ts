@@ -5,8 +5,8 @@ import { makeDurableDirectory } from "../../ground/kernel/make-durable-directory
 import { checksumFile } from "../../ground/threads/index.ts";
 
 /**
- * On the disk when it returns, and its name with all directories above it, with the checksum that it must have. Throws `data_corrupt` where the
- * copy has another.
+ * Copies a file and checks its checksum. When it returns, the file, its name and all directories
+ * above it are on the disk. Throws `data_corrupt` for a wrong checksum.
  */
 export async function copyVerified(
   files: Files,

@@ -1,6 +1,6 @@
 /**
- * What a backup consists of: `manifest.json`, written last, so that a directory without one is no
- * backup. It lists every file with its size and its CRC-32, and has one of its own.
+ * `manifest.json` lists every file of a backup with its size and CRC-32, and has a checksum of its
+ * own. It is written last, so that a directory without one is no backup.
  */
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
@@ -12,8 +12,7 @@ export const manifestName = "manifest.json";
 const formatVersion = 1;
 
 /**
- * `store/` has a table's rows in each file, `lake/`, `segments/` and `log/` have the files as they
- * were.
+ * `store/` has one file of rows per table; `lake/`, `segments/` and `log/` have copies of files.
  */
 export interface BackupFile {
   readonly path: string;
@@ -24,7 +23,7 @@ export interface BackupFile {
 export interface Manifest {
   readonly format: number;
   readonly createdAt: string;
-  /** Of Capstan. */
+  /** The version of Capstan. */
   readonly version: string;
   readonly schemaVersion: number;
   readonly files: readonly BackupFile[];

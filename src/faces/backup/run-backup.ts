@@ -1,14 +1,10 @@
 /**
- * Copies a Capstan that may be running: its log, its store, and the files that the store names.
- * Nothing of it is changed but a hold in the store, which keeps upkeep from deleting files
- * meanwhile.
+ * Copies a Capstan that may be running: its log, its store, and the files that the store names
+ * (BU1, BU4). It changes nothing but a hold in the store, which keeps upkeep from deleting files.
  *
- *   BK1  The log is copied first, then the store's rows of one moment are written, then the files
- *        that those name. What was acknowledged before the backup began is in the log's copy, or
- *        was sealed since and is in a segment that the rows name.
- *   BK2  Every copy has the checksum that the store says, or that its source has, and the log's
- *        records have their own; otherwise the backup fails and names the file.
- *   BK3  The manifest is written last: a directory without one is no backup.
+ * The log is copied first, then the store's rows of one moment, then the files that they name. What
+ * was acknowledged before the backup began is therefore in the log's copy, or in a segment that the
+ * rows name.
  */
 import { mkdirSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -35,7 +31,7 @@ export interface BackupSource {
   readonly store: Store;
   readonly objects: ObjectStore;
   readonly metricsDir: string;
-  /** Directories that a Capstan lives in: this one's data directory, lake and metrics. */
+  /** The data directory, the lake and the metrics directory. */
   readonly keptDirs: readonly string[];
 }
 
@@ -43,9 +39,9 @@ export interface BackupParts {
   readonly files: Files;
   readonly clock: Clock;
   readonly prng: Prng;
-  /** Of Capstan. */
+  /** The version of Capstan. */
   readonly version: string;
-  /** Before the files are copied, for tests: whatever happens now is after the backup's moment. */
+  /** For tests: called after the store's rows are read, before the files are copied. */
   readonly afterSnapshot?: () => Promise<void>;
 }
 
@@ -54,8 +50,8 @@ export interface BackupDone {
   readonly files: number;
   readonly bytes: number;
   /**
-   * Files of tables that lie outside of the lake: another writer added them where they were. They
-   * are not in the backup.
+   * Files of tables outside of the lake, which another writer added in place. They are not in the
+   * backup.
    */
   readonly outside: readonly string[];
 }
@@ -98,7 +94,7 @@ async function copyAll(
     const { bytes } = await copyVerified(files, from, join(directory, path), crc32, signal);
     kept.push({ path, bytes, crc32 });
   };
-  kept.push(...(await copyLog(files, metricsDir, directory, signal))); // BK1
+  kept.push(...(await copyLog(files, metricsDir, directory, signal))); // Before the store's rows.
   const storeDir = join(directory, "store");
   await files.makeDirectory(storeDir);
   const schemaVersion = await readSchemaVersion(store);
@@ -129,7 +125,7 @@ async function copyAll(
   for (const folder of ["log", "store"]) await files.sync(join(directory, folder));
   await makeDurableDirectory(files, directory);
   const createdAt = new Date(clock.wallMs()).toISOString();
-  await writeManifest(files, directory, { createdAt, version, schemaVersion, files: kept }); // BK3
+  await writeManifest(files, directory, { createdAt, version, schemaVersion, files: kept });
   const outside = moment.lake.filter(({ path }) => !isLakePath(path)).map(({ path }) => path);
   const bytes = kept.reduce((sum, file) => sum + file.bytes, 0);
   return { directory, files: kept.length, bytes, outside };
@@ -158,14 +154,14 @@ async function copySegment(
 }
 
 const logAttemptsMax = 50;
-/** A file that is listed and not there yet is there the next time; damage is there every time. */
+/** A missing listed file may appear at the next attempt; damage stays. */
 const damagedAttemptsMax = 3;
 const notOfTheLog = /^lock$|\.new$/;
 
 /**
- * The log's files as they are, and the list of them (`src/kinds/ask/metrics/fs/log-list.ts`). A seal may take
- * files away meanwhile: then it is copied again. The newest file may end in the middle of a record,
- * which was not acknowledged when it was read.
+ * Copies the log's files and the list of them (`src/kinds/ask/metrics/fs/log-list.ts`). A seal may
+ * remove files meanwhile; then it copies again. The newest file may end within a record, which was
+ * not acknowledged when it was read.
  */
 async function copyLog(
   files: Files,
@@ -183,7 +179,7 @@ async function copyLog(
     const after = await listsOf(files, from);
     const isSame = JSON.stringify([...before]) === JSON.stringify([...after]);
     if (copied !== undefined && isSame) {
-      const damage = await findLogDamage(files, to); // BK2
+      const damage = await findLogDamage(files, to); // BU1
       if (damage === undefined) return copied;
       if (attempt >= damagedAttemptsMax) throw damage;
     }
@@ -204,7 +200,7 @@ async function listsOf(files: Files, from: string): Promise<ReadonlyMap<string, 
   return new Map([...lists].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** `undefined`: a file went away meanwhile. */
+/** Undefined when a file was removed meanwhile. */
 async function copyOnce(
   files: Files,
   from: string,
@@ -248,7 +244,7 @@ async function entriesOf(files: Files, directory: string) {
   });
 }
 
-/** Its owner's alone: the store's rows may have what others should not see. */
+/** Creates it for its owner alone, because the store's rows may be private. */
 function takeEmpty(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (readdirSync(directory).length === 0) return;

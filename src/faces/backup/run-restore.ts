@@ -1,13 +1,6 @@
 /**
- * Puts a backup back, to a place where there is nothing.
- *
- *   RE1  The backup is read whole and verified before anything is written.
- *   RE2  Nothing is overwritten: store, lake, segments and log of the target must be absent or
- *        empty.
- *   RE3  Files come first, the store last, all of its rows in one transaction: a restore that
- *        failed left no store to start with.
- *   RE4  A backup of an earlier version is put back as it was, and then migrated. One of a newer
- *        version is refused.
+ * Restores a backup to an empty target. Files come first and the store last, with all rows in one
+ * transaction, so that a failed restore leaves no store to start with. Rules: BU2, BU3, BU5.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -55,13 +48,13 @@ export async function runRestore(
       hint: `Use Capstan ${manifest.version} or a newer one.`,
     });
   }
-  await verify(files, directory, manifest, signal); // RE1
-  await requireEmpty(target, files); // RE2
+  await verify(files, directory, manifest, signal); // BU3
+  await requireEmpty(target, files); // BU3
   for (const file of manifest.files) {
     signal.throwIfAborted();
     await restoreFile(file, directory, target, files, signal);
   }
-  const rows = await restoreStore(target.store, directory, manifest, files); // RE3
+  const rows = await restoreStore(target.store, directory, manifest, files); // After the files.
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
   return { files: manifest.files.length, bytes, rows, createdAt: manifest.createdAt };
 }
@@ -155,7 +148,7 @@ async function restoreStore(
     for (const ending of ["", "-wal", "-shm"]) rmSync(`${fresh.path}${ending}`, { force: true });
   };
   remove();
-  const schemaDir = mkdtempSync(join(tmpdir(), "capstan-restore-")); // RE4
+  const schemaDir = mkdtempSync(join(tmpdir(), "capstan-restore-")); // BU5
   try {
     for (const { name, text, version } of readMigrations()) {
       if (version <= manifest.schemaVersion) writeFileSync(join(schemaDir, name), text);

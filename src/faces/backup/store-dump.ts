@@ -1,12 +1,8 @@
 /**
- * The control store's rows as lines of JSON, a file for each table, by our own statements: the same
- * for SQLite and Postgres, from either to either.
- *
- *   SD1  All rows are of one moment: the caller's transaction.
- *   SD2  Rows are written back in an order in which every reference finds its row.
- *   SD3  What belongs to the processes of the old place stays behind: workers register again, heads
- *        and identities are made anew, leases and claims are free. Epochs and fences go on where
- *        they were.
+ * The control store's rows as lines of JSON, one file per table, from SQLite or Postgres to either.
+ * All rows come from the caller's transaction. They are written back in an order in which every
+ * reference finds its row. Rows of the old processes are left out: workers register again, and
+ * leases and claims are free. Epochs and fences continue (BU2).
  */
 import { join } from "node:path";
 import { sql } from "kysely";
@@ -16,12 +12,12 @@ import type { Store, Tx } from "../../ground/store/index.ts";
 import { storeTables } from "../../ground/store/index.ts";
 
 const rowsPerPage = 2_000;
-/** SQLite takes 32,766 parameters in a statement. */
+/** SQLite allows 32,766 parameters in a statement. */
 const parametersMax = 30_000;
 
 type Row = Readonly<Record<string, string | number | null>>;
 
-/** SD3 */
+/** Tables whose rows belong to the old processes, or that setup fills. */
 const leftBehind = new Set([
   "schema_version",
   "workers",
@@ -34,7 +30,7 @@ const freed: Readonly<Record<string, Row>> = {
   maintenance_claims: { expires_at_ms: 0 },
 };
 
-/** Gives the files' names. May run again: a file is written anew then. */
+/** Returns the files' names. It may run again, and then writes the files anew. */
 export async function dumpStore(
   { db }: Tx,
   dialect: Store["dialect"],
@@ -67,14 +63,12 @@ export async function dumpStore(
   return names;
 }
 
-/** Files of removed segments may be gone at any moment. */
+/** Files of removed segments may be deleted at any moment. */
 function onlyLive(table: string) {
   return sql.raw(table === "metric_segments" ? "WHERE removed_at_ms IS NULL" : "");
 }
 
-/**
- * Into a store that was set up a moment ago, and has nothing in it but what that puts there. SD2
- */
+/** Loads rows into a store that was just set up, each table after those that it refers to. */
 export async function loadStore({ db }: Tx, tables: ReadonlyMap<string, string>): Promise<number> {
   const order = storeTables().filter((table) => tables.has(table));
   assert(order.length === tables.size, "every table of the dump is one of the store's");

@@ -1,11 +1,11 @@
-/** Whether this process takes requests, and how its parts are. */
+/** Decides whether this process is ready, and describes its parts. */
 
 import type { HealthBoard, PartHealth } from "../../../ground/kernel/health.ts";
 import type { PartBody, ReadyBody } from "../schemas.ts";
 
 /**
- * Ready means that requests are taken here: a load balancer sends them to the leader and to
- * replicas. A leader whose log is damaged answers queries, but takes no samples: it is not ready.
+ * Ready means that this process takes requests: load balancers send them to the leader and to
+ * replicas. A leader with a damaged log answers queries but takes no samples, so it is not ready.
  */
 export function decideReadiness(role: ReadyBody["role"], health: HealthBoard): ReadyBody {
   const parts = health.parts().map(partBody);

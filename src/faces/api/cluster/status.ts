@@ -8,17 +8,17 @@ import { type ControllerNode, type Leadership, leaseName } from "../../../ground
 import type { WorkersPort } from "../ports.ts";
 import type { StatusBody, WorkerBody } from "../schemas.ts";
 import { partBody } from "./readiness.ts";
-/** The cluster in one answer. */
+/** The sources of the cluster's status. */
 export interface StatusSources {
   readonly node: ControllerNode;
-  /** `undefined`: a query-api that finds its workers without one. */
+  /** Undefined for a query-api that finds its workers without a store. */
   readonly store: Store | undefined;
   readonly leadership: Leadership;
   readonly health: HealthBoard;
   readonly condition: Pick<DataCondition, "counts">;
   readonly clock: Clock;
   readonly version: string;
-  /** Everything that waits. */
+  /** All queued work. */
   readonly waiting: () => QueueState;
 }
 

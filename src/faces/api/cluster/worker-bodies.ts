@@ -1,4 +1,4 @@
-/** Workers as the API shows them: the store's row and what this process sees of the worker itself. */
+/** Workers as the API shows them: the store's row and this process's view of the session. */
 
 import type { SessionView, WorkerRow } from "../../../ground/cluster/index.ts";
 import type { LiveBody, WorkerBody } from "../schemas.ts";
@@ -17,7 +17,7 @@ export function workerBody(
   };
 }
 
-/** Where there is no store, the sessions are all there is to know. */
+/** For a process without a store, which knows only its sessions. */
 export function workerBodyOfView(view: SessionView, nowMs: number): WorkerBody {
   const { live, address } = view;
   const dataPort = live === undefined ? 0 : Number(new URL(live.dataUrl).port);

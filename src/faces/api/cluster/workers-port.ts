@@ -1,4 +1,4 @@
-/** Workers, from the store where there is one and from this process's sessions. */
+/** Workers, from the store if there is one, and from this process's sessions. */
 
 import { getWorker, listWorkers } from "../../../ground/cluster/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -44,7 +44,7 @@ export function createWorkersPort({ node, store, leadership, clock }: WorkersSou
     async register(body) {
       await leadership.asLeader(async () => {
         await node.registerWorker({
-          workerId: body.worker_id as WorkerId, // The schema has checked the form of both.
+          workerId: body.worker_id as WorkerId, // The schema checked both formats.
           incarnation: body.incarnation as Incarnation,
           hostName: body.host_name,
           grpcPort: body.grpc_port,

@@ -75,7 +75,7 @@ export function installCluster(app: ApiApp, ports: ApiPorts, attention: Attentio
     async (request) => {
       const { limit, page_token } = request.query;
       const items = await workers.list({ limit, after: page_token });
-      // A full page may be the last one; the next is then empty.
+      // A full page may be the last one. The next page is then empty.
       const last = items.length < limit ? undefined : items.at(-1);
       return { items: [...items], next_page_token: last?.worker_id ?? null };
     },
@@ -159,7 +159,7 @@ export function installCluster(app: ApiApp, ports: ApiPorts, attention: Attentio
   );
 }
 
-/** Text that cannot be a worker's name names no worker. */
+/** Throws `not_found` for text that cannot be a worker's name. */
 function workerIdOf(text: string): WorkerId {
   const workerId = parseWorkerId(text);
   if (workerId === undefined) throw unknownWorker(text);

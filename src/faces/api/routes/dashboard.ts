@@ -1,6 +1,6 @@
 /**
- * The dashboard's files: `web/dist` in a clone, `dist/web` in a package. Looked for at every page, since a
- * first start may still be building them.
+ * The dashboard's files: `web/dist` in a clone, `dist/web` in a package. They are looked up for
+ * every page, because a first start may still be building them.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import type { ApiApp } from "../../../ground/http/index.ts";
 import { isFromElsewhere, markedPage } from "../arrival-mark.ts";
 
 export interface DashboardConfig {
-  /** Where its files may be; the first that has an index.html is served. */
+  /** The directories to search. The first with an index.html is served. */
   readonly dirs: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export async function installDashboard(
     },
   );
 
-  /** Answers for pages and the files beside them; `undefined` for everything else. */
+  /** Answers for pages and the files beside them; undefined for everything else. */
   return (request, reply) => {
     if (request.method !== "GET" && request.method !== "HEAD") return undefined;
     const path = request.url.replace(/[?#].*$/, "");
@@ -54,7 +54,7 @@ export async function installDashboard(
     if (!isFromElsewhere(request.headers["sec-fetch-site"])) {
       return reply.sendFile("index.html", root, { cacheControl: false });
     }
-    // Not the copy that the browser may have: that one has no mark.
+    // Not cached: a copy in the browser's cache would lack the mark.
     return reply
       .header("cache-control", "no-store")
       .type("text/html; charset=utf-8")

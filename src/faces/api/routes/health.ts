@@ -33,7 +33,7 @@ export function installHealth(app: ApiApp, ports: ApiPorts): void {
     },
   );
 
-  // Prometheus's own names of the two: promtool, Grafana and load balancers ask there.
+  // Prometheus's names of the two routes, which promtool, Grafana and load balancers use.
   app.get(
     "/-/healthy",
     { config: { access: "public" }, schema: { hide: true } },

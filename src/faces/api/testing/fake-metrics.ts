@@ -1,4 +1,4 @@
-/** Metrics behind the API's ports, in memory: it remembers what it was asked and answers what it was told to. */
+/** In-memory metrics behind the API's ports: records requests and returns configured answers. */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { QueryId } from "../../../ground/kernel/ids.ts";
 import type {

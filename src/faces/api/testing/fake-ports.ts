@@ -41,7 +41,7 @@ export class FakeCluster {
   readonly calls: string[] = [];
   readonly lines: RecordedLine[] = [];
   leading: boolean;
-  /** What `sql` does; replaced by tests. */
+  /** The implementation of `sql`. Tests replace it. */
   sql: QueriesPort["sql"] = async () => {
     throw new OperatingError("bad_sql", "never", "no statement", { hint: "Write one." });
   };

@@ -1,4 +1,4 @@
-/** Backups. They need no coordinator: what they read and write is the store and the files. */
+/** Backup commands. They need no coordinator: they read and write the store and the files. */
 import type { Command } from "commander";
 import type { RunAction } from "../../../ground/command/index.ts";
 import { dataDir, example, lake, metricsDir, withStore } from "../../../ground/command/index.ts";

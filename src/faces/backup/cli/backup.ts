@@ -30,7 +30,7 @@ export interface BackupOptions {
 }
 
 const parts = { clock: realClock, logger: silentLogger };
-/** For copies of files that are not on this machine. */
+/** The disk space for copies of remote files. */
 const copyBytes = 10 * 1024 ** 3;
 
 export async function runBackupCommand(
@@ -38,7 +38,7 @@ export async function runBackupCommand(
   options: BackupOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  // A backup makes no data directory: one that is not there was named wrongly.
+  // A backup creates no data directory. A missing one is a wrong option.
   if (!existsSync(options.dataDir) && (options.store === undefined || options.lake === undefined)) {
     const message = `there is no directory ${options.dataDir}`;
     throw new OperatingError("not_found", "never", message, {
