@@ -1,4 +1,6 @@
-/** The control store: transactions on SQLite or Postgres, the change log, the coordinator's lease. */
+/**
+ * The control store: transactions on SQLite or Postgres, the change log, the coordinator's lease.
+ */
 
 export { dropHold, isHeld, keepHold } from "./catalog/upkeep-holds.ts";
 export type {

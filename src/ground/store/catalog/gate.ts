@@ -1,6 +1,6 @@
 /**
- * A bounded turnstile: at most `slots` inside, at most `waitersMax` waiting, in the order they came, and
- * none longer than `waitMsMax`. What does not fit is told so at once.
+ * A bounded turnstile: at most `slots` inside and at most `waitersMax` waiting, in order of
+ * arrival, for at most `waitMsMax`. Anything beyond that is refused at once.
  */
 
 import type { Clock, Timer } from "../../kernel/clock.ts";
@@ -26,13 +26,13 @@ export class Gate {
   #closed: boolean = false;
   #emptied: (() => void)[] = [];
 
-  /** Without a clock nobody's wait ends by itself: for the simulator, where those inside never wait. */
+  /** Without a clock no wait times out, as in the simulator, where those inside never wait. */
   constructor(limits: GateLimits, clock: Clock | undefined) {
     this.#limits = limits;
     this.#clock = clock;
   }
 
-  /** Resolves when inside; everyone who entered leaves once. */
+  /** Resolves when inside. Everyone who entered must leave once. */
   enter(): Promise<void> {
     if (this.#closed) return Promise.reject(storeClosed());
     if (this.#inside < this.#limits.slots) {
@@ -57,14 +57,14 @@ export class Gate {
     for (const next of this.#waiters) {
       this.#waiters.delete(next);
       next.timer?.cancel();
-      next.enter(); // The place passes on; `#inside` stays.
+      next.enter(); // The place passes on, so `#inside` stays.
       return;
     }
     this.#inside -= 1;
     if (this.#inside === 0) for (const resolve of this.#emptied.splice(0)) resolve();
   }
 
-  /** Turns away those who wait or come; resolves when the last one inside has left. */
+  /** Refuses those who wait or come. Resolves when the last one inside has left. */
   close(): Promise<void> {
     this.#closed = true;
     for (const waiter of this.#waiters) {

@@ -1,13 +1,8 @@
 /**
- * The transaction that changes watched tables.
- *
- *   1  Every change is in the log, in the same commit. The log is written at the end, in one go, so a
- *      transaction over many rows costs two statements a row and not four.
- *   2  Revisions are allocated while the database lets one such transaction run at a time, so they have no
- *      gaps and follow commit order.
- *   3  A watched table is changed through `insert`, `update` and `remove` only; statements built with `db`
- *      that would change one are refused.
- *   4  The log keeps the newest `changesKept` changes, and up to a tenth more, so that trimming is rare.
+ * The transaction that changes watched tables (ST20 to ST24). The log is written at the end, at
+ * once, so that many rows cost two statements a row and not four. Revisions are allocated while the
+ * database runs only one such transaction, so they have no gaps and follow commit order. The log
+ * keeps up to a tenth more than `changesKept` changes, so that trimming is rare.
  */
 import { type Kysely, type Selectable, sql } from "kysely";
 import { assert, OperatingError } from "../../kernel/errors.ts";
@@ -28,10 +23,10 @@ interface PendingChange {
 
 export const changesKeptDefault = 10_000;
 
-/** Seven parameters a row; SQLite takes 32,766 in a statement. */
+/** Seven parameters a row; SQLite allows 32,766 in a statement. */
 const logRowsPerInsert = 500;
 
-/** A watched table by a name known at run time only. */
+/** A watched table whose name is known only at run time. */
 type AnyTable = Record<string, Record<string, string | number | null>>;
 
 export class LoggedTx implements CatalogTx {
@@ -105,7 +100,7 @@ export class LoggedTx implements CatalogTx {
     return now;
   }
 
-  /** Writes the log. `undefined`: nothing was changed. Called once, as the last thing before COMMIT. */
+  /** Writes the log. Undefined when nothing was changed. Called once, just before COMMIT. */
   async flush(): Promise<Revision | undefined> {
     const pending = this.#pending;
     this.#pending = [];

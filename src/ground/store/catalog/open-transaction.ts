@@ -1,12 +1,9 @@
 /**
- * One transaction while it is open: the Kysely that its body sees, on one connection.
+ * One open transaction: the Kysely that its body sees, on one connection. A statement after the end
+ * is our bug (a floating promise) and never runs in another transaction (ST5). The first statement
+ * that fails dooms the transaction, as in Postgres; SQLite alone would go on (ST4).
  *
- *   1  A statement after the end of its transaction is our bug (a promise left floating), never a
- *      statement of somebody else's transaction.
- *   2  The first statement that fails dooms the transaction: later ones fail with the same error and it
- *      does not commit. Postgres behaves so; SQLite alone would go on.
- *
- * Beginning, committing and retrying belong to the stores; Kysely's own transactions are not used.
+ * The stores begin, commit and retry. Kysely's own transactions are not used.
  */
 import {
   type CompiledQuery,
@@ -26,7 +23,7 @@ export interface StatementDialect {
   readonly compiler: QueryCompiler;
 }
 
-/** Runs one statement; throws only translated errors. */
+/** Runs one statement. Throws only translated errors. */
 export type RunStatement = (statement: CompiledQuery) => Promise<QueryResult<unknown>>;
 
 export class OpenTransaction implements DatabaseConnection {
@@ -50,7 +47,7 @@ export class OpenTransaction implements DatabaseConnection {
     });
   }
 
-  /** Throws what the first failed statement threw. */
+  /** Throws the error of the first failed statement. */
   throwIfDoomed(): void {
     if (this.#failure !== undefined) throw this.#failure.error;
   }

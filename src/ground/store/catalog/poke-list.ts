@@ -1,6 +1,6 @@
 /**
- * Who wants to know that something was committed. Listeners run in a microtask of their own: one that
- * throws is our bug and ends the process, but it never fails the transaction that has just committed.
+ * The listeners for commits. Each runs in its own microtask: one that throws is our bug and ends
+ * the process, but it never fails the transaction that has just committed.
  */
 export class PokeList {
   readonly #listeners = new Set<() => void>();

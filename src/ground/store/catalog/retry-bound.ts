@@ -1,6 +1,6 @@
 /**
- * How often and how long something that may pass is tried again: with pauses that double (BO1), and no longer than `retryMsMax` in all, but for one last pause: a thread or
- * machine that stood still has used that time up, and whoever holds what is waited for needs a turn to let go of it.
+ * Bounds retries: with pauses that double (BO1), for `retryMsMax` in all, and then one last pause:
+ * after a thread stood still, whoever holds the lock needs a turn to release it.
  */
 import { type Backoff, backoffMs } from "../../kernel/backoff.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
@@ -25,7 +25,7 @@ export class RetryBound {
     this.#giveUpAtMs = clock.nowMs() + limits.retryMsMax;
   }
 
-  /** `false`: it was tried long enough. */
+  /** False when the time for retries is over. */
   async pause(): Promise<boolean> {
     if (this.#isOver) return false;
     const leftMs = this.#giveUpAtMs - this.#clock.nowMs();

@@ -7,7 +7,7 @@ import { LoggedTx } from "./logged-tx.ts";
 
 export interface CatalogOutcome<T> {
   readonly result: T;
-  /** The newest revision that it made; `undefined`: it changed no watched table. */
+  /** The newest revision that it made. Undefined when it changed no watched table. */
   readonly revision: Revision | undefined;
 }
 
@@ -18,7 +18,8 @@ export async function runCatalogBody<T>(
   body: (tx: CatalogTx) => Promise<T>,
   lease: LeaseGrant | undefined,
 ): Promise<CatalogOutcome<T>> {
-  if (lease !== undefined) await requireLease(db, lease); // S5: in the transaction that writes.
+  // In the transaction that writes (ST42).
+  if (lease !== undefined) await requireLease(db, lease);
   const tx = new LoggedTx(db, log.watched, log.changesKept);
   const result = await body(tx);
   return { result, revision: await tx.flush() };

@@ -1,7 +1,7 @@
 /**
- * The `db` that bodies are given refuses statements that would break a promise silently: a change of a
- * watched table that bypasses the log (no subscriber would ever hear of it), a write in a transaction for
- * reading. Raw SQL is not looked into.
+ * Guards of the `db` that transaction bodies get. They refuse a change of a watched table that
+ * bypasses the log, because no subscriber would see it, and a write in a read transaction. Raw SQL
+ * is not checked.
  */
 import type {
   Kysely,

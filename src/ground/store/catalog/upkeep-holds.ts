@@ -1,6 +1,6 @@
 /**
- * Holds on files: while somebody has one that has not expired, upkeep deletes no file of the lake
- * and of no segment.
+ * Holds on files: while an unexpired hold exists, upkeep deletes no file of the lake and no
+ * segment.
  */
 import { sql } from "kysely";
 import type { Store, Tx } from "../core/store.ts";
@@ -17,7 +17,7 @@ export async function isHeld(store: Pick<Store, "read">): Promise<boolean> {
   });
 }
 
-/** For so long from now on. Again: for longer. */
+/** Holds for `holdMs` from now on. Repeating it extends the hold. */
 export async function keepHold(store: Store, holder: string, holdMs: number): Promise<void> {
   const until = { expires_at_ms: sql<number>`now_ms() + ${holdMs}` };
   await store.transaction(async ({ db }) => {
@@ -29,7 +29,7 @@ export async function keepHold(store: Store, holder: string, holdMs: number): Pr
   });
 }
 
-/** With those that expired: whoever had them is gone. */
+/** Drops the hold, and all expired ones. */
 export async function dropHold(store: Store, holder: string): Promise<void> {
   await store.transaction(async ({ db }) => {
     await db

@@ -147,7 +147,7 @@ export function testCatalog(fixture: StoreFixture): void {
     test("[ST26] what is referenced cannot be removed", async (t) => {
       const { store } = await openFresh(fixture, t);
       await store.catalogTransaction((tx) => tx.insert("workers", workerRow("w1")));
-      // No table refers to workers yet; the ones to come will, as this one does.
+      // No table refers to workers yet, so the test creates one that does.
       const refer = sql`CREATE TABLE users_of_workers (
         worker_id TEXT NOT NULL REFERENCES workers (worker_id) ON DELETE RESTRICT)`;
       await store.transaction(async ({ db }) => await refer.execute(db));

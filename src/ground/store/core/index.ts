@@ -1,4 +1,4 @@
-/** The store as other cores see it: types and pure functions. */
+/** The store for other cores: types and pure functions. */
 export {
   ownWatchedTables,
   type WatchedColumns,

@@ -1,4 +1,4 @@
-/** The coordinator's lease, as statements and as keepers on two stores. Timing is in lease-keeper.test.ts. */
+/** The lease: statements, and keepers on two stores. lease-keeper.test.ts tests the timing. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
@@ -123,7 +123,7 @@ export function testLease(fixture: StoreFixture): void {
       assert.ok(taken.epoch > old.epoch);
       const late = store.catalogTransaction((tx) => tx.insert("workers", workerRow("w1")), old);
       await assert.rejects(late, { code: "lease_lost" });
-      // On a busy machine the standby's lease may have run out, too: then it has a newer one.
+      // On a busy machine the standby's lease may have expired too. Then it has a newer one.
       await eventually("the standby writes", async () => {
         const insert = (tx: CatalogTx) => tx.insert("workers", workerRow("w2"));
         try {
@@ -152,7 +152,7 @@ export function testLease(fixture: StoreFixture): void {
   });
 }
 
-/** A store whose process hangs: what it is asked is never answered. */
+/** A store whose process hangs: its calls are never answered. */
 class SilencedStore implements Store {
   isSilent: boolean = false;
   readonly #store: Store;
@@ -219,7 +219,7 @@ function renew(store: Store, grant: LeaseGrant): Promise<boolean> {
   return store.transaction((tx) => renewLease(tx.db, grant, 60_000));
 }
 
-/** As if its time had passed, without waiting for it. */
+/** Expires the lease without waiting. */
 async function expire(store: Store, grant: LeaseGrant | undefined): Promise<void> {
   assert.ok(grant !== undefined);
   await store.transaction((tx) => renewLease(tx.db, grant, -1));

@@ -1,4 +1,4 @@
-/** Real processes on one store, and what is left when one of them is killed. */
+/** Several processes on one store, and what remains when one of them is killed. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { StoreChild } from "../testing/spawn-store-child.ts";

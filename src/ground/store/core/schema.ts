@@ -1,7 +1,7 @@
 /**
- * The control store's tables as types. `sql/schema/*.sql` is their definition; a test compares the
- * two. Numbers are BIGINT or INTEGER columns within the safe range; flags are 0 or 1; times are
- * `now_ms()`. Those of other rooms lie with them, and are merged into `ControlSchema` there.
+ * The control store's tables as types. `sql/schema/*.sql` defines them, and a test compares the
+ * two. Numbers are BIGINT or INTEGER columns within the safe range, flags are 0 or 1, and times are
+ * `now_ms()`. Other rooms define their own tables and merge them into `ControlSchema`.
  */
 import { type ColumnType, columnTypesOf, type TablesOf } from "./table-cells.ts";
 
@@ -16,7 +16,7 @@ const storeCells = {
     /** Why it is in this state, for people. */
     state_reason: "text",
     state_changed_at_ms: "number",
-    /** 1: an operator asked for it to be drained. The worker's own wish to drain is in `draining`. */
+    /** 1 when an operator requested a drain. `draining` is the worker's own state. */
     drain_requested: "number",
     accepting_work: "number",
     draining: "number",
@@ -32,7 +32,7 @@ const storeCells = {
     holder: "text",
     epoch: "number",
     expires_at_ms: "number",
-    /** Where the holder's API is, so that a standby can say whom to ask. */
+    /** The holder's API address, for standbys to name. */
     api_url: "text",
   },
   catalog_changes: {
@@ -48,7 +48,7 @@ const storeCells = {
     /** Always 1: the table has one row. */
     id: "number",
     revision: "number",
-    /** Changes up to and including this revision have been deleted from the log. */
+    /** Changes up to this revision, inclusive, were deleted from the log. */
     trimmed_revision: "number",
   },
   schema_version: {
@@ -65,10 +65,10 @@ type StoreTables = TablesOf<typeof storeCells>;
 export type WorkersTable = StoreTables["workers"];
 export type CatalogChangesTable = StoreTables["catalog_changes"];
 
-/** Every table. A room merges its own into it: `interface ControlSchema extends LakeTables {}`. */
+/** Every table. A room merges its own: `interface ControlSchema extends LakeTables {}`. */
 export interface ControlSchema extends StoreTables {}
 
-/** Names of tables whose changes are logged. A room merges its own into it. */
+/** Names of tables whose changes are logged. A room merges its own. */
 export interface WatchedNames {
   workers: true;
 }
@@ -76,11 +76,11 @@ export type WatchedTable = keyof WatchedNames;
 
 export const storeTableColumns = columnTypesOf(storeCells);
 
-/** By name: tables whose changes are logged. */
+/** Tables whose changes are logged, by name. */
 export type WatchedTables = Readonly<Record<string, WatchedColumns>>;
 
 export interface WatchedColumns {
-  /** The column that names a row. */
+  /** The column that identifies a row. */
   readonly key: string;
   readonly columns: Readonly<Record<string, ColumnType>>;
 }

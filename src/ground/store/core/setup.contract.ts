@@ -1,4 +1,4 @@
-/** Setting up and opening: forward only, rerunnable, refusing what it does not know. */
+/** Setting up and opening: forward only, rerunnable, refusing unknown schemas. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { sql } from "kysely";

@@ -1,7 +1,4 @@
-/**
- * What every store promises, whatever is under it. One suite; SQLite in a file, SQLite in memory and
- * Postgres run it.
- */
+/** The contract of every store. It runs on a SQLite file, on SQLite in memory and on Postgres. */
 import { describe } from "node:test";
 import type { StoreFixture } from "../testing/store-fixture.ts";
 import { testCatalog } from "./catalog.contract.ts";

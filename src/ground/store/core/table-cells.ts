@@ -1,9 +1,6 @@
-/**
- * Tables written down once, as data: the types of their rows and their columns at run time come
- * from it.
- */
+/** Tables described once, as data, from which row types and run-time columns are derived. */
 
-/** A `?` marks what may be NULL; a list holds the values that the column may have, all of them text. */
+/** A `?` marks a nullable column. A list holds the text values that the column may have. */
 export type Cell = "text" | "number" | "text?" | "number?" | readonly (string | null)[];
 export type TableCells = Readonly<Record<string, Readonly<Record<string, Cell>>>>;
 
@@ -27,7 +24,7 @@ export type ColumnTypesOf<Cells extends TableCells> = {
   readonly [T in keyof Cells]: { readonly [C in keyof Cells[T]]: ColumnType };
 };
 
-/** Without the marks. */
+/** The column types, without the `?`. */
 export function columnTypesOf<const Cells extends TableCells>(tables: Cells): ColumnTypesOf<Cells> {
   return Object.fromEntries(
     Object.entries(tables).map(([table, cells]) => [

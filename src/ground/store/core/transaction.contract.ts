@@ -1,4 +1,4 @@
-/** Transactions: all or nothing, serializable, closed when they are over. */
+/** Transactions: all or nothing, serializable, unusable after their end. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { openFresh, openOn, type StoreFixture } from "../testing/store-fixture.t
 import { workerRow } from "../testing/worker-row.ts";
 import type { Store, Tx } from "./store.ts";
 
-/** The tables of the two races that specs/stateful-coordinator.md draws. */
+/** The tables of the two races in specs/stateful-coordinator.md. */
 const raceTables = `
   CREATE TABLE slots (worker_id TEXT NOT NULL PRIMARY KEY, available BIGINT NOT NULL);
   CREATE TABLE placements (query TEXT NOT NULL PRIMARY KEY, worker_id TEXT NOT NULL);
@@ -179,7 +179,7 @@ function testRaces(fixture: StoreFixture): void {
   });
 }
 
-/** Lets transactions meet where the race is; gives up soon, where the database keeps them apart already. */
+/** Lets transactions meet at the race. Gives up soon, where the database keeps them apart. */
 class Meeting {
   #missing: number;
   #met: () => void = () => undefined;
@@ -216,8 +216,8 @@ async function insertLease({ db }: Tx, name: string): Promise<string> {
 }
 
 /**
- * `store_busy` says that nothing was done: twenty at once on a busy machine may be too many for one
- * that gives up after seconds.
+ * Retries `store_busy`, which says that nothing was done: twenty transactions at once may be too
+ * many for a busy machine.
  */
 async function incrementOnce(store: Store): Promise<void> {
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * What a subscriber is told. A filter turns changes into other changes: a row that comes to match is a
- * CREATE, one that no longer matches a DROP, whatever happened to it in the table.
+ * What a subscriber is told. A filter turns changes into others: a row that begins to match is a
+ * CREATE, and one that no longer matches a DROP.
  */
 import type { Revision } from "../../kernel/ids.ts";
 import type { CatalogChange } from "./store.ts";
@@ -9,7 +9,7 @@ import { matchesWatch, projectWatch, type WatchRow, type WatchSelect } from "./w
 export type WatchEvent =
   | {
       readonly type: "SNAPSHOT";
-      /** The state after this revision; events that follow have higher ones. */
+      /** The state after this revision. Later events have higher revisions. */
       readonly revision: Revision;
       readonly data: readonly WatchRow[];
     }
@@ -18,11 +18,11 @@ export type WatchEvent =
       readonly op: "CREATE" | "UPDATE" | "DROP";
       readonly key: string;
       readonly revision: Revision;
-      /** The row as selected; a DROP has none. */
+      /** The selected columns of the row. A DROP has none. */
       readonly data?: WatchRow;
     };
 
-/** `undefined`: the subscriber sees nothing of this change. */
+/** Undefined when the change is not visible to the subscriber. */
 export function decideWatchEvent(
   select: WatchSelect,
   change: CatalogChange,

@@ -1,7 +1,7 @@
 /**
- * What a subscriber wants to see of one watched table, and the two questions asked of every row: does it
- * match, and what of it is shown. The filter is evaluated here and never by the database, so that both
- * databases give the same answer (their collations differ; text compares by UTF-16 code units here).
+ * A subscriber's filter and columns of one watched table. The filter is evaluated here and never by
+ * the database, so that both databases give the same result. (Their collations differ; here text
+ * compares by UTF-16 code units.)
  */
 import { unreachable } from "../../kernel/errors.ts";
 
@@ -26,11 +26,11 @@ export type WatchCondition =
 
 export interface WatchSelect {
   readonly table: string;
-  /** The column that names a row of it. */
+  /** The column that identifies a row. */
   readonly key: string;
-  /** `undefined`: all. The column that names the row is always shown, so that a DROP can be understood. */
+  /** Undefined for all. The key column is always shown, so that a DROP can be understood. */
   readonly columns: readonly string[] | undefined;
-  /** All must hold; none means that every row matches. */
+  /** All must hold. Without any, every row matches. */
   readonly where: readonly WatchCondition[];
 }
 

@@ -154,7 +154,7 @@ export function testWatch(fixture: StoreFixture): void {
   });
 }
 
-/** One transaction's operations; `abort` throws them away. */
+/** One transaction's operations. With `abort`, it is rolled back. */
 interface Batch {
   readonly steps: readonly Step[];
   readonly abort: boolean;
@@ -254,7 +254,7 @@ async function performStep(tx: CatalogTx, step: Step): Promise<void> {
   else if (exists === undefined) await tx.insert("workers", workerRow(id, { state, capacity }));
 }
 
-/** What any subscriber does with events; it also knows which are impossible. */
+/** Applies an event as a subscriber does, and asserts that it is possible. */
 function apply(replica: Map<string, WatchRow>, event: WatchEvent): void {
   if (event.type === "SNAPSHOT") {
     replica.clear();
@@ -287,7 +287,7 @@ function subscribe(
   };
 }
 
-/** Rows as plain objects: SQLite gives them without a prototype. */
+/** Rows as plain objects: SQLite returns them without a prototype. */
 function normal(event: WatchEvent): WatchEvent {
   return JSON.parse(JSON.stringify(event)) as WatchEvent;
 }

@@ -1,4 +1,4 @@
-/** The lease in time: a clock that is advanced by hand drives both the keepers and the database. */
+/** The lease over time: a manual clock drives both the keepers and the database. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -12,7 +12,7 @@ import type { LeaseGrant, Store } from "../core/store.ts";
 import { createSharedSqlite, openSimStore, type SharedSqlite } from "../sqlite/sim-store.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 
-/** A store that can be cut off: calls fail, or are answered late or never. */
+/** A store whose calls can fail, or be answered late or never. */
 class CutStore implements Store {
   readonly dialect = "sqlite";
   readonly watched = ownWatchedTables;
@@ -123,11 +123,11 @@ test("[ST48] a lease that cannot be renewed, in a store that can be read, stands
   const { clock, process } = world();
   const a = process("a");
   await clock.advance(10);
-  assert.equal(a.keeper.standsAsOurs(), false); // It is simply held.
+  assert.equal(a.keeper.standsAsOurs(), false); // The lease is held normally.
   a.store.mode = "full";
   await clock.advance(60_000);
   assert.deepEqual([a.keeper.grant(), a.keeper.standsAsOurs()], [undefined, true]);
-  const b = process("b"); // It has found room.
+  const b = process("b"); // Its disk has room.
   await clock.advance(1_000);
   assert.deepEqual([b.keeper.grant()?.epoch, a.keeper.standsAsOurs()], [2, false]);
 });
@@ -136,7 +136,7 @@ test("[ST48] who starts where nobody can write has the lease of its last life li
   const { clock, process } = world();
   const before = process("a");
   await clock.advance(10);
-  before.store.mode = "hanging"; // It was killed.
+  before.store.mode = "hanging"; // As if it was killed.
   await clock.advance(60_000);
   const a = process("a");
   const stranger = process("b");
@@ -175,7 +175,7 @@ test("[ST48] who starts where nobody can write has nothing once somebody else ha
   a.store.mode = "full";
   await clock.advance(10_000);
   assert.equal(a.keeper.standsAsOurs(), true);
-  const b = process("b"); // It has found room.
+  const b = process("b"); // Its disk has room.
   await clock.advance(1_000);
   assert.deepEqual([b.keeper.grant()?.epoch, a.keeper.standsAsOurs()], [2, false]);
 });
@@ -216,7 +216,7 @@ test("[ST49] a store whose lock somebody holds, or that only waits, is told as d
   store.mode = "up";
   await clock.advance(2_000);
   assert.equal(told(), "ok undefined");
-  store.mode = "hanging"; // A statement waits for the lock, and has not given up yet.
+  store.mode = "hanging"; // A statement waits for the lock and has not timed out yet.
   await clock.advance(4_000);
   assert.match(told(), /^degraded it has not taken a write for a while/);
   assert.equal(keeper.standsAsOurs(), false);

@@ -1,19 +1,10 @@
 /**
- * Gets the coordinator's lease, keeps it, and says truthfully whether we have it.
- *
- *   1  `grant()` never shows a lease that could have expired: it counts from the moment a renewal was sent,
- *      on the monotonic clock of this process, and less a margin for clocks that run at different speeds.
- *   2  Every acquisition has a new epoch; a renewal keeps it. Somebody else's writes are fenced by the
- *      epoch (`Store.catalogTransaction`), not by what this class believes.
- *   3  A lease that stands in our own name is taken before it expires only by the first acquisition of
- *      this process: a supervised restart need not wait, and two processes that were given one name by
- *      mistake do not take it from each other for ever.
- *   4  At most one statement is under way. Failures are tried again until `stop()`.
- *   5  A lease that cannot be renewed may still stand in our name, because nobody can write: the
- *      disk is full. Then `standsAsOurs()`: nothing is written under it, and nobody else commands.
- *   6  So may the lease of this process's last life, if it starts on a full disk: it stands as
- *      ours until it can be acquired, under a new epoch, or somebody else has it. Other failures do
- *      not say that nobody else can write.
+ * Acquires and renews the coordinator's lease, and reports truthfully whether this process holds
+ * it. Other processes' writes are fenced by the epoch (`Store.catalogTransaction`), not by what
+ * this class believes. A lease in our own name is taken before it expires only by the first
+ * acquisition: a supervised restart need not wait, and two processes with one name do not take it
+ * from each other for ever. At most one statement is under way, and failures are retried until
+ * `stop()`. Rules: ST40 to ST48.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { assert, messageOf, OperatingError } from "../../kernel/errors.ts";
@@ -31,19 +22,19 @@ export interface LeaseKeeperOptions {
   readonly prng: Prng;
   readonly logger: Logger;
   readonly name: string;
-  /** The same over restarts of one process, different for every two that may run at once. */
+  /** The same over restarts of one process, different for any two that may run at once. */
   readonly holder: string;
-  /** Where people and workers reach the holder. */
+  /** The holder's API address, for people and workers. */
   readonly apiUrl: string;
   readonly leaseMs?: number;
   readonly renewMs?: number;
-  /** Of the store, as whoever writes to it all the time knows it. */
+  /** Reports the store's health, since the keeper writes to it regularly. */
   readonly health?: HealthReporter;
 }
 
 export type LeaseListener = (grant: LeaseGrant | undefined) => void;
 
-/** The part of a lease that clocks running at different speeds may cost. */
+/** The share of a lease that clocks of different speeds may cost. */
 const driftRatio = 0.02;
 
 export class LeaseKeeper {
@@ -57,13 +48,13 @@ export class LeaseKeeper {
   #everAcquired = false;
   #held: { readonly grant: LeaseGrant; validUntilMs: number } | undefined;
   #shown: LeaseGrant | undefined;
-  /** When the store last said that the lease is ours, though it could not be renewed. */
+  /** When the store last said that the lease is ours, although it could not be renewed. */
   #seenOursMs = Number.NEGATIVE_INFINITY;
   #attemptTimer: Timer | undefined;
   #expiryTimer: Timer | undefined;
-  /** Why the store takes no writes, as far as known. */
+  /** Why the store takes no writes, if known. */
   #trouble: string | undefined;
-  /** Told already: the epoch of our last life, found in a store that nobody can write. 6 */
+  /** The epoch of our last life that listeners were already told of (ST48). */
   #inherited: LeaseEpoch | undefined;
   #underWay: Promise<void> = Promise.resolve();
   #stopping: Promise<void> | undefined;
@@ -82,7 +73,7 @@ export class LeaseKeeper {
     this.#attemptIn(0);
   }
 
-  /** `undefined`: we do not have it, or cannot be sure. */
+  /** Undefined when we do not hold the lease, or cannot be sure. */
   grant(): LeaseGrant | undefined {
     const held = this.#held;
     if (this.#state !== "running" || held === undefined) return undefined;
@@ -90,9 +81,8 @@ export class LeaseKeeper {
   }
 
   /**
-   * Whether the store said lately that nobody has taken the lease from us, whether or not it has
-   * expired: a store that can be read and not written. Whoever has it like that may go on with what
-   * needs no lease.
+   * Whether the store recently said that nobody took the lease, even if it has expired: the store
+   * can be read and not written (ST48). The holder may then go on with what needs no lease.
    */
   standsAsOurs(): boolean {
     const isOurs = this.#held !== undefined || !this.#everAcquired;
@@ -100,13 +90,13 @@ export class LeaseKeeper {
     return this.#options.clock.nowMs() - this.#seenOursMs < this.#leaseMs;
   }
 
-  /** For how long from now on nobody else can have got this lease; 0 when that cannot be said. */
+  /** For how long nobody else can have got this lease, in milliseconds; 0 when that is unknown. */
   remainingMs(grant: LeaseGrant): number {
     if (this.grant()?.epoch !== grant.epoch || this.#held === undefined) return 0;
     return Math.max(0, this.#held.validUntilMs - this.#options.clock.nowMs());
   }
 
-  /** Tells of every change of `grant()`; not of its value now. */
+  /** Reports every change of `grant()`, not its current value. */
   onChange(listener: LeaseListener): () => void {
     const entry: LeaseListener = (grant) => listener(grant);
     this.#listeners.add(entry);
@@ -115,7 +105,7 @@ export class LeaseKeeper {
     };
   }
 
-  /** Tells, once, of a lease of our last life that stands as ours because nobody can write. 6 */
+  /** Reports once a lease of our last life that stands as ours because nobody can write (ST48). */
   onStanding(listener: (epoch: LeaseEpoch) => void): () => void {
     const entry = (epoch: LeaseEpoch): void => listener(epoch);
     this.#standing.add(entry);
@@ -124,7 +114,7 @@ export class LeaseKeeper {
     };
   }
 
-  /** Gives the lease up at once, then releases it in the store, so that another need not wait. Idempotent. */
+  /** Gives the lease up at once, then releases it in the store for others. Idempotent. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
@@ -164,7 +154,7 @@ export class LeaseKeeper {
       this.#options.health?.ok();
     } catch (error) {
       this.#report(error, "the store did not answer about the lease");
-      await this.#look(error instanceof OperatingError && error.code === "disk_full"); // 5, 6
+      await this.#look(error instanceof OperatingError && error.code === "disk_full"); // ST48
       nextMs = this.#spread(this.#renewMs / 5);
     } finally {
       slow.cancel();
@@ -173,20 +163,20 @@ export class LeaseKeeper {
     this.#attemptIn(nextMs);
   }
 
-  /** The time until the next attempt of either kind. */
+  /** Returns the time until the next attempt, in milliseconds. */
   async #acquire(): Promise<number> {
     const { store, clock, name, holder, apiUrl, logger } = this.#options;
     const restarted = !this.#everAcquired;
     const seen = await store.read((tx) => selectLease(tx.db, name));
     const isOurs = restarted && seen?.holder === holder;
-    if (!isOurs) this.#seenOursMs = Number.NEGATIVE_INFINITY; // 6
+    if (!isOurs) this.#seenOursMs = Number.NEGATIVE_INFINITY;
     if (seen !== undefined && seen.remainingMs > 0 && !isOurs) {
       return Math.min(seen.remainingMs, this.#renewMs) + this.#spread(50);
     }
     const sentAtMs = clock.nowMs();
     const request = { name, holder, apiUrl, leaseMs: this.#leaseMs, restarted };
-    // Catalog transactions run one at a time. Being one of them, an acquisition is strictly before or after
-    // every write under the old epoch: once it has committed, no such write can.
+    // Catalog transactions are serial. This acquisition is therefore strictly before or after every
+    // write under the old epoch: once it has committed, no such write can.
     const grant = await store.catalogTransaction((tx) => acquireLease(tx.db, request));
     if (grant === undefined) return this.#spread(this.#renewMs / 5);
     this.#everAcquired = true;
@@ -213,8 +203,8 @@ export class LeaseKeeper {
   }
 
   /**
-   * A statement that waits long, for a lock of somebody who is stopped, may outlast the lease: it
-   * is told before it fails.
+   * A statement that waits for a stopped process's lock may outlast the lease, so it is reported
+   * before it fails.
    */
   #watchSlow(): Timer {
     const { clock, health } = this.#options;
@@ -224,7 +214,7 @@ export class LeaseKeeper {
     });
   }
 
-  /** Who has the lease that could not be renewed. */
+  /** Reads who has the lease that could not be renewed. */
   async #look(isFull: boolean): Promise<void> {
     const { store, clock, name, holder } = this.#options;
     if (this.#held === undefined && (this.#everAcquired || !isFull)) return;
@@ -236,12 +226,12 @@ export class LeaseKeeper {
       this.#seenOursMs = isOurs ? sentAtMs : Number.NEGATIVE_INFINITY;
       if (isOurs && this.#held === undefined) this.#inherit(seen.epoch);
     } catch (error) {
-      // It cannot be read either, and that was said already.
+      // The store cannot be read either, which was already reported.
       if (!(error instanceof OperatingError)) throw error;
     }
   }
 
-  /** 6 */
+  /** Reports the lease of our last life (ST48). */
   #inherit(epoch: LeaseEpoch): void {
     if (this.#inherited === epoch || this.#state !== "running") return;
     this.#inherited = epoch;
@@ -275,7 +265,7 @@ export class LeaseKeeper {
     for (const listener of [...this.#listeners]) listener(grant);
   }
 
-  /** Up to a tenth more or less, so that several keepers do not stay in step. */
+  /** Adds or subtracts up to a tenth, so that keepers do not stay in step. */
   #spread(delayMs: number): number {
     return delayMs * (0.9 + this.#options.prng.next() / 5);
   }
@@ -290,7 +280,7 @@ export class LeaseKeeper {
   }
 }
 
-/** For people: why the store takes no writes. */
+/** Why the store takes no writes, for people. */
 function writeTrouble(code: OperatingError["code"]): string {
   if (code === "disk_full") return "its disk is full: it can be read and not written";
   if (code === "store_busy") {

@@ -1,6 +1,6 @@
 /**
- * The lease, statement by statement. Each stands alone: its WHERE clause is the argument why two processes
- * never hold one epoch. Time is `now_ms()`, the database's.
+ * The lease's statements. Each is a function of its own, and its WHERE clause is the argument why
+ * two processes never hold one epoch. Time is the database's `now_ms()`.
  */
 import { type Kysely, sql } from "kysely";
 import { assert, OperatingError } from "../../kernel/errors.ts";
@@ -15,11 +15,11 @@ export interface LeaseRequest {
   readonly holder: string;
   readonly apiUrl: string;
   readonly leaseMs: number;
-  /** Whether a lease that stands in our own name may be taken before it expires: our process restarted. */
+  /** Whether a lease in our own name may be taken before it expires, after a restart. */
   readonly restarted: boolean;
 }
 
-/** Grants iff nobody held it, it has expired, or it is ours from before a restart. Each grant is a new epoch. */
+/** Grants a new epoch iff the lease is free, expired, or ours from before a restart. */
 export async function acquireLease(db: Db, request: LeaseRequest): Promise<LeaseGrant | undefined> {
   const { name, holder, apiUrl, leaseMs, restarted } = request;
   const granted = await sql<{ epoch: number }>`
@@ -37,7 +37,7 @@ export async function acquireLease(db: Db, request: LeaseRequest): Promise<Lease
   return row === undefined ? undefined : { name, holder, epoch: epochOf(row.epoch) };
 }
 
-/** Extends iff nobody was granted a newer epoch; an expired lease that nobody took is still ours. */
+/** Extends iff nobody was granted a newer epoch, even if the lease has expired. */
 export async function renewLease(db: Db, grant: LeaseGrant, leaseMs: number): Promise<boolean> {
   const renewed = await sql`
        UPDATE coordinator_leases
@@ -47,7 +47,7 @@ export async function renewLease(db: Db, grant: LeaseGrant, leaseMs: number): Pr
   return renewed.rows.length === 1;
 }
 
-/** Lets another process take it at once. The row stays, so that the epoch goes on growing, and says since when nobody has it. */
+/** Frees the lease. The row stays, so that the epoch goes on growing. */
 export async function releaseLease(db: Db, grant: LeaseGrant): Promise<void> {
   await sql`
     UPDATE coordinator_leases
@@ -57,7 +57,7 @@ export async function releaseLease(db: Db, grant: LeaseGrant): Promise<void> {
   );
 }
 
-/** Throws `lease_lost` unless the grant is the newest. Expiry does not matter: nobody else was granted one. */
+/** Throws `lease_lost` unless the grant is the newest. Expiry does not matter. */
 export async function requireLease(db: Db, grant: LeaseGrant): Promise<void> {
   const held = await sql`
     SELECT 1 AS held
@@ -73,12 +73,12 @@ export async function requireLease(db: Db, grant: LeaseGrant): Promise<void> {
   );
 }
 
-/** The lease as anybody sees it. */
+/** The lease as any process sees it. */
 export interface LeaseView {
   readonly holder: string;
   readonly epoch: LeaseEpoch;
   readonly apiUrl: string;
-  /** By the database's clock when it was read; zero or less: expired. */
+  /** By the database's clock when it was read. Zero or less when expired. */
   readonly remainingMs: number;
 }
 

@@ -1,9 +1,7 @@
 /**
- * LISTEN on a connection of its own.
- *
- *   1  It pokes after every attempt to connect, whether it succeeded or not: notifications sent meanwhile are
- *      lost, and a database that cannot LISTEN is polled this way.
- *   2  A connection that went silent without an end is found by asking it something now and then.
+ * LISTEN on a connection of its own. It pokes after every attempt to connect, successful or not:
+ * notifications sent meanwhile are lost, and a database that cannot LISTEN is polled this way. A
+ * query from time to time detects a connection that went silent.
  */
 
 import pg from "pg";
@@ -65,7 +63,7 @@ export class CatalogListener {
     }
   }
 
-  /** Until the connection is lost or `stop()` is called. */
+  /** Listens until the connection is lost or `stop()` is called. */
   async #listen(): Promise<void> {
     const client = new pg.Client(this.#config);
     const over = new AbortController();
@@ -103,12 +101,12 @@ async function unless(signal: AbortSignal, act: () => Promise<unknown>): Promise
 
 const endMsMax = 1_000;
 
-/** Ends a connection, waiting no longer than a second for a server that does not answer. */
+/** Ends a connection, waiting at most one second for a server that does not answer. */
 export async function endClient(client: { end(): Promise<void> }, clock: Clock): Promise<void> {
   const waited = new AbortController();
   const ended = client.end().then(
     () => waited.abort(),
-    () => waited.abort(), // It was gone already.
+    () => waited.abort(), // The connection was already gone.
   );
   await Promise.race([ended, sleep(clock, endMsMax, waited.signal)]);
 }

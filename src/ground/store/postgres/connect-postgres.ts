@@ -1,14 +1,14 @@
-/** How Capstan speaks to Postgres: types, timeouts, and where it is, without the password. */
+/** Postgres connection settings: types, timeouts, and the address without the password. */
 import pg from "pg";
 import { assert } from "../../kernel/errors.ts";
 
 export interface SessionTimeouts {
   readonly connectMsMax: number;
-  /** The server gives up waiting for a lock. */
+  /** After this time the server gives up waiting for a lock. */
   readonly lockMsMax: number;
-  /** The server gives up a statement; 0: never. */
+  /** After this time the server cancels a statement; 0 for never. */
   readonly statementMsMax: number;
-  /** The server ends a session whose transaction hangs, so that its locks do not. */
+  /** The server ends a session whose transaction hangs for this long, which frees its locks. */
   readonly idleInTransactionMsMax: number;
 }
 
@@ -22,7 +22,7 @@ export function clientConfig(url: string, timeouts: SessionTimeouts): pg.ClientC
     lock_timeout: lockMsMax,
     statement_timeout: statementMsMax,
     idle_in_transaction_session_timeout: idleInTransactionMsMax,
-    // Our own end of it, for a network that swallows answers: later than the server's.
+    // Our own timeout, for a network that loses answers. It is later than the server's.
     ...(statementMsMax > 0 ? { query_timeout: statementMsMax + connectMsMax } : {}),
     types,
   };
@@ -34,14 +34,14 @@ export function postgresPlace(url: string): string {
     const { hostname, port, pathname } = new URL(url);
     return `postgres://${hostname}${port === "" ? "" : `:${port}`}${pathname}`;
   } catch {
-    return "the Postgres store"; // Its URL is refused when we connect.
+    return "the Postgres store"; // Connecting will refuse the URL.
   }
 }
 
 const int8Oid = 20;
-const numericOid = 1700; // What sum() of a BIGINT is.
+const numericOid = 1700; // The type of sum() of a BIGINT.
 
-/** BIGINT as numbers, as SQLite gives them. Everything else as `pg` has it. */
+/** BIGINT as numbers, as with SQLite. Other types as `pg` parses them. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => {
     const isNumber = (oid === int8Oid || oid === numericOid) && format !== "binary";

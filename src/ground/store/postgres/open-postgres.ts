@@ -1,4 +1,4 @@
-/** Building a store on a Postgres database, and setting the database up. */
+/** Opens a store on a Postgres database, and sets the database up. */
 import pg from "pg";
 import type { Clock } from "../../kernel/clock.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
@@ -30,7 +30,7 @@ export interface PostgresParts {
 
 const waitersMax = 1_000;
 const setupMsMax = 600_000;
-/** For asking what became of a COMMIT while every transaction has lost its connection. */
+/** For asking about the fate of a COMMIT while every transaction has lost its connection. */
 const spareConnections = 2;
 
 export async function openPostgres(
@@ -52,7 +52,7 @@ export async function openPostgres(
     return canTellXactStatus(client);
   });
   const pool = new pg.Pool({ ...config, max: parts.connectionsMax + spareConnections });
-  // A connection that breaks while idle is replaced; one in use tells the statement under way.
+  // An idle connection that breaks is replaced. One in use fails its statement.
   pool.on("error", (error) =>
     logger.debug({ error: messageOf(error) }, "an idle connection broke"),
   );
@@ -77,7 +77,7 @@ export async function openPostgres(
       await gate.close();
       await listener.stop();
       await endClient(pool, clock);
-      pokes.poke(); // Whoever waits for a change finds the store closed.
+      pokes.poke(); // Waiters then find the store closed.
     },
   });
 }
@@ -106,7 +106,7 @@ export async function setupPostgres(
   });
 }
 
-/** With a connection of its own; connecting is tried again while the server is starting or out of reach. */
+/** Uses its own connection. Connecting is retried while the server starts or is unreachable. */
 async function withClient<T>(
   parts: PostgresParts,
   config: pg.ClientConfig,
@@ -117,7 +117,7 @@ async function withClient<T>(
   const bound = new RetryBound(clock, prng, limits);
   for (;;) {
     const client = new pg.Client(config);
-    client.on("error", () => undefined); // The statement under way is told.
+    client.on("error", () => undefined); // The current statement fails.
     try {
       await client.connect();
     } catch (error) {
@@ -137,7 +137,7 @@ async function withClient<T>(
   }
 }
 
-/** From Postgres 13 on; other databases that speak its protocol may not. */
+/** True from Postgres 13 on. Other databases that speak its protocol may lack it. */
 async function canTellXactStatus(client: pg.Client): Promise<boolean> {
   const found = await client.query(
     "SELECT count(*) AS n FROM pg_proc WHERE proname IN ('pg_current_xact_id', 'pg_xact_status')",

@@ -1,31 +1,31 @@
 /**
- * What `pg` throws, translated once.
- * https://www.postgresql.org/docs/current/errcodes-appendix.html names the codes.
+ * Translates what `pg` throws. Codes:
+ * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 import pg from "pg";
 import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.ts";
 
-/** Whether the connection is gone, so that what was sent last may or may not have been done. */
+/** Whether the connection is gone, so that the fate of the last statement is unknown. */
 export function isConnectionLost(thrown: unknown): boolean {
   if (isOwnBug(thrown)) return false;
-  // Sockets and timeouts give plain errors; only the server's own answers are DatabaseErrors.
+  // Sockets and timeouts give plain errors. Only the server's own answers are DatabaseErrors.
   if (!(thrown instanceof pg.DatabaseError)) return true;
   const code = thrown.code ?? "";
   return code.startsWith("08") || sessionEnded.has(code);
 }
 
-/** Shutdown, crash, starting up, and the timeouts that end a session. */
+/** Shutdown, crash, startup, and the timeouts that end a session. */
 const sessionEnded = new Set(["57P01", "57P02", "57P03", "57P05", "25P03", "25P04"]);
 
 const readOnlyRefusal = "25006";
 
-/** Whether this translated error is the server's refusal to write in a transaction for reading. */
+/** Whether this translated error is the server's refusal to write in a read transaction. */
 export function isReadOnlyRefusal(error: unknown): boolean {
   const cause = error instanceof OperatingError ? error.cause : undefined;
   return cause instanceof pg.DatabaseError && cause.code === readOnlyRefusal;
 }
 
-/** What to throw instead. `place` has no password in it. */
+/** The error to throw instead. `place` contains no password. */
 export function translatePostgresError(thrown: unknown, place: string): Error {
   if (isOwnBug(thrown)) return thrown;
   const text = textOf(thrown);
@@ -78,7 +78,7 @@ export function translatePostgresError(thrown: unknown, place: string): Error {
   }
 }
 
-/** A name with several addresses fails once for each of them, in one error without a text. */
+/** A host with several addresses gives one error without a text, with a cause for each address. */
 function textOf(thrown: unknown): string {
   return thrown instanceof AggregateError
     ? thrown.errors.map(messageOf).join("; ")

@@ -1,4 +1,4 @@
-/** The contract on a real Postgres, and what only a network can do wrong. */
+/** The contract on a real Postgres, and network failures. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import pg from "pg";
@@ -14,7 +14,7 @@ import { postgresFixture } from "../testing/fixtures.ts";
 import { workerRow } from "../testing/worker-row.ts";
 
 const postgres = postgresFixture();
-/** Also bounds connecting and every statement, which a busy machine has to manage. */
+/** Also limits connecting and every statement, so it must be long enough for a busy machine. */
 const waitMsMax = 1_500;
 testStore(postgres);
 

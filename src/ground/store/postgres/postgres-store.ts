@@ -1,15 +1,12 @@
 /**
- * The control store on Postgres.
+ * The control store on Postgres. Every transaction is SERIALIZABLE. A conflict, a deadlock or a
+ * connection lost before COMMIT makes it run again as a whole, with growing pauses, for a bounded
+ * time.
  *
- *   1  Every transaction is SERIALIZABLE. A conflict, a deadlock or a connection lost before COMMIT was sent
- *      is tried again as a whole, with growing pauses, for a bounded time.
- *   2  A catalog transaction locks `catalog_revision` before it does anything else. LOCK TABLE takes no
- *      snapshot, so the snapshot comes after the lock and shows all earlier catalog transactions: they are
- *      serial, do not conflict with each other, and their revisions follow commit order. EXCLUSIVE lets
- *      readers read.
- *   3  A connection lost during COMMIT is not guessed about: the server is asked (`resolveCommit`), and when
- *      it cannot tell, the caller hears `commit_unknown`.
- *   4  NOTIFY is part of the commit: listeners hear of committed changes only.
+ * A catalog transaction first locks `catalog_revision`. LOCK TABLE takes no snapshot, so the
+ * snapshot comes after the lock and shows all earlier catalog transactions. They are therefore
+ * serial, do not conflict with each other, and their revisions follow commit order. EXCLUSIVE still
+ * allows reads. NOTIFY is part of the commit. Rules: ST11, ST12, ST21.
  */
 import {
   type CompiledQuery,
@@ -42,9 +39,9 @@ export interface PostgresStoreParts {
   readonly changesKept: number;
   readonly watched: WatchedTables;
   readonly waitMsMax: number;
-  /** Whether the server can say what became of a transaction. */
+  /** Whether the server can tell the fate of a transaction. */
   readonly knowsXactStatus: boolean;
-  /** Releases what the parts hold; called once. */
+  /** Releases what the parts hold. Called once. */
   readonly close: () => Promise<void>;
 }
 
@@ -158,7 +155,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** The transaction's id, where it may be needed to ask for its fate. */
+  /** The transaction's id, if it may be needed to ask for its fate. */
   async #begin(client: pg.ClientBase, kind: TransactionKind): Promise<string | undefined> {
     if (kind === "read" || !this.#parts.knowsXactStatus) {
       await this.#query(client, begin[kind]);
@@ -170,7 +167,7 @@ export class PostgresStore implements Store {
     return last?.rows[0]?.xid;
   }
 
-  /** Whether the connection can be used again. */
+  /** Returns whether the connection can be used again. */
   async #commit(
     client: pg.ClientBase,
     kind: TransactionKind,
@@ -208,7 +205,7 @@ export class PostgresStore implements Store {
     parameters: unknown[] = [],
   ): Promise<pg.QueryResult> {
     try {
-      // Without parameters `pg` uses the simple protocol, which takes several statements.
+      // Without parameters `pg` uses the simple protocol, which allows several statements.
       return await (parameters.length === 0 ? client.query(text) : client.query(text, parameters));
     } catch (error) {
       throw translatePostgresError(error, this.#parts.place);

@@ -1,9 +1,9 @@
 /**
- * Did it commit? Asked when the connection broke while COMMIT was under way: the answer may have been lost
- * on its way back, or the question on its way there. The server remembers every transaction's fate.
+ * Finds out whether a transaction committed, after its connection broke during COMMIT. Either the
+ * COMMIT or its answer may have been lost; the server knows the transaction's fate.
  *
- * A standby promoted meanwhile that had not received the commit (asynchronous replication) forgot more than
- * this transaction, and may have given its id to another: no question asked of it helps against that.
+ * A promoted standby that had not received the commit (asynchronous replication) may have given its
+ * id to another transaction. That case cannot be detected.
  */
 import type pg from "pg";
 import type { RetryBound } from "../catalog/retry-bound.ts";
@@ -12,16 +12,16 @@ import { isConnectionLost } from "./postgres-errors.ts";
 export type CommitOutcome = "committed" | "aborted" | "unknown";
 
 export interface DoubtfulTransaction {
-  /** `undefined`: the server cannot tell (before Postgres 13, or only speaking its protocol). */
+  /** Undefined when the server cannot tell (before Postgres 13, or another database). */
   readonly xid: string | undefined;
 }
 
 const statusOf = "SELECT pg_xact_status($1::text::xid8) AS status";
 
 /**
- * COMMIT never arrived, and the session still holds its locks because nobody told the server that its client
- * is gone. Ending it decides the matter, unless the commit comes first; both are fine. The id in the WHERE
- * makes sure that it is that transaction's session and no other.
+ * Ends a session whose COMMIT never arrived. It still holds its locks, because the server does not
+ * know that the client is gone. If the commit comes first, that is fine too. The id in the WHERE
+ * ensures that it is that transaction's session.
  */
 const endSession = `
   SELECT pg_terminate_backend(pid)
@@ -39,10 +39,10 @@ export async function resolveCommit(
       const found = await pool.query<{ status: string | null }>(statusOf, [xid]);
       const status = found.rows[0]?.status;
       if (status === "committed" || status === "aborted") return status;
-      if (status !== "in progress") return "unknown"; // So old that it was forgotten.
+      if (status !== "in progress") return "unknown"; // Too old: the server forgot it.
       await pool.query(endSession, [xid]);
     } catch (error) {
-      // Another server, perhaps: one that was promoted and never heard of this transaction.
+      // Perhaps a promoted server that never heard of this transaction.
       if (!isConnectionLost(error)) return "unknown";
     }
   } while (await bound.pause());

@@ -1,20 +1,20 @@
 /**
- * Brings a Postgres store to the newest schema, one migration a transaction. Two processes that do it at
- * once take turns by an advisory lock, and each looks again at the version once it has the lock.
+ * Migrates a Postgres store to the newest schema, one migration a transaction. Concurrent setups
+ * take turns by an advisory lock, and each reads the version again once it has the lock.
  */
 import type pg from "pg";
 import { decideSchemaRefusal, type Migration, newestVersion } from "../setup/migrations.ts";
 
-/** Any number that nobody else uses: the letters "caps". */
+/** An arbitrary number: the letters "caps". */
 const setupLock = 0x63617073;
 
-/** Here and not in the schema's text, because that text is SQLite's as well. */
+/** Not in the schema's text, which SQLite uses too. */
 const defineNowMs = `
   CREATE OR REPLACE FUNCTION now_ms() RETURNS BIGINT
     LANGUAGE SQL VOLATILE PARALLEL SAFE
     AS 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'`;
 
-/** 0: there is no schema. */
+/** 0 without a schema. */
 export async function postgresSchemaVersion(client: pg.ClientBase): Promise<number> {
   const table = await client.query("SELECT to_regclass('schema_version') AS name");
   if (table.rows[0]?.name === null) return 0;
@@ -24,13 +24,13 @@ export async function postgresSchemaVersion(client: pg.ClientBase): Promise<numb
   return found.rows[0]?.version;
 }
 
-/** Applies at most one migration. `undefined`: there is nothing left to do. */
+/** Applies at most one migration. Undefined when nothing is left to do. */
 export async function applyNextPostgresMigration(
   client: pg.ClientBase,
   migrations: readonly Migration[],
   place: string,
 ): Promise<Migration | undefined> {
-  // READ COMMITTED, so that the version is read after the lock was granted and not before.
+  // READ COMMITTED, so that the version is read after the lock was granted.
   await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
   try {
     await client.query("SELECT pg_advisory_xact_lock($1)", [setupLock]);
@@ -49,7 +49,7 @@ export async function applyNextPostgresMigration(
     await client.query("COMMIT");
     return next;
   } catch (error) {
-    await client.query("ROLLBACK").catch(() => undefined); // It also happens when the connection ends.
+    await client.query("ROLLBACK").catch(() => undefined); // Or the disconnection does it.
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { readMigrations } from "./migrations.ts";
 
-/** SHA-256 of the files that data directories were set up with. A new file is added here when it lands. */
+/** SHA-256 of each released schema file. A new file is added here when it lands. */
 const landed: readonly [name: string, digest: string][] = [
   ["001-control-store.sql", "f140c31ef5bfc4e3f5b07652e0eae43f4da1b0d0f2264d43d81bf9c6b5701ab5"],
   ["002-metrics.sql", "03341d68165ae499c9389cabf637eba364348b8ca0b82c2fcccb32e004941081"],

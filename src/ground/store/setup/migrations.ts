@@ -1,6 +1,6 @@
 /**
- * The schema's migrations: `sql/schema/NNN-name.sql`, numbered from 001 without gaps. The highest number is
- * the version that this software needs. A file that has landed never changes (ST56); the next change is the next file.
+ * The schema's migrations: `sql/schema/NNN-name.sql`, numbered from 001 without gaps. The highest
+ * number is the version that this software needs. A landed file never changes (ST56).
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -35,7 +35,7 @@ export function newestVersion(migrations: readonly Migration[]): number {
   return migrations.length;
 }
 
-/** `undefined`: the version is the one that this software needs. */
+/** Undefined when the version is the one that this software needs. */
 export function decideSchemaRefusal(
   found: number,
   needed: number,

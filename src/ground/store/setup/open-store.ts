@@ -1,4 +1,4 @@
-/** Where the control store is, opening it, and setting it up. */
+/** Parses the control store's location, opens the store, and sets it up. */
 import type { Clock } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -23,14 +23,14 @@ interface StoreOptions {
   readonly watched?: WatchedTables;
   /** How long a transaction waits for others, or for a lost database, before it fails. */
   readonly waitMsMax?: number;
-  /** Other migrations than the package's, for tests. */
+  /** Migrations other than the package's, for tests. */
   readonly schemaDir?: string | undefined;
 }
 
 export type SqliteStoreConfig = StoreOptions & {
   readonly kind: "sqlite";
   readonly path: string;
-  /** Spreads retries. SQLite does without, since its lock is fair enough on one machine. */
+  /** Spreads retries. SQLite does not need it: its lock is fair enough on one machine. */
   readonly prng?: Prng;
 };
 
@@ -56,7 +56,7 @@ export function parseStoreUrl(text: string): StoreLocation {
 const storeHint = "a store is sqlite:PATH, a path, or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
 
 function checkPostgresUrl(text: string): string {
-  // The driver takes an address without a host, for a socket's directory in `?host=`, and spaces.
+  // The driver accepts a URL without a host, for a socket directory in `?host=`, and spaces.
   const whole = text.replace("@/", "@host/").replaceAll(" ", "%20");
   if (URL.canParse(whole) && decodes(whole)) return text;
   throw badStore(
@@ -74,12 +74,12 @@ function decodes(text: string): boolean {
   }
 }
 
-/** The address itself is never shown: it may have a password in it. */
+/** The address is never shown, because it may contain a password. */
 function badStore(message: string, hint: string): OperatingError {
   return new OperatingError("bad_request", "never", message, { hint });
 }
 
-/** Throws `schema_absent`, `schema_older` or `schema_newer` unless the store has this software's schema. */
+/** Throws `schema_absent`, `schema_older` or `schema_newer` unless the schema fits. */
 export function openStore(config: StoreConfig): Promise<Store> {
   const migrations = readMigrations(config.schemaDir);
   return config.kind === "sqlite"

@@ -1,7 +1,7 @@
 /**
- * How a process notices commits of other processes on the same file: `PRAGMA data_version` differs when
- * another connection has committed. A few microseconds a look; the revision says whether it was a change of
- * a watched table, since renewals of the lease are commits too.
+ * Notices commits of other processes on the same file: `PRAGMA data_version` changes when another
+ * connection commits. A look takes a few microseconds. The revision tells whether a watched table
+ * changed, since lease renewals are commits too.
  */
 import { type Clock, repeat, type Timer } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
@@ -42,7 +42,7 @@ export class DataVersionPoller {
   }
 
   #poll(): void {
-    // Inside a transaction the connection sees its own snapshot; the next look is soon enough.
+    // Inside a transaction the connection sees only its own snapshot. The next look is soon enough.
     if (this.#pokes.size === 0 || this.#connection.inTransaction) return;
     try {
       const dataVersion = this.#connection.rows("PRAGMA data_version")[0]?.data_version;

@@ -1,22 +1,22 @@
 /**
- * Whether the files that a connection has open are still the ones that their names lead to. SQLite
- * writes on into a file that was deleted, moved or replaced, and says that it was committed. ST58.
+ * Checks that the open files are still those at their paths. SQLite goes on writing into a file
+ * that was deleted, moved or replaced, and reports commits as successful (ST58).
  */
 import { statSync } from "node:fs";
 import { OperatingError } from "../../kernel/errors.ts";
 
 export class KeptFile {
-  /** By path: the database, and its log of changes once there is one. */
+  /** Identities by path: of the database, and of its write-ahead log once there is one. */
   readonly #identities = new Map<string, string>();
   readonly #paths: readonly string[];
 
-  /** After the connection has opened it. */
+  /** Created after the connection has opened the file. */
   constructor(path: string) {
     this.#paths = [path, `${path}-wal`];
     for (const each of this.#paths) this.#remember(each, identityOf(each));
   }
 
-  /** Throws `store_unavailable`. It costs some microseconds, where a commit waits for the disk. */
+  /** Throws `store_unavailable`. It takes microseconds, while a commit waits for the disk. */
   check(): void {
     for (const path of this.#paths) {
       const found = identityOf(path);
@@ -39,7 +39,7 @@ function lost(isGone: boolean): OperatingError {
   });
 }
 
-/** `undefined`: there is nothing of that name. */
+/** Undefined when the file does not exist. */
 function identityOf(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? undefined : `${found.dev}:${found.ino}`;

@@ -1,4 +1,4 @@
-/** Building a store on a SQLite file, and setting the file up. */
+/** Opens a store on a SQLite file, and sets the file up. */
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
@@ -38,7 +38,7 @@ export async function openSqlite(
 ): Promise<Store> {
   const { path, clock, logger, changesKept, watched } = parts;
   const needed = newestVersion(migrations);
-  // Opening would create the file; only setup may.
+  // Opening would create the file, which only setup may do.
   const absent = existsSync(path) ? undefined : decideSchemaRefusal(0, needed, path);
   if (absent !== undefined) throw absent;
   const connection = await connect(parts);
@@ -73,7 +73,7 @@ export async function openSqlite(
       poller.stop();
       await gate.close();
       connection.close();
-      pokes.poke(); // Whoever waits for a change finds the store closed.
+      pokes.poke(); // Waiters then find the store closed.
     },
   });
 }
@@ -126,7 +126,7 @@ function retryBound({ clock, prng, waitMsMax }: SqliteParts): RetryBound {
   return new RetryBound(clock, prng, { minMs: 2, maxMs: 50, retryMsMax: waitMsMax });
 }
 
-/** One by one: `recursive` never comes back where a parent refuses to have children (/proc). */
+/** Not `recursive`, which never returns where a parent refuses children (/proc). */
 function makeDirectory(path: string): void {
   if (existsSync(path)) return;
   makeDirectory(dirname(path));

@@ -1,12 +1,12 @@
 /**
- * Brings a SQLite store to the newest schema, one migration a transaction. Two processes that do it at once
- * take turns by the write lock, and each looks again at the version once it has the lock.
+ * Migrates a SQLite store to the newest schema, one migration a transaction. Concurrent setups take
+ * turns by the write lock, and each reads the version again once it has the lock.
  */
 import type { Migration } from "../setup/migrations.ts";
 import { decideSchemaRefusal, newestVersion } from "../setup/migrations.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 
-/** 0: there is no schema. */
+/** 0 without a schema. */
 export function sqliteSchemaVersion(connection: SqliteConnection): number {
   const tables = connection.rows("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'");
   if (tables.length === 0) return 0;
@@ -14,7 +14,7 @@ export function sqliteSchemaVersion(connection: SqliteConnection): number {
   return rows[0]?.version as number;
 }
 
-/** Applies at most one migration. `undefined`: there is nothing left to do. */
+/** Applies at most one migration. Undefined when nothing is left to do. */
 export function applyNextSqliteMigration(
   connection: SqliteConnection,
   migrations: readonly Migration[],

@@ -1,7 +1,7 @@
 /**
- * The SQLite store for simulation: a database in memory that several stores share, one per simulated
- * process. It is the production store, with the same statements; nothing in it waits for time, so every
- * transaction is over when the microtasks are.
+ * The SQLite store for simulation: a database in memory that several stores share, one per
+ * simulated process. It is the production store, but never waits for time, so every transaction
+ * ends within microtasks.
  */
 import { AssertionError } from "../../kernel/errors.ts";
 import { Gate } from "../catalog/gate.ts";
@@ -22,9 +22,9 @@ export interface SharedSqlite {
 }
 
 const simulatedWaitersMax = 100_000;
-let packagedMigrations: readonly Migration[] | undefined; // Read once: a run makes thousands of databases.
+let packagedMigrations: readonly Migration[] | undefined; // Read once, for thousands of databases.
 
-/** A new database with the newest schema. `nowMs` is its clock: what `now_ms()` gives. */
+/** A new database with the newest schema. `nowMs` is the clock behind `now_ms()`. */
 export function createSharedSqlite(nowMs: () => number): SharedSqlite {
   packagedMigrations ??= readMigrations();
   const connection = new SqliteConnection(":memory:", nowMs);
@@ -34,7 +34,7 @@ export function createSharedSqlite(nowMs: () => number): SharedSqlite {
   return { connection, gate: new Gate(limits, undefined), pokes: new PokeList() };
 }
 
-/** One simulated process's store. Closing it leaves the database to the others. */
+/** One simulated process's store. Closing it does not close the database. */
 export function openSimStore(options: {
   readonly database: SharedSqlite;
   readonly changesKept?: number;
@@ -55,7 +55,7 @@ export function openSimStore(options: {
     },
     close: async () => {
       unsubscribe();
-      ownPokes.poke(); // Whoever waits for a change finds the store closed.
+      ownPokes.poke(); // Waiters then find the store closed.
     },
   });
 }

@@ -1,12 +1,8 @@
 /**
- * One connection to a SQLite database: pragmas, `now_ms()`, prepared statements, BEGIN and its ends.
- *
- *   1  WAL with synchronous=FULL: a commit that returned survives the loss of the process and of power.
- *      NORMAL would survive the process only; after a power loss it could forget the newest lease epoch,
- *      which workers have already seen, and grant it a second time.
- *   2  It blocks the thread for at most `busyMsMax` when another process holds the lock. Waiting longer is
- *      the caller's affair, who has a clock.
- *   3  It throws translated errors only.
+ * One connection to a SQLite database: pragmas, `now_ms()`, prepared statements, transactions. It
+ * throws translated errors only. It uses WAL with synchronous=FULL (ST17): with NORMAL, a power
+ * loss could make it forget the newest lease epoch and grant it again. It blocks the thread for at
+ * most `busyMsMax` when another process holds the lock; a longer wait is up to the caller.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { type CompiledQuery, type QueryResult, SqliteAdapter, SqliteQueryCompiler } from "kysely";
@@ -34,10 +30,10 @@ export class SqliteConnection {
   readonly #database: DatabaseSync;
   /** By text, least recently used first. */
   readonly #prepared = new Map<string, Prepared>();
-  /** What `total_changes()` gives; `undefined` once something may have been written. */
+  /** The last known `total_changes()`. Undefined once something may have been written. */
   #changesKnown: number | undefined;
 
-  /** `nowMs` is the database's clock, whole milliseconds since 1970. */
+  /** `nowMs` is the database's clock, in whole milliseconds since 1970. */
   constructor(path: string, nowMs: () => number) {
     this.path = path;
     try {
@@ -45,17 +41,17 @@ export class SqliteConnection {
     } catch (error) {
       throw translateSqliteError(error, path);
     }
-    // A BigInt becomes an INTEGER; a number would become a REAL.
+    // A BigInt becomes an INTEGER. A number would become a REAL.
     this.#database.function("now_ms", () => BigInt(Math.trunc(nowMs())));
   }
 
-  /** Settings of this connection; the file is left as it is. */
+  /** Applies settings of this connection. The file stays as it is. */
   configure(): void {
     this.exec("PRAGMA foreign_keys = ON");
     this.exec("PRAGMA synchronous = FULL");
   }
 
-  /** A setting of the file, which setup makes. */
+  /** Sets the file's journal mode. Only setup calls it. */
   useWal(): void {
     const mode = this.rows("PRAGMA journal_mode")[0]?.journal_mode;
     if (mode !== "wal") this.exec("PRAGMA journal_mode = WAL");
@@ -67,7 +63,7 @@ export class SqliteConnection {
 
   begin(kind: TransactionKind): void {
     if (kind === "write") {
-      // The write lock comes first: no transaction finds out halfway that it has to start over.
+      // Takes the write lock first, so that no transaction has to start over halfway.
       this.#execute("BEGIN IMMEDIATE", []);
       this.#changesKnown = undefined;
     } else {
@@ -77,7 +73,7 @@ export class SqliteConnection {
   }
 
   commit(kind: TransactionKind): void {
-    // `PRAGMA query_only` would do, but setting it throws away every prepared statement.
+    // Setting `PRAGMA query_only` would discard every prepared statement.
     assert(
       kind === "write" || this.#totalChanges() === this.#changesKnown,
       "a transaction for reading wrote nothing",
@@ -85,7 +81,7 @@ export class SqliteConnection {
     this.#execute("COMMIT", []);
   }
 
-  /** Also right where SQLite has rolled back by itself, as it does when the disk is full. */
+  /** Also works where SQLite has already rolled back, as it does when the disk is full. */
   rollback(): void {
     this.#changesKnown = undefined;
     if (this.#database.isTransaction) this.#execute("ROLLBACK", []);
@@ -99,7 +95,7 @@ export class SqliteConnection {
     return this.#execute(text, []).rows as Readonly<Record<string, unknown>>[];
   }
 
-  /** Any number of statements, none of them cached. */
+  /** Runs any number of statements, none of them cached. */
   exec(text: string): void {
     this.#changesKnown = undefined;
     try {

@@ -1,4 +1,4 @@
-/** SQLite's result codes, translated once. https://www.sqlite.org/rescode.html names the numbers. */
+/** Translates SQLite's result codes: https://www.sqlite.org/rescode.html */
 import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.ts";
 
 const busy = 5;
@@ -15,10 +15,10 @@ const constraintCheck = 275;
 const constraintForeignKey = 787;
 const constraintNotNull = 1299;
 const constraintPrimaryKey = 1555;
-const constraintTrigger = 1811; // How a RESTRICT action fails.
+const constraintTrigger = 1811; // A RESTRICT action failed.
 const constraintUnique = 2067;
 
-/** Another process holds the lock: the transaction may be tried again as a whole. */
+/** Another process holds the lock. The whole transaction may be tried again. */
 export class SqliteBusy extends OperatingError {
   constructor(path: string, cause: unknown) {
     super("store_busy", "backoff", `the store ${path} is busy: another process holds its lock`, {
@@ -28,7 +28,7 @@ export class SqliteBusy extends OperatingError {
   }
 }
 
-/** What to throw instead of what `node:sqlite` threw. */
+/** The error to throw instead of what `node:sqlite` threw. */
 export function translateSqliteError(thrown: unknown, path: string): Error {
   const code = resultCodeOf(thrown);
   if (code === undefined) return thrown instanceof Error ? thrown : new Error(String(thrown));
@@ -83,7 +83,7 @@ function constraintError(code: number, text: string, options: { cause: unknown }
   }
 }
 
-/** `undefined`: SQLite did not throw this. */
+/** Undefined when SQLite did not throw it. */
 function resultCodeOf(thrown: unknown): number | undefined {
   if (!(thrown instanceof Error) || !("errcode" in thrown)) return undefined;
   return typeof thrown.errcode === "number" ? thrown.errcode : undefined;

@@ -1,4 +1,4 @@
-/** The contract on a SQLite file, and what only files can do wrong. */
+/** The contract on a SQLite file, and file failures. */
 import assert from "node:assert/strict";
 import {
   copyFileSync,
@@ -71,7 +71,7 @@ describe("a SQLite file", () => {
     });
     const second = other.catalogTransaction((tx) => tx.insert("workers", workerRow("w2")));
     await setTimeout(20);
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); // As when the disk stalls.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); // As if the disk stalls.
     await Promise.all([first, second]);
   });
 

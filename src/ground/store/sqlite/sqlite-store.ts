@@ -1,13 +1,11 @@
 /**
- * The control store on one SQLite connection.
+ * The control store on one SQLite connection. It runs one transaction at a time, in order of
+ * arrival; SQLite's own lock excludes other processes on the file. A busy database is waited for
+ * without blocking the thread: the whole transaction is retried until `waitBusy` gives up (ST9). A
+ * commit of watched changes pokes this process at once, and `DataVersionPoller` sees those of
+ * others (ST25).
  *
- *   1  One transaction at a time on the connection, in the order they came; other processes on the same
- *      file are kept apart by SQLite's own lock.
- *   2  A busy database is waited for without blocking the thread: the whole transaction is tried again,
- *      until `waitBusy` says that it was long enough.
- *   3  A commit of watched changes pokes this process at once; `DataVersionPoller` sees those of others.
- *
- * The simulator runs this class as it is, on a database in memory that several stores share.
+ * The simulator runs this class on a database in memory that several stores share.
  */
 import { type Gate, storeClosed } from "../catalog/gate.ts";
 import { OpenTransaction } from "../catalog/open-transaction.ts";
@@ -26,17 +24,17 @@ import { SqliteBusy } from "./sqlite-errors.ts";
 export interface SqliteStoreParts {
   readonly connection: SqliteConnection;
   readonly gate: Gate;
-  /** Who listens to this store. */
+  /** The listeners of this store. */
   readonly pokes: PokeList;
-  /** After a commit that changed watched tables. */
+  /** Called after a commit that changed watched tables. */
   readonly onCommitted: () => void;
   readonly changesKept: number;
   readonly watched: WatchedTables;
-  /** Throws where a commit would go into a file that nobody finds again (ST58). */
+  /** Throws if a commit would go into a file that was moved, replaced or deleted (ST58). */
   readonly checkFile?: () => void;
-  /** Begins the waits of one transaction; the result waits once, and says `false` when that was enough. */
+  /** Begins one transaction's waits. The result waits once, and gives false when time is over. */
   readonly waitBusy: () => () => Promise<boolean>;
-  /** Releases what the parts hold; called once. */
+  /** Releases what the parts hold. Called once. */
   readonly close: () => Promise<void>;
 }
 
@@ -83,7 +81,7 @@ export class SqliteStore implements Store {
         return await this.#attemptInTurn(kind, body);
       } catch (error) {
         if (!(error instanceof SqliteBusy)) throw error;
-        // Outside of the gate, so that readers, who need no lock, go on meanwhile.
+        // Outside of the gate, so that readers, which need no lock, go on meanwhile.
         waitBusy ??= this.#parts.waitBusy();
         if (!(await waitBusy())) throw error;
       }

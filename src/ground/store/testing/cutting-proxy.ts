@@ -17,7 +17,7 @@ export class CuttingProxy {
   #next: Cut | undefined;
   #isDown: boolean = false;
   #downAfterCut: boolean = false;
-  /** How many connections were cut. */
+  /** The number of connections that were cut. */
   cuts = 0;
 
   private constructor(targetPort: number) {
@@ -32,7 +32,7 @@ export class CuttingProxy {
     return proxy;
   }
 
-  /** The same database, through the proxy. */
+  /** The URL of the same database through the proxy. */
   urlOf(url: string): string {
     const through = new URL(url);
     const address = this.#server.address();
@@ -41,7 +41,7 @@ export class CuttingProxy {
     return through.href;
   }
 
-  /** Once, on whichever connection comes there first. With `thenDown`, nobody connects any more. */
+  /** Cuts once, on the first connection to get there. With `thenDown`, later ones fail. */
   cutNext(cut: Cut, options: { readonly thenDown?: boolean } = {}): void {
     this.#next = cut;
     this.#downAfterCut = options.thenDown ?? false;
@@ -68,7 +68,7 @@ export class CuttingProxy {
     client.on("data", (chunk: Buffer) => {
       const isCommit = chunk.includes("COMMIT\0");
       if (this.#next === "before-commit" && isCommit) {
-        client.removeAllListeners("close"); // The server is left holding its end.
+        client.removeAllListeners("close"); // The server keeps its end.
         this.#cut(client);
         return;
       }
@@ -99,7 +99,7 @@ export class CuttingProxy {
   #track(socket: Socket): void {
     this.#sockets.add(socket);
     socket.setNoDelay(true);
-    socket.on("error", () => undefined); // A cut is what we want.
+    socket.on("error", () => undefined); // A cut is expected.
     socket.on("close", () => this.#sockets.delete(socket));
   }
 }

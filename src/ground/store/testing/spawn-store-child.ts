@@ -33,7 +33,7 @@ export class StoreChild {
     this.#process.stdin?.write("go\n");
   }
 
-  /** The next line that it says. */
+  /** The next line of its output. */
   async line(): Promise<string> {
     const next = await this.#lines.next();
     if (next.done === true) throw new Error(`the child ended: ${this.#errors.join("")}`);

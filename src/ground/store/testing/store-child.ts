@@ -1,6 +1,6 @@
 /**
- * Another process on the same store: `node store-child.ts URL COMMAND [ARGUMENT]`. It says `ready` when it
- * has opened the store, waits for a line, and says `done` when it has done what it was told.
+ * Another process on the same store: `node store-child.ts URL COMMAND [ARGUMENT]`. It prints
+ * `ready` when it has opened the store, waits for a line, and prints `done` after the command.
  */
 import { once } from "node:events";
 import { sql } from "kysely";
@@ -41,13 +41,13 @@ async function perform(store: Store): Promise<void> {
         await store.catalogTransaction((tx) => tx.insert("workers", row));
       }
       return;
-    case "fill": // Until something gives.
+    case "fill": // Until something fails.
       for (let count = 0; ; count += 1) {
         const row = workerRow(`fill-${count}`, { state_reason: "x".repeat(20_000) });
         await store.catalogTransaction((tx) => tx.insert("workers", row));
         process.stdout.write(`committed ${count}\n`);
       }
-    case "hang": // Inside of a transaction that has written.
+    case "hang": // Inside a transaction that has written.
       await store.catalogTransaction((tx) => tx.insert("workers", workerRow("committed")));
       await store.catalogTransaction(async (tx) => {
         await tx.insert("workers", workerRow("half-done"));
@@ -60,7 +60,7 @@ async function perform(store: Store): Promise<void> {
   }
 }
 
-/** Read, think, write: what only a serializable transaction makes safe. */
+/** Reads and writes, which is safe only in a serializable transaction. */
 async function increment(store: Store): Promise<void> {
   await store.transaction(async ({ db }) => {
     const found = await sql<{ epoch: number }>`

@@ -1,14 +1,14 @@
-/** What the contract suite needs to know about a database to test a store on it. */
+/** What the contract suite needs to test a store on a database. */
 import type { TestContext } from "node:test";
 import type { Store } from "../core/store.ts";
 
 export interface StoreFixture {
   readonly dialect: Store["dialect"];
-  /** Whether other processes can reach its stores, and set them up. */
+  /** Whether other processes can reach its stores and set them up. */
   readonly isShared: boolean;
   /** A new, empty place for a store. */
   createPlace(): Promise<StorePlace>;
-  /** A new place with today's schema, if there is a quicker way than to set it up. */
+  /** A new place with today's schema, if there is a faster way than setting it up. */
   createStore?(): Promise<StorePlace>;
 }
 
@@ -21,11 +21,11 @@ export interface OpenOptions {
 export interface StorePlace {
   setup(options?: OpenOptions): Promise<{ readonly from: number; readonly to: number }>;
   open(options?: OpenOptions): Promise<Store>;
-  /** For another process: what `parseStoreUrl` understands. */
+  /** The URL for another process, as `parseStoreUrl` reads it. */
   readonly url: string;
 }
 
-/** A place with today's schema, and a store on it; both go when the test ends. */
+/** A place with today's schema, and a store on it. Both are removed when the test ends. */
 export async function openFresh(
   fixture: StoreFixture,
   test: TestContext,

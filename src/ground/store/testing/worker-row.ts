@@ -1,6 +1,6 @@
 import type { WorkersTable } from "../core/schema.ts";
 
-/** A row of `workers`, valid unless the overrides make it otherwise. */
+/** A row of `workers`, valid unless the overrides change that. */
 export function workerRow(id: string, overrides: Partial<WorkersTable> = {}): WorkersTable {
   return {
     worker_id: id,

@@ -1,12 +1,7 @@
 /**
- * A subscription to one watched table.
- *
- *   1  First a SNAPSHOT (or nothing, when resuming from a revision that the log still covers), then every
- *      later change once, in commit order. The snapshot and its revision are read in one transaction.
- *   2  The consumer pulls. Between two pulls at most one page of the log is in memory, however slow it is;
- *      one that falls behind what the log keeps gets a new SNAPSHOT.
- *   3  It ends when `signal` aborts, and throws when the store fails: the consumer resumes from the last
- *      revision that it saw.
+ * A subscription to one watched table (ST30 to ST38). The consumer pulls. The snapshot and its
+ * revision are read in one transaction. It throws when the store fails; the consumer then resumes
+ * from the last revision that it saw.
  */
 import { sql } from "kysely";
 import { assert } from "../../kernel/errors.ts";
@@ -26,7 +21,7 @@ export interface WatchOptions {
   readonly table: WatchSelect["table"];
   readonly columns?: readonly string[] | undefined;
   readonly where?: readonly WatchCondition[] | undefined;
-  /** The last revision that the consumer has seen. `undefined`: it begins with a SNAPSHOT. */
+  /** The last revision that the consumer has seen. Undefined to begin with a SNAPSHOT. */
   readonly fromRevision?: Revision | undefined;
   readonly signal: AbortSignal;
 }
@@ -46,7 +41,7 @@ export async function* watch(store: Store, options: WatchOptions): AsyncGenerato
   try {
     let seen = options.fromRevision;
     while (!signal.aborted) {
-      bell = Promise.withResolvers(); // Before reading: a commit after the read rings again.
+      bell = Promise.withResolvers(); // Before reading, so that a later commit rings again.
       const page = await readPage(store, select, seen);
       for (const event of page.events) {
         if (signal.aborted) return;
@@ -63,16 +58,16 @@ export async function* watch(store: Store, options: WatchOptions): AsyncGenerato
 
 interface Page {
   readonly events: readonly WatchEvent[];
-  /** What the consumer has seen after it. */
+  /** The consumer's last seen revision after this page. */
   readonly revision: Revision;
   readonly isLast: boolean;
 }
 
-/** `seen === undefined`: a snapshot. */
+/** Reads a snapshot when `seen` is undefined. */
 function readPage(store: Store, select: WatchSelect, seen: Revision | undefined): Promise<Page> {
   return store.read(async (tx) => {
     const { revision, trimmed } = await readRevisions(tx);
-    // A revision that is still to come is one of another store, or of this one before it was restored.
+    // A higher revision is from another store, or from this one before it was restored.
     const isCovered = seen !== undefined && seen >= trimmed && seen <= revision;
     if (!isCovered) return readSnapshot(tx, select, revision);
     const changes = await readChanges(tx, select, seen);
@@ -91,7 +86,7 @@ async function readSnapshot(tx: Tx, select: WatchSelect, revision: Revision): Pr
   return { events: [{ type: "SNAPSHOT", revision, data }], revision, isLast: false };
 }
 
-/** Not the database's order: collations differ. */
+/** Not the database's order, because collations differ. */
 function compareKeys(left: string, right: string): number {
   if (left === right) return 0;
   return left < right ? -1 : 1;

@@ -1,4 +1,6 @@
-/** Tables of the lake and dynamic tables, as the API gives them. Times are by the database's clock. */
+/**
+ * Tables of the lake and dynamic tables, as the API gives them. Times are by the database's clock.
+ */
 import { z } from "zod";
 
 const kind = z.enum(["plain", "dynamic"]).meta({ id: "TableKind" });
