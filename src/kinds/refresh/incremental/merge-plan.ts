@@ -151,7 +151,7 @@ const avgWidthMax = 18;
 /** How many digits a sum may have beyond those of its values. */
 const sumDigits = 12;
 
-/** The digits of a DECIMAL(38,scale) as a whole number. Multiplying it would overflow. */
+/** The digits of a DECIMAL(38,scale) as a whole number. Multiplying may overflow. */
 function unscaled(sum: string, width: number, scale: number): string {
   if (scale === 0) return sum;
   if (width + scale + sumDigits <= 38) return `${sum} * 1${"0".repeat(scale)}`;

@@ -75,7 +75,7 @@ function isNoData({ state, action }: Pick<RefreshHistoryTable, "state" | "action
   return state === "SUCCEEDED" && action === "NO_DATA";
 }
 
-/** The 90th percentile of refreshes that did something. Retried ones have no response time. */
+/** The 90th percentile of refreshes that did something. The response counts first attempts only. */
 export async function expectedTimes(
   { db }: Tx,
   dynamicTable: string,

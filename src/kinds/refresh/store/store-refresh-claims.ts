@@ -292,7 +292,7 @@ async function readGranted(tx: Tx, tokens: readonly number[]): Promise<readonly 
   });
 }
 
-/** TC5, TC7, TC8 */
+/** Extends the lease of a claim that its worker and token still hold (TC5, TC7, TC8). */
 async function extendClaim(
   { db }: Tx,
   { tableId, workerId, token }: ClaimKey,
