@@ -1,15 +1,18 @@
-/** What upkeep there is to do: which segments to merge, which to let go of. Pure: facts in, decision out. */
+/** Decides which segments to merge and which to remove. Pure: facts in, decision out. */
 import { shardsMeet } from "./fingerprint.ts";
 import type { SegmentInfo } from "./model.ts";
 
 export interface CompactionLimits {
-  /** Segments lie within blocks of this length, counted from 1970. */
+  /** Every segment lies within one block of this length, counted from 1970. */
   readonly blockMs: number;
-  /** A block is settled so long after its end: few samples will come for it any more. */
+  /** A block is settled this long after its end: few samples for it will still arrive. */
   readonly settleMs: number;
-  /** A block that is not settled is merged when a shard has so many segments. */
+  /** A block that is not settled is merged when one shard has this many segments. */
   readonly depthMax: number;
-  /** A settled one is merged when it has two, and these samples are so large a share, or when it has `settledDepthMax`. */
+  /**
+   * A settled block is merged when it has two segments and this share of its samples is new, or
+   * when it has `settledDepthMax` segments.
+   */
   readonly newShareMin: number;
   readonly settledDepthMax: number;
   readonly samplesPerShard: number;
@@ -29,16 +32,22 @@ export const compactionLimitsDefault: CompactionLimits = {
 /** Merge `inputs`, all of one block, into one segment for each of `shardCount` shards. */
 export interface CompactionPlan {
   readonly blockStart: number;
-  /** By `seq`: of two samples for one time, the earlier segment's counts. */
+  /** Sorted by `seq`: of two samples with the same time, the earlier segment's wins. */
   readonly inputs: readonly SegmentInfo[];
   readonly shardCount: number;
   readonly level: number;
-  /** The least of the inputs': what was published meanwhile comes after the result, as it came after them. */
+  /**
+   * The lowest `seq` of the inputs, so that segments published meanwhile still sort after the
+   * result.
+   */
   readonly seq: number;
   readonly sealSeq: number;
 }
 
-/** The oldest block that is worth it. All of its segments are merged, so that none can lie between two of them in `seq`. */
+/**
+ * Chooses the oldest block that is worth merging. All of its segments are merged, so that none can
+ * lie between two of them in `seq`.
+ */
 export function decideCompaction(
   segments: readonly SegmentInfo[],
   nowMs: number,
@@ -61,7 +70,7 @@ export function decideCompaction(
   return undefined;
 }
 
-/** A power of two, so that no shard is much larger than `samplesPerShard`. */
+/** Returns a power of two, so that no shard is much larger than `samplesPerShard`. */
 export function decideShardCount(
   sampleCount: number,
   limits: { readonly samplesPerShard: number; readonly shardCountMax: number },
@@ -75,7 +84,7 @@ function blocksOf(segments: readonly SegmentInfo[], blockMs: number): Map<number
   const blocks = new Map<number, SegmentInfo[]>();
   for (const info of segments) {
     const start = Math.floor(info.minTs / blockMs) * blockMs;
-    // One that was cut by another block length is left as it is.
+    // A segment that was cut with another block length is left as it is.
     if (info.maxTs >= start + blockMs) continue;
     const members = blocks.get(start);
     if (members === undefined) blocks.set(start, [info]);
@@ -98,7 +107,7 @@ function isWorthIt(
   return fresh >= all * limits.newShareMin || depth >= limits.settledDepthMax;
 }
 
-/** How many segments a series may be spread over. */
+/** The number of segments that one series may be spread over. */
 function depthOf(members: readonly SegmentInfo[]): number {
   return members.reduce((most, one) => {
     const meeting = members.filter(
@@ -109,9 +118,12 @@ function depthOf(members: readonly SegmentInfo[]): number {
 }
 
 export interface RetentionLimits {
-  /** Segments whose youngest sample is older go, once they have been here as long: an import of old samples stays a while. */
+  /**
+   * A segment is removed when its youngest sample is older than this and it was published longer
+   * ago than this. So an import of old samples is not deleted at once.
+   */
   readonly retentionMs: number;
-  /** Beyond so many bytes in all, the oldest go. */
+  /** When all segments together have more bytes, the oldest are removed. */
   readonly bytesMax: number;
 }
 
@@ -122,11 +134,11 @@ export const retentionLimitsDefault: RetentionLimits = {
 
 export interface AgedSegment {
   readonly info: SegmentInfo;
-  /** Since it was published, by the store's clock. */
+  /** Time since publication, by the store's clock. */
   readonly ageMs: number;
 }
 
-/** Ids of what is to be let go of. `nowMs` is for the samples' times alone. */
+/** Returns the ids of the segments to remove. `nowMs` is compared with sample times only. */
 export function decideRetention(
   segments: readonly AgedSegment[],
   nowMs: number,

@@ -1,14 +1,15 @@
 /**
- * A series' fingerprint: 64 bits of its labels, the same for ever, because segments are split by it. Two series may share one;
- * nothing but the choice of a shard may depend on it.
+ * A series' fingerprint: 64 bits computed from its labels. It never changes, because segments are
+ * split by it. Two series may share a fingerprint; only the choice of a shard may depend on it.
  *
- * Two lanes of MurmurHash3 over the UTF-16 units of every name and value, a length before each, mixed at the end.
+ * It is two lanes of MurmurHash3 over the UTF-16 units of every name and value, each preceded by
+ * its length, mixed at the end.
  */
 import { assert } from "../../../../ground/kernel/errors.ts";
 import type { Labels } from "../../promql/core/index.ts";
 
 export interface Fingerprint {
-  /** Unsigned, 32 bits each. */
+  /** Both halves are unsigned 32-bit integers. */
   readonly hi: number;
   readonly lo: number;
 }
@@ -34,7 +35,10 @@ export function fingerprint(labels: Labels): Fingerprint {
   return { hi: a >>> 0, lo: b >>> 0 };
 }
 
-/** By the first bits, so that the shards of a greater count are parts of the shards of a smaller one. */
+/**
+ * Uses the first bits, so that each shard of a smaller count is a union of shards of a greater
+ * count.
+ */
 export function shardOf({ hi }: Pick<Fingerprint, "hi">, shardCount: number): number {
   assert(isShardCount(shardCount), "a shard count is a power of two up to 65,536");
   return shardCount === 1 ? 0 : hi >>> (Math.clz32(shardCount) + 1);
@@ -44,7 +48,7 @@ export function isShardCount(count: number): boolean {
   return Number.isInteger(count) && count >= 1 && count <= 65_536 && (count & (count - 1)) === 0;
 }
 
-/** Whether two shards have a series in common: one is a part of the other. */
+/** Whether two shards can have a series in common: one contains the other. */
 export function shardsMeet(
   a: { readonly shard: number; readonly shardCount: number },
   b: { readonly shard: number; readonly shardCount: number },
@@ -53,7 +57,7 @@ export function shardsMeet(
   return Math.floor((fine.shard * coarse.shardCount) / fine.shardCount) === coarse.shard;
 }
 
-/** As one signed integer of 64 bits, for a Parquet column. */
+/** The fingerprint as one signed 64-bit integer, for a Parquet column. */
 export function fingerprintBits({ hi, lo }: Fingerprint): bigint {
   return BigInt.asIntN(64, (BigInt(hi) << 32n) | BigInt(lo));
 }

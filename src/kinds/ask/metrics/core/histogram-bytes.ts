@@ -1,4 +1,4 @@
-/** One native histogram as bytes of its own: in segments, slices and the log. */
+/** Encodes one native histogram as bytes, for segments, slices and the log. */
 import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import {
   decodeHistogram as decode,
@@ -10,7 +10,7 @@ export function encodeHistogram(histogram: FloatHistogram): Uint8Array {
   return encode(histogram);
 }
 
-/** `like`: one whose layout is probably the same, to share its arrays. */
+/** `like` is a histogram that probably has the same layout; its arrays are shared. */
 export function decodeHistogram(bytes: Uint8Array, like?: FloatHistogram): FloatHistogram {
   try {
     const { histogram, next } = decode(bytes, 0, like);

@@ -1,4 +1,7 @@
-/** Samples in, and what is known about them. The thread that owns the head is behind it. */
+/**
+ * The service that takes samples in and answers about metadata and exemplars. A thread behind it
+ * owns the head.
+ */
 import type { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Matcher } from "../../promql/core/index.ts";
 import type {
@@ -10,7 +13,7 @@ import type {
 } from "./model.ts";
 
 export interface RemoteWriteResult {
-  /** 204, 400 (refused whole, or in part: `message` says what), 415, 429 or 503. */
+  /** 204, 400 (refused, whole or in part; `message` says why), 415, 429 or 503. */
   readonly status: number;
   readonly message: string | undefined;
   readonly samples: number;
@@ -48,34 +51,35 @@ export interface ImportProgress {
 }
 
 export interface ImportOptions {
-  /** Absent: told by the text. */
+  /** Detected from the text when absent. */
   readonly format?: "openmetrics" | "prometheus" | undefined;
-  /** What a line that cannot be read does: fail the whole import, or be left out and counted. */
+  /** Whether an unreadable line fails the whole import or is skipped and counted. */
   readonly onError: "fail" | "skip";
 }
 
 export interface ImportResult extends ImportProgress {
   readonly skipped: number;
-  /** The first few of what was left out, each with its line. */
+  /** The first few skipped lines, each with its line number. */
   readonly problems: readonly string[];
 }
 
 export interface IngestService {
   /**
-   * The body as it came: compressed, of the content type's protocol. Resolves when what it counts is durable. A body that
-   * has its buffer to itself is taken over: it is empty afterwards.
+   * `body` is compressed, in the protocol of its content type. Resolves when the samples that the
+   * result counts are durable. A body that owns its buffer is transferred: it is empty afterwards.
    */
   remoteWrite(
     body: Uint8Array,
     contentType: string,
     contentEncoding: string,
   ): Promise<RemoteWriteResult>;
-  /** In-process writers, tests and the conformance suite. */
+  /** For in-process writers, tests and the conformance suite. */
   append(batch: SampleBatch): Promise<AppendOutcome>;
   snapshot(): Promise<HeadSnapshot>;
   /**
-   * Samples with timestamps, as text. All of them become visible at once, or, when a line is bad, the stream fails or
-   * `signal` aborts, none. Throws `bad_request` with the line's number. Chunks are taken over as bodies are.
+   * Imports text samples with timestamps. They become visible all at once. If a line is bad, the
+   * stream fails or `signal` aborts, none does. Throws `bad_request` with the line's number. Chunks
+   * are transferred like bodies.
    */
   import(
     chunks: AsyncIterable<Uint8Array>,
@@ -83,7 +87,7 @@ export interface IngestService {
     onProgress: (progress: ImportProgress) => void,
     signal: AbortSignal,
   ): Promise<ImportResult>;
-  /** Everything in the head becomes segments, now. */
+  /** Turns everything in the head into segments now. */
   seal(): Promise<void>;
   metadata(metric: string | undefined): Promise<readonly MetricMetadata[]>;
   exemplars(
@@ -96,10 +100,9 @@ export interface IngestService {
   close(): Promise<void>;
 }
 
-/** A process's own metrics, scraped without a network. */
 /** Metrics as a scrape answers them. */
 export interface ScrapedText {
-  /** Says which text format it is; only OpenMetrics has exemplars. */
+  /** Names the text format; only OpenMetrics has exemplars. */
   readonly contentType: string;
   readonly text: string;
 }
@@ -111,13 +114,13 @@ export interface SelfTargetOptions {
   read(): Promise<ScrapedText>;
 }
 
-/** What the process that owns the head has of it besides. */
+/** The ingest service in the process that owns the head. */
 export interface Ingest extends IngestService {
-  /** Resolves if it breaks; never when it is closed. */
+  /** Resolves when the thread breaks; never after a close. */
   readonly failure: Promise<OperatingError>;
   /**
-   * Scrapes what the text says from now on, and nothing else but this process. Gives what it ignored of it. Throws
-   * `bad_request` with the line's number; then everything stays as it was.
+   * From now on scrapes only what the text says, and this process. Returns what it ignored in the
+   * text. Throws `bad_request` with the line's number; then nothing changes.
    */
   applyScrapeConfig(text: string, baseDir: string): Promise<readonly string[]>;
   addSelfTarget(self: SelfTargetOptions): Promise<void>;

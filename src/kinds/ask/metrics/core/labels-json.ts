@@ -1,6 +1,7 @@
 /**
- * Labels as the text that files hold: a JSON object whose members are in label order, so that equal labels have equal
- * texts and SQL can take them apart. Written by hand, because JavaScript would move members like "1" to the front.
+ * Labels as the text that files hold: a JSON object with members in label order, so that equal
+ * labels have equal texts and SQL can read them. Written by hand, because JavaScript would move
+ * members like "1" to the front.
  */
 import { compareText, Labels } from "../../promql/core/index.ts";
 
@@ -14,7 +15,7 @@ export function labelsJson(labels: Labels): string {
   return `${text}}`;
 }
 
-/** The text comes from a file that was checked, so its shape is trusted; its order is not. */
+/** The text comes from a file with a checksum, so its shape is trusted; its order is not. */
 export function parseLabelsJson(text: string): Labels {
   const record = JSON.parse(text) as Record<string, string>;
   const pairs: string[] = [];
@@ -25,5 +26,5 @@ export function parseLabelsJson(text: string): Labels {
     pairs.push(name, value);
     before = name;
   }
-  return new Labels(pairs); // As nearly always: in order already.
+  return new Labels(pairs); // The usual case: already in order.
 }

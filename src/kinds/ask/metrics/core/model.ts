@@ -1,23 +1,23 @@
 /**
- * Metrics as they are written and kept: batches on the way in, the head that holds what is not sealed yet, and the
- * segments that hold the rest.
+ * The model of metrics: batches on the way in, the head for what is not sealed yet, and segments
+ * for the rest.
  */
 import type { FloatHistogram, Labels } from "../../promql/core/index.ts";
 import type { SegmentFile } from "./segment-schema.ts";
 
-/** Samples of one write, by columns. Times are milliseconds since 1970. */
+/** Samples of one write, in columns. Times are milliseconds since 1970. */
 export interface SampleBatch {
   readonly series: readonly Labels[];
   readonly count: number;
-  /** For each sample, its series: an index of `series`. */
+  /** The index in `series` of each sample's series. */
   readonly seriesIndex: Uint32Array;
   readonly ts: Float64Array;
-  /** Of a histogram sample: anything. */
+  /** Arbitrary for a histogram sample. */
   readonly values: Float64Array;
-  /** 1: a stale marker. Absent: there is none. */
+  /** 1 for a stale marker. Undefined when there is none. */
   readonly stale: Uint8Array | undefined;
   readonly histograms: readonly (FloatHistogram | undefined)[] | undefined;
-  /** 0 where unknown. Absent: unknown for all. */
+  /** 0 where unknown. Undefined when all are unknown. */
   readonly startTs: Float64Array | undefined;
   readonly metadata: readonly MetricMetadata[];
   readonly exemplars: readonly Exemplar[];
@@ -45,61 +45,67 @@ export interface Exemplar {
   readonly ts: number;
 }
 
-/** What became of a batch. Everything that is not counted as refused is durable and visible. */
+/** The result of appending a batch. Every sample not counted as refused is durable and visible. */
 export interface AppendOutcome {
   readonly appended: number;
   readonly histogramsAppended: number;
   readonly exemplarsAppended: number;
-  /** The same sample was there already. */
+  /** Samples that the head had already. */
   readonly duplicates: number;
-  /** Another value was there for that time. */
+  /** Samples whose time had another value already. */
   readonly conflicts: number;
-  /** Older than the out-of-order window allows. */
+  /** Samples older than the out-of-order window allows. */
   readonly tooOld: number;
-  /** Further in the future than allowed. */
+  /** Samples further in the future than allowed. */
   readonly tooNew: number;
-  /** The first thing that was refused, in Prometheus's words. */
+  /** The first problem, in Prometheus's words. */
   readonly firstProblem: string | undefined;
 }
 
-/** An immutable pair of files. Its samples are those of one shard of the series, over one span of time. */
+/** An immutable set of files with the samples of one shard of the series over one span of time. */
 export interface SegmentInfo {
   readonly segmentId: string;
-  /** Grows with every seal; a compaction takes the least of what it replaces. Of two samples for one time, the one with the lower number counts. */
+  /**
+   * Grows with every seal; a compaction takes the lowest of its inputs. Of two samples for one
+   * time, the one with the lower number wins.
+   */
   readonly seq: number;
-  /** 0: sealed from the head. More: compacted. */
+  /** 0 when sealed from the head, greater when compacted. */
   readonly level: number;
   readonly minTs: number;
   readonly maxTs: number;
-  /** A power of two. The segment has the series whose fingerprint's first bits are `shard`. */
+  /**
+   * A power of two. The segment has the series whose fingerprints begin with the bits of `shard`.
+   */
   readonly shardCount: number;
   readonly shard: number;
   readonly seriesCount: number;
   readonly sampleCount: number;
   readonly histogramCount: number;
   readonly sizeBytes: number;
-  /** In order. Absent: too many to list; it may have any. */
+  /** Sorted. Undefined when there are too many to list; then it may have any. */
   readonly metricNames: readonly string[] | undefined;
   /** The directory of its files, relative to the lake's. */
   readonly path: string;
-  /** When the seal that made its youngest samples durable happened: the head's `sealSeq`. */
+  /** The number of the head's seal that produced its youngest samples. */
   readonly sealSeq: number;
-  /** Absent: nobody knows them yet. */
+  /** Absent until they are computed. */
   readonly checksums?: SegmentChecksums;
 }
 
-/** CRC-32 of each of its files, whole. */
+/** The CRC-32 of each whole file. */
 export type SegmentChecksums = Readonly<Partial<Record<SegmentFile, number>>>;
 
 /**
- * A moment of the head. A query takes one, then lists the segments; what was sealed since is still in the head for it.
+ * A moment of the head. A query takes one, then lists the segments; the head still has for it
+ * whatever is sealed in between.
  */
 export interface HeadSnapshot {
-  /** Where workers pull slices: `http://host:port`. */
+  /** The URL where workers fetch slices: `http://host:port`. */
   readonly url: string;
-  /** Of the process that owns the head: a slice of another incarnation is refused. */
+  /** Identifies the run of the process that owns the head: slices of another run are refused. */
   readonly incarnation: string;
-  /** Samples of later appends are not in the slice. */
+  /** The slice has samples of appends up to this number. */
   readonly appendSeq: number;
   readonly minTs: number;
   readonly maxTs: number;

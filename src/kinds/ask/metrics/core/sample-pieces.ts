@@ -1,6 +1,6 @@
 /**
- * Cutting, joining and merging of `SampleColumns`. Columns are never written to: a result has views or new ones. Where
- * pieces meet, a histogram gets the hint that fits the sample before it there.
+ * Cuts, joins and merges `SampleColumns`. Columns are never written to: a result has views or new
+ * ones. Where pieces meet, a histogram gets the reset hint that fits the sample before it.
  */
 import {
   type FloatHistogram,
@@ -8,14 +8,14 @@ import {
   withStoredHint,
 } from "../../promql/core/index.ts";
 
-/** Samples after `minMs`, up to and including `maxMs`: views. */
+/** Samples after `minMs`, up to and including `maxMs`, as views. */
 export function cutSamples(samples: SampleColumns, minMs: number, maxMs: number): SampleColumns {
   const from = firstAfter(samples.ts, samples.count, minMs);
   const to = firstAfter(samples.ts, samples.count, maxMs);
   return sliceSamples(samples, from, Math.max(from, to));
 }
 
-/** A view of the samples at `from` up to, not including, `to`. */
+/** The samples from `from` up to, not including, `to`, as a view. */
 export function sliceSamples(samples: SampleColumns, from: number, to: number): SampleColumns {
   if (from === 0 && to === samples.count) return samples;
   return {
@@ -28,7 +28,7 @@ export function sliceSamples(samples: SampleColumns, from: number, to: number): 
   };
 }
 
-/** The index of the first time after `ms`, from `start` on, or `end`. */
+/** The index, at least `start`, of the first time after `ms`, or `end`. */
 export function firstAfter(ts: Float64Array, end: number, ms: number, start = 0): number {
   let low = start;
   let high = end;
@@ -41,8 +41,9 @@ export function firstAfter(ts: Float64Array, end: number, ms: number, start = 0)
 }
 
 /**
- * One series from its pieces, none of them empty. Of two samples for one time, that of the earlier piece counts.
- * `undefined`: there is no piece. With `scratch`, the result is good until the next join with it.
+ * Joins the pieces of one series, none of them empty. Of two samples for one time, the earlier
+ * piece's wins. Undefined when there is no piece. With `scratch`, the result is valid until the
+ * next join.
  */
 export function joinPieces(
   pieces: readonly SampleColumns[],
@@ -60,7 +61,7 @@ export function joinPieces(
   return pieces.reduce((merged, piece) => mergeTwo(merged, piece));
 }
 
-/** Floats (and stale markers) win where both have the same time. */
+/** Where both have the same time, the float or stale marker wins. */
 export function mergeFloatsAndHistograms(
   floats: SampleColumns,
   histograms: SampleColumns,
@@ -81,7 +82,7 @@ function concatenate(
   return out.finish();
 }
 
-/** Where `a` has a sample, `b`'s for the same time is left out. */
+/** Where both have the same time, the sample of `a` wins. */
 function mergeTwo(a: SampleColumns, b: SampleColumns): SampleColumns {
   const out = new Columns(a.count + b.count, [a, b]);
   let [i, j] = [0, 0];
@@ -114,8 +115,8 @@ function firstAtLeast(ts: Float64Array, from: number, to: number, ms: number): n
 }
 
 /**
- * Memory for one joined series after the other. New memory for each costs more than filling it: a query over a day puts
- * together millions of samples, and forgets each series once it is computed.
+ * Reusable memory for joined series. Allocating for each costs more than filling it: a query over a
+ * day joins millions of samples and drops each series once it is computed.
  */
 export class ColumnScratch {
   ts = new Float64Array(0);

@@ -1,10 +1,10 @@
 /**
- * Makes the files of one segment. The only writer of them: seal, compaction and import all end here. Pure: series go in,
- * pieces of files come out of `drain`, in order; the caller puts them on a disk.
+ * Encodes the files of one segment, for seal, compaction and import alike. Pure: series go in, and
+ * `drain` returns pieces of files in order, which the caller writes to disk.
  *
- *   E1  Series come in the order of (metric name, labels), each once, its samples in strictly ascending time.
- *   E2  Nothing is kept but the row group being filled and the rows of the series table.
- *   E3  The same series give the same bytes.
+ * Series must come in the order of (metric name, labels), each once, with strictly ascending times.
+ * The same series give the same bytes. Only the current row group and the rows of the series table
+ * are held in memory.
  */
 
 import { ParquetEncoder, type ParquetRuntime } from "../../../../data/parquet/core/index.ts";
@@ -36,24 +36,24 @@ export interface SegmentPiece {
   readonly bytes: Uint8Array;
 }
 
-/** What is in it, as `SegmentInfo` says it. */
+/** The content of the segment, for its `SegmentInfo`. */
 export interface SegmentContent {
   readonly minTs: number;
   readonly maxTs: number;
   readonly seriesCount: number;
-  /** Floats, stale markers and histograms. */
+  /** Counts floats, stale markers and histograms. */
   readonly sampleCount: number;
   readonly histogramCount: number;
   readonly sizeBytes: number;
   readonly metricNames: readonly string[] | undefined;
 }
 
-/** More names than this are not listed. */
+/** A segment with more names does not list them. */
 const metricNamesMax = 256;
-/** A series that falls more often than at one of so many samples is no counter. */
+/** A series that falls at more than one in this many samples is not a counter. */
 const gaugeShare = 16;
 
-/** (metric name, labels): label order, but that the name counts first even where other labels sort before it. */
+/** The order of (metric name, labels): label order, except that the name is compared first. */
 export function compareSeries(a: Labels, b: Labels): number {
   const order = compareText(a.name, b.name);
   return order !== 0 ? order : compareLabels(a, b);
@@ -82,12 +82,12 @@ export class SegmentEncoder {
     this.#series = new ParquetEncoder(seriesColumns, runtime, options);
   }
 
-  /** Samples so far: what decides about the next yield or the next segment. */
+  /** The samples so far, which decide when to yield and when to start the next segment. */
   get sampleCount(): number {
     return this.#rowCount + this.#histogramCount;
   }
 
-  /** A series without samples leaves no trace. */
+  /** A series without samples is ignored. */
   add({ labels, samples }: RawSeries, known?: Fingerprint): void {
     if (samples.count === 0) return;
     assert(this.#last === undefined || compareSeries(this.#last, labels) < 0, "series in order");
@@ -134,14 +134,14 @@ export class SegmentEncoder {
     };
   }
 
-  /** What has become ready since the last call. */
+  /** The pieces that became ready since the last call. */
   drain(): SegmentPiece[] {
     const pieces = this.#pieces;
     this.#pieces = [];
     return pieces;
   }
 
-  /** Where a row group ends before it is full. */
+  /** Ends the row group early where the next series should start a new one. */
   #cutBefore(labels: Labels, sampleCount: number): void {
     if (this.#rows.count < segmentRowGroupCutRows) return;
     const hasRoom = this.#rows.count + sampleCount <= segmentRowGroupRows;
@@ -162,7 +162,7 @@ export class SegmentEncoder {
         continue;
       }
       const isStale = stale !== undefined && stale[index] !== 0;
-      // A marker's value means nothing; NaN compresses and reads as what it is.
+      // A marker's value has no meaning; NaN compresses well.
       const value = isStale ? NaN : (values[index] as number);
       this.#rows.add(id, at, value, isStale ? 1 : 0, startedAt, resets.sumAt(index));
       this.#rowCount += 1;
@@ -204,7 +204,10 @@ function flagsOf({ stale, startTs, count }: SampleColumns, resets: ResetWalk): n
   );
 }
 
-/** Finds a series' counter resets among its floats; then gives what they add up to, row by row in order. */
+/**
+ * Finds a series' counter resets among its floats, then gives their running sum for each row in
+ * order.
+ */
 class ResetWalk {
   readonly count: number;
   readonly looksLikeGauge: boolean;
@@ -226,7 +229,7 @@ class ResetWalk {
     this.looksLikeGauge = resets * gaugeShare > samples.count;
   }
 
-  /** Called for every row that is no histogram. */
+  /** Called for every row that is not a histogram. */
   sumAt(index: number): number {
     if (this.count === 0 || this.looksLikeGauge || !isFloat(this.#samples, index)) return this.#sum;
     const value = this.#samples.values[index] as number;

@@ -1,4 +1,4 @@
-/** Rows of a segment's files on their way into row groups. */
+/** Collects rows of a segment's files into row groups. */
 import type { Labels } from "../../promql/core/index.ts";
 import { type Fingerprint, fingerprintBits } from "./fingerprint.ts";
 import { labelsJson } from "./labels-json.ts";
@@ -8,7 +8,9 @@ import {
   seriesRowGroupRows,
 } from "./segment-schema.ts";
 
-/** The row group of samples being filled. It grows to its size: most segments of a small system never need it. */
+/**
+ * The current row group of samples. It grows on demand: most segments of a small system stay small.
+ */
 export class SampleRows {
   #capacity = 0;
   #ids = new Int32Array(0);
@@ -72,7 +74,7 @@ export class SampleRows {
   }
 }
 
-/** The row group of histograms being filled. */
+/** The current row group of histograms. */
 export class HistogramRows {
   #ids: number[] = [];
   #ts: number[] = [];
@@ -122,12 +124,12 @@ export interface SeriesRow {
   readonly flags: number;
 }
 
-/** The row group of series being filled. */
+/** The current row group of series. */
 export class SeriesRows {
   #rows: SeriesRow[] = [];
   #taken = 0;
 
-  /** All so far: the next series' id. */
+  /** The number of series so far, which is the next series' id. */
   get count(): number {
     return this.#taken + this.#rows.length;
   }

@@ -1,15 +1,17 @@
 /**
- * What the files of a segment are made of. Rows of samples are sorted by series and time. A query reads whole row groups, so
- * they are small, and end where a metric or a series does.
+ * The columns of a segment's files. Rows of samples are sorted by series and time. A query reads
+ * whole row groups, so they are small, and end where a metric or a series does.
  */
 import type { ColumnSpec } from "../../../../data/parquet/core/index.ts";
 
 export const segmentRowGroupRows = 16_384;
-/** A row group with so many rows ends before a new metric, and before a series that it has no room for. */
+/**
+ * A row group with this many rows ends before a new metric, and before a series that does not fit.
+ */
 export const segmentRowGroupCutRows = 2_048;
-/** Histograms are long, and read one series at a time. */
+/** Small, because histograms are long and read one series at a time. */
 export const histogramRowGroupRows = 8_192;
-/** Texts take long to encode, and sealing gives its thread back in between. */
+/** Small, because texts take long to encode, and a seal yields its thread in between. */
 export const seriesRowGroupRows = 8_192;
 export const segmentVersion = 1;
 export const segmentVersionKey = "capstan.segment";
@@ -37,15 +39,18 @@ export const seriesColumns = [
   { name: "flags", type: "int32", encoding: "delta" },
 ] as const satisfies readonly ColumnSpec[];
 
-/** Bits of `flags`. */
+/** The bits of `flags`. */
 export const seriesFlags = {
   hasStale: 1,
   hasStartTs: 2,
-  /** It falls as often as a gauge does: its `reset_sum` is zero throughout and means nothing. */
+  /**
+   * The series falls as often as a gauge does: its `reset_sum` is zero throughout and has no
+   * meaning.
+   */
   looksLikeGauge: 4,
 } as const;
 
-/** Floats and stale markers. */
+/** The columns of floats and stale markers. */
 export const sampleColumns = [
   { name: "series_id", type: "int32", encoding: "delta" },
   { name: "ts", type: "int64", encoding: "delta" },
@@ -63,5 +68,5 @@ export const histogramColumns = [
   { name: "histogram", type: "bytes" },
 ] as const satisfies readonly ColumnSpec[];
 
-/** What a worker decodes and caches by row group. */
+/** The columns that a worker decodes and caches by row group. */
 export type CachedColumn = "ts" | "value" | "stale" | "start_ts";

@@ -1,4 +1,4 @@
-/** The tables of metrics: `sql/schema` is their definition. */
+/** Column types of the metrics tables, which `sql/schema` defines. */
 import { columnTypesOf, type TablesOf } from "../../../../ground/store/core/index.ts";
 
 const metricCells = {
@@ -14,18 +14,18 @@ const metricCells = {
     sample_count: "number",
     histogram_count: "number",
     size_bytes: "number",
-    /** A JSON array; NULL: too many to list. */
+    /** A JSON array; NULL when there are too many to list. */
     metric_names: "text?",
     path: "text",
     seal_seq: "number",
     created_at_ms: "number",
-    /** NULL: it is visible. */
+    /** NULL while the segment is visible. */
     removed_at_ms: "number?",
-    /** A JSON object, CRC-32 by file; NULL: not verified yet. */
+    /** A JSON object with the CRC-32 of each file; NULL when not verified yet. */
     checksums: "text?",
     /** When upkeep last read its files whole. */
     checked_at_ms: "number?",
-    /** What was found then; NULL: it is sound. */
+    /** The damage that was found then; NULL when the files were sound. */
     damage: "text?",
   },
   metric_catalog: {
@@ -50,7 +50,7 @@ const metricCells = {
 } as const;
 
 type MetricTables = TablesOf<typeof metricCells>;
-/** A segment of metrics: what `SegmentInfo` says, and the row's own times. */
+/** A segment of metrics: its `SegmentInfo`, and the row's own times. */
 export type MetricSegmentsTable = MetricTables["metric_segments"];
 
 declare module "../../../../ground/store/core/schema.ts" {

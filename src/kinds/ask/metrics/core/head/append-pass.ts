@@ -15,14 +15,14 @@ import type { WalRecord } from "./wal-record.ts";
 
 export interface HeadAppend {
   readonly outcome: AppendOutcome;
-  /** `undefined`: nothing is new. */
+  /** Undefined when the batch has nothing new. */
   readonly record: WalRecord | undefined;
 }
 
-/** Milliseconds are exact from here on, and segments can hold them. */
+/** Below this, milliseconds are not exact, and segments cannot hold them. */
 const tsMin = Number.MIN_SAFE_INTEGER;
 
-/** Decides for each sample, and collects what the log needs. */
+/** Decides for each sample whether it is accepted, and collects what the log needs. */
 export class AppendPass {
   readonly #batch: SampleBatch;
   readonly #generation: Generation;
@@ -32,9 +32,9 @@ export class AppendPass {
   readonly #accepted: Uint32Array;
   readonly #refs: Uint32Array;
   readonly #definitions: [number, string][] = [];
-  /** Accepted, by the index among the accepted samples. */
+  /** Accepted histograms, each with its index among the accepted samples. */
   readonly #histograms: [number, FloatHistogram][] = [];
-  /** Floats only, nothing known about their start. */
+  /** Whether the batch has only floats without start timestamps. */
   readonly #isPlain: boolean;
   acceptedCount = 0;
   #duplicates = 0;
@@ -60,7 +60,10 @@ export class AppendPass {
     this.#refs = new Uint32Array(batch.count);
   }
 
-  /** Gives the newest time of all samples so far, `maxTs` being the one before. */
+  /**
+   * Takes one sample. `maxTs` is the newest time of all samples before it; returns the newest
+   * including it.
+   */
   take(index: number, entry: SeriesEntry, maxTs: number): number {
     const ts = this.#batch.ts[index] as number;
     if (ts > this.#futureTsMax) {
@@ -93,7 +96,7 @@ export class AppendPass {
     return Math.max(ts, maxTs);
   }
 
-  /** What nearly every sample is: no object is made for it. */
+  /** The path of nearly every sample: it allocates no object. */
   #addNextFloat(entry: SeriesEntry, ts: number, value: number): void {
     const generation = this.#generation;
     chunkOf(entry, generation).inOrder.pushFloat(ts, value, this.#seq);
@@ -156,7 +159,10 @@ export class AppendPass {
     return { outcome, record };
   }
 
-  /** Histograms with the hint that they have here. A late one may get other neighbours yet: nothing is claimed of it. */
+  /**
+   * The sample with the reset hint that is stored. A late histogram is compared with no neighbour,
+   * because its neighbours may still change.
+   */
   #stored(index: number, entry: SeriesEntry, isNext: boolean): HeadSample {
     const sample = this.#sampleAt(index);
     if (sample.histogram === undefined) return sample;
@@ -177,7 +183,9 @@ export class AppendPass {
     };
   }
 
-  /** H1. */
+  /**
+   * Counts the sample as a duplicate or a conflict: the head has one for its time already (MH1).
+   */
   #meet(existing: HeadSample, sample: HeadSample): void {
     if (isSame(existing, sample)) {
       this.#duplicates += 1;
@@ -197,14 +205,14 @@ function isSame(a: HeadSample, b: HeadSample): boolean {
   if (a.histogram === undefined || b.histogram === undefined) {
     return a.histogram === b.histogram && Object.is(a.value, b.value);
   }
-  // As in Prometheus, whatever is said about resets.
+  // Like Prometheus, the comparison ignores reset hints.
   const counterResetHint = "unknown";
   const left = encodeHistogram({ ...a.histogram, counterResetHint });
   const right = encodeHistogram({ ...b.histogram, counterResetHint });
   return left.length === right.length && left.every((byte, index) => byte === right[index]);
 }
 
-/** As Prometheus says it. */
+/** Prometheus's message. */
 function conflictText(existing: HeadSample, { ts, value, histogram }: HeadSample): string {
   const prefix = "duplicate sample for timestamp";
   if (histogram !== undefined) return prefix;

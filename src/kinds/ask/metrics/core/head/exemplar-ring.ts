@@ -1,22 +1,22 @@
 /**
- * Exemplars of all series, in one ring: there is room for so many, and the oldest go first,
- * whichever series they are of. A series that says much is not cut short while others say nothing.
+ * Exemplars of all series, in one bounded ring. The oldest is dropped first, whichever series it
+ * belongs to, so that a busy series is not cut short while others are silent.
  */
 import type { Exemplar } from "../model.ts";
 
 export class ExemplarRing {
   readonly #max: number;
-  /** In the order of arrival, beginning at `#first` when it is full. */
+  /** In order of arrival; starts at `#first` once the ring is full. */
   readonly #ring: Exemplar[] = [];
   #first = 0;
-  /** What each series said last, and how much of it is in the ring. */
+  /** The last exemplar of each series, and how many the ring holds of it. */
   readonly #series = new Map<string, { last: Exemplar; count: number }>();
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** Whether it is news: not the one that came last of its series, and not older than that. */
+  /** Returns whether it was added: not if it equals the last one of its series, or is older. */
   add(exemplar: Exemplar): boolean {
     const known = this.#series.get(exemplar.series.key);
     if (known !== undefined && (exemplar.ts < known.last.ts || isSame(known.last, exemplar))) {
@@ -31,7 +31,7 @@ export class ExemplarRing {
     return true;
   }
 
-  /** In the order of arrival. */
+  /** Yields the exemplars in order of arrival. */
   *all(): Generator<Exemplar> {
     for (let index = 0; index < this.#ring.length; index += 1) {
       yield this.#ring[(this.#first + index) % this.#ring.length] as Exemplar;

@@ -14,13 +14,15 @@ const everything = {
   maxMs: Infinity,
 };
 
-/** Takes samples, one for each name, as one append. */
+/** Appends one sample for each name, as one append. */
 function append(head: Head, seq: number, ts: number, names: readonly string[]): void {
   const rows = names.map((name) => [Labels.of({ __name__: name }), { ts, value: 1 }] as const);
   head.append(batchOf(rows), seq, nowMs, 0);
 }
 
-/** As after a seal whose snapshots nobody reads any more. */
+/**
+ * Seals the head and drops the sealed generation, as when no reader holds its snapshots any more.
+ */
 function sealAndDrop(head: Head, seq: number): void {
   const { frozen } = head.freeze(seq);
   head.markPublished(frozen, seq);
@@ -79,7 +81,7 @@ test("[MH20] an hour that is sent backwards takes no longer than one in order", 
   const [series] = head.slice(everything, 1);
   assert.deepEqual(series?.samples.ts.toReversed(), batch.ts);
   assert.deepEqual(series?.samples.values.toReversed(), batch.values);
-  // A quadratic one takes 15 s, which is 200 times as long as in order.
+  // A quadratic implementation takes 15 s, 200 times as long as in order.
   assert.ok(tookMs < Math.max(5_000, 20 * inOrderMs), `${tookMs} ms; in order ${inOrderMs} ms`);
   assert.equal(head.append(batch, 2, nowMs, 0).outcome.duplicates, count);
 });

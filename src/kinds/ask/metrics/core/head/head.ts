@@ -1,13 +1,10 @@
 /**
- * The head: samples that are not in a segment yet, as a pure structure. Appends decide what is accepted and say what the
- * log must hold; `freeze` closes a generation, which then becomes segments while the next one takes appends.
+ * The head: samples that are not in a segment yet, as a pure structure. Appends decide what is
+ * accepted and say what the log must hold. `freeze` closes a generation, which becomes segments
+ * while the next one takes appends. Rules: MH1 to MH5, MH18 to MH20.
  *
- *   H1  Of one series and time there is one sample in the head. The same again is a duplicate; another is a conflict.
- *   H2  A sample older than the newest of all by more than the out-of-order window is refused, as is one too far ahead of now.
- *   H3  A view with `seqMax` shows exactly the samples of the appends up to that number, whatever came after.
- *   H4  A frozen generation never changes. It stays in views of before its publication, until it is dropped.
- *
- * It refuses nothing for being sealed already: readers take the earlier of two samples.
+ * A frozen generation never changes. Views taken before its publication read it until it is
+ * dropped. The head accepts samples that were sealed already: readers take the earlier of two.
  */
 import {
   compileMatchers,
@@ -28,17 +25,17 @@ import { addSample, findSample, Generation, SeriesEntry } from "./series-entry.t
 import { emptyRecord, type WalRecord } from "./wal-record.ts";
 
 export interface HeadLimits {
-  /** How far behind the newest sample one may be. */
+  /** How far a sample may be behind the newest one. */
   readonly outOfOrderMs: number;
-  /** How far ahead of now. */
+  /** How far a sample may be ahead of the current time. */
   readonly futureMs: number;
   readonly exemplarsMax: number;
   readonly metadataMax: number;
-  /** Characters of one metric's; longer ones are not kept. */
+  /** In characters. A metric's metadata that is longer is not kept. */
   readonly metadataLengthMax: number;
 }
 
-/** The head that gave a snapshot with these times has no older sample, and never takes one. H2 */
+/** The head of a snapshot with these times has no older sample, and never accepts one (MH2). */
 export function earliestOf({ minTs, maxTs }: Pick<HeadSnapshot, "minTs" | "maxTs">): number {
   return Math.min(minTs, maxTs - headLimitsDefault.outOfOrderMs);
 }
@@ -61,17 +58,17 @@ export interface SliceRequest {
 }
 
 export interface LabelsRequest extends Omit<SliceRequest, "matchers"> {
-  /** A series is meant that matches one of them. */
+  /** Selects the series that match at least one of these sets. */
   readonly matcherSets: readonly (readonly Matcher[])[];
 }
 
-/** Of series that `labels` looks at in a turn. */
+/** How many series `labels` looks at in one turn. */
 const seriesPerTurn = 4_096;
 
-/** Labels of a usual series, as text. */
+/** Length of a typical series' labels as text, in characters. */
 const usualKeyLength = 1_024;
 
-/** A series that was silent for longer than a block is not expected back with samples from before. */
+/** A series silent for longer than a block is not expected to send samples from before. */
 const forgetSeriesMs = 2 * 60 * 60_000;
 
 export class Head {
@@ -95,17 +92,17 @@ export class Head {
     return this.#generations.at(-1) as Generation;
   }
 
-  /** Including those that have no samples in the head at the moment. */
+  /** Includes series that have no samples in the head at the moment. */
   get seriesCount(): number {
     return this.#byKey.size;
   }
 
-  /** Those series counted in usual ones: one with long labels counts as several. */
+  /** The size of these series in typical ones: a series with long labels counts as several. */
   get seriesWeight(): number {
     return this.#seriesWeight;
   }
 
-  /** Of those that it does not know. */
+  /** The weight of those `series` that the head does not know yet. */
   weighUnknown(series: readonly Labels[]): number {
     return series.reduce((sum, { key }) => sum + (this.#byKey.has(key) ? 0 : weightOf(key)), 0);
   }
@@ -130,7 +127,8 @@ export class Head {
       }
       this.#maxTs = pass.take(index, entry, this.#maxTs);
     }
-    // Of these everything was refused: whoever sends nothing else must not fill memory with names.
+    // All samples of these series were refused. They are forgotten at once, so that a sender of
+    // nothing else cannot fill the memory.
     for (const entry of entries) {
       if (entry !== undefined && entry.lastTs === -Infinity) this.#forget(entry);
     }
@@ -141,9 +139,9 @@ export class Head {
   }
 
   /**
-   * A record of the log, into the current generation, visible to every view. `refs` is kept for one
-   * generation's files. Gives how many samples were left out because their series was never
-   * defined: then a part of the log is lost.
+   * Adds a record of the log to the current generation, visible to every view. `refs` is kept for
+   * the files of one generation. Returns the number of samples left out because their series was
+   * never defined: then a part of the log is lost.
    */
   replay(record: WalRecord, refs: Map<number, Labels>, nowMs: number): number {
     for (const [ref, json] of record.series) refs.set(ref, parseLabelsJson(json));
@@ -174,7 +172,10 @@ export class Head {
     return strayCount;
   }
 
-  /** Later appends go to a new generation. Gives the old one, and what the new one's log must begin with. */
+  /**
+   * Starts a new generation for later appends. Returns the old one, and the record that the new
+   * one's log must begin with.
+   */
   freeze(seq: number): { readonly frozen: Generation; readonly preamble: WalRecord } {
     const frozen = this.current;
     this.#generations.push(new Generation(frozen.number + 1, seq));
@@ -187,12 +188,15 @@ export class Head {
     return { ...emptyRecord, metadata, exemplars: [...this.#exemplars.all()] };
   }
 
-  /** Its samples are found in segments now. H4. */
+  /** Marks that views after `seq` find its samples in segments. */
   markPublished(generation: Generation, seq: number): void {
     generation.publishedAtSeq = seq;
   }
 
-  /** No view needs it any more. Series that were silent for long are forgotten with it. */
+  /**
+   * Called when no view needs the generation any more. Also forgets series that were silent for
+   * long.
+   */
   drop(generation: Generation): void {
     const at = this.#generations.indexOf(generation);
     if (at < 0 || generation === this.current) return;
@@ -202,13 +206,14 @@ export class Head {
       entry.chunks = entry.chunks.filter((one) => one !== chunk);
     }
     const silentBefore = this.#maxTs - Math.max(this.#limits.outOfOrderMs, forgetSeriesMs);
-    // All of them: one that was heard of a moment before its last chunk went is in no generation by now.
+    // Checks all series: one first heard of just before its last chunk was dropped is in no
+    // generation.
     for (const entry of this.#byKey.values()) {
       if (entry.chunks.length === 0 && entry.lastTs < silentBefore) this.#forget(entry);
     }
   }
 
-  /** H3. The series that match, in no order. */
+  /** Yields the series that match, in no order, with the samples of appends up to `seq` (MH3). */
   *slice(request: SliceRequest, seq: number): Generator<RawSeries> {
     const { matchers, shard, shardCount, minMs, maxMs } = request;
     const visible = new Set(this.visible(seq));
@@ -229,7 +234,7 @@ export class Head {
   }
 
   /**
-   * The series that match one of the sets, each once with one of its samples, in no order;
+   * Yields each series that matches one of the sets once, with one of its samples, in no order.
    * `undefined` ends a turn.
    */
   *labels(request: LabelsRequest, seq: number): Generator<RawSeries | undefined> {
@@ -258,7 +263,7 @@ export class Head {
     return found === undefined ? [] : [found];
   }
 
-  /** Of the series that one of the sets selects, from `startMs` to `endMs`, both included. */
+  /** Exemplars of the series that one of the sets selects, from `startMs` to `endMs`, inclusive. */
   exemplars(
     matcherSets: readonly (readonly Matcher[])[],
     startMs: number,
@@ -311,7 +316,7 @@ export class Head {
   }
 }
 
-/** One sample of the series after `minMs` up to `maxMs`, where there is one. */
+/** One sample of the series after `minMs`, up to and including `maxMs`, if there is one. */
 function firstSample(
   { chunks }: SeriesEntry,
   visible: ReadonlySet<Generation>,

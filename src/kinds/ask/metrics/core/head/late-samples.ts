@@ -1,6 +1,6 @@
 /**
- * One series' samples that came out of order, as they came: putting each in its place would take as long as there are
- * samples already, and a sender may send an hour backwards. They are sorted when they are read.
+ * One series' out-of-order samples, in order of arrival. They are sorted when they are read:
+ * inserting each in its place is quadratic, and a sender may send an hour backwards.
  */
 import type { SampleColumns } from "../../../promql/core/index.ts";
 import { type HeadSample, SampleBuffer } from "./sample-buffer.ts";
@@ -9,7 +9,7 @@ export class LateSamples {
   readonly #buffer = new SampleBuffer();
   readonly #indexOfTs = new Map<number, number>();
 
-  /** There is none for its time yet. */
+  /** The caller made sure that there is no sample for this time yet. */
   add(sample: HeadSample, seq: number): void {
     this.#indexOfTs.set(sample.ts, this.#buffer.count);
     this.#buffer.push(sample, seq);
@@ -20,7 +20,7 @@ export class LateSamples {
     return index === undefined ? undefined : this.#buffer.sampleAt(index);
   }
 
-  /** Samples of appends up to `seqMax`, in the order of time: a copy. */
+  /** A copy of the samples of appends up to `seqMax`, in order of time. */
   view(seqMax: number): SampleColumns {
     const { count, ts, values, stale, startTs, histograms } = this.#buffer.prefix(seqMax);
     const order = Uint32Array.from({ length: count }, (_, index) => index);

@@ -1,4 +1,6 @@
-/** Growing columns of one series' samples, as they came, each with the number of the append that brought it. */
+/**
+ * Growing columns of one series' samples in order of arrival, each with the number of its append.
+ */
 import type { FloatHistogram, SampleColumns } from "../../../promql/core/index.ts";
 import { firstAfter } from "../sample-pieces.ts";
 
@@ -6,7 +8,7 @@ export interface HeadSample {
   readonly ts: number;
   readonly value: number;
   readonly isStale: boolean;
-  /** 0: unknown. */
+  /** 0 when unknown. */
   readonly startTs: number;
   readonly histogram: FloatHistogram | undefined;
 }
@@ -18,13 +20,13 @@ export class SampleBuffer {
   #capacity = 0;
   #ts = new Float64Array(0);
   #values = new Float64Array(0);
-  /** Relative to the generation's first, so that 32 bits are enough. */
+  /** Relative to the generation's first append, so that 32 bits are enough. */
   #seqs = new Uint32Array(0);
   #stale: Uint8Array | undefined;
   #startTs: Float64Array | undefined;
   #histograms: (FloatHistogram | undefined)[] | undefined;
 
-  /** The hot way: a plain float at the end. */
+  /** The hot path: appends a plain float. */
   pushFloat(ts: number, value: number, seq: number): void {
     const at = this.count;
     if (at === this.#capacity) this.#grow();
@@ -39,7 +41,7 @@ export class SampleBuffer {
     this.#setRest(this.count - 1, sample);
   }
 
-  /** Of samples that came in the order of time: the index of the one at that time, or -1. */
+  /** The index of the sample at that time, or -1. The samples must be in order of time. */
   find(ts: number): number {
     const at = firstAfter(this.#ts, this.count, ts) - 1;
     return at >= 0 && this.#ts[at] === ts ? at : -1;
@@ -55,7 +57,7 @@ export class SampleBuffer {
     };
   }
 
-  /** Samples of appends up to `seqMax`: views that later pushes leave alone. */
+  /** Samples of appends up to `seqMax`, as views that later pushes do not change. */
   prefix(seqMax: number): SampleColumns {
     let [low, high] = [0, this.count];
     while (low < high) {
@@ -96,7 +98,7 @@ export class SampleBuffer {
 
   #grow(): void {
     const capacity = Math.max(initialCapacity, this.#capacity * 2);
-    // One piece of memory for the three: a head has a hundred thousand of these.
+    // One allocation for the three columns: a head has a hundred thousand of these buffers.
     const memory = new ArrayBuffer(capacity * 20);
     const ts = new Float64Array(memory, 0, capacity);
     const values = new Float64Array(memory, capacity * 8, capacity);

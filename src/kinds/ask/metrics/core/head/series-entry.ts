@@ -1,4 +1,4 @@
-/** What the head knows of a series, and the generations that its samples lie in. */
+/** What the head knows of a series, and the generations that hold its samples. */
 import type {
   FloatHistogram,
   Labels,
@@ -10,16 +10,16 @@ import { joinPieces } from "../sample-pieces.ts";
 import { LateSamples } from "./late-samples.ts";
 import { type HeadSample, SampleBuffer } from "./sample-buffer.ts";
 
-/** One series as the head knows it, for as long as it does. */
+/** One series, for as long as the head knows it. */
 export class SeriesEntry {
   readonly ref: number;
   readonly labels: Labels;
   readonly fingerprint: Fingerprint;
-  /** By generation, ascending; the last may be the current one. */
+  /** Ascending by generation; the last may belong to the current one. */
   chunks: SeriesChunk[] = [];
-  /** The generation whose log has its definition. */
+  /** The generation whose log defines the series. */
   loggedIn = -1;
-  /** The newest sample, wherever it is by now. Plain fields: they change with every append. */
+  /** The newest sample, sealed or not. Plain fields, because they change with every append. */
   lastTs = -Infinity;
   lastValue = 0;
   lastIsStale = false;
@@ -44,7 +44,7 @@ export class SeriesChunk {
     this.generation = generation;
   }
 
-  /** H3. `seqMax` is relative to the generation. */
+  /** The samples of appends up to `seqMax`, which is relative to the generation (MH3). */
   view(seqMax: number): SampleColumns | undefined {
     const pieces = [this.inOrder.prefix(seqMax)];
     if (this.late !== undefined) pieces.push(this.late.view(seqMax));
@@ -58,10 +58,10 @@ export class SeriesChunk {
   }
 }
 
-/** What was appended between two freezes. */
+/** The samples appended between two freezes. */
 export class Generation {
   readonly number: number;
-  /** The append before its first. */
+  /** The number of the last append before this generation. */
   readonly seqBase: number;
   readonly chunks: SeriesChunk[] = [];
   sampleCount = 0;
@@ -69,9 +69,9 @@ export class Generation {
   bucketCount = 0;
   minTs = Infinity;
   maxTs = -Infinity;
-  /** By the monotonic clock, when its first samples came. */
+  /** When its first samples came, by the monotonic clock. */
   firstAppendMs: number | undefined;
-  /** Views of later appends than this one find its samples in segments. */
+  /** Views of later appends than this find its samples in segments. */
   publishedAtSeq = Infinity;
 
   constructor(number: number, seqBase: number) {
@@ -79,12 +79,12 @@ export class Generation {
     this.seqBase = seqBase;
   }
 
-  /** What it holds, counted in samples. */
+  /** The size of its samples and buckets, counted in samples. */
   get weight(): number {
     return this.sampleCount + this.bucketCount;
   }
 
-  /** Everything of it, series by series in no order. */
+  /** Yields all of its series, in no order. */
   *series(): Generator<RawSeries & { readonly fingerprint: Fingerprint }> {
     for (const chunk of this.chunks) {
       const samples = chunk.view(Infinity);
@@ -95,7 +95,7 @@ export class Generation {
   }
 }
 
-/** The sample of that time, wherever in the head it is. */
+/** The sample with that time, from whichever generation in the head has it. */
 export function findSample(entry: SeriesEntry, ts: number): HeadSample | undefined {
   if (entry.lastTs === ts) {
     const { lastValue: value, lastIsStale: isStale, lastHistogram: histogram } = entry;

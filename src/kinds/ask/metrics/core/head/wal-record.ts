@@ -1,9 +1,11 @@
 /**
- * What one append adds, as a record of the write-ahead log: only what was accepted, so that replaying needs no
- * decisions. A record stands alone within its generation's files: a series is defined in the first record that uses it.
+ * What one append adds, as a record of the write-ahead log. It has only accepted samples, so that a
+ * replay makes no decisions. The first record of a generation's files that uses a series defines
+ * it.
  *
  *   header      version, flags, counts and lengths (40 bytes)
- *   columns     ts, values, start times if flagged (float64); series numbers (uint32); stale markers if flagged (uint8)
+ *   columns     ts, values, start times if flagged (float64); series numbers (uint32); stale
+ *               markers if flagged (uint8)
  *   histograms  for each: index of its sample, length (uint32), bytes
  *   series      for each: number, length (uint32), labels as JSON
  *   metadata, exemplars   as JSON
@@ -21,7 +23,7 @@ export interface WalRecord {
   readonly values: Float64Array;
   readonly stale: Uint8Array | undefined;
   readonly startTs: Float64Array | undefined;
-  /** By the index of the sample. */
+  /** Each histogram with the index of its sample. */
   readonly histograms: readonly (readonly [index: number, histogram: FloatHistogram])[];
   readonly series: readonly (readonly [ref: number, labelsJson: string])[];
   readonly metadata: readonly MetricMetadata[];
@@ -88,9 +90,13 @@ export function encodeWalRecord(record: WalRecord): Uint8Array {
   return bytes;
 }
 
-/** Its checksum was right, so what does not fit is a fault of ours or of a newer version: refused, never guessed. */
+/**
+ * Throws for a payload that makes no sense. Its checksum was right, so it comes from a bug or a
+ * newer version.
+ */
 export function decodeWalRecord(payload: Uint8Array): WalRecord {
-  const bytes = new Uint8Array(payload); // A copy: columns must be aligned and outlive the file's buffer.
+  // A copy, because columns must be aligned and outlive the file's buffer.
+  const bytes = new Uint8Array(payload);
   const view = new DataView(bytes.buffer);
   if (bytes.length < headerBytes || view.getUint32(0, true) !== version) throw unreadable();
   const flags = view.getUint32(4, true);
@@ -131,7 +137,7 @@ function exemplarOf([series, labels, value, ts]: ExemplarJson): Exemplar {
   return { series: new Labels(series), labels: new Labels(labels), value: Number(value), ts };
 }
 
-/** JSON has no NaN, no infinities and no -0. */
+/** Text for NaN, infinities and -0, which JSON cannot represent. */
 function float(value: number): number | string {
   return Number.isFinite(value) && !Object.is(value, -0)
     ? value

@@ -1,6 +1,4 @@
-/**
- * Grows a `SampleBatch`. Columns that nothing needed stay absent, so that a batch of plain samples has three.
- */
+/** Builds a `SampleBatch`. Columns that no sample needs stay absent. */
 import type { FloatHistogram, Labels } from "../../../promql/core/index.ts";
 import type { Exemplar, MetricMetadata, SampleBatch } from "../model.ts";
 
@@ -60,14 +58,17 @@ export class BatchBuilder {
     this.#histogramCount += 1;
   }
 
-  /** Of the sample that was added last. A time that is no exact number of milliseconds says nothing. */
+  /**
+   * Sets the start of the sample that was added last. A time that is no exact number of
+   * milliseconds is ignored.
+   */
   setStartTs(startTs: number): void {
     if (!Number.isSafeInteger(startTs)) return;
     this.#startTs ??= new Float64Array(this.#capacity);
     this.#startTs[this.#count - 1] = startTs;
   }
 
-  /** Takes back everything since the batch had `count` samples and `seriesCount` series. */
+  /** Removes everything added since the batch had `count` samples and `seriesCount` series. */
   truncate(count: number, seriesCount: number): void {
     this.#stale?.fill(0, count, this.#count);
     this.#startTs?.fill(0, count, this.#count);
@@ -81,7 +82,7 @@ export class BatchBuilder {
     this.series.length = seriesCount;
   }
 
-  /** The builder must not be used afterwards: the batch has its columns. */
+  /** Hands the columns to the batch; the builder must not be used afterwards. */
   build(): SampleBatch {
     const count = this.#count;
     if (this.#histograms !== undefined) {

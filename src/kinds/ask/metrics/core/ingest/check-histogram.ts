@@ -1,12 +1,15 @@
-/** Whether a native histogram from outside is one, in Prometheus's words where it is not. */
+/** Checks a native histogram from outside; problems are described in Prometheus's words. */
 import { type FloatHistogram, histogramFault } from "../../../promql/core/index.ts";
 
-/** `undefined`: it is sound. `integer`: its counts are whole numbers, and must add up. */
+/**
+ * Undefined when the histogram is valid. With `integer`, its counts are whole numbers and must add
+ * up.
+ */
 export function histogramProblem(histogram: FloatHistogram, integer: boolean): string | undefined {
   return histogramFault(histogram) ?? (integer ? countProblem(histogram) : undefined);
 }
 
-/** Beyond 2^53 whole numbers are no longer exact here, and nothing is said about their sum. */
+/** Sums beyond 2^53 are not checked, because whole numbers are no longer exact there. */
 function countProblem(histogram: FloatHistogram): string | undefined {
   const { count, sum, zeroCount, positiveBuckets, negativeBuckets } = histogram;
   let found = zeroCount;

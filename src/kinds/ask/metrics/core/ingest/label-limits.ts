@@ -1,6 +1,6 @@
 /**
- * How many labels a series may have, how long they may be, and how many buckets a histogram has:
- * names of limits as operators know them (`--limit`). 0 is no limit.
+ * Limits on the labels of a series and on the buckets of a histogram, under the names that
+ * operators use (`--limit`). 0 means no limit.
  */
 import { quoted } from "./labels-text.ts";
 
@@ -23,8 +23,7 @@ export const usualLabelLimits: LabelLimits = {
 const shownMax = 64;
 
 /**
- * `pairs`: name, value, name, value … Why they are too many or too long; `undefined` where they are
- * not.
+ * `pairs` is name, value, name, value … Returns why they are too many or too long, or undefined.
  */
 export function labelProblem(
   pairs: readonly (string | undefined)[],
@@ -56,7 +55,7 @@ function addBytes(sum: number, text: string | undefined): number {
   return sum + utf8Bytes(text ?? "");
 }
 
-/** A UTF-16 unit is one to three bytes of UTF-8: few texts have to be measured. */
+/** A UTF-16 unit takes one to three bytes in UTF-8, so few texts have to be measured. */
 function isLonger(text: string | undefined, bytesMax: number): boolean {
   if (bytesMax === 0 || text === undefined || text.length * 3 <= bytesMax) return false;
   return text.length > bytesMax || utf8Bytes(text) > bytesMax;

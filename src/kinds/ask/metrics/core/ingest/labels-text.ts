@@ -9,12 +9,12 @@ export function labelsText(pairs: readonly string[]): string {
   return `{${parts.join(", ")}}`;
 }
 
-/** A name that needs no quotes anywhere. */
+/** Whether the name needs no quotes in any Prometheus syntax. */
 export function isLegacyLabelName(name: string): boolean {
   return /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name);
 }
 
-/** As Go's `%q`, which is JSON's but for control characters. */
+/** Like Go's `%q`, which equals JSON except for control characters. */
 export function quoted(text: string): string {
   return JSON.stringify(text).replaceAll(/\\u00([0-9a-f]{2})/g, (_, hex: string) => {
     if (hex === "07") return "\\a";

@@ -1,6 +1,6 @@
 /**
- * What came from outside is not what it claims to be. Thrown by the decoders of this folder and caught where a whole
- * input ends: nothing of that input has been taken then.
+ * Input from outside is not what it claims to be. The decoders of this folder throw it, before
+ * anything of the input has been taken.
  */
 export class MalformedInput extends Error {
   override readonly name = "MalformedInput";

@@ -1,4 +1,6 @@
-/** Which family a metric belongs to, by its family's type: `x_bucket` of a histogram is part of `x`. */
+/**
+ * The family that a metric belongs to, by the family's type: `x_bucket` is part of a histogram `x`.
+ */
 import type { MetricMetadata } from "../model.ts";
 
 const suffixes: Readonly<Partial<Record<MetricMetadata["type"], readonly string[]>>> = {

@@ -1,15 +1,21 @@
-/** Labels as a sender gave them: put in order, checked as Prometheus does, or the reason why not. */
+/**
+ * Sorts the labels that a sender gave and checks them like Prometheus; a problem is reported as
+ * text.
+ */
 import { compareText, Labels, metricNameLabel } from "../../../promql/core/index.ts";
 import { type LabelLimits, labelProblem, usualLabelLimits } from "./label-limits.ts";
 import { labelsText } from "./labels-text.ts";
 
-/** A sender's series. With a `problem`, its samples are refused, and `labels` is empty. */
+/** A sender's series. If it has a `problem`, its samples are refused and `labels` is empty. */
 export interface KnownSeries {
   readonly labels: Labels;
   readonly problem: string | undefined;
 }
 
-/** `pairs`: name, value, name, value … in any order; taken over. `undefined` stands for what is not UTF-8. */
+/**
+ * `pairs` is name, value, name, value … in any order; the function takes ownership of it.
+ * `undefined` stands for text that is not UTF-8.
+ */
 export function knownSeries(
   pairs: (string | undefined)[],
   limits: LabelLimits = usualLabelLimits,
@@ -33,7 +39,7 @@ export function knownSeries(
   return { labels: new Labels(withoutEmptyValues(sorted)), problem: undefined };
 }
 
-/** Of an exemplar: no name is asked of it, and order does not matter. */
+/** The labels of an exemplar: they need no metric name and may be in any order. */
 export function exemplarLabels(pairs: readonly string[]): Labels {
   const entries: [string, string][] = [];
   for (let index = 0; index < pairs.length; index += 2) {
@@ -42,7 +48,7 @@ export function exemplarLabels(pairs: readonly string[]): Labels {
   return Labels.fromPairs(entries);
 }
 
-/** Prometheus keeps no exemplar with more; UTF-16 units stand for characters, which is a little stricter. */
+/** Prometheus drops exemplars with more characters. Counting UTF-16 units is slightly stricter. */
 const exemplarTextMax = 128;
 
 export function isExemplarTooLong(labels: Labels): boolean {

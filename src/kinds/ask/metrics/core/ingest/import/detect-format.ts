@@ -1,19 +1,19 @@
 /**
- * Which of the two text formats a file is in, from its beginning. Only a line that means different things in them
- * decides: a timestamp in seconds or milliseconds above all.
+ * Detects which of the two text formats a file has, from its beginning. Only a line that means
+ * different things in the two decides, mostly by a timestamp in seconds or milliseconds.
  */
 import type { TextFormat } from "../text/parse-series.ts";
 
-/** Milliseconds of 1973, seconds of the year 5138. */
+/** As milliseconds this is in 1973, as seconds in the year 5138. */
 const millisecondsMin = 1e11;
 
 const onlyOpenMetrics = /^# (?:EOF$|UNIT )|^# TYPE \S+ (?:unknown|info|stateset|gaugehistogram)$/;
 const onlyPrometheus = /^\s*$|^#(?! (?:HELP|TYPE|UNIT) | EOF$)|^# TYPE \S+ untyped$|^\s/;
 const exemplar = /[ \t][^ \t"]+ # \{/;
-/** What stands behind the labels: a value and a timestamp. */
+/** The part after the labels: a value and a timestamp. */
 const sampleEnd = /[ \t](\S+)[ \t]+(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)[ \t]*(?:# \{.*)?$/i;
 
-/** `undefined`: nothing in these whole lines tells. */
+/** Undefined when these lines, which must be whole, do not decide it. */
 export function detectFormat(text: string): TextFormat | undefined {
   const end = text.lastIndexOf("\n");
   if (end < 0) return undefined;

@@ -64,7 +64,7 @@ test("[IN23] pages come back from their bytes", () => {
 });
 
 test("[IN23] samples in any order become series in theirs, by time, the first of two kept", () => {
-  // Numbers 1 and 3 are one series.
+  // Numbers 1 and 3 are the same series.
   const rankOf = Uint32Array.of(2, 0, 1, 0, 3);
   fc.assert(
     fc.property(

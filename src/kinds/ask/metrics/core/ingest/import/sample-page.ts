@@ -1,9 +1,9 @@
-/** Samples of an import on their way to disk: columns of one block of time, as they came. */
+/** Samples of an import on their way to disk: columns of one block of time, in order of arrival. */
 import { assert } from "../../../../../../ground/kernel/errors.ts";
 
 export interface SamplePage {
   readonly count: number;
-  /** The parser's number of the series. */
+  /** The number that the parser gave the series. */
   readonly series: Uint32Array;
   readonly ts: Float64Array;
   readonly values: Float64Array;
@@ -14,7 +14,7 @@ export function pageBytes(count: number, hasStart: boolean): number {
   return alignedTo8(count * 4) + count * 8 * (hasStart ? 3 : 2);
 }
 
-/** In this machine's byte order: it is read back by the same process. */
+/** Uses this machine's byte order, because the same process reads it back. */
 export function encodePage(page: SamplePage): Uint8Array {
   const { count, series, ts, values, startTs } = page;
   const buffer = new ArrayBuffer(pageBytes(count, startTs !== undefined));
@@ -28,7 +28,7 @@ export function encodePage(page: SamplePage): Uint8Array {
   return new Uint8Array(buffer);
 }
 
-/** Views of `buffer`. */
+/** The columns are views of `buffer`. */
 export function decodePage(buffer: ArrayBuffer, count: number, hasStart: boolean): SamplePage {
   assert(buffer.byteLength === pageBytes(count, hasStart), "a page is as long as it was written");
   const doublesAt = alignedTo8(count * 4);

@@ -1,13 +1,13 @@
 /**
- * Pages of samples, in the order they came, to series in their order, each by time. A counting sort by series: linear,
- * and the samples of a series keep their order, so that of two for one time the first stays.
+ * Sorts pages of samples, given in order of arrival, by series and time. A counting sort by series:
+ * it is linear and stable, so that of two samples with the same time the first stays.
  */
 import type { SampleColumns } from "../../../../promql/core/index.ts";
 import type { SamplePage } from "./sample-page.ts";
 
-/** Where a series is in the final order, and whether it is wanted now. */
+/** The final position of each series, and whether it is wanted in this pass. */
 export interface SeriesRanks {
-  /** By the parser's number. Series that are the same have the same. */
+  /** Indexed by the parser's number. Equal series have equal ranks. */
   readonly rankOf: Uint32Array;
   readonly rankCount: number;
 }
@@ -17,17 +17,17 @@ export interface SortedSeries {
   readonly samples: SampleColumns;
 }
 
-/** Samples with times from `minTs` up to, not including, `endTs`. */
+/** Selects samples from `minTs` up to, not including, `endTs`. */
 export interface SortFilter {
   readonly minTs: number;
   readonly endTs: number;
-  /** 1 at the ranks that are wanted. Absent: all are. */
+  /** Has 1 at each wanted rank. Undefined when all ranks are wanted. */
   readonly wanted: Uint8Array | undefined;
 }
 
 export interface SortResult {
   readonly series: readonly SortedSeries[];
-  /** Samples that were left out because one for that time came before. */
+  /** Samples left out because an earlier one had the same time. */
   readonly droppedCount: number;
 }
 
@@ -43,7 +43,7 @@ export function sortPages(
   const hasStart = pages.some(({ startTs }) => startTs !== undefined);
   const startTs = hasStart ? new Float64Array(total) : undefined;
   scatter(pages, rankOf, filter, ends, { ts, values, startTs });
-  // `scatter` moved each rank's position from its beginning to its end.
+  // `scatter` moved each rank's position from its start to its end.
   const series: SortedSeries[] = [];
   let droppedCount = 0;
   let from = 0;
@@ -65,7 +65,7 @@ export function sortPages(
   return { series, droppedCount };
 }
 
-/** For each rank where its samples begin, and at the end how many there are. */
+/** Where the samples of each rank start, followed by the total count. */
 function countByRank(
   pages: readonly SamplePage[],
   rankOf: Uint32Array,
@@ -114,7 +114,7 @@ function scatter(
   }
 }
 
-/** Strictly ascending in time: as it is, in most files. */
+/** Sorts the samples strictly ascending in time. Most files are sorted already. */
 function inOrder(samples: SampleColumns): SampleColumns {
   const { count, ts } = samples;
   let isOrdered = true;

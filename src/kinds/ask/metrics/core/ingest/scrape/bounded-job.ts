@@ -1,8 +1,8 @@
-/** What a job leaves open is bounded like everything that is written. */
+/** Applies the server's limits to a scrape job that sets none of its own. */
 import type { LabelLimits } from "../label-limits.ts";
 import type { ScrapeJob } from "./scrape-config.ts";
 
-/** Of a target's answer, where its job has no `body_size_limit`. */
+/** Limit of a target's response in bytes, for a job without `body_size_limit`. */
 const bodyBytesMax = 256 * 1024 ** 2;
 
 export function boundedJob(job: ScrapeJob, limits: LabelLimits): ScrapeJob {

@@ -1,11 +1,11 @@
-/** MD5 (RFC 1321), for relabelling's `hashmod` alone, whose results must be Prometheus's. Not for secrets. */
+/** MD5 (RFC 1321), only for `hashmod` in relabelling, which must give Prometheus's results. */
 
 const shifts = [7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21];
 const constants = Int32Array.from({ length: 64 }, (_, index) =>
   Math.floor(Math.abs(Math.sin(index + 1)) * 2 ** 32),
 );
 
-/** The digest's last eight bytes as one number, the first of them the highest. */
+/** The digest's last eight bytes as one big-endian number. */
 export function md5Tail(text: string): bigint {
   const words = digestWords(new TextEncoder().encode(text));
   const bytes = new DataView(new ArrayBuffer(8));

@@ -1,9 +1,11 @@
-/** A sample's own labels and its target's. */
+/** Merges a sample's own labels with its target's. */
 import { Labels } from "../../../../promql/core/index.ts";
 
 const exportedPrefix = "exported_";
 
-/** `honor`: the sample's win. Otherwise the target's do, and the sample's are kept under another name. */
+/**
+ * With `honor`, the sample's labels win. Otherwise the target's win, and the sample's are renamed.
+ */
 export function mergeTargetLabels(exposed: Labels, target: Labels, honor: boolean): Labels {
   const merged = new Map(exposed.entries());
   const conflicts: [name: string, value: string][] = [];
@@ -15,7 +17,7 @@ export function mergeTargetLabels(exposed: Labels, target: Labels, honor: boolea
     }
     merged.set(name, value);
   }
-  // Shorter names first, so that a label that is called exported_x already keeps the shorter way.
+  // Shorter names first, so that a label already called exported_x keeps the shorter new name.
   conflicts.sort(([a], [b]) => a.length - b.length);
   for (const [name, value] of conflicts) {
     let exported = `${exportedPrefix}${name}`;

@@ -1,4 +1,4 @@
-/** Relabelling rules of a configuration, checked as Prometheus does. */
+/** Parses the relabelling rules of a configuration, with Prometheus's checks. */
 import { messageOf } from "../../../../../../ground/kernel/errors.ts";
 import type { RelabelAction, RelabelRule } from "./relabel.ts";
 import { defaultRegexSource, type RelabelRegex, relabelRegex } from "./relabel-regex.ts";

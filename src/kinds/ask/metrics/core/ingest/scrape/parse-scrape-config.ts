@@ -1,4 +1,4 @@
-/** From the text of a Prometheus-style configuration to what it asks to scrape. */
+/** Parses a Prometheus-style configuration into scrape jobs. */
 import { messageOf } from "../../../../../../ground/kernel/errors.ts";
 import { parseDuration } from "../../../../promql/core/index.ts";
 import { parseRelabelRules } from "./parse-relabel-rules.ts";
@@ -13,7 +13,7 @@ import type {
 } from "./scrape-config.ts";
 import { readYaml, type YamlMap, type YamlValue } from "./yaml-reader.ts";
 
-/** Parts of Prometheus's configuration that are about other things than scraping. */
+/** Sections of Prometheus's configuration that do not concern scraping. */
 const otherSections = [
   "alerting",
   "otlp",
@@ -34,7 +34,7 @@ const limitFields = [
   "target_limit",
 ];
 
-/** Taken, and without effect here: text formats are all that is scraped. */
+/** Accepted without effect: only text formats are scraped. */
 const toleratedFields = [
   "always_scrape_classic_histograms",
   "convert_classic_histograms_to_nhcb",
@@ -49,7 +49,7 @@ const toleratedFields = [
   "scrape_protocols",
 ];
 
-/** Of rules, federation and remote storage. */
+/** Accepted without effect: these concern rules, federation and remote storage. */
 const globalTolerated = [
   "evaluation_interval",
   "external_labels",
@@ -107,7 +107,7 @@ interface Defaults {
   readonly limits: ScrapeLimits;
 }
 
-/** Throws `bad_request` that names the line. */
+/** Throws `bad_request`, which names the line. */
 export function parseScrapeConfig(text: string): ScrapeConfig {
   const root = readYaml(text).map([
     "global",
@@ -135,7 +135,7 @@ export function parseScrapeConfig(text: string): ScrapeConfig {
   return { jobs, ignored };
 }
 
-/** What is there and does nothing, by its lines. */
+/** The fields that are present but have no effect, each with its line. */
 function withoutEffect(place: YamlValue | undefined, names: readonly string[]): readonly string[] {
   if (place === undefined) return [];
   const found = [...place.record()].filter(([name]) => names.includes(name));
@@ -206,7 +206,7 @@ function parseJob(value: YamlValue, defaults: Defaults): ScrapeJob {
   };
 }
 
-/** Fields that Prometheus has and whose silence would scrape something else than was asked for. */
+/** Fields of Prometheus that would change what is scraped, so that ignoring them is an error. */
 function isUnsupported(name: string): boolean {
   const others = [
     "oauth2",
@@ -229,7 +229,7 @@ function refuseUnsupported(value: YamlValue): void {
   }
 }
 
-/** 0 where it is absent. */
+/** Returns 0 when the field is absent. */
 function duration(map: YamlMap | undefined, name: string): number {
   const value = map?.get(name);
   if (value === undefined) return 0;
@@ -335,7 +335,7 @@ function parseLimits(map: YamlMap, defaults: ScrapeLimits): ScrapeLimits {
   };
 }
 
-/** `10MB` is 10 × 1024 × 1024 here, as in Prometheus. */
+/** Like Prometheus, reads `10MB` as 10 × 1024 × 1024 bytes. */
 function parseSize(value: YamlValue | undefined): number {
   if (value === undefined) return 0;
   const text = value.text();

@@ -1,11 +1,14 @@
-/** The regular expressions of relabelling: anchored at both ends, linear in time, with groups for templates. */
+/**
+ * The regular expressions of relabelling: anchored at both ends, linear in time, with groups for
+ * templates.
+ */
 import { compileRegex } from "../../../../promql/core/index.ts";
 
-/** What matched: the group of a number or a name, empty where there is none. */
+/** Returns the text of a group, by number or name; empty for an unknown group. */
 export type RelabelMatch = (group: string) => string;
 
 export interface RelabelRegex {
-  /** As it was written. */
+  /** The pattern as it was written. */
   readonly source: string;
   test(text: string): boolean;
   match(text: string): RelabelMatch | undefined;
@@ -13,7 +16,7 @@ export interface RelabelRegex {
 
 export const defaultRegexSource = "(.*)";
 
-/** Throws when it is no regular expression. */
+/** Throws when the pattern is invalid. */
 export function relabelRegex(source: string): RelabelRegex {
   if (source === defaultRegexSource) return everything;
   const matcher = compileRegex(source);
@@ -28,7 +31,7 @@ export function relabelRegex(source: string): RelabelRegex {
   };
 }
 
-/** The default, by far the most frequent: all of it is the first group. */
+/** The default and by far the most frequent pattern: the whole text is the first group. */
 const everything: RelabelRegex = {
   source: defaultRegexSource,
   test: () => true,
@@ -40,8 +43,9 @@ function groupIndex(group: string, names: readonly string[]): number {
 }
 
 /**
- * `$1`, `${1}`, `$name` and `${name}` become groups and `$$` a dollar, as Go's `Expand` has it: a name without braces
- * is as long as letters, digits and underscores go, so that `$1x` is the group `1x`, which does not exist.
+ * Replaces `$1`, `${1}`, `$name` and `${name}` by groups and `$$` by a dollar, like Go's `Expand`.
+ * A name without braces extends over all letters, digits and underscores, so `$1x` is the group
+ * `1x`, which does not exist.
  */
 export function expandTemplate(template: string, match: RelabelMatch): string {
   if (!template.includes("$")) return template;

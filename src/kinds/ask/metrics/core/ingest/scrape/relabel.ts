@@ -1,6 +1,6 @@
 /**
- * Relabelling as Prometheus does it: rules, in order, that change labels or drop what carries them. Used for targets
- * before they are scraped and for samples before they are stored.
+ * Prometheus's relabelling: applies rules in order that change labels or drop their owner. Used for
+ * targets before they are scraped and for samples before they are stored.
  */
 import { Labels } from "../../../../promql/core/index.ts";
 import { md5Tail } from "./md5.ts";
@@ -29,7 +29,7 @@ export interface RelabelRule {
   readonly action: RelabelAction;
 }
 
-/** `undefined`: a rule dropped it. */
+/** Undefined when a rule dropped it. */
 export function relabel(labels: Labels, rules: readonly RelabelRule[]): Labels | undefined {
   if (rules.length === 0) return labels;
   const record = new Map(labels.entries());
@@ -41,7 +41,7 @@ export function relabel(labels: Labels, rules: readonly RelabelRule[]): Labels |
 
 type LabelMap = Map<string, string>;
 
-/** `false`: drop it. */
+/** Returns false when the rule drops it. */
 function applyRule(labels: LabelMap, rule: RelabelRule): boolean {
   const value = rule.sourceLabels.map((name) => labels.get(name) ?? "").join(rule.separator);
   switch (rule.action) {
@@ -81,11 +81,11 @@ function replace(labels: LabelMap, rule: RelabelRule, value: string): void {
   const match = rule.regex.match(value);
   if (match === undefined) return;
   const target = expandTemplate(rule.targetLabel, match);
-  if (target === "") return; // No label has such a name.
+  if (target === "") return; // An empty name is not a label name.
   setLabel(labels, target, expandTemplate(rule.replacement, match));
 }
 
-/** An empty value is no label. */
+/** An empty value removes the label. */
 function setLabel(labels: LabelMap, name: string, value: string): void {
   if (value === "") labels.delete(name);
   else labels.set(name, value);
@@ -104,7 +104,9 @@ function removeLabels(labels: LabelMap, isUnwanted: (name: string) => boolean): 
   }
 }
 
-/** The order decides when two labels map to one name; a copy, because the map changes meanwhile. */
+/**
+ * A sorted copy: the order decides when two labels map to one name, and the map changes meanwhile.
+ */
 function sortedEntries(labels: LabelMap): [string, string][] {
   return [...Labels.fromPairs([...labels]).entries()];
 }

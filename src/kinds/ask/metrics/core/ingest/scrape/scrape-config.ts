@@ -1,4 +1,4 @@
-/** What to scrape and how, as a Prometheus-style configuration says it. */
+/** What to scrape and how, as parsed from a Prometheus-style configuration. */
 import type { RelabelRule } from "./relabel.ts";
 
 export interface TargetGroup {
@@ -6,7 +6,7 @@ export interface TargetGroup {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A secret stands in the text or in a file that is read at every scrape. */
+/** A secret is given in the text, or in a file that is read at every scrape. */
 export interface SecretSource {
   readonly value: string | undefined;
   readonly file: string | undefined;
@@ -22,7 +22,7 @@ export interface ScrapeTls {
 }
 
 export interface FileDiscovery {
-  /** Paths; the last part may have a `*`. Relative ones are relative to the configuration's directory. */
+  /** Paths, relative to the configuration's directory; the last part may contain a `*`. */
   readonly files: readonly string[];
   readonly refreshMs: number;
 }
@@ -50,7 +50,7 @@ export interface ScrapeJob {
   readonly extraMetrics: boolean;
   readonly compression: boolean;
   readonly followRedirects: boolean;
-  /** The media type to assume when a target names none that is known. */
+  /** The media type to assume when a target sends none, or an unknown one. */
   readonly fallbackMediaType: string | undefined;
   readonly basicAuth:
     | { readonly username: SecretSource; readonly password: SecretSource }
@@ -66,6 +66,6 @@ export interface ScrapeJob {
 
 export interface ScrapeConfig {
   readonly jobs: readonly ScrapeJob[];
-  /** Parts of a Prometheus configuration that mean nothing here, each with its line. */
+  /** Parts of the configuration that have no effect, each with its line. */
   readonly ignored: readonly string[];
 }

@@ -1,10 +1,13 @@
-/** Where scraped text and lists of targets come from. */
+/** Ports for scraped text and for files that list targets. */
 import type { FileDiscovery } from "./scrape-config.ts";
 import type { Target } from "./target.ts";
 import type { ScrapedBody } from "./target-samples.ts";
 
 export interface ScrapeFetcher {
-  /** The body decompressed. Rejects with a message for people when there is none, and when `signal` aborts. */
+  /**
+   * Returns the decompressed body. Rejects with a readable message on failure or when `signal`
+   * aborts.
+   */
   fetch(target: Target, signal: AbortSignal): Promise<ScrapedBody>;
 }
 
@@ -14,6 +17,6 @@ export interface TargetFile {
 }
 
 export interface TargetFiles {
-  /** Every file that matches, in the order of their paths. */
+  /** Every matching file, sorted by path. */
   read(discovery: FileDiscovery): Promise<readonly TargetFile[]>;
 }

@@ -1,4 +1,7 @@
-/** The job under which a process scrapes itself: no network, the same labels and reports as any other. */
+/**
+ * The job under which a process scrapes itself: without a network, but with the labels and reports
+ * of any other job.
+ */
 import type { ScrapeJob } from "./scrape-config.ts";
 
 export function selfJob(job: string, instance: string, intervalMs: number): ScrapeJob {

@@ -22,7 +22,7 @@ const body = (
   contentType,
 });
 
-/** `name{labels} value@ts` of each sample; the target's own labels left out. */
+/** Each sample as `name{labels} value@ts`, without the target's own labels. */
 function shown(batch: SampleBatch): string[] {
   return Array.from({ length: batch.count }, (_, index) => {
     const { __name__, job, instance, ...rest } =

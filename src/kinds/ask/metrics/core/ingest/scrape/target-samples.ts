@@ -1,12 +1,8 @@
 /**
- * What one target's scrapes become: samples with the target's labels, stale markers for what is no longer there, and
- * a report of the scrape itself.
+ * Turns one target's scrapes into samples with the target's labels, stale markers for series that
+ * ended, and a report of the scrape itself. Rules: IN13 to IN15.
  *
- *   TS1  Each scrape gives one batch. A scrape that failed gives stale markers and the report, nothing of its body.
- *   TS2  A series that came without a timestamp and does not come again gets one stale marker, at that scrape's time.
- *   TS3  What is remembered is bounded by a few times the largest of the last scrapes.
- *
- * It does no I/O and knows no clock: the caller says when.
+ * Does no I/O and has no clock: the caller gives the time.
  */
 import { type Labels, metricNameLabel } from "../../../../promql/core/index.ts";
 import type { SampleBatch } from "../../model.ts";
@@ -20,24 +16,27 @@ import { mergeTargetLabels } from "./merge-target-labels.ts";
 import { relabel } from "./relabel.ts";
 import type { Target } from "./target.ts";
 
-/** A series as it is stored. Texts that relabelling makes the same share one. */
+/** A series as it is stored. Series texts that relabelling makes equal share one. */
 interface Tracked {
   readonly labels: Labels;
-  /** The scrape in which it was last seen without a timestamp of its own, and last seen at all. */
+  /**
+   * The last scrape that had it without a timestamp of its own; `writtenIn` is the last that had it
+   * at all.
+   */
   seenIn: number;
   writtenIn: number;
 }
 
 interface Entry {
-  /** `undefined`: relabelling dropped it. */
+  /** Undefined when relabelling dropped it. */
   readonly tracked: Tracked | undefined;
 }
 
 export interface ScrapeOutcome {
   readonly batch: SampleBatch;
-  /** Empty: all was well. */
+  /** Empty when the scrape succeeded. */
   readonly error: string;
-  /** Samples whose series stood twice in one scrape, without timestamps. */
+  /** Samples whose series occurred twice in one scrape, without timestamps. */
   readonly duplicateCount: number;
 }
 
@@ -47,16 +46,18 @@ export interface ScrapedBody {
 }
 
 const unusedSeriesMax = 10_000;
-/** A series that was away for longer counts as added when it is back, as in Prometheus. */
+/**
+ * Like in Prometheus, a series that was absent for more scrapes counts as added when it returns.
+ */
 const absentScrapesMax = 3;
 
 export class TargetSamples {
   readonly #target: Target;
   readonly #parsers = new Map<TextFormat, TextParser>();
-  /** By the parser's number of a series. */
+  /** Indexed by the parser's number of the series. */
   readonly #entries = new Map<TextParser, (Entry | undefined)[]>();
   #trackedByKey = new Map<string, Tracked>();
-  /** Seen without a timestamp in the last scrape. */
+  /** Series without own timestamps in the last scrape. */
   #live: Tracked[] = [];
   #scrape = 0;
 
@@ -72,13 +73,16 @@ export class TargetSamples {
     return Math.max(parsed, this.#trackedByKey.size);
   }
 
-  /** Takes over what another configuration of the same target saw last, so that its series do not end. */
+  /**
+   * Takes over the series that the target had under its previous configuration, so that they do not
+   * end.
+   */
   adopt(previous: TargetSamples): void {
     this.#live = previous.#live.map(({ labels }) => this.#track(labels));
     for (const tracked of this.#live) tracked.seenIn = this.#scrape;
   }
 
-  /** `failure`: why there is no body. */
+  /** `failure` says why there is no body. */
   digest(
     scraped: ScrapedBody | { readonly failure: string },
     atMs: number,
@@ -94,7 +98,10 @@ export class TargetSamples {
     }
   }
 
-  /** The target is gone: markers for its series and its report. `undefined`: it never had any. */
+  /**
+   * Stale markers for the series and report of a target that is gone. Undefined when it never had
+   * any.
+   */
   endMarkers(atMs: number): SampleBatch | undefined {
     if (this.#scrape === 0) return undefined;
     const builder = new BatchBuilder();
@@ -136,7 +143,8 @@ export class TargetSamples {
   #failed(error: string, atMs: number, durationMs: number, bodyBytes: number): ScrapeOutcome {
     const builder = new BatchBuilder();
     for (const tracked of this.#trackedByKey.values()) {
-      // A body that failed half-way has marked series as seen and written: they are not.
+      // A body that failed half-way marked these series as seen and written, but nothing was
+      // appended.
       if (tracked.seenIn === this.#scrape) tracked.seenIn = this.#scrape - 1;
       if (tracked.writtenIn === this.#scrape) tracked.writtenIn = this.#scrape - 1;
     }
@@ -256,7 +264,7 @@ export class TargetSamples {
     }
   }
 
-  /** Those of the last scrape that this one does not have. */
+  /** Adds markers for the series of the last scrape that are missing in this one. */
   #markStale(builder: BatchBuilder, atMs: number): void {
     for (const tracked of this.#live) {
       if (tracked.seenIn !== this.#scrape && tracked.writtenIn !== this.#scrape) {
@@ -310,7 +318,7 @@ export class TargetSamples {
     return parser;
   }
 
-  /** TS3: series come and go; what the last scrape did not have may be learnt again. */
+  /** Once too many series are remembered, forgets all but those of the last scrape (IN15). */
   #forget(sampleCount: number): void {
     if (this.rememberedCount <= unusedSeriesMax + 4 * sampleCount) return;
     this.#parsers.clear();
@@ -343,7 +351,7 @@ function reportNames({ job }: Target): string[] {
   return job.extraMetrics ? [...names, ...extra] : names;
 }
 
-/** Throws what Prometheus says of a type that cannot be read. */
+/** Throws Prometheus's message for a content type that cannot be parsed. */
 function formatOf(contentType: string, fallback: string | undefined): TextFormat {
   const mediaType = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   const known = formats.get(mediaType) ?? formats.get(fallback ?? "");

@@ -1,24 +1,24 @@
-/** Targets: what a job's groups become once defaults are filled in and the relabelling rules have spoken. */
+/** Builds targets from a job's groups: fills in defaults and applies the relabelling rules. */
 import { formatDuration, Labels, parseDuration } from "../../../../promql/core/index.ts";
 import { relabel } from "./relabel.ts";
 import type { ScrapeJob, TargetGroup } from "./scrape-config.ts";
 
 export interface Target {
   readonly job: ScrapeJob;
-  /** What its samples get: without names that begin with `__`. */
+  /** The labels of its samples, without names that begin with `__`. */
   readonly labels: Labels;
-  /** As discovered, before relabelling. */
+  /** The labels as discovered, before relabelling. */
   readonly discovered: Labels;
   readonly url: string;
   readonly intervalMs: number;
   readonly timeoutMs: number;
-  /** Equal for the same target of two configurations. */
+  /** Equal when two configurations have the same target. */
   readonly key: string;
 }
 
 export interface BuiltTargets {
   readonly targets: readonly Target[];
-  /** Targets that relabelling dropped. */
+  /** The number of targets that relabelling dropped. */
   readonly droppedCount: number;
   readonly problems: readonly string[];
 }
@@ -30,7 +30,7 @@ const metricsPath = "__metrics_path__";
 const scheme = "__scheme__";
 const paramPrefix = "__param_";
 
-/** Each target once: of two that come out the same, the first counts. */
+/** Of two targets that become equal, the first is kept. */
 export function buildTargets(job: ScrapeJob, groups: readonly TargetGroup[]): BuiltTargets {
   const targets = new Map<string, Target>();
   const problems: string[] = [];
@@ -70,7 +70,7 @@ function discoveredLabels(job: ScrapeJob, group: TargetGroup, target: string): L
   return Labels.of(record);
 }
 
-/** A text says what is wrong with it. */
+/** Returns a text that says what is wrong when there is no valid target. */
 function targetOf(job: ScrapeJob, discovered: Labels, relabelled: Labels): Target | string {
   const host = relabelled.get(address);
   if (host === "") return "no address";
@@ -108,7 +108,7 @@ function durationOf(text: string): number | undefined {
   }
 }
 
-/** Parameters in the order of their names; a `__param_x` label is the first value of `x`. */
+/** Parameters are sorted by name; a `__param_x` label is the first value of `x`. */
 function urlOf(job: ScrapeJob, labels: Labels): string {
   const params = new Map(Object.entries(job.params).map(([name, values]) => [name, [...values]]));
   for (const [name, value] of labels.entries()) {
@@ -130,8 +130,8 @@ function escaped(text: string): string {
 }
 
 /**
- * How long after a full interval of the wall clock this target is scraped: decided by what it is, so that targets are
- * spread over the interval and keep their place over restarts.
+ * How long after each full interval of the wall clock this target is scraped. It is derived from
+ * the target's key, so that targets are spread over the interval and keep their time over restarts.
  */
 export function scrapeOffsetMs({ key, intervalMs }: Target, seed: string): number {
   let hash = 0x811c9dc5;

@@ -1,4 +1,4 @@
-/** Reads a YAML document strictly: a key that nobody asked for is an error that names it and its line. */
+/** Reads a YAML document strictly: an unknown key is an error that names it and its line. */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
 import { OperatingError } from "../../../../../../ground/kernel/errors.ts";
 
@@ -7,7 +7,7 @@ export class YamlValue {
   readonly #node: Node | null;
   readonly #lines: LineCounter;
   readonly #fallbackLine: number;
-  /** For messages: `scrape_configs[0].params`. */
+  /** The path for messages, such as `scrape_configs[0].params`. */
   readonly path: string;
 
   constructor(node: Node | null, lines: LineCounter, path: string, fallbackLine: number) {
@@ -22,7 +22,7 @@ export class YamlValue {
     return start === undefined ? this.#fallbackLine : this.#lines.linePos(start).line;
   }
 
-  /** Absent, `null` or empty. */
+  /** Whether the value is absent, `null` or empty. */
   get isNull(): boolean {
     return this.#node === null || (isScalar(this.#node) && this.#node.value === null);
   }
@@ -32,12 +32,12 @@ export class YamlValue {
     return new OperatingError("bad_request", "never", `line ${this.line}: ${place}${problem}`);
   }
 
-  /** Its keys must all be among `known`. */
+  /** Throws for a key that is not among `known`. */
   map(known: readonly string[]): YamlMap {
     return new YamlMap(this, this.#entries(), known);
   }
 
-  /** Keys as they are. */
+  /** Accepts any keys. */
   record(): Map<string, YamlValue> {
     return this.#entries();
   }
@@ -67,7 +67,7 @@ export class YamlValue {
     throw this.fail("it must be a whole number, at least 0");
   }
 
-  /** What a number or a boolean was written as: `01` is not `1`. */
+  /** The source text of a number or boolean: `01` is not `1`. */
   #source(value: number | boolean): string {
     const source = isScalar(this.#node) ? this.#node.source : undefined;
     return source ?? String(value);
@@ -104,7 +104,7 @@ export class YamlMap {
     }
   }
 
-  /** `undefined`: absent, or without a value. */
+  /** Undefined when the key is absent or has no value. */
   get(name: string): YamlValue | undefined {
     const entry = this.#entries.get(name);
     return entry === undefined || entry.isNull ? undefined : entry;
@@ -127,7 +127,10 @@ export class YamlMap {
   }
 }
 
-/** Throws `bad_request` with the line where the text is no YAML. Aliases are refused: no document needs a bomb. */
+/**
+ * Throws `bad_request` with the line for invalid YAML. Aliases are refused, as protection against
+ * exponential expansion.
+ */
 export function readYaml(text: string): YamlValue {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, keepSourceTokens: true });

@@ -1,11 +1,11 @@
-/** Batches for properties: every kind of sample, label texts beyond ASCII. */
+/** Arbitrary batches for property tests, with every kind of sample and labels beyond ASCII. */
 import fc from "fast-check";
 import { type FloatHistogram, Labels } from "../../../../promql/core/index.ts";
 import type { SampleBatch } from "../../model.ts";
 import { BatchBuilder } from "../batch-builder.ts";
 
 const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 });
-/** Well formed: a lone surrogate is no text. */
+/** Excludes lone surrogates, which are not valid text. */
 const wellFormed = text.filter((candidate) => candidate.isWellFormed());
 
 const labels = fc
@@ -32,7 +32,7 @@ const sample = fc.oneof(
   },
 );
 
-/** Each series has at least one sample, and the samples of a series stand together, as on the wire. */
+/** Each series has at least one sample, and its samples are adjacent, as on the wire. */
 export const arbitraryBatch: fc.Arbitrary<SampleBatch> = fc
   .array(fc.record({ labels, samples: fc.array(sample, { minLength: 1, maxLength: 5 }) }), {
     maxLength: 6,

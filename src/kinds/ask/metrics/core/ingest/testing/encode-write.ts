@@ -1,4 +1,7 @@
-/** A batch as a remote write request, decompressed, of either protocol. For tests and benchmarks. */
+/**
+ * Encodes a batch as an uncompressed remote write request of either protocol. For tests and
+ * benchmarks.
+ */
 import type { FloatHistogram, Labels, Span } from "../../../../promql/core/index.ts";
 import type { SampleBatch } from "../../model.ts";
 import { metricTypes } from "../wire/decoded-write.ts";
@@ -99,7 +102,7 @@ function writeSamples(
   }
 }
 
-/** As a float histogram. */
+/** Writes a float histogram. */
 export function writeHistogram(
   writer: ProtoWriter,
   histogram: FloatHistogram,

@@ -1,4 +1,4 @@
-/** Writes the protobuf wire format for tests and benchmarks, from its definition: shares nothing with the reader. */
+/** Writes the protobuf wire format for tests and benchmarks. Shares no code with the reader. */
 export class ProtoWriter {
   readonly #bytes: number[] = [];
 
@@ -25,7 +25,7 @@ export class ProtoWriter {
     return this;
   }
 
-  /** 0 is left out, as proto3 does. */
+  /** Omits 0, as proto3 does. */
   integer(field: number, value: number): this {
     return value === 0 ? this : this.tag(field, 0).varint(BigInt(value));
   }
@@ -74,7 +74,7 @@ export class ProtoWriter {
   }
 }
 
-/** Prometheus's marker of a series' end. It must go through no arithmetic, or it becomes another NaN. */
+/** Prometheus's stale marker. Arithmetic must not touch it, or it becomes another NaN. */
 export const staleBytes: Uint8Array = Uint8Array.of(2, 0, 0, 0, 0, 0, 0xf0, 0x7f);
 
 function doubleBytes(value: number): Uint8Array {

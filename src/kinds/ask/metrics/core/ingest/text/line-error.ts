@@ -1,6 +1,6 @@
 import { MalformedInput } from "../malformed.ts";
 
-/** A line that cannot be read. `message` is complete: it begins with the line's number. */
+/** An unreadable line. `message` begins with the line's number. */
 export class LineError extends MalformedInput {
   readonly line: number;
 

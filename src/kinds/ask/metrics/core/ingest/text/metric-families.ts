@@ -1,4 +1,6 @@
-/** What the `#` lines of a text say: of which family the lines that follow are, and its type, help and unit. */
+/**
+ * Reads the `#` lines of a text: the family of the lines that follow, and its type, help and unit.
+ */
 import type { MetricMetadata } from "../../model.ts";
 import { quoted } from "../labels-text.ts";
 import { SeriesProblem, type TextFormat, unescapeHelp, unescapeText } from "./parse-series.ts";
@@ -42,7 +44,7 @@ export class MetricFamilies {
   readonly #format: TextFormat;
   readonly #families = new Map<string, Family>();
   #changed = new Set<string>();
-  /** Of the lines that follow. */
+  /** The family of the lines that follow. */
   family = "";
   type: MetricMetadata["type"] = "unknown";
 
@@ -54,13 +56,13 @@ export class MetricFamilies {
     return this.#families.size;
   }
 
-  /** Another text begins: what was said of families stays known. */
+  /** Starts another text. The known families are kept. */
   reset(): void {
     this.family = "";
     this.type = "unknown";
   }
 
-  /** `line` begins with `#` and is not the end's. Throws `SeriesProblem`. */
+  /** `line` begins with `#` and is not `# EOF`. Throws `SeriesProblem`. */
   read(line: string): void {
     const isOpenMetrics = this.#format === "openmetrics";
     const [, keyword, rest] = patterns[this.#format].exec(line) ?? [];
@@ -79,7 +81,7 @@ export class MetricFamilies {
     this.#learn(keyword, metric, behind.slice(1));
   }
 
-  /** What was said of families since the last call. */
+  /** The families that were described since the last call. */
   takeChanged(): MetricMetadata[] {
     const changed = [...this.#changed];
     this.#changed = new Set();

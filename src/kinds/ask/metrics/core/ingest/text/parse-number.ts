@@ -1,4 +1,4 @@
-/** Numbers of the text formats: what Go's ParseFloat takes, without hexadecimal and underscores. */
+/** Parses the numbers of the text formats: Go's ParseFloat, without hexadecimal and underscores. */
 
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const special: ReadonlyMap<string, number> = new Map([
@@ -7,7 +7,7 @@ const special: ReadonlyMap<string, number> = new Map([
   ["nan", Number.NaN],
 ]);
 
-/** `undefined`: it is no number, or too large for one. */
+/** Undefined when the text is not a number or is out of range. */
 export function parseFloat64(text: string): number | undefined {
   if (decimal.test(text)) {
     const value = Number(text);
@@ -20,12 +20,15 @@ export function parseFloat64(text: string): number | undefined {
   return Number.isNaN(value) ? (text === unsigned ? value : undefined) : sign * value;
 }
 
-/** Powers of ten that a float64 holds exactly: dividing by one rounds once, as reading the whole text would. */
+/**
+ * Powers of ten that a float64 holds exactly: dividing by one rounds once, like parsing the whole
+ * text.
+ */
 export const exactPowersOfTen: Float64Array = Float64Array.from({ length: 23 }, (_, exponent) =>
   Number(`1e${exponent}`),
 );
 
-/** As OpenMetrics writes a bound or a quantile: never without a point or an exponent. */
+/** Formats a bound or a quantile like OpenMetrics, always with a point or an exponent. */
 export function openMetricsFloat(value: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (value === Number.POSITIVE_INFINITY) return "+Inf";
@@ -33,7 +36,7 @@ export function openMetricsFloat(value: number): string {
   if (Object.is(value, -0)) return "0.0";
   const [mantissa = "", exponentText = "0"] = value.toExponential().split("e");
   const exponent = Number(exponentText);
-  // Go's %g takes an exponent below -4 and from 21 on.
+  // Go's %g uses an exponent below -4 and from 21 on.
   if (exponent < -4 || exponent >= 21) {
     const sign = exponent < 0 ? "-" : "+";
     return `${mantissa}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;

@@ -1,19 +1,22 @@
 /**
- * The part of a line that says which series it is about: `name{label="value",…}`, or `{"any name",…}`.
- * Prometheus's text format allows blanks almost everywhere in it; OpenMetrics nowhere.
+ * Parses the series of a line: `name{label="value",…}` or `{"any name",…}`. Prometheus's text
+ * format allows blanks almost everywhere in it, OpenMetrics nowhere.
  */
 import { quoted } from "../labels-text.ts";
 
 export type TextFormat = "openmetrics" | "prometheus";
 
 export interface ParsedSeries {
-  /** Name, value, name, value …, as they stand, the metric's name first under `__name__`. */
+  /**
+   * Name, value, name, value …, in the order of the text; the metric's name comes first, as
+   * `__name__`.
+   */
   readonly pairs: string[];
-  /** Where the part ends. */
+  /** The index after the series. */
   readonly end: number;
 }
 
-/** What is wrong, without a line number. */
+/** Says what is wrong, without a line number. */
 export class SeriesProblem extends Error {}
 
 const quote = 0x22;
@@ -25,7 +28,7 @@ export function parseSeries(text: string, start: number, format: TextFormat): Pa
   return new SeriesScanner(text, start, format).parse();
 }
 
-/** The labels of an exemplar, from behind its `{` to behind its `}`. */
+/** Parses the labels of an exemplar. `start` is after its `{`, the result's `end` after its `}`. */
 export function parseExemplarLabels(text: string, start: number): ParsedSeries {
   return new SeriesScanner(text, start, "openmetrics").parseExemplar();
 }
@@ -67,7 +70,7 @@ class SeriesScanner {
     return { pairs: this.#pairs.slice(2), end: this.#at };
   }
 
-  /** Until behind the `}`. */
+  /** Reads up to and including the `}`. */
   #labels(mayNameMetric: boolean): void {
     for (;;) {
       this.#skipBlanks();
@@ -89,7 +92,7 @@ class SeriesScanner {
       this.#pairs.push(name, this.#quotedText());
       this.#skipBlanks();
       if (this.#take(",")) continue;
-      // The older format lets a comma be missing.
+      // The older format allows a missing comma.
       if (!this.#lax && this.#text[this.#at] !== "}") throw this.#expected("comma or brace close");
     }
   }
@@ -107,7 +110,7 @@ class SeriesScanner {
     return this.#text.slice(start, this.#at);
   }
 
-  /** The opening quote is here. */
+  /** Called at the opening quote. */
   #quotedText(): string {
     const text = this.#text;
     const start = this.#at + 1;
@@ -152,12 +155,12 @@ class SeriesScanner {
   }
 }
 
-/** Other escapes stand for themselves, backslash and all. */
+/** Unknown escapes are kept, including the backslash. */
 export function unescapeText(raw: string): string {
   return raw.replaceAll(/\\(["\\n])/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped));
 }
 
-/** Of help texts in the older format, where quotes need no escape. */
+/** For help texts of the older format, where quotes are not escaped. */
 export function unescapeHelp(raw: string): string {
   return raw.replaceAll(/\\([\\n])/g, (_, escaped: string) => (escaped === "n" ? "\n" : escaped));
 }

@@ -1,22 +1,21 @@
 /**
- * The samples of a text as columns, and when their series started: a `_created` line speaks for the samples of its
- * point, which may stand before it.
- *
- *   TC1  A sample is handed out only when no line that follows can change it, or too many wait.
- *   TC2  Columns that were handed out are never written to again.
+ * The samples of a text as columns, with the start times of their series. A `_created` line applies
+ * to the samples of its point, which may come before it. So a sample is handed out only when no
+ * later line can change it, or too many wait. Columns that were handed out are never written to
+ * again.
  */
 import type { Labels } from "../../../../promql/core/index.ts";
 import type { StartGroup, TextSeries } from "./text-series.ts";
 
-/** Samples in the order of their lines. Only the first `count` elements of a column mean anything. */
+/** Samples in the order of their lines. Only the first `count` elements of a column are valid. */
 export interface ParsedBlock {
   readonly count: number;
-  /** `TextSeries.number`. */
+  /** Each element is a `TextSeries.number`. */
   readonly series: Uint32Array;
-  /** Milliseconds; NaN where the line has none. */
+  /** In milliseconds; NaN where the line has no timestamp. */
   readonly ts: Float64Array;
   readonly values: Float64Array;
-  /** 0: unknown. Absent: unknown for all. */
+  /** 0 where unknown. Undefined when all are unknown. */
   readonly startTs: Float64Array | undefined;
   readonly exemplars: readonly ParsedExemplar[];
 }
@@ -25,9 +24,9 @@ export interface ParsedExemplar {
   readonly series: number;
   readonly labels: Labels;
   readonly value: number;
-  /** NaN: it has none. */
+  /** NaN when it has no timestamp. */
   readonly ts: number;
-  /** Of the sample that it belongs to; NaN as there. */
+  /** The timestamp of its sample, or NaN. */
   readonly sampleTs: number;
 }
 
@@ -43,9 +42,9 @@ export class TextColumns {
   #values = new Float64Array(capacityAtFirst);
   #startTs: Float64Array | undefined;
   #exemplars: ParsedExemplar[] = [];
-  /** Starts of another text mean nothing for this one. */
+  /** Incremented for each text: start times of one text do not apply to another. */
   #generation = 0;
-  /** The group of the last samples, and where they begin. */
+  /** The group of the last samples, and the index of the first of them. */
   #runGroup: StartGroup | undefined;
   #runStart = 0;
 
@@ -53,7 +52,7 @@ export class TextColumns {
     return this.#count;
   }
 
-  /** Another text begins. */
+  /** Starts another text. */
   reset(): void {
     this.#generation += 1;
     this.#count = 0;
@@ -62,7 +61,7 @@ export class TextColumns {
     this.endRun();
   }
 
-  /** No line that follows speaks for the samples so far. */
+  /** Called when no later line can apply to the samples so far. */
   endRun(): void {
     this.#runGroup = undefined;
     this.#runStart = this.#count;
@@ -88,7 +87,7 @@ export class TextColumns {
     this.#exemplars.push(exemplar);
   }
 
-  /** A `_created` line: of the samples before it that belong to it, and of those to come. */
+  /** Takes a `_created` line. It applies to the earlier samples of its group and to later ones. */
   setStart({ group }: TextSeries, seconds: number): void {
     const startTs = Math.trunc(seconds * 1_000);
     if (group === undefined || !Number.isSafeInteger(startTs)) return;
@@ -101,10 +100,11 @@ export class TextColumns {
     this.#runStart = this.#count;
   }
 
-  /** The columns are the caller's from then on. */
+  /** The caller owns the columns that are returned. */
   take(): ParsedBlock {
     const held = this.#runGroup === undefined ? 0 : this.#count - this.#runStart;
-    const count = held <= heldBackMax ? this.#count - held : this.#count; // TC1
+    // Held back unless too many wait.
+    const count = held <= heldBackMax ? this.#count - held : this.#count;
     const block: ParsedBlock = {
       count,
       series: this.#series,
@@ -113,7 +113,7 @@ export class TextColumns {
       startTs: this.#startTs,
       exemplars: this.#exemplars,
     };
-    this.#move(this.#capacity, count); // TC2
+    this.#move(this.#capacity, count); // To new columns: the caller owns the old ones.
     this.#exemplars = [];
     this.#runStart = 0;
     return block;
@@ -125,7 +125,7 @@ export class TextColumns {
     this.#startTs[index] = startTs > ts ? 0 : startTs; // A series cannot start after its sample.
   }
 
-  /** To new columns, without the first `from` samples. */
+  /** Moves the samples to new columns, without the first `from`. */
   #move(capacity: number, from: number): void {
     const [count, startTs] = [this.#count, this.#startTs];
     const series = new Uint32Array(capacity);

@@ -1,12 +1,10 @@
 /**
- * Prometheus's text format 0.0.4 and OpenMetrics 1.0, read as a stream: bytes in, columns of samples out.
+ * Parses Prometheus's text format 0.0.4 and OpenMetrics 1.0 as a stream: bytes in, columns of
+ * samples out. Rules: IN5 to IN8.
  *
- *   TP1  What `take` returns depends on the bytes alone, not on how they were cut into chunks.
- *   TP2  A bad line throws a `LineError` with its number; with `onError: "skip"` it is counted and left out.
- *   TP3  A line ends at a line feed, wherever it stands.
- *
- * A series is known by its text, so that a line costs a comparison and two numbers. One parser may read many texts of
- * one source, one after another: `begin` starts the next and keeps what is known of series.
+ * A series is recognised by its text, so that a line costs a comparison and two numbers. One parser
+ * may read many texts of one source in sequence: `begin` starts the next and keeps the known
+ * series.
  */
 import type { Labels } from "../../../../promql/core/index.ts";
 import type { MetricMetadata } from "../../model.ts";
@@ -34,10 +32,10 @@ import { WholeLines } from "./whole-lines.ts";
 
 export interface TextParserOptions {
   readonly format: TextFormat;
-  /** A sample without one is an error. */
+  /** Whether a sample without a timestamp is an error. */
   readonly timestampsRequired: boolean;
   readonly onError: "fail" | "skip";
-  /** None, where it is absent: scraped series are judged when their labels are complete. */
+  /** No limits when absent: a scrape checks its series when their labels are complete. */
   readonly labelLimits?: LabelLimits;
 }
 
@@ -57,7 +55,7 @@ const encoder = new TextEncoder();
 export class TextParser {
   readonly #options: TextParserOptions;
   readonly #isOpenMetrics: boolean;
-  /** By what the type of the family makes of a text, then by the text. */
+  /** Known series, first by the type of their family, then by their text. */
   readonly #known = new Map<string, Map<string, TextSeries>>();
   readonly #groups = new Map<string, StartGroup>();
   readonly #series: TextSeries[] = [];
@@ -66,7 +64,7 @@ export class TextParser {
   readonly #lines: WholeLines;
   #knownOfType: Map<string, TextSeries>;
   #previous: TextSeries | undefined;
-  /** The number of the last line that was begun. */
+  /** The number of the line that was last started. */
   #line = 0;
   #sawEnd = false;
   #skippedCount = 0;
@@ -93,12 +91,12 @@ export class TextParser {
     return this.#series.length;
   }
 
-  /** Names of series and families that were ever seen. */
+  /** The number of remembered series and families. */
   get rememberedCount(): number {
     return this.#series.length + this.#families.count;
   }
 
-  /** Samples that `take` has not returned yet. */
+  /** The number of samples that `take` has not returned yet. */
   get pendingCount(): number {
     return this.#columns.count;
   }
@@ -117,7 +115,10 @@ export class TextParser {
     return known.labels;
   }
 
-  /** The next text of the same source begins. What was not taken of the last is dropped. */
+  /**
+   * Starts the next text of the same source. Samples of the last one that were not taken are
+   * dropped.
+   */
   begin(): void {
     this.#families.reset();
     this.#columns.reset();
@@ -132,7 +133,7 @@ export class TextParser {
     this.#lines.feed(chunk);
   }
 
-  /** The text is over. A last line without a line feed counts. */
+  /** Ends the text. A last line without a line feed counts. */
   end(): void {
     this.#lines.end();
     if (this.#isOpenMetrics && !this.#sawEnd) {
@@ -142,14 +143,14 @@ export class TextParser {
   }
 
   /**
-   * The samples so far, but for those whose start a following line may still tell; after `end` all of them. The
-   * columns are the caller's.
+   * Returns the samples so far, except those whose start a later line may still give; after `end`,
+   * all. The caller owns the columns.
    */
   take(): ParsedBlock {
     return this.#columns.take();
   }
 
-  /** What was said of families since the last call. */
+  /** The families that were described since the last call. */
   takeMetadata(): MetricMetadata[] {
     return this.#families.takeChanged();
   }
@@ -173,10 +174,10 @@ export class TextParser {
     if (this.#problems.length < problemsMax) this.#problems.push(error.message);
   }
 
-  /** Where the reading of the current line has come to. */
+  /** The position within the current line. */
   #at = 0;
 
-  /** The hot loop: a turn is a line, and almost every line a sample of a series that was expected. */
+  /** The hot loop: one iteration per line. Almost every line is a sample of the expected series. */
   #readLines(text: string, start: number): void {
     let lineStart = start;
     while (lineStart < text.length) {
@@ -223,7 +224,7 @@ export class TextParser {
     return this.#at + 1;
   }
 
-  /** Leaves `#at` behind the series' part. */
+  /** Moves `#at` behind the series. */
   #seriesAt(text: string, lineStart: number): TextSeries {
     const guess = this.#previous?.next;
     const isPossible = guess !== undefined && guess.kind === this.#knownOfType;
@@ -252,7 +253,10 @@ export class TextParser {
     return this.#learnSeries(text, lineStart);
   }
 
-  /** Whether a value follows: the older format has blanks before braces too, and those are read with care. */
+  /**
+   * Whether a value follows. The older format also allows blanks before braces, which take the slow
+   * path.
+   */
   #isSeriesEnd(text: string, at: number): boolean {
     const code = text.charCodeAt(at);
     if (code !== space && code !== tab) return false;
@@ -264,7 +268,7 @@ export class TextParser {
   #learnSeries(text: string, lineStart: number): TextSeries {
     try {
       const lineEnd = text.indexOf("\n", lineStart);
-      // A copy: a slice would keep the whole block of text alive.
+      // A copy, because a slice would keep the whole block of text alive.
       const line = fatalDecoder.decode(encoder.encode(text.slice(lineStart, lineEnd)));
       const { pairs, end } = parseSeries(line, 0, this.#options.format);
       this.#at = lineStart + end;
@@ -310,7 +314,9 @@ export class TextParser {
     return group;
   }
 
-  /** From `#at`, which is before the blank. A number of few digits is read in place; `#at` is behind it then. */
+  /**
+   * Reads from the blank at `#at`. A short number is parsed in place, and `#at` moves behind it.
+   */
   #readNumber(text: string, what: string): number {
     const start = this.#tokenStart(text, what);
     let at = start;
@@ -350,7 +356,7 @@ export class TextParser {
 
   #readTimestamp(text: string): number {
     if (this.#isOpenMetrics) {
-      this.#at -= 1; // Before the blank again.
+      this.#at -= 1; // Back to the blank.
       const seconds = this.#readNumber(text, "expected timestamp");
       const ms = Math.trunc(seconds * 1_000);
       if (!Number.isSafeInteger(ms)) throw this.#error(`invalid timestamp ${seconds}`);
@@ -375,7 +381,7 @@ export class TextParser {
     return ts;
   }
 
-  /** `at` is at the `#`. */
+  /** `at` is the position of the `#`. */
   #readExemplar(text: string, at: number, series: TextSeries, sampleTs: number): void {
     if (text.slice(at, at + 3) !== "# {") throw this.#error("expected timestamp or comment");
     let parsed: ReturnType<typeof parseExemplarLabels>;
@@ -399,7 +405,7 @@ export class TextParser {
     this.#columns.addExemplar({ series: series.number, labels, value, ts, sampleTs });
   }
 
-  /** Where the token after the blank at `#at` starts. OpenMetrics has exactly one blank, a space. */
+  /** The start of the token after the blank at `#at`. OpenMetrics allows exactly one space. */
   #tokenStart(text: string, what: string): number {
     const code = text.charCodeAt(this.#at);
     if (this.#isOpenMetrics) {
@@ -409,7 +415,7 @@ export class TextParser {
     return this.#skipToNext(text);
   }
 
-  /** Moves `#at` to the next thing of the line, or to its end. */
+  /** Moves `#at` to the next token of the line, or to its end. */
   #skipToNext(text: string): number {
     let at = this.#at;
     let code = text.charCodeAt(at);
@@ -425,7 +431,10 @@ export class TextParser {
     return at;
   }
 
-  /** A comment, metadata, an empty line, or a sample behind blanks. Returns where the next line starts. */
+  /**
+   * Reads a comment, metadata, an empty line, or an indented sample. Returns the start of the next
+   * line.
+   */
   #readOtherLine(text: string, lineStart: number, first: number): number {
     if (this.#sawEnd) throw this.#error("unexpected data after # EOF");
     const lineEnd = text.indexOf("\n", lineStart);
@@ -458,7 +467,7 @@ export class TextParser {
     this.#columns.endRun();
   }
 
-  /** The same text may mean another series under another type: bounds and `_created` are read by it. */
+  /** Series are kept by type, because bounds and `_created` lines are read differently for each. */
   #seriesOfType(type: MetricMetadata["type"]): Map<string, TextSeries> {
     const kind = hasStarts(type) ? type : "other";
     let known = this.#known.get(kind);
@@ -474,7 +483,10 @@ export class TextParser {
   }
 }
 
-/** Where a series' part probably ends, for a look-up: at a blank outside quotes and braces. Negative: hard to tell. */
+/**
+ * The probable end of a series, for a look-up: the first blank outside quotes and braces. Negative
+ * when that is uncertain.
+ */
 function seriesEnd(text: string, start: number): number {
   let isQuoted = false;
   let isInBraces = false;
@@ -501,7 +513,7 @@ function tokenEnd(text: string, start: number): number {
   }
 }
 
-/** Not a slice: one would keep the text that it is a slice of. */
+/** Copies the text: a slice would keep the whole text alive. */
 function copyOf(text: string): string {
   return text.length < 13 ? text : fatalDecoder.decode(encoder.encode(text));
 }

@@ -1,40 +1,48 @@
-/** Series as a text names them, recognised by that text from line to line and from scrape to scrape. */
+/**
+ * Series as a text writes them, recognised by that text from line to line and from scrape to
+ * scrape.
+ */
 import { compareText, Labels } from "../../../../promql/core/index.ts";
 import type { MetricMetadata } from "../../model.ts";
 import { quoted } from "../labels-text.ts";
 import { openMetricsFloat, parseFloat64 } from "./parse-number.ts";
 import { SeriesProblem } from "./parse-series.ts";
 
-/** The series of one metric point: they share a `_created` line. */
+/** The series of one metric point, which share a `_created` line. */
 export interface StartGroup {
-  /** 0: unknown. Means something only when `generation` is the text's. */
+  /** 0 when unknown. Valid only while `generation` is that of the current text. */
   startTs: number;
   generation: number;
 }
 
 export interface TextSeries {
-  /** As it stands in the line. */
+  /** The series exactly as the line writes it. */
   readonly text: string;
-  /** Dense, in the order of first appearance; negative where `isStart`. */
+  /** Dense, in order of first appearance; negative when `isStart`. */
   readonly number: number;
   readonly labels: Labels;
   readonly group: StartGroup | undefined;
-  /** Its value says when its group started; it is no series of its own. */
+  /**
+   * Whether this is a `_created` line: its value is the start of its group, and it is no series.
+   */
   readonly isStart: boolean;
-  /** The series that are read as it is: those of its family's type. */
+  /** The map that this series belongs to: the series of the same family type. */
   readonly kind: unknown;
-  /** Which came after it the last time: texts repeat their order, and a guess is cheaper than a look-up. */
+  /**
+   * The series that followed it last time. Texts repeat their order, and a guess is cheaper than a
+   * look-up.
+   */
   next: TextSeries | undefined;
 }
 
 type MetricType = MetricMetadata["type"];
 
-/** Types whose `_created` lines are start timestamps. */
+/** Whether `_created` lines of this type are start timestamps. */
 export function hasStarts(type: MetricType): boolean {
   return type === "counter" || type === "histogram" || type === "summary";
 }
 
-/** In order, without empty values, bounds and quantiles written in one way. */
+/** Sorts the labels, drops empty values, and normalises bounds and quantiles. */
 export function labelsOfPairs(pairs: readonly string[], type: MetricType): Labels {
   const entries: [string, string][] = [];
   for (let index = 0; index < pairs.length; index += 2) {
@@ -60,7 +68,7 @@ function normalValue(type: MetricType, name: string, value: string): string {
   return number === undefined ? value : openMetricsFloat(number);
 }
 
-/** Series of the same key share their start. */
+/** Series with equal keys share their start. */
 export function groupKeyOf(labels: Labels, family: string): string {
   const names = new Set(["__name__", "le", "quantile"]);
   return `${family}\n${labels.without(names).key}`;

@@ -1,19 +1,21 @@
 /**
- * Bytes in any pieces to texts of whole lines, each ended by a line feed.
- *
- *   WL1  A line that is not in one piece has at most `lineBytesMax` bytes: more is never kept.
- *   WL2  Where some line is not UTF-8 the others are handed on, and that one is told of, in their order.
+ * Splits bytes that arrive in arbitrary chunks into texts of whole lines, each ended by a line
+ * feed. A line that spans chunks has at most `lineBytesMax` bytes. A line that is not UTF-8 is
+ * reported in its place among the others.
  */
 export interface LineReader {
   read(text: string): void;
-  /** The next line is not UTF-8. */
+  /** Called when the next line is not UTF-8. */
   readInvalid(): void;
-  /** The next line has no end for too long. Must throw: where it ends is not known. */
+  /**
+   * Called when the next line exceeds `bytesMax`. Must throw, because the end of the line is
+   * unknown.
+   */
   refuseLong(bytesMax: number): never;
 }
 
 const lineBytesMax = 4 * 1024 * 1024;
-/** Decoded at once: more does not get faster, and the text has to fit the cache. */
+/** Bytes decoded at once: larger slices are not faster, and the text has to fit the cache. */
 const sliceBytes = 512 * 1024;
 const newline = 0x0a;
 
@@ -55,7 +57,7 @@ export class WholeLines {
     this.#keep(chunk.slice(lastNewline + 1));
   }
 
-  /** What is left is a line too. */
+  /** Hands on the rest as the last line. */
   end(): void {
     if (this.#carry.length === 0) return;
     const last = concat(this.#carry, Uint8Array.of(newline));
@@ -64,7 +66,7 @@ export class WholeLines {
   }
 
   #keep(carry: Uint8Array): void {
-    if (carry.length > lineBytesMax) this.#reader.refuseLong(lineBytesMax); // WL1
+    if (carry.length > lineBytesMax) this.#reader.refuseLong(lineBytesMax);
     this.#carry = carry;
   }
 
@@ -74,7 +76,7 @@ export class WholeLines {
     else this.#reader.read(text);
   }
 
-  /** WL2 */
+  /** Hands on the lines of a slice that has at least one invalid line. */
   #handOneByOne(bytes: Uint8Array): void {
     for (let start = 0; start < bytes.length; ) {
       const end = bytes.indexOf(newline, start) + 1;

@@ -1,12 +1,9 @@
 /**
- * What a run of bytes means, remembered: senders repeat the same labels in every request, and making text of bytes
- * costs a hundred times more than recognising them.
+ * Remembers what runs of bytes mean: senders repeat the same labels in every request, and decoding
+ * text costs a hundred times more than recognising its bytes. Keys are equal only when their bytes
+ * are; the hash only finds the slot.
  *
- *   BC1  Two keys are one exactly when their bytes are equal: the hash only finds the place to compare.
- *   BC2  Never more than `entriesMax` entries or `keyBytesMax` bytes of keys: beyond that it forgets everything and
- *        learns anew.
- *
- * It decides nothing and holds nothing that could not be made again.
+ * The cache is cleared when it would exceed `entriesMax` entries or `keyBytesMax` bytes of keys.
  */
 export interface ByteKeyedCacheLimits {
   readonly entriesMax: number;
@@ -17,7 +14,10 @@ const slotsAtFirst = 1_024;
 
 export class ByteKeyedCache<T> {
   readonly #limits: ByteKeyedCacheLimits;
-  /** Entry index + 1; 0: free. Its length is a power of two, and at most half of it is used. */
+  /**
+   * Holds the entry's index + 1, or 0 when free. The length is a power of two; at most half is
+   * used.
+   */
   #slots = new Uint32Array(slotsAtFirst);
   #hashes: number[] = [];
   #keyStarts: number[] = [];
@@ -54,7 +54,7 @@ export class ByteKeyedCache<T> {
     const isFull =
       this.#values.length >= this.#limits.entriesMax ||
       this.#keyBytesUsed + length > this.#limits.keyBytesMax;
-    if (isFull) this.clear(); // BC2
+    if (isFull) this.clear();
     if (this.#values.length * 2 >= this.#slots.length) this.#grow();
     const entry = this.#values.length;
     const hash = hashBytes(bytes, start, end);
@@ -116,7 +116,10 @@ export class ByteKeyedCache<T> {
   }
 }
 
-/** Four bytes at a time, then a final mix so that the low bits, which choose the slot, depend on all of them. */
+/**
+ * Hashes four bytes at a time. The final mix makes the low bits, which choose the slot, depend on
+ * all.
+ */
 function hashBytes(bytes: DataView, start: number, end: number): number {
   let hash = (end - start) | 0;
   let at = start;
@@ -127,5 +130,5 @@ function hashBytes(bytes: DataView, start: number, end: number): number {
   for (; at < end; at += 1) hash = Math.imul(hash ^ bytes.getUint8(at), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) & 0x3fff_ffff; // A small integer for V8.
+  return (hash ^ (hash >>> 16)) & 0x3fff_ffff; // Stays within V8's small integers.
 }

@@ -2,14 +2,14 @@ import type { MetricMetadata, SampleBatch } from "../../model.ts";
 
 export interface DecodedWrite {
   readonly batch: SampleBatch;
-  /** Of the samples, how many are histograms. */
+  /** How many of the samples are histograms. */
   readonly histogramCount: number;
-  /** What was refused before it came to storing, in Prometheus's words; the first `problemsMax` of them. */
+  /** What the decoder refused, in Prometheus's words; the first `problemsMax` problems. */
   readonly problems: readonly string[];
   readonly problemCount: number;
 }
 
-/** A sender that does everything wrong gets an answer that can still be read. */
+/** Keeps the answer readable for a sender that does everything wrong. */
 const problemsMax = 20;
 
 export class ProblemList {
@@ -22,7 +22,7 @@ export class ProblemList {
   }
 }
 
-/** In the order of both protocols' numbers. */
+/** In the order of their numbers in both protocols. */
 export const metricTypes: readonly MetricMetadata["type"][] = [
   "unknown",
   "counter",

@@ -1,9 +1,10 @@
 /**
- * Reads the protobuf wire format in place. Every read is checked against the end of the message that is being read;
- * a field of another wire type than the schema's, a group, or a length beyond the end is malformed.
+ * Reads the protobuf wire format in place. Every read is checked against the end of the current
+ * message. A field whose wire type differs from the schema's, a group, or a length beyond the end
+ * is malformed.
  *
- * A message inside a message is entered with `enter` and left with `leave`: there is one reader, and it allocates
- * nothing for a field.
+ * There is one reader for nested messages, used with `enter` and `leave`; it allocates nothing for
+ * a field.
  */
 import { MalformedInput } from "../malformed.ts";
 
@@ -17,11 +18,11 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export class ProtoReader {
   readonly bytes: Uint8Array;
   readonly view: DataView;
-  /** Where the next read begins. */
+  /** The position of the next read. */
   at = 0;
-  /** Where the message that is being read ends. */
+  /** The end of the current message. */
   end: number;
-  /** Of the last `nextField`. */
+  /** The wire type of the field that `nextField` returned last. */
   wireType = 0;
 
   constructor(bytes: Uint8Array) {
@@ -30,7 +31,7 @@ export class ProtoReader {
     this.end = bytes.length;
   }
 
-  /** The next field's number; 0 at the end of the message. */
+  /** Returns the next field's number, or 0 at the end of the message. */
   nextField(): number {
     if (this.at >= this.end) return 0;
     const tag = this.uint32();
@@ -40,7 +41,7 @@ export class ProtoReader {
     return field;
   }
 
-  /** Enters the message that begins here. Returns the outer one's end, for `leave`. */
+  /** Enters the message that begins here. Returns the end of the outer message, for `leave`. */
   enter(): number {
     const outerEnd = this.end;
     const length = this.#length();
@@ -53,7 +54,7 @@ export class ProtoReader {
     this.end = outerEnd;
   }
 
-  /** Steps over bytes, a text or a message. Returns where it starts; `at` is its end. */
+  /** Skips bytes, a text or a message. Returns its start; `at` is its end. */
   bytesField(): number {
     const length = this.#length();
     const start = this.at;
@@ -74,13 +75,13 @@ export class ProtoReader {
     return this.view.getFloat64(at, true);
   }
 
-  /** Whether the double that ends here is the marker of a series' end: one NaN among many. */
+  /** Whether the double that ends here is the stale marker, which is one specific NaN. */
   wasStaleMarker(): boolean {
     const at = this.at - 8;
     return this.view.getUint32(at, true) === 2 && this.view.getUint32(at + 4, true) === 0x7ff0_0000;
   }
 
-  /** Bits beyond 32 are dropped, as protobuf says. */
+  /** Drops bits beyond 32, as protobuf specifies. */
   uint32(): number {
     const { bytes, end } = this;
     let at = this.at;
@@ -104,7 +105,7 @@ export class ProtoReader {
     return (value >>> 1) ^ -(value & 1);
   }
 
-  /** Exact up to 2^53 either side of 0. */
+  /** Exact between -2^53 and 2^53. */
   int64(): number {
     const low = this.#varintLow();
     return (this.#high | 0) * 0x1_0000_0000 + low;
@@ -128,7 +129,7 @@ export class ProtoReader {
     }
   }
 
-  /** Steps over the field whose tag was just read. */
+  /** Skips the field whose tag was just read. */
   skip(): void {
     switch (this.wireType) {
       case wireVarint:
@@ -195,7 +196,7 @@ export function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** Some text is not UTF-8. In labels that is the fault of one series, elsewhere of the whole. */
+/** Text that is not UTF-8. In labels it affects one series, elsewhere the whole body. */
 export class InvalidText extends MalformedInput {
   constructor() {
     super("proto: a text is not valid UTF-8");

@@ -1,4 +1,4 @@
-/** A native histogram of either remote write protocol: they number its fields alike. */
+/** Reads a native histogram of either remote write protocol; both number its fields alike. */
 import {
   type CounterResetHint,
   type FloatHistogram,
@@ -11,7 +11,7 @@ import { type ProtoReader, wireBytes, wireFixed64, wireVarint } from "./proto-re
 export interface WireHistogram {
   readonly ts: number;
   readonly startTs: number;
-  /** The series ends here; the histogram means nothing. */
+  /** Whether this is a stale marker; then the histogram has no meaning. */
   readonly stale: boolean;
   readonly histogram: FloatHistogram;
   readonly problem: string | undefined;
@@ -41,13 +41,13 @@ interface Draft {
   readonly positiveCounts: number[];
   readonly customValues: number[];
   readonly bucketsMax: number;
-  /** Some were left out: nothing is kept of it. */
+  /** Whether buckets were left out; then the histogram is refused. */
   hasTooMany: boolean;
 }
 
 /**
- * `reader` is at the length of the message. A histogram of more than `bucketsMax` buckets is a
- * problem of its own, and never becomes an array of that length.
+ * `reader` is at the length of the message. A histogram of more than `bucketsMax` buckets is
+ * reported as a problem, and no array of that length is allocated.
  */
 export function readHistogram(reader: ProtoReader, bucketsMax: number): WireHistogram {
   const outerEnd = reader.enter();
@@ -62,7 +62,8 @@ export function readHistogram(reader: ProtoReader, bucketsMax: number): WireHist
     const problem = `a histogram has too many buckets; the limit buckets_per_histogram is ${bucketsMax}`;
     return { ts, startTs, stale, histogram: sent, problem };
   }
-  // Finer schemas than are computed with may come in future: their layout is checked as that of the finest.
+  // Future senders may use finer schemas than we compute with: their layout is checked like the
+  // finest.
   const isFiner = sent.schema > schemaMax && sent.schema <= schemaReservedMax;
   const checked = isFiner ? { ...sent, schema: schemaMax } : sent;
   const problem = stale ? undefined : histogramProblem(checked, !draft.isFloat);
@@ -207,7 +208,7 @@ function readDouble(reader: ProtoReader): number {
   return reader.double();
 }
 
-/** One at a time, or packed. */
+/** Reads a single value or a packed field. */
 function readDoubles(reader: ProtoReader, draft: Draft, into: number[]): void {
   if (reader.wireType !== wireBytes) {
     add(draft, into, readDouble(reader));

@@ -1,4 +1,6 @@
-/** `prometheus.WriteRequest`: every series with its labels spelt out, metadata beside them. */
+/**
+ * Decodes `prometheus.WriteRequest`: each series has its labels in full, with metadata beside them.
+ */
 import type { Labels } from "../../../../promql/core/index.ts";
 import type { Exemplar, MetricMetadata } from "../../model.ts";
 import { BatchBuilder } from "../batch-builder.ts";
@@ -22,7 +24,7 @@ import {
 } from "./proto-reader.ts";
 import { readHistogram } from "./read-histogram.ts";
 
-/** The key: the bytes of a series' label fields, one after another. */
+/** Keyed by the bytes of a series' label fields. */
 export type Labels1Cache = ByteKeyedCache<KnownSeries>;
 
 export function decodeRequest1(
@@ -68,7 +70,7 @@ class Request1 {
     };
   }
 
-  /** Labels usually stand first and together, and are then looked up by their bytes as they are. */
+  /** Labels usually come first and together; then they are looked up by their bytes in place. */
   readSeries(): void {
     const reader = this.#reader;
     const outerEnd = reader.enter();
@@ -84,7 +86,7 @@ class Request1 {
     reader.leave(outerEnd);
   }
 
-  /** Where the run of label fields at the message's beginning ends. */
+  /** The end of the label fields at the beginning of the message. */
   #labelsEnd(): number {
     const reader = this.#reader;
     const { bytes, end } = reader;
@@ -103,7 +105,7 @@ class Request1 {
     return fresh;
   }
 
-  /** The hot loop: one turn is one field, usually a sample. */
+  /** The hot loop: one iteration per field, usually a sample. */
   #readSamples(known: KnownSeries): void {
     const reader = this.#reader;
     const { builder } = this;
@@ -168,10 +170,10 @@ class Request1 {
   }
 }
 
-/** Label fields beyond that are not worth their place. WD4. */
+/** Longer label fields are not remembered. */
 const rememberedBytesMax = 65_536;
 
-/** Field 1, a message. */
+/** The tag of field 1, a message. */
 const labelTag = (1 << 3) | 2;
 
 function hasLabelsAfter(reader: ProtoReader, from: number): boolean {
@@ -183,7 +185,7 @@ function hasLabelsAfter(reader: ProtoReader, from: number): boolean {
   return false;
 }
 
-/** The label fields of a message that has others between them, one after another. */
+/** The label fields of a message that has other fields between them, joined. */
 function gatherLabels(reader: ProtoReader, from: number): Uint8Array<ArrayBuffer> {
   const parts: number[] = [];
   reader.at = from;

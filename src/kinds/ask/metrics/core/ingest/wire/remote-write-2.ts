@@ -1,6 +1,7 @@
 /**
- * `io.prometheus.write.v2.Request`: texts stand once in a table, and series refer to them. A text gets a number for
- * good, so that a series is recognised by its numbers from one request to the next, whatever the tables' order.
+ * Decodes `io.prometheus.write.v2.Request`: a table holds each text once, and series refer to it.
+ * Each text keeps one number over all requests, so that a series is recognised by its numbers
+ * whatever the order of a request's table.
  */
 import type { Labels } from "../../../../promql/core/index.ts";
 import type { MetricMetadata } from "../../model.ts";
@@ -20,11 +21,11 @@ import { type DecodedWrite, metricTypes, ProblemList } from "./decoded-write.ts"
 import { decodeText, ProtoReader, wireBytes, wireFixed64, wireVarint } from "./proto-reader.ts";
 import { readHistogram } from "./read-histogram.ts";
 
-/** What is longer is not worth its place. WD4. */
+/** Longer texts are not remembered. */
 const rememberedTextBytesMax = 65_536;
 const rememberedRefsMax = 4_096;
 
-/** `text` is absent when it is not UTF-8. */
+/** `text` is absent when the bytes are not UTF-8. */
 interface KnownText {
   readonly number: number;
   readonly text: string | undefined;
@@ -32,7 +33,7 @@ interface KnownText {
 
 export class Labels2Cache {
   readonly texts: ByteKeyedCache<KnownText>;
-  /** The key: the numbers of names and values, four bytes each. */
+  /** Keyed by the numbers of names and values, four bytes each. */
   readonly series: ByteKeyedCache<KnownSeries>;
   #numberNext = 1;
 
@@ -127,7 +128,7 @@ class Request2 {
     reader.leave(outerEnd);
   }
 
-  /** All label references of the message, into `#refs`. Returns how many. */
+  /** Reads all label references of the message into `#refs`. Returns their number. */
   #readRefs(): number {
     const reader = this.#reader;
     let count = 0;
@@ -344,7 +345,7 @@ class Request2 {
   }
 
   #metadataText(name: string, ref: number): string {
-    // A sender without metadata may have an empty table, and then 0 refers to nothing.
+    // A sender without metadata may send an empty table; then 0 refers to nothing.
     if (ref === 0 && this.#texts.length === 0) return "";
     const known = this.#texts[ref];
     if (known === undefined) {

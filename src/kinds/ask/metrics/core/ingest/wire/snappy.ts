@@ -1,15 +1,18 @@
 /**
- * Snappy's block format: a length, then literals and copies of what is already there.
+ * Snappy's block format: a length, then literals and copies of earlier output.
  *
- * Nothing is believed: the declared length has a limit, every element must lie inside the input and write inside the
- * declared length, a copy must begin in what was written, and the whole must give exactly the declared length.
+ * The input is not trusted: the declared length is limited, every element must lie inside the input
+ * and write inside the declared length, a copy must begin in earlier output, and the output must
+ * have exactly the declared length.
  */
 import { MalformedInput } from "../malformed.ts";
 
-/** Prometheus's senders cut far below; its receivers take no more. */
+/** Prometheus's receivers accept no more; its senders stay far below. */
 export const decompressedBytesMax: number = 32 * 1024 * 1024;
 
-/** The smallest element gives at most 64 bytes for 3 (a copy), so that a longer claim is a lie told before allocating. */
+/**
+ * The best element gives 64 bytes for 3 (a copy), so a longer claim is refused before allocating.
+ */
 const expansionMax = 22;
 
 export function decompressSnappy(
@@ -43,7 +46,10 @@ function readLength(input: Uint8Array): { length: number; offset: number } {
   throw corrupt();
 }
 
-/** One loop over the elements: the hottest of decompression, so it is not cut up. Returns how much was written. */
+/**
+ * Decodes all elements in one loop, the hottest of decompression. Returns the number of bytes
+ * written.
+ */
 function inflate(input: Uint8Array, start: number, output: Uint8Array): number {
   const inputEnd = input.length;
   const outputEnd = output.length;
@@ -88,7 +94,7 @@ function inflate(input: Uint8Array, start: number, output: Uint8Array): number {
       from += distanceBytes;
     }
     if (distance === 0 || distance > to || length > outputEnd - to) throw corrupt();
-    // A copy may overlap what it writes: then it repeats.
+    // A copy may overlap its own output; then it repeats.
     for (const last = to + length; to < last; to += 1) {
       output[to] = output[to - distance] as number;
     }
@@ -111,7 +117,7 @@ function corrupt(): MalformedInput {
 const hashBits = 14;
 const blockBytes = 65_536;
 
-/** For tests, benchmarks and whoever writes to another receiver: greedy matches within blocks of 64 KiB. */
+/** For tests, benchmarks and writes to other receivers: greedy matches within blocks of 64 KiB. */
 export function compressSnappy(input: Uint8Array): Uint8Array {
   const output = new Uint8Array(6 + input.length + Math.ceil(input.length / 6));
   let to = writeLength(output, input.length);

@@ -18,7 +18,7 @@ const protocols = [
 
 for (const { protocol, encode } of protocols) {
   test(`[IN2] remote write ${protocol}: what was encoded is decoded, new or known`, () => {
-    const decoder = new WriteDecoder(); // One for all runs: its memory must not matter.
+    const decoder = new WriteDecoder(); // Shared by all runs: what it remembers must not matter.
     fc.assert(
       fc.property(arbitraryBatch, (batch) => {
         const body = encode(batch);
@@ -423,7 +423,7 @@ test("[IN2] symbols may come after the series, and in another order the next tim
   assert.equal(first.series[0], third.series[0], "the same series is the same object");
 });
 
-/** Columns as plain arrays, labels as records, so that views and caches do not matter. */
+/** Columns as plain arrays and labels as records, so that views and caches do not matter. */
 function plain(batch: SampleBatch): unknown {
   return {
     series: batch.series.map((labels) => labels.pairs),
@@ -451,7 +451,7 @@ function series1(
     .bytes();
 }
 
-/** Of everything something: four samples of two series. */
+/** A batch with every kind of content: four samples of two series. */
 function fullBatch(): SampleBatch {
   const builder = new BatchBuilder(2);
   const up = Labels.of({ __name__: "up", job: "api" });

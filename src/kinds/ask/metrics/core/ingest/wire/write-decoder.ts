@@ -1,12 +1,10 @@
 /**
- * A remote write body, decompressed, to a batch of samples. Holds what it learnt of a sender's labels, so that the
- * next request's are recognised by their bytes; otherwise each body is on its own.
+ * Decodes a decompressed remote write body into a batch of samples. Remembers the labels of earlier
+ * requests, bounded (see `ByteKeyedCache`), so that they are recognised by their bytes; otherwise
+ * each body is independent. Rules: IN2 to IN4, IN30.
  *
- *   WD1  A body that is not what its protocol says throws `MalformedInput`, whatever was read before.
- *   WD2  A series with labels that cannot be stored costs its own samples only: it becomes a problem of the result.
- *   WD4  A series with too many labels, or too long ones, is such a series; of its labels nothing
- *        is remembered.
- *   WD3  What is remembered has a bound (see `ByteKeyedCache`).
+ * A malformed body throws `MalformedInput`. A series with bad labels becomes a problem of the
+ * result and costs only its own samples; nothing of its labels is remembered.
  */
 
 import { type LabelLimits, usualLabelLimits } from "../label-limits.ts";

@@ -1,4 +1,6 @@
-/** What a remote write request says it is, and what it is told, in the words of Prometheus's own receiver. */
+/**
+ * The protocol of a remote write request, and its answers, in the words of Prometheus's receiver.
+ */
 import type { RemoteWriteResult } from "../../ingest-service.ts";
 import type { AppendOutcome } from "../../model.ts";
 import type { DecodedWrite } from "./decoded-write.ts";
@@ -10,7 +12,7 @@ const messages: ReadonlyMap<string, WriteProtocol> = new Map([
   ["io.prometheus.write.v2.Request", "2"],
 ]);
 
-/** A result: it is refused with it. */
+/** Returns a result when the request must be refused with it. */
 export function parseWriteProtocol(
   contentType: string,
   contentEncoding: string,
@@ -38,12 +40,12 @@ export function parseWriteProtocol(
   );
 }
 
-/** Nothing of it was taken. */
+/** The answer to a write of which nothing was taken. */
 export function refusedWrite(status: number, message: string): RemoteWriteResult {
   return { status, message, samples: 0, histograms: 0, exemplars: 0 };
 }
 
-/** What was there already counts as written: a sender that repeats itself has nothing to do again. */
+/** Duplicates count as written: the sender must not repeat them. */
 export function writeResultOf(decoded: DecodedWrite, outcome: AppendOutcome): RemoteWriteResult {
   const refusedCount = outcome.conflicts + outcome.tooOld + outcome.tooNew;
   const problems = [...decoded.problems];
