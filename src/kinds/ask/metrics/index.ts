@@ -1,4 +1,4 @@
-/** Metrics: samples in, segments and the head that keep them, and how workers read them. */
+/** Metrics: ingest, the head and segments that keep samples, and how workers read them. */
 
 export type { CompactionLimits, RetentionLimits } from "./core/decide-upkeep.ts";
 export { type Fingerprint, fingerprint, shardOf } from "./core/fingerprint.ts";

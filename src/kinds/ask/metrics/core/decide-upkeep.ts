@@ -9,10 +9,7 @@ export interface CompactionLimits {
   readonly settleMs: number;
   /** A block that is not settled is merged when one shard has this many segments. */
   readonly depthMax: number;
-  /**
-   * A settled block is merged when it has two segments and this share of its samples is new, or
-   * when it has `settledDepthMax` segments.
-   */
+  /** Settled blocks merge at 2 segments and this new share, or at `settledDepthMax` segments. */
   readonly newShareMin: number;
   readonly settledDepthMax: number;
   readonly samplesPerShard: number;
@@ -36,18 +33,12 @@ export interface CompactionPlan {
   readonly inputs: readonly SegmentInfo[];
   readonly shardCount: number;
   readonly level: number;
-  /**
-   * The lowest `seq` of the inputs, so that segments published meanwhile still sort after the
-   * result.
-   */
+  /** The lowest of the inputs, so that segments published meanwhile sort after the result. */
   readonly seq: number;
   readonly sealSeq: number;
 }
 
-/**
- * Chooses the oldest block that is worth merging. All of its segments are merged, so that none can
- * lie between two of them in `seq`.
- */
+/** Chooses the oldest block worth merging, with all of its segments: their `seq`s are adjacent. */
 export function decideCompaction(
   segments: readonly SegmentInfo[],
   nowMs: number,

@@ -35,10 +35,7 @@ export function fingerprint(labels: Labels): Fingerprint {
   return { hi: a >>> 0, lo: b >>> 0 };
 }
 
-/**
- * Uses the first bits, so that each shard of a smaller count is a union of shards of a greater
- * count.
- */
+/** Uses the first bits, so that shards of a greater count are parts of those of a smaller. */
 export function shardOf({ hi }: Pick<Fingerprint, "hi">, shardCount: number): number {
   assert(isShardCount(shardCount), "a shard count is a power of two up to 65,536");
   return shardCount === 1 ? 0 : hi >>> (Math.clz32(shardCount) + 1);

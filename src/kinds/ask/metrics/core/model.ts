@@ -65,10 +65,7 @@ export interface AppendOutcome {
 /** An immutable set of files with the samples of one shard of the series over one span of time. */
 export interface SegmentInfo {
   readonly segmentId: string;
-  /**
-   * Grows with every seal; a compaction takes the lowest of its inputs. Of two samples for one
-   * time, the one with the lower number wins.
-   */
+  /** Of two samples for one time, the one with the lower `seq` wins (MC2). */
   readonly seq: number;
   /** 0 when sealed from the head, greater when compacted. */
   readonly level: number;
@@ -96,10 +93,7 @@ export interface SegmentInfo {
 /** The CRC-32 of each whole file. */
 export type SegmentChecksums = Readonly<Partial<Record<SegmentFile, number>>>;
 
-/**
- * A moment of the head. A query takes one, then lists the segments; the head still has for it
- * whatever is sealed in between.
- */
+/** A moment of the head. For a query that has it, the head keeps what is sealed after it. */
 export interface HeadSnapshot {
   /** The URL where workers fetch slices: `http://host:port`. */
   readonly url: string;

@@ -204,10 +204,7 @@ function flagsOf({ stale, startTs, count }: SampleColumns, resets: ResetWalk): n
   );
 }
 
-/**
- * Finds a series' counter resets among its floats, then gives their running sum for each row in
- * order.
- */
+/** Finds the counter resets among a series' floats, then sums them row by row in order. */
 class ResetWalk {
   readonly count: number;
   readonly looksLikeGauge: boolean;

@@ -43,10 +43,7 @@ export const seriesColumns = [
 export const seriesFlags = {
   hasStale: 1,
   hasStartTs: 2,
-  /**
-   * The series falls as often as a gauge does: its `reset_sum` is zero throughout and has no
-   * meaning.
-   */
+  /** The series falls as often as a gauge: its `reset_sum` is zero and has no meaning. */
   looksLikeGauge: 4,
 } as const;
 

@@ -1,6 +1,6 @@
 /**
- * Merges the segments of a block into one for each shard. Series by series: what is in memory is their tables, one row
- * group of each input, and one of the output.
+ * Merges the segments of a block into one per shard, series by series. Memory holds the series
+ * tables, one row group of each input, and one of the output.
  */
 import type { Files } from "../../../../ground/kernel/files.ts";
 import { realFiles } from "../../../../ground/kernel/node/real-files.ts";
@@ -20,7 +20,7 @@ export interface CompactionRequest {
   readonly plan: CompactionPlan;
 }
 
-/** Durable and in place, to be published. On a failure nothing is left of them. */
+/** The segments are durable but not published. On failure all of them are removed. */
 export async function compactBlock(
   { lakeDir, plan }: CompactionRequest,
   prng: Prng,

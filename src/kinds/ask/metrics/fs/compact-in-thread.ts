@@ -1,4 +1,4 @@
-/** Runs a compaction in a thread made for it. */
+/** Runs one compaction in a thread of its own. */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
 import { siblingModule } from "../../../../ground/kernel/node/sibling-module.ts";
@@ -11,7 +11,7 @@ export interface CompactionThread {
   readonly notes: Record<never, never>;
 }
 
-/** An abort ends the thread; what it leaves in the lake is swept as orphans are. */
+/** An abort ends the thread; its files in the lake are swept as orphans. */
 export async function compactInThread(
   request: CompactionRequest,
   signal: AbortSignal,

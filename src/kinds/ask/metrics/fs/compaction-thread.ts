@@ -1,4 +1,4 @@
-/** Compaction's own thread: it computes for seconds, and nobody else should wait for that. */
+/** The compaction thread: a merge computes for seconds, and nothing else should wait for it. */
 import { messageOf } from "../../../../ground/kernel/errors.ts";
 import { createSystemPrng } from "../../../../ground/kernel/node/system-random.ts";
 import { servePeer } from "../../../../ground/threads/index.ts";
@@ -10,6 +10,6 @@ servePeer<CompactionThread>(
     requests: { compact: (request) => compactBlock(request, createSystemPrng()) },
     notes: {},
   }),
-  // A mistake of ours costs this compaction, and no more.
+  // A bug of ours fails only this compaction.
   { translate: (thrown) => compactionBroke(new Error(messageOf(thrown))) },
 );

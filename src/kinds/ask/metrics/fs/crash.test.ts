@@ -1,4 +1,4 @@
-/** Real processes, really killed: what was acknowledged is there afterwards, once. */
+/** Kills real processes: every acknowledged sample must be there afterwards, once. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,13 +13,15 @@ import { SeriesInterner } from "../segments/series-interner.ts";
 import { everySeries } from "../testing/sample-batches.ts";
 import { openOnCatalog, readCatalog, rowsOfAppend } from "./testing/crash-child.ts";
 
-/** When a child is killed: so long after it has said the word. */
+/** When to kill the child: this long after it printed the word. */
 interface Kill {
   readonly word: "acked" | "compacted";
   readonly afterMs: number;
 }
 
-/** Runs the child until it has said the word, then for a while longer; gives the last append acknowledged. */
+/**
+ * Runs the child until some time after it printed the word. Returns its last acknowledged append.
+ */
 function runAndKill(root: string, first: number, { word, afterMs }: Kill): Promise<number> {
   const child = spawn(
     process.execPath,
@@ -79,7 +81,7 @@ test("[MH16] killed while it appends, seals and compacts: nothing acknowledged i
   const prng = createPrng("crash");
   let next = 0;
   const isCompacted = (): boolean => readCatalog(root).visible.some(({ level }) => level > 0);
-  // However busy the machine is, some rounds last until something was compacted.
+  // However slow the machine is, some rounds run until a compaction finished.
   for (const word of ["acked", "compacted", "acked", "compacted"] as const) {
     const acked = await runAndKill(root, next, { word, afterMs: prng.below(300) });
     next = await check(root, acked);

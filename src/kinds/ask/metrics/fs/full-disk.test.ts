@@ -9,7 +9,7 @@ import { Labels } from "../../promql/core/index.ts";
 import { batchOf } from "../testing/sample-batches.ts";
 import { DbFixture } from "./testing/db-fixture.ts";
 
-/** The machine's disk, without room while `isFull`. */
+/** The machine's disk; every write fails while `isFull`. */
 class FullDisk {
   isFull = false;
   readonly files: Files = {
@@ -64,13 +64,14 @@ for (const walFileBytesMax of [1, 1_000_000]) {
     assert.deepEqual(seen(), [1]);
     await clock.advance(5_000);
     disk.isFull = false;
-    // The disk is a real one: it takes its own time.
+    // The disk is a real one and takes its own time.
     await eventually("there is room again", async () => {
       await clock.advance(100);
       return told.length >= 2 ? true : undefined;
     });
     assert.deepEqual(told, ["disk_full", undefined]);
-    assert.equal((await db.append(sampleAt(2))).duplicates, 1); // It is in the log, as it says.
+    // The log has it, as the answer says.
+    assert.equal((await db.append(sampleAt(2))).duplicates, 1);
     await db.append(sampleAt(5));
     assert.deepEqual([seen(), failure], [[1, 2, 3, 5], undefined]);
     const crashed = fixture.crashCopy(t);

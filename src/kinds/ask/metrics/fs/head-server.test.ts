@@ -67,7 +67,7 @@ describe("the head's server", () => {
     const names = found.map(({ labels }) => labels.get("n"));
     assert.deepEqual(names.sort(compareText), wanted.sort(compareText));
     assert.ok(found.every(({ samples }) => samples.count === 1));
-    // In turns: whoever appends in between is not held up, and is not seen.
+    // Labels come in turns: an append in between is not delayed, and is not in the answer.
     const turns = db.labels({
       ...request(scope),
       snapshot: db.snapshot(),

@@ -1,13 +1,7 @@
 /**
- * Serves slices of the head to workers (`POST /head/slice`), and its moment to replicas that answer queries
- * (`GET /head/snapshot`), to holders of the cluster's token. It runs in the thread that owns the head.
- *
- *   HS1  Nobody gets a byte without the token.
- *   HS2  A request is small, a slice is bounded, and only so many are served at a time; one more is told to come back.
- *   HS3  A snapshot of another head, or of one that has moved on, is refused with 410.
- *   HS5  Labels of many series are gathered in turns of a few milliseconds, between which samples
- *        are taken in; who has left gets none.
- *   HS4  A slow reader holds its own slice, nothing else.
+ * Serves slices of the head to workers (`POST /head/slice`), and snapshots to replicas that answer
+ * queries (`GET /head/snapshot`). It runs in the thread that owns the head. Rules: MH14, MH15,
+ * MH30.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
@@ -30,14 +24,13 @@ import type { MetricsDb } from "./metrics-db.ts";
 export interface HeadServerOptions {
   readonly db: Pick<MetricsDb, "labels" | "slice" | "snapshot"> & { url: string };
   readonly host: string;
-  /** 0 for any. */
+  /** 0 chooses any free port. */
   readonly port: number;
-  /** The cluster's token. */
   readonly token: string;
   readonly logger: Logger;
-  /** PEM texts. With `ca`, the other side must present a certificate that it signed. */
+  /** PEM texts. With `ca`, clients must present a certificate that it signed. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string };
-  /** What others reach it by; the host, where it is absent. */
+  /** The host that others connect to. Defaults to the host. */
   readonly advertisedHost?: string;
   readonly slicesMax?: number;
   readonly sliceBytesMax?: number;
@@ -51,7 +44,7 @@ export interface HeadServer {
 
 const slicesMaxDefault = 16;
 const sliceBytesMaxDefault = 1024 * 1024 * 1024;
-/** Whatever fits in a work's description, of 1,000,000 characters. */
+/** More than any task description, which has at most 1,000,000 characters. */
 const bodyBytesMax = 4 * 1024 * 1024;
 const partBytes = 256 * 1024;
 const silenceMsMax = 30_000;
@@ -65,14 +58,14 @@ const matcherBody = z.strictObject({
   value: z.string(),
 });
 
-/** JSON has no infinities: they are null. */
+/** Null stands for an infinity, which JSON does not have. */
 const sliceBody = z.strictObject({
   incarnation: z.string().max(128),
   appendSeq: z.number().int().nonnegative(),
   shard: z.number().int().nonnegative(),
   shardCount: z.number().refine(isShardCount, "a power of two"),
   matchers: z.array(matcherBody).optional(),
-  /** Instead: labels alone, of series that match one of them. */
+  /** If present, the answer has only labels, of series that match one of these sets. */
   matcherSets: z.array(z.array(matcherBody)).optional(),
   minMs: z.number().nullable(),
   maxMs: z.number().nullable(),
@@ -88,7 +81,7 @@ const snapshotBody = z.object({
   seriesCount: z.number(),
 });
 
-/** Sets the url that the db's snapshots carry. */
+/** Also sets the URL in the snapshots of the database. */
 export async function startHeadServer(options: HeadServerOptions): Promise<HeadServer> {
   const { host, tls, db } = options;
   const desk = new SliceDesk(options);
@@ -132,7 +125,7 @@ class SliceDesk {
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { token, slicesMax = slicesMaxDefault } = this.#options;
     if (!sameSecret(`Bearer ${token}`, request.headers.authorization ?? "")) {
-      refuse(response, 401, "unauthenticated", "slices are for holders of the cluster's token"); // HS1
+      refuse(response, 401, "unauthenticated", "slices are for holders of the cluster's token");
       return;
     }
     if (request.url === "/head/snapshot" && request.method === "GET") {
@@ -145,7 +138,7 @@ class SliceDesk {
     }
     if (this.#serving >= slicesMax) {
       response.setHeader("retry-after", "1");
-      refuse(response, 503, "overloaded", "too many slices are being read"); // HS2
+      refuse(response, 503, "overloaded", "too many slices are being read");
       return;
     }
     this.#serving += 1;
@@ -156,7 +149,7 @@ class SliceDesk {
     }
   }
 
-  /** HS5 */
+  /** Gathers labels in short turns, so that appends go on; stops when the client left. */
   async #labels(
     request: Parameters<MetricsDb["labels"]>[0],
     response: ServerResponse,
@@ -185,11 +178,12 @@ class SliceDesk {
           : this.#options.db.slice(parsed);
     } catch (thrown) {
       if (thrown instanceof PromqlError) {
-        refuse(response, 400, "bad_request", thrown.message); // A matcher that does not compile.
+        refuse(response, 400, "bad_request", thrown.message); // A matcher did not compile.
         return;
       }
       if (!(thrown instanceof OperatingError)) throw thrown;
-      refuse(response, thrown.code === "head_moved" ? 410 : 500, thrown.code, thrown.message); // HS3
+      // 410: the snapshot is of another head, or too old.
+      refuse(response, thrown.code === "head_moved" ? 410 : 500, thrown.code, thrown.message);
       return;
     }
     if (bytes.length > sliceBytesMax) {
@@ -202,7 +196,8 @@ class SliceDesk {
       "cache-control": "no-store",
     });
     if (bytes.length <= partBytes) response.end(bytes);
-    else await pipeline(Readable.from(partsOf(bytes)), response); // HS4
+    // A slow reader keeps only its own slice in memory.
+    else await pipeline(Readable.from(partsOf(bytes)), response);
   }
 }
 
@@ -229,7 +224,7 @@ function* partsOf(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += partBytes) yield bytes.subarray(at, at + partBytes);
 }
 
-/** `undefined`: too long. */
+/** Undefined when the body is too long. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -289,12 +284,12 @@ function send(response: ServerResponse, status: number, body: string): void {
   response.end(body);
 }
 
-/** An empty head has infinite times, which JSON does not know: `parseHeadSnapshot` puts them back. */
+/** Times of an empty head are infinite, which JSON has not; `parseHeadSnapshot` restores them. */
 function snapshotJson(snapshot: HeadSnapshot): string {
   return JSON.stringify(snapshot);
 }
 
-/** Throws where the text is no snapshot. */
+/** Throws when the text is not a snapshot. */
 export function parseHeadSnapshot(text: string): HeadSnapshot {
   const parsed = snapshotBody.parse(JSON.parse(text));
   return { ...parsed, minTs: parsed.minTs ?? Infinity, maxTs: parsed.maxTs ?? -Infinity };

@@ -1,6 +1,6 @@
 /**
- * The lake's directory: `segments/<id>/` are segments, `tmp/<id>/` are segments being written. A segment appears in
- * `segments/` whole and on the disk, by one rename; only the store's catalog makes it visible.
+ * The lake's directory: `segments/<id>/` has segments, `tmp/<id>/` those being written. One rename
+ * moves a whole, synced segment to `segments/`; only the store's catalog makes it visible.
  */
 import { dirname, join } from "node:path";
 import type { Files } from "../../../../ground/kernel/files.ts";
@@ -15,7 +15,7 @@ export async function prepareLake(lakeDir: string, files: Files = realFiles): Pr
   await makeDurableDirectory(files, join(lakeDir, segmentsFolder));
 }
 
-/** Deletes a segment's files. One that is gone already is no error. */
+/** Deletes a segment's files. It is no error if they are gone already. */
 export async function removeSegmentFiles(
   lakeDir: string,
   path: string,
@@ -26,13 +26,10 @@ export async function removeSegmentFiles(
   await files.sync(dirname(directory));
 }
 
-/**
- * Deletes what nobody published: half-written segments, and whole ones that are not `known`. Young ones stay: somebody
- * may be about to publish them. Gives the ids that were deleted.
- */
+/** Deletes old unpublished segments, half-written or whole, and returns their ids. */
 export async function sweepOrphans(options: {
   readonly lakeDir: string;
-  /** Ids in the catalog, read after this call began or the orphans are old enough for it not to matter. */
+  /** The ids in the catalog, read after this call began unless the orphans are old. */
   readonly known: ReadonlySet<string>;
   readonly wallMs: number;
   readonly olderThanMs: number;

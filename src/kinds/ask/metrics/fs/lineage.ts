@@ -1,6 +1,7 @@
 /**
  * The file `lineage` of a log: the name of its line of heads, made when the directory is first
- * used, and whether a list of the log's files was ever written. LL5
+ * used, and whether a list of the log's files was ever written. If it was, a missing list is
+ * damage.
  */
 import { join } from "node:path";
 import type { Files } from "../../../../ground/kernel/files.ts";
@@ -14,7 +15,7 @@ export interface Lineage {
   readonly isListed: boolean;
 }
 
-/** `undefined`: there is none, or it is damaged. */
+/** Undefined when the file is missing or damaged. */
 export async function readLineage(disk: Files, walDir: string): Promise<Lineage | undefined> {
   const path = join(walDir, fileName);
   if ((await disk.stat(path)) === undefined) return undefined;

@@ -1,25 +1,15 @@
 /**
- * The list of a log's files, `term-<number>`: which files make up the log, in order, and how much
- * of each. Whoever takes the log over makes a list with a higher number; so the newest list is the
- * log, and its number is the fence of everybody before.
+ * The list of a log's files, `term-<number>`: which files make up the log, in order, and how many
+ * bytes of each count. Whoever takes the log over makes a list with a higher number, which fences
+ * all earlier owners; the newest list defines the log. Rules: MH11, MH21, MH24.
  *
- *   LL1  A file counts if and only if the newest list has it, and with as many bytes as the list
- *        says.
- *   LL2  A listed file that is not there, or shorter, is damage. One that is not listed was never
- *        acknowledged.
- *   LL3  A list has a checksum and its own number, so that a damaged or renamed one is known as
- *        such.
- *   LL4  A list that was begun is empty. Its owner acknowledged nothing, as long as an older whole
- *        list is there: that one counts. Without one, log files of the present format say that
- *        there was a list: then the empty one is damage, and no log file is left out.
- *   LL6  A file's content is bound to its place: its first frame has its name and the log's lineage,
- *        and the list says that it has one. A file with another name inside, or without one where
- *        the list wants one, is another file in its place.
- *   LL7  The owner of a list writes it before the first record of a new file. So a file of the
- *        list's own term that is newer than those it has, and has a record, says that the list is
- *        an older one than the last.
- *   LL5  The file `lineage` says that a list was written. Where none is there any more it is
- *        missing, whether log files are there or not.
+ * A listed file that is missing or too short is damage; an unlisted one was never acknowledged. An
+ * owner writes its list before the first record of a new file. So a file of the list's own term
+ * that is newer than the listed ones, and has a record, shows that the list is out of date.
+ *
+ * A new owner begins with an empty list. It acknowledged nothing yet, so the older whole list
+ * counts. Without an older one, log files of the present format show that there was one: then the
+ * empty list is damage.
  */
 import { crc32 } from "node:zlib";
 
@@ -27,25 +17,23 @@ export interface ListedFile {
   readonly name: string;
   readonly generation: number;
   readonly index: number;
-  /** `undefined`: it was being written; as much counts as is there. */
+  /** Undefined for the file that was being written: all bytes that it has count. */
   readonly bytes: number | undefined;
-  /**
-   * A repair left records of its generation out: samples may lack the definition of their series.
-   */
+  /** A repair left out records of its generation, so definitions of series may be missing. */
   readonly hasGap: boolean;
-  /** Its first frame says which file it is; those of earlier versions have none. LL6 */
+  /** Whether its first frame names the file; files of earlier versions have no name. */
   readonly isNamed: boolean;
 }
 
 export interface LogList {
   readonly term: number;
-  /** `undefined`: a repair did not find it; the file `lineage` counts. */
+  /** Undefined when a repair did not find it; then the file `lineage` decides. */
   readonly lineage: string | undefined;
   readonly files: readonly ListedFile[];
 }
 
 const listName = /^term-(\d{1,15})$/;
-/** Files of the first format have no term. */
+/** Names in the first format have no term. */
 const logName = /^(?:(\d{1,15})-)?(\d{1,15})-(\d{1,10})\.wal$/;
 
 export interface LogName {
@@ -90,7 +78,7 @@ export function encodeLogList(list: LogList): Buffer {
   return Buffer.from(`${text}\n${checksumOf(text)}\n`);
 }
 
-/** `undefined`: it is not what somebody wrote as the list of this number. */
+/** Undefined unless the bytes are a whole list with this number. */
 export function decodeLogList(bytes: Buffer, term: number): LogList | undefined {
   const [text = "", checksum, end] = bytes.toString("latin1").split("\n");
   if (checksum !== checksumOf(text) || end !== "") return undefined;
@@ -100,7 +88,8 @@ export function decodeLogList(bytes: Buffer, term: number): LogList | undefined 
     readonly lineage: string | null;
     readonly files: readonly (readonly [string, number | null, number, number?])[];
   };
-  if (found.version > 2 || found.term !== term) return undefined; // LL3
+  // A renamed list has another number inside.
+  if (found.version > 2 || found.term !== term) return undefined;
   const files = found.files.flatMap(([name, length, gap, named]): ListedFile[] => {
     const parsed = parseLogName(name);
     if (parsed === undefined) return [];

@@ -1,6 +1,6 @@
 /**
- * Every file of the log is bound to its place: files that are swapped, replaced by older versions of
- * themselves or copied from another log are named as damage, and never give another answer.
+ * Every log file is bound to its place (MH24): swapped files, older versions and files of another
+ * log are reported as damage, and never change an answer.
  */
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -23,12 +23,12 @@ interface Kept {
   readonly earlier: readonly DbFixture[];
 }
 
-/** Files of equal length with a record each; the last one is open where it was killed. */
+/** Files of equal length with one record each; the last one is open if the process was killed. */
 async function log(t: TestContext, isClosed: boolean, value = 1): Promise<Kept> {
   const fixture = new DbFixture(t);
   const db = await fixture.open({ walFileBytesMax: 1 });
   const earlier: DbFixture[] = [];
-  // The first record defines the series, and is longer.
+  // The first record defines the series, so it is longer.
   for (const ts of [1_000, 2_000, 3_000, 4_000]) {
     await db.append(batchOf([[series, { ts, value: value * ts }]]));
     earlier.push(fixture.crashCopy(t));

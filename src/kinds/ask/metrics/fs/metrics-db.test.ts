@@ -39,7 +39,7 @@ const always = {
   maxMs: Infinity,
 };
 
-/** What was written first for each series and time. */
+/** The first write for each series and time. */
 class Model {
   readonly #series = new Map<
     string,
@@ -485,7 +485,7 @@ describe("sealing", () => {
       fixture.publishFaults.push(fault);
       await assert.rejects(db.seal(), /the store/);
       assertSees(fixture, db, model);
-      // A crash now, published or not.
+      // Simulates a crash now, published or not.
       const crashed = fixture.crashCopy(t);
       const again = await crashed.open();
       assertSees(crashed, again, model);
@@ -587,7 +587,8 @@ describe("the log", () => {
     const ends: number[] = [];
     for (const ts of [1, 2, 3]) {
       await db.append(batchOf(rowsAt(ts)));
-      ends.push(statSync(newestFile(fixture)).size - frameBytes); // Without the mark behind it.
+      // The size without the mark at the end.
+      ends.push(statSync(newestFile(fixture)).size - frameBytes);
     }
     const killed = fixture.crashCopy(t);
     await db.close();
@@ -696,7 +697,7 @@ describe("the log", () => {
           try {
             const opened = await copy.open({ logger });
             assert.deepEqual(copy.readAll(opened).map(meaningOf), want, place);
-            // What is behind the length in the list is nobody's.
+            // Bytes beyond the length in the list are not part of the log.
             assert.ok(lines.length > 0 || at >= bytes.length - frameBytes, `${place} is named`);
             await opened.close();
           } catch (thrown) {

@@ -1,20 +1,11 @@
 /**
- * The head and its log: what one thread owns of a process's metrics. Appends go to the log and the head; by size or age
- * the head is sealed into segments of the lake, which `publish` makes visible.
+ * The head and its log, owned by one thread. Appends go to the log and the head; by size or age the
+ * head is sealed into segments of the lake, which `publish` makes visible. Rules: MH3 to MH21.
  *
- *   D1  An append that resolved survives the process (and, with `sync: "always"`, the machine), and is in every snapshot
- *       taken afterwards. One that did not resolve may be there after a restart; it is never there in part.
- *   D2  A sealed generation leaves the log only after its segments were published, all in one transaction.
- *   D3  A snapshot's slices have what its appends had, for `retainMs` after they were sealed; later they are refused,
- *       never answered with less.
- *   D4  After a crash between publication and the log's deletion the catalog says what was published, and it is not
- *       replayed. Where the catalog no longer knows, samples are there twice, which readers merge.
- *   D5  Once the log cannot be written, nothing is acknowledged any more, and `failed` says why. A
- *       disk without room is no failure: appends are refused before the head has anything of them,
- *       everything else goes on, and they are taken again when there is room.
- *   D6  One owner at a time acknowledges: `lease` says whose the log is, and who takes it over
- *       fences the one before (`take-log.ts`). What the one before wrote after that is not read,
- *       and was not acknowledged.
+ * An append that did not resolve may be there after a restart, but never in part. A sealed
+ * generation leaves the log only after all of its segments were published in one transaction. After
+ * a crash in between, the catalog says what was published, and it is not replayed. If the catalog
+ * no longer knows, samples exist twice, and readers merge them.
  */
 
 import { join } from "node:path";
@@ -69,41 +60,38 @@ import { frameBytes } from "./wal-frames.ts";
 export interface MetricsDbOptions {
   readonly files?: Files;
   readonly openLog?: (options: WalOptions) => Log;
-  /** Told when appends begin to be refused for want of room, and when they are taken again. D5 */
+  /** Called when appends begin to be refused for want of space, and when they no longer are. */
   readonly onRoom?: (refusal: OperatingError | undefined) => void;
-  /** Whose the log is. Without one it is nobody else's. */
+  /** The lease that owns the log. Without one, nobody else may use the log. */
   readonly lease?: LogLease;
-  /** For the log alone. */
+  /** A directory for the log alone. */
   readonly walDir: string;
   readonly lakeDir: string;
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
-  /**
-   * Makes segments visible, all or none. Called again with the same ones where it failed: what is published already is no
-   * error then.
-   */
+  /** Makes segments visible, all or none. Repeated after a failure, with the same segments. */
   publish(add: readonly SegmentInfo[]): Promise<void>;
-  /** The highest `sealSeq` among the segments that the catalog has of this lineage; 0 where it has none. D4 */
+  /** The highest `sealSeq` of this lineage's segments in the catalog, or 0. */
   publishedSealSeq?(lineage: string): Promise<number>;
-  /** Where workers pull slices; may be set later, when the server listens. */
+  /** The URL where workers fetch slices; may be set later, when the server listens. */
   readonly url?: string;
   readonly sync?: SyncPolicy;
   readonly limits?: Partial<HeadLimits>;
   readonly walFileBytesMax?: number;
-  /** The head is sealed when it has so many samples, */
+  /** The head is sealed when it has this many samples. */
   readonly headSamplesMax?: number;
-  /** or when its first ones came so long ago. */
+  /** The head is sealed when its first samples are this old. */
   readonly headAgeMsMax?: number;
-  /** Otherwise as many as this thread's heap can hold. */
+  /** Defaults to what this thread's heap can hold. */
   readonly seriesMax?: number;
   readonly blockMs?: number;
-  /** Of every seal. `undefined`: by size. */
+  /** The shard count of every seal. Chosen by size when undefined. */
   readonly shardCount?: number | undefined;
   readonly samplesPerShard?: number;
   readonly shardCountMax?: number;
   readonly retainMs?: number;
-  /** How often it looks whether to seal. */
+  /** How often to check whether a seal is due. */
   readonly tickMs?: number;
 }
 
@@ -121,11 +109,13 @@ const defaults = {
   retainMs: 2 * 60_000,
   tickMs: 1_000,
 };
-/** A series of seven labels takes 2.7 KB of the heap, half a KB more while it is sealed; slices need room, too. */
+/**
+ * A series of seven labels takes 2.7 KB of heap, 0.5 KB more while sealed; slices need room, too.
+ */
 const heapBytesPerSeries = 6_144;
-/** Where sealing does not keep up, appends are refused at so many times `headSamplesMax`. */
+/** When sealing does not keep up, appends are refused at this many times `headSamplesMax`. */
 const overloadFactor = 4;
-/** A series weighs less than that: labels have `series_label_bytes`, or a scrape's own limits. */
+/** More than a series can weigh: `series_label_bytes` or a scrape's limits bound its labels. */
 const batchRoomRatio = 2_048;
 const sealRetry = { minMs: 1_000, maxMs: 60_000 };
 
@@ -163,7 +153,8 @@ async function openAt(options: WholeOptions, term: number): Promise<MetricsDb> {
   const lineage = await chooseLineage(found.lineage, options);
   await removeHalfSealed(disk, options.lakeDir, lineage);
   const published = (await options.publishedSealSeq?.(lineage)) ?? 0;
-  const log = await readLog(disk, walDir, found, ({ generation }) => generation > published); // D4
+  // Published generations are not replayed.
+  const log = await readLog(disk, walDir, found, ({ generation }) => generation > published);
   // Everything that is replayed becomes one generation, newer than all of them.
   const newest = found.files.reduce((most, file) => Math.max(most, file.generation), published);
   const head = new Head({ ...headLimitsDefault, ...options.limits }, newest + 1);
@@ -194,7 +185,7 @@ async function openAt(options: WholeOptions, term: number): Promise<MetricsDb> {
 
 type WholeOptions = MetricsDbOptions & typeof defaults & { readonly seriesMax: number };
 
-/** Throws `store_corrupt` for whatever cannot be read, with all of it named. */
+/** Throws `store_corrupt`, which names everything that cannot be read. */
 function replay(head: Head, log: LogRead, { clock, logger }: WholeOptions): void {
   const refs = new Map<number, Map<number, Labels>>();
   const startMs = clock.nowMs();
@@ -229,9 +220,9 @@ function replay(head: Head, log: LogRead, { clock, logger }: WholeOptions): void
 export class MetricsDb {
   readonly incarnation: string;
   readonly lineage: string;
-  /** Where workers pull slices. */
+  /** The URL where workers fetch slices. */
   url: string;
-  /** Resolves, with the reason, when nothing can be acknowledged any more. D5 */
+  /** Resolves, with the reason, when nothing can be acknowledged any more. */
   readonly failed: Promise<OperatingError>;
   readonly #options: WholeOptions;
   readonly #head: Head;
@@ -240,9 +231,9 @@ export class MetricsDb {
   #fail: (reason: OperatingError) => void = () => undefined;
   #seq = 0;
   #durableSeq = 0;
-  /** Snapshots up to this one may miss what was dropped. */
+  /** Snapshots up to this number may lack samples that were dropped. */
   #goneSeq = -1;
-  /** Frozen, and not published yet; its segments, once they are written. */
+  /** The frozen generation that is not published yet, with its segments once they are written. */
   #frozen: { readonly generation: Generation; segments: SegmentInfo[] | undefined } | undefined;
   #sealing: Promise<void> | undefined;
   #sealFailures = 0;
@@ -267,7 +258,7 @@ export class MetricsDb {
     this.#after(this.#options.tickMs, () => this.#tick());
   }
 
-  /** Resolves when everything that it counts as appended or duplicate is durable and visible. */
+  /** Resolves when all samples that it counts as appended or duplicate are durable and visible. */
   async append(batch: SampleBatch): Promise<AppendOutcome> {
     this.#refuseOverload(batch.series);
     const { clock } = this.#options;
@@ -275,7 +266,7 @@ export class MetricsDb {
     const seq = this.#seq;
     const appended = this.#head.append(batch, seq, clock.wallMs(), clock.nowMs());
     const { outcome, record } = appended;
-    // A duplicate's first may be on its way to the disk still, so even an empty append waits its turn.
+    // Even an empty append waits its turn: the first of a duplicate may not be on the disk yet.
     const payload = record === undefined ? undefined : encodeWalRecord(record);
     await this.#commit(this.#head.current.number, payload, seq);
     return outcome;
@@ -296,16 +287,13 @@ export class MetricsDb {
     };
   }
 
-  /** The series that match, as `encodeRawSeries` writes them. Refuses a snapshot that is not of this head, or too old. */
+  /** The matching series, encoded. Refuses a snapshot of another head, or an old one. */
   slice(request: DbSliceRequest): Uint8Array {
     this.#checkSnapshot(request.snapshot);
     return encodeRawSeries([...this.#head.slice(request, request.snapshot.appendSeq)]);
   }
 
-  /**
-   * As a slice with one sample of each series. Stops after a turn of some series each: appends may
-   * come in between.
-   */
+  /** Like `slice`, with one sample of each series. Yields between turns, so that appends run. */
   *labels(request: DbLabelsRequest): Generator<void, Uint8Array> {
     this.#checkSnapshot(request.snapshot);
     const found: RawSeries[] = [];
@@ -313,7 +301,7 @@ export class MetricsDb {
       if (series === undefined) yield;
       else found.push(series);
     }
-    // What was gone before it was looked at is missed otherwise.
+    // Checked again: generations may have been dropped between the turns.
     this.#checkSnapshot(request.snapshot);
     return encodeRawSeries(found);
   }
@@ -321,13 +309,13 @@ export class MetricsDb {
   #checkSnapshot({ incarnation, appendSeq }: DbSliceRequest["snapshot"]): void {
     if (incarnation !== this.incarnation) throw headMoved("the head has another owner by now");
     if (appendSeq <= this.#goneSeq || appendSeq > this.#durableSeq) {
-      throw headMoved("the head has moved on since that snapshot"); // D3
+      throw headMoved("the head has moved on since that snapshot");
     }
   }
 
-  /** Everything that was appended so far becomes segments, now. */
+  /** Turns everything that was appended so far into segments now. */
   async seal(): Promise<void> {
-    // One that is under way may have frozen before the appends that are meant.
+    // A running seal may have frozen the head before these appends.
     await this.#sealing?.catch(() => undefined);
     if (this.#isClosed) throw new OperatingError("shutting_down", "never", "the head is closed");
     await this.#startSeal();
@@ -360,7 +348,7 @@ export class MetricsDb {
     };
   }
 
-  /** What was given is written; nothing is sealed: the log has it. Idempotent. */
+  /** Writes pending appends. Does not seal, because the log has everything. Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const timer of this.#timers) timer.cancel();
@@ -373,7 +361,7 @@ export class MetricsDb {
     try {
       await this.#wal.append(generation, payload);
     } catch (thrown) {
-      if (this.#wal.failure !== undefined) this.#fail(this.#wal.failure); // D5
+      if (this.#wal.failure !== undefined) this.#fail(this.#wal.failure);
       throw thrown;
     }
     this.#durableSeq = Math.max(this.#durableSeq, seq);
@@ -388,24 +376,26 @@ export class MetricsDb {
       throw new OperatingError("overloaded", "backoff", message);
     }
     const room = Math.max(seriesMax - this.#head.seriesWeight, 0);
-    // A batch is far smaller than what most heads have room for: it need not be weighed.
+    // A batch far smaller than the room left need not be weighed.
     if (series.length > room / batchRoomRatio && this.#head.weighUnknown(series) > room) {
       const message = `the head has no room for more than ${seriesMax} series, or fewer with long labels`;
       throw new OperatingError("overloaded", "backoff", message);
     }
   }
 
-  /** D5. The head must not have what its log will not. */
+  /** Refuses before the head takes samples that its log cannot. */
   #refuseWithoutRoom(): void {
     const { failure, refusal } = this.#wal;
-    if (failure !== undefined) this.#fail(failure); // It may have failed while it waited for room.
+    // The log may have failed while it waited for room.
+    if (failure !== undefined) this.#fail(failure);
     const reason = failure ?? refusal;
     if (reason !== undefined) throw reason;
   }
 
   #tick(): void {
     if (this.#isClosed) return;
-    if (this.#isSealDue()) this.#startSeal().catch(() => undefined); // Logged there.
+    // The seal logs its own failure.
+    if (this.#isSealDue()) this.#startSeal().catch(() => undefined);
     this.#after(this.#options.tickMs, () => this.#tick());
   }
 
@@ -445,7 +435,7 @@ export class MetricsDb {
     }
   }
 
-  /** From here on appends go to the next generation, whose log begins with what outlives generations. */
+  /** Directs appends to the next generation, whose log begins with metadata and exemplars. */
   async #freeze(): Promise<void> {
     this.#refuseWithoutRoom();
     const { frozen, preamble } = this.#head.freeze(this.#seq);
@@ -463,15 +453,16 @@ export class MetricsDb {
     await this.#options.publish(frozen.segments);
     this.#frozen = undefined;
     this.#sealCount += 1;
-    // A number of its own, so that snapshots of before and after differ even where nothing is appended.
+    // Takes a number, so that snapshots before and after differ even without an append.
     this.#seq += 1;
     const seq = this.#seq;
     this.#head.markPublished(generation, seq - 1);
-    // What is sealed is visible and leaves the log, which may make the room that the log waits for.
+    // Sealed samples are visible and leave the log, which may free the space that the log waits
+    // for.
     if (this.#wal.refusal !== undefined) this.#durableSeq = Math.max(this.#durableSeq, seq);
     else await this.#commit(this.#head.current.number, undefined, seq);
     this.#after(this.#options.retainMs, () => this.#drop(generation));
-    await this.#wal.forget(generation.number); // D2
+    await this.#wal.forget(generation.number); // Only after the publication.
   }
 
   #drop(generation: Generation): void {
@@ -488,7 +479,7 @@ export class MetricsDb {
   }
 }
 
-/** The list's counts: it has a checksum. */
+/** The list's lineage wins, because the list has a checksum. */
 async function chooseLineage(
   listed: string | undefined,
   { files, walDir, prng, logger }: WholeOptions,
@@ -505,14 +496,14 @@ async function chooseLineage(
   return name;
 }
 
-/** After the first list, or where the file was damaged. LL5 */
+/** Called after the first list was written, or when the file was damaged. */
 async function noteListed(disk: Files, walDir: string, name: string): Promise<void> {
   const found = await readLineage(disk, walDir);
   if (found?.name === name && found.isListed) return;
   await writeLineage(disk, walDir, { name, isListed: true });
 }
 
-/** What this line of heads was writing when it died. */
+/** Removes the segments that this line of heads was writing when it died. */
 async function removeHalfSealed(disk: Files, lakeDir: string, lineage: string): Promise<void> {
   for (const { name } of await disk.list(join(lakeDir, temporaryFolder))) {
     if (name.startsWith(`${lineage}-`)) await disk.removeAll(join(lakeDir, temporaryFolder, name));

@@ -12,7 +12,7 @@ import {
   readFrames,
 } from "./wal-frames.ts";
 
-/** As much of a disk as reading needs. */
+/** The part of a disk that reading needs. */
 function diskOf(files: ReadonlyMap<string, Buffer>): Files {
   const nameOf = (path: string): string => path.replace(/^log\//, "");
   const disk: Pick<Files, "list" | "read" | "stat"> = {
@@ -28,7 +28,7 @@ function diskOf(files: ReadonlyMap<string, Buffer>): Files {
 
 const payload = (text: string): Buffer => Buffer.from(`payload ${text}`.padEnd(40, "."));
 
-/** Three files of two records each; a sync and a mark after every record. */
+/** Three files of two records each, with a sync and a mark after every record. */
 function logFiles(isClosed: boolean): Map<string, Buffer> {
   const files = new Map<string, Buffer>();
   const listed: ListedFile[] = [];
@@ -79,7 +79,7 @@ for (const isClosed of [true, false]) {
           continue;
         }
         assert.deepEqual(textsOf(found), want, place);
-        // The last mark: it says nothing that the list or nobody else needs.
+        // Only the last mark may go unnoticed: the list has its information, or nobody needs it.
         assert.ok(at >= bytes.length - frameBytes, `${place} is named`);
       }
     }
@@ -91,7 +91,7 @@ for (const isClosed of [true, false]) {
     const list = whole.get("term-7") as Buffer;
     for (let length = 0; length < list.length; length += 1) {
       const cut = new Map(whole).set("term-7", list.subarray(0, length));
-      // Also where somebody began to take the log over, and was killed.
+      // Also after a takeover that was begun and killed.
       for (const files of [cut, new Map(cut).set("term-8", Buffer.alloc(0))]) {
         const found = await read(files);
         assert.equal(found.damage[0]?.file, "term-7", `${length} bytes`);

@@ -1,8 +1,8 @@
 /**
  * Reads the log back: the files of its newest list, record by record. The newest file may end in a
- * record that was being written when its writer died, or was stopped: it was never acknowledged,
- * and does not count. Everything else that cannot be read, and every file that should be there and
- * is not, is damage; all of it is found, and what is good around it.
+ * record that was never acknowledged, because its writer died or was stopped; it does not count.
+ * Everything else that is unreadable or missing is damage. All damage is found, and what is good
+ * around it.
  */
 import { join } from "node:path";
 import { assert, OperatingError } from "../../../../ground/kernel/errors.ts";
@@ -37,36 +37,35 @@ export interface LogDamage {
     | "not listed"
     | "holds another file"
     | "uses undefined series";
-  /** Of a file that is there. */
+  /** The bad bytes of a file that exists. */
   readonly bytes?: BadBytes;
-  /** The file's place in the log; -1: it concerns the whole log. */
+  /** The file's index in the log, or -1 for the whole log. */
   readonly place: number;
 }
 
 export interface LogFileRead {
   readonly file: ListedFile;
   readonly place: number;
-  /** As far as they count. Marks and the file's name are left out. */
+  /** The records that count, without marks and the file's name. */
   readonly records: readonly ReadFrame[];
-  /** How much of it counts. */
+  /** The number of bytes that count. */
   readonly bytes: number;
   /** Bytes at the end of the newest file that were never acknowledged. */
   readonly tornBytes: number;
-  /** Of those that count, the ones that may be in the machine's memory alone; and from where on. */
+  /** The bytes from offset `from` on that count but may not have been synced. */
   readonly unsynced: { readonly bytes: Buffer; readonly from: number } | undefined;
 }
 
-/** What the log consists of. */
 export interface LogFound {
-  /** The highest number of a list that there is, whole or not; 0: none. */
+  /** The highest number of any list, whole or not; 0 when there is none. */
   readonly newestTerm: number;
-  /** Of the list that counts; 0: there is none. */
+  /** The number of the list that counts; 0 when there is none. */
   readonly term: number;
-  /** `undefined`: a log of the first format, or a new one. */
+  /** Undefined for a new log or one of the first format. */
   readonly lineage: string | undefined;
   /** In the order of their records. */
   readonly files: readonly ListedFile[];
-  /** Files of the list's own term that are newer than those it has. LL7 */
+  /** Files of the list's own term that are newer than the listed ones. */
   readonly newer: readonly ListedFile[];
   readonly damage: readonly LogDamage[];
 }
@@ -76,10 +75,7 @@ export interface LogRead {
   readonly damage: readonly LogDamage[];
 }
 
-/**
- * Lists with the number `belowTerm` or a higher one are not looked at: the first of them is the
- * reader's own.
- */
+/** Ignores lists with the number `belowTerm`, which is the reader's own, or a higher one. */
 export async function findLog(
   disk: Files,
   directory: string,
@@ -95,15 +91,15 @@ export async function findLog(
   const wasListed =
     logs.some(({ term }) => term > 0) || (await readLineage(disk, directory))?.isListed === true;
   if (list.term === 0 && list.begun.length > 0 && wasListed) {
-    damage.push({ file: listFileName(Math.min(...list.begun)), what: "empty", place: -1 }); // LL4
+    damage.push({ file: listFileName(Math.min(...list.begun)), what: "empty", place: -1 });
   } else {
-    // A list that is gone leaves files of its term behind. LL3
+    // A list that is lost leaves files of its term behind.
     for (const { name, term } of logs) {
       if (term <= list.term || list.begun.includes(term)) continue;
       damage.push({ file: name, what: "not listed", place: -1 });
     }
     if (newestTerm === 0 && wasListed && damage.length === 0) {
-      damage.push({ file: "the list of the log's files", what: "missing", place: -1 }); // LL5
+      damage.push({ file: "the list of the log's files", what: "missing", place: -1 });
     }
   }
   const files = list.files ?? filesWithoutList(logs, damage);
@@ -115,7 +111,7 @@ export async function findLog(
   return { newestTerm, term: list.term, lineage, files, newer, damage };
 }
 
-/** Of the files from `isNeeded` on: others are neither read nor missed. */
+/** Reads the files that `isNeeded` accepts; others are neither read nor reported as missing. */
 export async function readLog(
   disk: Files,
   directory: string,
@@ -135,24 +131,22 @@ export async function readLog(
   for (const [place, file] of all.entries()) {
     if (!isNeeded(file)) continue;
     const bytes = there.get(file);
-    if (newer.includes(file)) damage.push({ file: file.name, what: "not listed", place }); // LL7
+    if (newer.includes(file)) damage.push({ file: file.name, what: "not listed", place });
     if (bytes === undefined) {
       damage.push({ file: file.name, what: "missing", place });
       continue;
     }
     const isIt = (content: Buffer): boolean => isContentOf(content, file, found.lineage);
-    if (!isIt(bytes)) damage.push({ file: file.name, what: "holds another file", place }); // LL6
-    const content = isIt(bytes) ? bytes : [...there.values()].find(isIt); // Under another name.
+    if (!isIt(bytes)) damage.push({ file: file.name, what: "holds another file", place });
+    // It may exist under another name.
+    const content = isIt(bytes) ? bytes : [...there.values()].find(isIt);
     const isNewest = file === all.at(-1);
     if (content !== undefined) files.push(readOne(file, place, content, isNewest, damage));
   }
   return { files, damage };
 }
 
-/**
- * Which files the owner of the list has added to it since it was read. It was fenced before that,
- * so nothing in them was acknowledged.
- */
+/** The files that the list's owner, already fenced, added since it was read. */
 async function listedSince(
   disk: Files,
   directory: string,
@@ -164,7 +158,7 @@ async function listedSince(
   return ({ name }) => list?.files.some((file) => file.name === name) === true;
 }
 
-/** LL6. Of a file whose beginning cannot be read its frames tell the damage. */
+/** Whether the name inside fits. True when it is unreadable: then the frames show the damage. */
 function isContentOf(bytes: Buffer, file: ListedFile, lineage: string | undefined): boolean {
   const said = readIdentity(bytes);
   if (said === undefined || said === "unnamed") return said === undefined || !file.isNamed;
@@ -182,11 +176,11 @@ async function readIfThere(disk: Files, path: string): Promise<Buffer | undefine
 
 interface NewestList {
   readonly newestTerm: number;
-  /** Of the list that was read; 0: none was. */
+  /** The number of the list that was read; 0 when there is none. */
   readonly term: number;
   readonly lineage: string | undefined;
   readonly files: readonly ListedFile[] | undefined;
-  /** Newer ones that are empty. */
+  /** The numbers of newer lists that are empty. */
   readonly begun: readonly number[];
 }
 
@@ -225,8 +219,8 @@ async function readNewestList(
 }
 
 /**
- * By their names alone, as the first format has it: numbers without a gap. A repair that was cut
- * off leaves copies of files under a newer term; the original counts.
+ * Finds the files of the first format by their consecutive numbers. An interrupted repair leaves
+ * copies under a newer term; the original counts.
  */
 function filesWithoutList(logs: readonly LogName[], damage: LogDamage[]): ListedFile[] {
   const sorted = logs
@@ -244,7 +238,7 @@ function filesWithoutList(logs: readonly LogName[], damage: LogDamage[]): Listed
   return sorted.map(unlisted);
 }
 
-/** Without a list nobody says how long it was, or whether it has its name inside. */
+/** Without a list, the length of the file and whether it is named are unknown. */
 function unlisted({ name, generation, index }: LogName): ListedFile {
   return { name, generation, index, bytes: undefined, hasGap: false, isNamed: false };
 }
@@ -256,7 +250,7 @@ function readOne(
   isNewest: boolean,
   damage: LogDamage[],
 ): LogFileRead {
-  const bytes = file.bytes === undefined ? whole : whole.subarray(0, file.bytes); // LL1
+  const bytes = file.bytes === undefined ? whole : whole.subarray(0, file.bytes);
   if (file.bytes !== undefined && bytes.length < file.bytes) {
     const lost = { from: bytes.length, to: file.bytes };
     damage.push({ file: file.name, what: "shorter than it was", bytes: lost, place });
@@ -273,12 +267,12 @@ function readOne(
   return { file, place, records, bytes: torn, tornBytes: bytes.length - torn, unsynced };
 }
 
-/** Where the part begins that was being written, and that nobody was promised. W3 */
+/** The start of the unfinished write at the end, which was never acknowledged. */
 function tornAt({ bad, syncedBytes }: ReadFrames, length: number): number {
   return bad.find(({ from }) => from >= syncedBytes)?.from ?? length;
 }
 
-/** A record whose checksum is right may still say nothing, to this version at least. */
+/** Undefined for a record that this version cannot decode, although its checksum is right. */
 export function tryDecode(payload: Uint8Array): WalRecord | undefined {
   try {
     return decodeWalRecord(payload);
@@ -287,10 +281,7 @@ export function tryDecode(payload: Uint8Array): WalRecord | undefined {
   }
 }
 
-/**
- * For whoever copied it: what is wrong with the copy, every file of it read; `undefined`: it is
- * whole.
- */
+/** Checks every file of a copied log. Undefined when it is whole. */
 export async function findLogDamage(
   disk: Files,
   directory: string,
@@ -300,7 +291,7 @@ export async function findLogDamage(
   return read.damage.length === 0 ? undefined : damagedLog(read);
 }
 
-/** Says where the log is damaged, and what is good before and after. */
+/** The error says where the log is damaged, and what is good before and after. */
 export function damagedLog(read: LogRead): OperatingError {
   const [first, ...more] = read.damage;
   assert(first !== undefined, "there is damage to speak of");
@@ -318,7 +309,7 @@ export function describeDamage({ file, what, bytes }: LogDamage): string {
     : `${file}: ${what}${bytes === undefined ? "" : ` by ${countOf(bytes.to - bytes.from, "byte")}`}`;
 }
 
-/** Records before the first damaged place and after it. */
+/** Counts the records before the first damage and after it. */
 export function goodAround({ files, damage }: LogRead): {
   readonly before: number;
   readonly after: number;

@@ -1,7 +1,4 @@
-/**
- * The file that `--scrape-config` names, read and checked before anything starts: a mistake in it
- * must not cost the metrics.
- */
+/** Reads and checks the file of `--scrape-config` before anything starts. */
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
@@ -9,13 +6,15 @@ import { parseScrapeConfig } from "../core/ingest/scrape/parse-scrape-config.ts"
 
 export interface ScrapeConfigFile {
   readonly text: string;
-  /** Relative paths in it are relative to this. */
+  /** The directory that relative paths in it refer to. */
   readonly baseDir: string;
-  /** What is in it and does nothing here, by its lines. */
+  /** What has no effect here, each with its line. */
   readonly ignored: readonly string[];
 }
 
-/** Throws `bad_settings` that names the file and the line. `undefined`: there is none. */
+/**
+ * Throws `bad_settings`, which names the file and the line. Undefined when no file is configured.
+ */
 export function readScrapeConfig(path: string | undefined): ScrapeConfigFile | undefined {
   if (path === undefined) return undefined;
   let text: string;

@@ -19,10 +19,7 @@ import { frameBytes, isRecord, readFrames } from "./wal-frames.ts";
 
 const series = (name: string): Labels => Labels.of({ __name__: name });
 
-/**
- * Three files with a record each, in one generation: `a` is defined in the first, `b` in the
- * second.
- */
+/** Three files with a record each, in one generation. The first defines `a`, the second `b`. */
 async function killedLog(t: TestContext): Promise<DbFixture> {
   const fixture = new DbFixture(t);
   const db = await fixture.open({ walFileBytesMax: 1 });
@@ -44,7 +41,7 @@ async function killedLog(t: TestContext): Promise<DbFixture> {
   return killed;
 }
 
-/** In its first record. */
+/** Flips a bit in the file's first record. */
 function flipRecord(path: string): void {
   const record = readFrames(readFileSync(path)).frames.find(isRecord);
   assert.ok(record !== undefined);
@@ -88,7 +85,7 @@ const cases: readonly {
   readonly damage: (walDir: string) => void;
   readonly kept: readonly string[];
   readonly want: Partial<LogRepair>;
-  /** Of the files kept aside. */
+  /** The names of the files that were kept aside. */
   readonly aside: readonly string[];
 }[] = [
   {

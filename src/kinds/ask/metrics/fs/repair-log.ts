@@ -1,12 +1,10 @@
 /**
- * Makes a damaged log usable again: everything in it that is good stays, everything else is kept
- * aside, and the report says what is lost. Nobody may have the log open meanwhile.
+ * Makes a damaged log usable again (MH23): good records stay, damaged files are kept aside, and the
+ * report says what is lost. No process may have the log open meanwhile.
  *
- *   RL1  A log without damage is left as it is.
- *   RL2  Damaged files, and log files that nobody lists, are copied to `damaged-<term>/`, as they
- *        were, before anything is changed.
- *   RL3  The repaired log is a new term: until its list is written the log is as damaged as before,
- *        and a repair can be repeated.
+ * Files are copied to `damaged-<term>/` before anything changes. The repaired log is a new term:
+ * until its list is written the log is as damaged as before, so an interrupted repair can be
+ * repeated.
  */
 import { join } from "node:path";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
@@ -32,28 +30,26 @@ export interface TimeSpan {
 }
 
 export interface LogRepair {
-  /** One line for each place; empty: the log was whole, and nothing was changed. */
+  /** One line for each damaged place; empty when the log was whole and nothing was changed. */
   readonly damage: readonly string[];
   readonly fileCount: number;
-  /** What is good, and stays. */
+  /** The number of good records, which stay. */
   readonly recordCount: number;
   readonly sampleCount: number;
-  /** Good records before the first damage, and after it. */
+  /** The numbers of good records before and after the first damage. */
   readonly recordsBefore: number;
   readonly recordsAfter: number;
-  /** Bytes that could not be read. Those of a missing file are not known. */
+  /** Bytes that could not be read. The size of a missing file is unknown. */
   readonly lostBytes: number;
   readonly missingFileCount: number;
-  /** Samples that can be read, but whose series was defined in what is lost. */
+  /** Readable samples whose series was defined in a lost part. */
   readonly lostSampleCount: number;
   /**
-   * The times of the samples of the last good record before the first damage, and of the first after
-   * it. A log does not know when a record came, and samples may be late: what is lost came between
-   * the two, and may have any times of its own.
+   * The sample times of the last good record before the first damage, and of the first after it.
+   * The lost records came between the two, but may have any times, because samples may be late.
    */
   readonly before: TimeSpan | undefined;
   readonly after: TimeSpan | undefined;
-  /** The directory with the damaged files. */
   readonly keptIn: string | undefined;
 }
 
@@ -63,7 +59,7 @@ export async function repairLog(disk: Files, directory: string): Promise<LogRepa
   const log = readRecords(read);
   const { damage } = log;
   const report = reportOf(log);
-  if (damage.length === 0) return report; // RL1
+  if (damage.length === 0) return report;
   const term = await raiseFence(disk, directory, noLease);
   const keptIn = join(directory, `damaged-${term}`);
   const damaged = damage.map(({ file }) => file);
@@ -86,18 +82,18 @@ export async function repairLog(disk: Files, directory: string): Promise<LogRepa
     });
   }
   const list = { term, lineage: found.lineage, files };
-  await writeLogList(disk, directory, list); // RL3
+  await writeLogList(disk, directory, list); // The repair takes effect here.
   await removeUnlisted(disk, directory, list);
   return { ...report, keptIn };
 }
 
 type Decoded = LogRead & {
-  /** For each file, those of its records that can be read. */
+  /** The readable records of each file. */
   readonly decoded: ReadonlyMap<LogFileRead, readonly WalRecord[]>;
   readonly strayCount: number;
 };
 
-/** A record may be what was written and still say nothing: then it is damage like any other. */
+/** A record that cannot be decoded is damage, even when its checksum is right. */
 function readRecords(read: LogRead): Decoded {
   const damage: LogDamage[] = [...read.damage];
   const files: LogFileRead[] = [];
@@ -165,14 +161,14 @@ function reportOf({ files, damage, decoded, strayCount }: Decoded): LogRepair {
   };
 }
 
-/** `undefined`: it has no samples. */
+/** Undefined when the record has no samples. */
 function spanOf({ ts }: WalRecord): TimeSpan | undefined {
   if (ts.length === 0) return undefined;
   const oldestMs = ts.reduce((a, b) => Math.min(a, b));
   return { oldestMs, newestMs: ts.reduce((a, b) => Math.max(a, b)) };
 }
 
-/** RL2 */
+/** Copies damaged and unlisted log files, unchanged. */
 async function keepAside(
   disk: Files,
   directory: string,
@@ -189,14 +185,14 @@ async function keepAside(
   await disk.sync(directory);
 }
 
-/** All log files: one that is not listed may be one that is missing, under another name. */
+/** All log files, because an unlisted one may be a missing one under another name. */
 async function logFilesIn(disk: Files, directory: string): Promise<string[]> {
   return (await disk.list(directory))
     .map(({ name }) => name)
     .filter((name) => name.endsWith(".wal"));
 }
 
-/** The good records of a file, in a file of their own. */
+/** Writes the good records of a file to a new file. */
 async function rewrite(
   disk: Files,
   directory: string,
@@ -218,7 +214,7 @@ async function rewrite(
   return { name, generation, index, bytes: bytes.length, hasGap: true, isNamed: true };
 }
 
-/** Throws where there is no log at all: then it was named wrongly. */
+/** Throws when the directory has no log, because then its name is wrong. */
 export async function requireLog(disk: Files, directory: string): Promise<void> {
   if ((await disk.stat(directory))?.kind === "directory") return;
   throw new OperatingError("not_found", "never", `there is no metrics log in ${directory}`, {

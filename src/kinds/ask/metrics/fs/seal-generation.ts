@@ -1,6 +1,6 @@
 /**
- * Turns a frozen generation of the head into segments: one for each block of time and shard. Works in slices between
- * turns of the event loop, because the thread that does it takes appends meanwhile.
+ * Turns a frozen generation into segments, one for each block of time and shard. Yields to the
+ * event loop between slices of work, because its thread also takes appends.
  */
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import type { Files } from "../../../../ground/kernel/files.ts";
@@ -20,10 +20,10 @@ export interface SealOptions {
   readonly lakeDir: string;
   readonly clock: Clock;
   readonly prng: Prng;
-  /** Who sealed it: the beginning of every segment's id. */
+  /** The line of heads, which every segment's id begins with. */
   readonly lineage: string;
   readonly blockMs: number;
-  /** `undefined`: by size. */
+  /** Chosen by size when undefined. */
   readonly shardCount: number | undefined;
   readonly samplesPerShard: number;
   readonly shardCountMax: number;
@@ -31,11 +31,11 @@ export interface SealOptions {
 
 type Sealed = RawSeries & { readonly fingerprint: Fingerprint };
 
-/** The thread is given back after so long, plus what one row group takes to encode. */
+/** The thread yields after this long, plus the time to encode one row group. */
 const sliceMs = 8;
 const sortRunLength = 1_024;
 
-/** Durable and in place, to be published together. On a failure nothing is left of them. */
+/** The segments are durable, to be published together. On failure all of them are removed. */
 export async function sealGeneration(
   generation: Generation,
   options: SealOptions,
@@ -65,7 +65,7 @@ export async function sealGeneration(
 interface Block {
   readonly generation: Generation;
   readonly blockStart: number;
-  /** In order. */
+  /** Sorted. */
   readonly series: readonly Sealed[];
   readonly shardCount: number;
 }
@@ -132,7 +132,7 @@ async function cutIntoBlocks(
   return blocks;
 }
 
-/** Runs, then merges of runs: nothing in between is long. */
+/** Sorts runs, then merges them, so that no single step is long. */
 async function sortInSlices(series: readonly Sealed[], turns: Turns): Promise<Sealed[]> {
   let runs: Sealed[][] = [];
   for (let start = 0; start < series.length; start += sortRunLength) {
@@ -173,7 +173,7 @@ async function mergeRuns(
   return merged;
 }
 
-/** Gives the thread back when a slice of work was long enough. */
+/** Yields the thread when a slice of work took long enough. */
 class Turns {
   readonly #clock: Clock;
   #startMs: number;
@@ -183,7 +183,7 @@ class Turns {
     this.#startMs = clock.nowMs();
   }
 
-  /** Costs nothing unless it is time. */
+  /** Cheap unless a yield is due. */
   next(): Promise<void> | undefined {
     if (this.#clock.nowMs() - this.#startMs < sliceMs) return undefined;
     return new Promise((resolve) => {

@@ -1,6 +1,7 @@
 /**
- * Writes one segment: series go in, in the order of (metric name, labels); `finish` makes the files durable and gives
- * what the catalog must be told. Until then, and after `abort`, there is nothing in the lake but a temporary directory.
+ * Writes one segment. Series are added in the order of (metric name, labels); `finish` makes the
+ * files durable and returns the catalog entry. Before that, and after `abort`, the lake has at most
+ * a temporary directory.
  */
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
@@ -16,12 +17,12 @@ import { segmentsFolder, temporaryFolder } from "./lake.ts";
 
 export interface SegmentTarget {
   readonly lakeDir: string;
-  /** Unique for ever. It is the name of the directory. */
+  /** Unique for ever; also the directory's name. */
   readonly segmentId: string;
   readonly shard: number;
   readonly shardCount: number;
   readonly level: number;
-  /** 0: the catalog gives the next one when it publishes. */
+  /** 0 when the catalog assigns the next one at publication. */
   readonly seq: number;
   readonly sealSeq: number;
   readonly files?: Files;
@@ -30,7 +31,7 @@ export interface SegmentTarget {
 interface WrittenFile {
   readonly file: OpenFile;
   bytes: number;
-  /** Of what was given to be written: what the disk made of it is compared with that. */
+  /** Of the bytes given to the disk, so that what it stored can be compared. */
   crc32: number;
 }
 
@@ -51,14 +52,14 @@ export class SegmentWriter {
     return this.#encoder.sampleCount;
   }
 
-  /** `undefined`: nothing had to be written, and there is nothing to wait for. */
+  /** Undefined when nothing has to be awaited. */
   add(series: RawSeries, fingerprint?: Fingerprint): Promise<void> | undefined {
     this.#encoder.add(series, fingerprint);
     const pieces = this.#encoder.drain();
     return pieces.length === 0 ? undefined : this.#write(pieces);
   }
 
-  /** Durable and in place. Not visible before the catalog knows it. */
+  /** Makes the segment durable. It is not visible before the catalog has it. */
   async finish(): Promise<SegmentInfo> {
     const content = this.#encoder.finish();
     await this.#write(this.#encoder.drain());

@@ -15,10 +15,10 @@ import { DbFixture } from "./testing/db-fixture.ts";
 const series = Labels.of({ __name__: "up" });
 const at = (ts: number) => batchOf([[series, { ts, value: ts }]]);
 
-/** The store's side of the lease: the newest epoch counts. */
+/** The store's side of the lease: only the newest epoch is valid. */
 class Leases {
   newest = 0;
-  /** Whoever holds a lease believes in it for so long after asking. */
+  /** How long a holder may rely on its lease after asking. */
   validForMs = 0;
 
   grant(): LogLease {
@@ -41,7 +41,8 @@ function timesIn(fixture: DbFixture, db: MetricsDb): number[] {
 test("[MH21] the successor has all that was acknowledged; the one before acknowledges nothing more", async (t) => {
   const fixture = new DbFixture(t);
   const leases = new Leases();
-  leases.validForMs = 60_000; // It still believes in its lease: the fence alone must hold.
+  // The old owner still relies on its lease, so only the fence can stop it.
+  leases.validForMs = 60_000;
   const before = await fixture.open({ lease: leases.grant() });
   await before.append(at(1));
   await before.append(at(2));
@@ -193,7 +194,7 @@ test("[MH21] whoever takes over whenever, and whoever wakes up: what was acknowl
             lease: grant,
             walFileBytesMax: 300,
             publish: async (add) => {
-              await grant.confirm(); // As the catalog's transaction does.
+              await grant.confirm(); // Like the catalog's transaction.
               await fixture.publish(add);
             },
           });
@@ -207,7 +208,7 @@ test("[MH21] whoever takes over whenever, and whoever wakes up: what was acknowl
             (thrown: unknown) => assert.ok(thrown instanceof OperatingError, String(thrown)),
           );
           under.push(appended);
-          if (sent % 2 === 0) await appended; // The others are under way while things happen.
+          if (sent % 2 === 0) await appended; // Every second append stays in flight.
         } else if (kind === "seal") await owner?.seal().catch(() => undefined);
         else if (kind === "close") await owner?.close();
       }

@@ -1,16 +1,12 @@
 /**
- * Taking the log over. The coordinator's lease says whose it is; the lease's epoch fences it, so
- * that a process that was stopped and wakes up cannot acknowledge what its successor did not read.
+ * Takes the log over (MH21). The coordinator's lease says who owns it, and the lease's epoch fences
+ * it: a process that was stopped and wakes up cannot acknowledge what its successor did not read.
  *
- *   TL1  The term of an owner is the epoch of its lease, or one more than the newest there, if that
- *        is higher: the epochs of a store that was set up anew begin again.
- *   TL2  The fence is raised first: an empty list with the new number. Then the log is read.
- *        Whoever had it before looks for a higher number after each sync and before each
- *        acknowledgement, and acknowledges nothing once there is one.
- *   TL3  The lease is confirmed after the number was chosen. Two owners that chose the same number
- *        collide when they make the file; the one whose lease is older does not get another.
- *   TL4  What is read counts as far as it was read: the new list has the length of every file. What
- *        the old owner adds later is beyond it.
+ * The new owner's term is the epoch of its lease, or one above the newest term if that is higher,
+ * because a newly set up store starts again with low epochs. The owner first creates an empty list
+ * with the new number, then reads the log. The old owner looks for a higher number between each
+ * sync and its acknowledgement. The new list has the length of every file as read, so later writes
+ * of the old owner do not count.
  */
 import { join } from "node:path";
 import type { Clock } from "../../../../ground/kernel/clock.ts";
@@ -25,22 +21,25 @@ import {
 } from "./log-list.ts";
 import type { LogRead } from "./read-log.ts";
 
-/** The lease, as far as the log needs it. */
+/** The part of the lease that the log needs. */
 export interface LogLease {
   readonly epoch: number;
   /**
-   * Resolves with for how long from now on nobody else can get the lease, 0 if that is not known.
-   * Throws `lease_lost` once somebody else has it, and anything else where it cannot be told.
+   * Resolves with how long from now nobody else can get the lease; 0 if unknown. Throws
+   * `lease_lost` when somebody else has it, and another error when that cannot be determined.
    */
   confirm(): Promise<{ readonly validForMs: number }>;
 }
 
-/** For a log that nobody else can want. */
+/** For a log that no other process can want. */
 export const noLease: LogLease = { epoch: 0, confirm: async () => ({ validForMs: Infinity }) };
 
 const attemptsMax = 20;
 
-/** Raises the fence and gives its number. TL1 to TL3 */
+/**
+ * Creates the empty list and returns its number. The lease is confirmed after the number is chosen,
+ * so that of two owners with the same number the one with the older lease fails.
+ */
 export async function raiseFence(disk: Files, directory: string, lease: LogLease): Promise<number> {
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const term = Math.max(lease.epoch, (await newestTerm(disk, directory)) + 1);
@@ -59,20 +58,17 @@ export async function raiseFence(disk: Files, directory: string, lease: LogLease
   throw new OperatingError("store_busy", "backoff", "the metrics log is wanted by too many");
 }
 
-/**
- * Of an owner that did not get to read the log: its lease keeps the ones before from acknowledging
- * anything.
- */
+/** Removes the list of an owner that failed to read the log; its lease still fences others. */
 export async function dropEmptyList(disk: Files, directory: string, term: number): Promise<void> {
   const path = join(directory, listFileName(term));
   try {
     if ((await disk.stat(path))?.bytes === 0) await disk.unlink(path);
   } catch {
-    // It is in nobody's way.
+    // An empty list that stays does no harm.
   }
 }
 
-/** Of lists and of log files: where a list is lost its files are still older than the next. */
+/** The highest term of lists and log files: if a list is lost, its files still count. */
 export async function newestTerm(disk: Files, directory: string): Promise<number> {
   const names = await disk.list(directory);
   return names.reduce((most, { name }) => {
@@ -80,7 +76,7 @@ export async function newestTerm(disk: Files, directory: string): Promise<number
   }, 0);
 }
 
-/** The list is replaced at once, or not at all. */
+/** Replaces the list atomically. */
 export async function writeLogList(disk: Files, directory: string, list: LogList): Promise<void> {
   const path = join(directory, listFileName(list.term));
   const fresh = `${path}.new`;
@@ -97,10 +93,9 @@ export async function writeLogList(disk: Files, directory: string, list: LogList
 }
 
 /**
- * What was read may be in the machine's memory alone: its writer was killed before its sync, or its
- * sync failed. From now on it counts as written (a sender that repeats it is told so), so it is
- * written once more, in its place, and synced: after a failed sync another one alone would say that
- * all is well.
+ * Writes and syncs again what may be in the machine's memory alone, because its writer was killed
+ * before its sync or the sync failed. It counts as written from now on. A second sync alone would
+ * not do: after a failed one it reports success.
  */
 export async function makeSafe(disk: Files, directory: string, log: LogRead): Promise<void> {
   for (const { file, unsynced } of log.files) {
@@ -115,7 +110,7 @@ export async function makeSafe(disk: Files, directory: string, log: LogRead): Pr
   }
 }
 
-/** Files that the list does not have, and older lists: nobody was promised anything of them. */
+/** Removes unlisted files and older lists, of which nothing was acknowledged. */
 export async function removeUnlisted(disk: Files, directory: string, list: LogList): Promise<void> {
   const listed = new Set(list.files.map(({ name }) => name));
   await requireNewest(disk, directory, list.term); // Another owner's list may have them.
@@ -130,10 +125,7 @@ export async function removeUnlisted(disk: Files, directory: string, list: LogLi
   await disk.sync(directory);
 }
 
-/**
- * Asks before each acknowledgement; the store only when the last answer does not hold any longer.
- * W5
- */
+/** Confirms each acknowledgement; asks the store only when its last answer has expired. */
 export function createLogGate(options: {
   readonly files: Files;
   readonly directory: string;
@@ -147,7 +139,7 @@ export function createLogGate(options: {
     await requireNewest(files, directory, term);
     const askedAtMs = clock.nowMs();
     if (askedAtMs < validUntilMs) return;
-    // Counted from the question: whoever was stopped before the answer came has less of it.
+    // Counted from the question, because the process may be stopped before the answer arrives.
     validUntilMs = askedAtMs + (await lease.confirm()).validForMs;
   };
 }

@@ -1,9 +1,9 @@
 /**
- * Frames of the log. A frame is 16 bytes and a payload: magic, length of the payload, CRC-32 of
- * what follows it, and how much of the file was on the disk when the frame was written (uint32
- * each, little endian). A frame without a payload is a *mark*: it says how much is on the disk, and
- * nothing else. The first frame of a file says which file of which log it is (`FileIdentity`), so
- * that no other file can take its place unseen; files of earlier versions have none.
+ * Frames of the log. A frame has 16 bytes and a payload: magic, length of the payload, CRC-32 of
+ * the rest, and how much of the file was on the disk when the frame was written (uint32 each,
+ * little endian). A frame without a payload is a *mark*, which only says how much is on the disk.
+ * The first frame names the file and its log (`FileIdentity`), so that no other file can replace it
+ * unnoticed; files of earlier versions have none.
  */
 import { crc32 } from "node:zlib";
 
@@ -34,12 +34,12 @@ export function encodeMark(syncedBytes: number): Buffer {
 }
 
 export interface FileIdentity {
-  /** `undefined`: a repair that did not know it wrote the file. */
+  /** Undefined when written by a repair that did not know it. */
   readonly lineage: string | undefined;
   readonly name: string;
 }
 
-/** No record begins so: those begin with the number of their version. */
+/** No record begins like this: records begin with the number of their version. */
 const identityPattern = /^capstan-log ([a-z0-9]+|-) (\S+)$/;
 const identityBytesMax = 200;
 
@@ -55,22 +55,22 @@ function decodeIdentity(payload: Buffer): FileIdentity | undefined {
 }
 
 /**
- * What the file's first frame says. `"unnamed"`: it is whole, and says nothing of the kind.
- * `undefined`: there is no whole frame at its beginning.
+ * The name in the file's first frame. `"unnamed"` when that frame is whole and has no name;
+ * undefined when there is no whole frame at the beginning.
  */
 export function readIdentity(bytes: Buffer): FileIdentity | "unnamed" | undefined {
   const payload = frameAt(bytes, 0);
   return payload === undefined ? undefined : (decodeIdentity(payload) ?? "unnamed");
 }
 
-/** A mark, or what says which file it is, is none. */
+/** False for a mark and for the frame that names the file. */
 export function isRecord({ at, payload }: ReadFrame): boolean {
   return payload.length > 0 && (at > 0 || decodeIdentity(payload) === undefined);
 }
 
 export interface ReadFrame {
   readonly at: number;
-  /** Empty: a mark. */
+  /** Empty for a mark. */
   readonly payload: Buffer;
 }
 
@@ -81,14 +81,14 @@ export interface BadBytes {
 }
 
 export interface ReadFrames {
-  /** Every good one, in order. */
+  /** Every good frame, in order. */
   readonly frames: readonly ReadFrame[];
   readonly bad: readonly BadBytes[];
-  /** What was on the disk for certain, as far as good frames say so. */
+  /** How many bytes were on the disk for certain, according to the good frames. */
   readonly syncedBytes: number;
 }
 
-/** Finds every good frame, also behind bytes that are none. */
+/** Finds every good frame, also after bad bytes. */
 export function readFrames(bytes: Buffer): ReadFrames {
   const frames: ReadFrame[] = [];
   const bad: BadBytes[] = [];
@@ -113,7 +113,7 @@ export function readFrames(bytes: Buffer): ReadFrames {
   return { frames, bad, syncedBytes };
 }
 
-/** The payload of the whole and correct frame there. */
+/** The payload of the frame at `at`, if it is whole and its checksum is right. */
 function frameAt(bytes: Buffer, at: number): Buffer | undefined {
   if (at + frameBytes > bytes.length || bytes.readUInt32LE(at) !== frameMagic) return undefined;
   const end = at + frameBytes + bytes.readUInt32LE(at + 4);

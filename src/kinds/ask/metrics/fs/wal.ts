@@ -1,21 +1,15 @@
 /**
- * The write-ahead log: files `<term>-<generation>-<index>.wal` of framed records, and the list of
- * them (`log-list.ts`). A record is acknowledged when it is on the disk and nobody else has taken
- * the log over; all that came while one write was under way share the next (group commit).
+ * The write-ahead log: files `<term>-<generation>-<index>.wal` of framed records, and their list
+ * (`log-list.ts`). Records that arrive during a write share the next one (group commit). Rules:
+ * MH10 to MH13, MH17, MH21.
  *
- *   W1  Records are on the disk in the order in which they were given.
- *   W2  A file is whole, on the disk and listed with its length before the next is begun, so only
- *       the newest can have a torn end.
- *   W3  A frame says how much of its file was on the disk before it was written: a bad record below that is damage,
- *       one above it was never acknowledged. After every sync a mark says so before anything is
- *       acknowledged.
- *   W4  After a failed write nothing is acknowledged any more: what is on the disk is not known. The owner starts again.
- *   W6  A disk without room is another matter: what was synced is there. The records that found no
- *       room are refused, and owed: they are written first, before anything else is taken, because
- *       the head has them. Until then everything is refused.
- *   W5  `confirm` comes after the sync and before the acknowledgement. Who takes the log over
- *       raises a fence first and reads it then, so that a record is acknowledged by its writer only
- *       if its successor reads it.
+ * Records are on the disk in the order given. A file is whole, synced and listed with its length
+ * before the next is begun, so only the newest can have a torn end. Each frame says how much of its
+ * file was synced before: a bad record below that is damage, one above was never acknowledged.
+ *
+ * After a failed write or sync nothing is acknowledged, because the state of the disk is unknown. A
+ * full disk is different: records that found no space are refused but owed. They are written before
+ * anything else, because the head has them.
  */
 import { join } from "node:path";
 import type { Clock, Timer } from "../../../../ground/kernel/clock.ts";
@@ -25,7 +19,7 @@ import type { Files, OpenFile } from "../../../../ground/kernel/files.ts";
 import { type ListedFile, logFileName } from "./log-list.ts";
 import { encodeFrames, encodeIdentity, encodeMark } from "./wal-frames.ts";
 
-/** `always`: on the disk before it is acknowledged. Otherwise a power loss may cost what came in the last `everyMs`. */
+/** With `everyMs`, a power loss may cost the records of that many milliseconds. */
 export type SyncPolicy = "always" | { readonly everyMs: number };
 
 export interface WalOptions {
@@ -33,50 +27,49 @@ export interface WalOptions {
   readonly directory: string;
   readonly clock: Clock;
   readonly sync: SyncPolicy;
-  /** A file is closed when it is longer. */
+  /** A longer file is closed. */
   readonly fileBytesMax: number;
   readonly term: number;
   readonly lineage: string;
   /** The files that were replayed; they are deleted with their generations. */
   readonly existing: readonly ListedFile[];
-  /** Makes these the files of the log, for good. */
+  /** Durably makes these the files of the log. */
   writeList(files: readonly ListedFile[]): Promise<void>;
   /**
-   * Throws `lease_lost` when somebody else has taken the log over, and anything else when that
-   * cannot be ruled out at the moment. W5
+   * Called between sync and acknowledgement. Throws `lease_lost` when somebody else has taken the
+   * log over, and another error when that cannot be ruled out.
    */
   confirm(): Promise<void>;
-  /** Told when appends begin to be refused for want of room, and when they are taken again. W6 */
+  /**
+   * Called when appends begin to be refused for want of space, and when they are accepted again.
+   */
   readonly onRoom?: (refusal: OperatingError | undefined) => void;
 }
 
-/** How often it is tried whether there is room again. */
+/** How often to check for space again. */
 const roomMs = 1_000;
 
 interface Pending {
   readonly generation: number;
   readonly payload: Uint8Array | undefined;
-  /** Whether it waits for the disk whatever the policy. */
+  /** Whether to wait for the disk whatever the policy. */
   readonly isSync: boolean;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
 }
 
-/** What the head needs of its log. */
+/** The head's view of its log. */
 export interface Log {
   readonly bytes: number;
   /** Why nothing is acknowledged any more. */
   readonly failure: OperatingError | undefined;
-  /** Why nothing is taken at the moment: there is no room on the disk. */
+  /** Why nothing is accepted at the moment: the disk is full. */
   readonly refusal: OperatingError | undefined;
-  /**
-   * Resolves when it, and all that was given before, is safe. Without a payload it only waits for
-   * those.
-   */
+  /** Resolves when this record and all before it are safe. Without a payload it only waits. */
   append(generation: number, payload: Uint8Array | undefined): Promise<void>;
-  /** Deletes the files of generations up to this one: their records are in segments. */
+  /** Deletes the files of generations up to this one, whose records are in segments. */
   forget(generation: number): Promise<void>;
-  /** What was given is written; later appends are refused. Idempotent. */
+  /** Writes pending records; later appends are refused. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -92,11 +85,11 @@ export class Wal implements Log {
   #timer: Timer | undefined;
   #isClosed = false;
   #wasOpened = false;
-  /** Files that are no part of the log any more, and still there. */
+  /** Files that left the log but are not deleted yet. */
   #gone: readonly LogFile[] = [];
-  /** Of the batch that is being written, those that are not in a file yet. */
+  /** The records of the current batch that are not in a file yet. */
   #unwritten: readonly Pending[] = [];
-  /** W6. Written by `#pay`, when there is room. */
+  /** Refused records that `#pay` writes when there is space. */
   #owed: readonly Pending[] = [];
   #refusal: OperatingError | undefined;
   #roomTimer: Timer | undefined;
@@ -127,7 +120,7 @@ export class Wal implements Log {
     return this.#enqueue(generation, payload, this.#options.sync === "always");
   }
 
-  /** Everything that was given so far is on the disk, whatever the policy. */
+  /** Syncs everything given so far, whatever the policy. */
   sync(generation: number): Promise<void> {
     return this.#enqueue(generation, undefined, true);
   }
@@ -142,14 +135,14 @@ export class Wal implements Log {
     try {
       await this.#removeGone();
     } catch (thrown) {
-      if (!isDiskFull(thrown)) throw thrown; // Otherwise with the next ones, or when there is room.
+      if (!isDiskFull(thrown)) throw thrown; // Retried with the next ones, or when there is space.
     }
   }
 
   async #removeGone(): Promise<void> {
     const gone = this.#gone;
     if (gone.length === 0) return;
-    await this.#writeList(); // From here on nobody misses them.
+    await this.#writeList(); // From here on the files are not part of the log.
     this.#gone = this.#gone.filter((file) => !gone.includes(file));
     const { files, directory } = this.#options;
     for (const { name } of gone) await files.unlink(join(directory, name));
@@ -165,7 +158,7 @@ export class Wal implements Log {
       await this.#closeFile();
       if (this.#failure === undefined && this.#wasOpened) await this.#writeList();
     } catch {
-      // The next owner reads as far as it is whole.
+      // The next owner reads as far as the file is whole.
     }
   }
 
@@ -193,7 +186,7 @@ export class Wal implements Log {
         continue;
       }
       try {
-        await this.#options.confirm(); // W5
+        await this.#options.confirm();
         for (const { resolve } of batch) resolve();
       } catch (thrown) {
         assert(thrown instanceof OperatingError, "a confirmation fails with an operating error");
@@ -204,7 +197,7 @@ export class Wal implements Log {
     this.#writing = undefined;
   }
 
-  /** W6 */
+  /** The disk is full: refuses the batch, and remembers what must be written later. */
   #owe(thrown: unknown, batch: readonly Pending[]): void {
     this.#refusal = noRoom(thrown);
     const refused = [...batch, ...this.#pending];
@@ -222,7 +215,7 @@ export class Wal implements Log {
     });
   }
 
-  /** What is owed is written and synced, or the disk is still full. */
+  /** Writes and syncs the owed records, or finds the disk still full. */
   async #pay(): Promise<void> {
     let isBegun = false;
     try {
@@ -242,7 +235,7 @@ export class Wal implements Log {
     this.#writing = undefined;
   }
 
-  /** Runs of one generation are written at once. */
+  /** Writes runs of one generation at once. */
   async #commit(batch: readonly Pending[]): Promise<void> {
     let start = 0;
     this.#unwritten = batch;
@@ -255,7 +248,7 @@ export class Wal implements Log {
       this.#unwritten = batch.slice(end);
       start = end;
     }
-    // A file before this one was synced when it was closed. W2
+    // Earlier files were synced when they were closed.
     if (batch.some(({ isSync }) => isSync)) await this.#sync();
     else if (this.#options.sync !== "always") this.#syncLater(this.#options.sync.everyMs);
   }
@@ -267,14 +260,14 @@ export class Wal implements Log {
     const isFirst = file.entry.bytes === 0;
     const frames = isFirst ? [this.#identityOf(file.entry), ...payloads] : payloads;
     const bytes = encodeFrames(frames, file.syncedBytes);
-    // What a write without room left behind is written over by the next, which begins with the same
-    // records.
+    // A failed write may leave bytes; the next write begins with the same records and overwrites
+    // them.
     file.isDirty = true;
     await file.handle.write(bytes, file.entry.bytes);
     file.entry.bytes += bytes.length;
   }
 
-  /** LL6 */
+  /** The first frame of a file, which names it. */
   #identityOf({ name }: LogFile): Uint8Array {
     return encodeIdentity({ lineage: this.#options.lineage, name });
   }
@@ -290,7 +283,7 @@ export class Wal implements Log {
     this.#nextIndex += 1;
     const name = logFileName(term, generation, index);
     const handle = await files.open(join(directory, name), "new");
-    await synced(() => files.sync(directory)); // Before it is listed: what is listed is there.
+    await synced(() => files.sync(directory)); // A file must exist before it is listed.
     const place = { name, generation, index };
     const entry: LogFile = { ...place, bytes: 0, hasGap: false, isNamed: true, isOpen: true };
     this.#files.push(entry);
@@ -298,7 +291,7 @@ export class Wal implements Log {
     try {
       await this.#writeList();
     } catch (thrown) {
-      // Not listed, it was never part of the log.
+      // It was not listed, so it was never part of the log.
       this.#files = this.#files.filter((file) => file !== entry);
       await handle.close();
       throw thrown;
@@ -309,10 +302,10 @@ export class Wal implements Log {
   async #closeFile(): Promise<void> {
     const file = this.#open;
     if (file === undefined) return;
-    await this.#sync(); // W2
+    await this.#sync();
     this.#open = undefined;
     await file.handle.close();
-    file.entry.bytes = file.syncedBytes; // The mark behind it may be lost.
+    file.entry.bytes = file.syncedBytes; // The mark after it may be lost.
     file.entry.isOpen = false;
   }
 
@@ -329,12 +322,12 @@ export class Wal implements Log {
     }
     if (file.isMarked) return;
     const mark = encodeMark(file.syncedBytes);
-    await file.handle.write(mark, file.syncedBytes); // W3
+    await file.handle.write(mark, file.syncedBytes);
     entry.bytes = file.syncedBytes + mark.length;
     file.isMarked = true;
   }
 
-  /** One at a time, in order: a seal may forget files while the next is begun. */
+  /** Lists are written in sequence: a seal may forget files while the next file is begun. */
   #writeList(): Promise<void> {
     const { writeList } = this.#options;
     const written = this.#listing.then(() =>
@@ -353,12 +346,12 @@ export class Wal implements Log {
     if (this.#timer !== undefined) return;
     this.#timer = this.#options.clock.after(everyMs, () => {
       this.#timer = undefined;
-      // In line with what is written, never beside it. A failure is known from `failure`.
+      // Queued with other writes. A failure is reported by `failure`.
       this.sync(this.#open?.generation ?? 0).catch(() => undefined);
     });
   }
 
-  /** W4. */
+  /** Rejects this batch and all pending records. */
   #fail(error: OperatingError, batch: readonly Pending[]): void {
     this.#failure ??= error;
     for (const { reject } of [...batch, ...this.#pending]) reject(this.#failure);
@@ -392,7 +385,7 @@ function unwritable(thrown: unknown): OperatingError {
   );
 }
 
-/** Whatever its reason: what was written since the last one may be lost. W4 */
+/** A failed sync: everything written since the last one may be lost. */
 class SyncFailed extends Error {}
 
 async function synced(sync: () => Promise<void>): Promise<void> {

@@ -1,4 +1,7 @@
-/** Batches and exemplars between threads: labels are objects of a class, which do not travel; their texts do. */
+/**
+ * Converts batches and exemplars for other threads: `Labels` objects cannot be posted, their texts
+ * can.
+ */
 import { Labels } from "../../promql/core/index.ts";
 import type { Exemplar, SampleBatch } from "../core/model.ts";
 
@@ -12,7 +15,7 @@ export interface BatchMessage extends Omit<SampleBatch, "series" | "exemplars"> 
   readonly exemplars: readonly ExemplarMessage[];
 }
 
-/** Copies of the columns, as long as they need be, and what to transfer. */
+/** Copies of the columns, cut to length, and the buffers to transfer. */
 export function batchToMessage(batch: SampleBatch): {
   readonly message: BatchMessage;
   readonly transfer: readonly ArrayBuffer[];

@@ -1,4 +1,4 @@
-/** What a process asks an import's thread. */
+/** The requests of a process to its import thread. */
 import type { ImportProgress, ImportResult } from "../core/ingest-service.ts";
 import type { MetricMetadata, SegmentInfo } from "../core/model.ts";
 import type { ExemplarMessage } from "./batch-message.ts";
@@ -6,18 +6,18 @@ import type { ImportRunOptions } from "./import/import-run.ts";
 
 export type ImportThreadOptions = ImportRunOptions;
 
-/** A request that fails leaves nothing of the import. */
+/** A request that fails discards the whole import. */
 export interface ImportThread {
   readonly requests: {
-    /** Answered when it was read: the next may come. */
+    /** Resolves when the chunk was read and the next may be sent. */
     chunk(bytes: Uint8Array): ImportProgress;
-    /** The text is over. */
+    /** Ends the text. */
     finish(): DoneImport;
   };
   readonly notes: Record<never, never>;
 }
 
-/** Segments are whole and on disk. */
+/** The segments are whole and on disk. */
 export interface DoneImport {
   readonly segments: readonly SegmentInfo[];
   readonly result: ImportResult;

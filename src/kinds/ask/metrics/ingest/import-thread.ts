@@ -1,4 +1,6 @@
-/** One import's own thread: reading gigabytes of text must hold up neither the process nor the head. */
+/**
+ * The thread of one import: reading gigabytes of text must delay neither the process nor the head.
+ */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import { servePeer } from "../../../../ground/threads/index.ts";
 import { MalformedInput } from "../core/ingest/malformed.ts";

@@ -1,4 +1,4 @@
-/** What a process and its ingest thread ask each other. */
+/** The requests between a process and its ingest thread. */
 import type { LogFields } from "../../../../ground/kernel/logger.ts";
 import type { Matcher } from "../../promql/core/index.ts";
 import type { LabelLimits } from "../core/ingest/label-limits.ts";
@@ -14,7 +14,7 @@ import type { HeadServerOptions } from "../fs/head-server.ts";
 import type { MetricsDbOptions } from "../fs/metrics-db.ts";
 import type { BatchMessage, ExemplarMessage } from "./batch-message.ts";
 
-/** The head's limits and habits; absent ones are its defaults. */
+/** Settings of the head; absent ones have its defaults. */
 export type HeadSettings = Omit<
   MetricsDbOptions,
   | "clock"
@@ -37,11 +37,11 @@ export type HeadServerSettings = Pick<
 export interface IngestThreadOptions {
   readonly walDir: string;
   readonly lakeDir: string;
-  /** Of the lease under which the log is opened. */
+  /** The epoch of the lease under which the log is opened. */
   readonly leaseEpoch: number;
   readonly head: HeadSettings;
   readonly server: HeadServerSettings;
-  /** Names that scraped targets see. */
+  /** The user agent that scraped targets see. */
   readonly userAgent: string;
   readonly offsetSeed: string;
   readonly labelLimits: LabelLimits;
@@ -69,7 +69,7 @@ export interface IngestThread {
       readonly baseDir: string;
     }): readonly string[];
     addSelfTarget(target: {
-      /** Its number, for `readSelf`. */
+      /** The number of this process's metrics source, for `readSelf`. */
       readonly self: number;
       readonly job: string;
       readonly instance: string;
@@ -79,7 +79,7 @@ export interface IngestThread {
   readonly notes: Record<never, never>;
 }
 
-/** What the thread needs of the process. */
+/** What the thread asks of the process. */
 export interface IngestOwner {
   readonly requests: {
     publish(add: readonly SegmentInfo[]): void;
@@ -88,7 +88,7 @@ export interface IngestOwner {
     readSelf(self: number): ScrapedText;
   };
   readonly notes: {
-    /** Samples are refused for want of room, and why; `undefined`: they are taken again. */
+    /** Why samples are refused for want of space; undefined when they are accepted again. */
     room: string | undefined;
     log: LogMessage;
   };

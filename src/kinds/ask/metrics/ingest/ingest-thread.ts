@@ -1,6 +1,6 @@
 /**
- * The thread that owns the head: it decodes what is written, scrapes, appends, seals, and serves slices to workers.
- * The process's own thread only hands buffers over.
+ * The thread that owns the head: it decodes writes, scrapes, appends, seals, and serves slices to
+ * workers. The process's main thread only transfers buffers.
  */
 import type { Logger } from "../../../../ground/kernel/logger.ts";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
@@ -90,7 +90,7 @@ async function open(options: IngestThreadOptions, owner: Starter<IngestOwner>, l
   return { db, server, scrapes };
 }
 
-/** A body that is not what it claims to be is refused before anything of it is appended. */
+/** A malformed body is refused before anything of it is appended. */
 async function remoteWrite(
   body: Uint8Array,
   protocol: WriteProtocol,

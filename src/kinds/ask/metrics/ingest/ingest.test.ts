@@ -43,7 +43,7 @@ class Fixture {
     return join(this.dir, "lake");
   }
 
-  /** What the head has, over HTTP as a worker asks for it. */
+  /** The head's series, read over HTTP like a worker does. */
   async headSeries(names: string): Promise<string[]> {
     const matchers: Matcher[] = [{ name: "__name__", op: "=~", value: names }];
     const { url, incarnation, appendSeq } = await this.ingest.snapshot();
@@ -104,7 +104,9 @@ async function start(options: Partial<IngestOptions> = {}): Promise<Fixture> {
 
 let sharedFixture: Promise<Fixture> | undefined;
 
-/** One for all tests that only add to it, each with names of its own: a thread takes a while to start. */
+/**
+ * Shared by tests that only add to it, each under its own names: a thread takes a while to start.
+ */
 function shared(): Promise<Fixture> {
   sharedFixture ??= start();
   return sharedFixture;
@@ -364,7 +366,7 @@ test("[IN16] targets of a configuration and this process are scraped into the he
     ),
     series.join("\n"),
   );
-  // On a busy machine the first of its scrapes may have come too late.
+  // On a busy machine its first scrape may have come too late.
   assert.ok(series.some((line) => /^own_total\{instance=me,job=capstan\} [1-9]\d*@/.test(line)));
   assert.ok(series.some((line) => line.startsWith("up{instance=me,job=capstan} 1@")));
   await assert.rejects(

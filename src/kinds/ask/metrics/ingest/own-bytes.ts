@@ -1,4 +1,4 @@
-/** Bytes that can be handed to another thread: as they are where they have a buffer to themselves, copied otherwise. */
+/** Bytes that can be transferred to another thread; copied unless they own their buffer. */
 export function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const isAlone =
     bytes.buffer instanceof ArrayBuffer &&

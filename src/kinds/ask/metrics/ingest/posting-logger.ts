@@ -1,4 +1,4 @@
-/** A thread's log lines, handed to the process, which has the one logger. */
+/** Posts a thread's log lines to the process, which has the one logger. */
 import type { LogFields, Logger } from "../../../../ground/kernel/logger.ts";
 import type { LogLevel, LogMessage } from "./ingest-messages.ts";
 

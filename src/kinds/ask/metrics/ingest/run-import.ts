@@ -1,10 +1,9 @@
 /**
- * The process's end of an import: chunks out one at a time, segments in, published all at once.
+ * The process's end of an import: sends chunks one at a time, and publishes all segments at once
+ * (IN23).
  *
- *   RI1  Nothing is visible before everything is, and then all of it is.
- *   RI2  An import that failed, was aborted or whose thread died leaves no file.
- *   RI3  Once publication was tried, files stay: whether it happened is for the catalog to say, and files that it does
- *        not know are swept as orphans.
+ * Once publication was tried, files stay: only the catalog knows whether it happened, and files
+ * that it does not have are swept as orphans.
  */
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,7 +16,7 @@ import { segmentsFolder, temporaryFolder } from "../fs/lake.ts";
 import type { DoneImport, ImportThread, ImportThreadOptions } from "./import-messages.ts";
 import { ownBytes } from "./own-bytes.ts";
 
-/** Segments that are on disk and not published. Rejects when there are none, and none are left. */
+/** Returns segments that are on disk and not published. On rejection none are left. */
 export async function runImport(
   options: ImportThreadOptions,
   chunks: AsyncIterable<Uint8Array>,
@@ -43,14 +42,14 @@ export async function runImport(
     return await thread.ask("finish", undefined, { signal, whenAborted });
   } catch (thrown) {
     await thread.kill();
-    await removeFilesOf(options); // RI2
+    await removeFilesOf(options);
     throw thrown;
   } finally {
     await thread.kill();
   }
 }
 
-/** What a thread that died could not remove itself. */
+/** Removes what a thread that died could not remove itself. */
 async function removeFilesOf({ lakeDir, importId }: ImportThreadOptions): Promise<void> {
   for (const folder of [temporaryFolder, segmentsFolder]) {
     for (const name of await readdir(join(lakeDir, folder)).catch(() => [])) {

@@ -1,10 +1,6 @@
 /**
- * Samples in, for this process: the thread that owns the head, its scrapes, and imports.
- *
- *   IG1  Nothing is decoded, compressed or written on the caller's thread.
- *   IG2  Writes that the thread cannot take are refused at the door (429), not queued without end.
- *   IG3  When the thread dies every request fails, and `failure` resolves: the process should end and be restarted.
- *   IG4  `publish` is called by whoever has segments to show: seals and imports, each with all of its segments at once.
+ * Starts ingest for this process: the thread that owns the head, its scrapes, and imports. The
+ * caller's thread decodes, compresses and writes nothing. Rules: IN20, IN21.
  */
 import { join } from "node:path";
 import type { Clock } from "../../../../ground/kernel/clock.ts";
@@ -20,39 +16,41 @@ import type { HeadServerSettings, HeadSettings, IngestThreadOptions } from "./in
 import { ThreadIngest } from "./thread-ingest.ts";
 
 export interface IngestOptions {
-  /** For the head's log alone. */
+  /** A directory for the head's log alone. */
   readonly walDir: string;
   readonly lakeDir: string;
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
-  /** Whose the log is. Without one it is nobody else's. */
+  /** The lease that owns the log. Without one, nobody else may use the log. */
   readonly lease?: LogLease;
-  /** Where workers pull slices of the head. */
+  /** The server where workers fetch slices of the head. */
   readonly server: HeadServerSettings;
-  /** One transaction of the store: all of it or nothing. May be repeated with the same segments. */
+  /** One transaction of the store, all or nothing. May be repeated with the same segments. */
   publish(add: readonly SegmentInfo[], remove: readonly string[]): Promise<void>;
-  /** The highest `sealSeq` among the catalog's segments of that line of heads; 0 where there are none. */
+  /** The highest `sealSeq` of that lineage's segments in the catalog, or 0. */
   publishedSealSeq?(lineage: string): Promise<number>;
-  /** Samples are refused for want of room, and why; `undefined`: they are taken again. */
+  /** Gets why samples are refused for want of space; undefined when they are accepted again. */
   readonly onRoom?: (reason: string | undefined) => void;
   readonly head?: HeadSettings;
-  /** Prometheus-style; relative files in it are relative to `baseDir`. */
+  /** A Prometheus-style configuration; relative paths in it refer to `baseDir`. */
   readonly scrape?: { readonly text: string; readonly baseDir: string };
   readonly userAgent?: string;
-  /** Two processes with different seeds scrape a target at different times. */
+  /** Processes with different seeds scrape a target at different times. */
   readonly offsetSeed?: string;
   readonly labelLimits?: LabelLimits;
   readonly queueMax?: number;
   readonly queueBytesMax?: number;
   readonly importsMax?: number;
-  /** Samples of an import in memory at a time: about 50 bytes each. */
+  /** How many samples of an import may be in memory, at about 50 bytes each. */
   readonly importMemorySamplesMax?: number;
 }
 
 const blockMsDefault = 2 * 60 * 60_000;
 
-/** Throws when the log or the lake cannot be opened, and `bad_request` for a scrape configuration that is none. */
+/**
+ * Throws when the log or the lake cannot be opened, and `bad_request` for an invalid configuration.
+ */
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { walDir, lakeDir, clock, prng, logger, server, lease = noLease, head = {} } = options;
   const { labelLimits = usualLabelLimits } = options;

@@ -1,4 +1,4 @@
-/** The process's end of the ingest thread: requests out, answers in, and what the thread needs of the process. */
+/** The process's end of the ingest thread: sends requests, and answers what the thread asks. */
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import { assert, messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../../ground/kernel/logger.ts";
@@ -38,11 +38,11 @@ export interface ThreadIngestOptions {
   publish(add: readonly SegmentInfo[], remove: readonly string[]): Promise<void>;
   publishedSealSeq(lineage: string): Promise<number>;
   readonly lease: LogLease;
-  /** Samples are refused for want of room, and why; `undefined`: they are taken again. */
+  /** Gets why samples are refused for want of space; undefined when they are accepted again. */
   readonly onRoom?: (reason: string | undefined) => void;
-  /** What an import needs; each gets a name of its own. */
+  /** Options of one import, with a new id. */
   importOptions(): Omit<Parameters<typeof runImport>[0], "format" | "onError">;
-  /** Writes that wait for the thread: beyond that senders are told to come back. */
+  /** How many writes may wait for the thread; further ones are refused with 429. */
   readonly queueMax: number;
   readonly queueBytesMax: number;
   readonly importsMax: number;
@@ -60,7 +60,7 @@ export class ThreadIngest implements Ingest {
   #queued = 0;
   #queuedBytes = 0;
 
-  /** `module`: what runs in the thread. */
+  /** `module` is the code that runs in the thread. */
   constructor(module: URL, threadOptions: unknown, options: ThreadIngestOptions) {
     this.#options = options;
     this.#thread = startThread<IngestThread, IngestOwner>({
@@ -68,7 +68,7 @@ export class ThreadIngest implements Ingest {
       options: threadOptions,
       clock: options.clock,
       lost: brokenBy,
-      whenBroken: "leave", // It ends its scrapes and its server when it is closed.
+      whenBroken: "leave", // The thread ends its scrapes and its server when it is closed.
       errors: { translate: fileError },
       handlers: {
         requests: {
@@ -103,7 +103,7 @@ export class ThreadIngest implements Ingest {
     const isFull = this.#queued >= queueMax || this.#queuedBytes + body.length > queueBytesMax;
     if (isFull && this.#queued > 0) return refusedWrite(429, "too many writes are waiting");
     const bytes = ownBytes(body);
-    const { length } = bytes; // It is gone once it is handed over.
+    const { length } = bytes; // Read before the transfer, which empties the buffer.
     this.#queued += 1;
     this.#queuedBytes += length;
     try {
@@ -197,7 +197,7 @@ export class ThreadIngest implements Ingest {
     }
   }
 
-  /** Metadata and exemplars of an import are the head's. Samples are what counts: without these it is still done. */
+  /** Gives the import's metadata and exemplars to the head. A failure does not fail the import. */
   async #keepRest({ metadata, exemplars }: DoneImport): Promise<void> {
     const builder = new BatchBuilder(1);
     builder.metadata.push(...metadata);
@@ -210,10 +210,7 @@ export class ThreadIngest implements Ingest {
   }
 }
 
-/**
- * Code, retry and hint are those of what broke it; a thread that died by our own fault may be
- * started again.
- */
+/** Keeps code, retry and hint of the cause. A thread that died by our own bug may be restarted. */
 function brokenBy(cause: unknown): OperatingError {
   const message = `ingest broke: ${messageOf(cause)}`;
   if (!(cause instanceof OperatingError)) {

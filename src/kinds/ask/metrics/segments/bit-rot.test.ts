@@ -1,7 +1,7 @@
 /**
- * A bit that flips in a segment never changes an answer: reading it fails with `data_corrupt`, and
- * names the segment. On processes: `test/e2e/bit-rot.test.ts`. CAPSTAN_TEST_FLIPS says how many are
- * tried in each way.
+ * A flipped bit in a segment never changes an answer: reading fails with `data_corrupt` and names
+ * the segment. `test/e2e/bit-rot.test.ts` does the same with processes. CAPSTAN_TEST_FLIPS sets how
+ * many flips are tried in each way.
  */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
@@ -90,7 +90,7 @@ test("[MS10] bits that flip before a segment is opened: no wrong answer, every o
 });
 
 test("[MS10] bits that flip under an open segment, when its columns were dropped, are found", async () => {
-  // Its series are in memory for as long as it is open. Nothing is kept of its columns.
+  // An open segment keeps its series in memory, but none of its columns.
   const readable = files.filter((name) => name !== "series.parquet");
   const reader = openSegment(lakeDir, info);
   assert.deepEqual(readAll(reader), right);
@@ -162,7 +162,7 @@ test("[MU8] the scrub gives checksums to old segments, finds what flipped, and c
   assert.deepEqual(conditions.at(-1)?.damaged, []);
   scrubber.suspect("segment rotting: a query says so");
   renameSync(samples, `${samples}.away`);
-  mkdirSync(samples); // Something that cannot be read, and is there.
+  mkdirSync(samples); // A directory exists, but cannot be read as a file.
   await scrubber.run(lease, signal);
   assert.equal(conditions.at(-1)?.suspected, 1, "it was not read: the suspicion stays");
   rmdirSync(samples);

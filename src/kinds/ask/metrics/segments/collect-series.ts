@@ -1,10 +1,4 @@
-/**
- * Puts series together from what several segments and the head have of them.
- *
- *   C1  A series comes once, in label order, with all of its samples after `minMs` up to `maxMs`, times strictly ascending.
- *   C2  Of two samples for one time, the one from the segment with the lower `seq` counts; one of the head counts last.
- *   C3  A series that one segment has whole is given as views of its columns: nothing is copied.
- */
+/** Joins the parts of series from several segments and the head. Rules: MS6, MS7. */
 import { assert } from "../../../../ground/kernel/errors.ts";
 import {
   compareLabels,
@@ -27,18 +21,15 @@ import { SeriesInterner } from "./series-interner.ts";
 export interface CollectRequest {
   readonly matchers: readonly Matcher[];
   readonly shard: number;
-  /** A power of two; segments and the head may have been cut by another count. */
+  /** A power of two; segments and the head may have other shard counts. */
   readonly shardCount: number;
   /** Samples after `minMs`, up to and including `maxMs`. */
   readonly range: { readonly minMs: number; readonly maxMs: number };
-  /**
-   * A series' columns are good only until the next one is asked for. For whoever computes series by series: it saves
-   * more time than putting them together takes.
-   */
+  /** Reuses memory: a series' columns are valid only until the next one is requested. */
   readonly reuseColumns?: boolean;
 }
 
-/** `readers` share one interner. */
+/** All `readers` must share one interner. */
 export function collectSeries(
   readers: readonly SegmentReader[],
   headSeries: readonly RawSeries[],
@@ -47,7 +38,7 @@ export function collectSeries(
   return [...iterateSeries(readers, headSeries, { ...request, reuseColumns: false })];
 }
 
-/** The same one by one, in another order if need be: what was given may be dropped before the next is put together. */
+/** Yields the series in the order of `compare`; each may be dropped before the next. */
 export function* iterateSeries(
   readers: readonly SegmentReader[],
   headSeries: readonly RawSeries[],
@@ -70,7 +61,7 @@ export function* iterateSeries(
   }
 }
 
-/** How many rows the request would read: for limits and estimates, before anything is decoded. */
+/** The number of rows that the request would read, for limits and estimates, without decoding. */
 export function countRows(readers: readonly SegmentReader[], request: CollectRequest): number {
   let rows = 0;
   for (const { series } of readers) {
@@ -83,12 +74,12 @@ export function countRows(readers: readonly SegmentReader[], request: CollectReq
   return rows;
 }
 
-/** Where a part of a series is. */
+/** Where a part of a series is stored. */
 type Place =
   | { readonly reader: SegmentReader; readonly window: RowWindow; readonly row: number }
   | { readonly samples: SampleColumns };
 
-/** By series, in the order of `seq`. */
+/** The parts of each series, in the order of `seq`. */
 function findPieces(
   readers: readonly SegmentReader[],
   headSeries: readonly RawSeries[],
@@ -107,7 +98,7 @@ function findPieces(
   for (const reader of bySeq) {
     const window = reader.window();
     const { series } = reader;
-    // A segment of a part of this shard has nothing else.
+    // A segment of a part of this shard has only series of this shard.
     const isPart = reader.info.shardCount >= shardCount;
     const count = isPart ? 1 : shardCount;
     if (isPart && !within(reader, shard, shardCount)) continue;
@@ -165,7 +156,7 @@ function read(place: Place, range: CollectRequest["range"]): SampleColumns {
   return cutSamples(whole, range.minMs, range.maxMs);
 }
 
-/** Tables are nearly in that order already; most metrics are exactly. */
+/** Fast because tables are nearly in this order already. */
 function inOrder(
   ids: number[],
   interner: SeriesInterner,

@@ -1,13 +1,13 @@
 /**
- * Series with all of their samples as one Parquet file: how a slice of the head travels to a worker, and a leaf's raw
- * samples to whoever evaluates them. A row for each series, its columns packed into one value each, so that reading and
- * writing are copying.
+ * Series with all of their samples as one Parquet file: for slices of the head and for a leaf's raw
+ * samples. Each series is a row, and each of its columns is packed into one value, so that reading
+ * and writing are copying.
  *
  *   labels      as JSON
- *   samples     how many
+ *   samples     their number
  *   ts, value   float64, little-endian
- *   stale       a byte each; empty: there is none
- *   start_ts    float64; empty: all unknown
+ *   stale       one byte each; empty when there is none
+ *   start_ts    float64; empty when all are unknown
  *   histograms  for each: its index and length (uint32), then its bytes
  */
 
@@ -41,7 +41,7 @@ const groupSamplesMax = 4 * 1024 * 1024;
 const nothing = new Uint8Array(0);
 const zstdLevel = 1;
 
-/** In the order given. The same series give the same bytes. `keyValues` stand in the footer. */
+/** Keeps the order. The same series give the same bytes. `keyValues` go to the footer. */
 export function encodeRawSeries(
   series: readonly RawSeries[],
   keyValues: Readonly<Record<string, string>> = {},
@@ -49,7 +49,7 @@ export function encodeRawSeries(
   return writeParquet(schema, rowGroupsOf(series), parquetRuntime, { zstdLevel, keyValues });
 }
 
-/** `labelsOf` may give labels that are known already for the text. */
+/** `labelsOf` may return labels that are already known for the text. */
 export function decodeRawSeries(
   bytes: Uint8Array,
   labelsOf: (json: string) => Labels = parseLabelsJson,

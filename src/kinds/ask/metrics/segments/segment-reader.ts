@@ -1,13 +1,7 @@
 /**
- * Reads one segment, synchronously, for compute threads. Columns of samples are decoded by row group and kept in a
- * cache that the thread's owner gives; the series table is decoded once, when the segment is opened.
- *
- *   G1  A decoded column is shared and never written to.
- *   G2  A file is read with bounds that its own footer and length agree on.
- *   G4  Files whose checksums are known are read whole before anything of them is believed, and
- *       again when they were written to since; what has another checksum, or cannot be read, is
- *       `data_corrupt`.
- *   G3  A column that is zero throughout a row group is never read: it is `undefined`.
+ * Reads one segment, synchronously, for compute threads. Columns of samples are decoded by row
+ * group and kept in a cache that the thread's owner provides; the series table is decoded once, at
+ * open. Rules: MS2, MS5, MS10. Decoded columns are shared and never written to.
  */
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
@@ -39,7 +33,7 @@ import { SeriesTable } from "./series-table.ts";
 
 export type DecodedColumn = Float64Array | Uint8Array;
 
-/** Keeps decoded columns. `load` is called where it has none; what it gives may be kept and given again. */
+/** Keeps decoded columns. Calls `load` for a missing one, and may keep its result. */
 export interface ColumnCache {
   get(
     segmentId: string,
@@ -49,10 +43,10 @@ export interface ColumnCache {
   ): DecodedColumn;
 }
 
-/** Keeps nothing. */
+/** Caches nothing. */
 export const noColumnCache: ColumnCache = { get: (_id, _rowGroup, _column, load) => load() };
 
-/** Rows of floats and stale markers. Views where one row group has them all. */
+/** Rows of floats and stale markers; views when one row group has them all. */
 export interface SampleRowsRead {
   readonly ts: Float64Array;
   readonly values: Float64Array;
@@ -69,7 +63,7 @@ export interface HistogramRowsRead {
 export interface OpenSegmentOptions {
   readonly files?: Pick<Files, "openToRead">;
   readonly cache?: ColumnCache;
-  /** Shared by all segments of a thread whose series are put together. */
+  /** Shared by all segments of a thread whose series are joined. */
   readonly interner?: SeriesInterner;
 }
 
@@ -81,7 +75,7 @@ export function openSegment(
   return new SegmentReader(lakeDir, info, options);
 }
 
-/** Only the row groups' columns a caller is at: a cache of its own is asked once for each. */
+/** The columns of the current row group, so that the cache is asked once for each. */
 type RowGroupColumns = Partial<Record<CachedColumn, DecodedColumn | undefined>>;
 
 export class SegmentReader {
@@ -110,7 +104,7 @@ export class SegmentReader {
     return this.#openSamples().parquet.footer.rowGroups.length;
   }
 
-  /** Past every cache. `undefined`: zero throughout. */
+  /** Bypasses every cache. Undefined when the column is zero throughout. */
   decodeRowGroup(rowGroup: number, column: CachedColumn): DecodedColumn | undefined {
     if (this.#isZero(rowGroup, column)) return undefined;
     return inSegment(this.info, () => {
@@ -121,7 +115,7 @@ export class SegmentReader {
     });
   }
 
-  /** What is read with one window is asked of the cache once per row group, however many series are in it. */
+  /** A window asks the cache for each column once per row group, however many series it has. */
   window(): RowWindow {
     const { starts } = this.#openSamples();
     const { segmentId } = this.info;
@@ -143,14 +137,14 @@ export class SegmentReader {
     });
   }
 
-  /** The files are closed; columns that were given out stay good. */
+  /** Closes the files; columns that were returned stay valid. */
   close(): void {
     this.#isClosed = true;
     this.#samples?.parquet.close();
     this.#histograms?.close();
   }
 
-  /** Opened when they are first needed: who asks for labels reads none of them. */
+  /** Opened on first use: a request for labels reads none of them. */
   #openSamples(): OpenSamples {
     this.#samples ??= inSegment(this.info, () => {
       const parquet = new OpenParquet(this.#openVerified("samples"));
@@ -159,7 +153,7 @@ export class SegmentReader {
     return this.#samples;
   }
 
-  /** G4: as they were when they were verified, or verified anew. */
+  /** The files, verified again if they were written to since. */
   #unchangedSamples(): OpenSamples {
     const samples = this.#openSamples();
     if (samples.parquet.isUnchanged()) return samples;
@@ -168,7 +162,7 @@ export class SegmentReader {
     return this.#openSamples();
   }
 
-  /** G4 */
+  /** Reads the whole file and compares its checksum, if known. */
   #openVerified(name: SegmentFile): VerifiedFile {
     if (this.#isClosed) throw closed();
     const file = this.#files.openToRead(join(this.#directory, segmentFileNames[name]));
@@ -204,7 +198,7 @@ export class SegmentReader {
     });
   }
 
-  /** G3: by the footer alone. Times and values are always there. */
+  /** Decided by the footer alone. Times and values always count as present. */
   #isZero(rowGroup: number, column: CachedColumn): boolean {
     if (column === "ts" || column === "value") return false;
     const { footer } = this.#openSamples().parquet;
@@ -215,13 +209,13 @@ export class SegmentReader {
 
 interface OpenSamples {
   readonly parquet: OpenParquet;
-  /** The first row of each row group, and the number of all rows. */
+  /** The first row of each row group, followed by the number of all rows. */
   readonly starts: Float64Array;
 }
 
 interface VerifiedFile {
   readonly file: FileReader;
-  /** When it was verified. */
+  /** The file's identity when it was verified. */
   readonly identity: string | undefined;
 }
 
@@ -269,7 +263,7 @@ function startsOf({ rowGroups }: ParquetFooter): Float64Array {
   return starts;
 }
 
-/** Holds the row group that it is at, so that series in order ask for each column once. */
+/** Holds the current row group, so that series in order ask for each column once. */
 export class RowWindow {
   readonly #segmentId: string;
   readonly #starts: Float64Array;
@@ -301,7 +295,7 @@ export class RowWindow {
     return parts.length === 1 ? (parts[0] as SampleRowsRead) : joinRows(parts, rowCount);
   }
 
-  /** Of rows whose times ascend, those after `minMs` up to `maxMs`. */
+  /** The rows after `minMs`, up to and including `maxMs`; their times must ascend. */
   readWithin(rowStart: number, rowCount: number, minMs: number, maxMs: number): SampleRowsRead {
     if (rowCount === 0) return noRows;
     const group = this.#groupOf(rowStart, rowStart + rowCount);
@@ -321,7 +315,7 @@ export class RowWindow {
     };
   }
 
-  /** Where the row is. Series come in order, so mostly in the row group at hand or in the next. */
+  /** The row group of a row. Series come in order, so mostly the current one or the next. */
   #groupOf(row: number, end: number): number {
     const starts = this.#starts;
     if (!(row >= 0 && end <= (starts[starts.length - 1] as number))) {
@@ -420,7 +414,7 @@ function readHistogramRows(file: OpenParquet, start: number, count: number): His
   return { ts, startTs, histograms };
 }
 
-/** Where numbers' pages are read to before they are decoded: one at a time, in this thread. */
+/** A reusable buffer for encoded pages of numbers, used by one read at a time. */
 class ReadScratch {
   #bytes = new Uint8Array(0);
 
@@ -432,7 +426,7 @@ class ReadScratch {
 
 const readScratch = new ReadScratch();
 
-/** A Parquet file whose footer was read, and whose columns are read when they are needed. */
+/** A Parquet file with its footer read; columns are read on demand. */
 class OpenParquet {
   readonly footer: ParquetFooter;
   readonly #identity: string | undefined;
@@ -452,7 +446,7 @@ class OpenParquet {
     }
   }
 
-  /** With `scratch`, what is decoded must not be views of the file's bytes. */
+  /** With `scratch`, the decoded column must not be a view of the file's bytes. */
   chunk(rowGroup: number, column: number, scratch?: ReadScratch): ChunkReader {
     const info = this.footer.rowGroups[rowGroup]?.chunks[column];
     if (info === undefined) {
@@ -493,10 +487,7 @@ function readFully(file: FileReader, offset: number, bytes: Uint8Array): Uint8Ar
 const damagedHint =
   "Put the segment back from a backup (capstan restore); capstan lake check names every damaged or missing file.";
 
-/**
- * Says which segment it was. Where a file is missing the list of segments was too old, or somebody
- * deleted it.
- */
+/** Adds the segment's id to errors. A file may be missing because the list is out of date. */
 function inSegment<T>(info: SegmentInfo, read: () => T): T {
   try {
     return read();
@@ -506,7 +497,7 @@ function inSegment<T>(info: SegmentInfo, read: () => T): T {
       throw new OperatingError("not_found", "backoff", message);
     }
     if (!(thrown instanceof OperatingError) || thrown.message.startsWith("segment ")) throw thrown;
-    // Segments are ours: what we would not write is damage, too.
+    // We wrote the segment, so a feature that we never write is damage, too.
     const isDamaged = /^(artifact_corrupt|data_corrupt|unsupported)$/.test(thrown.code);
     // A worker's error travels as its message alone.
     const hint = isDamaged ? `. ${damagedHint}` : "";

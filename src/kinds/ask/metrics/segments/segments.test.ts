@@ -106,7 +106,8 @@ describe("segments", () => {
     );
     const series = ["a", "b", "c"].map((a) => ({ labels: up({ a }), samples: long }));
     const reader = openSegment(lakeDir, await write(series));
-    assert.equal(reader.rowGroupCount, 10); // The 848 rows left of a series are too few for one of their own.
+    // The series' remaining 848 rows are too few for a row group of their own.
+    assert.equal(reader.rowGroupCount, 10);
     const found = collectSeries([reader], [], { ...whole, range: { minMs: 0, maxMs: 2e9 } });
     for (const { samples } of found) {
       assert.equal(samples.count, 49_999);
@@ -130,10 +131,10 @@ describe("segments", () => {
       lakeDir,
       await write([
         one("a", "1", 2_047),
-        one("b", "1", 1_000), // In the row group of `a`, which is too short to end.
-        one("c", "1", 10_000), // In a row group of its own.
+        one("b", "1", 1_000), // Joins the row group of `a`, which is too short to end.
+        one("c", "1", 10_000), // Starts a row group of its own.
         one("c", "2", 6_384), // Just fits.
-        one("c", "3", 1), // Does not.
+        one("c", "3", 1), // Does not fit.
       ]),
     );
     const rows = Array.from(
@@ -187,7 +188,7 @@ describe("segments", () => {
       sealSeq: 1,
     });
     const rows = Array.from({ length: 20_000 }, (_, at) => ({ ts: at + 1, value: at }));
-    await writer.add({ labels: up({}), samples: columnsOf(rows) }); // More than a row group.
+    await writer.add({ labels: up({}), samples: columnsOf(rows) }); // More than one row group.
     assert.ok(existsSync(join(lakeDir, "tmp", "half")));
     assert.ok(!existsSync(join(lakeDir, "segments", "half")));
     const unpublished = await write([
@@ -285,7 +286,7 @@ describe("collecting", () => {
             }));
           const infos: SegmentInfo[] = [];
           for (const place of [0, 1, 2]) {
-            // Each place is cut in its own number of shards.
+            // Each place has its own shard count.
             const cut = 2 ** place;
             for (let shard = 0; shard < cut; shard += 1) {
               const series = rawOf(places[place] as (typeof places)[number]).filter(

@@ -1,11 +1,10 @@
 /**
- * One small integer and one `Labels` object for each label set that a thread has met, so that the series of dozens of
- * segments are put together by comparing integers, and a matcher looks at each label set once.
+ * Gives each label set that a thread has met one small integer and one `Labels` object, so that
+ * series of many segments are joined by comparing integers, and a matcher sees each label set once.
+ * Labels are parsed on first use.
  *
- *   I1  The same labels have the same id for as long as the interner lives.
- *   I2  Labels are parsed when first asked for: a segment's other metrics cost a map entry each.
- *
- * It never forgets. Its owner drops it, together with every `SeriesTable` made with it, when `size` is too much.
+ * It never forgets: its owner drops it, with every `SeriesTable` made with it, when `size` is too
+ * large.
  */
 import {
   compileMatchers,
@@ -15,7 +14,7 @@ import {
 } from "../../promql/core/index.ts";
 import { labelsJson, parseLabelsJson } from "../core/labels-json.ts";
 
-/** How many matcher sets' verdicts are kept. */
+/** How many matcher sets have their results kept. */
 const verdictSetsMax = 64;
 
 const [unknown, no, yes] = [0, 1, 2];
@@ -30,7 +29,7 @@ export class SeriesInterner {
     return this.#texts.length;
   }
 
-  /** By the labels' JSON, as `labelsJson` writes it. */
+  /** `text` is the labels' JSON as `labelsJson` writes it. */
   intern(text: string): number {
     const known = this.#ids.get(text);
     if (known !== undefined) return known;
@@ -55,11 +54,11 @@ export class SeriesInterner {
     return labels;
   }
 
-  /** Whether these labels satisfy all of the matchers; each is decided once. */
+  /** Whether labels satisfy all of the matchers; each label set is decided once. */
   matcher(matchers: readonly Matcher[]): (id: number) => boolean {
     const key = matcherSetKey(matchers);
     const verdicts = this.#verdicts.get(key) ?? new Verdicts(compileMatchers(matchers), this);
-    // What was used last is forgotten last.
+    // Moves the entry to the end, so that it is evicted last.
     this.#verdicts.delete(key);
     this.#verdicts.set(key, verdicts);
     if (this.#verdicts.size > verdictSetsMax) {

@@ -1,6 +1,6 @@
 /**
- * The series of one segment: what `series.parquet` says, and which of them a selector means. Columns are decoded once, texts and
- * fingerprints only where they are needed: a query is mostly about one metric of many.
+ * The series of one segment (`series.parquet`), and which of them a selector matches. Columns are
+ * decoded once, texts and fingerprints only on demand: a query is mostly about one metric of many.
  */
 
 import {
@@ -40,9 +40,9 @@ export class SeriesTable {
   readonly #names: Texts;
   readonly #labels: Texts;
   readonly #readFingerprints: () => Uint32Array;
-  /** The upper half of each. */
+  /** The upper half of each fingerprint. */
   #fingerprints: Uint32Array | undefined;
-  /** -1: not asked for yet. */
+  /** -1 when not requested yet. */
   readonly #ids: Int32Array;
 
   constructor(file: Uint8Array, interner: SeriesInterner) {
@@ -63,7 +63,7 @@ export class SeriesTable {
     this.flags = numbers("flags");
   }
 
-  /** The thread's integer for the labels of a series. */
+  /** The interner's id of the series' labels. */
   idOf(series: number): number {
     const known = this.#ids[series] as number;
     if (known >= 0) return known;
@@ -76,7 +76,7 @@ export class SeriesTable {
     return this.interner.labelsOf(this.idOf(series));
   }
 
-  /** The series that match, of the shard, and with a sample after `minMs` up to `maxMs`; ascending. */
+  /** The matching series of the shard with a sample after `minMs` up to `maxMs`, ascending. */
   select(
     matchers: readonly Matcher[],
     matches: (id: number) => boolean,
@@ -99,7 +99,7 @@ export class SeriesTable {
     return found;
   }
 
-  /** Where the names that a `__name__="…"` allows are. */
+  /** The range of series whose name a `__name__="…"` matcher allows. */
   #nameRange(matchers: readonly Matcher[]): [start: number, end: number] {
     let [start, end] = [0, this.count];
     for (const { name, op, value } of matchers) {
@@ -110,7 +110,7 @@ export class SeriesTable {
     return [start, end];
   }
 
-  /** The first series whose name is not below `name` (`beyond` 0), or is above it (1). */
+  /** The first series whose name is at least `name` (`beyond` 0), or greater (1). */
   #firstName(name: string, beyond: 0 | 1): number {
     let [low, high] = [0, this.count];
     while (low < high) {
@@ -137,7 +137,7 @@ function chunkOf(
   return new ChunkReader(footer, group, column, bytes, parquetRuntime);
 }
 
-/** A column of texts over all row groups. */
+/** A text column over all row groups. */
 class Texts {
   readonly #columns: readonly TextColumn[];
 
@@ -162,7 +162,7 @@ function numberColumn(file: Uint8Array, footer: ParquetFooter, name: NumberColum
   let at = 0;
   for (const [group, { rowCount }] of footer.rowGroups.entries()) {
     const rows = all.subarray(at, at + rowCount);
-    // Most columns of most segments are: series that are scraped together have the same times, and no histograms.
+    // Most columns are constant: series scraped together have the same times, and no histograms.
     const constant = constantOf(footer, group, column);
     if (constant === undefined) chunkOf(file, footer, group, column).float64(rows);
     else rows.fill(constant);

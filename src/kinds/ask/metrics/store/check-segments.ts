@@ -1,6 +1,6 @@
 /**
- * Every visible segment's files, read whole and compared with their checksums. For `capstan lake
- * check`; nothing is written.
+ * Reads the files of every visible segment and compares their checksums, for `capstan lake check`.
+ * Writes nothing.
  */
 import { messageOf } from "../../../../ground/kernel/errors.ts";
 import type { Store } from "../../../../ground/store/index.ts";
@@ -9,10 +9,10 @@ import { SegmentCatalog } from "./segment-catalog.ts";
 import { damageOf, readChecksums } from "./segment-scrub.ts";
 
 export interface SegmentsReport {
-  /** Sentences about what is wrong. */
+  /** One sentence for each problem. */
   readonly findings: readonly string[];
   readonly segments: number;
-  /** That have no checksums yet. */
+  /** The number of segments without checksums. */
   readonly unverified: number;
 }
 
@@ -32,7 +32,7 @@ export async function checkSegments(
       findings.push({ segmentId, text: `segment ${segmentId}: ${damage}` });
     }
   }
-  // Upkeep may have merged some meanwhile, and deleted them.
+  // Upkeep may have merged and deleted some meanwhile.
   const still = findings.length === 0 ? [] : await new SegmentCatalog({ store }).list();
   const visible = new Set(still.map(({ segmentId }) => segmentId));
   return {
@@ -42,7 +42,7 @@ export async function checkSegments(
   };
 }
 
-/** What can be told without a checksum: it opens, and has as many series as the catalog says. */
+/** A check without checksums: the segment opens, and has as many series as the catalog says. */
 function contentFault(
   lakeDir: string,
   info: Parameters<typeof openSegment>[1],

@@ -1,6 +1,7 @@
 /**
- * Who does which upkeep. A claim is granted for a while and with a fence; whoever was paused past the end of its claim finds
- * out when it publishes. Each statement stands alone: its WHERE clause is the argument. Time is `now_ms()`, the database's.
+ * Claims on upkeep tasks. A claim is granted for a time and with a fence; a holder that was paused
+ * beyond that finds out when it publishes. The WHERE clause of each statement is its concurrency
+ * argument. Time is `now_ms()`, the database's.
  */
 import { sql } from "kysely";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
@@ -19,7 +20,7 @@ export interface ClaimRequest {
   readonly claimMs: number;
 }
 
-/** Grants iff nobody holds it or its time is over. The fence exceeds every earlier one. */
+/** Grants only if the claim is free or expired. The fence exceeds every earlier one. */
 export async function acquireClaim(
   store: Store,
   { task, holder, claimMs }: ClaimRequest,
@@ -40,7 +41,7 @@ export async function acquireClaim(
   return fence === undefined ? undefined : { task, holder, fence };
 }
 
-/** Extends iff nobody was granted a newer one. */
+/** Extends only if no newer claim was granted. */
 export async function renewClaim(
   store: Store,
   { task, holder, fence }: MaintenanceClaim,
@@ -57,7 +58,7 @@ export async function renewClaim(
   return renewed.rows.length === 1;
 }
 
-/** Lets another take it at once. The row stays, so that the fence goes on growing. */
+/** Frees the claim at once. The row stays, so that the fence keeps growing. */
 export async function releaseClaim(
   store: Store,
   { task, holder, fence }: MaintenanceClaim,
@@ -71,7 +72,7 @@ export async function releaseClaim(
   );
 }
 
-/** Throws unless the claim is the newest of its task. Its end does not matter: nobody else was granted one. */
+/** Throws unless the claim is the newest of its task. It may have expired. */
 export async function requireClaim(
   { db }: Tx,
   { task, holder, fence }: MaintenanceClaim,

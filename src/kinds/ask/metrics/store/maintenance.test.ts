@@ -21,7 +21,7 @@ import { SegmentCatalog } from "./segment-catalog.ts";
 
 const lease: LeaseGrant = { name: "coordinator", holder: "c1", epoch: 1 as LeaseEpoch };
 
-/** A head whose seals are published in a real catalog, and upkeep of its lake. */
+/** A head whose seals are published in a real catalog, with upkeep of its lake. */
 async function setUp(t: TestContext, options: Partial<MaintenanceOptions> = {}) {
   const fixture = new DbFixture(t);
   const store = openSimStore({ database: createSharedSqlite(() => Date.now()) });
@@ -54,7 +54,7 @@ async function setUp(t: TestContext, options: Partial<MaintenanceOptions> = {}) 
     await db.close();
     await store.close();
   });
-  /** What queries see, by the catalog of this moment. */
+  /** What queries see with the current catalog. */
   const readAll = async () => {
     fixture.published.clear();
     for (const info of await catalog.list()) fixture.published.set(info.segmentId, info);
@@ -92,7 +92,7 @@ describe("upkeep", () => {
     const places = segments.map(({ minTs, shard }) => `${Math.floor(minTs / 1000)}/${shard}`);
     assert.equal(new Set(places).size, segments.length);
     assert.ok(segments.every(({ level, seq }) => level === 1 && seq === 1));
-    // Late samples lie on top of what was compacted, and lose against it.
+    // Late samples come after the compacted ones, which win.
     await db.append(
       batchOf(rowsOf(0).map(([labels, sample]) => [labels, { ts: sample.ts, value: -1 }])),
     );

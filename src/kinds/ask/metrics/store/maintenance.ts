@@ -1,10 +1,6 @@
 /**
- * Upkeep of the lake, by whoever holds the coordinator's lease, under a claim: merges small segments, lets old ones go,
- * deletes files that no query needs any more, and what nobody published.
- *
- *   MT1  One process at a time does it; one that lost its lease or claim publishes nothing.
- *   MT2  Files are deleted only of segments that were removed `graceMs` ago: longer than any query runs.
- *   MT3  A step that fails is logged and tried again in the next round; it does not keep the others from their turn.
+ * Upkeep of the lake: merges small segments, removes old ones, and deletes files that no query
+ * needs or nobody published. It runs under the coordinator's lease and a claim. Rules: MU1 to MU8.
  */
 import { type Clock, repeat } from "../../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
@@ -40,7 +36,7 @@ export interface MaintenanceOptions {
   readonly store: Store;
   readonly catalog: SegmentCatalog;
   readonly lakeDir: string;
-  /** `undefined`: we are not the coordinator, and do nothing. */
+  /** Undefined while this process is not the coordinator; then upkeep does nothing. */
   readonly lease: () => LeaseGrant | undefined;
   readonly holder: string;
   readonly clock: Clock;
@@ -48,14 +44,14 @@ export interface MaintenanceOptions {
   readonly compaction?: Partial<CompactionLimits>;
   readonly retention?: Partial<RetentionLimits>;
   readonly everyMs?: number;
-  /** How long the files of a removed segment stay. Longer than any query. */
+  /** How long the files of a removed segment stay; longer than any query runs. */
   readonly graceMs?: number;
-  /** How old what nobody published must be to be deleted. Longer than any import. */
+  /** The age at which unpublished files are deleted; longer than any import. */
   readonly orphanAgeMs?: number;
   readonly claimMs?: number;
-  /** Verifies files. Absent: nobody does. */
+  /** Verifies files. Without one, nothing is verified. */
   readonly scrubber?: Pick<SegmentScrubber, "run" | "suspect">;
-  /** For tests: elsewhere it runs in a thread of its own. */
+  /** For tests; by default a compaction runs in its own thread. */
   readonly compact?: (
     request: CompactionRequest,
     signal: AbortSignal,
@@ -67,7 +63,7 @@ export interface UpkeepDone {
   readonly retired: number;
   readonly swept: number;
   readonly orphans: number;
-  /** Segments whose files were read whole and compared with their checksums. */
+  /** The number of segments whose files were compared with their checksums. */
   readonly scrubbed: number;
 }
 
@@ -104,19 +100,19 @@ export class Maintenance {
     this.#loop.start();
   }
 
-  /** Stops a compaction that runs, and waits for the round's end. Idempotent. */
+  /** Aborts a running compaction, and waits for the end of the round. Idempotent. */
   async stop(): Promise<void> {
     await this.#loop.stop();
   }
 
-  /** One round, now. */
+  /** Runs one round now. */
   async run(signal: AbortSignal = never): Promise<UpkeepDone> {
     const { store, holder, claimMs, clock, logger, scrubber } = this.#options;
     const lease = this.#options.lease();
     if (lease === undefined) return nothingDone;
     const claim = await acquireClaim(store, { task, holder, claimMs });
     if (claim === undefined) return nothingDone;
-    // Whether it is still ours is asked when something is published.
+    // The claim is checked again at publication, so a failed renewal does no harm.
     const renewing = repeat(clock, claimMs / 3, () => {
       renewClaim(store, claim, claimMs).catch((thrown: unknown) => this.#warn("claim", thrown));
     });
@@ -128,7 +124,8 @@ export class Maintenance {
       scrubbed: async () => (await scrubber?.run(lease, signal)) ?? 0,
     };
     try {
-      return await runSteps(steps, { signal, logger, what: "metrics upkeep" }); // MT3
+      // A failed step is logged and retried in the next round; the other steps still run.
+      return await runSteps(steps, { signal, logger, what: "metrics upkeep" });
     } finally {
       renewing.cancel();
       await releaseClaim(store, claim);
@@ -148,7 +145,7 @@ export class Maintenance {
     signal: AbortSignal,
   ): Promise<number> {
     const { catalog, clock } = this.#options;
-    /** What could not be merged in this round. One damaged file must not keep all other blocks as they are for ever. */
+    /** Segments whose merge failed in this round, so that other blocks are still merged. */
     const failed = new Set<string>();
     let done = 0;
     for (let turn = 0; turn < compactionsPerRound; turn += 1) {
@@ -168,7 +165,7 @@ export class Maintenance {
     return done;
   }
 
-  /** `undefined`: it failed, and the log says why. */
+  /** Undefined when it failed; the log says why. */
   async #merge(
     plan: CompactionPlan,
     signal: AbortSignal,
@@ -184,7 +181,9 @@ export class Maintenance {
     }
   }
 
-  /** What certainly was not published is deleted. Where that is not known, the orphans' sweep decides later. */
+  /**
+   * Deletes segments that certainly were not published. Otherwise the orphan sweep decides later.
+   */
   async #publishOrRemove(
     add: readonly SegmentInfo[],
     remove: readonly string[],
@@ -205,7 +204,7 @@ export class Maintenance {
     }
   }
 
-  /** Files first: a row without files is swept again, files without a row would be orphans. */
+  /** Files first: a row without files is swept again, but files without a row would be orphans. */
   async #sweep(lease: LeaseGrant): Promise<number> {
     const { catalog, graceMs, lakeDir, files, store } = this.#options;
     if (await isHeld(store)) return 0;
@@ -231,7 +230,7 @@ export class Maintenance {
   }
 }
 
-/** Files of a segment are damaged or missing. */
+/** Whether a segment's files are damaged or missing. */
 function isOfFiles(thrown: unknown): boolean {
   if (!(thrown instanceof OperatingError)) return false;
   return thrown.code === "data_corrupt" || thrown.code === "not_found";

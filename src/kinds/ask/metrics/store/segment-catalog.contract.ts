@@ -1,4 +1,4 @@
-/** The catalog and the claims, on any database. */
+/** Contract tests of the catalog and the claims, for any database. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { LeaseEpoch } from "../../../../ground/kernel/ids.ts";

@@ -1,12 +1,6 @@
 /**
- * The segments that there are, in the control store. Everything that adds or removes some does so here, under the
- * coordinator's lease, in one transaction.
- *
- *   SC1  A publication is all or nothing: what it adds appears in the moment in which what it replaces disappears.
- *   SC2  It can be repeated: segments that are there already, and replaced ones that are gone already, are no error.
- *   SC3  A segment that is to be replaced must still be visible, or nothing happens: of two compactions one wins.
- *   SC4  Segments published together, and not by a compaction, get one `seq`, higher than every earlier one.
- *   SC5  A removed segment's row stays until its files are gone, so that files without a row are nobody's.
+ * The catalog of segments in the control store. Every change happens here, under the coordinator's
+ * lease, in one transaction. Rules: MC1 to MC8.
  */
 
 import { type Kysely, type Selectable, sql } from "kysely";
@@ -18,9 +12,9 @@ import type { MetricSegmentsTable } from "../core/tables.ts";
 import { type MaintenanceClaim, requireClaim } from "./maintenance-claims.ts";
 
 export interface Publication {
-  /** With `seq` 0: the catalog gives the next one. */
+  /** With `seq` 0: the catalog assigns the next one. */
   readonly add: readonly SegmentInfo[];
-  /** Ids of what is replaced. */
+  /** The ids of the replaced segments. */
   readonly remove: readonly string[];
 }
 
@@ -32,9 +26,9 @@ export interface ScrubbedSegment {
 
 export interface SegmentScrub {
   readonly segmentId: string;
-  /** Of a segment that had none. */
+  /** The checksums of a segment that had none. */
   readonly checksums: SegmentChecksums | undefined;
-  /** `undefined`: it is sound. */
+  /** Undefined when the segment is sound. */
   readonly damage: string | undefined;
 }
 
@@ -49,7 +43,7 @@ export interface SegmentCatalogOptions {
 
 type SegmentRow = Selectable<MetricSegmentsTable>;
 
-/** Sixteen parameters a row; SQLite takes 32,766 in a statement. */
+/** A row has 16 parameters; SQLite allows 32,766 in a statement. */
 const rowsPerStatement = 500;
 
 export class SegmentCatalog {
@@ -60,7 +54,7 @@ export class SegmentCatalog {
     this.#store = options.store;
   }
 
-  /** The visible segments with samples between the two times, both included; by `seq`. Cheap where nothing has changed. */
+  /** The visible segments with samples between the two times, inclusive, by `seq`. */
   async list(
     range: { readonly minTs?: number; readonly maxTs?: number } = {},
   ): Promise<readonly SegmentInfo[]> {
@@ -75,7 +69,7 @@ export class SegmentCatalog {
     return copy.segments.filter((info) => info.maxTs >= minTs && info.minTs <= maxTs);
   }
 
-  /** The visible segments, and for how long they have been. */
+  /** The visible segments, each with the time since its publication. */
   async listAged(): Promise<readonly AgedSegment[]> {
     return await this.#store.read(async ({ db }) => {
       const rows = await db
@@ -89,7 +83,7 @@ export class SegmentCatalog {
     });
   }
 
-  /** Gives the added segments with their `seq`. With `claim`, only while that is still held. */
+  /** Returns the added segments with their `seq`. With `claim`, only while that is still held. */
   async publish(
     { add, remove }: Publication,
     lease: LeaseGrant,
@@ -104,7 +98,8 @@ export class SegmentCatalog {
       );
       const fresh = add.filter(({ segmentId }) => !known.has(segmentId));
       if (fresh.length === 0 && add.length > 0) {
-        return add.map(({ segmentId }) => infoOf(known.get(segmentId) as SegmentRow)); // SC2
+        // A repeated publication changes nothing.
+        return add.map(({ segmentId }) => infoOf(known.get(segmentId) as SegmentRow));
       }
       await removeVisible(tx, remove);
       const seq = await takeSeq(tx);
@@ -114,7 +109,7 @@ export class SegmentCatalog {
     }, lease);
   }
 
-  /** Removed at least so long ago: their files may be deleted, then `forget` their rows. */
+  /** Segments removed at least this long ago: delete their files, then `forget` their rows. */
   async sweepable(olderThanMs: number): Promise<readonly SegmentInfo[]> {
     return await this.#store.read(async ({ db }) => {
       const rows = await db
@@ -127,7 +122,7 @@ export class SegmentCatalog {
     });
   }
 
-  /** The visible segments, when their files were last read whole, and what was found then. */
+  /** The visible segments, when their files were last read whole, and the result. */
   async listScrubbed(): Promise<{
     readonly nowMs: number;
     readonly segments: readonly ScrubbedSegment[];
@@ -142,7 +137,7 @@ export class SegmentCatalog {
     }));
   }
 
-  /** Checksums are given to those that have none; readers then get a new list. */
+  /** Gives checksums to segments that have none; readers then get a new list. */
   async keepScrubbed(found: readonly SegmentScrub[], lease: LeaseGrant): Promise<void> {
     if (found.length === 0) return;
     await this.#store.catalogTransaction(async ({ db }) => {
@@ -165,7 +160,7 @@ export class SegmentCatalog {
     }, lease);
   }
 
-  /** Rows of removed segments, whose files are gone. A visible one is left alone. */
+  /** Deletes rows of removed segments whose files are gone. Visible ones are left alone. */
   async forget(segmentIds: readonly string[], lease: LeaseGrant): Promise<void> {
     if (segmentIds.length === 0) return;
     await this.#store.catalogTransaction(async ({ db }) => {
@@ -179,7 +174,7 @@ export class SegmentCatalog {
     }, lease);
   }
 
-  /** Of every row, visible or not: files of other segments are orphans. */
+  /** The ids of all rows, visible or not: files of other segments are orphans. */
   async knownIds(): Promise<ReadonlySet<string>> {
     return await this.#store.read(async ({ db }) => {
       const rows = await db.selectFrom("metric_segments").select("segment_id").execute();
@@ -187,7 +182,7 @@ export class SegmentCatalog {
     });
   }
 
-  /** The newest generation of a line of heads that was published, as far as its segments are still known; otherwise 0. */
+  /** The newest published generation of a lineage, among the segments still known; otherwise 0. */
   async publishedSealSeq(lineage: string): Promise<number> {
     return await this.#store.read(async ({ db }) => {
       const found = await db
@@ -211,7 +206,7 @@ export class SegmentCatalog {
     }, lease);
   }
 
-  /** Who takes samples in, or did last; `undefined`: nobody ever. */
+  /** The process that takes samples in, or did last; undefined when there never was one. */
   async head(): Promise<HeadOwner | undefined> {
     return await this.#store.read(({ db }) =>
       db.selectFrom("metrics_head").select(["url", "incarnation"]).executeTakeFirst(),
@@ -219,7 +214,7 @@ export class SegmentCatalog {
   }
 }
 
-/** Those that queries see, of the transaction's moment. */
+/** The segments that queries see, at the transaction's moment. */
 export async function visibleSegments(tx: Tx): Promise<readonly SegmentInfo[]> {
   return (await selectVisible(tx)).map(infoOf);
 }
@@ -257,7 +252,7 @@ async function selectByIds({ db }: Tx, ids: readonly string[]): Promise<Map<stri
   return found;
 }
 
-/** Every publication changes the version, and takes a number that no other has. */
+/** Changes the version and takes a new number, for every publication. */
 async function takeSeq({ db }: Tx): Promise<number> {
   const taken = await sql<{ seq: number }>`
        UPDATE metric_catalog
@@ -267,7 +262,7 @@ async function takeSeq({ db }: Tx): Promise<number> {
   return (taken.rows[0] as { seq: number }).seq;
 }
 
-/** SC3: the WHERE clause finds only what nobody else has replaced. */
+/** The WHERE clause finds only segments that nobody else has replaced (MC4). */
 async function removeVisible({ db }: Tx, ids: readonly string[]): Promise<void> {
   for (const some of chunksOf(ids)) {
     const removed = await db

@@ -1,7 +1,6 @@
 /**
- * Reads the segments' files whole, slowly, and compares them with their checksums; gives checksums
- * to segments that have none. As the lake's scrub does for tables
- * (`src/data/lake/upkeep/lake-scrub.ts`).
+ * Reads the segments' files slowly and compares them with their checksums; adds missing checksums.
+ * `src/data/lake/upkeep/lake-scrub.ts` does the same for tables.
  */
 import { join } from "node:path";
 import { AssertionError, messageOf } from "../../../../ground/kernel/errors.ts";
@@ -24,7 +23,7 @@ export interface SegmentsCondition {
   readonly damaged: readonly { readonly segmentId: string; readonly damage: string }[];
   readonly unverified: number;
   readonly files: number;
-  /** Texts of queries that met damage, about segments that nobody has read since. */
+  /** Damage reports from queries, about segments that were not read since. */
   readonly suspected: number;
 }
 
@@ -33,7 +32,7 @@ export interface SegmentScrubberOptions {
   readonly lakeDir: string;
   readonly logger: Logger;
   readonly limits?: Partial<ScrubLimits>;
-  /** After every round. */
+  /** Called after every round. */
   readonly onCondition?: (condition: SegmentsCondition) => void;
 }
 
@@ -47,12 +46,12 @@ export class SegmentScrubber {
     this.#limits = { ...scrubLimitsDefault, ...options.limits };
   }
 
-  /** Somebody met damage: segments that the text names are read in the next round. */
+  /** Reports damage: the segments that the text names are read in the next round. */
   suspect(text: string): void {
     this.#suspicions.add(text);
   }
 
-  /** How many segments were read. */
+  /** Returns how many segments were read. */
   async run(lease: LeaseGrant, signal: AbortSignal): Promise<number> {
     const { catalog, onCondition } = this.#options;
     const { nowMs, segments } = await catalog.listScrubbed();
@@ -79,7 +78,7 @@ export class SegmentScrubber {
     return found.size;
   }
 
-  /** `undefined`: nobody could tell now, or it was removed meanwhile. */
+  /** Undefined when it could not be read now, or was removed meanwhile. */
   async #judge({ info, damage: before }: ScrubbedSegment): Promise<SegmentScrub | undefined> {
     const { lakeDir, logger } = this.#options;
     const { segmentId } = info;
@@ -105,7 +104,7 @@ export class SegmentScrubber {
   }
 }
 
-/** Of its files as they are; one that is not there has none. */
+/** The checksums of the files as they are; a missing file has none. */
 export async function readChecksums(
   lakeDir: string,
   info: Pick<SegmentInfo, "path" | "histogramCount">,
@@ -121,7 +120,7 @@ export async function readChecksums(
   return found;
 }
 
-/** `undefined`: it is sound, as far as its checksums are known. */
+/** Undefined when the segment is sound, as far as its checksums are known. */
 export function damageOf(
   info: Pick<SegmentInfo, "checksums" | "histogramCount">,
   found: SegmentChecksums,
@@ -137,7 +136,7 @@ export function damageOf(
   return undefined;
 }
 
-/** Its files' names, and their checksums where they are known. */
+/** The names of its files, with their checksums where known. */
 export function segmentFilesOf(
   info: Pick<SegmentInfo, "checksums" | "histogramCount">,
 ): readonly { readonly name: string; readonly crc32: number | undefined }[] {

@@ -1,4 +1,4 @@
-/** Batches and series for tests, and what they mean whatever their columns look like. */
+/** Batches and series for tests, and a comparable form that does not depend on their columns. */
 import type {
   FloatHistogram,
   Labels,
@@ -63,7 +63,7 @@ export function batchOf(rows: readonly (readonly [Labels, TestSample])[]): Sampl
   };
 }
 
-/** For comparisons. */
+/** A form for comparisons. */
 export function meaningOf({ labels, samples }: RawSeries): unknown {
   const rows = Array.from({ length: samples.count }, (_, index) => {
     const stale = samples.stale?.[index] === 1;
@@ -77,7 +77,7 @@ export function meaningOf({ labels, samples }: RawSeries): unknown {
   return [labels.pairs, rows];
 }
 
-/** The same whatever is known about resets: that depends on how the samples came, which is no part of what they mean. */
+/** Ignores reset hints, because they depend on how the samples arrived. */
 export function meaningButHints({ labels, samples }: RawSeries): unknown {
   const histograms = samples.histograms?.map(
     (histogram) => histogram && { ...histogram, counterResetHint: "unknown" as const },

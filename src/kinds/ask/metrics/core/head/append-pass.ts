@@ -60,10 +60,7 @@ export class AppendPass {
     this.#refs = new Uint32Array(batch.count);
   }
 
-  /**
-   * Takes one sample. `maxTs` is the newest time of all samples before it; returns the newest
-   * including it.
-   */
+  /** Takes one sample. `maxTs` is the newest time before it; returns the newest with it. */
   take(index: number, entry: SeriesEntry, maxTs: number): number {
     const ts = this.#batch.ts[index] as number;
     if (ts > this.#futureTsMax) {
@@ -159,10 +156,7 @@ export class AppendPass {
     return { outcome, record };
   }
 
-  /**
-   * The sample with the reset hint that is stored. A late histogram is compared with no neighbour,
-   * because its neighbours may still change.
-   */
+  /** A late histogram is compared with no neighbour, because its neighbours may still change. */
   #stored(index: number, entry: SeriesEntry, isNext: boolean): HeadSample {
     const sample = this.#sampleAt(index);
     if (sample.histogram === undefined) return sample;

@@ -172,10 +172,7 @@ export class Head {
     return strayCount;
   }
 
-  /**
-   * Starts a new generation for later appends. Returns the old one, and the record that the new
-   * one's log must begin with.
-   */
+  /** Starts a new generation. Returns the old one, and the first record of the new one's log. */
   freeze(seq: number): { readonly frozen: Generation; readonly preamble: WalRecord } {
     const frozen = this.current;
     this.#generations.push(new Generation(frozen.number + 1, seq));
@@ -193,10 +190,7 @@ export class Head {
     generation.publishedAtSeq = seq;
   }
 
-  /**
-   * Called when no view needs the generation any more. Also forgets series that were silent for
-   * long.
-   */
+  /** Called when no view needs it any more. Also forgets series that were silent for long. */
   drop(generation: Generation): void {
     const at = this.#generations.indexOf(generation);
     if (at < 0 || generation === this.current) return;
@@ -233,10 +227,7 @@ export class Head {
     }
   }
 
-  /**
-   * Yields each series that matches one of the sets once, with one of its samples, in no order.
-   * `undefined` ends a turn.
-   */
+  /** Yields each matching series once, with one sample, in no order. `undefined` ends a turn. */
   *labels(request: LabelsRequest, seq: number): Generator<RawSeries | undefined> {
     const { shard, shardCount, minMs, maxMs } = request;
     const visible = new Set(this.visible(seq));

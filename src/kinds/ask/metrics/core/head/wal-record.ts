@@ -90,10 +90,7 @@ export function encodeWalRecord(record: WalRecord): Uint8Array {
   return bytes;
 }
 
-/**
- * Throws for a payload that makes no sense. Its checksum was right, so it comes from a bug or a
- * newer version.
- */
+/** Throws for a payload that makes no sense: its checksum was right, so it is newer or our bug. */
 export function decodeWalRecord(payload: Uint8Array): WalRecord {
   // A copy, because columns must be aligned and outlive the file's buffer.
   const bytes = new Uint8Array(payload);

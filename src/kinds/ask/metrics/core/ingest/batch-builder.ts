@@ -58,10 +58,7 @@ export class BatchBuilder {
     this.#histogramCount += 1;
   }
 
-  /**
-   * Sets the start of the sample that was added last. A time that is no exact number of
-   * milliseconds is ignored.
-   */
+  /** Sets the start of the last sample. A time that is not in exact milliseconds is ignored. */
   setStartTs(startTs: number): void {
     if (!Number.isSafeInteger(startTs)) return;
     this.#startTs ??= new Float64Array(this.#capacity);

@@ -1,10 +1,7 @@
 /** Checks a native histogram from outside; problems are described in Prometheus's words. */
 import { type FloatHistogram, histogramFault } from "../../../promql/core/index.ts";
 
-/**
- * Undefined when the histogram is valid. With `integer`, its counts are whole numbers and must add
- * up.
- */
+/** Undefined when valid. With `integer`, the counts are whole numbers and must add up. */
 export function histogramProblem(histogram: FloatHistogram, integer: boolean): string | undefined {
   return histogramFault(histogram) ?? (integer ? countProblem(histogram) : undefined);
 }

@@ -12,10 +12,7 @@ export interface KnownSeries {
   readonly problem: string | undefined;
 }
 
-/**
- * `pairs` is name, value, name, value … in any order; the function takes ownership of it.
- * `undefined` stands for text that is not UTF-8.
- */
+/** Takes ownership of `pairs`: name, value, … in any order; `undefined` is invalid UTF-8. */
 export function knownSeries(
   pairs: (string | undefined)[],
   limits: LabelLimits = usualLabelLimits,

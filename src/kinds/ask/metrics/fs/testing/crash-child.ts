@@ -1,6 +1,7 @@
 /**
- * A process that appends, seals and compacts until it is killed. It says `acked N` on its standard output once append N is
- * acknowledged and `compacted` once a block was, and keeps its catalog in a file that it replaces at once.
+ * A process that appends, seals and compacts until it is killed. It prints `acked N` once append N
+ * is acknowledged and `compacted` after each compaction. Its catalog is a file that it replaces
+ * atomically.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +22,7 @@ export interface CrashCatalog {
 
 const samplesPerAppend = 20;
 
-/** Append N: known to the parent, so that it can tell what must be there. */
+/** Append N, known to the parent, so that it can tell which samples must exist. */
 export function rowsOfAppend(index: number): [Labels, TestSample][] {
   return Array.from({ length: samplesPerAppend }, (_, series): [Labels, TestSample] => [
     Labels.of({ __name__: "m", series: `${series}` }),
@@ -91,7 +92,7 @@ async function run(root: string, first: number): Promise<void> {
   for (let index = first; ; index += 1) {
     await db.append(batchOf(rowsOfAppend(index)));
     writeSync(1, `acked ${index}\n`);
-    // In line, so that the file is not written by two at once; beside the appends, as in earnest.
+    // Upkeep runs in sequence, so that the catalog has one writer, but in parallel with appends.
     if (index % 7 === 0) upkeep = upkeep.then(() => db.seal());
     if (index % 11 === 0) upkeep = upkeep.then(() => compactOne(root));
   }

@@ -1,4 +1,4 @@
-/** A head with its lake and a catalog in memory, for tests that stop it in every way. */
+/** A head with its lake and an in-memory catalog, for tests that stop it in every way. */
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ let fixtures = 0;
 export class DbFixture {
   readonly root: string;
   readonly published = new Map<string, SegmentInfo>();
-  /** Thrown by the next publications, before or after they are done. */
+  /** Faults of the next publications: thrown before or after the publication is done. */
   readonly publishFaults: ("before" | "after")[] = [];
   readonly prng = createPrng(`db-${fixtures++}`);
   #nextSeq = 1;
@@ -70,7 +70,7 @@ export class DbFixture {
     return own.reduce((most, { sealSeq }) => Math.max(most, sealSeq), 0);
   }
 
-  /** As a crash would leave the log: nothing is closed. */
+  /** Copies the log as a crash would leave it: nothing is closed. */
   crashCopy(test: Pick<TestContext, "after">): DbFixture {
     const copy = new DbFixture(test);
     cpSync(this.root, copy.root, { recursive: true });
@@ -79,12 +79,12 @@ export class DbFixture {
     return copy;
   }
 
-  /** A query's view: the snapshot first, then the segments. */
+  /** A query's view: takes the snapshot first, then lists the segments. */
   takeView(db: MetricsDb): View {
     return { snapshot: db.snapshot(), segments: [...this.published.values()] };
   }
 
-  /** Everything that a query with this view sees, now or later. */
+  /** Everything that a query with this view sees. */
   readAll(db: MetricsDb, shardCount = 1, view: View = this.takeView(db)): RawSeries[] {
     const interner = new SeriesInterner();
     const readers = view.segments.map((info) => openSegment(this.lakeDir, info, { interner }));

@@ -1,7 +1,7 @@
-/** A file of the log as earlier versions wrote it, made of one of today's. */
+/** Converts a log file to the format of earlier versions. */
 import { encodeFrames, frameBytes } from "../wal-frames.ts";
 
-/** The first frame, which says which file it is, is left out; marks are of what is left. */
+/** Drops the first frame, which names the file, and adapts the marks. */
 export function namelessFile(bytes: Buffer): Buffer {
   const first = frameBytes + bytes.readUInt32LE(4);
   const frames: Buffer[] = [];

@@ -1,11 +1,6 @@
 /**
- * One import: text goes in, whole segments come out, none of them published.
- *
- *   IR1  Memory is bounded by the number of series and a few million samples, whatever the file's length.
- *   IR2  A bad line, an abort or a failure leaves no file behind, once `discard` has run.
- *   IR3  Of two samples for one series and time the file's first counts.
- *
- * It works synchronously and for long: it has a thread of its own.
+ * One import: text goes in, whole unpublished segments come out. It works synchronously and for
+ * long, so it has its own thread. Rules: IN23, IN24.
  */
 
 import type { Labels } from "../../../promql/core/index.ts";
@@ -31,9 +26,9 @@ import { Spill } from "./spill.ts";
 
 export interface ImportRunOptions {
   readonly lakeDir: string;
-  /** Where samples are put aside: a directory of its own. */
+  /** A directory of its own for spilled samples. */
   readonly spillDir: string;
-  /** The beginning of every segment's id. */
+  /** Every segment's id begins with it. */
   readonly importId: string;
   readonly format: TextFormat | undefined;
   readonly onError: "fail" | "skip";
@@ -42,7 +37,7 @@ export interface ImportRunOptions {
   readonly shardCount: number | undefined;
   readonly samplesPerShard: number;
   readonly shardCountMax: number;
-  /** How many samples may be in memory at a time, once while they are read and once while they are sorted. */
+  /** The limit of samples in memory, once while reading and once while sorting. */
   readonly memorySamplesMax: number;
 }
 
@@ -50,11 +45,11 @@ export interface ImportedSegments {
   readonly segments: readonly SegmentInfo[];
   readonly result: ImportResult;
   readonly metadata: readonly MetricMetadata[];
-  /** The last few; a file may have millions. */
+  /** Only the last few: a file may have millions. */
   readonly exemplars: readonly Exemplar[];
 }
 
-/** A file that says nothing of its format for so long is taken for Prometheus's. */
+/** A file whose first bytes, this many, do not show its format is read as Prometheus's. */
 const detectBytesMax = 1024 * 1024;
 const takeSamplesMin = 32_768;
 const seriesMax = 5_000_000;
@@ -67,7 +62,7 @@ export class ImportRun {
   readonly #exemplars: Exemplar[] = [];
   readonly #metadata = new Map<string, MetricMetadata>();
   #parser: TextParser | undefined;
-  /** Until the format is known. */
+  /** The bytes so far, until the format is known. */
   #beginning = new Uint8Array(0);
   #bytes = 0;
   #samples = 0;
@@ -98,7 +93,7 @@ export class ImportRun {
     this.#take(false);
   }
 
-  /** The text is over: sorts it into segments. */
+  /** Ends the text and sorts it into segments. */
   async finish(): Promise<ImportedSegments> {
     this.#parser ??= this.#startParser("prometheus");
     const parser = this.#parser;
@@ -124,7 +119,7 @@ export class ImportRun {
     };
   }
 
-  /** Leaves nothing behind. Idempotent. */
+  /** Removes all files. Idempotent. */
   async discard(): Promise<void> {
     this.#spill.remove();
     await this.#writer?.abort();
@@ -179,7 +174,9 @@ export class ImportRun {
     for (const one of parser.takeMetadata()) this.#metadata.set(one.metric, one);
   }
 
-  /** In as many passes over the block as memory asks for: by shards first, by time where a shard is too large. */
+  /**
+   * Makes as many passes as memory requires: by shards first, by time where a shard is too large.
+   */
   async #writeBlock(startMs: number, sampleCount: number, ranked: RankedSeries): Promise<void> {
     const { blockMs, memorySamplesMax } = this.#options;
     const shardCount = this.#options.shardCount ?? decideShardCount(sampleCount, this.#options);
@@ -237,12 +234,12 @@ export class ImportRun {
 }
 
 interface RankedSeries extends SeriesRanks {
-  /** By rank. */
+  /** Indexed by rank. */
   readonly labels: readonly Labels[];
   readonly fingerprints: readonly Fingerprint[];
 }
 
-/** Texts that mean the same series (their labels in another order) become one. */
+/** Texts that mean the same series, with labels in another order, get the same rank. */
 function rankSeries(parser: TextParser): RankedSeries {
   const all = Array.from({ length: parser.seriesCount }, (_, number) => parser.labelsOf(number));
   const order = Uint32Array.from(all, (_, number) => number);
@@ -262,7 +259,9 @@ function wantedRanks({ fingerprints }: RankedSeries, pass: number, passes: numbe
   return Uint8Array.from(fingerprints, (one) => (shardOf(one, passes) === pass ? 1 : 0));
 }
 
-/** Of each page what the pass wants, so that the pages of a large block are never in memory together. */
+/**
+ * Filters each page for the pass, so that the pages of a large block are never in memory together.
+ */
 function* filteredPages(
   pages: Iterable<SamplePage>,
   { rankOf }: SeriesRanks,

@@ -1,12 +1,9 @@
 /**
- * Samples of an import, put aside by block of time until all of them are known.
+ * Spills the samples of an import to disk by block of time. Memory holds at most `memorySamplesMax`
+ * samples, however many blocks there are (IN24).
  *
- *   SP1  No more than `memorySamplesMax` samples' room is in memory, however many samples and blocks there are.
- *   SP2  Of each block, samples are read back in the order they were added.
- *   SP4  What is read back is what was put aside, or the import fails.
- *   SP3  After `remove` there is no file.
- *
- * One file, pages of all blocks after one another: a year has thousands of blocks, and a process only so many files.
+ * All blocks share one file: a year has thousands of blocks, and a process can open only so many
+ * files.
  */
 import { closeSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +18,7 @@ import {
 import type { ParsedBlock } from "../../core/ingest/text/text-columns.ts";
 
 export interface SpillOptions {
-  /** Made, and removed at the end. */
+  /** Created here, and removed at the end. */
   readonly directory: string;
   readonly blockMs: number;
   readonly memorySamplesMax: number;
@@ -36,7 +33,7 @@ interface Extent {
 
 const capacityMin = 512;
 const capacityMax = 65_536;
-/** What is read back in one piece. */
+/** Bytes read back in one piece. */
 const readBytesMax = 1 << 30;
 
 class Block {
@@ -44,7 +41,7 @@ class Block {
   readonly extents: Extent[] = [];
   capacity = 0;
   count = 0;
-  /** With those on disk. */
+  /** Counts samples in memory and on disk. */
   total = 0;
   series = new Uint32Array(0);
   ts = new Float64Array(0);
@@ -80,7 +77,7 @@ export class Spill {
   readonly #blocks = new Map<number, Block>();
   readonly #fd: number;
   #fileBytes = 0;
-  /** Samples' room in memory, used or not. */
+  /** Samples that the allocated memory has room for, used or not. */
   #room = 0;
   #isRemoved = false;
 
@@ -94,7 +91,7 @@ export class Spill {
     return this.#room;
   }
 
-  /** Where each block starts, and how many samples it has, in the order of time. */
+  /** The start and sample count of each block, in order of time. */
   blocks(): { readonly startMs: number; readonly sampleCount: number }[] {
     return [...this.#blocks.values()]
       .map(({ startMs, total }) => ({ startMs, sampleCount: total }))
@@ -127,20 +124,20 @@ export class Spill {
     }
   }
 
-  /** What a block holds, page by page: as much as asked for is in memory at a time. SP2 */
+  /** Yields the samples of a block in the order they were added, one page in memory at a time. */
   *pages(startMs: number): Generator<SamplePage> {
     const block = this.#blocks.get(startMs);
     if (block === undefined) return;
     for (const { offset, count, hasStart, crc32: wanted } of block.extents) {
       const bytes = new Uint8Array(pageBytes(count, hasStart));
       this.#read(bytes, offset);
-      if (crc32(bytes) !== wanted) throw damaged(); // SP4
+      if (crc32(bytes) !== wanted) throw damaged();
       yield decodePage(bytes.buffer, count, hasStart);
     }
     if (block.count > 0) yield block.page();
   }
 
-  /** A block that is done with gives its memory back. */
+  /** Frees the memory of a finished block. */
   forget(startMs: number): void {
     const block = this.#blocks.get(startMs);
     if (block === undefined) return;
@@ -170,12 +167,12 @@ export class Spill {
       return;
     }
     const capacity = Math.max(capacityMin, block.capacity * 2);
-    if (this.#room + capacity - block.capacity > this.#options.memorySamplesMax) this.#flushAll(); // SP1
+    if (this.#room + capacity - block.capacity > this.#options.memorySamplesMax) this.#flushAll();
     this.#room += capacity - block.capacity;
     block.resize(capacity);
   }
 
-  /** Every block is written and gives its room back: a file with many blocks fills memory with their rests. */
+  /** Writes every block and frees its room: the remainders of many blocks fill the memory. */
   #flushAll(): void {
     for (const block of this.#blocks.values()) {
       if (block.capacity === 0) continue;

@@ -1,15 +1,15 @@
-/** Files of targets on this machine. */
+/** Reads target files from this machine's disk. */
 import { glob, readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { compareText } from "../../../promql/core/index.ts";
 import type { FileDiscovery } from "../../core/ingest/scrape/scrape-config.ts";
 import type { TargetFile, TargetFiles } from "../../core/ingest/scrape/scrape-fetcher.ts";
 
-/** A list of targets is small; a file that is not is none. */
+/** A target file has at most this many bytes; a larger one is rejected. */
 const fileBytesMax = 16 * 1024 * 1024;
 
 export class FsTargetFiles implements TargetFiles {
-  /** Relative patterns are relative to it. */
+  /** Relative patterns refer to this directory. */
   baseDir = ".";
 
   async read(discovery: FileDiscovery): Promise<readonly TargetFile[]> {

@@ -1,4 +1,4 @@
-/** Scrapes over HTTP and HTTPS: connections are kept, gzip is undone, redirects are followed where the job says so. */
+/** Scrapes over HTTP and HTTPS, with keep-alive, gzip, and redirects where the job allows them. */
 import { readFile } from "node:fs/promises";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
@@ -11,7 +11,7 @@ import type { Target } from "../../core/ingest/scrape/target.ts";
 import type { ScrapedBody } from "../../core/ingest/scrape/target-samples.ts";
 
 const redirectsMax = 10;
-/** Where the job sets no limit: memory has one. */
+/** Limit in bytes when the job sets none. */
 const bodyBytesMax = 256 * 1024 * 1024;
 
 const accept =
@@ -20,11 +20,13 @@ const accept =
   "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2";
 
 export class HttpScrapeFetcher implements ScrapeFetcher {
-  /** Files that jobs name are relative to it. */
+  /** The directory that relative file names of jobs refer to. */
   baseDir = ".";
   readonly #userAgent: string;
   readonly #httpAgent = new HttpAgent({ keepAlive: true, maxFreeSockets: 1 });
-  /** By job: its certificates. Read anew when the configuration is, because jobs are new objects then. */
+  /**
+   * Agents with each job's certificates. A new configuration has new jobs, so these are read again.
+   */
   readonly #httpsAgents = new WeakMap<ScrapeJob, Promise<HttpsAgent>>();
   readonly #allHttpsAgents = new Set<HttpsAgent>();
 
@@ -46,7 +48,8 @@ export class HttpScrapeFetcher implements ScrapeFetcher {
       response.destroy();
       if (redirects >= redirectsMax) throw new Error(`stopped after ${redirectsMax} redirects`);
       const next = new URL(answer.location, url);
-      if (next.host !== url.host) delete headers.authorization; // Secrets are the first host's.
+      // Secrets are sent to the first host only.
+      if (next.host !== url.host) delete headers.authorization;
       url = next;
     }
   }
@@ -74,7 +77,7 @@ export class HttpScrapeFetcher implements ScrapeFetcher {
     return headers;
   }
 
-  /** Read at each scrape: tokens are renewed in place. */
+  /** Read at each scrape, because tokens are renewed in place. */
   async #secret({ value, file }: SecretSource): Promise<string> {
     if (file === undefined) return value ?? "";
     return (await readFile(this.#path(file), "utf8")).trim();
@@ -101,7 +104,7 @@ export class HttpScrapeFetcher implements ScrapeFetcher {
     if (agent === undefined) {
       agent = this.#createHttpsAgent(job);
       this.#httpsAgents.set(job, agent);
-      agent.catch(() => this.#httpsAgents.delete(job)); // A file that is missing now may come.
+      agent.catch(() => this.#httpsAgents.delete(job)); // A missing file may appear later.
     }
     return agent;
   }
@@ -146,7 +149,7 @@ async function readAll(
 ): Promise<Uint8Array> {
   const gunzip = isCompressed ? createGunzip() : undefined;
   const stream: Readable = gunzip === undefined ? response : response.pipe(gunzip);
-  // `pipe` does not carry errors on.
+  // `pipe` does not forward errors.
   response.on("error", (error) => gunzip?.destroy(error));
   const chunks: Buffer[] = [];
   let length = 0;

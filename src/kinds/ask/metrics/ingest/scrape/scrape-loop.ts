@@ -1,10 +1,6 @@
 /**
- * One target, scraped over and over.
- *
- *   SL1  Scrapes of a target never overlap, and begin at its own place in the interval.
- *   SL2  A scrape takes at most the target's timeout; one that failed or was too slow leaves stale markers and `up` 0.
- *   SL3  A target that is gone leaves stale markers, but only after two intervals, in case it comes back.
- *   SL4  After `halt` nothing is appended any more.
+ * Scrapes one target repeatedly. Rules: IN14, IN16, IN17. After `halt` nothing is appended any
+ * more.
  */
 import type { Clock, Timer } from "../../../../../ground/kernel/clock.ts";
 import { messageOf } from "../../../../../ground/kernel/errors.ts";
@@ -16,31 +12,31 @@ import type { AppendOutcome, SampleBatch } from "../../core/model.ts";
 
 export interface ScrapeLoopOptions {
   readonly target: Target;
-  /** The scrape pool's name in status pages. */
+  /** The name of the scrape pool in status pages. */
   readonly pool: string;
   fetch(target: Target, signal: AbortSignal): Promise<ScrapedBody>;
   append(batch: SampleBatch): Promise<AppendOutcome>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly offsetSeed: string;
-  /** Every scrape fails with it: the job has too many targets. */
+  /** If set, every scrape fails with it, because the job has too many targets. */
   readonly forcedError: string | undefined;
   /** The loop of the same target under an earlier configuration. */
   readonly predecessor: ScrapeLoop | undefined;
 }
 
-/** Timers fire a little late; a scrape that is this close to its time is given that time, which compresses better. */
+/** A scrape at most this late gets its scheduled time, which compresses better. */
 const alignmentMsMax = 2;
 
 export class ScrapeLoop {
   readonly target: Target;
   readonly #options: ScrapeLoopOptions;
   readonly #samples: TargetSamples;
-  /** Of the scrape that runs. One for each: a signal that outlives them would keep all of their bodies. */
+  /** Of the running scrape. A signal shared by all scrapes would keep all of their bodies alive. */
   #aborter: AbortController | undefined;
   #timer: Timer | undefined;
   #isHalted = false;
-  /** Of the next scrape: monotonic, and by the wall. */
+  /** When the next scrape is due, by the monotonic clock and by the wall clock. */
   #dueMs = 0;
   #dueWallMs = 0;
   #scrapedOnce = false;
@@ -87,7 +83,7 @@ export class ScrapeLoop {
     };
   }
 
-  /** No more scrapes; one that runs is given up, without a trace. */
+  /** Stops scraping; a running scrape is abandoned and appends nothing. */
   halt(): void {
     this.#isHalted = true;
     this.#timer?.cancel();
@@ -95,15 +91,16 @@ export class ScrapeLoop {
   }
 
   /**
-   * The target is gone. Its markers are written when two more scrapes would have been due, unless `isBack` says then
-   * that it is scraped again, or the timer that is returned is cancelled.
+   * Called when the target is gone. Writes its stale markers when two more scrapes would have been
+   * due, unless `isBack` returns true then or the returned timer is cancelled.
    */
   retire(isBack: () => boolean): Timer {
     this.halt();
     const { clock } = this.#options;
     const { intervalMs } = this.target;
     const staleWallMs = this.#dueWallMs;
-    const waitMs = this.#dueMs - clock.nowMs() + intervalMs * 1.1; // Like Prometheus: just over.
+    // Just over one more interval, like Prometheus.
+    const waitMs = this.#dueMs - clock.nowMs() + intervalMs * 1.1;
     return clock.after(waitMs, () => {
       if (isBack() || !this.#scrapedOnce) return;
       const batch = this.#samples.endMarkers(staleWallMs);
@@ -122,7 +119,7 @@ export class ScrapeLoop {
     const { clock } = this.#options;
     const { intervalMs } = this.target;
     const turns = Math.max(1, Math.ceil((clock.nowMs() - this.#dueMs) / intervalMs));
-    this.#dueMs += turns * intervalMs; // SL1: those that were missed are not made up for.
+    this.#dueMs += turns * intervalMs; // Missed scrapes are not made up for.
     this.#dueWallMs += turns * intervalMs;
     this.#arm();
   }
@@ -131,7 +128,8 @@ export class ScrapeLoop {
     const wallMs = this.#options.clock.wallMs();
     const toleranceMs = Math.min(alignmentMsMax, this.target.intervalMs / 100);
     if (Math.abs(wallMs - this.#dueWallMs) <= toleranceMs) return this.#dueWallMs;
-    this.#dueWallMs = wallMs; // The wall clock was set, or the machine slept: from now on by this.
+    // The wall clock was set, or the machine slept: continue from the new time.
+    this.#dueWallMs = wallMs;
     return wallMs;
   }
 
@@ -139,11 +137,12 @@ export class ScrapeLoop {
     const { clock } = this.#options;
     const startedMs = clock.nowMs();
     const scraped = await this.#fetch();
-    if (this.#isHalted) return; // SL4
+    if (this.#isHalted) return;
     const durationMs = clock.nowMs() - startedMs;
     const outcome = this.#samples.digest(scraped, atMs, durationMs);
     this.#scrapedOnce = true;
-    await this.#append(outcome.batch); // Before the status: who sees it up also finds its samples.
+    // Before the status, so that a target shown as up has its samples.
+    await this.#append(outcome.batch);
     this.#health = outcome.error === "" ? "up" : "down";
     this.#lastError = outcome.error;
     this.#lastScrapeMs = atMs;
@@ -169,7 +168,7 @@ export class ScrapeLoop {
     });
     givenUp.catch(() => undefined);
     try {
-      // A fetch that does not heed its signal is left behind.
+      // A fetch that ignores its signal is abandoned.
       return await Promise.race([this.#options.fetch(this.target, aborter.signal), givenUp]);
     } catch (thrown) {
       const failure = isLate ? "context deadline exceeded" : messageOf(thrown);

@@ -53,7 +53,7 @@ class Fixture {
     return this.manager.apply(parseScrapeConfig(`scrape_configs: [${jobs}]`));
   }
 
-  /** `name value@seconds` of what was appended so far, of the metrics that are asked for. */
+  /** The samples appended so far of the named metrics, as `name value@seconds`. */
   samples(...names: string[]): string[] {
     return this.appended.flatMap(({ batch }) =>
       Array.from({ length: batch.count }, (_, index) => {

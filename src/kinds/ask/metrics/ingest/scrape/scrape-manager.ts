@@ -1,10 +1,6 @@
 /**
- * Every target that is scraped: those of the configuration, those of discovered files, and this process itself.
- *
- *   SM1  A new configuration leaves a target alone whose job and labels did not change: its scrapes go on as they were.
- *   SM2  A target whose job changed starts anew and takes over its series, so that none of them ends.
- *   SM3  A file of targets that cannot be read changes nothing: the last list that could be read stays.
- *   SM4  After `close` there is no timer and no request, and nothing is appended.
+ * Manages every scraped target: those of the configuration, those of discovered files, and this
+ * process itself. Rules: IN16 to IN18.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Clock, Timer } from "../../../../../ground/kernel/clock.ts";
@@ -40,12 +36,12 @@ export interface SelfTarget {
   read(): Promise<ScrapedText>;
 }
 
-/** A file of targets is looked at this often at least. */
+/** Target files are read at least this often. */
 const filePollMsMax = 5_000;
 
 interface Pool {
   job: ScrapeJob;
-  /** Of each discovery the last groups that could be read. */
+  /** The last readable groups of each discovery. */
   fileGroups: readonly TargetGroup[];
   loops: Map<string, ScrapeLoop>;
   filesTimer: Timer | undefined;
@@ -63,7 +59,7 @@ export class ScrapeManager {
     this.#options = options;
   }
 
-  /** Scrapes what `config` says from now on, and nothing else but this process. One after another. */
+  /** From now on scrapes only what `config` says, and this process. Calls run in sequence. */
   apply(config: ScrapeConfig): Promise<void> {
     this.#applying = this.#applying.then(() => this.#apply(config));
     return this.#applying;
@@ -124,7 +120,7 @@ export class ScrapeManager {
     if (!this.#isClosed) this.#sync(pool, !isSame);
   }
 
-  /** Reads the files of targets, now and again later. */
+  /** Reads the target files now, and again later. */
   async #refreshFiles(pool: Pool): Promise<void> {
     const discoveries = pool.job.fileDiscoveries;
     if (discoveries.length === 0) {
@@ -144,7 +140,7 @@ export class ScrapeManager {
     pool.filesTimer = this.#options.clock.after(pollMs, () => void this.#refreshFiles(pool));
   }
 
-  /** `undefined`: something cannot be read. */
+  /** Undefined when a file cannot be read. */
   async #readGroups(job: ScrapeJob): Promise<readonly TargetGroup[] | undefined> {
     const groups: TargetGroup[] = [];
     for (const discovery of job.fileDiscoveries) {
@@ -156,14 +152,14 @@ export class ScrapeManager {
         }
       } catch (thrown) {
         const fields = { job: job.jobName, files: discovery.files.join(" ") };
-        this.#options.logger.warn(fields, `targets cannot be read: ${messageOf(thrown)}`); // SM3
+        this.#options.logger.warn(fields, `targets cannot be read: ${messageOf(thrown)}`);
         return undefined;
       }
     }
     return groups;
   }
 
-  /** Makes the pool's loops those of its job and files. */
+  /** Updates the pool's loops to match its job and files. */
   #sync(pool: Pool, isChanged: boolean): void {
     const { job } = pool;
     const { targets, problems } = buildTargets(job, [...job.staticGroups, ...pool.fileGroups]);
@@ -175,11 +171,11 @@ export class ScrapeManager {
       const previous = before.get(target.key) ?? loopOfLabels(before, target);
       const isSame = previous?.target.key === target.key && previous.forcedError === forcedError;
       if (previous !== undefined && isSame && !isChanged) {
-        pool.loops.set(target.key, previous); // SM1
+        pool.loops.set(target.key, previous); // Unchanged: its scrapes continue.
         continue;
       }
       const loop = this.#loop(target, { forcedError, predecessor: previous });
-      previous?.halt(); // SM2
+      previous?.halt(); // Changed: the new loop takes over the series.
       pool.loops.set(target.key, loop);
       loop.start();
     }
@@ -229,7 +225,7 @@ export class ScrapeManager {
   }
 }
 
-/** Regular expressions are functions: they are compared by their text. */
+/** Regular expressions are functions, so they are compared by their text. */
 function plain(job: ScrapeJob): unknown {
   return JSON.parse(
     JSON.stringify(job, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value)),

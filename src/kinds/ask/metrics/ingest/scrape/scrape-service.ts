@@ -1,4 +1,6 @@
-/** The scrape manager with what it needs of this machine. A new configuration may be in another directory. */
+/**
+ * The scrape manager with its fetcher and files. A new configuration may be in another directory.
+ */
 import type { Clock } from "../../../../../ground/kernel/clock.ts";
 import type { Logger } from "../../../../../ground/kernel/logger.ts";
 import type { ScrapeConfig } from "../../core/ingest/scrape/scrape-config.ts";

@@ -4,10 +4,7 @@ import type { Target } from "./target.ts";
 import type { ScrapedBody } from "./target-samples.ts";
 
 export interface ScrapeFetcher {
-  /**
-   * Returns the decompressed body. Rejects with a readable message on failure or when `signal`
-   * aborts.
-   */
+  /** Returns the decompressed body. Rejects with a readable message, also on abort. */
   fetch(target: Target, signal: AbortSignal): Promise<ScrapedBody>;
 }
 

@@ -19,10 +19,7 @@ import type { Target } from "./target.ts";
 /** A series as it is stored. Series texts that relabelling makes equal share one. */
 interface Tracked {
   readonly labels: Labels;
-  /**
-   * The last scrape that had it without a timestamp of its own; `writtenIn` is the last that had it
-   * at all.
-   */
+  /** The last scrape that had it without a timestamp; `writtenIn`: the last that had it at all. */
   seenIn: number;
   writtenIn: number;
 }
@@ -73,10 +70,7 @@ export class TargetSamples {
     return Math.max(parsed, this.#trackedByKey.size);
   }
 
-  /**
-   * Takes over the series that the target had under its previous configuration, so that they do not
-   * end.
-   */
+  /** Takes over the series of the target's previous configuration, so that they do not end. */
   adopt(previous: TargetSamples): void {
     this.#live = previous.#live.map(({ labels }) => this.#track(labels));
     for (const tracked of this.#live) tracked.seenIn = this.#scrape;
@@ -98,10 +92,7 @@ export class TargetSamples {
     }
   }
 
-  /**
-   * Stale markers for the series and report of a target that is gone. Undefined when it never had
-   * any.
-   */
+  /** Ends the series and report of a target that is gone. Undefined when it never had any. */
   endMarkers(atMs: number): SampleBatch | undefined {
     if (this.#scrape === 0) return undefined;
     const builder = new BatchBuilder();

@@ -127,10 +127,7 @@ export class YamlMap {
   }
 }
 
-/**
- * Throws `bad_request` with the line for invalid YAML. Aliases are refused, as protection against
- * exponential expansion.
- */
+/** Throws `bad_request` with the line. Aliases are refused, because they expand exponentially. */
 export function readYaml(text: string): YamlValue {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, keepSourceTokens: true });

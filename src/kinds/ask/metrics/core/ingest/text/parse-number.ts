@@ -20,10 +20,7 @@ export function parseFloat64(text: string): number | undefined {
   return Number.isNaN(value) ? (text === unsigned ? value : undefined) : sign * value;
 }
 
-/**
- * Powers of ten that a float64 holds exactly: dividing by one rounds once, like parsing the whole
- * text.
- */
+/** Powers of ten that a float64 holds exactly, so that dividing by one rounds only once. */
 export const exactPowersOfTen: Float64Array = Float64Array.from({ length: 23 }, (_, exponent) =>
   Number(`1e${exponent}`),
 );

@@ -7,10 +7,7 @@ import { quoted } from "../labels-text.ts";
 export type TextFormat = "openmetrics" | "prometheus";
 
 export interface ParsedSeries {
-  /**
-   * Name, value, name, value …, in the order of the text; the metric's name comes first, as
-   * `__name__`.
-   */
+  /** Name, value, name, value …, in the order of the text, with `__name__` first. */
   readonly pairs: string[];
   /** The index after the series. */
   readonly end: number;

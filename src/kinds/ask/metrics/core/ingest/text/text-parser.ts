@@ -115,10 +115,7 @@ export class TextParser {
     return known.labels;
   }
 
-  /**
-   * Starts the next text of the same source. Samples of the last one that were not taken are
-   * dropped.
-   */
+  /** Starts the next text of the same source, and drops samples that were not taken. */
   begin(): void {
     this.#families.reset();
     this.#columns.reset();
@@ -142,10 +139,7 @@ export class TextParser {
     this.#columns.endRun();
   }
 
-  /**
-   * Returns the samples so far, except those whose start a later line may still give; after `end`,
-   * all. The caller owns the columns.
-   */
+  /** Returns the samples that no later line can change; after `end`, all. The caller owns them. */
   take(): ParsedBlock {
     return this.#columns.take();
   }
@@ -253,10 +247,7 @@ export class TextParser {
     return this.#learnSeries(text, lineStart);
   }
 
-  /**
-   * Whether a value follows. The older format also allows blanks before braces, which take the slow
-   * path.
-   */
+  /** Whether a value follows. Blanks before braces, in the older format, take the slow path. */
   #isSeriesEnd(text: string, at: number): boolean {
     const code = text.charCodeAt(at);
     if (code !== space && code !== tab) return false;
@@ -431,10 +422,7 @@ export class TextParser {
     return at;
   }
 
-  /**
-   * Reads a comment, metadata, an empty line, or an indented sample. Returns the start of the next
-   * line.
-   */
+  /** Reads a line that does not begin with a series. Returns the start of the next line. */
   #readOtherLine(text: string, lineStart: number, first: number): number {
     if (this.#sawEnd) throw this.#error("unexpected data after # EOF");
     const lineEnd = text.indexOf("\n", lineStart);
@@ -483,10 +471,7 @@ export class TextParser {
   }
 }
 
-/**
- * The probable end of a series, for a look-up: the first blank outside quotes and braces. Negative
- * when that is uncertain.
- */
+/** The first blank outside quotes and braces, for a look-up. Negative when uncertain. */
 function seriesEnd(text: string, start: number): number {
   let isQuoted = false;
   let isInBraces = false;

@@ -28,10 +28,7 @@ export interface TextSeries {
   readonly isStart: boolean;
   /** The map that this series belongs to: the series of the same family type. */
   readonly kind: unknown;
-  /**
-   * The series that followed it last time. Texts repeat their order, and a guess is cheaper than a
-   * look-up.
-   */
+  /** The series that followed it last time: texts repeat their order. */
   next: TextSeries | undefined;
 }
 

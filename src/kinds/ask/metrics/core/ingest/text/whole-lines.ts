@@ -7,10 +7,7 @@ export interface LineReader {
   read(text: string): void;
   /** Called when the next line is not UTF-8. */
   readInvalid(): void;
-  /**
-   * Called when the next line exceeds `bytesMax`. Must throw, because the end of the line is
-   * unknown.
-   */
+  /** Called when the next line exceeds `bytesMax`. Must throw: where it ends is unknown. */
   refuseLong(bytesMax: number): never;
 }
 

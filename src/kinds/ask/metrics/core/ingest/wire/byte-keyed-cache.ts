@@ -14,10 +14,7 @@ const slotsAtFirst = 1_024;
 
 export class ByteKeyedCache<T> {
   readonly #limits: ByteKeyedCacheLimits;
-  /**
-   * Holds the entry's index + 1, or 0 when free. The length is a power of two; at most half is
-   * used.
-   */
+  /** The entry's index + 1, or 0. The length is a power of two; at most half is used. */
   #slots = new Uint32Array(slotsAtFirst);
   #hashes: number[] = [];
   #keyStarts: number[] = [];
@@ -116,10 +113,7 @@ export class ByteKeyedCache<T> {
   }
 }
 
-/**
- * Hashes four bytes at a time. The final mix makes the low bits, which choose the slot, depend on
- * all.
- */
+/** Hashes four bytes at a time; the final mix spreads all bits to the low ones. */
 function hashBytes(bytes: DataView, start: number, end: number): number {
   let hash = (end - start) | 0;
   let at = start;

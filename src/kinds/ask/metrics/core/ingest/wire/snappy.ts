@@ -46,10 +46,7 @@ function readLength(input: Uint8Array): { length: number; offset: number } {
   throw corrupt();
 }
 
-/**
- * Decodes all elements in one loop, the hottest of decompression. Returns the number of bytes
- * written.
- */
+/** Decodes all elements in one loop, for speed. Returns the number of bytes written. */
 function inflate(input: Uint8Array, start: number, output: Uint8Array): number {
   const inputEnd = input.length;
   const outputEnd = output.length;
