@@ -1,4 +1,4 @@
-/** Where the API of this process is. */
+/** Decides the address that this process's API is reached by. */
 
 import { hostname } from "node:os";
 import { OperatingError } from "../ground/kernel/errors.ts";
@@ -17,7 +17,7 @@ export async function chooseAddress(options: ControllerOptions): Promise<Address
   return { port, apiUrl: options.apiUrl ?? ownUrl(host, port, isSecure) };
 }
 
-/** Bound to every address, the machine's name is the one that others can use. */
+/** A server bound to every address is advertised under the machine's host name. */
 function ownUrl(host: string, port: number, secure: boolean): string {
   const name = host === "0.0.0.0" || host === "::" ? hostname() : host;
   return `${secure ? "https" : "http"}://${hostPort(name, port)}`;

@@ -1,4 +1,7 @@
-/** A coordinator, or a query-api: a context, the parts, start, stop. What they do is elsewhere. */
+/**
+ * The entry point of a coordinator and of a query-api: a context, the parts, start, stop. The logic
+ * is in the parts.
+ */
 
 import { showLakeLocation } from "../data/lake/index.ts";
 import type { ControllerKind, ControllerPart, CoordinatorContext } from "../data/parts/index.ts";
@@ -19,7 +22,7 @@ import { registerParts } from "./open-tables.ts";
 import type { ControllerOptions } from "./options.ts";
 import { serveApi } from "./serve-api.ts";
 
-/** One line for each kind of work. */
+/** Adding a kind of work adds one line here. */
 export const controllerKinds: readonly ControllerKind<ControllerOptions>[] = [
   { createPart: createStatementsPart, createPartWithoutStore: createSqlPart },
   { createPart: createRefreshPart, watched: watchedRefreshTables },
@@ -49,7 +52,7 @@ export async function runController(
   const reason = await Promise.race([stopping, ...failures]);
   const failed = reason instanceof OperatingError;
   logger.info({ reason: failed ? reason.message : reason }, "stopping");
-  // Without its threads or a supervisor there is nobody to finish for.
+  // Without its threads or its supervisor, the process has no client that waits for the drain.
   const drainMs = failed || reason === "supervisor gone" ? 0 : options.drainTimeout * 1000;
   const drain = stopStep("drain", drainMs + 5_000, () => node.stop({ drainMs }));
   await runStopSteps(stopStepsOf(parts, drain), clock, logger);
@@ -57,7 +60,7 @@ export async function runController(
   if (failed) throw reason;
 }
 
-/** In their order: what one has opened is there for the next. */
+/** Creates the parts in the order of `kinds`, so that a part can use what an earlier one opened. */
 async function partsOf(
   context: OpenedController["context"],
   options: ControllerOptions,

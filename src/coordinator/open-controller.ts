@@ -1,4 +1,4 @@
-/** Opens what every kind of work in a coordinator or a query-api stands on. */
+/** Opens what all kinds of work share in a coordinator or a query-api. */
 
 import { join } from "node:path";
 import type { Engine } from "../data/duckdb/index.ts";
@@ -37,11 +37,11 @@ import { watchedPlaces } from "./watched-places.ts";
 
 export interface OpenedController {
   readonly context: ControllerContext | CoordinatorContext;
-  /** What they close, in the order in which they were opened. */
+  /** In the order in which they were opened; they are closed in reverse (PR16). */
   readonly parts: readonly Part[];
 }
 
-/** It reads results; the workers compute them. */
+/** Few threads suffice: the workers compute the results, and this process only reads them. */
 const engineThreads = 2;
 const engineConnections = 4;
 
@@ -96,7 +96,7 @@ async function watchData(
   return { condition, directories: await watchDirectories({ places: watched, health, clock }) };
 }
 
-/** `undefined`: a query-api that finds its workers without one. */
+/** Undefined for a query-api that finds its workers without a store. */
 async function openOwnStore(
   { dataDir, clock, logger, prng }: Base,
   { role, discover, store, schemaDir }: ControllerOptions,

@@ -1,4 +1,4 @@
-/** Opens what a process with a store has besides: the lake, its tables, and statements on them. */
+/** Opens what only a process with a store has: the lake, its tables, and statements on them. */
 import { join } from "node:path";
 import type { ObjectStore } from "../data/lake/index.ts";
 import {
@@ -18,7 +18,7 @@ import type { Store } from "../ground/store/index.ts";
 import { DiskBudget, defaultDiskRatios } from "../ground/work/index.ts";
 import type { ControllerOptions } from "./options.ts";
 
-/** Copies of files in S3 that DuckDB is to read here: records of load tests. */
+/** The size limit of local copies of S3 files (records of load tests) that DuckDB reads here. */
 const copiesBytesMax = 2 * 1024 ** 3;
 
 export function copiesDirOf(ownDir: string): string {
@@ -71,7 +71,9 @@ export async function openTables(
   };
 }
 
-/** Statements, relations and guards of every part, before the first statement comes. */
+/**
+ * Registers the statements, relations and guards of every part before the first statement arrives.
+ */
 export function registerParts(
   { statements, lakeStatements }: CoordinatorContext,
   parts: readonly ControllerPart[],

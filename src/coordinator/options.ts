@@ -18,10 +18,13 @@ export interface ControllerOptions
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly memoryLimit?: number;
-  /** Of tables, and of metrics unless `metricsDir` says otherwise or it is no directory. */
+  /**
+   * Where tables are. Metrics are here too, unless `metricsDir` is given or this is not a
+   * directory.
+   */
   readonly lake?: string;
   readonly metricsDir?: string;
-  /** `name=value` */
+  /** Limits as `name=value`. */
   readonly limit?: readonly string[];
   readonly drainTimeout: number;
   readonly discover: string;

@@ -1,4 +1,4 @@
-/** The HTTP surface of this process, put together from its parts. */
+/** Builds the HTTP server of this process from its parts. */
 
 import { join } from "node:path";
 import type { ControllerContext, ControllerPart } from "../data/parts/index.ts";

@@ -2,7 +2,10 @@ import type { LakeLocation } from "../data/lake/index.ts";
 import type { DataDir, WatchedPlace } from "../ground/process/index.ts";
 import { parseStoreUrl } from "../ground/store/index.ts";
 
-/** What a coordinator or a query-api cannot do without, wherever an operator put it. PR13. */
+/**
+ * The files and directories that a coordinator or a query-api needs, wherever an operator put them.
+ * PR13
+ */
 export function watchedPlaces(
   {
     role,

@@ -1,2 +1,1 @@
-/** The process that works. */
 export { runWorker } from "./main.ts";

@@ -1,4 +1,4 @@
-/** A worker: a context, the parts, start, stop. What they do is elsewhere. */
+/** The entry point of a worker: a context, the parts, start, stop. The logic is in the parts. */
 
 import { createStatementsWorkerPart } from "../data/lake/index.ts";
 import type { WorkerKind, WorkerPart } from "../data/parts/index.ts";
@@ -18,7 +18,7 @@ import { type OpenedWorker, openWorker } from "./open-worker.ts";
 import type { WorkerOptions } from "./options.ts";
 import { serveWorker } from "./serve-worker.ts";
 
-/** One line for each kind of work. */
+/** Adding a kind of work adds one line here. */
 export const workerKinds: readonly WorkerKind<WorkerOptions>[] = [
   { createPart: createStatementsWorkerPart },
   { createPart: createAskWorkerPart },
@@ -27,8 +27,8 @@ export const workerKinds: readonly WorkerKind<WorkerOptions>[] = [
 ];
 
 /**
- * Resolves with the reason when it was told to stop and has stopped; throws when the cluster will
- * not have it.
+ * Resolves with the reason when the worker was told to stop and has stopped. Throws when the
+ * cluster refuses it.
  */
 export async function runWorker(
   options: WorkerOptions,
@@ -50,7 +50,7 @@ export async function runWorker(
   const reason = await Promise.race([asked, served.refused, ...failures]);
   const failed = reason instanceof OperatingError;
   logger.info({ reason: failed ? reason.code : reason }, "stopping");
-  // Nobody fetches what a worker without a supervisor, or without a cluster, would still finish.
+  // Without a supervisor or a cluster, nobody would fetch the results of a drain.
   const drainMs = reason === "SIGTERM" || reason === "SIGINT" ? options.drainTimeout * 1000 : 0;
   const drain = stopStep("drain", drainMs + 1_000, () => node.drain(drainMs));
   await runStopSteps(stopStepsOf([...ground, ...kinds, ...served.parts], drain), clock, logger);
@@ -59,7 +59,6 @@ export async function runWorker(
   return reason;
 }
 
-/** In their order. */
 async function partsOf(
   context: OpenedWorker["context"],
   options: WorkerOptions,

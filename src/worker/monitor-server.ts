@@ -1,6 +1,6 @@
 /**
- * `/healthz`, `/readyz` and `/metrics` of a worker, which has no other HTTP surface for people. The
- * first two also under Prometheus's names, as at the coordinator: `/-/healthy`, `/-/ready`.
+ * A worker's only HTTP server for people: `/healthz`, `/readyz` and `/metrics`. The first two are
+ * also at Prometheus's names, `/-/healthy` and `/-/ready`.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -23,7 +23,7 @@ import {
 export interface MonitorConfig {
   readonly host: string;
   readonly port: number;
-  /** Names that it is reached by, besides the loopback ones. */
+  /** Names by which the server is reached, besides the loopback ones. */
   readonly hosts: readonly string[];
   readonly metrics: Metrics;
   readonly logger?: Logger;
@@ -32,7 +32,7 @@ export interface MonitorConfig {
     readonly reason?: string;
     readonly parts: readonly PartHealth[];
   };
-  /** Whether whoever shows this token may read the metrics. Asked only beyond this machine. */
+  /** Whether this token may read the metrics. Called only for requests from other machines. */
   mayRead(token: string): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Opens what every kind of work in a worker stands on. */
+/** Opens what all kinds of work share in a worker. */
 
 import { existsSync } from "node:fs";
 import { availableParallelism, hostname } from "node:os";
@@ -40,11 +40,11 @@ import type { WorkerOptions } from "./options.ts";
 
 export interface OpenedWorker {
   readonly context: OwnContext | (OwnContext & StoreOfWorker);
-  /** What they close, in the order in which they were opened. */
+  /** In the order in which they were opened; they are closed in reverse (PR16). */
   readonly parts: readonly Part[];
 }
 
-/** What the worker's own servers need besides. */
+/** What the worker's own servers need in addition. */
 export interface OwnContext extends WorkerContext {
   readonly incarnation: Incarnation;
   readonly slots: number;
@@ -52,9 +52,7 @@ export interface OwnContext extends WorkerContext {
 }
 
 const diskBytesDefault = 10 * 1024 ** 3;
-/**
- * What a day of 5,000 series takes; more is on the disk, decoded, and in the system's cache of it.
- */
+/** Enough for a day of 5,000 series. More is decoded on disk, and in the system's cache. */
 const columnBytesDefault = 160 * 1024 ** 2;
 
 export async function openWorker(
@@ -88,7 +86,9 @@ export async function openWorker(
   };
 }
 
-/** The disk of a worker: decoded columns, copies of files, artifacts, and files being written. */
+/**
+ * Opens the worker's disk: decoded columns, copies of files, artifacts, and files being written.
+ */
 async function openFiles(
   { ownDir, overflowDir, metrics, health, clock, logger }: ProcessContext,
   options: WorkerOptions,
@@ -101,7 +101,7 @@ async function openFiles(
   const artifactFloorBytes = Math.floor(capacityBytes / 2);
   const budget = new DiskBudget({ capacityBytes, artifactFloorBytes, ...defaultDiskRatios });
   const columnFiles = await openColumnFiles(join(ownDir, "columns"), budget, logger);
-  // Before the spool: what is in it already is counted before anything new is let in.
+  // Opened before the spool, so that existing copies are counted before anything new is admitted.
   const cache = await openDownloadCache({
     dir: join(ownDir, "downloads"),
     budget,
@@ -183,7 +183,7 @@ function workerIdOf(text: string): WorkerId {
   );
 }
 
-/** `undefined`: the store is on another machine, and this worker was not told where. */
+/** Undefined when the store is on another machine and this worker was not told where. */
 async function openClaimStore(
   { dataDir, clock, logger, prng }: ProcessContext,
   { store, schemaDir }: WorkerOptions,

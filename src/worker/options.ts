@@ -15,15 +15,18 @@ export interface WorkerOptions
   readonly dataPort: number;
   readonly metricsPort: number;
   readonly slots?: number;
-  /** Of this process and all that descend from it. */
+  /** The limit of this process and its descendants, in bytes. */
   readonly memoryLimit?: number;
   readonly columnCache?: number;
-  /** Of tables, and of metrics unless `metricsDir` says otherwise or it is no directory. */
+  /**
+   * Where tables are. Metrics are here too, unless `metricsDir` is given or this is not a
+   * directory.
+   */
   readonly lake?: string;
   readonly metricsDir?: string;
   /**
-   * Where refreshes are claimed, and load workers asked for; the data directory's when absent and
-   * there. Without one this worker does neither.
+   * Where refreshes are claimed and load workers requested. Default: the store in the data
+   * directory, if there is one. Without a store this worker does neither.
    */
   readonly store?: string;
   readonly diskLimit?: number;

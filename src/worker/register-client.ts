@@ -1,4 +1,4 @@
-/** A worker makes itself known: to the coordinator that leads, whichever of the given ones was asked. */
+/** Registers a worker with the leading coordinator, whichever of the given addresses answers. */
 import type { Clock } from "../ground/kernel/clock.ts";
 import { type ErrorCode, messageOf, OperatingError } from "../ground/kernel/errors.ts";
 
@@ -10,7 +10,7 @@ export interface RegistrationConfig {
   readonly timeoutMs: number;
 }
 
-/** Tries every coordinator once, and the one that a standby names. Throws the last refusal. */
+/** Tries every coordinator once, and the leader that a standby names. Throws the last refusal. */
 export async function registerOnce(config: RegistrationConfig, body: unknown): Promise<void> {
   const urls = [...config.urls];
   let failure: unknown;
@@ -63,7 +63,7 @@ function refusal(status: number, text: string): OperatingError {
   try {
     body = JSON.parse(text) as typeof body;
   } catch {
-    // Not one of our answers; the status has to do.
+    // Not an answer of Capstan; only the status is known.
   }
   const code = (body.code ??
     (status === 401 ? "unauthenticated" : "protocol_violation")) as ErrorCode;

@@ -1,11 +1,11 @@
 /**
- * Decides which refusals of a registration end the worker. Most pass: a coordinator that is starting, or that
- * has not yet noticed that this name's last process is gone.
+ * Decides which refusals of a registration end the worker. Most are temporary: a coordinator is
+ * starting, or has not yet noticed that the last process of this name is gone.
  */
 import type { Clock } from "../ground/kernel/clock.ts";
 import { OperatingError } from "../ground/kernel/errors.ts";
 
-/** Well above the 3.5 s in which a coordinator notices that a worker is gone. */
+/** Well above the 3.5 s after which a coordinator notices that a worker is gone. */
 const nameTakenMsMax = 6_000;
 
 export class Registration {
@@ -24,7 +24,7 @@ export class Registration {
     this.#onHopeless = onHopeless;
   }
 
-  /** One try, for `WorkerNode`, which repeats it. */
+  /** One attempt, for `WorkerNode`, which repeats it. */
   async attempt(): Promise<void> {
     try {
       await this.#tryOnce();

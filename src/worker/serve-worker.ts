@@ -1,4 +1,4 @@
-/** The worker's node and its servers: control sessions, artifacts, and what monitors ask. */
+/** The worker's node and its servers: control sessions, artifacts, and monitoring. */
 
 import { hostname } from "node:os";
 import { showLakeLocation } from "../data/lake/index.ts";
@@ -27,10 +27,10 @@ import { Registration } from "./registration.ts";
 
 export interface ServedWorker {
   readonly node: WorkerNode;
-  /** Of the monitor. */
+  /** The address of the monitor. */
   readonly url: string;
   readonly shown: Readonly<Record<string, string | number>>;
-  /** The cluster dropped this worker, or will not have it. */
+  /** Resolves when the cluster drops or refuses this worker. */
   readonly refused: Promise<OperatingError | "dropped">;
   readonly parts: readonly Part[];
 }
@@ -97,7 +97,7 @@ export async function serveWorker(
   };
 }
 
-/** Bound to every address, the machine's name is the one that coordinators can use. */
+/** A server bound to every address is advertised under the machine's host name. */
 function advertisedOf(host: string): string {
   return host === "0.0.0.0" || host === "::" ? hostname() : host;
 }
@@ -167,7 +167,7 @@ async function serveMonitor(
   });
 }
 
-/** What the cluster is told about this worker. */
+/** The facts that the worker reports to the cluster. */
 function tellFacts(
   { clock, health, spool }: OwnContext,
   kinds: readonly WorkerPart[],

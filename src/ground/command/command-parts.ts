@@ -1,12 +1,12 @@
-/** What commands have in common. */
+/** Options that several commands share. */
 import { type Command, Option } from "commander";
 
-/** A command that asks a running Capstan. */
+/** A command that calls a running Capstan and can print JSON. */
 export function client(command: Command): Command {
   return connected(command).option("--json", "print JSON");
 }
 
-/** One with a `--json` of its own. */
+/** The same without `--json`, for a command that defines its own. */
 export function connected(command: Command): Command {
   return command
     .option("--url <url>", "where Capstan is (CAPSTAN_URL; http://127.0.0.1:4600)")

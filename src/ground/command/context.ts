@@ -1,4 +1,4 @@
-/** What every command that talks to a running Capstan has. */
+/** What every command that calls a running Capstan needs. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ApiClient, type Connection } from "./client/api-client.ts";
@@ -44,7 +44,7 @@ function connectionOf({ url, tokenFile }: ClientOptions): Connection {
   return { url: chosen.replace(/\/$/, ""), token: token === "" ? undefined : token };
 }
 
-/** A `capstan up` in this directory may have been given another port. */
+/** The address of a `capstan up` in this directory, which may have been given another port. */
 function urlOfUp(): string | undefined {
   try {
     const { url } = JSON.parse(readFileSync(join(".capstan", "up.json"), "utf8")) as {

@@ -1,7 +1,7 @@
-/** What the command line's exit status says. `capstan --help` lists them. */
+/** The exit statuses of the command line. `capstan --help` lists them. */
 export const exitCodes = {
   ok: 0,
-  /** What was asked for failed. */
+  /** The requested operation failed. */
   failure: 1,
   /** The command line itself is wrong. */
   usage: 2,
@@ -9,7 +9,9 @@ export const exitCodes = {
   unreachable: 3,
   /** The token is missing, unknown, or may not do this. */
   notAuthorised: 4,
-  /** From a child of `capstan up` to its supervisor: a worker that was dropped, and should stay down. */
+  /**
+   * A child of `capstan up` tells its supervisor that this worker was dropped and must stay down.
+   */
   dropped: 5,
   /** Ctrl-C. */
   interrupted: 130,

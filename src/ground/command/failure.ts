@@ -16,7 +16,7 @@ export class Failure extends Error {
   }
 }
 
-/** `undefined`: not a failure that a person could do something about, but a bug. */
+/** Undefined when the error is a bug, which the user can do nothing about. */
 export function failureOf(thrown: unknown): Failure | undefined {
   if (thrown instanceof Failure) return thrown;
   if (!(thrown instanceof OperatingError)) return undefined;
@@ -25,6 +25,6 @@ export function failureOf(thrown: unknown): Failure | undefined {
 
 function exitCodeOf(code: string): ExitCode {
   if (code === "unauthenticated" || code === "forbidden") return exitCodes.notAuthorised;
-  // `usage` is what a child of `up` said of its command line.
+  // `usage` is the code that a child of `up` reports for a wrong command line.
   return code === "bad_settings" || code === "usage" ? exitCodes.usage : exitCodes.failure;
 }

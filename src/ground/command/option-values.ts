@@ -1,4 +1,4 @@
-/** Texts of the command line as values; what is wrong is said by commander, with the option's name. */
+/** Parses option values of the command line. Commander adds the option's name to each error. */
 import { InvalidArgumentError } from "commander";
 import { messageOf } from "../kernel/errors.ts";
 import { parseBytes, parseLimits } from "../process/index.ts";
@@ -30,7 +30,7 @@ const unitMs: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** In milliseconds. */
+/** Returns milliseconds. */
 export function parseAge(text: string): number {
   const [, count = "", unit = ""] = /^(\d{1,10})([smhd])$/.exec(text) ?? [];
   const ageMs = Number(count) * (unitMs[unit] ?? Number.NaN);
@@ -48,7 +48,7 @@ export function collect(text: string, before: readonly string[] = []): readonly 
   return [...before, text];
 }
 
-/** Each is checked as it comes. */
+/** Checks each limit as it is collected. */
 export function collectLimits(text: string, before: readonly string[] = []): readonly string[] {
   try {
     parseLimits([text]);
@@ -58,7 +58,7 @@ export function collectLimits(text: string, before: readonly string[] = []): rea
   return [...before, text];
 }
 
-/** An API's address, without a path. */
+/** Accepts an API address without a path. */
 export function parseApiUrl(text: string): string {
   if (/^https?:\/\/[^/\s]+\/?$/.test(text) && URL.canParse(text)) return text.replace(/\/$/, "");
   throw new InvalidArgumentError("It must be an address like http://10.0.0.1:4600.");

@@ -2,9 +2,9 @@ import type { Failure } from "./failure.ts";
 import type { Paint } from "./output/terminal.ts";
 import { printable } from "./output/terminal-text.ts";
 
-/** One clear line, and one with what could be done. */
+/** Formats one line with the error and one with the hint. */
 export function formatFailure({ message, hint }: Failure, paint: Paint): string {
-  // A database points at the place with a line of its own; everything else has one line.
+  // Only a database error has a second line, which points at the place.
   const lines = message.split("\n").map(printable).join("\n       ");
   const first = `${paint.red("error:")} ${lines}\n`;
   return hint === undefined ? first : `${first}${paint.dim("hint:")}  ${printable(hint)}\n`;

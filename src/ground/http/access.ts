@@ -1,8 +1,4 @@
-/**
- * Who gets in. Runs before a body is read.
- *
- *   AP8  Every route says who may call it; one that does not is a bug that keeps the server from starting.
- */
+/** Decides who may call a route, before a body is read. Rule: AP8. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { assert, OperatingError } from "../kernel/errors.ts";
 import { sameSecret } from "../kernel/node/secrets.ts";
@@ -14,17 +10,19 @@ import {
   type TokenBook,
 } from "../process/index.ts";
 
-/** `public`: everyone who passes the guard. `cluster`: whoever shows the cluster's token. */
+/** `public`: everyone who passes the guard. `cluster`: a caller with the cluster's token. */
 export type Access = "public" | "read" | "operate" | "cluster";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     access?: Access;
-    /** Asked so often that each answer is not worth a line of the log. */
+    /** Answers are not logged, because the route is called too often. */
     quiet?: boolean;
   }
   interface FastifyRequest {
-    /** Whether whoever asks has the role operate: for routes where it depends on what is asked. */
+    /**
+     * Whether the caller has the role operate, for routes where the need depends on the request.
+     */
     mayOperate?: boolean;
   }
 }
@@ -52,8 +50,8 @@ function refuseForeign(request: FastifyRequest, guard: RequestGuard): void {
     throw new OperatingError("bad_request", "never", "a request has one Host header");
   }
   const asked = guardedRequestOf(request.raw);
-  // Following a link to a page of the dashboard from another site is fine: it stays in that window,
-  // and is marked, so that it computes nothing by itself. Everything that has a route may compute.
+  // A link from another site to a page of the dashboard is allowed: it opens in its own window and
+  // is marked, so that the page computes nothing by itself. Every path with a route may compute.
   const isPage = request.is404 && request.method === "GET" && !request.url.startsWith("/api/");
   const followsLink = isPage && request.headers["sec-fetch-mode"] === "navigate";
   const refusal = guard.refuse(
@@ -77,7 +75,7 @@ function checkRole(request: FastifyRequest, needed: "read" | "operate", tokens: 
   }
 }
 
-/** Browsers cannot send a header with a WebSocket; what they can send are subprotocols. */
+/** Browsers cannot send a header with a WebSocket, so the token is sent as a subprotocol. */
 function protocolToken({ headers }: FastifyRequest): string | undefined {
   if (text(headers.upgrade)?.toLowerCase() !== "websocket") return undefined;
   const offered = text(headers["sec-websocket-protocol"])?.split(/\s*,\s*/) ?? [];

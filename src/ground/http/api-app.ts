@@ -1,4 +1,4 @@
-/** The Fastify instance as routes see it: schemas are zod's. */
+/** The Fastify instance as routes see it, with zod schemas. */
 import type {
   FastifyBaseLogger,
   FastifyInstance,

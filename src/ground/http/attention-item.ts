@@ -17,5 +17,5 @@ export const attentionItemSchema = z
 
 export type AttentionItem = z.infer<typeof attentionItemSchema>;
 
-/** What a room knows to be wrong now. Throws `not_leader` where another process knows. */
+/** Reads what is wrong in one room now. Throws `not_leader` where only another process knows. */
 export type ReadAttention = () => Promise<readonly AttentionItem[]>;

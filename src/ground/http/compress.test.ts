@@ -22,7 +22,7 @@ app.get("/picture", async (_, reply) => reply.type("image/png").send(Buffer.from
 const url = await app.listen({ host: "127.0.0.1", port: 0 });
 after(() => app.close());
 
-/** As they come: `fetch` would unpack them. */
+/** Returns the bytes as they were sent; `fetch` would unpack them. */
 async function get(path: string, encoding: string | undefined, method = "GET") {
   const headers = encoding === undefined ? {} : { "accept-encoding": encoding };
   return await new Promise<{ headers: Record<string, unknown>; bytes: Buffer }>(

@@ -1,7 +1,7 @@
 /**
- * Gzip for whoever takes it: answers of a kilobyte and more, and the dashboard's files. What comes
- * in pieces that somebody waits for (events, rows of a statement) goes as it is: a compressor would
- * hold pieces back.
+ * Compresses answers of 1 KiB and more, and the dashboard's files, for clients that accept gzip.
+ * Streams (events, rows of a statement) are not compressed, because a compressor would hold pieces
+ * back.
  */
 import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";

@@ -1,6 +1,7 @@
 /**
- * What the dashboard sees, once a second: made once for all viewers, and not at all when there are none.
- * A viewer that has not taken the last frame misses this one: only the newest matters.
+ * Sends the dashboard one frame a second, built once for all viewers and not at all without
+ * viewers. A viewer that has not taken the last frame misses this one, because only the newest
+ * matters.
  */
 import type { Clock, Timer } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
@@ -47,10 +48,10 @@ export class LiveFeed {
   async #show(viewers: readonly SseChannel[]): Promise<void> {
     try {
       const data = JSON.stringify(await this.#frame());
-      // Not awaited together: one slow viewer does not hold up the others. `send` does not reject.
+      // Not awaited, so that one slow viewer does not delay the others. `send` does not reject.
       for (const viewer of viewers) if (!viewer.blocked) void viewer.send({ event: "live", data });
     } catch (thrown) {
-      // The store may be away for a moment; viewers see the next frame when it is back.
+      // The store may be unavailable for a moment; viewers get the next frame when it is back.
       this.#logger.warn({ error: messageOf(thrown) }, "no live frame this time");
     }
   }

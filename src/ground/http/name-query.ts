@@ -1,6 +1,5 @@
 /**
- * A query has its name before anything can go wrong with it: the answer carries it, and so does
- * every log line.
+ * Gives a query its id before anything can fail, so that the answer and every log line carry it.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { assert } from "../kernel/errors.ts";
@@ -15,7 +14,7 @@ export function nameQuery(reply: FastifyReply, prng: Prng): QueryId {
   return queryId;
 }
 
-/** For a route whose requests are queries each: named before their parameters are read. */
+/** For a route on which each request is a query: the id exists before parameters are read. */
 export function namesQuery(prng: Prng): {
   onRequest(request: FastifyRequest, reply: FastifyReply): Promise<void>;
 } {
@@ -26,14 +25,14 @@ export function namesQuery(prng: Prng): {
   };
 }
 
-/** The name that `namesQuery` gave. */
+/** The id that `namesQuery` gave. */
 export function queryIdOf(reply: FastifyReply): QueryId {
   const queryId = parseQueryId(String(reply.getHeader(queryIdHeader)));
   assert(queryId !== undefined, "the route names its queries");
   return queryId;
 }
 
-/** Of an answer, for a log line about it; nothing where it is not of a query. */
+/** The log fields of an answer: its query's id, or none when it does not belong to a query. */
 export function queryFields(reply: FastifyReply): LogFields {
   const queryId = reply.getHeader(queryIdHeader);
   return queryId === undefined ? {} : { query_id: String(queryId) };

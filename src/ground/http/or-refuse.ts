@@ -2,11 +2,11 @@ import type { FastifyRequest } from "fastify";
 import { problemOf } from "./problem.ts";
 import { type EventSocket, refuseSocket } from "./socket-sink.ts";
 
-/** For the descriptions of routes that are event streams. */
+/** A sentence for the descriptions of routes that are event streams. */
 export const overWebSocket =
   "As a WebSocket (subprotocol `capstan`) each event is one message with the same text: browsers limit connections to a host, and do not count those.";
 
-/** A WebSocket is open before anything can fail; so the failure is its only event. */
+/** A WebSocket is open before anything can fail, so a failure is sent as its only event. */
 export async function orRefuse(
   socket: EventSocket,
   request: FastifyRequest,

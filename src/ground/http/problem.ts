@@ -1,8 +1,8 @@
-/** Errors as the API tells them: `{code, message, hint?}`, with the status that fits the code. */
+/** Errors as the API reports them: `{code, message, hint?}`, with the status that fits the code. */
 import { type ErrorCode, OperatingError } from "../kernel/errors.ts";
 import { withoutPaths } from "../kernel/without-paths.ts";
 
-/** Codes that only HTTP itself can cause, beside those of the kernel. */
+/** Codes that only HTTP itself can cause, in addition to the kernel's. */
 export type HttpCode =
   | "internal"
   | "method_not_allowed"
@@ -61,14 +61,14 @@ const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
 };
 
 /**
- * What these say is of this server's own files, and where those are is no caller's business. The
- * command line, which opens them itself, shows the paths.
+ * Errors with these codes name this server's own files. Their paths are removed from answers; the
+ * command line, which opens the files itself, shows them.
  */
 const ofOwnFiles = /^(store_|schema_|disk_full$|data_dir_)/;
 
 /**
- * What to tell the caller about anything that was thrown. An error that is not an `OperatingError` is our
- * own: its text stays in the log, under `requestId`.
+ * The problem to report for anything that was thrown. An error that is not an `OperatingError` is a
+ * bug: its text is only in the log, under `requestId`.
  */
 export function problemOf(thrown: unknown, requestId: string): Problem {
   if (thrown instanceof OperatingError) {
@@ -99,7 +99,7 @@ interface FrameworkError {
   readonly validationContext?: string;
 }
 
-/** Fastify's own complaints about a request; `undefined` where it is not one of the caller's mistakes. */
+/** Fastify's own errors about a request. Undefined when the caller made no mistake. */
 function frameworkProblem(thrown: unknown): Problem | undefined {
   if (!(thrown instanceof Error)) return undefined;
   const error: FrameworkError = thrown;

@@ -10,9 +10,9 @@ export const errorSchema = z
   .describe("Every error has this shape.");
 
 /**
- * The serializer of an answer whose schema describes it and is checked by the compiler alone. Fields
- * that the schema does not name are sent too, and a document that an earlier version stored without
- * a field is not an error.
+ * A serializer that does not validate: the compiler alone checks the answer against its schema. It
+ * also sends fields that the schema does not name, and accepts a stored document of an earlier
+ * version that lacks a field.
  */
 export const asItIs = () => (body: unknown) => JSON.stringify(body);
 

@@ -1,9 +1,9 @@
-/** A WebSocket as a stream that one writes to: each write is one message. */
+/** A WebSocket as a writable stream: each write is one message. */
 import { Writable } from "node:stream";
 import type { Problem } from "./problem.ts";
 import { textOf } from "./sse-channel.ts";
 
-/** What is used of a WebSocket here. */
+/** The part of a WebSocket that is used here. */
 export interface EventSocket {
   readonly readyState: number;
   send(text: string, sent?: (error?: Error) => void): void;
@@ -17,8 +17,8 @@ const goingAway = 1001;
 const policyViolation = 1008;
 
 /**
- * Ended, it closes the WebSocket once everything is sent; destroyed, it cuts it. A WebSocket that
- * closes destroys it.
+ * Ending the stream closes the WebSocket once everything is sent; destroying it terminates the
+ * WebSocket. The stream is destroyed when the WebSocket closes.
  */
 export function socketSink(socket: EventSocket): Writable {
   const sink = new Writable({
@@ -33,14 +33,14 @@ export function socketSink(socket: EventSocket): Writable {
       done(error);
     },
   });
-  sink.on("error", () => undefined); // `close` follows, which is what counts.
+  sink.on("error", () => undefined); // `close` follows, and is handled.
   socket.on("close", () => sink.destroy());
   socket.on("error", () => sink.destroy());
   if (socket.readyState !== isOpen) sink.destroy();
   return sink;
 }
 
-/** Says why there will be no events, with the status that an HTTP request would have had. */
+/** Reports why there will be no events, with the status that an HTTP request would have had. */
 export function refuseSocket(socket: EventSocket, { status, code, message, hint }: Problem): void {
   const data = JSON.stringify({ code, message, hint, status });
   socket.send(textOf({ event: "error", data }), () => undefined);

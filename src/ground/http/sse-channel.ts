@@ -1,10 +1,10 @@
 /**
- * Events to one client, as the text of server-sent events: the body of an answer, or one message of
- * a WebSocket for each event.
+ * Sends events to one client, as the text of server-sent events: in the body of an answer, or as
+ * one WebSocket message for each event.
  *
- *   SE1  What is not yet taken by the client is at most one event and what the kernel buffers.
- *   SE2  A client that takes nothing for `stallMsMax` is dropped; it can resume by the last id it saw.
- *   SE3  Something is sent at least every `keepAliveMs`, so that proxies and clients see a live stream.
+ * At most one event waits for the client, besides the kernel's buffers. A client that takes nothing
+ * for `stallMsMax` is dropped; it can resume from the last id it saw. Something is sent at least
+ * every `keepAliveMs`, so that proxies and clients see a live stream.
  */
 import type { Writable } from "node:stream";
 import type { Clock, Timer } from "../kernel/clock.ts";
@@ -38,9 +38,11 @@ export class SseChannel {
     this.#blocked = false;
     response.once("close", () => this.#close());
     response.on("error", () => this.#close());
-    response.write(": capstan\n\n"); // The client sees that it is connected before the first event.
+    // The client sees that it is connected before the first event.
+    response.write(": capstan\n\n");
     this.#armKeepAlive();
-    if (response.destroyed) this.#close(); // The client left before the stream began: `close` was then.
+    // The client may have left before the stream began, when nobody listened for `close`.
+    if (response.destroyed) this.#close();
   }
 
   /** Aborts when the client is gone or was dropped. */
@@ -48,12 +50,12 @@ export class SseChannel {
     return this.#gone.signal;
   }
 
-  /** `true`: the last event has not been taken yet. */
+  /** Whether the client has not taken the last event yet. */
   get blocked(): boolean {
     return this.#blocked;
   }
 
-  /** Resolves when there is room for the next event, or the client is gone. One at a time. */
+  /** Resolves when there is room for the next event, or the client is gone. One call at a time. */
   async send(event: SseEvent): Promise<void> {
     if (this.#gone.signal.aborted) return;
     const taken = this.#response.write(textOf(event));
@@ -68,7 +70,8 @@ export class SseChannel {
 
   async #room(): Promise<void> {
     this.#blocked = true;
-    const stalled = this.#clock.after(this.#timing.stallMsMax, () => this.#response.destroy()); // SE2
+    // A client that takes nothing is dropped.
+    const stalled = this.#clock.after(this.#timing.stallMsMax, () => this.#response.destroy());
     await new Promise<void>((resolve) => {
       const done = (): void => {
         this.#response.off("drain", done);

@@ -1,6 +1,6 @@
 /**
- * The open event streams of this process: bounded in number, in all and of one client, and ended
- * together when it stops.
+ * The open event streams of this process. Their number is limited, in total and for each client,
+ * and all end together when the process stops.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../kernel/clock.ts";
@@ -34,7 +34,7 @@ export class Streams {
     return this.#channels.size + this.#others.size;
   }
 
-  /** Throws `overloaded` when there are too many already, in all or of who asks. */
+  /** Throws `overloaded` when there are too many streams, in total or of this client. */
   checkRoom({ ip }: Asker): void {
     const { event_streams: all, event_streams_per_client: own } = this.#limits;
     if (this.size >= all) throw tooMany("event streams are open", "event_streams", all);
@@ -42,7 +42,10 @@ export class Streams {
     throw tooMany("event streams of your address are open", "event_streams_per_client", own);
   }
 
-  /** Takes the reply out of Fastify's hands. Throws `overloaded` before that when there are too many. */
+  /**
+   * Detaches the reply from Fastify. Throws `overloaded` before that when there are too many
+   * streams.
+   */
   open(reply: FastifyReply): SseChannel {
     this.checkRoom(reply.request);
     reply.hijack();
@@ -55,7 +58,7 @@ export class Streams {
     return this.#add(new SseChannel(reply.raw, this.#clock, this.#timing), reply.request);
   }
 
-  /** The same over a WebSocket. Throws `overloaded` when there are too many. */
+  /** The same over a WebSocket. Throws `overloaded` when there are too many streams. */
   openSocket(socket: EventSocket, asker: Asker): SseChannel {
     this.checkRoom(asker);
     return this.#add(new SseChannel(socketSink(socket), this.#clock, this.#timing), asker);
@@ -83,7 +86,7 @@ export class Streams {
     signal.addEventListener("abort", onAbort, { once: true });
   }
 
-  /** A stream of another kind, that counts like one of ours: over when its signal aborts. */
+  /** Counts a stream that is not a channel. It is over when its signal aborts. */
   track(asker: Asker): AbortController {
     this.checkRoom(asker);
     const over = new AbortController();
@@ -105,7 +108,7 @@ function tooMany(what: string, limit: string, count: number): OperatingError {
   });
 }
 
-/** What hooks have already put on the reply: security headers and the request's id. */
+/** The headers that hooks have already set on the reply: security headers and the request's id. */
 function headersOf(reply: FastifyReply): Record<string, string | number | string[]> {
   const headers: Record<string, string | number | string[]> = {};
   for (const [name, value] of Object.entries(reply.getHeaders())) {

@@ -5,7 +5,7 @@ import { BoundedQueue } from "./bounded-queue.ts";
 import { AssertionError } from "./errors.ts";
 import { settleMicrotasks } from "./testing/virtual-clock.ts";
 
-/** Consumes in the background; `items` fills as they come. */
+/** Consumes in the background; `items` grows as they arrive. */
 function consume<T>(queue: BoundedQueue<T>): { items: T[]; done: Promise<void> } {
   const items: T[] = [];
   const run = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * A queue with a bound. Every queue in Capstan has one: what does not fit is refused at the door,
- * where the sender can still be told.
+ * A queue with a limit. Every queue in Capstan has one: an item that does not fit is refused when
+ * it is pushed, while the sender can still be told.
  */
 import { assert } from "./errors.ts";
 
@@ -24,7 +24,7 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
     return this.#closed;
   }
 
-  /** `false`: full or closed, and the item was not taken. */
+  /** Returns false when the queue is full or closed; the item was not taken. */
   push(item: T): boolean {
     if (this.#closed || this.length >= this.#capacity) return false;
     this.#items.push(item);
@@ -32,7 +32,7 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
     return true;
   }
 
-  /** `undefined`: empty at the moment. */
+  /** Returns undefined when the queue is empty. */
   shift(): T | undefined {
     if (this.#head === this.#items.length) return undefined;
     const item = this.#items[this.#head] as T;
@@ -45,7 +45,7 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
     return item;
   }
 
-  /** Refuses new items; what is inside is still handed out, then iteration ends. */
+  /** Refuses new items. Items inside are still handed out, then iteration ends. */
   close(): void {
     this.#closed = true;
     this.#wake();

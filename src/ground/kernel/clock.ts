@@ -35,7 +35,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** Calls `act` every `everyMs`, for the first time after the first of them. Ends when it is cancelled. */
+/** Calls `act` every `everyMs`, first after one interval, until it is cancelled. */
 export function repeat(clock: Clock, everyMs: number, act: () => void): Timer {
   const again = (): void => {
     timer = clock.after(everyMs, () => {
@@ -48,7 +48,7 @@ export function repeat(clock: Clock, everyMs: number, act: () => void): Timer {
   return { cancel: () => timer.cancel() };
 }
 
-/** Gives `act` a signal that aborts after `msMax`, or when `signal` does. */
+/** Calls `act` with a signal that aborts after `msMax`, or when `signal` does. */
 export async function within<T>(
   clock: Clock,
   msMax: number,

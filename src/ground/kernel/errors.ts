@@ -57,7 +57,7 @@ export class OperatingError extends Error {
   override readonly name = "OperatingError";
   readonly code: ErrorCode;
   readonly retry: Retry;
-  /** What the person could do about it, when there is something. */
+  /** What the user could do about it, if anything. */
   readonly hint: string | undefined;
 
   constructor(

@@ -1,6 +1,6 @@
 /**
- * What every `Files` does while nothing goes wrong; what a crash leaves is for a simulated one to
- * decide (FP1, FP2).
+ * What every `Files` does while nothing fails. What a crash leaves (FP1, FP2) is tested on the
+ * simulated disk.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import type { Files } from "./files.ts";
 
 export interface FilesUnderTest {
   readonly files: Files;
-  /** An existing directory, empty. */
+  /** An existing, empty directory. */
   readonly root: string;
   close(): Promise<void>;
 }

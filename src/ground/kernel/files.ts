@@ -13,26 +13,26 @@
  */
 
 /**
- * `new`: a file that must not exist. `change`: one that must. `append`: at its end; made where it
- * does not exist.
+ * `new`: the file must not exist. `change`: it must exist. `append`: writes go to its end; it is
+ * created when absent.
  */
 export type OpenMode = "new" | "change" | "append";
 
 export interface OpenFile {
-  /** All of `bytes`. With `append` the place is the file's end, whatever `at` says. */
+  /** Writes all of `bytes`. With `append` they go to the file's end and `at` is ignored. */
   write(bytes: Uint8Array, at: number): Promise<void>;
   truncate(length: number): Promise<void>;
-  /** FP1: the bytes and the length, not the times. */
+  /** FP1: syncs the bytes and the length, not the times. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A file as a computing thread reads it: at once. */
+/** A file as a computing thread reads it: synchronously. */
 export interface FileReader {
   readonly bytes: number;
-  /** As `FileStat.identity`, of now; absent: this disk does not say. */
+  /** The current `FileStat.identity`. Absent when this disk does not provide one. */
   identity?(): string;
-  /** How many bytes were read to the beginning of `into`; 0 at the file's end. */
+  /** Reads into the beginning of `into` and returns the number of bytes; 0 at the file's end. */
   read(into: Uint8Array, at: number): number;
   close(): void;
 }
@@ -48,7 +48,9 @@ export interface FileStat {
   readonly kind: FileKind;
   readonly bytes: number;
   readonly modifiedMs: number;
-  /** Another text whenever the file was written to or replaced. Absent: this disk does not say. */
+  /**
+   * Changes whenever the file is written to or replaced. Absent when this disk does not provide it.
+   */
   readonly identity?: string;
 }
 
@@ -56,24 +58,24 @@ export interface Files {
   open(path: string, mode: OpenMode): Promise<OpenFile>;
   read(path: string): Promise<Buffer>;
   openToRead(path: string): FileReader;
-  /** In no order. */
+  /** In no particular order. */
   list(directory: string): Promise<readonly FileEntry[]>;
-  /** `undefined`: there is nothing of that name. Links are followed. */
+  /** Undefined when nothing has that name. Links are followed. */
   stat(path: string): Promise<FileStat | undefined>;
-  /** With those above it. One that exists is no error. */
+  /** Makes the directory and its missing parents. An existing one is no error. */
   makeDirectory(path: string): Promise<void>;
-  /** A directory whose name begins with `prefix` and is nobody else's. */
+  /** Makes a directory whose name begins with `prefix` and is unique. */
   makeOwnDirectory(prefix: string): Promise<string>;
-  /** Within one file system: otherwise EXDEV. A file in the way is replaced. */
+  /** Replaces an existing file. Throws EXDEV across file systems. */
   rename(from: string, to: string): Promise<void>;
-  /** To a file that must not exist; an abort leaves a part of it. */
+  /** `to` must not exist. An aborted copy leaves a partial file. */
   copy(from: string, to: string, signal?: AbortSignal): Promise<void>;
-  /** Of one file. */
+  /** Removes one file. */
   unlink(path: string): Promise<void>;
-  /** Of a directory that must be empty. */
+  /** Removes an empty directory. */
   removeDirectory(path: string): Promise<void>;
-  /** A file, or a directory and all that is in it. What is not there is no error. */
+  /** Removes a file, or a directory with its content. An absent path is no error. */
   removeAll(path: string): Promise<void>;
-  /** FP1 of a file, whoever wrote it; FP2 of a directory. */
+  /** FP1 for a file, whoever wrote it; FP2 for a directory. */
   sync(path: string): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * What the parts of a process say of themselves: the store, the lease, the metrics log, a
- * directory. `/readyz`, the status and a gauge show it. A part reports its state whenever it
- * changes; nobody asks it. The rules HE1 to HE4 are in SPEC.md.
+ * The health of the parts of a process: the store, the lease, the metrics log, a directory.
+ * `/readyz`, the status and a gauge show it. Each part reports its state when it changes; it is
+ * never polled. Rules: HE1 to HE4.
  */
 import type { Clock } from "./clock.ts";
 import { isoTime } from "./iso-time.ts";
@@ -9,31 +9,28 @@ import { type Logger, silentLogger } from "./logger.ts";
 
 export type HealthState = "ok" | "degraded" | "failed";
 
-/** A part's way to say how it is. It begins as ok. */
+/** How a part reports its health. It begins as ok. */
 export interface HealthReporter {
   ok(): void;
-  /**
-   * It works in part, or slowly. `reason` is for people, who may be strangers: no paths and no
-   * secrets.
-   */
+  /** The part works only partly, or slowly. Strangers may read `reason`: no paths, no secrets. */
   degraded(reason: string): void;
   failed(reason: string): void;
-  /** The part is no more; what it said does not count any longer. Idempotent. */
+  /** Removes the part; its last report no longer counts. Idempotent. */
   close(): void;
 }
 
 /** The port that parts are given. */
 export interface Health {
-  /** `vital`: when it failed, this process is not ready. */
+  /** When a `vital` part has failed, this process is not ready. */
   part(name: string, options?: { readonly vital?: boolean }): HealthReporter;
 }
 
 export interface PartHealth {
   readonly name: string;
   readonly state: HealthState;
-  /** Absent while it is ok. */
+  /** Absent while the part is ok. */
   readonly reason?: string;
-  /** By the clock of the wall. */
+  /** Wall-clock time. */
   readonly sinceMs: number;
   readonly vital: boolean;
 }
@@ -77,13 +74,13 @@ export class HealthBoard implements Health {
     };
   }
 
-  /** HE4. The result ends it. */
+  /** HE4. Call the result to unsubscribe. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** By name. */
+  /** Sorted by name. */
   parts(): readonly PartHealth[] {
     const worst = new Map<string, PartHealth>();
     for (const { current } of this.#reports) {
@@ -93,7 +90,7 @@ export class HealthBoard implements Health {
     return [...worst.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Why nothing can be served here; `undefined`: it can, as far as the parts know. HE2 */
+  /** HE2. Why this process can serve nothing; undefined when no part says so. */
   blocker(): PartHealth | undefined {
     return this.parts().find(({ state, vital }) => vital && state === "failed");
   }
@@ -108,7 +105,9 @@ function isWorse(one: PartHealth, other: PartHealth): boolean {
   return one.vital && !other.vital;
 }
 
-/** A part that is not well, as a worker tells it to its coordinator: in one line, for people too. */
+/**
+ * A part that is not ok, as a worker reports it to its coordinator: one line that people read too.
+ */
 export type PartTrouble = Pick<PartHealth, "name" | "state" | "sinceMs"> & {
   readonly reason: string;
 };
@@ -125,7 +124,7 @@ export function showPartFact({ state, sinceMs, reason = "" }: PartHealth): strin
   return `${state} since ${isoTime(sinceMs)}: ${reason.slice(0, reasonCharsMax)}`;
 }
 
-/** What `showPartFact` showed; `undefined` for every other fact. */
+/** The inverse of `showPartFact`; undefined for every other fact. */
 export function parsePartFact(key: string, value: string): PartTrouble | undefined {
   if (!key.startsWith(factPrefix)) return undefined;
   const [, state, since = "", reason = ""] =

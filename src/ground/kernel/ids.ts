@@ -1,6 +1,6 @@
 /**
- * Names for things. An id is not a string: text from outside becomes one only through its
- * `parse` function, and ids of two kinds do not mix.
+ * Typed ids. Text from outside becomes an id only through its `parse` function, and ids of two
+ * kinds do not mix.
  */
 declare const brand: unique symbol;
 export type Brand<T, Name extends string> = T & { readonly [brand]: Name };
@@ -23,7 +23,7 @@ export type LeaseEpoch = Brand<number, "LeaseEpoch">;
 /** Position in the change log, in commit order. */
 export type Revision = Brand<number, "Revision">;
 
-/** Over HTTP: the query that a request is part of, or that an answer is of. */
+/** The HTTP header with the query that a request or an answer belongs to. */
 export const queryIdHeader = "x-capstan-query-id";
 
 const namePattern = /^[a-z0-9][a-z0-9-]{0,62}$/;

@@ -2,8 +2,8 @@ import { dirname } from "node:path";
 import type { Files } from "./files.ts";
 
 /**
- * The directory is there, after a power loss too. All those above it are synced as well: any of
- * them may be new, made by us, or by an earlier run that was killed before it could sync them.
+ * Makes a directory that survives a power loss. Its parents are synced too: any of them may be new,
+ * made here or by an earlier run that was killed before it could sync.
  */
 export async function makeDurableDirectory(files: Files, path: string): Promise<void> {
   await files.makeDirectory(path);
@@ -11,7 +11,7 @@ export async function makeDurableDirectory(files: Files, path: string): Promise<
     try {
       await files.sync(at);
     } catch (thrown) {
-      // One that we may not even open, or on a disk that cannot be written, was not made by us.
+      // A parent that we may not open, or on a read-only disk, was not made by us.
       if (!isForeign(thrown) || at === path) throw thrown;
     }
     if (at === dirname(at)) return;

@@ -7,7 +7,10 @@ export interface Prng {
   next(): number;
   /** Uniform integer in [0, bound). */
   below(bound: number): number;
-  /** A stream of its own, decided by this one's seed and `name`, so subsystems do not disturb each other. */
+  /**
+   * An independent stream, derived from this one's seed and `name`, so that subsystems do not
+   * disturb each other.
+   */
   fork(name: string): Prng;
 }
 

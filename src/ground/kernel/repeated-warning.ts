@@ -1,6 +1,6 @@
 /**
- * For what fails again and again: a warning when it begins, or fails in another way, and then
- * seldom; the rest is for debugging.
+ * Logs a failure that repeats: a warning when it begins or changes its kind, then at most one every
+ * `everyMs`. The others are logged at debug level.
  */
 import type { Clock } from "./clock.ts";
 import type { LogFields, Logger } from "./logger.ts";
@@ -24,7 +24,7 @@ export class RepeatedWarning {
     this.#everyMs = options.everyMs ?? everyMsDefault;
   }
 
-  /** `kind`: what makes it the same as the one before. */
+  /** Failures of the same `kind` count as repetitions. */
   warn(kind: string, fields: LogFields, message: string): void {
     const nowMs = this.#clock.nowMs();
     const isNew = this.#last?.kind !== kind;
@@ -39,7 +39,7 @@ export class RepeatedWarning {
     this.#unsaid = 0;
   }
 
-  /** It works again: the next failure is a new one. */
+  /** Called when it works again: the next failure is logged as a new one. */
   over(): void {
     this.#last = undefined;
     this.#unsaid = 0;

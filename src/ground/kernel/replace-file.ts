@@ -1,12 +1,12 @@
 import type { Files } from "./files.ts";
 
 /**
- * Whoever reads `path`, after a power loss too, finds what was there before or all of `content`.
+ * Replaces a file atomically: a reader finds the old or the new content, also after a power loss.
  * One caller at a time.
  */
 export async function replaceFile(files: Files, path: string, content: string): Promise<void> {
   const fresh = `${path}.new`;
-  await files.removeAll(fresh); // What a crash left.
+  await files.removeAll(fresh); // Left by a crash.
   const file = await files.open(fresh, "new");
   try {
     await file.write(Buffer.from(content), 0);

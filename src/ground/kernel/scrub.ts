@@ -1,27 +1,27 @@
 /**
- * Which files the scrub reads in a round. Pure.
+ * Decides which files the scrub reads in a round. Pure.
  *
- *   1  What somebody suspects is read at once; then what was damaged when it was last read, in every
- *      round, so that a mended file is soon known as such; then files without a checksum, which
- *      get one; then those that nobody has read for a whole period, the longest first.
- *   2  A round reads so much that all files have their turn in a period, and a few times as much
- *      when many are due at once. One file is read in any case.
+ * The order: suspected files; files that were damaged when last read, in every round, so that a
+ * repair is noticed soon; files without a checksum, which get one; then files that were not read
+ * for a whole period, the longest first. A round reads all suspected files and at least one file.
+ * Beyond that it reads at most `roundBytes`, or four times the share that reads every file once in
+ * a period if that is more.
  */
 export interface ScrubFile {
   readonly sizeBytes: number;
-  /** `undefined`: it has no checksum yet. */
+  /** Undefined when the file has no checksum yet. */
   readonly checkedAtMs: number | undefined;
   readonly isSuspected: boolean;
-  /** It was damaged when it was last read. */
+  /** Whether the file was damaged when it was last read. */
   readonly isDamaged: boolean;
 }
 
 export interface ScrubLimits {
-  /** In which every file is read once. */
+  /** Every file is read once in this time. */
   readonly periodMs: number;
-  /** From one round to the next. */
+  /** The time between two rounds. */
   readonly everyMs: number;
-  /** Beyond it a round reads on only where the period asks for it. */
+  /** A round reads more than this only where the period requires it. */
   readonly roundBytes: number;
 }
 
@@ -34,19 +34,19 @@ export const scrubLimitsDefault: ScrubLimits = {
 
 const catchUp = 4;
 
-/** How a note of damage ends that says that a file is not there. */
+/** The end of a damage note about a missing file. */
 export const missingNote = " is missing";
 
 export function isMissingNote(damage: string): boolean {
   return damage.endsWith(missingNote);
 }
 
-/** Texts beyond so many are dropped: what they name is found in its turn. */
+/** More texts are dropped: the files that they name are found in their regular turn. */
 const suspicionsMax = 10_000;
 
 /**
- * Where somebody met damage: texts that name files. A text stays until a round has read what it
- * names, also over rounds that fail.
+ * Texts of errors that name damaged files. A text stays until a round has read the files that it
+ * names, also across failed rounds.
  */
 export class Suspicions {
   #texts: string[] = [];
@@ -60,8 +60,8 @@ export class Suspicions {
   }
 
   /**
-   * After a round that looked for `texts`, which are the first that there are. `unread`: names of
-   * what it could not read.
+   * Removes `texts`, the oldest, after a round that looked for them. `unread` are names of files
+   * that the round could not read; they stay.
    */
   settle(texts: readonly string[], unread: readonly string[]): void {
     this.#texts = [...unread, ...this.#texts.slice(texts.length)].slice(0, suspicionsMax);

@@ -1,14 +1,20 @@
-/** Waking at a moment more exact than a timer's millisecond: an open loop that is late by itself would measure itself. */
+/**
+ * Wakes more precisely than a millisecond timer. Without it, an open-loop load generator would
+ * measure its own delay.
+ */
 import type { Clock } from "./clock.ts";
 
 export interface WakeTimer {
-  /** Calls `fire` once, not before `atMs` of the clock. Setting it again forgets the earlier moment. */
+  /**
+   * Calls `fire` once, at `atMs` of the clock or later. Setting it again replaces the earlier
+   * moment.
+   */
   set(atMs: number, fire: () => void): void;
   clear(): void;
   close(): Promise<void>;
 }
 
-/** As exact as the clock's own timers: virtual time. */
+/** A wake timer that is as precise as the clock's own timers, for virtual time. */
 export function clockWakeTimer(clock: Clock): WakeTimer {
   let timer: { cancel(): void } | undefined;
   return {

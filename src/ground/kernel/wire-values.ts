@@ -1,11 +1,11 @@
-/** Values from the wire become ours through these, or are a `protocol_violation`. */
+/** Converts values from the wire to our types. An invalid value throws `protocol_violation`. */
 import { OperatingError } from "./errors.ts";
 
 export function violation(what: string): OperatingError {
   return new OperatingError("protocol_violation", "never", what);
 }
 
-/** What `parse` makes of `raw`; `field` names it for people. */
+/** Parses `raw`; errors call it `field`. */
 export function parsed<Raw extends string | number, T>(
   field: string,
   raw: Raw,
@@ -16,7 +16,9 @@ export function parsed<Raw extends string | number, T>(
   return value;
 }
 
-/** A 64-bit number of the wire; ours are exact up to 2^53. */
+/**
+ * Converts a 64-bit number of the wire, which must be exact as a JavaScript number (below 2^53).
+ */
 export function safeInteger(field: string, raw: bigint): number {
   const value = Number(raw);
   if (!Number.isSafeInteger(value)) throw violation(`${field} is too large: ${raw}`);
@@ -34,13 +36,13 @@ export function httpUrl(field: string, raw: string): string {
   return raw;
 }
 
-/** A message field that must be there. */
+/** Requires a message field to be present. */
 export function present<T>(field: string, raw: T | undefined): T {
   if (raw === undefined) throw violation(`${field} is missing`);
   return raw;
 }
 
-/** The word that an enum's number stands for. */
+/** The word for a number of an enum. */
 export function word<Word extends string>(
   field: string,
   raw: number,

@@ -1,6 +1,6 @@
 /**
- * Where this server keeps its files is no business of whoever reads its errors: of a path only the
- * last name stays. Paths that a person wrote, in the text `written`, stay as they are.
+ * Shortens each path in an error to its last name, because readers of an error must not learn where
+ * this server keeps its files. Paths that the user wrote, in `written`, stay unchanged.
  */
 export function withoutPaths(message: string, written = ""): string {
   const shown = (found: string, path: string, short: string): string =>

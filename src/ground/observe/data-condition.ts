@@ -1,14 +1,12 @@
 /**
- * Whether the files that answers are computed from are sound, as the scrubs and failed queries say:
- * a part of the process's health, and gauges.
+ * Whether the data files are sound, according to the scrubs and to failed queries: a part of the
+ * process's health, and gauges.
  *
- *   DN1  A query that met damage, or missed a file, makes the part degraded at once, and has the
- *        scrubs look at what it named in their next round.
- *   DN2  What a scrub found takes the place of what it found before; a file that is sound again
- *        counts no more. What a query met counts until the scrub has read it: a round that could
- *        not, clears nothing.
- *   DN3  Where no scrubs run nobody can say that it is mended: what a query met is told, and who
- *        looks at it, until none met any for ten minutes.
+ * A query that met a damaged or missing file degrades the part at once, and the scrubs read the
+ * files that it named in their next round. A scrub's findings replace its earlier ones, so a
+ * repaired file no longer counts. What a query met counts until a scrub has read it. A process
+ * without scrubs cannot tell that a file is repaired: it reports what a query met until no query
+ * has met damage for ten minutes.
  */
 import type { Clock, Timer } from "../kernel/clock.ts";
 import type { HealthReporter } from "../kernel/health.ts";
@@ -17,20 +15,20 @@ import type { Metrics } from "./metrics.ts";
 
 export type DataArea = "tables" | "metrics";
 
-/** What a query met in the place of the data that it wanted. */
+/** What a query found instead of the data that it needed. */
 export type Met = "damaged" | "missing";
 
 export interface AreaCondition {
-  /** Each damaged or missing file: the table or segment that it is of, and the scrub's note. */
+  /** The damaged or missing files: the table or segment of each, and the scrub's note. */
   readonly damaged: readonly { readonly name: string; readonly damage: string }[];
   readonly unverified: number;
-  /** Texts of queries that met damage, about files that the scrub has not read since. */
+  /** Error texts of queries about files that the scrub has not read since. */
   readonly suspected: number;
 }
 
 export interface DataConditionOptions {
   readonly clock: Clock;
-  /** Whether scrubs run in this process. They do in a coordinator, and not in a query-api. */
+  /** Whether scrubs run in this process: in a coordinator, but not in a query-api. */
   readonly verifiesHere: boolean;
 }
 
@@ -44,9 +42,9 @@ export class DataCondition {
     ["metrics", nothingFound],
   ]);
   readonly #listeners = new Set<(message: string) => void>();
-  /** Whose scrub has not looked yet at what a query met. */
+  /** Areas whose scrub has not yet read what a query met. */
   readonly #suspected = new Set<DataArea>();
-  /** Whose scrub has not had a round in this process. */
+  /** Areas whose scrub has not had a round in this process. */
   readonly #unseen = new Set<DataArea>(this.#areas.keys());
   readonly #options: DataConditionOptions;
   #lapse: Timer | undefined;
@@ -58,20 +56,21 @@ export class DataCondition {
     this.#options = options;
   }
 
-  /** Told what a query met. Gives what ends that. */
+  /** Called with what a query met. The result unsubscribes. */
   onCorrupt(listener: (message: string) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** DN1 */
+  /** A query met a damaged or missing file. */
   met(what: Met, message: string): void {
     this.#met += 1;
     this.#metLast = what;
     if (!this.#options.verifiesHere) {
       this.#health.degraded(`${meetings[what]}; ${checkedElsewhere}`);
       this.#lapse?.cancel();
-      this.#lapse = this.#options.clock.after(lapseMs, () => this.#health.ok()); // DN3
+      // Without scrubs, nothing else would end the report.
+      this.#lapse = this.#options.clock.after(lapseMs, () => this.#health.ok());
       return;
     }
     for (const area of this.#areas.keys()) this.#suspected.add(area);
@@ -83,7 +82,7 @@ export class DataCondition {
     this.#lapse?.cancel();
   }
 
-  /** DN2 */
+  /** A scrub of `area` has had a round. */
   found(area: DataArea, condition: AreaCondition): void {
     this.#areas.set(area, condition);
     this.#unseen.delete(area);
@@ -91,7 +90,7 @@ export class DataCondition {
     this.#report();
   }
 
-  /** Of all areas; `undefined` until each was looked at: nobody knows yet. */
+  /** The sums over all areas; undefined until each has been scrubbed once. */
   counts(): { readonly damaged: number; readonly unverified: number } | undefined {
     if (this.#unseen.size > 0) return undefined;
     const all = [...this.#areas.values()];
@@ -154,7 +153,7 @@ const meetings: Readonly<Record<Met, string>> = {
 const checkedElsewhere =
   "this process checks no files: the coordinator's scrub does, and capstan lake check names what is damaged or missing";
 
-/** `undefined`: there are none of that kind. */
+/** Undefined when there are none of that kind. */
 function countOwners(
   word: string,
   found: readonly { readonly owner: string; readonly isMissing: boolean }[],

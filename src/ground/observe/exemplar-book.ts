@@ -1,10 +1,10 @@
-/** The last observation of each bucket of a histogram, with the work that it was of. */
+/** The last observation of each bucket of a histogram, with the work that it belongs to. */
 import type { Exemplar, MetricFamily } from "./open-metrics.ts";
 
 export class ExemplarBook {
   readonly #bounds: readonly number[];
   readonly #wallMs: () => number;
-  /** By labels and the bucket's upper bound. There are as many as the histogram has buckets. */
+  /** The key is the labels and the bucket's upper bound; there are as many entries as buckets. */
   readonly #last = new Map<string, Exemplar>();
 
   constructor(bounds: readonly number[], wallMs: () => number) {

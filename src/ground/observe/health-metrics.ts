@@ -1,6 +1,4 @@
-/**
- * How the parts of a process are, as a gauge: 1 for the state that a part is in, 0 for the others.
- */
+/** The health of a process's parts as a gauge: 1 for a part's current state, 0 for the others. */
 import type { HealthBoard, HealthState } from "../kernel/health.ts";
 import type { Metrics } from "./metrics.ts";
 

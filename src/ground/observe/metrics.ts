@@ -1,7 +1,7 @@
 /**
- * Prometheus metrics of one process, by the names that docs and dashboards use. `work_id` and `query_id`
- * are never labels: there is no bound on how many there are. Worker names are not either, except where a
- * person must see which one it is and an operator bounds their number.
+ * Prometheus metrics of one process. `work_id` and `query_id` are never labels, because their
+ * number is unlimited. Worker names are labels only where a person must see which worker it is and
+ * an operator limits their number.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry, Summary } from "prom-client";
 import { realClock } from "../kernel/node/real-clock.ts";
@@ -25,7 +25,7 @@ export interface MetricsConfig {
   readonly version: string;
 }
 
-/** A histogram whose observations are of works. A `work_id` is an exemplar, never a label. */
+/** A histogram of works. A `work_id` is an exemplar, never a label. */
 export interface WorkHistogram<L extends string> {
   observe(
     labels: Readonly<Record<L, string>>,
@@ -38,19 +38,19 @@ interface Readable {
   get(): Promise<MetricFamily>;
 }
 
-/** What prom-client keeps for each set of labels, and its types leave out. */
+/** What prom-client keeps for each label set; its types leave this out. */
 interface SummaryWindows {
   readonly hashMap: Readonly<Record<string, { readonly td: { size(): number } }>>;
 }
 
 /**
- * A quantile of nothing is NaN, as in Prometheus's own clients; prom-client says 0. What counts are
- * the observations of the window: a quantile of zeros is 0.
+ * A quantile without observations in the window is NaN, as in Prometheus's own clients; prom-client
+ * says 0.
  */
 class HonestSummary<L extends string> extends Summary<L> {
   override async get(): ReturnType<Summary<L>["get"]> {
     const family = await super.get();
-    // prom-client gives the same number of values for each set of labels, in the order of its map.
+    // prom-client gives the same number of values for each label set, in the order of its map.
     const windows = Object.values((this as unknown as SummaryWindows).hashMap);
     const valuesEach = family.values.length / windows.length;
     for (const [index, sample] of family.values.entries()) {
@@ -61,7 +61,7 @@ class HonestSummary<L extends string> extends Summary<L> {
   }
 }
 
-/** Names get a prefix, but for those that a specification gives (`Metrics.bare`). */
+/** Prefixes every name, except those that a specification gives (`Metrics.bare`). */
 class MetricFactory {
   readonly #registry: Registry;
   readonly #prefix: string;
@@ -84,7 +84,7 @@ class MetricFactory {
     });
   }
 
-  /** With `read`, the value is asked for whenever somebody looks. */
+  /** With `read`, the value is read at each scrape. */
   gauge<L extends string = never>(
     name: string,
     help: string,
@@ -108,7 +108,10 @@ class MetricFactory {
     });
   }
 
-  /** One value for each set of labels that `read` gives when somebody looks; sets that it no longer gives are gone. */
+  /**
+   * One value for each label set that `read` returns at a scrape; sets that it no longer returns
+   * disappear.
+   */
   gauges<L extends string>(
     name: string,
     help: string,
@@ -127,7 +130,7 @@ class MetricFactory {
     });
   }
 
-  /** Of seconds. */
+  /** In seconds. */
   histogram<L extends string = never>(
     name: string,
     help: string,
@@ -142,7 +145,7 @@ class MetricFactory {
     });
   }
 
-  /** Of seconds: p50, p95 and p99 of about the last ten minutes. */
+  /** In seconds: p50, p95 and p99 of about the last ten minutes. */
   summary<L extends string = never>(
     name: string,
     help: string,
@@ -162,11 +165,11 @@ class MetricFactory {
 }
 
 export class Metrics extends MetricFactory {
-  /** Metrics under exactly the names that are given. */
+  /** Creates metrics under exactly the given names, without a prefix. */
   readonly bare: MetricFactory;
   readonly #all: Registry;
   readonly #process: string;
-  /** By the names of their histograms. */
+  /** The key is the histogram's name. */
   readonly #exemplars = new Map<string, ExemplarBook>();
   readonly #plain = new SharedReading(async () => ({
     contentType: this.#all.contentType,
@@ -192,7 +195,7 @@ export class Metrics extends MetricFactory {
     return await this.#all.metrics();
   }
 
-  /** In the format that an `Accept` header asks for. OB15: one reading serves all who wait for it. */
+  /** The format follows the `Accept` header. OB15: one reading serves all who wait for it. */
   async exposition(accept: string | undefined): Promise<{ contentType: string; text: string }> {
     return await (prefersOpenMetrics(accept) ? this.#openMetrics : this.#plain).get();
   }
@@ -208,10 +211,7 @@ export class Metrics extends MetricFactory {
     return { contentType: openMetricsContentType, text };
   }
 
-  /**
-   * Of seconds, each observation with the work that it is of: OpenMetrics shows the last of each
-   * bucket.
-   */
+  /** In seconds. Each observation names its work; OpenMetrics shows the last one of each bucket. */
   workHistogram<L extends string = never>(
     name: string,
     help: string,

@@ -1,13 +1,12 @@
 /**
- * Metrics as OpenMetrics text, for whoever asks for it: it alone carries exemplars. prom-client
- * writes it too, but renames its counters for good when it does, so that the plain text is wrong
- * afterwards.
+ * Metrics as OpenMetrics text, the only format that carries exemplars. prom-client's own writer
+ * renames its counters permanently, which makes the plain text wrong afterwards.
  */
 
 export const openMetricsContentType = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 export interface MetricSample {
-  /** Absent: the family's. */
+  /** The family's name when absent. */
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string | number | undefined>>;
   readonly value: number;
@@ -74,7 +73,7 @@ function escapeText(text: string): string {
   return text.replace(/[\\\n"]/g, (each) => (each === "\n" ? "\\n" : `\\${each}`));
 }
 
-/** Whether an `Accept` header asks for OpenMetrics, and not rather for plain text. */
+/** Whether an `Accept` header prefers OpenMetrics to plain text. */
 export function prefersOpenMetrics(accept: string | undefined): boolean {
   const weights = new Map<string, number>();
   for (const range of (accept ?? "").split(",")) {

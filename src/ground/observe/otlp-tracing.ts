@@ -18,7 +18,7 @@ import {
 import { parseTraceparent, type TraceIds, traceIdsOf } from "./trace-ids.ts";
 import type { Tracing, TracingConfig } from "./tracing.ts";
 
-/** Random ids, except for the span that is being started with chosen ones. */
+/** Generates random ids, except for a span that is started with chosen ids. */
 class ChosenIds implements IdGenerator {
   readonly #random = new RandomIdGenerator();
   #chosen: TraceIds | undefined;
@@ -31,7 +31,7 @@ class ChosenIds implements IdGenerator {
     return this.#chosen?.spanId ?? this.#random.generateSpanId();
   }
 
-  /** `start` is synchronous, so no other span can take the ids. */
+  /** `start` is synchronous, so that no other span can take the ids. */
   with<T>(ids: TraceIds, start: () => T): T {
     this.#chosen = ids;
     try {

@@ -1,4 +1,4 @@
-/** The kernel's `Logger` on pino: JSON lines, or short ones for a person, always scrubbed. */
+/** The kernel's `Logger` on pino: JSON lines, or short lines at a terminal, always scrubbed. */
 import { type Logger as PinoLogger, pino } from "pino";
 import type { LogFields, Logger } from "../kernel/logger.ts";
 import type { Scrubber } from "./scrub.ts";
@@ -7,7 +7,7 @@ import { formatShortLine, parseRecord } from "./short-line.ts";
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 export interface LoggerConfig {
-  /** Who speaks: `coordinator`, `worker-1`. */
+  /** The name of the process: `coordinator`, `worker-1`. */
   readonly process: string;
   readonly level: LogLevel;
   readonly format: "json" | "short";
@@ -19,7 +19,7 @@ export interface LoggerConfig {
 
 export function createPinoLogger(config: LoggerConfig): Logger {
   const write = config.write;
-  // Synchronous: a line that says why the process ends is out before it ends.
+  // Synchronous, so that the line that says why the process ends is written before it ends.
   const destination = write === undefined ? pino.destination({ fd: 1, sync: true }) : { write };
   const root = pino(
     {

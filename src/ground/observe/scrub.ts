@@ -1,15 +1,13 @@
 /**
- * The last door before a log: what is known to be secret does not pass it, whatever message it sits in.
- *
- *   SC1  No line contains a secret that was registered, or the value of an Authorization header.
- *   SC2  A URL keeps its host and loses its password.
+ * Removes secrets from log lines (OB2): every registered secret, the values of Authorization
+ * headers, and passwords in URLs, of which the host stays.
  */
 const lengthMin = 8;
 
 export class Scrubber {
   readonly #secrets = new Set<string>();
 
-  /** Shorter ones are not replaced: they would eat ordinary words. */
+  /** A shorter secret is not replaced, because it would match ordinary words. */
   add(secret: string | undefined): void {
     if (secret === undefined || secret.length < lengthMin) return;
     this.#secrets.add(secret);

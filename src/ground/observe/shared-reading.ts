@@ -1,7 +1,7 @@
 /**
- * Something that takes a while to read, for many who want it: whoever asks while it is being read
- * shares the next reading with all who ask until that begins. So nobody gets what was read before he
- * asked, and one reading at a time serves any number.
+ * Shares a slow reading among many callers. A caller that asks during a reading gets the next one,
+ * together with all others who ask before that begins. So no caller gets a value read before it
+ * asked, and only one reading runs at a time.
  */
 export class SharedReading<T> {
   readonly #read: () => Promise<T>;

@@ -1,4 +1,4 @@
-/** A log record as a person at a terminal wants it: time, who, what, and the fields that matter. */
+/** A log record as a terminal shows it: time, process, message, and the fields that matter. */
 export interface LogRecord {
   readonly level: number;
   readonly time: number;
@@ -20,7 +20,7 @@ const colours: Readonly<Record<string, string>> = {
 };
 const plumbing = new Set(["level", "time", "msg", "pid", "process", "stack"]);
 
-/** `undefined`: the line is not a record of ours, and should be shown as it is. */
+/** Undefined when the line is not a log record; it should be shown unchanged. */
 export function parseRecord(line: string): LogRecord | undefined {
   if (!line.startsWith("{")) return undefined;
   try {

@@ -1,6 +1,6 @@
 /**
- * A query's trace, known to every process from the query's id alone. The control session needs no field for
- * it, and the cores know nothing of tracing: the worker computes the same parent that the API used.
+ * Derives a query's trace from the query's id alone. So the control session needs no field for it,
+ * the cores know nothing of tracing, and a worker computes the same parent span as the API.
  */
 import { createHash } from "node:crypto";
 import type { QueryId } from "../kernel/ids.ts";
@@ -8,7 +8,7 @@ import type { QueryId } from "../kernel/ids.ts";
 export interface TraceIds {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
-  /** 16 hexadecimal digits: the span of the query as a whole. */
+  /** 16 hexadecimal digits: the span of the whole query. */
   readonly spanId: string;
 }
 
@@ -17,7 +17,7 @@ export function traceIdsOf(queryId: QueryId): TraceIds {
   return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
 }
 
-/** The trace that a caller is in, from its `traceparent` header; `undefined` where it has none that can be read. */
+/** The caller's trace from its `traceparent` header; undefined without a valid one. */
 export function parseTraceparent(header: string | undefined): TraceIds | undefined {
   const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(header ?? "");
   const [, traceId, spanId] = match ?? [];

@@ -1,6 +1,6 @@
 /**
- * Spans for queries and for works, sent by OTLP over HTTP when OTEL_EXPORTER_OTLP_ENDPOINT says where to.
- * Otherwise nothing is loaded and nothing is done.
+ * Spans for queries and works, sent by OTLP over HTTP to OTEL_EXPORTER_OTLP_ENDPOINT. Without that
+ * variable nothing is loaded or done.
  */
 import type { QueryId } from "../kernel/ids.ts";
 
@@ -9,7 +9,7 @@ export interface QuerySpan {
   end(error?: { readonly code: string; readonly message: string }): void;
 }
 
-/** A work, as far as its span names it. */
+/** The fields of a work that name its span. */
 export interface TracedWork {
   readonly queryId: QueryId;
   readonly leafId: string;
@@ -22,11 +22,11 @@ export interface WorkSpan extends QuerySpan {
 }
 
 export interface Tracing {
-  /** `traceparent`: of whoever asked; the query's own trace links to it. */
+  /** The query's own trace links to the caller's, given by `traceparent`. */
   startQuery(queryId: QueryId, kind: string, traceparent: string | undefined): QuerySpan;
-  /** A span for a work, in its query's trace. */
+  /** Starts a span for a work, in its query's trace. */
   startWork(work: TracedWork): WorkSpan;
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
 
@@ -51,6 +51,6 @@ export async function startTracing(config: TracingConfig): Promise<Tracing> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces } =
     config.env;
   if ((all ?? traces ?? "") === "") return silentTracing;
-  const { createOtlpTracing } = await import("./otlp-tracing.ts"); // 130 ms that few need.
+  const { createOtlpTracing } = await import("./otlp-tracing.ts"); // Loading takes 130 ms.
   return createOtlpTracing(config);
 }

@@ -1,8 +1,8 @@
-/** Where a process may listen. Loopback is for everyone on this machine; anything else needs tokens. */
+/** Where a process may listen: on loopback always, on another address only with tokens. */
 import { isIP } from "node:net";
 import { OperatingError } from "../kernel/errors.ts";
 
-/** Whether only this machine can reach what is bound to `host`. */
+/** Whether only this machine can reach a server bound to `host`. */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, "").toLowerCase();
   if (name === "localhost" || name === "::1") return true;
@@ -21,7 +21,7 @@ export function checkBind(host: string, protection: "tokens" | "nothing", what: 
   );
 }
 
-/** A listener's failure in the words of the person who chose the port. */
+/** Explains a listener's failure to the user who chose the port. */
 export function listenError(thrown: unknown, host: string, port: number, flag: string): unknown {
   const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
   if (code === "EADDRINUSE") {
@@ -45,7 +45,7 @@ export function listenError(thrown: unknown, host: string, port: number, flag: s
   return thrown;
 }
 
-/** `host:port` as it stands in a URL. */
+/** `host:port` in the form that a URL needs. */
 export function hostPort(host: string, port: number): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -101,7 +101,7 @@ test("[PR3] one process at a time; a killed one holds nothing", async () => {
   const waiting = lockDir(path, "lock", realClock, 120_000);
   other.kill("SIGKILL");
   const lock = await waiting;
-  // It takes no room.
+  // The lock takes no room.
   assert.deepEqual([statSync(file).size, existsSync(`${file}-journal`)], [0, false]);
   lock.release();
   lock.release();

@@ -34,15 +34,15 @@ export interface DataDir {
   readonly path: string;
   readonly storePath: string;
   readonly logsDir: string;
-  /** Where metrics and tables are, unless told otherwise. Every process of the cluster sees the same files. */
+  /** Where metrics and tables are by default. Every process of the cluster sees the same files. */
   readonly lakeDir: string;
-  /** The directory of the worker or controller of that name; made when it is absent. */
+  /** The directory of that worker or controller; created when absent. */
   ownDir(kind: "workers" | "controllers", name: string): string;
-  /** The cluster's token; made when it is absent. */
+  /** The cluster's token; created when absent. */
   clusterToken(): string;
 }
 
-/** Makes the directory when it is absent; refuses one that a newer Capstan laid out. */
+/** Creates the directory when absent. Refuses a layout of a newer Capstan. */
 export function openDataDir(text: string): DataDir {
   const path = resolve(text);
   return usable(path, () => {
@@ -75,8 +75,8 @@ function usable<T>(path: string, use: () => T): T {
 }
 
 /**
- * Holds `dir` for this process. A holder that is just ending (its supervisor was killed a moment ago)
- * is waited for, `waitMsMax` at most.
+ * Locks `dir` for this process. Waits at most `waitMsMax` for a holder that is just ending, for
+ * example because its supervisor was killed a moment ago.
  */
 export async function lockDir(
   dir: string,
@@ -99,8 +99,8 @@ export async function lockDir(
 const secretFiles = ["cluster-token", "store.sqlite", "store.sqlite-wal", "store.sqlite-shm"];
 
 /**
- * A directory that somebody made for us, empty, becomes its owner's alone. One with other things in it may be
- * shared for a reason (`--data-dir .`), so there only the files that tell something are closed to others.
+ * Closes an empty directory to everyone but its owner. A directory with other files may be shared
+ * on purpose (`--data-dir .`), so there only the secret files are closed to others.
  */
 function keepToOwner(path: string): void {
   if (readdirSync(path).length === 0) narrow(path, 0o700);
@@ -116,7 +116,7 @@ function narrow(path: string, mode: number): void {
 function checkLayout(path: string): void {
   const file = join(path, "LAYOUT");
   const found = readIfThere(file)?.trim() ?? "";
-  // An empty one is what a full disk or a power cut left of a first start.
+  // A full disk or a power cut during the first start leaves an empty file.
   if (found === "") {
     writeLayout(file);
     return;
@@ -137,7 +137,10 @@ function checkLayout(path: string): void {
   );
 }
 
-/** Renamed into place: there is all of it or nothing. Two processes that start at once write the same. */
+/**
+ * Renames the file into place, so that it is complete or absent. Two processes that start at once
+ * write the same.
+ */
 function writeLayout(file: string): void {
   const fresh = `${file}.${process.pid}.new`;
   try {
@@ -154,7 +157,7 @@ function readOrMakeToken(file: string): string {
   if (found !== undefined && found !== "") return found;
   const token = randomSecret();
   try {
-    // Exclusive: of two processes that start at once, one writes and the other reads.
+    // Exclusive: when two processes start at once, one writes and the other reads.
     writeFileSync(file, `${token}\n`, { mode: 0o600, flag: found === "" ? "w" : "wx" });
     chmodSync(file, 0o600);
     return token;
@@ -167,7 +170,10 @@ function readOrMakeToken(file: string): string {
   }
 }
 
-/** Level by level: `mkdirSync` with `recursive` never returns where a directory cannot be made, as in /proc. */
+/**
+ * Creates one level at a time: recursive `mkdirSync` never returns where a directory cannot be
+ * made, as in /proc.
+ */
 function makeDir(path: string): string {
   if (!existsSync(path)) {
     makeDir(dirname(path));

@@ -1,10 +1,7 @@
 /**
- * A lock that the operating system gives back when its holder dies, however it dies. Node has no
- * `flock`, but SQLite locks its files with it, so the lock is an empty database in an exclusive transaction.
- *
- *   FL1  At most one process holds the lock of a path at a time.
- *   FL2  A holder that was killed holds nothing.
- *   FL3  It takes no room: a process can start on a full disk.
+ * A file lock that the operating system releases when its holder dies in any way (PR3). Node has no
+ * `flock`, but SQLite locks its files with it, so the lock is an empty database in an exclusive
+ * transaction.
  */
 import { DatabaseSync } from "node:sqlite";
 import { OperatingError } from "../kernel/errors.ts";
@@ -14,7 +11,7 @@ export interface FileLock {
   release(): void;
 }
 
-/** `undefined`: another process holds it. */
+/** Undefined when another process holds the lock. */
 export function tryLockFile(path: string): FileLock | undefined {
   let database: DatabaseSync;
   try {
@@ -26,7 +23,7 @@ export function tryLockFile(path: string): FileLock | undefined {
     });
   }
   try {
-    // A journal in memory: a file of it beside the lock could not be made on a full disk.
+    // The journal is in memory, because a journal file could not be created on a full disk.
     database.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
   } catch (thrown) {
     database.close();

@@ -3,8 +3,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { listenError } from "./bind.ts";
 
 /**
- * A port that nobody uses at the moment. Whoever needs to know its address before it can listen chooses it
- * so; that another process takes it in between is possible, and then listening fails in the usual way.
+ * Chooses an unused port, for a server that must know its address before it listens. If another
+ * process takes the port in between, listening fails in the usual way.
  */
 export async function chooseFreePort(host: string): Promise<number> {
   const server = createServer();

@@ -1,20 +1,20 @@
-/** Gzip of whole answers, for whoever takes it. */
+/** Gzip of whole answers, for clients that accept it. */
 import type { IncomingHttpHeaders } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
-/** Three quarters of what the usual level saves, in a third of its time. */
+/** Level 1 saves three quarters of what the default level saves, in a third of its time. */
 export const gzipSettings = { level: 1 };
-/** What is smaller is sent as it is. */
+/** Smaller answers are sent uncompressed. */
 const bytesMin = 1_024;
 const gzipped = promisify(gzip) as (bytes: Buffer, options: object) => Promise<Buffer>;
 
-/** `undefined`: too small to gain anything. */
+/** Undefined when the answer is too small to gain anything. */
 export async function gzipAnswer(bytes: Buffer): Promise<Buffer | undefined> {
   return bytes.length < bytesMin ? undefined : await gzipped(bytes, gzipSettings);
 }
 
-/** Not for HEAD: its answer says how long the plain one is. */
+/** False for HEAD, whose answer states the length of the plain body. */
 export function takesGzip({
   method,
   headers,

@@ -1,4 +1,4 @@
-/** What every process of ours needs: a data directory, an end, and rules for who may reach it. */
+/** What every process needs: a data directory, a way to stop, and rules for who may reach it. */
 export { checkBind, hostPort, isLoopback, listenError } from "./bind.ts";
 export { type DataDir, lockDir, openDataDir } from "./data-dir.ts";
 export { tryLockFile } from "./file-lock.ts";

@@ -1,12 +1,8 @@
 /**
- * How a process of ours ends: asked to (a signal, or its supervisor gone), by steps that each have a
- * timeout, and by force when even that does not end it.
- *
- *   LC1  The steps run in order, each at most for its timeout; a step that fails or hangs does not stop the next.
- *   LC2  A second signal ends the process at once.
- *   LC3  A supervised process does not outlive its supervisor, and leaves Ctrl-C to it.
- *   LC4  A process that `npm start` started does not outlive npm: npm passes signals to its shell only, and the shell
- *        ends without passing them on.
+ * How a process ends: when a signal asks for it or its supervisor is gone, by steps with timeouts
+ * (PR4). A second signal ends it at once. A supervised process ends with its supervisor (PR9) and
+ * leaves Ctrl-C to it. A process that `npm start` started ends with npm (PR11): npm passes signals
+ * only to its shell, which ends without passing them on.
  */
 import type { Clock } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
@@ -29,20 +25,20 @@ export type ChildMessage =
       readonly code: string;
       readonly message: string;
       readonly hint: string | undefined;
-      /** `true`: starting it again would fail in the same way. */
+      /** Whether starting the process again would fail in the same way. */
       readonly final: boolean;
     };
 
 /** Set for the children of `capstan up`. */
 export const supervisedEnv = "CAPSTAN_SUPERVISED";
-/** Set by the launcher, when it had to find a newer Node. */
+/** Set by the launcher when it had to find a newer Node. */
 export const launchedEnv = "CAPSTAN_LAUNCHED";
 
 export function isSupervised(): boolean {
   return process.env[supervisedEnv] === "1" && process.send !== undefined;
 }
 
-/** Resolves when it is on its way: what ends right after would otherwise take it along. */
+/** Resolves when the message is sent; a process that exits earlier would lose it. */
 export async function tellSupervisor(message: ChildMessage): Promise<void> {
   if (!isSupervised() || !process.connected) return;
   await new Promise<void>((resolve) => {
@@ -50,7 +46,7 @@ export async function tellSupervisor(message: ChildMessage): Promise<void> {
   });
 }
 
-/** Resolves when the process is asked to end. A second request ends it without ceremony (LC2). */
+/** Resolves when the process is asked to end. A second request ends it at once. */
 export function stopRequested(): Promise<StopReason> {
   return new Promise((resolve) => {
     let asked = false;
@@ -62,19 +58,21 @@ export function stopRequested(): Promise<StopReason> {
     const supervised = isSupervised();
     process.on("SIGTERM", () => ask("SIGTERM", 143));
     process.on("SIGHUP", () => ask("SIGHUP", 129));
-    // A terminal sends Ctrl-C to the supervisor and to its children at the same time; the supervisor decides.
+    // A terminal sends Ctrl-C to the supervisor and its children at the same time; the supervisor
+    // decides.
     process.on("SIGINT", () => supervised || ask("SIGINT", 130));
     const orphaned = (): void => {
       if (!asked) ask("supervisor gone", 1);
     };
     if (supervised || process.env[launchedEnv] === "1") process.on("disconnect", orphaned);
-    if (process.env.npm_lifecycle_event !== undefined) watchParent(process.ppid, orphaned); // LC4
+    // PR11
+    if (process.env.npm_lifecycle_event !== undefined) watchParent(process.ppid, orphaned);
   });
 }
 
 const parentCheckMs = 500;
 
-/** An orphan is given to another parent. */
+/** The operating system gives an orphan another parent. */
 function watchParent(parent: number, onGone: () => void): void {
   realClock.after(parentCheckMs, () => {
     if (process.ppid === parent) watchParent(parent, onGone);
@@ -82,7 +80,7 @@ function watchParent(parent: number, onGone: () => void): void {
   });
 }
 
-/** LC1. */
+/** PR4 */
 export async function runStopSteps(
   steps: readonly StopStep[],
   clock: Clock,
@@ -113,7 +111,7 @@ async function withTimeout(step: StopStep, clock: Clock): Promise<string> {
   });
 }
 
-/** An error nobody expected ends the process, with its stack in the log; a supervisor starts it again. */
+/** Logs an unexpected error with its stack and exits; a supervisor restarts the process. */
 export function dieOnBug(logger: Logger): void {
   process.on("uncaughtException", (thrown: unknown) => {
     logger.error(

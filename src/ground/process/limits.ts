@@ -1,6 +1,6 @@
 /**
- * Limits that an operator may change: `--limit name=value`. Errors name them, so that who meets one
- * knows what to ask for. The guide (docs/limits.md) has the same table; a test compares them.
+ * Limits that an operator may change with `--limit name=value`. Errors name the limit, so that the
+ * user knows what to ask for. docs/limits.md has the same table; a test compares them.
  */
 import { OperatingError } from "../kernel/errors.ts";
 
@@ -84,7 +84,7 @@ export const usualLimits: Limits = Object.fromEntries(
   Object.entries(limitRules).map(([name, { usual }]) => [name, usual]),
 ) as Record<LimitName, number>;
 
-/** `connections=100`, each once. Throws `bad_request`. */
+/** Parses `connections=100`; a name may be given only once. Throws `bad_request`. */
 export function parseLimits(given: readonly string[]): Limits {
   const limits: Record<LimitName, number> = { ...usualLimits };
   for (const text of given) {

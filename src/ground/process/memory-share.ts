@@ -1,19 +1,19 @@
-/** How much memory a process and all that descend from it may take, and for what. */
+/** How much memory a process and its descendants may use, and for what. */
 import { totalmem } from "node:os";
 import type { Logger } from "../kernel/logger.ts";
 
 const bytesMin = 256 * 1024 * 1024;
 
 export interface MemoryShare {
-  /** What the machine, or the container, has. */
+  /** The memory of the machine or container. */
   readonly totalBytes: number;
-  /** How many workers run on it. */
+  /** How many workers run on the machine. */
   readonly workers: number;
 }
 
 /**
- * Half of the memory for the workers together, a tenth for the coordinator (which reads results, and
- * computes nothing): the rest is for the operating system's cache, Node's heaps and everything else.
+ * Half of the memory is for all workers together and a tenth for the coordinator, which reads
+ * results and computes nothing. The rest is for the operating system's cache and everything else.
  */
 export function decideMemoryBytes(
   kind: "worker" | "coordinator",
@@ -23,15 +23,17 @@ export function decideMemoryBytes(
   return Math.max(bytesMin, Math.floor(share));
 }
 
-/** What Node, a generator and its figures need, whatever is under test. */
+/** What Node, a load generator and its figures need, whatever the target. */
 const loadWorkerBytesMin = 512 * 1024 * 1024;
 
-/** Of each load worker of a run on one machine: half of the memory, shared. */
+/**
+ * The limit of each load worker of a run on one machine: half of the memory, divided among them.
+ */
 export function decideLoadWorkerBytes(totalBytes: number, workers: number): number {
   return Math.max(loadWorkerBytesMin, Math.floor(totalBytes / 2 / Math.max(1, workers)));
 }
 
-/** The memory that this process may reach for: what its container is allowed, or what the machine has. */
+/** The memory that this process may use: the limit of its container, or the machine's. */
 export function machine(workers: number = 1): MemoryShare {
   const limitBytes = process.constrainedMemory();
   const totalBytes = totalmem();
@@ -40,23 +42,23 @@ export function machine(workers: number = 1): MemoryShare {
 
 const mebibyte = 1024 ** 2;
 /**
- * Code, heaps, threads, connections and what is under way: what is no cache of columns and not
- * DuckDB's.
+ * Memory for code, heaps, threads, connections and work under way, without decoded columns and
+ * DuckDB.
  */
 const ownBytes = 192 * mebibyte;
-/** Less than this is no use to DuckDB, which runs in a process of its own. */
+/** DuckDB, in its own process, cannot work with less. */
 const engineBytesMin = 192 * mebibyte;
 
 export interface MemoryPlan {
-  /** Of the engine's process, DuckDB and all. */
+  /** The limit of the engine's process, including DuckDB. */
   readonly engineBytes: number;
-  /** Of this process itself, and its decoded columns. */
+  /** The limit of this process itself, including its decoded columns. */
   readonly ownBytes: number;
-  /** The least that the limit can be: below it, the limit does not hold. */
+  /** The smallest limit that can be kept. */
   readonly limitBytesMin: number;
 }
 
-/** `columnBytes`: for decoded columns. */
+/** `columnBytes` is the memory for decoded columns. */
 export function planMemory(limitBytes: number, columnBytes: number): MemoryPlan {
   return {
     engineBytes: Math.max(engineBytesMin, limitBytes - ownBytes - columnBytes),
@@ -65,9 +67,7 @@ export function planMemory(limitBytes: number, columnBytes: number): MemoryPlan 
   };
 }
 
-/**
- * Said once, at the start: whoever gave too little should not learn it from a statement's failure.
- */
+/** Warns once, at the start, so that the first sign of a small limit is not a failed statement. */
 export function warnOfSmallLimit(limitBytes: number, limitBytesMin: number, logger: Logger): void {
   if (limitBytes >= limitBytesMin) return;
   const [limit, least] = [limitBytes, limitBytesMin].map((bytes) => Math.round(bytes / mebibyte));
@@ -85,7 +85,7 @@ const units: Readonly<Record<string, number>> = {
   t: 1024 ** 4,
 };
 
-/** `"512MB"`, `"2g"`, `"1.5GiB"`, `"1048576"`; `undefined` where it is none of these. */
+/** Parses `"512MB"`, `"2g"`, `"1.5GiB"`, `"1048576"`; undefined for any other text. */
 export function parseBytes(text: string): number | undefined {
   const match = /^\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?\s*$/i.exec(text);
   const unit = units[(match?.[2] ?? "").toLowerCase()];

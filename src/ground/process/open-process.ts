@@ -1,4 +1,4 @@
-/** What a coordinator, a query-api and a worker have in common, opened. */
+/** Opens what a coordinator, a query-api and a worker have in common. */
 import type { Clock } from "../kernel/clock.ts";
 import { HealthBoard } from "../kernel/health.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
@@ -26,21 +26,21 @@ export interface ProcessContext extends Omit<ProcessSetup, "clusterTls"> {
   readonly metrics: Metrics;
   readonly health: HealthBoard;
   readonly tracing: Tracing;
-  /** This process's alone, as long as it runs. */
+  /** A directory that only this process uses while it runs. */
   readonly ownDir: string;
-  /** For small files while the disk is full; empty where there is no other file system. */
+  /** Holds small files while the disk is full; empty where there is no other file system. */
   readonly overflowDir: { readonly overflowDir?: string };
   readonly memory: MemoryShares;
   readonly host: string;
-  /** Of connections within the cluster; empty without certificates. */
+  /** For connections within the cluster; empty without certificates. */
   readonly tls: { readonly tls?: ClusterTls };
   readonly warmUp: boolean;
 }
 
-/** How the memory of a process and all that descend from it is shared. The shares add up. */
+/** How the memory of a process and its descendants is divided. The shares add up. */
 export interface MemoryShares extends MemoryPlan {
   readonly limitBytes: number;
-  /** For decoded columns. */
+  /** Memory for decoded columns. */
   readonly columnBytes: number;
 }
 

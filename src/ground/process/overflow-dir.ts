@@ -1,11 +1,7 @@
 /**
- * A directory of this process's own on another file system than its data, in memory where there is
- * one: for the small files that a read needs while the disk is full.
- *
- *   OD1  It is its owner's alone, and goes with the process; what a killed process left goes when
- *        the next one starts.
- *   OD2  Where there is no other file system there is none: then such reads are refused with
- *        `disk_full`.
+ * A private directory on another file system than the data, in memory if possible, for the small
+ * files that a read needs while the disk is full. It is removed with the process; the next start
+ * removes what a killed process left. Without another file system such reads fail with `disk_full`.
  */
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,15 +22,15 @@ export function makeOverflowDir(
   for (const base of bases) {
     try {
       if (statSync(base).dev === statSync(dataDir).dev) continue;
-      removeLeftovers(base); // OD1
+      removeLeftovers(base);
       const path = mkdtempSync(join(base, `capstan-overflow-${process.pid}-`));
       chmodSync(path, 0o700);
       return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
     } catch {
-      // Not there, or not writable: the next one.
+      // It does not exist or is not writable: try the next.
     }
   }
-  return undefined; // OD2
+  return undefined;
 }
 
 function removeLeftovers(base: string): void {

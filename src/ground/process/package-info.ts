@@ -1,4 +1,7 @@
-/** Where this program lies and what it is called, in a clone (`src/`) and in a package (`dist/program/`). */
+/**
+ * Where this program is installed and its name, in a clone (`src/`) and in a package
+ * (`dist/program/`).
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { assert } from "../kernel/errors.ts";
@@ -6,7 +9,7 @@ import { assert } from "../kernel/errors.ts";
 export interface PackageInfo {
   readonly root: string;
   readonly version: string;
-  /** `true`: sources with a dashboard that can be built; `false`: an installed package. */
+  /** True for sources with a dashboard that can be built, false for an installed package. */
   readonly clone: boolean;
 }
 

@@ -1,19 +1,17 @@
 /**
- * A piece of a process: what one room adds to a coordinator or a worker. A process is a list of
- * parts.
- *
- * A process stops as PR16 says.
+ * What one room adds to a coordinator or a worker. A process is a list of parts, and stops as PR16
+ * says.
  */
 import type { OperatingError } from "../kernel/errors.ts";
 import type { StopStep } from "./lifecycle.ts";
 
 export interface Part {
   readonly name: string;
-  /** Ends what it begins by itself. */
+  /** Steps that end what the part begins by itself. */
   readonly quiesce?: readonly StopStep[];
-  /** Gives back what it holds. */
+  /** Steps that release what the part holds. */
   readonly close?: readonly StopStep[];
-  /** Resolves when the part is broken for good: the process should end, and be restarted. */
+  /** Resolves when the part is broken for good: the process should end and be restarted. */
   readonly failure?: Promise<OperatingError>;
 }
 

@@ -1,4 +1,4 @@
-/** What a coordinator, a query-api and a worker do first: directory, secrets, log. */
+/** The first steps of every process: directory, secrets, log. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { OperatingError } from "../kernel/errors.ts";
@@ -9,7 +9,7 @@ import { type DataDir, openDataDir } from "./data-dir.ts";
 import { dieOnBug } from "./lifecycle.ts";
 import { readSecretFile, readTokens, type TokenBook } from "./tokens.ts";
 
-/** As the command line gives them. */
+/** Options as the command line gives them. */
 export interface ProcessOptions {
   readonly dataDir: string;
   readonly logLevel: LogLevel;
@@ -21,9 +21,12 @@ export interface ProcessOptions {
   readonly clusterKey?: string;
   readonly clusterCa?: string;
   readonly tokensFile?: string;
-  /** Whether threads for PromQL compile their code before they are asked: 0.4 s of CPU time a process. On, unless given. */
+  /**
+   * Whether PromQL threads compile their code before the first query, which takes 0.4 s of CPU
+   * time. On by default.
+   */
   readonly warmUp?: "on" | "off";
-  /** Other migrations than the package's, for tests. */
+  /** Migrations that replace the package's, for tests. */
   readonly schemaDir?: string;
 }
 
@@ -66,7 +69,7 @@ export function setUpProcess(
   return { dataDir, logger, tokens, clusterToken, clusterTls: readClusterTls(options) };
 }
 
-/** It names a directory and stands in every log line. */
+/** The name is used for a directory and in every log line. */
 const namePattern = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
 function badName(name: string): OperatingError {
@@ -91,7 +94,7 @@ function clusterTokenOf(
       : readSecretFile(clusterTokenFile, "--cluster-token-file");
   const token = given?.trim() ?? "";
   if (token !== "") return token;
-  // A worker that made up a token would only be refused with it.
+  // A worker with an invented token would be refused.
   if (kind === "controller" || existsSync(join(dataDir.path, "cluster-token"))) {
     return dataDir.clusterToken();
   }

@@ -1,15 +1,13 @@
 /**
- * Keeps web pages of other sites away from a server on this machine. A browser that shows such a page can
- * reach 127.0.0.1, and through a name that resolves there (DNS rebinding) even reads the answers; the
- * token would not help, since a loopback server has none.
+ * Keeps web pages of other sites away from a server on this machine. A browser that shows such a
+ * page can reach 127.0.0.1, and through DNS rebinding even read the answers. A token does not help,
+ * because a loopback server has none.
  *
- *   RG1  The Host header names this server: a loopback name, the host it is bound or advertised as, or one
- *        that was allowed. Bound elsewhere than loopback it may be any IP address: those cannot be rebound.
- *   RG2  A request with an Origin comes from this server's own pages, or from an origin that was allowed.
- *   RG4  A request has one Host: of two, a proxy before us may have looked at the other. A target that
- *        is a whole address (`GET http://name/path`) names the same one.
- *   RG3  A request that the browser marks as coming from another site is refused, Origin or not: images,
- *        scripts and the like carry none.
+ * The Host header must name this server: a loopback name, the bound or advertised host, or an
+ * allowed one. A server bound to another address than loopback also accepts any IP address, which
+ * cannot be rebound. An Origin must be this server's own or an allowed one. A request that the
+ * browser marks as cross-site is refused even without an Origin, which images and scripts do not
+ * send.
  */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
@@ -17,9 +15,9 @@ import { isLoopback } from "./bind.ts";
 
 export interface GuardConfig {
   readonly bindHost: string;
-  /** Names that people reach this server by, besides the loopback ones. */
+  /** Names by which this server is reached, besides the loopback ones. */
   readonly hosts: readonly string[];
-  /** Origins whose pages may call, as `https://grafana.example.com`. */
+  /** Origins whose pages may call, such as `https://grafana.example.com`. */
   readonly origins: readonly string[];
 }
 
@@ -29,7 +27,7 @@ export interface GuardedRequest {
   readonly secFetchSite: string | undefined;
 }
 
-/** As it stands in a request's head. */
+/** Reads the fields from a request's head. */
 export function guardedRequestOf(request: IncomingMessage): GuardedRequest {
   const { origin, "sec-fetch-site": site } = request.headers;
   const { host: hosts = [] } = request.headersDistinct;
@@ -40,7 +38,10 @@ export function guardedRequestOf(request: IncomingMessage): GuardedRequest {
   };
 }
 
-/** RG4 */
+/**
+ * A request must have one Host, since a proxy may have checked the other of two. An absolute target
+ * (`GET http://name/path`) must name the same host.
+ */
 export function hasOneHost(request: IncomingMessage): boolean {
   const { host: hosts = [] } = request.headersDistinct;
   const named = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(request.url ?? "")?.[1];
@@ -68,7 +69,7 @@ export class RequestGuard {
     );
   }
 
-  /** `undefined`: let it in. */
+  /** Undefined when the request is allowed. */
   refuse(request: GuardedRequest): Refusal | undefined {
     const name = hostNameOf(request.host);
     if (name === undefined || !this.#isOurs(name)) {
@@ -101,7 +102,7 @@ function foreign(who: string): Refusal {
   };
 }
 
-/** The scheme is left out: a proxy that ends TLS is still the same server. */
+/** Ignores the scheme: a proxy that ends TLS is still the same server. */
 function isSameOrigin(origin: string, host: string | undefined): boolean {
   const match = /^https?:\/\/([^/]+)$/i.exec(origin);
   return match?.[1] !== undefined && match[1].toLowerCase() === host?.toLowerCase();

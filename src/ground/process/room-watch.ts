@@ -1,10 +1,7 @@
 /**
- * Whether there is room on the disks that a process writes to. Nobody looks at them all the time:
- * whoever could not write says so, and from then on the free space is looked at until there is some.
- *
- *   DR1  From an error that says that a disk is full (`disk_full`) until each of the places has 1 MiB
- *        free, and for two seconds at least, the part is failed. A quota shows no free space: there
- *        the two seconds are all.
+ * Watches the disks that a process writes to, only while one is full. From a `disk_full` error
+ * until each place has 1 MiB free, and for at least 2 s, the part is failed (PR15). A quota shows
+ * no free space, so there only the 2 s count.
  */
 import { statfs } from "node:fs/promises";
 import type { Clock, Timer } from "../kernel/clock.ts";
@@ -19,7 +16,7 @@ export interface RoomWatchOptions {
   readonly places: readonly string[];
   readonly health: HealthReporter;
   readonly clock: Clock;
-  /** How many bytes can still be written in a place; `statfs` unless given. */
+  /** How many bytes can still be written in a place. Default: `statfs`. */
   readonly freeBytes?: (place: string) => Promise<number>;
 }
 
@@ -32,7 +29,7 @@ export class RoomWatch {
     this.#options = options;
   }
 
-  /** The work's outcome, as it is. That it failed because a disk is full is noted. */
+  /** Returns the outcome of `work`, and notes when it failed because a disk is full. */
   async noting<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
@@ -49,7 +46,6 @@ export class RoomWatch {
     this.#timer?.cancel();
   }
 
-  /** DR1 */
   #full(): void {
     if (this.#isClosed) return;
     this.#options.health.failed("the disk is full");
@@ -59,7 +55,7 @@ export class RoomWatch {
 
   async #look(): Promise<void> {
     const { places, health, freeBytes = statfsBytes } = this.#options;
-    // A place that cannot be asked has another trouble, which others tell of.
+    // A place whose free space cannot be read has another problem, which others report.
     const free = await Promise.all(places.map((place) => freeBytes(place).catch(() => Infinity)));
     if (this.#isClosed) return;
     if (Math.min(...free) < freeBytesMin) this.#full();

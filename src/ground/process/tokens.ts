@@ -1,9 +1,8 @@
 /**
- * Who may do what. A token has a role: `read` sees, `operate` also changes. Without any token the process
- * is open to whoever reaches it, which `checkBind` limits to this machine.
- *
- *   TK1  A comparison takes the same time whatever was sent: digests are compared, each with every known one.
- *   TK2  A token never appears in an error or a log line.
+ * Tokens and their roles: `read` sees, `operate` also changes. Without tokens the process is open
+ * to every caller, and `checkBind` limits it to this machine. A comparison takes the same time for
+ * every input: the digest is compared with every known one. A token never appears in an error or a
+ * log line.
  */
 import { readFileSync } from "node:fs";
 import { messageOf, OperatingError } from "../kernel/errors.ts";
@@ -15,7 +14,7 @@ const tokenLengthMin = 16;
 
 export class TokenBook {
   readonly #entries: readonly { readonly role: Role; readonly token: string }[];
-  /** One token that may operate, for this process's own calls to itself; `undefined` where there is none. */
+  /** A token with the role operate for this process's calls to itself; undefined without tokens. */
   readonly operateToken: string | undefined;
 
   constructor(tokens: readonly { readonly role: Role; readonly token: string }[]) {
@@ -23,7 +22,7 @@ export class TokenBook {
     this.operateToken = tokens.find(({ role }) => role === "operate")?.token;
   }
 
-  /** For the scrubber alone. */
+  /** Only for the scrubber. */
   secrets(): readonly string[] {
     return this.#entries.map(({ token }) => token);
   }
@@ -32,7 +31,7 @@ export class TokenBook {
     return this.#entries.length;
   }
 
-  /** The strongest role that `token` carries; `undefined`: it is not one of ours. */
+  /** The strongest role of `token`; undefined when it is unknown. */
   roleOf(token: string): Role | undefined {
     let role: Role | undefined;
     for (const entry of this.#entries) {
@@ -47,7 +46,7 @@ export function bearerToken(authorization: string | undefined): string | undefin
   return /^Bearer +([^\s]+) *$/i.exec(authorization ?? "")?.[1];
 }
 
-/** Reads `role token` lines; `#` starts a comment. `source` is named in errors, the tokens never. */
+/** Reads `role token` lines; `#` starts a comment. Errors name `source`, never a token. */
 export function parseTokens(
   text: string,
   source: string,
@@ -66,14 +65,14 @@ export function parseTokens(
   });
 }
 
-/** The tokens of a file and of the environment together. */
+/** Merges the tokens of a file and of the environment. */
 export function readTokens(file: string | undefined, env: string | undefined): TokenBook {
   const fromEnv = env === undefined ? [] : parseTokens(env, "CAPSTAN_TOKENS");
   if (file === undefined) return new TokenBook(fromEnv);
   return new TokenBook([...parseTokens(readSecretFile(file, "--tokens-file"), file), ...fromEnv]);
 }
 
-/** The text of a file that a flag named. */
+/** Reads a file that a flag named. */
 export function readSecretFile(file: string, flag: string): string {
   try {
     return readFileSync(file, "utf8");

@@ -1,12 +1,8 @@
 /**
- * Looks whether the directories and files that a process lives on are still the ones it started
- * with. A directory that was deleted, moved or unmounted under a running process keeps taking
- * writes that nobody will ever read: the process must say that it is not ready.
- *
- *   WD1  What is gone, or another one by now, is failed, by name; the process is not ready until
- *        the same one is back.
- *   WD2  A look that fails for another reason (the disk does not answer) says so, and counts as
- *        failed, too.
+ * Checks that the directories and files of a process are still those it started with (PR13). A
+ * directory that was deleted, moved or unmounted keeps taking writes that nobody will read, so the
+ * process must not stay ready until the same directory is back. A check that fails for another
+ * reason (the disk does not answer) counts as failed too.
  */
 import { stat } from "node:fs/promises";
 import type { Clock, Timer } from "../kernel/clock.ts";
@@ -16,13 +12,13 @@ import type { Health, HealthReporter } from "../kernel/health.ts";
 export interface WatchedPlace {
   /** The name of the part: `data_dir`, `metrics_dir`. */
   readonly part: string;
-  /** As people are told: a path is nobody else's business. */
+  /** The name in messages, which must not show paths. */
   readonly name: string;
   readonly path: string;
 }
 
 export interface DirectoryWatch {
-  /** Looks at once, and throws `data_dir_unusable` if one of them is not well. */
+  /** Checks at once. Throws `data_dir_unusable` if a place has failed. */
   require(): Promise<void>;
   close(): void;
 }
@@ -36,7 +32,7 @@ interface Known {
 
 const everyMsDefault = 1_000;
 
-/** Those that are not there yet are watched from the moment that they are. */
+/** A place that does not exist yet is watched from the moment that it does. */
 export async function watchDirectories(options: {
   readonly places: readonly WatchedPlace[];
   readonly health: Health;
@@ -84,7 +80,6 @@ export async function watchDirectories(options: {
   };
 }
 
-/** WD1, WD2 */
 function judge(known: Known, { identity, error }: Found): void {
   const { name } = known.place;
   if (error !== undefined) known.trouble = `cannot be looked at: ${error}`;
@@ -97,7 +92,7 @@ function judge(known: Known, { identity, error }: Found): void {
 }
 
 interface Found {
-  /** `undefined`: there is nothing. */
+  /** Undefined when nothing is there. */
   readonly identity?: string;
   readonly error?: string;
 }

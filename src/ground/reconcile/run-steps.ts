@@ -1,8 +1,8 @@
-/** A round of upkeep. RC14 */
+/** Runs a round of upkeep. RC14 */
 import { AssertionError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 
-/** Runs the steps in their order. How much each did; 0 where it failed or was not run. */
+/** Runs the steps in order. Returns how much each did; 0 where it failed or did not run. */
 export async function runSteps<Name extends string>(
   steps: Readonly<Record<Name, () => Promise<number>>>,
   { signal, logger, what }: { signal: AbortSignal; logger: Logger; what: string },

@@ -1,6 +1,6 @@
 /**
- * Calls the API. On `node:http` rather than `fetch`: it starts in a third of the time, and that is most of what
- * `capstan status` takes.
+ * Calls the API. It uses `node:http` because `fetch` takes three times as long to start, which is
+ * most of the time of `capstan status`.
  */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
@@ -19,11 +19,14 @@ export interface Call {
   readonly body?: unknown;
   /** Sent as a form, instead of `body`. */
   readonly form?: URLSearchParams;
-  /** Sent as they are, instead of `body`. */
+  /** Sent unchanged, instead of `body`. */
   readonly bytes?: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-  /** No answer, or no byte of it, for this long; without it a stream may be silent for ever. */
+  /**
+   * The call fails after this many milliseconds without a byte. Undefined: a stream may be silent
+   * for ever.
+   */
   readonly silenceMsMax?: number;
 }
 
@@ -38,13 +41,13 @@ export class ApiClient {
     return this.#connection.url;
   }
 
-  /** The answer's JSON. */
+  /** Returns the parsed JSON of the answer. */
   async json<T>(path: string, call: Call = {}): Promise<T> {
     const response = await this.open(path, { silenceMsMax: 30_000, ...call });
     return JSON.parse(await textOf(response)) as T;
   }
 
-  /** The answer, once its status is a success. Throws `Failure` otherwise. */
+  /** Resolves with the answer once its status is a success. Throws `Failure` otherwise. */
   async open(path: string, call: Call = {}): Promise<IncomingMessage> {
     const response = await this.#request(path, call);
     if ((response.statusCode ?? 500) < 400) return response;
@@ -104,7 +107,7 @@ function contentOf({ body, form, bytes }: Call): Content {
   return { content: JSON.stringify(body), contentType: "application/json" };
 }
 
-/** Ours, or one in Prometheus's shape. */
+/** An error in Capstan's shape or in Prometheus's. */
 interface RefusalBody {
   readonly code?: string;
   readonly message?: string;
@@ -118,7 +121,7 @@ function refusal(status: number, text: string): Failure {
   try {
     body = JSON.parse(text) as RefusalBody;
   } catch {
-    // Something between us and Capstan answered; its text is not for a terminal.
+    // A proxy between us and Capstan answered; its text is not for a terminal.
   }
   const exitCode = status === 401 || status === 403 ? exitCodes.notAuthorised : exitCodes.failure;
   const message = body.message ?? body.error ?? `the answer was HTTP ${status}`;

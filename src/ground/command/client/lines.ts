@@ -1,4 +1,7 @@
-/** The lines of a byte stream; a last one without a newline counts. A line longer than `lineCharsMax` throws. */
+/**
+ * Splits a byte stream into lines. The last line needs no newline. A line longer than
+ * `lineCharsMax` throws.
+ */
 const lineCharsMax = 64 * 1024 * 1024;
 
 export async function* linesOf(stream: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {

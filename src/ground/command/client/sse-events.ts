@@ -1,4 +1,4 @@
-/** Server-sent events from their lines. */
+/** Parses server-sent events from lines. */
 export interface ReceivedEvent {
   readonly event: string;
   readonly id: string | undefined;
@@ -17,7 +17,7 @@ export async function* sseEvents(lines: AsyncIterable<string>): AsyncGenerator<R
       continue;
     }
     const colon = line.indexOf(":");
-    if (colon === 0) continue; // A comment: the server says that it is alive.
+    if (colon === 0) continue; // A comment is the server's keep-alive.
     const field = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
     if (field === "event") event = value;

@@ -3,23 +3,23 @@ import { displayWidth, pad, printable, truncate } from "./terminal-text.ts";
 
 export interface Column {
   readonly title: string;
-  /** Where cells stand; numbers to the right. */
+  /** Numbers are aligned to the right. */
   readonly align: "left" | "right";
 }
 
 export interface TableStyle {
   /** A cell wider than this is cut. */
   readonly widthMax: number;
-  /** A line longer than this is cut: for a glance at a table, not for reading all of it. */
+  /** A longer line is cut, for an overview of a wide table. */
   readonly lineWidthMax?: number;
   paintTitle(text: string): string;
-  /** Called with the cell as it is padded, so that colours do not disturb the widths. */
+  /** Called with the padded cell, so that colour codes do not change the widths. */
   paintCell?(text: string, column: number): string;
 }
 
 /**
- * Prints rows as they come: widths are those of the title and of the first rows, and a later cell that is
- * wider just sticks out. So a million rows need the memory of a thousand.
+ * Prints rows as they arrive. Column widths come from the titles and the first rows; a later, wider
+ * cell overflows its column. So memory does not grow with the number of rows.
  */
 export class TableWriter {
   readonly #columns: readonly Column[];
@@ -55,7 +55,7 @@ export class TableWriter {
     if (this.#pending.length >= this.#measuredMax) this.end();
   }
 
-  /** Writes what is still held back. Idempotent; rows may follow. */
+  /** Writes the rows that are still held back. Idempotent; rows may follow. */
   end(): void {
     const pending = this.#pending;
     if (pending === undefined) return;

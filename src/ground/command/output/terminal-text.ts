@@ -1,6 +1,8 @@
-/** Text as a terminal shows it: how wide it is, and harmless whatever it contains. */
+/** Measures text as a terminal shows it, and makes any text safe to print. */
 
-/** Control characters shown as escapes: a cell neither moves the cursor nor changes colours. */
+/**
+ * Shows control characters as escapes, so that a cell neither moves the cursor nor changes colours.
+ */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, (char) => {
     if (char === "\n") return "\\n";
@@ -15,7 +17,9 @@ const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 const plain = /^[\u0020-\u007e]*$/;
 
-/** In columns of a terminal: two for East Asian characters and emoji, none for what combines. */
+/**
+ * The width in terminal columns: two for East Asian characters and emoji, none for combining marks.
+ */
 export function displayWidth(text: string): number {
   if (plain.test(text)) return text.length;
   let width = 0;
@@ -26,7 +30,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** Cut to `widthMax` columns, the last of them an ellipsis. */
+/** Cuts to `widthMax` columns, of which the last is an ellipsis. */
 export function truncate(text: string, widthMax: number): string {
   if (displayWidth(text) <= widthMax) return text;
   let cut = "";

@@ -1,10 +1,10 @@
-/** Where the command line writes. Colour only for a person at a terminal who did not refuse it. */
+/** Where the command line writes. NO_COLOR and FORCE_COLOR override whether it is coloured. */
 import { pad } from "./terminal-text.ts";
 
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
-  /** A person is looking at standard output. */
+  /** Whether standard output is a terminal. */
   readonly interactive: boolean;
   readonly columns: number;
   readonly paint: Paint;
@@ -56,7 +56,7 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** `label  value` lines under each other. */
+/** Aligns `label  value` lines below each other. */
 export function formatFields(
   fields: readonly (readonly [label: string, value: string])[],
   paint: Paint,

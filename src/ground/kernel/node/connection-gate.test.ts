@@ -18,15 +18,15 @@ const limits = {
 interface Bench {
   readonly gate: ConnectionGate;
   open(head?: string): Promise<Socket>;
-  /** So many with a request that is never answered. */
+  /** Opens `count` connections with a request that is never answered. */
   fill(count: number): Promise<Socket[]>;
-  /** The status of an answer; 0 where the connection is closed without one. */
+  /** The status of an answer; 0 when the connection is closed without one. */
   ask(path: string): Promise<number>;
 }
 
 /**
- * Answers `/slow` never, everything else at once; a restricted connection gets 503 but for
- * `/healthz`.
+ * A server that never answers `/slow` and answers everything else at once. A restricted connection
+ * gets 503, except for `/healthz`.
  */
 async function startBench(t: TestContext, given: Partial<ConnectionLimits> = {}): Promise<Bench> {
   let slowCount = 0;
@@ -53,10 +53,10 @@ async function startBench(t: TestContext, given: Partial<ConnectionLimits> = {})
     const socket = connect(port, "127.0.0.1");
     sockets.push(socket);
     socket.on("error", () => undefined);
-    if (head !== "") socket.on("data", () => undefined); // What is not read never ends.
+    if (head !== "") socket.on("data", () => undefined); // An unread stream never ends.
     await once(socket, "connect");
     socket.write(head);
-    // Until the server has seen it: its figures change with every connection.
+    // Waits until the server has seen it: every connection changes its figures.
     await until(() => JSON.stringify(gate.figures) !== JSON.stringify(before));
     return socket;
   };
@@ -152,7 +152,7 @@ test("[CG1] a client is an address, or a network of them where they are cheap", 
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
-/** Answers when it is told to; `served` are the paths that were begun, in that order. */
+/** A server that answers when told to. `served` lists the paths of the requests begun, in order. */
 async function startHeld(t: TestContext, given: Partial<ConnectionLimits> = {}) {
   const served: string[] = [];
   const held: (() => void)[] = [];
@@ -230,7 +230,7 @@ test("[CG5] however many ask at once, health is answered between a few of them",
     Array.from({ length: 80 }, async (_, n) => await open(get(`/${n}`).repeat(2))),
   );
   await until(() => served.length === crowd.length);
-  for (const _ of crowd) answerOne(); // All at once: their next requests are due together.
+  for (const _ of crowd) answerOne(); // All at once, so that their next requests are due together.
   const before = served.length;
   health.socket.write(get("/health"));
   let inOneTurnMax = 0;
@@ -244,7 +244,7 @@ test("[CG5] however many ask at once, health is answered between a few of them",
   assert.ok(begunBefore < crowd.length, `${begunBefore} of ${crowd.length} were begun before it`);
 });
 
-/** As many of the event loop. */
+/** Waits for `count` turns of the event loop. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve));

@@ -1,22 +1,7 @@
 /**
- * How many connections an HTTP server holds, and who has to go when there are too many. Sockets
- * that say nothing, or drip a request byte by byte, cost whoever opens them nothing; so they never
- * keep others out.
- *
- *   CG1  A client (an IPv4 address, or the /64 of an IPv6 one) has `perClient` connections at most,
- *        all together `total`. For one more, the connection that has been idle longest is closed:
- *        of that client, or of all.
- *   CG2  Where none is idle, the new one may only ask for health. `forHealth` of such are open
- *        beside the others; for one more the oldest goes. They are closed after their answer.
- *   CG3  Bodies that are still arriving have `bodyBytes` together; beyond that the slowest of them
- *        are refused.
- *   CG4  A connection has one request under way. Those that it sent meanwhile wait,
- *        `requestsWaiting` at most: one more closes it. None is begun once the connection is gone.
- *   CG5  A turn of the event loop begins a few requests, of connections in turn, and those for
- *        health besides: however many ask at once, health and new connections come in between.
- *   CG6  Where none is idle, the connection that has stalled longest makes room like one: its client
- *        takes nothing of its answer, or sends its body by drops. An answer that its client takes
- *        nothing of for `stallMs` ends, however much room there is.
+ * Limits how many connections an HTTP server holds, and decides which to close when there are too
+ * many. Sockets that say nothing, or send a request byte by byte, cost their client nothing; so
+ * they must never keep others out. Rules: CG1 to CG6.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { isIPv6, type Socket } from "node:net";
@@ -29,15 +14,15 @@ export interface ConnectionLimits {
   readonly perClient: number;
   readonly forHealth: number;
   readonly bodyBytes: number;
-  /** Of one connection, beside the request that is under way. */
+  /** The number of queued requests of one connection, besides the one under way. */
   readonly requestsWaiting: number;
-  /** How long a client may take nothing of an answer. CG6 */
+  /** CG6. How long a client may take nothing of an answer. */
   readonly stallMs?: number;
 }
 
 export interface ConnectionFigures {
   readonly open: number;
-  /** Closed or refused since the start. */
+  /** Connections closed or refused since the start. */
   readonly evicted: number;
   readonly restricted: number;
 }
@@ -47,20 +32,20 @@ interface Connection {
   readonly socket: Socket;
   readonly client: Client;
   isRestricted: boolean;
-  /** Whether a request is under way: begun, or about to be. */
+  /** Whether a request has begun or is about to begin. */
   isBusy: boolean;
-  /** Requests after that one, in the order in which they came. */
+  /** The requests after that one, in order of arrival. */
   readonly waiting: Exchange[];
   receiving: { readonly sinceMs: number; readonly bytesBefore: number } | undefined;
   answering: Answering | undefined;
 }
 
-/** An answer on its way, and how much of it the client took. */
+/** An answer being sent, and how much of it the client took. */
 interface Answering {
-  /** That of the request: over TLS it is another than the connection's. */
+  /** The request's socket; over TLS it is not the connection's. */
   readonly socket: Socket;
   takenBytes: number;
-  /** When it last took something, or there was nothing to take. */
+  /** When the client last took something, or nothing was waiting for it. */
   atMs: number;
 }
 
@@ -73,20 +58,20 @@ interface Exchange {
 interface Client {
   readonly name: string;
   count: number;
-  /** Longest idle first. */
+  /** The longest idle connection is first. */
   readonly idle: Map<string, Connection>;
 }
 
-/** While a burst is accepted, what was closed for it still counts with Node. */
+/** During a burst, Node still counts the connections that were closed to make room for it. */
 const burstMax = 1_024;
 const bodyLookMs = 100;
 const answerLookMs = 500;
 const stallMsDefault = 10_000;
-/** CG6: from when on a connection may have to make room. */
+/** CG6. After this long, a stalled connection may be closed to make room. */
 const stalledMs = 1_000;
 const dripBytesPerMs = 1;
 const warnEveryMs = 10_000;
-/** Requests that a turn of the event loop begins: a turn without work takes microseconds. */
+/** Requests that begin in one turn of the event loop. A turn without work takes microseconds. */
 const beginsPerTurn = 8;
 
 export class ConnectionGate {
@@ -101,7 +86,7 @@ export class ConnectionGate {
   readonly #answering = new Set<Connection>();
   readonly #serve: (exchange: Exchange) => void;
   readonly #isUrgent: (request: IncomingMessage) => boolean;
-  /** One of a connection at most: so they take turns. */
+  /** At most one request of each connection, so that connections take turns. */
   readonly #due: Exchange[] = [];
   #begunInTurn = 0;
   #turn: NodeJS.Immediate | undefined;
@@ -110,7 +95,10 @@ export class ConnectionGate {
   #evicted = 0;
   #warnedMs = Number.NEGATIVE_INFINITY;
 
-  /** After all listeners of `server` are there, before it listens. CG5: `isUrgent` are requests for health. */
+  /**
+   * Create it after all listeners of `server` are added and before it listens. `isUrgent` tells
+   * requests for health (CG5).
+   */
   constructor(
     server: Server,
     limits: ConnectionLimits,
@@ -130,13 +118,13 @@ export class ConnectionGate {
       for (const listener of listeners) listener.call(server, request, response);
     };
     this.#isUrgent = isUrgent;
-    // A listener of our own where there is none would take upgrades away from Node's own answer.
+    // If no upgrade listener exists, ours would suppress Node's own answer.
     if (server.listenerCount("upgrade") > 0) {
       server.prependListener("upgrade", (request: IncomingMessage) => this.#hold(request));
     }
   }
 
-  /** CG2. Whether nothing but health is answered on the request's connection. */
+  /** CG2. Whether this connection may only ask for health. */
   isRestricted(request: IncomingMessage): boolean {
     return this.#of(request)?.isRestricted ?? false;
   }
@@ -181,7 +169,7 @@ export class ConnectionGate {
   /** CG4 */
   #arrive(request: IncomingMessage, response: ServerResponse): void {
     const connection = this.#of(request);
-    if (connection === undefined || request.socket.destroyed) return; // It was closed meanwhile.
+    if (connection === undefined || request.socket.destroyed) return; // Closed.
     const exchange = { connection, request, response };
     this.#wake(connection);
     if (connection.isBusy) {
@@ -233,7 +221,7 @@ export class ConnectionGate {
     });
   }
 
-  /** An upgraded connection is never idle: what it carries is bounded by who upgraded it. */
+  /** An upgraded connection is never idle; its owner limits what it carries. */
   #hold(request: IncomingMessage): void {
     const connection = this.#of(request);
     if (connection !== undefined) this.#wake(connection);
@@ -308,7 +296,7 @@ export class ConnectionGate {
     if (this.#answering.size > 0) this.#lookAtAnswersLater();
   }
 
-  /** CG1, CG6. Whether there is room, of `client` or of all, for one more. */
+  /** CG1, CG6. Whether there is room for one more, of `client` or in total. */
   #makeRoom(client: Client | undefined, whose: string, limit: number): boolean {
     this.#warn(`there are ${limit} connections ${whose}: the limit`);
     const [longest] = (client?.idle ?? this.#idle).values();
@@ -387,7 +375,7 @@ export class ConnectionGate {
   }
 }
 
-/** CG6. `undefined`: it does not stall. */
+/** CG6. Undefined when the connection does not stall. */
 function stalledSinceMs(
   { receiving, answering, socket }: Connection,
   nowMs: number,
@@ -402,17 +390,17 @@ function stalledSinceMs(
     : undefined;
 }
 
-/** Bytes that went to the client's side, as far as this process knows. */
+/** Bytes that left for the client, as far as this process knows. */
 function takenOf({ bytesWritten, writableLength }: Socket): number {
   return bytesWritten - writableLength;
 }
 
-/** The same for a socket and for the TLS socket over it. */
+/** The same key for a socket and for the TLS socket over it. */
 function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** Who counts as one client. CG1 */
+/** CG1. The address or network that counts as one client. */
 export function clientOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

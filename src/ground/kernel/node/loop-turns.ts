@@ -1,13 +1,13 @@
 /**
- * Whether the event loop has looked at the network more than once since a moment. What the first
- * look finds had come by then, however late the look was; time alone cannot tell that on a busy
- * machine.
+ * Tells whether the event loop has polled the network more than once since a moment. What the first
+ * poll finds had arrived before it, however late the poll was; on a busy machine, time alone cannot
+ * tell that.
  */
 export class LoopTurns {
   #turn = 0;
   #left = 0;
 
-  /** Counts turns until the second look is over. */
+  /** Counts turns until the second poll is over. */
   mark(): number {
     if (this.#left === 0) setImmediate(this.#next);
     this.#left = 2;

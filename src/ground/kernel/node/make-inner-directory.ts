@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 
 /**
- * A directory within one that is there. The one above it is not made: it may have vanished under this
- * process, and what is put into a new one of its name nobody would find again. Throws ENOENT then.
+ * Makes a directory in an existing one. A missing parent is not made: it may have been deleted
+ * under this process, and nobody would find files in its replacement. Throws ENOENT then.
  */
 export function makeInnerDirectory(path: string): void {
   try {

@@ -1,11 +1,10 @@
 /**
- * What processes of this machine take, as Linux tells it. Elsewhere nothing is known: every answer
- * is `undefined`.
+ * Memory of processes on this machine, read from Linux. On other systems every answer is undefined.
  *
- * PSS is the measure that adds up: a page that two processes share counts half for each. Reading it
- * walks a process's pages (9 ms for 1.5 GB), so whoever looks often reads the private part (0.05
- * ms) and adds what the shared part was a while ago. Whoever shows the sum asks `TreeMemory`,
- * which reads it off the main thread, and seldom.
+ * PSS adds up over processes: a page that two share counts half for each. Reading it walks a
+ * process's pages (9 ms for 1.5 GB), so frequent callers read the private part (0.05 ms) and add an
+ * older value of the shared part. Callers that show the sum use `TreeMemory`, which reads it off
+ * the main thread, and seldom.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -16,7 +15,7 @@ const pssLine = /^Pss:\s+(\d+) kB$/m;
 
 export const canMeasureMemory: boolean = process.platform === "linux";
 
-/** Memory that is the process's own: heaps, stacks, buffers. */
+/** Memory of this process alone: heaps, stacks, buffers. */
 export function privateBytes(pid: number): number | undefined {
   return kilobytesIn(`/proc/${pid}/status`, /^RssAnon:\s+(\d+) kB$/m);
 }
@@ -26,20 +25,20 @@ export function pssBytes(pid: number): number | undefined {
 }
 
 /**
- * The process and all that descend from it in its session, those that are there now. Who was
- * started detached (a load worker) outlives it and has a limit of its own.
+ * The process and its descendants in the same session. A detached child (a load worker) outlives it
+ * and has a limit of its own.
  */
 export function processTree(pid: number): readonly number[] {
   const found = [pid];
   const session = sessionOf(pid);
-  // It grows while it is walked.
+  // The list grows while it is walked.
   for (const each of found) {
     found.push(...childrenOf(each).filter((child) => sessionOf(child) === session));
   }
   return found;
 }
 
-/** Summed PSS of a process and all that descend from it, at once: for whoever may wait for it. */
+/** The PSS of a process and its descendants, read synchronously. */
 export function treePssBytes(pid: number): number | undefined {
   if (!canMeasureMemory) return undefined;
   return processTree(pid).reduce((sum, each) => sum + (pssBytes(each) ?? 0), 0);
@@ -47,7 +46,7 @@ export function treePssBytes(pid: number): number | undefined {
 
 const freshMs = 3_000;
 
-/** The same for whoever asks often: measured once in `freshMs` at most, however many ask. */
+/** The same for frequent callers: measured at most once in `freshMs`. */
 export class TreeMemory {
   readonly #measure: () => Promise<number | undefined>;
   readonly #clock: Pick<Clock, "nowMs">;
@@ -59,7 +58,7 @@ export class TreeMemory {
     this.#clock = clock;
   }
 
-  /** `undefined`: not known on this system. */
+  /** Undefined when this system does not tell. */
   async bytes(): Promise<number | undefined> {
     const nowMs = this.#clock.nowMs();
     if (this.#measured === undefined || nowMs - this.#measuredMs >= freshMs) {
@@ -70,7 +69,7 @@ export class TreeMemory {
   }
 }
 
-/** Of this process and all that descend from it. */
+/** The memory of this process and its descendants. */
 export const ownTreeMemory: TreeMemory = new TreeMemory(async () => await measureTree(process.pid));
 
 async function measureTree(pid: number): Promise<number | undefined> {
@@ -89,13 +88,13 @@ function childrenOf(pid: number): readonly number[] {
       return text.split(" ").filter(Boolean).map(Number);
     });
   } catch {
-    return []; // It is gone.
+    return []; // The process is gone.
   }
 }
 
 function sessionOf(pid: number): string | undefined {
   const stat = readText(`/proc/${pid}/stat`);
-  return stat?.replace(/^.*\) /s, "").split(" ")[3]; // After the name, which may hold anything.
+  return stat?.replace(/^.*\) /s, "").split(" ")[3]; // Skips the name, which may contain anything.
 }
 
 function kilobytesIn(path: string, pattern: RegExp): number | undefined {

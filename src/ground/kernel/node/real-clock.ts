@@ -1,11 +1,11 @@
 import type { Clock, Timer } from "../clock.ts";
 
-/** Node fires a timer that is set for longer at once. */
+/** Node fires a timer with a longer delay at once. */
 const timeoutMsMax = 2 ** 31 - 1;
 
 /** The machine's clock. */
 export const realClock: Clock = clockOf({ keepsAlive: true });
-/** The same; its timers do not keep the process from ending. */
+/** The same clock, but its timers do not keep the process from ending. */
 export const backgroundClock: Clock = clockOf({ keepsAlive: false });
 
 function clockOf({ keepsAlive }: { readonly keepsAlive: boolean }): Clock {

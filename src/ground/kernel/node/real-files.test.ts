@@ -16,7 +16,7 @@ testFiles("the machine's", async () => ({ files: realFiles, ...(await makeRoot()
 
 type Sync = (this: unknown) => Promise<void>;
 
-/** What every handle does for `name`; the calls so far, and a failure for those to come. */
+/** Counts the calls of `name` on every file handle, and can make later calls fail. */
 async function watchSync(t: TestContext, path: string, name: "sync" | "datasync") {
   const handle = await open(path, "r");
   const prototype = Object.getPrototypeOf(handle) as Record<typeof name, Sync>;

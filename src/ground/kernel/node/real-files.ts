@@ -123,10 +123,7 @@ class RealReader implements FileReader {
   }
 }
 
-/**
- * The change time too: nobody can put that back, as a copying tool does with the time of
- * modification.
- */
+/** Includes the change time: unlike the modification time, a copying tool cannot set it back. */
 function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return `${dev}.${ino}.${size}.${mtimeNs}.${ctimeNs}`;
 }
@@ -136,7 +133,7 @@ function kindOf(entry: Pick<Dirent | BigIntStats, "isFile" | "isDirectory">): Fi
   return entry.isDirectory() ? "directory" : "other";
 }
 
-/** `ENOTDIR`: what should be a directory on the way is a file, so there is nothing either. */
+/** `ENOTDIR`: a parent in the path is a file, so the path does not exist either. */
 function isAbsent(thrown: unknown): boolean {
   const { code } = thrown as NodeJS.ErrnoException;
   return code === "ENOENT" || code === "ENOTDIR";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createPrng, type Prng } from "../prng.ts";
 
-/** A generator that no two processes share. */
+/** A generator seeded by the operating system, so that no two processes share it. */
 export function createSystemPrng(): Prng {
   return createPrng(randomBytes(16).toString("hex"));
 }

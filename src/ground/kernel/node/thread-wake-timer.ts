@@ -1,26 +1,27 @@
 /**
- * A thread that sleeps to the microsecond and wakes this one. Node's own timers have milliseconds: on an idle machine they are 0.7 ms
- * late in the middle, this is 0.06 ms late, of which the last part is spent polling, so that what is left is a few microseconds.
- * Long waits are the ordinary timer's.
+ * A timer with microsecond precision: a thread sleeps and wakes this one. On an idle machine Node's
+ * timers are 0.7 ms late in the median and this one 0.06 ms. The rest of the wait is spent polling,
+ * which leaves a few microseconds. Long waits use the ordinary timer.
  */
 import { Worker } from "node:worker_threads";
 import type { Clock, Timer } from "../clock.ts";
 import type { WakeTimer } from "../wake-timer.ts";
 import { siblingModule } from "./sibling-module.ts";
 
-/** What a timer of Node's may be late by, twice. */
+/** Twice what a timer of Node may be late by. */
 const longMs = 4;
-/** How much earlier the thread is told to wake us: what the way from one thread to the other takes. */
+/** The thread wakes us this much earlier, to cover the way from one thread to the other. */
 const earlyMs = 0.08;
 
-/** `clock` is the process's monotonic one, `performance.now()`. */
+/** `clock` is the process's monotonic clock, `performance.now()`. */
 export function startThreadWakeTimer(clock: Clock): WakeTimer {
   const shared = new SharedArrayBuffer(16);
   const version = new Int32Array(shared, 0, 1);
   const due = new Float64Array(shared, 8, 1);
   const thread = new Worker(siblingModule(import.meta.url, "./wake-thread"), {
     workerData: { shared, originMs: performance.timeOrigin },
-    resourceLimits: { codeRangeSizeMb: 16 }, // V8 reserves half a gigabyte otherwise, which counts in a bounded process.
+    // V8 otherwise reserves 512 MiB, which counts against the limit of a bounded process.
+    resourceLimits: { codeRangeSizeMb: 16 },
   });
   thread.unref();
   let wanted: { readonly atMs: number; readonly fire: () => void } | undefined;

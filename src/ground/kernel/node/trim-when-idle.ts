@@ -1,25 +1,20 @@
 /**
- * Gives memory back when a thread has nothing to do. V8 collects when it needs room and not before,
- * so what the last large answer left (buffers, a young generation grown to its full size) would
- * stay for as long as the thread is idle.
- *
- *   PR14  It collects only when the thread was hardly busy since the last look, and the thread has
- *         clearly more memory than after the last collection: an idle process does not collect
- *         again and again.
+ * Gives memory back when a thread is idle (PR14). V8 collects only when it needs room, so what the
+ * last large answer left (buffers, a young generation at its full size) would otherwise stay.
  */
 import { type EventLoopUtilization, performance } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 const lookMs = 5_000;
-/** Of the time between two looks. A scrape every five seconds takes less. */
+/** A share of the time between two looks. A scrape every 5 s takes less. */
 const busyShareMax = 0.05;
 const grownBytesMin = 8 * 1024 ** 2;
 
 export interface TrimFacts {
   readonly busyShare: number;
   readonly heldBytes: number;
-  /** After the last collection; 0: there was none. */
+  /** What the thread held after the last collection; 0 before the first. */
   readonly heldBytesBefore: number;
 }
 
@@ -28,7 +23,7 @@ export function decideTrim({ busyShare, heldBytes, heldBytesBefore }: TrimFacts)
   return busyShare <= busyShareMax && heldBytes >= heldBytesBefore + grownBytesMin;
 }
 
-/** For the calling thread, until its end; it keeps nothing alive. */
+/** Runs in the calling thread until its end, and does not keep it alive. */
 export function trimWhenIdle(): void {
   let before: EventLoopUtilization = performance.eventLoopUtilization();
   let heldBytesBefore = 0;
@@ -50,9 +45,9 @@ function heldBytes(): number {
 }
 
 /**
- * Node offers a collection only behind a flag, which may be set while it runs. The flag is the
- * whole process's and stays set: taken back, it would be missing in another thread that is between
- * these two lines (PR14).
+ * Node offers a collection only behind a flag, which may be set at run time. The flag belongs to
+ * the whole process and stays set: resetting it could hit another thread between these two lines
+ * (PR14).
  */
 export function makeCollector(): () => void {
   setFlagsFromString("--expose-gc");

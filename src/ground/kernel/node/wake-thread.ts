@@ -1,4 +1,7 @@
-/** Sleeps until the moment that it finds in shared memory, tells, and waits for another one. */
+/**
+ * Sleeps until the moment given in shared memory, notifies the other thread, and waits for the
+ * next.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import { assert } from "../errors.ts";
 
@@ -8,7 +11,7 @@ const { shared, originMs } = workerData as {
 };
 const version = new Int32Array(shared, 0, 1);
 const due = new Float64Array(shared, 8, 1);
-// Each thread's clock begins at its own moment.
+// The clocks of two threads have different origins.
 const shiftMs = performance.timeOrigin - originMs;
 assert(parentPort !== null, "this is a thread");
 const port = parentPort;
@@ -22,7 +25,7 @@ for (let seen = 0; ; ) {
       port.postMessage(0);
       break;
     }
-    // A new moment wakes it.
+    // Setting a new moment wakes this thread.
     if (Atomics.wait(version, 0, seen, restMs) !== "timed-out") seen = Atomics.load(version, 0);
   }
 }

@@ -1,13 +1,13 @@
 /**
- * Waiting for a condition instead of for a time. The end is generous: on a loaded machine slow is
- * not wrong, and a condition that comes true soon costs nothing.
+ * Waits for a condition instead of for a time. The time limit is generous, because slow is not
+ * wrong on a loaded machine; a condition that comes true early costs nothing.
  */
 import { setTimeout } from "node:timers/promises";
 
 const msMaxDefault = 120_000;
 const lookMs = 5;
 
-/** Waits until `get` gives something. */
+/** Waits until `get` returns a value. */
 export async function eventually<T>(
   what: string,
   get: () => T | undefined | Promise<T | undefined>,
@@ -22,7 +22,7 @@ export async function eventually<T>(
   }
 }
 
-/** Waits until it holds. */
+/** Waits until `holds` returns true. */
 export async function until(holds: () => boolean, what = String(holds)): Promise<void> {
   await eventually(what, () => (holds() ? true : undefined));
 }

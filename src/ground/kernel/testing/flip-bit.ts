@@ -1,5 +1,5 @@
 /**
- * Bit rot for tests: one bit of one file flips, at a place that a generator chooses, and flips
+ * Bit rot for tests: flips one bit of one file, at a place that a generator chooses, and flips it
  * back.
  */
 import { closeSync, openSync, readSync, statSync, writeSync } from "node:fs";
@@ -8,18 +8,18 @@ import type { Prng } from "../prng.ts";
 export interface BitFlip {
   readonly path: string;
   readonly bit: number;
-  /** Flips it back. A file that is gone by then is left alone. */
+  /** Flips the bit back. A file that was deleted meanwhile is left alone. */
   mend(): void;
 }
 
-/** How many flips a test makes in each way: few, unless the environment asks for more. */
+/** How many flips a test makes; the environment can ask for more. */
 export function flipCount(usual: number): number {
   return Number(process.env.CAPSTAN_TEST_FLIPS ?? usual);
 }
 
 /**
- * In one of the files, among its bytes that count: all of them, unless the caller knows better.
- * Whoever writes to the file at the same time loses nothing: one byte is written.
+ * Flips a bit among the bytes that count: all of them, unless the caller limits them. A concurrent
+ * writer of the file loses nothing, because only one byte is written.
  */
 export function flipBit(
   prng: Prng,

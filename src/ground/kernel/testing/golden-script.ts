@@ -25,7 +25,7 @@ import { OperatingError } from "../errors.ts";
 
 interface Step {
   readonly text: string;
-  /** The line that its answer begins at, counted from 0, and the one after its last. */
+  /** The line at which the answer begins, counted from 0, and the line after its last. */
   readonly from: number;
   readonly to: number;
   readonly want: string;
@@ -37,7 +37,7 @@ interface Section {
   readonly steps: readonly Step[];
 }
 
-/** Lines of an answer. What it throws as `OperatingError` is an answer, too. */
+/** Returns the lines of an answer. A thrown `OperatingError` is an answer too. */
 export type RunStep = (text: string) => readonly string[] | Promise<readonly string[]>;
 
 const rule = "----";

@@ -1,16 +1,15 @@
 /**
- * A bound on real time, where the bound itself is what is promised. It is meant for a machine that
- * is free: on one that is shared it is stretched by the share of a processor that this thread gets
- * at that moment, and the best of a few tries counts. On a free machine it is the bound as it is
- * written.
+ * Checks a bound on real time, where the bound itself is promised. On a shared machine the bound is
+ * stretched by the share of a processor that this thread gets at that moment, and the best of a few
+ * attempts counts. On a free machine the bound applies as written.
  */
 import assert from "node:assert/strict";
 
 const triesMax = 5;
-/** Long enough that others have their turn meanwhile. */
+/** Long enough that other processes run meanwhile. */
 const probeMs = 10;
 
-/** `attempt` gives how long it took. It is not made again once it was in time. */
+/** `attempt` returns how long it took in milliseconds. It is not repeated once it was in time. */
 export async function inTime(msMax: number, attempt: () => Promise<number>): Promise<void> {
   const tries: string[] = [];
   for (let count = 0; count < triesMax; count += 1) {
@@ -23,7 +22,7 @@ export async function inTime(msMax: number, attempt: () => Promise<number>): Pro
   assert.fail(tries.join("; "));
 }
 
-/** How many times as long as its processor time something takes: 1 where nobody else computes. */
+/** The ratio of elapsed time to processor time: 1 on a free machine. */
 function slowdown(): number {
   const startMs = performance.now();
   const start = process.threadCpuUsage();

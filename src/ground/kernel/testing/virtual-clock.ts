@@ -1,10 +1,10 @@
 /**
- * Time that moves only when told to, for tests and simulation.
+ * A clock that moves only when told to, for tests and simulation.
  *
- *   V1  Timers fire in the order of (due time, sequence of creation), never synchronously from `after`.
- *   V2  While a timer fires, `nowMs()` is its due time; time never goes back.
- *   V3  After each timer everything it set in motion without further timers (promises) is let finish
- *       before the next fires, so that a run depends on nothing but its inputs.
+ * Timers fire in the order of due time, then of creation, and never synchronously from `after`.
+ * While a timer fires, `nowMs()` is its due time; time never goes back. After each timer, all
+ * promises that it set in motion settle before the next fires, so that a run depends only on its
+ * inputs.
  */
 
 import type { Clock, Timer } from "../clock.ts";
@@ -13,7 +13,7 @@ import { assert } from "../errors.ts";
 interface Pending {
   readonly dueMs: number;
   readonly sequence: number;
-  /** `undefined`: cancelled. It stays in the heap until it surfaces. */
+  /** Undefined when cancelled. The entry stays in the heap until it surfaces. */
   fire: (() => void) | undefined;
 }
 
@@ -68,26 +68,28 @@ export class VirtualClock implements Clock {
     return this.#pendingCount;
   }
 
-  /** `undefined`: no timer is pending. */
+  /** Undefined when no timer is pending. */
   get nextDueMs(): number | undefined {
     while (this.#heap[0] !== undefined && this.#heap[0].fire === undefined) pop(this.#heap);
     return this.#heap[0]?.dueMs;
   }
 
-  /** Moves time to the next timer and fires it, without settling. `false`: there is none. */
+  /**
+   * Moves time to the next timer and fires it, without settling. Returns false when there is none.
+   */
   fireNext(): boolean {
     if (this.nextDueMs === undefined) return false;
     const next = pop(this.#heap);
     const fire = next.fire;
     assert(fire !== undefined, "cancelled timers were skipped");
-    next.fire = undefined; // So that cancelling it from now on does nothing.
+    next.fire = undefined; // Cancelling it has no effect from now on.
     this.#pendingCount -= 1;
-    this.#nowMs = Math.max(this.#nowMs, next.dueMs); // V2
+    this.#nowMs = Math.max(this.#nowMs, next.dueMs); // Time never goes back.
     fire();
     return true;
   }
 
-  /** Lets `deltaMs` pass: fires every timer due in it, in order, and ends exactly there. */
+  /** Advances by exactly `deltaMs` and fires every timer due in that time, in order. */
   async advance(deltaMs: number): Promise<void> {
     const untilMs = this.#nowMs + deltaMs;
     await this.#settle();
@@ -102,7 +104,7 @@ export class VirtualClock implements Clock {
     this.#nowMs = untilMs;
   }
 
-  /** Fires until no timer is left. Fails after `firesMax`: something re-arms itself for ever. */
+  /** Fires until no timer is left. Fails after `firesMax`, when a timer keeps re-arming itself. */
   async runAll(firesMax = 100_000): Promise<void> {
     await this.#settle();
     for (let fires = 0; this.fireNext(); fires += 1) {
@@ -120,7 +122,7 @@ export function settleMicrotasks(): Promise<void> {
 }
 
 function isBefore(a: Pending, b: Pending): boolean {
-  return a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.sequence < b.sequence); // V1
+  return a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.sequence < b.sequence);
 }
 
 function push(heap: Pending[], item: Pending): void {

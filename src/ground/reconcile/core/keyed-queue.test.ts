@@ -10,7 +10,7 @@ import { KeyedQueue, type KeyedQueueOptions } from "./keyed-queue.ts";
 
 type Options = Partial<KeyedQueueOptions<string>>;
 
-/** A queue on a virtual clock whose reconciler takes `durationMs` and notes when it starts and ends. */
+/** A queue on a virtual clock; its reconciler takes `durationMs` and logs its starts and ends. */
 function fixture(
   options: Options & {
     clock?: VirtualClock;
@@ -41,7 +41,7 @@ function fixture(
   return { clock, log, queue, running, runningMax: () => runningMax };
 }
 
-/** The times in the log, of one key. */
+/** The start times of one key in the log. */
 function startsOf(log: readonly string[], key: string): number[] {
   return log.flatMap((line) =>
     line.startsWith(`${key}@`) ? [Number(line.slice(key.length + 1))] : [],
@@ -473,7 +473,7 @@ test("[RC11] under the next lease a key waits for its run of before, and is run 
       starts.push(clock.nowMs());
       runningCount += 1;
       assert.equal(runningCount, 1, "it runs beside itself");
-      await sleep(clock, 100); // Deaf to its signal.
+      await sleep(clock, 100); // Ignores its signal.
       runningCount -= 1;
     },
   });
@@ -511,9 +511,9 @@ test("[RC13] a key rests for `restMs`, whatever is added; what was added then is
   queue.start();
   queue.add("a");
   await clock.advance(5);
-  queue.add("a"); // While it runs.
+  queue.add("a"); // While the key runs.
   await clock.advance(50);
-  queue.add("a"); // While it rests, and for the same reason.
+  queue.add("a"); // While the key rests.
   assert(!queue.idle());
   await clock.advance(100);
   assert.deepEqual(starts, [0, 110]);

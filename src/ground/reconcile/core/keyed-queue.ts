@@ -1,9 +1,8 @@
 /**
- * Level-triggered reconciliation: a wake-up carries a key and nothing else, and the reconciler looks at the
- * world as it is when it runs. What is missed is found again by the slow resync. RC1 to RC13.
+ * Level-triggered reconciliation: a wake-up carries only a key, and the reconciler looks at the
+ * state as it is when it runs. The slow resync finds what was missed. Rules: RC1 to RC13.
  *
- * Runs begin in a microtask after `add`, never inside it, so it can be called from anywhere. With a virtual
- * clock and a seeded generator the order of everything is determined.
+ * Runs begin in a microtask after `add`, never inside it, so that it can be called from anywhere.
  */
 import { type Backoff, backoffMs } from "../../kernel/backoff.ts";
 import { BoundedQueue } from "../../kernel/bounded-queue.ts";
@@ -13,8 +12,8 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { Prng } from "../../kernel/prng.ts";
 
 /**
- * All is well, and the key wants to be looked at again after `requeueAfterMs`. Before `restMs` are over it
- * is not, whatever is added.
+ * The key is reconciled, and is to run again after `requeueAfterMs`. It never runs before `restMs`
+ * are over, even when it is added.
  */
 export type ReconcileResult =
   // biome-ignore lint/suspicious/noConfusingVoidType: a reconciler that has nothing to say returns nothing.
@@ -22,29 +21,29 @@ export type ReconcileResult =
 
 export interface KeyedQueueOptions<K extends string> {
   readonly clock: Clock;
-  /** Without it pauses have no random part. */
+  /** Without it pauses are not randomised. */
   readonly prng?: Prng;
   /**
-   * Makes the world agree with the wish for one key. Idempotent; throws to be called again later. The
-   * signal aborts when the queue stops, and when the lease is lost.
+   * Brings the world to the desired state for one key. Idempotent; throws to be retried. The signal
+   * aborts when the queue stops, and when the lease is lost.
    */
   readonly reconcile: (key: K, signal: AbortSignal) => Promise<ReconcileResult>;
-  /** Every key there is, for the start and the slow resync. */
+  /** Lists every key, at the start and for the slow resync. */
   readonly keys?: (signal: AbortSignal) => Iterable<K> | Promise<Iterable<K>>;
-  /** Without it keys are listed once, at the start of each lease. */
+  /** Without it keys are listed only once, at the start of each lease. */
   readonly resyncMs?: number;
-  /** How long the first listing waits. */
+  /** The delay of the first listing. */
   readonly firstMs?: number;
-  /** The lease as it stands now; `undefined`: another process leads. Without it there is no gate. */
+  /** The current lease; undefined while another process leads. Without it the queue always runs. */
   readonly lease?: () => { readonly epoch: number } | undefined;
   readonly backoff?: Backoff;
   readonly concurrency?: number;
-  /** Keys that are queued, running or waiting at a time. */
+  /** The number of keys that may be queued, running or waiting. */
   readonly keysMax?: number;
-  /** How long `stop` waits for what is running. */
+  /** How long `stop` waits for running reconcilers. */
   readonly stopMsMax?: number;
   readonly logger: Logger;
-  /** What the log says of a run that failed. */
+  /** The log message of a failed run. */
   readonly trouble?: string;
 }
 
@@ -53,7 +52,7 @@ type Phase =
   | { readonly kind: "running"; readonly again: boolean }
   | {
       readonly kind: "waiting";
-      /** It failed, or there was news: it does not only wait for its time. */
+      /** Whether the key waits because it failed or has news, not only for its next regular run. */
       readonly isOwed: boolean;
       readonly dueMs: number;
       readonly timer: Timer;
@@ -61,7 +60,7 @@ type Phase =
 
 interface Entry {
   phase: Phase;
-  /** Runs that threw since the last that did not. */
+  /** Consecutive runs that threw. */
   failures: number;
   restUntilMs: number;
 }
@@ -82,11 +81,11 @@ export class KeyedQueue<K extends string> {
   readonly #options: KeyedQueueOptions<K> &
     Required<Pick<KeyedQueueOptions<K>, keyof typeof defaults>>;
   readonly #clock: Clock;
-  /** Keys that have nothing to do are not here. */
+  /** Only keys that are queued, running or waiting. */
   readonly #entries = new Map<K, Entry>();
   #queue: BoundedQueue<K>;
   #state: "new" | "started" | "stopped" = "new";
-  /** From the start, or from when the lease was granted, to its end. */
+  /** Lasts from the start, or from the grant of the lease, until it ends. */
   #term = new AbortController();
   #epoch: number | undefined;
   #runningCount = 0;
@@ -107,7 +106,7 @@ export class KeyedQueue<K extends string> {
     this.#queue = new BoundedQueue(keysMax);
   }
 
-  /** `false`: stopped, without the lease, or full (the next resync brings it). */
+  /** Returns false when stopped, without the lease, or full (the next resync brings the key). */
   add(key: K): boolean {
     return this.#add(key, "news");
   }
@@ -118,20 +117,20 @@ export class KeyedQueue<K extends string> {
     this.#begin();
   }
 
-  /** To be called from the lease keeper's `onChange`. RC11 */
+  /** RC11. Call it from the lease keeper's `onChange`. */
   leaseChanged(): void {
     if (this.#state !== "started" || this.#options.lease?.()?.epoch === this.#epoch) return;
     this.#endTerm();
     this.#begin();
   }
 
-  /** Aborts what runs and waits for it, at most `stopMsMax`. Idempotent. */
+  /** Aborts running reconcilers and waits for them, at most `stopMsMax`. Idempotent. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
   }
 
-  /** Nothing is queued, running, or waiting to be tried again after a failure. */
+  /** Whether nothing is queued, running, or waiting for a retry. */
   idle(): boolean {
     for (const { phase } of this.#entries.values()) {
       if (phase.kind !== "waiting" || phase.isOwed) return false;
@@ -153,7 +152,7 @@ export class KeyedQueue<K extends string> {
     this.#schedulePump();
   }
 
-  /** What runs stays until it has ended, so that its key does not run beside itself. */
+  /** A running key stays until it has ended, so that it never runs twice at the same time. */
   #endTerm(): void {
     this.#term.abort();
     this.#resyncTimer?.cancel();
@@ -212,7 +211,7 @@ export class KeyedQueue<K extends string> {
     this.#pumpScheduled = true;
     void Promise.resolve().then(() => {
       this.#pumpScheduled = false;
-      this.leaseChanged(); // RC11: whoever tells of it may come later.
+      this.leaseChanged(); // RC11: the notification may come later.
       this.#pump();
     });
   }
@@ -237,7 +236,7 @@ export class KeyedQueue<K extends string> {
     );
   }
 
-  /** A reconciler may throw before it has a promise. */
+  /** A reconciler may throw before it returns a promise. */
   #call(key: K, signal: AbortSignal): Promise<ReconcileResult> {
     try {
       return this.#options.reconcile(key, signal);
@@ -265,7 +264,7 @@ export class KeyedQueue<K extends string> {
     this.#wait(key, entry, this.#pauseMs(entry.failures, thrown, { key }), true);
   }
 
-  /** RC4. Says so in the log. */
+  /** RC4. Logs the failure. */
   #pauseMs(failures: number, thrown: unknown, fields: Readonly<Record<string, string>>): number {
     const { backoff, prng, logger, trouble } = this.#options;
     const pauseMs = backoffMs(backoff, failures, prng?.next());
@@ -274,7 +273,7 @@ export class KeyedQueue<K extends string> {
     return pauseMs;
   }
 
-  /** `true`: its term is over, and with it what it wants. */
+  /** Returns true when the term of this run is over, so that its result does not count. */
   #ended(key: K, entry: Entry, { aborted }: AbortSignal): boolean {
     this.#runningCount -= 1;
     if (this.#runningCount === 0) this.#onLastRunEnded?.();
@@ -309,7 +308,7 @@ export class KeyedQueue<K extends string> {
     const keys = [...listed];
     this.#isListing = false;
     this.#listFailures = 0;
-    // The next one begins where this one found no room, so that every key has its turn (RC6).
+    // The next resync begins where this one found no room, so that every key has its turn (RC6).
     const rotated = [...keys.slice(this.#resyncFrom), ...keys.slice(0, this.#resyncFrom)];
     const refused = rotated.findIndex((key) => !this.#add(key, "resync"));
     this.#resyncFrom = refused < 0 ? 0 : (this.#resyncFrom + refused) % keys.length;

@@ -5,7 +5,7 @@ import { silentLogger } from "../../kernel/logger.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import { Loop, type LoopOptions } from "./loop.ts";
 
-/** A loop on a virtual clock whose turns take 10 ms and note when they begin. */
+/** A loop on a virtual clock; each turn takes 10 ms and logs its start. */
 function fixture(options: Partial<LoopOptions> & { fails?: () => boolean } = {}) {
   const clock = new VirtualClock();
   const starts: number[] = [];

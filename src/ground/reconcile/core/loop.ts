@@ -1,7 +1,4 @@
-/**
- * A loop for work that has no keys: one turn at a time, when it is poked, when its time has come, and after a
- * failure with a pause. It is a `KeyedQueue` of one key, and its rules are those of the queue. RC12
- */
+/** A loop for work without keys (RC12): a `KeyedQueue` of one key, with the queue's rules. */
 import { KeyedQueue, type KeyedQueueOptions, type ReconcileResult } from "./keyed-queue.ts";
 
 type QueueOptions = Pick<
@@ -10,11 +7,11 @@ type QueueOptions = Pick<
 >;
 
 export interface LoopOptions extends QueueOptions {
-  /** Does what is to be done now. Throws to be called again later. */
+  /** Does the work that is due. Throws to be retried. */
   readonly turn: (signal: AbortSignal) => Promise<ReconcileResult>;
   /**
-   * From the end of a turn to the next, unless the turn says otherwise. After a failure as well, unless there
-   * is a `backoff`.
+   * From the end of a turn to the next, unless the turn returns another time. Also after a failure,
+   * unless there is a `backoff`.
    */
   readonly everyMs: number;
 }
@@ -36,17 +33,17 @@ export class Loop {
     this.#queue.start();
   }
 
-  /** There may be something to do: a turn at once, or one more after the one under way. */
+  /** Starts a turn at once, or one more after the current turn. */
   poke(): void {
     this.#queue.add("turn");
   }
 
-  /** To be called from the lease keeper's `onChange`. */
+  /** Call it from the lease keeper's `onChange`. */
   leaseChanged(): void {
     this.#queue.leaseChanged();
   }
 
-  /** Aborts the turn that is under way and waits for it, at most `stopMsMax`. Idempotent. */
+  /** Aborts the current turn and waits for it, at most `stopMsMax`. Idempotent. */
   stop(): Promise<void> {
     return this.#queue.stop();
   }

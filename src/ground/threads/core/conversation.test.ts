@@ -30,7 +30,7 @@ interface Bench {
   serve(): void;
 }
 
-/** Two ends, with a wire between them that clones what it carries, as threads do. */
+/** Two ends, connected by a wire that clones messages, as threads do. */
 function bench(sharesMemory = true): Bench {
   const messages: Message[] = [];
   const remembered: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * One end of a conversation: asks the other end, and answers what it asks (TK1, TK2, TK4). It knows
- * no thread and no process: whoever owns it carries its messages.
+ * One end of a conversation: sends requests and answers those of the other end (TK1, TK2, TK4). It
+ * knows no thread or process; its owner carries the messages.
  */
 import { assert, OperatingError } from "../../kernel/errors.ts";
 import { decodeError, type ErrorRules, encodeError } from "./error-codec.ts";
@@ -21,9 +21,9 @@ import {
 } from "./talk.ts";
 
 export interface Wire {
-  /** Throws what cannot be sent. */
+  /** Throws when the message cannot be sent. */
   send(message: Message, transfer: Transfer): void;
-  /** Both ends see a `SharedArrayBuffer`. */
+  /** Whether both ends see a `SharedArrayBuffer`. */
   readonly sharesMemory: boolean;
 }
 
@@ -35,7 +35,7 @@ interface Waiting {
 
 type AnyHandler = (argument: unknown, call: Call) => unknown;
 
-/** What of the messages is the conversation's own; the others are about its ends. */
+/** The messages of a conversation, without those about the state of its ends. */
 export type Said = Exclude<Message, { kind: "open" | "ready" | "stop" | "broken" }>;
 
 export class Conversation<Far extends Side, Near extends Side> implements Asked<Far> {
@@ -43,7 +43,7 @@ export class Conversation<Far extends Side, Near extends Side> implements Asked<
   readonly #errors: ErrorRules;
   readonly #waiting = new Map<number, Waiting>();
   readonly #serving = new Map<number, ServedCall>();
-  /** What came before there were handlers. */
+  /** What arrived before `serve`. */
   readonly #early: Extract<Said, { kind: "request" | "note" }>[] = [];
   #handlers: Handlers<Near> | undefined;
   #idNext = 1;
@@ -55,7 +55,7 @@ export class Conversation<Far extends Side, Near extends Side> implements Asked<
     this.#errors = errors;
   }
 
-  /** Why nothing is asked any more. */
+  /** The reason why requests fail from now on; undefined while they are possible. */
   get over(): OperatingError | undefined {
     return this.#over;
   }
@@ -106,7 +106,7 @@ export class Conversation<Far extends Side, Near extends Side> implements Asked<
     if (this.#over === undefined) this.#wire.send({ kind: "note", name, argument }, transfer);
   }
 
-  /** From here on requests and notes of the other end are taken; those that came earlier first. */
+  /** Handles requests and notes of the other end from now on, the earlier ones first. */
   serve(handlers: Handlers<Near>): void {
     this.#handlers = handlers;
     for (const message of this.#early.splice(0)) this.receive(message);
@@ -135,7 +135,7 @@ export class Conversation<Far extends Side, Near extends Side> implements Asked<
     }
   }
 
-  /** TK4. Whatever is asked from now on fails with the first reason. */
+  /** TK4. Every later request fails with the first reason. */
   end(reason: OperatingError): void {
     this.#over ??= reason;
     const waiting = [...this.#waiting.values()].reverse();
@@ -143,18 +143,18 @@ export class Conversation<Far extends Side, Near extends Side> implements Asked<
     for (const { reject } of waiting) reject(reason);
   }
 
-  /** Nobody wants the answers of this end any more. */
+  /** Aborts the requests that this end is answering. */
   abortAll(): void {
     for (const call of this.#serving.values()) call.abort();
   }
 
-  /** Calls `act` when this end answers nothing: now, or when it next does. */
+  /** Calls `act` once this end answers nothing: now, or later. */
   whenIdle(act: () => void): void {
     this.#onIdle = act;
     this.#checkIdle();
   }
 
-  /** `undefined`: the asker has left, or was told already that the other end is gone. */
+  /** Undefined when the asker has left, or was already told that the other end is gone. */
   #settled(id: number): Waiting | undefined {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
@@ -202,7 +202,7 @@ class ServedCall implements Call {
   readonly progress: (progress: unknown) => void;
   readonly #word: Int32Array | undefined;
   #isAborted: boolean = false;
-  /** Made when somebody looks: most requests are over sooner. */
+  /** Created on first use: most requests end earlier. */
   #abort: AbortController | undefined;
 
   constructor(stop: SharedArrayBuffer | undefined, progress: (progress: unknown) => void) {

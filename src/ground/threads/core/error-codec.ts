@@ -1,6 +1,6 @@
 /**
- * An error on its way between two threads or processes: its class does not survive the way, what
- * code branches on does.
+ * Errors as data between threads or processes: the class is lost, the fields that code branches on
+ * stay.
  */
 import {
   AssertionError,
@@ -10,37 +10,36 @@ import {
   type Retry,
 } from "../../kernel/errors.ts";
 
-/** Plain data: it can be cloned. */
+/** Plain data that can be cloned. */
 export type ErrorData =
   | {
       readonly type: "operating";
       readonly code: ErrorCode;
       readonly retry: Retry;
       readonly message: string;
-      /** Absent where there is none. */
       readonly hint?: string;
     }
-  /** A class of the conversation's own. */
+  /** An error class of the conversation's own. */
   | { readonly type: "own"; readonly data: unknown }
   /** Our own bug. */
   | { readonly type: "assertion"; readonly message: string };
 
-/** What the ends of a conversation know of errors besides `OperatingError`. */
+/** What the ends of a conversation know of errors other than `OperatingError`. */
 export interface ErrorRules {
   /**
-   * Asked for what is no `OperatingError`: the shell that met a foreign error knows what it means.
-   * `undefined`: it is our own bug.
+   * Called for an error that is not an `OperatingError`, in the shell that met it. Undefined: it is
+   * our own bug.
    */
   readonly translate?: (thrown: unknown) => OperatingError | undefined;
-  /** A class that keeps more than an `OperatingError` does. Asked first, at both ends. */
+  /** A class with more fields than an `OperatingError`. Tried first, at both ends. */
   readonly own?: {
-    /** `undefined`: it is none of that class. */
+    /** Undefined when the error is not of that class. */
     encode(thrown: unknown): unknown;
     decode(data: unknown): Error;
   };
 }
 
-/** A statement can throw a text of any size, and whoever asked would have it in memory. */
+/** A statement can throw a text of any size, which would fill the asker's memory. */
 const messageLengthMax = 64 * 1024;
 
 export function encodeError(thrown: unknown, { translate, own }: ErrorRules = {}): ErrorData {
@@ -53,7 +52,7 @@ export function encodeError(thrown: unknown, { translate, own }: ErrorRules = {}
   return { type: "operating", ...said, ...(hint === undefined ? {} : { hint }) };
 }
 
-/** The error as it was thrown at the other end, without its cause. */
+/** The error as the other end threw it, without its cause. */
 export function decodeError(data: ErrorData, { own }: ErrorRules = {}): Error {
   if (data.type === "assertion") return new AssertionError(data.message);
   if (data.type === "own") return own?.decode(data.data) ?? new AssertionError("an unknown error");

@@ -1,6 +1,6 @@
 /**
- * What the two ends of a conversation say to each other. Each end has a `Side`: what it takes from
- * the other. The ends are two threads, or a process and its child; both speak the same messages.
+ * The messages between the two ends of a conversation. The ends are two threads, or a process and
+ * its child; both use the same messages. Each end has a `Side`: what it accepts from the other.
  */
 import type { ErrorData } from "./error-codec.ts";
 
@@ -18,7 +18,7 @@ export interface Side {
   readonly notes: object;
 }
 
-/** An end that takes nothing: it only asks. */
+/** A side that accepts nothing: it only asks. */
 export interface Silent {
   readonly requests: Record<never, never>;
   readonly notes: Record<never, never>;
@@ -34,20 +34,23 @@ export type ArgumentOf<S extends Side, N extends RequestOf<S>> = ParametersOf<S[
 export type ProgressOf<S extends Side, N extends RequestOf<S>> = ParametersOf<S["requests"][N]>[1];
 export type AnswerOf<S extends Side, N extends RequestOf<S>> = ResultOf<S["requests"][N]>;
 
-/** Buffers that are handed over instead of copied: whoever sent them has them no longer. */
+/** Buffers that are moved instead of copied: the sender loses them. */
 export type Transfer = readonly ArrayBuffer[];
 
 export type Message =
-  /** To a child process, which has no other way to its options. */
+  /** To a child process, which has no other way to get its options. */
   | { readonly kind: "open"; readonly options: unknown }
-  /** What was started takes requests from here on. */
+  /** The started thread or process accepts requests from now on. */
   | { readonly kind: "ready" }
   | {
       readonly kind: "request";
       readonly id: number;
       readonly name: string;
       readonly argument: unknown;
-      /** One word, not 0 when the answer is no longer wanted: an end that computes sees it, too. */
+      /**
+       * A word that is not 0 when the answer is no longer wanted, so that a computing thread sees
+       * it too.
+       */
       readonly stop: SharedArrayBuffer | undefined;
     }
   | { readonly kind: "abort"; readonly id: number }
@@ -55,20 +58,20 @@ export type Message =
   | { readonly kind: "answer"; readonly id: number; readonly answer: unknown }
   | { readonly kind: "error"; readonly id: number; readonly error: ErrorData }
   | { readonly kind: "note"; readonly name: string; readonly argument: unknown }
-  /** To what was started: it ends when nothing is under way any more. */
+  /** To the started thread or process: end when nothing is under way. */
   | { readonly kind: "stop" }
-  /** From what was started: it never came to be, or is of no use any more. */
+  /** From the started thread or process: it could not open, or no longer works. */
   | { readonly kind: "broken"; readonly error: ErrorData };
 
 export interface AskOptions<Progress> {
   readonly signal?: AbortSignal | undefined;
-  /** When an aborted request is rejected: at once, or when the other end has stopped (the default). */
+  /** When an aborted request rejects: at once, or when the other end has stopped (the default). */
   readonly whenAborted?: "leave" | "wait";
   readonly transfer?: Transfer;
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** The other end, as it is asked. */
+/** The other end, for requests. */
 export interface Asked<Far extends Side> {
   /** Rejects with what the other end threw, and with `cancelled` when `signal` aborts. */
   ask<N extends RequestOf<Far>>(
@@ -79,18 +82,18 @@ export interface Asked<Far extends Side> {
   tell<N extends NoteOf<Far>>(name: N, argument: Far["notes"][N], transfer?: Transfer): void;
 }
 
-/** A request under way, for the end that answers it. */
+/** A request under way, as seen by the end that answers it. */
 export interface Call<Progress = unknown> {
-  /** For what waits. */
+  /** For handlers that wait. */
   readonly signal: AbortSignal;
-  /** For what computes: whether the answer is still wanted. */
+  /** For handlers that compute: whether the answer is no longer wanted. */
   isStopped(): boolean;
   /** Throws `cancelled` when the answer is no longer wanted. */
   check(): void;
   progress(progress: Progress): void;
 }
 
-/** An answer with buffers that are handed over. */
+/** An answer with buffers that are moved. */
 export class WithTransfer<Answer> {
   readonly answer: Answer;
   readonly transfer: Transfer;
@@ -103,7 +106,7 @@ export class WithTransfer<Answer> {
 
 type Answered<Answer> = Answer | WithTransfer<Answer>;
 
-/** How one end does what it takes. A handler that throws answers with an error. */
+/** The implementation of a side. A handler that throws answers with an error. */
 export interface Handlers<Near extends Side> {
   readonly requests: {
     readonly [N in RequestOf<Near>]: (

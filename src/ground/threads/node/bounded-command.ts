@@ -1,32 +1,37 @@
 /**
- * A command whose process the kernel bounds (RLIMIT_DATA, set by a shell on the way), so that an enormous value is an error of
- * whoever asked for it at once, and not a process that grows. The limit is of address space: what Node reserves and does not use
- * is added. On Linux.
+ * A command whose memory the kernel limits (RLIMIT_DATA, set by a shell that then runs the
+ * program), so that an enormous value fails at once instead of growing the process. The limit
+ * counts address space, so what Node reserves without using it is added. Linux only.
  */
 import { readFileSync } from "node:fs";
 
 const mebibyte = 1024 ** 2;
-/** glibc reserves as much for a thread as the main one may have. */
+/** glibc reserves as much for each thread as the main thread may have. */
 const stackBytes = 8 * mebibyte;
-/** Allocators' arenas, and whatever else is reserved and never touched. */
+/** Allocator arenas and other memory that is reserved and never touched. */
 const reservedBytes = 96 * mebibyte;
-/** Below this Node itself does not run well. */
+/** Node itself does not run well with less. */
 const dataBytesMin = 128 * mebibyte;
 
 export interface MemoryBound {
-  /** Of the process, all in all. */
+  /** The limit of the whole process. */
   readonly memoryBytesMax: number;
   readonly threadCount: number;
-  /** What V8 reserves for threads that have JavaScript: half a gigabyte each, unless they say less (`codeRangeSizeMb`). */
+  /**
+   * What V8 reserves for threads with JavaScript: 512 MiB each, unless `codeRangeSizeMb` says less.
+   */
   readonly scriptBytes?: number;
 }
 
-/** Whether the kernel of this platform bounds what a process allocates. */
+/** Whether this platform's kernel can limit a process's memory. */
 export const canBoundMemory: boolean = process.platform === "linux";
 
 export type CommandLine = readonly [program: string, ...args: string[]];
 
-/** The shell becomes the program: the process has the same id, and shows the program's command line. */
+/**
+ * The shell is replaced by the program, so the process keeps its id and shows the program's command
+ * line.
+ */
 export function boundedCommand(command: CommandLine, bound: MemoryBound): CommandLine {
   const kilobytes = Math.floor(dataBytesMax(bound) / 1024);
   return ["/bin/sh", "-c", `ulimit -d ${kilobytes}; exec "$0" "$@"`, ...command];
@@ -37,7 +42,10 @@ function dataBytesMax({ memoryBytesMax, threadCount, scriptBytes = 0 }: MemoryBo
   return Math.max(dataBytesMin, memoryBytesMax) + unused;
 }
 
-/** V8 reserves this for compiled code, writable, and uses little of it: as much in the child as here. */
+/**
+ * V8 reserves this for compiled code and uses little of it; the child reserves as much as this
+ * process.
+ */
 function codeRangeBytes(): number {
   const maps = readFileSync("/proc/self/maps", "utf8");
   const sizes = Array.from(

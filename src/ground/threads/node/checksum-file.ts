@@ -1,11 +1,11 @@
 /**
- * The CRC-32 of a file: a bit that flipped, or any burst of up to 32, is always seen; other damage
- * in all but one case of four billion. It is no defence against somebody who writes a file on
- * purpose. Node computes 4 GB a second of it.
+ * The CRC-32 of a file. It detects every flipped bit and every burst of up to 32 bits, and other
+ * damage with a probability of all but one in four billion. It is no defence against deliberate
+ * changes. Node computes 4 GB/s.
  *
- * Files of up to 1 MiB (0.3 ms) are read here; larger ones in a thread, which begins with the first
- * of them and ends when there was none for a while, so that whoever answers heartbeats never
- * computes.
+ * Files of up to 1 MiB (0.3 ms) are read here. Larger ones are read in a thread, so that the thread
+ * that answers heartbeats never computes. It starts with the first such file and ends after a while
+ * without any.
  */
 import { readFile, stat } from "node:fs/promises";
 import { crc32 } from "node:zlib";
@@ -25,7 +25,7 @@ export interface ChecksumThread {
   readonly notes: Record<never, never>;
 }
 
-/** Errors of files keep their codes, as if the file had been read here. */
+/** File errors keep their codes, as if the file had been read in this thread. */
 export const checksumErrors: ErrorRules = {
   own: {
     encode: (thrown) => ({
@@ -67,7 +67,8 @@ function start(): Peer<ChecksumThread> {
     keepsAlive: "asked",
     worker: {
       name: "checksums",
-      execArgv: [], // Those of whoever runs us may be for a text on the command line.
+      // This process's own may belong to a script given on its command line.
+      execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
     },
   });

@@ -1,6 +1,6 @@
 /**
- * A child process of ours (TK7): started, heard, noticed when it ends, killed. What was started with
- * a channel ends when the channel is gone, and with it when this process is, however that went.
+ * A child process (TK7): starts it, reads its output, notices its end, kills it. A child with a
+ * channel ends when the channel is gone, and so when this process ends in any way.
  */
 import { type ChildProcess, type Serializable, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -9,30 +9,30 @@ import type { CommandLine } from "./bounded-command.ts";
 import { within } from "./peer.ts";
 
 export interface ProcessOptions {
-  /** Absent: this process's. */
+  /** This process's environment when absent. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
-   * Lines of both outputs to a listener; both to an open file; or the first nowhere and the second
-   * to this process's own.
+   * A function gets the lines of both outputs; a number is an open file for both; `errors` discards
+   * standard output and passes standard error on.
    */
   readonly output: ((line: string) => void) | number | "errors";
-  /** What it sends. Absent: there is no channel. */
+  /** Receives its messages. Without it there is no channel. */
   readonly onMessage?: (message: unknown) => void;
-  /** How messages travel: as JSON unless they are cloned. */
+  /** Messages are cloned; otherwise they are JSON. */
   readonly isCloned?: boolean;
-  /** It is in a session of its own, and goes on when this process ends. */
+  /** The child has a session of its own and goes on when this process ends. */
   readonly detached?: boolean;
 }
 
 export interface ProcessEnd {
-  /** `undefined`: a signal ended it, or it could not be started. */
+  /** Undefined when a signal ended it, or it could not be started. */
   readonly code: number | undefined;
-  /** The signal, or `exit status 1`, or why it could not be started. */
+  /** The signal, `exit status 1`, or why it could not be started. */
   readonly how: string;
 }
 
 export class OwnProcess {
-  /** Rejects when it cannot be started. */
+  /** Rejects when the child cannot be started. */
   readonly started: Promise<void>;
   readonly ended: Promise<ProcessEnd>;
   readonly #child: ChildProcess;
@@ -64,7 +64,7 @@ export class OwnProcess {
     const ended = Promise.withResolvers<ProcessEnd>();
     this.started = started.promise;
     this.ended = ended.promise;
-    this.started.catch(() => undefined); // `ended` tells the same.
+    this.started.catch(() => undefined); // `ended` reports the same.
     const end = (code: number | undefined, how: string): void => {
       this.#isGone = true;
       started.reject(new Error(how));
@@ -77,13 +77,13 @@ export class OwnProcess {
     );
   }
 
-  /** `undefined`: it is gone, or never was. */
+  /** Undefined when the child is gone or never started. */
   get pid(): number | undefined {
     return this.#isGone ? undefined : this.#child.pid;
   }
 
   send(message: unknown): void {
-    if (!this.#child.connected) return; // It is going.
+    if (!this.#child.connected) return; // The child is ending.
     this.#child.send(message as Serializable, () => undefined);
   }
 
@@ -91,7 +91,7 @@ export class OwnProcess {
     this.#child.kill(signal);
   }
 
-  /** Asks it to end, and kills it when it has not after `graceMs`. Resolves when it is gone. */
+  /** Asks it to end, and kills it after `graceMs`. Resolves when it is gone. */
   async stop(clock: Clock, graceMs: number): Promise<"ended" | "killed"> {
     this.kill("SIGTERM");
     if (await within(this.ended, clock, graceMs)) return "ended";

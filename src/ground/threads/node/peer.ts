@@ -1,7 +1,6 @@
 /**
- * A thread or a child process of ours, seen from whoever started it: asked and told things, stopped,
- * and noticed when it goes (TK4, TK5). Whether another is started in its place is the owner's
- * decision.
+ * A thread or child process, as its owner sees it: sends it requests and notes, stops it, and
+ * notices its end (TK4, TK5). The owner decides whether to replace it.
  */
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
@@ -22,68 +21,71 @@ import type {
   Transfer,
 } from "../core/talk.ts";
 
-/** The way to what was started. */
+/** The connection to the started thread or process. */
 export interface Link {
-  /** Both ends see a `SharedArrayBuffer`. */
+  /** Whether both ends see a `SharedArrayBuffer`. */
   readonly sharesMemory: boolean;
-  /** Nothing when the other end is gone or going. */
+  /** Does nothing when the other end is gone or ending. */
   send(message: Message, transfer: Transfer): void;
   listen(listener: LinkListener): void;
-  /** At once, whatever it does. */
+  /** Ends it at once, whatever it does. */
   kill(): void;
-  /** Whether it keeps this process from ending. */
+  /** Sets whether it keeps this process from ending. */
   keepAlive(isWanted: boolean): void;
 }
 
 export interface LinkListener {
   heard(message: Message): void;
-  /** Something happened that it will not survive; `exited` follows. */
+  /** It will not survive what happened; `exited` follows. */
   failed(cause: Error): void;
-  /** It is gone. */
   exited(how: string): void;
 }
 
 export interface PeerOptions<Near extends Side = Silent> {
   readonly clock: Clock;
-  /** The options of a child process. A thread has them from the beginning. */
+  /** The options of a child process. A thread gets them when it starts. */
   readonly open?: unknown;
-  /** What whoever waits is told when it is gone without having been asked to. */
+  /** The error for callers when the peer ends without having been asked to. */
   lost(cause: Error): OperatingError;
-  /** What it may ask and tell in turn. */
+  /** Handles the peer's own requests and notes. */
   readonly handlers?: Handlers<Near>;
   readonly errors?: ErrorRules;
-  /** What says that it is broken is killed (the default), or left until it is stopped. */
+  /**
+   * Whether a peer that reports itself broken is killed (the default) or left until it is stopped.
+   */
   readonly whenBroken?: "kill" | "leave";
-  /** It keeps this process from ending always (the default), or only while it is asked something. */
+  /**
+   * Whether the peer keeps this process from ending always (the default), or only during requests.
+   */
   readonly keepsAlive?: "always" | "asked";
 }
 
 export interface StopOptions {
   /** How long it may take to end by itself. */
   readonly graceMs?: number;
-  /** What whoever asks it from now on is told. */
+  /** The error of later requests. */
   readonly reason?: OperatingError;
-  /** Whether what it was asked already fails at once (the default), or is waited for. */
+  /** Whether pending requests fail at once (the default) or are waited for. */
   readonly pending?: "fail" | "finish";
 }
 
 const graceMsDefault = 2_000;
-/** A thread within native code ends after it: then it is not waited for. */
+/** A thread in native code ends only after it, so it is not waited for any longer. */
 const killMsMax = 2_000;
 
 export class Peer<Far extends Side, Near extends Side = Silent> implements Asked<Far> {
-  /** It takes requests. Rejects when it does not come to that. */
+  /** Resolves when the peer takes requests. Rejects when it ends before that. */
   readonly ready: Promise<void>;
-  /** Resolves when it is lost; never when it was stopped or killed with a reason. */
+  /** Resolves when the peer is lost; never when it was stopped, or killed with a reason. */
   readonly failure: Promise<OperatingError>;
-  /** It is gone, however it ended. */
+  /** Resolves when the peer is gone, however it ended. */
   readonly exited: Promise<void>;
   readonly #link: Link;
   readonly #options: PeerOptions<Near>;
   readonly #conversation: Conversation<Far, Near>;
   #isEnding: boolean = false;
   #isGone: boolean = false;
-  /** Why it said that it is broken. */
+  /** Why the peer reported itself broken. */
   #broken: Error | undefined;
 
   constructor(link: Link, options: PeerOptions<Near>) {
@@ -97,7 +99,7 @@ export class Peer<Far extends Side, Near extends Side = Silent> implements Asked
     this.ready = ready.promise;
     this.failure = failure.promise;
     this.exited = exited.promise;
-    this.ready.catch(() => undefined); // `failure` tells the same.
+    this.ready.catch(() => undefined); // `failure` reports the same.
     const fail = (cause: Error): void => {
       if (this.#isEnding || this.#conversation.over !== undefined) return;
       const error = options.lost(this.#broken ?? cause);
@@ -136,7 +138,7 @@ export class Peer<Far extends Side, Near extends Side = Silent> implements Asked
     return this.#conversation.pendingCount;
   }
 
-  /** Why it takes nothing any more. */
+  /** The reason why requests fail from now on; undefined while they are possible. */
   get over(): OperatingError | undefined {
     return this.#conversation.over;
   }
@@ -155,7 +157,7 @@ export class Peer<Far extends Side, Near extends Side = Silent> implements Asked
     this.#conversation.tell(name, argument, transfer);
   }
 
-  /** TK5. Resolves when it is gone: by itself, or killed. */
+  /** TK5. Resolves when the peer is gone, by itself or killed. */
   async stop(options: StopOptions = {}): Promise<"ended" | "killed"> {
     const { graceMs = graceMsDefault, reason = closed(), pending = "fail" } = options;
     this.#isEnding = true;
@@ -169,9 +171,9 @@ export class Peer<Far extends Side, Near extends Side = Silent> implements Asked
   }
 
   /**
-   * Ends it now. With a reason whatever waits for it fails with that at once; without one it fails
-   * as when the other end is lost, when it is gone. Resolves when it is gone, or after 2 s: a thread
-   * within native code ends only after it.
+   * Ends the peer now. With a reason, pending requests fail with it at once; without one, they fail
+   * as lost when the peer is gone. Resolves when it is gone, or after 2 s, because a thread in
+   * native code ends only after it.
    */
   async kill(reason?: OperatingError): Promise<void> {
     if (reason !== undefined) {

@@ -1,10 +1,10 @@
-/** The way to a child process that serves a conversation (serve-peer.ts). */
+/** The connection to a child process that serves a conversation (serve-peer.ts). */
 import type { CommandLine } from "./bounded-command.ts";
 import { OwnProcess } from "./own-process.ts";
 import type { Link, LinkListener } from "./peer.ts";
 
 export interface ProcessLink extends Link {
-  /** `undefined`: it is gone, or never was. */
+  /** Undefined when the child is gone or never started. */
   readonly pid: number | undefined;
 }
 
@@ -30,6 +30,6 @@ export function startProcessLink(
       void child.ended.then(({ how }) => given.exited(how));
     },
     kill: () => child.kill("SIGKILL"),
-    keepAlive: () => undefined, // Its channel does, until it is gone.
+    keepAlive: () => undefined, // Its channel does so until it is gone.
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The inside of a thread or a child process of ours: takes requests, answers them, ends when it is
- * told to (TK5), and as a process also when its channel is gone (TK6).
+ * The inside of a thread or child process: answers requests and ends when told to (TK5), and as a
+ * process also when its channel is gone (TK6).
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { assert } from "../../kernel/errors.ts";
@@ -9,15 +9,15 @@ import { type ErrorRules, encodeError } from "../core/error-codec.ts";
 import type { Asked, Handlers, Message, Side, Silent, Transfer } from "../core/talk.ts";
 
 export interface Served<Near extends Side> extends Handlers<Near> {
-  /** Ends what is open between requests. Called when all requests were aborted. */
+  /** Ends what is open between requests. Called when all requests have been aborted. */
   stopping?(): Promise<void> | void;
-  /** Nothing is under way. */
+  /** Called when nothing is under way. */
   close?(): Promise<void> | void;
 }
 
-/** Whoever started this thread or process. */
+/** The owner that started this thread or process. */
 export interface Starter<Far extends Side> extends Asked<Far> {
-  /** Nothing works any more. */
+  /** Reports that this end no longer works. */
   broken(thrown: unknown): void;
 }
 
@@ -27,11 +27,11 @@ interface Place {
   listen(heard: (message: Message) => void): void;
   /** Ends when nothing is left to do. */
   leave(): void;
-  /** Ends, whatever was opened. */
+  /** Ends at once, without closing anything. */
   abandon(): void;
 }
 
-/** `open`: with the options that it was started with. What it throws is told as `broken`. */
+/** `open` gets the options that it was started with. What it throws is reported as `broken`. */
 export function servePeer<Near extends Side, Options = undefined, Far extends Side = Silent>(
   open: (options: Options, starter: Starter<Far>) => Served<Near> | Promise<Served<Near>>,
   errors: ErrorRules = {},
@@ -83,20 +83,20 @@ function threadPlace(): Place {
     send: (message, transfer) => port.postMessage(message, transfer as ArrayBuffer[]),
     listen: (heard) => {
       port.on("message", heard);
-      // When the whole module was run: what `open` uses may stand below it.
+      // Runs after the whole module, because `open` may use definitions below this call.
       queueMicrotask(() => heard({ kind: "open", options: workerData }));
     },
     leave: () => port.close(),
-    abandon: () => process.exit(1), // This thread alone.
+    abandon: () => process.exit(1), // Ends only this thread.
   };
 }
 
 /** TK6. */
 function processPlace(): Place {
   assert(process.send !== undefined, "this is a process with a channel");
-  // Not by `process.exit`: that waits for libuv's threads, and with them for native code.
+  // `process.exit` would wait for libuv's threads, and so for native code.
   process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
-  // A terminal's Ctrl-C reaches every process of its group; whoever started this one decides.
+  // A terminal's Ctrl-C reaches every process of its group; the owner of this process decides.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => undefined);
   }
@@ -107,6 +107,7 @@ function processPlace(): Place {
     },
     listen: (heard) => process.on("message", heard),
     leave: () => process.disconnect(),
-    abandon: () => undefined, // The message is on its way, and whoever hears it ends this process.
+    // The message is on its way, and its receiver ends this process.
+    abandon: () => undefined,
   };
 }

@@ -1,12 +1,12 @@
-/** Starts a thread of ours. Its module serves the conversation (serve-peer.ts). */
+/** Starts a thread whose module serves a conversation (serve-peer.ts). */
 import { Worker, type WorkerOptions } from "node:worker_threads";
 import type { Side, Silent } from "../core/talk.ts";
 import { type Link, Peer, type PeerOptions } from "./peer.ts";
 
 export interface ThreadOptions<Near extends Side = Silent> extends PeerOptions<Near> {
-  /** The result of `siblingModule`, which is how the program's builder finds the module. */
+  /** The result of `siblingModule`, by which the program's builder finds the module. */
   readonly module: URL;
-  /** What the module opens with. */
+  /** The options for the module's `open`. */
   readonly options?: unknown;
   readonly worker?: Pick<WorkerOptions, "name" | "resourceLimits" | "execArgv">;
 }

@@ -1,11 +1,11 @@
-/** A thread and a process of the tests: does as it is asked. */
+/** A thread and a process for tests: does what it is asked. */
 import { OperatingError } from "../../../kernel/errors.ts";
 import type { Side } from "../../core/talk.ts";
 import { servePeer } from "../serve-peer.ts";
 
 export interface ClerkOptions {
   readonly name: string;
-  /** `fails`: it does not open. `stays`: it does not heed the stop word. */
+  /** `fails`: it does not open. `stays`: it ignores the stop word. */
   readonly habit?: "fails" | "stays";
 }
 
