@@ -1,5 +1,5 @@
 /**
- * What a worker says about itself, a little at a time: only values that changed noticeably are set, so that
+ * What a worker reports about itself. Only values that changed noticeably are set, so that
  * heartbeats stay small.
  */
 import { availableParallelism } from "node:os";
@@ -76,8 +76,8 @@ export class FactsReporter {
   }
 
   /**
-   * Of all that descends from this process too, where that is known: as it was lately. Asked
-   * less often: it costs some milliseconds.
+   * The memory of this process and, where known, its descendants. Read less often, because it costs
+   * some milliseconds.
    */
   #memoryBytes(): number {
     if (this.#reportCount % memoryEvery === 0) {

@@ -1,4 +1,4 @@
-/** What an execution gives back whose artifact's bytes are at hand. */
+/** The result of an execution whose artifact is in memory. */
 import { OperatingError } from "../kernel/errors.ts";
 import { artifactSchemaVersion, type ProducedFile } from "./core/index.ts";
 import { checksumOfBytes } from "./fs/file-checksum.ts";

@@ -3,7 +3,10 @@
 import type { Metrics } from "../observe/index.ts";
 import type { ApiQueryObserver, QueueState, WorkerQueryObserver } from "./core/index.ts";
 
-/** Of a process that assigns work. Read at every scrape: an age grows while nothing happens. */
+/**
+ * For a process that assigns work. Read at every scrape, because an age grows while nothing
+ * happens.
+ */
 export function createQueueMetrics(metrics: Metrics, queue: () => QueueState): void {
   metrics.gauge(
     "work_queue_depth",
@@ -19,7 +22,7 @@ export function createQueueMetrics(metrics: Metrics, queue: () => QueueState): v
   );
 }
 
-/** Of a process that assigns work. */
+/** For a process that assigns work. */
 export function createApiQueryMetrics(metrics: Metrics): Omit<ApiQueryObserver, "dataCorrupt"> {
   const affinity = { hits: 0, assigned: 0 };
   metrics.gauge(
@@ -112,7 +115,7 @@ export function createApiQueryMetrics(metrics: Metrics): Omit<ApiQueryObserver, 
   };
 }
 
-/** Of a process that executes work. */
+/** For a process that executes work. */
 export function createWorkerQueryMetrics(metrics: Metrics): WorkerQueryObserver {
   const queued = metrics.gauge("worker_queue_depth", "Accepted work that waits for a slot.");
   const executing = metrics.gauge("worker_running_work", "Work in a slot.");
@@ -158,7 +161,7 @@ export function createWorkerQueryMetrics(metrics: Metrics): WorkerQueryObserver 
   };
 }
 
-/** A reason may carry details for people; a label must not. */
+/** A reason may contain details for people, which a label must not. */
 function labelOf(reason: string): string {
   return /^[a-z0-9_]{1,40}/.exec(reason.toLowerCase().replaceAll(" ", "_"))?.[0] ?? "other";
 }

@@ -2,7 +2,7 @@ import { messageOf, OperatingError } from "../kernel/errors.ts";
 import type { Tracing } from "../observe/index.ts";
 import type { Executor } from "./core/index.ts";
 
-/** The same executor, with a span for each work, in its query's trace. */
+/** Adds a span for each work, in its query's trace. */
 export function traceExecutor(tracing: Tracing, executor: Executor): Executor {
   return {
     async execute(work, path, signal, bytesMax) {

@@ -25,7 +25,7 @@ import { protocolVersions } from "./versions.ts";
 const config = { timing: defaultSessionTiming, workerId: "worker-1" as WorkerId };
 const epoch = 7 as SessionEpoch;
 const oldEpoch = 6 as SessionEpoch;
-/** Every state below is entered at 10,000 and has its deadline at 11,000. */
+/** Every state below is entered at 10,000 ms and has its deadline at 11,000 ms. */
 const startMs = 10_000;
 const dueMs = 11_000;
 
@@ -96,7 +96,7 @@ interface Case {
   readonly rule: string;
   readonly event: SessionHappening;
   readonly nowMs?: number;
-  /** What follows in each state: the next state and the effects' names; "·" means that nothing happens. */
+  /** The next state and the effects' names for each state; "·" means that nothing happens. */
   readonly want: Readonly<Record<StateName, string>>;
 }
 const nothing = {

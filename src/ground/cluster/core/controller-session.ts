@@ -22,19 +22,19 @@ type Welcome = Extract<WorkerFrame, { kind: "welcome" }>;
 type Hello = Extract<ControllerFrame, { kind: "hello" }>;
 type HeartbeatAnswer = Extract<WorkerFrame, { kind: "heartbeatAnswer" }>;
 
-/** `failures` counts the failed attempts that followed each other; it decides the backoff. */
+/** `failures` counts consecutive failed attempts; it decides the backoff. */
 export interface WaitingSession {
   readonly state: "waiting";
   readonly failures: number;
   readonly dialAtMs: number;
 }
-/** The dialer has been asked; its link is not there yet. */
+/** The dialer has been called; its link does not exist yet. */
 export interface DiallingSession {
   readonly state: "dialling";
   readonly failures: number;
   readonly deadlineMs: number;
 }
-/** The hello is on its way; the connection may still be. */
+/** The hello has been sent; the connection may not be established yet. */
 export interface GreetingSession {
   readonly state: "greeting";
   readonly failures: number;
@@ -76,20 +76,20 @@ type Heartbeat =
 
 export type SessionEvent = {
   readonly nowMs: number;
-  /** Uniform in [0, 1): the jitter of the backoff, should this event lead to one. */
+  /** Uniform in [0, 1): the jitter, should this event lead to a backoff. */
   readonly random: number;
 } & SessionHappening;
 
 export type SessionHappening =
   | { readonly kind: "tick" }
-  /** There is reason to believe that a dial would succeed now. */
+  /** A dial is likely to succeed now. */
   | { readonly kind: "poke" }
   | { readonly kind: "dialled"; readonly epoch: SessionEpoch; readonly hello: Hello }
   | { readonly kind: "frame"; readonly epoch: SessionEpoch; readonly frame: WorkerFrame }
   | { readonly kind: "linkClosed"; readonly epoch: SessionEpoch; readonly reason: string }
-  /** The worker at this address is already reached through another one. */
+  /** Another address already has a session with this worker. */
   | { readonly kind: "conflict"; readonly reason: string }
-  /** A channel could not make sense of a frame. */
+  /** A channel could not decode a frame. */
   | { readonly kind: "violation"; readonly what: string }
   | { readonly kind: "stop"; readonly goodbye: GoodbyeReason };
 
@@ -103,18 +103,18 @@ export type SessionEffect =
   | { readonly kind: "answered"; readonly rttMs: number }
   | { readonly kind: "missed" }
   | { readonly kind: "down"; readonly cause: DisconnectCause; readonly reason: string }
-  /** A dial that came to nothing. */
+  /** A dial that did not lead to a session. */
   | { readonly kind: "dialFailed"; readonly cause: DisconnectCause; readonly reason: string };
 
 export interface SessionConfig {
   readonly timing: SessionTiming;
-  /** Who must answer; `undefined`: whoever does. */
+  /** The worker that must answer; undefined accepts any worker. */
   readonly workerId: WorkerId | undefined;
 }
 
 type Step = readonly [next: Session, effects: readonly SessionEffect[]];
 
-/** As many failures as make the backoff its longest: nothing but a change elsewhere will help. */
+/** Enough failures for the longest backoff, because only a change elsewhere will help. */
 const probingFailures = 30;
 
 const goodbyeTexts: Readonly<Record<GoodbyeReason, string>> = {
@@ -127,7 +127,7 @@ export function openSession(nowMs: number): Session {
   return { state: "waiting", failures: 0, dialAtMs: nowMs };
 }
 
-/** When the session next wants a `tick`; `undefined`: never. */
+/** When the session next needs a `tick`; undefined when it needs none. */
 export function nextTickMs(session: Session): number | undefined {
   switch (session.state) {
     case "waiting":
@@ -240,7 +240,7 @@ function greeted(
     factsVersion,
     liveSinceMs: event.nowMs,
     lastAnswerMs: event.nowMs,
-    rttMs: undefined, // The welcome's round trip includes connecting, so it says nothing.
+    rttMs: undefined, // The welcome's round trip includes connecting.
     misses: 0,
     heartbeat: { phase: "resting", sequence: 0, nextMs: event.nowMs },
   };
@@ -283,7 +283,7 @@ function stepLive(
   }
 }
 
-/** What time alone brings about: a miss, a failure, the next heartbeat. */
+/** Handles what time alone causes: a miss, a failure, the next heartbeat. */
 function beat(session: LiveControllerSession, event: SessionEvent, config: SessionConfig): Step {
   const { heartbeat } = session;
   const { timing } = config;
@@ -396,7 +396,7 @@ function violation(
   return fail(session, event, config, "protocol_violation", `protocol violation: ${what}`);
 }
 
-/** `isLasting`: the next dial is likely to meet it again, so that it waits longest. */
+/** With `isLasting` the next dial is likely to fail in the same way, so it waits longest. */
 function fail(
   session: Failing,
   event: SessionEvent,

@@ -1,4 +1,4 @@
-/** Whether a worker welcomes a controller, and which of its sessions that ends. Pure. */
+/** Decides whether a worker welcomes a controller, and which of its sessions that ends. Pure. */
 import type { ControllerId, LeaseEpoch, SessionEpoch, WorkerId } from "../../kernel/ids.ts";
 import type { ControllerFrame, ControllerRole, RefusalReason } from "./frames.ts";
 import { newestCommon, protocolVersions, versionsText } from "./versions.ts";
@@ -9,9 +9,9 @@ export type Hello = Extract<ControllerFrame, { kind: "hello" }>;
 export interface HelloContext {
   readonly workerId: WorkerId;
   readonly closing: boolean;
-  /** Of all coordinators that were ever welcomed. */
+  /** The newest lease of all coordinators that were ever welcomed. */
   readonly newestLease: LeaseEpoch;
-  /** Of this controller's welcomed sessions; `undefined`: it never had one. */
+  /** The newest epoch of this controller's welcomed sessions; undefined when it never had one. */
   readonly newestEpoch: SessionEpoch | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface OpenSession {
   readonly leaseEpoch: LeaseEpoch;
 }
 
-/** Why an open session ends when `hello` is welcomed; `undefined`: it does not. */
+/** Why an open session ends when `hello` is welcomed; undefined when it stays open. */
 export function decideSupersede(open: OpenSession, hello: Hello): RefusalReason | undefined {
   if (open.controllerId === hello.controllerId) return "stale_session";
   const bothCoordinate = open.role === "coordinator" && hello.role === "coordinator";

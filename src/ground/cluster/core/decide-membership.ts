@@ -1,6 +1,6 @@
 /**
- * What a worker's row should say, given its row and what this coordinator's session with it shows:
- * MB1 to MB3. Pure.
+ * Decides what a worker's row should say from the row and this coordinator's session with it: MB1
+ * to MB3. Pure.
  */
 import type { SessionView } from "./session-view.ts";
 
@@ -22,10 +22,10 @@ export const reasons = {
   notDialled: "not among the workers that discovery found",
 } as const;
 
-/** Reasons that say that nothing is known yet (MB2). */
+/** Reasons that mean that nothing is known yet (MB2). */
 const provisional: ReadonlySet<string> = new Set([reasons.takenOver, reasons.registered]);
 
-/** What differs; `undefined`: nothing (MB3). `view` is `undefined` where the pool has no such target. */
+/** The columns to change; undefined when none (MB3). `view` is undefined without such a target. */
 export function decideMembership(
   row: MembershipStatus,
   view: SessionView | undefined,
@@ -63,7 +63,7 @@ function whenDown(row: MembershipStatus, view: SessionView | undefined): Partial
   return isKnown ? { ...down, state_reason: view.downReason } : down;
 }
 
-/** `true`: nothing but the willingness to take work changed, which may change many times a second. */
+/** Whether only the willingness to take work changed, which may happen many times a second. */
 export function isAdmissionOnly(patch: Partial<MembershipStatus>): boolean {
   return Object.keys(patch).every((column) => column === "accepting_work");
 }

@@ -1,16 +1,15 @@
 /**
- * Facts travel as deltas: the worker remembers which keys changed since the last version that every
- * session has acknowledged, the controller says with every heartbeat which version it has, and the
- * answer holds what is newer. An answer costs what changed, not what there is.
+ * Facts travel as deltas, so that an answer costs what changed. The controller says with every
+ * heartbeat which version it has, and the answer holds what is newer. The worker remembers a
+ * changed key until every session has acknowledged the change.
  *
- *   F1  Versions grow by one with every change and never repeat within an incarnation.
- *   F2  Whoever applies the whole map of version v, then every delta in turn, has the worker's map.
- *   F3  A change is remembered until every session has acknowledged it, and no longer.
+ * Versions grow by one with every change and never repeat within an incarnation. A controller that
+ * applies the whole map of one version and then every delta in order has the worker's map.
  */
 import { assert } from "../../kernel/errors.ts";
 import type { Facts, FactsDelta } from "./frames.ts";
 
-/** Keys on one worker. A worker that wants more has a bug; a controller that is told more hangs up. */
+/** The limit of keys on one worker. A controller that is told more ends the session. */
 export const factsMax = 10_000;
 export const factKeyPattern: RegExp = /^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,127}$/;
 export const factValueLengthMax = 4_096;
@@ -19,8 +18,8 @@ export const factValueLengthMax = 4_096;
 export class FactsTracker {
   readonly #facts = new Map<string, string>();
   /**
-   * The version of the last change of each key, in that order, back to the oldest that a session has
-   * yet to acknowledge. A key that is not in `#facts` was removed.
+   * The version of the last change of each key, in order of version, from the oldest change that a
+   * session has not acknowledged. A key that is not in `#facts` was removed.
    */
   readonly #changed = new Map<string, number>();
   #version = 0;
@@ -46,7 +45,10 @@ export class FactsTracker {
     return Object.fromEntries(this.#facts);
   }
 
-  /** `undefined`: nothing changed after `version`, which is not older than the last one forgotten. */
+  /**
+   * Undefined when nothing changed after `version`, which must not be older than the last
+   * forgotten.
+   */
   since(version: number): FactsDelta | undefined {
     if (version >= this.#version) return undefined;
     const set: Record<string, string> = {};
@@ -60,7 +62,7 @@ export class FactsTracker {
     return { version: this.#version, set, unset };
   }
 
-  /** Every session has acknowledged `version`: the changes up to it need not be told again. */
+  /** Forgets changes up to `version`, which every session has acknowledged. */
   forget(version: number): void {
     for (const [key, changedIn] of this.#changed) {
       if (changedIn > version) return;
@@ -70,12 +72,12 @@ export class FactsTracker {
 
   #change(key: string): void {
     this.#version += 1;
-    this.#changed.delete(key); // So that the map is ordered by version.
+    this.#changed.delete(key); // Keeps the map ordered by version.
     this.#changed.set(key, this.#version);
   }
 }
 
-/** The controller's side. `undefined`: that would be too many facts. */
+/** The controller's side. Undefined when there would be too many facts. */
 export function applyFactsDelta(facts: Facts, delta: FactsDelta): Facts | undefined {
   const next: Record<string, string> = { ...facts, ...delta.set };
   for (const key of delta.unset) delete next[key];

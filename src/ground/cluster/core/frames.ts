@@ -25,19 +25,19 @@ import type { ChannelOffer, Channels, Versions } from "./versions.ts";
 
 export type ControllerRole = "coordinator" | "query_api";
 
-/** What a worker will do with new work. `alive` is having a session at all. */
+/** Whether a worker takes new work. A worker with a session is alive. */
 export interface Admission {
   readonly accepting: boolean;
   readonly draining: boolean;
 }
 
 /**
- * What is true on a worker, as a flat map: statistics (`cpu_ratio`, `queue_depth`, …) and, later, the
- * states of what runs there (`fragment/ID`). Flat, so that a change is a key and a value.
+ * What is true on a worker, as a flat map, so that a change is a key and a value: statistics
+ * (`cpu_ratio`, `queue_depth`, …) and, later, the states of what runs there (`fragment/ID`).
  */
 export type Facts = Readonly<Record<string, string>>;
 
-/** Changes of facts since the last delta that the controller acknowledged. Applying one twice does no harm. */
+/** Changes of facts since the last delta that the controller acknowledged. Idempotent to apply. */
 export interface FactsDelta {
   /** Grows with every change on the worker, within one incarnation. */
   readonly version: number;
@@ -50,13 +50,16 @@ export type ControllerFrame =
       readonly kind: "hello";
       readonly controllerId: ControllerId;
       readonly role: ControllerRole;
-      /** Orders coordinators: a worker refuses one whose lease is older than the newest it has seen. 0 for a query-api. */
+      /**
+       * Orders coordinators: a worker refuses one whose lease is older than the newest it has seen.
+       * 0 for a query-api.
+       */
       readonly leaseEpoch: LeaseEpoch;
       readonly versions: Versions;
       readonly channels: readonly ChannelOffer[];
       /**
-       * Who the controller thinks lives at this address; absent where it knows addresses only. A worker of another
-       * name refuses before the hello has any effect on its other sessions.
+       * The worker that the controller expects at this address; absent where it knows only
+       * addresses. A worker of another name refuses before the hello affects its other sessions.
        */
       readonly workerId?: WorkerId;
     }
@@ -65,7 +68,7 @@ export type ControllerFrame =
   | { readonly kind: "goodbye"; readonly reason: GoodbyeReason }
   | ChannelFrame;
 
-/** A frame of a channel that hello and welcome agreed on; only its channel knows what it says. */
+/** A frame of an agreed channel; only the channel knows its content. */
 export interface ChannelFrame {
   readonly kind: "channel";
   readonly channel: string;
@@ -93,7 +96,7 @@ export type WorkerFrame =
       readonly version: number;
       readonly channels: Channels;
       readonly admission: Admission;
-      /** Everything, not a delta: a controller must not miss what it never knew. */
+      /** All facts, not a delta: the controller may know none of them. */
       readonly facts: Facts;
       readonly factsVersion: number;
       /** Where this worker serves artifacts, as `http://host:port`. */

@@ -1,4 +1,7 @@
-/** What every pair of dialer and acceptor must do: L1 to L4 of `link.ts`. Run on gRPC and on the simulated network. */
+/**
+ * The contract of every pair of dialer and acceptor, L1 to L4 of `link.ts`. Run on gRPC and on the
+ * simulated network.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SessionEpoch } from "../../kernel/ids.ts";
@@ -7,11 +10,11 @@ import type { AcceptLink, Dialer, Link, LinkHandlers, WorkerAddress } from "./li
 
 export interface LinkHarness {
   readonly dialer: Dialer;
-  /** Where `accept` is called for every dial. */
+  /** An address where `accept` is called for every dial. */
   listen(accept: AcceptLink): Promise<WorkerAddress>;
-  /** Where nobody listens. */
+  /** An address where nobody listens. */
   nowhere(): Promise<WorkerAddress>;
-  /** Resolves when `condition` holds; lets time pass until then. */
+  /** Lets time pass until `condition` holds. */
   until(condition: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
@@ -19,7 +22,7 @@ export interface LinkHarness {
 type ToWorker = Envelope<ControllerFrame>;
 type ToController = Envelope<WorkerFrame>;
 
-/** One end: it writes down what it hears. */
+/** One end, which records what it hears. */
 class End<In, Out> implements LinkHandlers<In> {
   link: Link<Out> | undefined;
   readonly frames: In[] = [];

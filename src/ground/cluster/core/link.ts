@@ -14,7 +14,7 @@ export interface LinkHandlers<In> {
 }
 
 export interface Link<Out> {
-  /** `false`: the link is closed, or its bounded send buffer is full (and then it closes). */
+  /** Returns false when the link is closed, or closes because its bounded send buffer is full. */
   send(frame: Out): boolean;
   close(reason: string): void;
 }

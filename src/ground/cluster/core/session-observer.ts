@@ -1,7 +1,10 @@
-/** What is worth measuring about sessions. Called on the session's thread; must return quickly and not throw. */
+/**
+ * Receives what is measured about sessions. Calls are synchronous; they must return quickly and not
+ * throw.
+ */
 import type { WorkerId } from "../../kernel/ids.ts";
 
-/** Why a session, or the attempt at one, ended. Few, so that they can label a metric. */
+/** Why a session, or an attempt at one, ended. Few values, so that they can label a metric. */
 export type DisconnectCause =
   | "conflict"
   | "greeting_timeout"
@@ -12,13 +15,16 @@ export type DisconnectCause =
   | "stopped";
 
 export interface SessionObserver {
-  /** Live sessions of this process, after every change. */
+  /** The number of live sessions of this process, after every change. */
   streamsActive(count: number): void;
   heartbeatAnswered(workerId: WorkerId, rttMs: number): void;
   heartbeatMissed(workerId: WorkerId): void;
-  /** `reconnectMs`: since the last session with this worker was lost; `undefined` for its first. */
+  /**
+   * `reconnectMs` is the time since the last session with this worker was lost; undefined for its
+   * first.
+   */
   sessionUp(workerId: WorkerId, reconnectMs: number | undefined): void;
   sessionDown(workerId: WorkerId, cause: DisconnectCause): void;
-  /** A dial that never became a session. */
+  /** A dial did not lead to a session. */
   dialFailed(cause: DisconnectCause): void;
 }

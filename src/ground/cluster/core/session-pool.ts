@@ -1,9 +1,9 @@
 /**
- * All control sessions of one process that dials workers: a `controller-session` machine for each target, driven
- * by the clock and the links. The face to the kinds of work is `WorkerPool`.
+ * All control sessions of a process that dials workers: one `controller-session` machine for each
+ * target, driven by the clock and the links. Kinds of work use it as `WorkerPool`.
  *
- * CL6 to CL9 and CL17 to CL22 hold here. CL6, since a worker would take a second session for the first
- * one's successor; CL8, since effects wait in a queue that the outermost call drains.
+ * Rules: CL6 to CL9 and CL17 to CL22. CL6 is needed because a worker would take a second session
+ * for the successor of the first. For CL8, effects wait in a queue that the outermost call drains.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { assert, OperatingError } from "../../kernel/errors.ts";
@@ -55,7 +55,7 @@ interface Entry {
   readonly expected: WorkerId | undefined;
   readonly logger: Logger;
   registration: string | undefined;
-  /** Who answered here last. */
+  /** The worker that answered here last. */
   seen: WorkerId | undefined;
   session: Session;
   link: Link<Envelope<ControllerFrame>> | undefined;
@@ -70,12 +70,12 @@ export class SessionPool implements WorkerPool {
   readonly #timing: SessionTiming;
   readonly #observer: Partial<SessionObserver>;
   readonly #entries = new Map<string, Entry>();
-  /** Of workers that are lost, wherever they come back: a restarted one may have another port. */
+  /** When each lost worker was lost, by name: a restarted worker may have another port. */
   readonly #lostAtMs = new Map<WorkerId, number>();
   /** Live sessions only (CL6). */
   readonly #live = new Map<WorkerId, Entry>();
   readonly #drainWishes = new Map<WorkerId, boolean>();
-  /** With the workers that each has been told are up (CL8). */
+  /** Each listener with the workers that it was told are up (CL8). */
   readonly #listeners = new Map<WorkerListener, Set<WorkerId>>();
   readonly #changeListeners = new Set<(workerId: WorkerId) => void>();
   readonly #effects: (readonly [Entry, SessionEffect])[] = [];
@@ -90,7 +90,7 @@ export class SessionPool implements WorkerPool {
     this.#observer = options.observer ?? {};
   }
 
-  /** Dials what is new, says goodbye to what is gone, leaves the rest alone. */
+  /** Dials new targets, says goodbye to removed ones, and leaves the others alone. */
   setTargets(targets: readonly Target[]): void {
     if (this.#closed) return;
     const wanted = new Map(targets.map((target) => [targetKey(target), target]));
@@ -114,7 +114,7 @@ export class SessionPool implements WorkerPool {
     }
   }
 
-  /** Dials at once where a dial is being waited for: the worker registered anew, or somebody asks. */
+  /** Dials at once instead of waiting: the worker registered anew, or a caller wants it. */
   poke(which: WorkerId | WorkerAddress): void {
     for (const entry of this.#entries.values()) {
       const meant =
@@ -125,7 +125,9 @@ export class SessionPool implements WorkerPool {
     }
   }
 
-  /** Remembered, and told to the worker now and at the start of every session. Coordinators only. */
+  /**
+   * Remembered, and sent to the worker now and at the start of every session. Coordinators only.
+   */
   setDraining(workerId: WorkerId, draining: boolean): void {
     assert(this.#options.role === "coordinator", "only a coordinator drains workers");
     if (this.#drainWishes.get(workerId) === draining) return;
@@ -133,7 +135,7 @@ export class SessionPool implements WorkerPool {
     this.#sendFrame(workerId, { kind: "setDraining", draining });
   }
 
-  /** The worker was removed from the cluster: it is told to end itself and its target is forgotten. */
+  /** Tells a worker that was removed from the cluster to end itself, and forgets its target. */
   drop(workerId: WorkerId): void {
     for (const entry of [...this.#entries.values()]) {
       if (workerIdOf(entry) === workerId) this.#forget(entry, "dropped");
@@ -153,7 +155,10 @@ export class SessionPool implements WorkerPool {
     return entry === undefined ? undefined : viewEntry(entry);
   }
 
-  /** Something in `view(workerId)` changed that membership cares about. Returns how to unsubscribe. */
+  /**
+   * Called when something in `view(workerId)` changed that membership uses. Returns the
+   * unsubscriber.
+   */
   onChange(listener: (workerId: WorkerId) => void): () => void {
     this.#changeListeners.add(listener);
     return () => this.#changeListeners.delete(listener);
@@ -240,7 +245,7 @@ export class SessionPool implements WorkerPool {
     }
     const { clock } = this.#options;
     const handle = clock.after(Math.max(0, atMs - clock.nowMs()), () => {
-      entry.timer = undefined; // A timer may fire a little early: the step then arms a new one.
+      entry.timer = undefined; // A timer may fire a little early; the step then arms a new one.
       this.#step(entry, { kind: "tick" });
     });
     entry.timer = { atMs, handle };
@@ -335,7 +340,7 @@ export class SessionPool implements WorkerPool {
     this.#step(entry, { kind: "frame", epoch, frame });
   }
 
-  /** CL9: only what cannot be read is the worker's fault. */
+  /** CL9: only an unreadable frame is the worker's fault. */
   #hearChannel(entry: Entry, channel: string, payload: Uint8Array): void {
     try {
       this.#tell(entry, (to) => {
@@ -347,7 +352,7 @@ export class SessionPool implements WorkerPool {
     }
   }
 
-  /** Why `entry` must not have a session with `workerId`; `undefined`: it may. */
+  /** Why `entry` must not have a session with `workerId`; undefined when it may. */
   #rivalOf(entry: Entry, workerId: WorkerId | undefined): string | undefined {
     const rival = workerId === undefined ? undefined : this.#live.get(workerId);
     if (rival === undefined || rival === entry) return undefined;
@@ -369,7 +374,7 @@ export class SessionPool implements WorkerPool {
     const draining = this.#drainWishes.get(up.workerId);
     if (draining !== undefined) this.#sendFrame(up.workerId, { kind: "setDraining", draining });
     for (const [listener, known] of [...this.#listeners]) {
-      // Known already: it began to listen while this waited in the queue.
+      // The listener was added while this waited in the queue, and knows the worker already.
       if (known.has(up.workerId) || !speaks(up, listener.channel)) continue;
       known.add(up.workerId);
       listener.workerUp?.(up);
@@ -378,8 +383,7 @@ export class SessionPool implements WorkerPool {
   }
 
   /**
-   * The oldest losses are forgotten: a fleet whose workers get new names each time would keep them
-   * for ever.
+   * Forgets the oldest losses: workers that get new names at each start would accumulate for ever.
    */
   #noteLoss(workerId: WorkerId): void {
     this.#lostAtMs.delete(workerId);
@@ -406,7 +410,7 @@ export class SessionPool implements WorkerPool {
 
   #noteFailedDial(entry: Entry, cause: DisconnectCause, reason: string): void {
     this.#observer.dialFailed?.(cause);
-    if (entry.downReason === reason) return; // Said already, and nothing new for membership.
+    if (entry.downReason === reason) return; // Reported already.
     entry.downReason = reason;
     const fields = { worker_id: workerIdOf(entry), cause, reason };
     if (cause === "link_lost") entry.logger.info(fields, "worker not reached");
@@ -414,7 +418,7 @@ export class SessionPool implements WorkerPool {
     this.#changed(entry);
   }
 
-  /** To every listener that has not left meanwhile and knows the worker to be up (CL8). */
+  /** Calls every current listener that knows the worker to be up (CL8). */
   #tell(entry: Entry, say: (to: WorkerListener, known: Set<WorkerId>) => void): void {
     for (const [listener, known] of [...this.#listeners]) {
       if (this.#listeners.has(listener) && known.has(seenIn(entry))) say(listener, known);
@@ -448,7 +452,7 @@ function upOf(entry: Entry): WorkerUp {
   return { workerId, incarnation, admission, channels };
 }
 
-/** Whether its session carries `channel`; `undefined` is carried by all. */
+/** Whether the session carries `channel`; every session carries undefined. */
 function speaks({ channels }: WorkerUp, channel: string | undefined): boolean {
   return channel === undefined || channels.has(channel);
 }

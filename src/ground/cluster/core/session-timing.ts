@@ -10,24 +10,24 @@ import { backoffMs } from "../../kernel/backoff.ts";
 import { assert } from "../../kernel/errors.ts";
 
 export interface SessionTiming {
-  /** From one heartbeat to the next. */
+  /** The time between two heartbeats. */
   readonly heartbeatMs: number;
   /** An answer is due `clamp(last RTT × multiplier + constant, min, max)` after its heartbeat. */
   readonly answerMultiplier: number;
   readonly answerConstantMs: number;
   readonly answerMsMin: number;
-  /** May be raised to 10 s for slow links, at the price of slower detection. */
+  /** May be raised to 10 s for slow links, which slows detection. */
   readonly answerMsMax: number;
-  /** So many misses in a row are failure. */
+  /** The number of consecutive misses that count as failure. */
   readonly missesMax: number;
-  /** From the dial to the welcome; and, on the worker, from the connection to the hello. */
+  /** The limit from the dial to the welcome; on the worker, from the connection to the hello. */
   readonly greetingMs: number;
   readonly backoffMsMin: number;
-  /** The longest wait between two dials, and so the interval at which an unreachable worker is probed. */
+  /** The longest wait between two dials: the interval at which an unreachable worker is probed. */
   readonly backoffMsMax: number;
-  /** A session that lived so long was a good one: the next backoff starts from the beginning. */
+  /** After a session of this length the next backoff starts from the beginning. */
   readonly settledMs: number;
-  /** On the worker: a controller that sends nothing for so long is gone. */
+  /** On the worker: a controller that sends nothing for this long is gone. */
   readonly controllerSilenceMsMax: number;
 }
 
@@ -45,15 +45,15 @@ export const defaultSessionTiming: SessionTiming = {
   controllerSilenceMsMax: 5_000,
 };
 
-/** Numbers that cannot work together are our own mistake. */
+/** Numbers that cannot work together are a bug. */
 export function assertTiming(timing: SessionTiming): void {
   const { heartbeatMs, answerMsMin, answerMsMax, controllerSilenceMsMax } = timing;
   assert(answerMsMin <= answerMsMax, "the answer's deadline has an order of clamps");
-  // A heartbeat may wait for the one before it to be missed; the worker must not give up meanwhile.
+  // A heartbeat may wait until the one before it is missed; the worker must not give up meanwhile.
   assert(controllerSilenceMsMax > heartbeatMs + answerMsMax, "a worker outwaits a heartbeat");
 }
 
-/** How long to wait for an answer. An unknown RTT (`undefined`) gets the longest time. */
+/** How long to wait for an answer. An unknown RTT gets the longest time. */
 export function answerWaitMs(timing: SessionTiming, lastRttMs: number | undefined): number {
   if (lastRttMs === undefined) return timing.answerMsMax;
   const wished = lastRttMs * timing.answerMultiplier + timing.answerConstantMs;
@@ -61,8 +61,8 @@ export function answerWaitMs(timing: SessionTiming, lastRttMs: number | undefine
 }
 
 /**
- * How long to wait before the next dial after `failures` failures that followed each other. Exponential, the
- * upper half of it random, so that controllers that lost a worker together do not return together.
+ * How long to wait before the next dial after consecutive failures. Exponential, with a random
+ * upper half, so that controllers that lost a worker together do not return together.
  */
 export function backoffWaitMs(timing: SessionTiming, failures: number, random: number): number {
   const { backoffMsMin, backoffMsMax } = timing;

@@ -1,4 +1,4 @@
-/** What a pool knows about one target, for membership, dashboards and tests. A copy: it does not change. */
+/** An immutable snapshot of what a pool knows about one target. */
 import type { Incarnation, SessionEpoch, WorkerId } from "../../kernel/ids.ts";
 import type { Session } from "./controller-session.ts";
 import type { Admission, Facts } from "./frames.ts";
@@ -15,22 +15,22 @@ export interface LiveSession {
   readonly dataUrl: string;
   readonly capacity: number;
   readonly softwareVersion: string;
-  /** Of the last answered heartbeat; `undefined` before the first. */
+  /** The round trip of the last answered heartbeat; undefined before the first. */
   readonly rttMs: number | undefined;
   /** By this process's monotonic clock. The welcome counts as an answer. */
   readonly lastAnswerMs: number;
-  /** Heartbeats missed in a row. */
+  /** Consecutive missed heartbeats. */
   readonly misses: number;
 }
 
 export interface SessionView {
   readonly address: WorkerAddress;
-  /** Expected there, or else who was last seen there; `undefined`: nobody yet. */
+  /** The expected worker, or else the one last seen there; undefined when neither is known. */
   readonly workerId: WorkerId | undefined;
   readonly state: SessionState;
   /** Only while `live`. */
   readonly live: LiveSession | undefined;
-  /** Why the last session or dial ended, for people; `undefined` before that, and while live. */
+  /** Why the last session or dial ended, for people; undefined before that, and while live. */
   readonly downReason: string | undefined;
 }
 

@@ -1,32 +1,32 @@
 /**
  * What the two sides of a session agree on: a version of the session's own frames, and one for each
- * channel that both speak. Pure.
+ * channel that both support. Pure.
  */
 
-/** Every version from `oldest` to `newest` is spoken. */
+/** A range of supported versions, both ends inclusive. */
 export interface Versions {
   readonly oldest: number;
   readonly newest: number;
 }
 
-/** A conversation that a session carries, as one side speaks it. */
+/** A channel of a session, as one side supports it. */
 export interface ChannelOffer extends Versions {
   readonly name: string;
 }
 
-/** The channels that both sides of a session speak, each with the version in use. */
+/** The channels that both sides of a session support, with the version in use. */
 export type Channels = ReadonlyMap<string, number>;
 
-/** Of the session's own frames. */
+/** The versions of the session's own frames. */
 export const protocolVersions: Versions = { oldest: 2, newest: 2 };
 
-/** `undefined`: there is none. */
+/** Undefined when there is no common version. */
 export function newestCommon(one: Versions, other: Versions): number | undefined {
   const version = Math.min(one.newest, other.newest);
   return version < Math.max(one.oldest, other.oldest) ? undefined : version;
 }
 
-/** Channels that only one side speaks, or that have no version in common, are left out. */
+/** Leaves out channels that only one side supports, or that have no common version. */
 export function commonChannels(
   ours: readonly ChannelOffer[],
   theirs: readonly ChannelOffer[],

@@ -1,7 +1,7 @@
 /**
- * The worker's side of all its control sessions. It greets, answers heartbeats, and carries the frames
- * of the channels both ways. It computes nothing, so that an answer is never late because of work.
- * CL10 to CL14 and CL23 to CL25 hold here.
+ * The worker's side of all its control sessions: greets, answers heartbeats, and carries the frames
+ * of channels. It computes nothing, so that work never delays an answer. Rules: CL10 to CL14 and
+ * CL23 to CL25.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
@@ -29,13 +29,13 @@ import { assertTiming, defaultSessionTiming, type SessionTiming } from "./sessio
 import { type ChannelOffer, type Channels, commonChannels } from "./versions.ts";
 
 /**
- * What a worker does with one channel of its sessions. `session` is an opaque key: frames go back with
- * `WorkerEndpoint.send` under the same key, and only that session's controller sees them.
+ * The worker's end of one channel. `session` is an opaque key: `WorkerEndpoint.send` under the same
+ * key reaches only that session's controller.
  */
 export interface WorkerChannel extends ChannelOffer {
-  /** Throws `protocol_violation` for what cannot be a frame of the channel: that ends the session. */
+  /** Throws `protocol_violation` for a malformed frame, which ends the session. */
   receive(session: string, payload: Uint8Array): void;
-  /** The last call for this session, of each that carried the channel. */
+  /** The last call for a session that carried the channel. */
   sessionLost(session: string): void;
 }
 
@@ -43,20 +43,20 @@ export interface WorkerEndpointOptions {
   readonly clock: Clock;
   readonly workerId: WorkerId;
   readonly incarnation: Incarnation;
-  /** Read at every welcome: the data port is known only when its server listens. */
+  /** Read at every welcome, because the data port is known only once its server listens. */
   readonly dataUrl: () => string;
   readonly capacity: number;
   readonly softwareVersion: string;
   readonly channels: readonly WorkerChannel[];
   readonly logger: Logger;
   readonly timing?: SessionTiming;
-  /** Links, greeted or not, at a time. Default 64. */
+  /** The limit of links, greeted or not. Default 64. */
   readonly sessionsMax?: number;
   /** Default: accepting, not draining. */
   readonly admission?: Admission;
-  /** The coordinator removed this worker from the cluster: the process should end itself. */
+  /** Called when the coordinator removed this worker from the cluster: the process should end. */
   readonly onDropped?: () => void;
-  /** The coordinator's wish, which the worker answers with `setAdmission`. */
+  /** Called with the coordinator's wish, which the worker answers with `setAdmission`. */
   readonly onSetDraining?: (draining: boolean) => void;
 }
 
@@ -72,10 +72,10 @@ export interface EndpointSession {
   readonly lastFrameMs: number;
 }
 
-/** One link and, once greeted, its session. */
+/** A link and, once greeted, its session. */
 interface Peer {
   readonly link: Link<Envelope<WorkerFrame>>;
-  /** The link is over, whoever ended it. */
+  /** Whether the link has ended, on either side. */
   gone: boolean;
   open: OpenPeer | undefined;
   watchdog: Timer | undefined;
@@ -86,7 +86,7 @@ interface OpenPeer extends Omit<EndpointSession, "lastFrameMs"> {
   ackedFactsVersion: number;
 }
 
-/** Controllers whose newest epoch is remembered after their session ended. */
+/** How many controllers' newest epochs are remembered after their session ended. */
 const rememberedControllersMax = 1_024;
 
 export class WorkerEndpoint {
@@ -109,7 +109,7 @@ export class WorkerEndpoint {
     this.#admission = options.admission ?? { accepting: true, draining: false };
   }
 
-  /** An arrow function, so that it can be handed to a server as it is. */
+  /** An arrow function, so that it can be passed to a server. */
   readonly accept: AcceptLink = (link) => {
     const { clock, logger } = this.#options;
     const peer: Peer = {
@@ -133,7 +133,7 @@ export class WorkerEndpoint {
     };
   };
 
-  /** Told to every session at once when it differs from the last. */
+  /** Sent to every session at once when it changed. */
   setAdmission(admission: Admission): void {
     const { accepting, draining } = admission;
     if (this.#admission.accepting === accepting && this.#admission.draining === draining) return;
@@ -151,8 +151,8 @@ export class WorkerEndpoint {
   }
 
   /**
-   * `false`: that session does not carry the channel, or is gone, and `sessionLost` has been or is about
-   * to be called.
+   * Returns false when the session does not carry the channel or is gone; in the second case
+   * `sessionLost` has been or is about to be called.
    */
   send(session: string, channel: string, payload: Uint8Array): boolean {
     const peer = this.#open.get(session); // CL14
@@ -281,7 +281,7 @@ export class WorkerEndpoint {
     try {
       own.receive(open.key, payload);
     } catch (thrown) {
-      // CL9: only what cannot be read is the controller's fault.
+      // CL9: only an unreadable frame is the controller's fault.
       if (!(thrown instanceof OperatingError && thrown.code === "protocol_violation")) throw thrown;
       this.#violation(peer, open.epoch, thrown.message);
     }
@@ -336,7 +336,7 @@ export class WorkerEndpoint {
     for (const each of channels) if (open.channels.has(each.name)) each.sessionLost(open.key); // CL12
   }
 
-  /** Ends `peer` when it has been silent for `silenceMsMax`. Replaces an earlier watch. */
+  /** Ends `peer` after `silenceMsMax` of silence. Replaces an earlier watch. */
   #watch(peer: Peer, silenceMsMax: number): void {
     const { clock } = this.#options;
     peer.watchdog?.cancel();
@@ -349,7 +349,7 @@ export class WorkerEndpoint {
   }
 
   #rememberEpoch(controllerId: ControllerId, epoch: SessionEpoch): void {
-    this.#newestEpochs.delete(controllerId); // So that the map is ordered by last use.
+    this.#newestEpochs.delete(controllerId); // Keeps the map ordered by last use.
     this.#newestEpochs.set(controllerId, epoch);
     if (this.#newestEpochs.size <= rememberedControllersMax) return;
     const connected = new Set([...this.#open.values()].map((peer) => peer.open?.controllerId));

@@ -1,6 +1,6 @@
 /**
- * The face that sessions show to the kinds of work, in a process that dials workers. `SessionPool`
- * implements it. The view is private to the process: replicas may differ for a while.
+ * Control sessions as kinds of work see them, in a process that dials workers. `SessionPool`
+ * implements it. Each process has its own view; replicas may differ for a while.
  */
 import type { Incarnation, WorkerId } from "../../kernel/ids.ts";
 import type { Admission } from "./frames.ts";
@@ -14,25 +14,25 @@ export interface WorkerUp {
 }
 
 /**
- * Called on the session's thread, in the order things happened: `workerUp` opens a session,
- * `workerDown` ends it, everything else lies between the two. Must return quickly.
+ * Called synchronously, in order: `workerUp` opens a session, `workerDown` ends it, all other calls
+ * are between the two. Calls must return quickly.
  */
 export interface WorkerListener {
-  /** Hears only of workers that speak this channel, and its frames. Absent: of every worker. */
+  /** Limits the listener to workers with this channel, and to its frames. Absent: every worker. */
   readonly channel?: string;
   workerUp?(up: WorkerUp): void;
   workerAdmission?(workerId: WorkerId, admission: Admission): void;
-  /** Throws `protocol_violation` for what cannot be a frame of the channel: that ends the session. */
+  /** Throws `protocol_violation` for a malformed frame, which ends the session. */
   workerFrame?(workerId: WorkerId, payload: Uint8Array): void;
   workerDown?(workerId: WorkerId, reason: string): void;
 }
 
 export interface WorkerPool {
-  /** `workerUp` is replayed to a new listener for every live session. Returns how to unsubscribe. */
+  /** `workerUp` is replayed to a new listener for every live session. Returns the unsubscriber. */
   listen(listener: WorkerListener): () => void;
   /**
-   * `false`: the worker does not speak the channel, or there is no live session, and `workerDown` has
-   * been or is about to be called.
+   * Returns false when the worker does not support the channel, or has no live session; then
+   * `workerDown` has been or is about to be called.
    */
   send(workerId: WorkerId, channel: string, payload: Uint8Array): boolean;
 }

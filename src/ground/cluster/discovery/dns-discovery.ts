@@ -1,9 +1,9 @@
 /**
- * Workers by DNS: a Kubernetes headless service, ECS service discovery, or anything else that keeps names. Names say
- * where workers are, not who they are, so whoever answers is taken in.
+ * Finds workers by DNS: a Kubernetes headless service, ECS service discovery, or any other DNS
+ * name. DNS gives addresses, not worker names, so any worker that answers is accepted.
  *
- * The name is asked again every `intervalMs`. An absent name means no workers; a resolver that fails means that
- * nothing is known, and the last answer stands.
+ * The name is looked up every `intervalMs`. An absent name means no workers. When the resolver
+ * fails, the last answer stays valid.
  */
 
 import type { Clock } from "../../kernel/clock.ts";
@@ -11,7 +11,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import { Loop } from "../../reconcile/index.ts";
 import type { Discovery, Target } from "../core/index.ts";
 
-/** The questions that discovery asks of DNS. An absent name is an empty list; anything else that fails throws. */
+/** The DNS queries of discovery. An absent name is an empty list; every other failure throws. */
 export interface DnsResolver {
   srv(name: string): Promise<readonly { readonly host: string; readonly port: number }[]>;
   addresses(name: string): Promise<readonly string[]>;
@@ -20,7 +20,7 @@ export interface DnsResolver {
 export interface DnsDiscoveryOptions {
   /** `_grpc._tcp.workers.example` (SRV: the ports come from DNS), or a host name with `port`. */
   readonly name: string;
-  /** Absent: `name` is an SRV name. */
+  /** Absent when `name` is an SRV name. */
   readonly port?: number;
   readonly clock: Clock;
   readonly resolver: DnsResolver;
@@ -29,7 +29,7 @@ export interface DnsDiscoveryOptions {
   readonly intervalMs?: number;
 }
 
-/** More addresses than this under one name are a mistake, not a fleet. */
+/** More addresses under one name are a mistake. */
 const targetsMax = 10_000;
 
 export function dnsDiscovery(options: DnsDiscoveryOptions): Discovery {
@@ -75,7 +75,7 @@ class DnsDiscovery implements Discovery {
     return hosts.map((host) => ({ address: { host, grpcPort: port } }));
   }
 
-  /** In one order, since DNS answers in a different one each time. */
+  /** Sorts the targets, because the order of DNS answers varies. */
   #tell(found: readonly Target[]): void {
     const byText = new Map(found.map((target) => [JSON.stringify(target), target]));
     const texts = [...byText.keys()].toSorted((a, b) => (a < b ? -1 : 1)).slice(0, targetsMax);

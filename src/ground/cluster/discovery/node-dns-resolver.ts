@@ -3,7 +3,7 @@ import type { DnsResolver } from "./dns-discovery.ts";
 
 const queryMsMax = 2_000;
 
-/** The machine's own resolver configuration. */
+/** Uses the machine's resolver configuration. */
 export function createNodeDnsResolver(): DnsResolver {
   const resolver = new Resolver({ timeout: queryMsMax, tries: 2 });
   return {
@@ -21,7 +21,7 @@ export function createNodeDnsResolver(): DnsResolver {
   };
 }
 
-/** A name that does not exist, or has no such records, has none of them; other failures are failures. */
+/** An absent name, or one without such records, is an empty list; other failures throw. */
 async function orNone<T>(answer: Promise<T[]>): Promise<T[]> {
   try {
     return await answer;

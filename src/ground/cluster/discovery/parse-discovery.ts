@@ -1,4 +1,4 @@
-/** `--discover`: where workers are found. */
+/** Parses `--discover`: where workers are found. */
 
 import type { Clock } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
@@ -8,7 +8,7 @@ import { dnsDiscovery } from "./dns-discovery.ts";
 import { createNodeDnsResolver } from "./node-dns-resolver.ts";
 import { staticDiscovery } from "./static-discovery.ts";
 
-/** `undefined`: the store's workers table. */
+/** Undefined for the store's workers table. */
 export function parseDiscovery(text: string, clock: Clock, logger: Logger): Discovery | undefined {
   if (text === "store") return undefined;
   const [, kind, rest] = /^(static|dns|srv):(.+)$/.exec(text) ?? [];

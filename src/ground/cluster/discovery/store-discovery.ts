@@ -1,4 +1,4 @@
-/** The store's workers table: everybody who registered and was not dropped. */
+/** Finds workers in the store's workers table: all that registered and were not dropped. */
 
 import type { Clock } from "../../kernel/clock.ts";
 import type { WorkerId } from "../../kernel/ids.ts";
@@ -12,7 +12,7 @@ export interface StoreDiscoveryOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How often to look without being poked, and after a failure. Default 5 s. */
+  /** How often to read without being poked, and after a failure. Default 5 s. */
   readonly intervalMs?: number;
 }
 

@@ -20,7 +20,7 @@ import { GrpcFixture } from "./testing/grpc-fixture.ts";
 
 const one = workerId("worker-1");
 
-/** A pool and a worker in this process, joined by real sockets. */
+/** A pool and a worker in this process, connected by real sockets. */
 async function openSession() {
   const grpc = new GrpcFixture();
   const handler = new RecordingChannel();
@@ -65,7 +65,7 @@ async function openSession() {
   };
 }
 
-/** What went wrong with the heartbeats of more than four seconds in which every core is busy. */
+/** Heartbeat failures during more than 4 s in which every core is busy. */
 async function missedWhileBusy(): Promise<readonly unknown[]> {
   const session = await openSession();
   const spinners = Array.from(
@@ -85,7 +85,7 @@ async function missedWhileBusy(): Promise<readonly unknown[]> {
 test("[CL36] with every core kept busy by the worker's other threads no heartbeat is missed", async () => {
   const none = [0, [], 0];
   let missed: readonly unknown[] | undefined;
-  // The best of three: other processes may keep this one from its processor for half a second.
+  // The best of three: other processes may delay this one for half a second.
   for (let tries = 0; tries < 3 && !isDeepStrictEqual(missed, none); tries += 1) {
     missed = await missedWhileBusy();
   }

@@ -1,4 +1,4 @@
-/** Why a stream ended, in words that a person understands, from whatever Node and Connect threw. */
+/** Explains why a stream ended, from whatever Node and Connect threw. */
 import { Code, ConnectError } from "@connectrpc/connect";
 
 const socketReasons: Readonly<Record<string, string>> = {
@@ -21,7 +21,8 @@ export function closeReasonOf(error: unknown): string {
   }
   const tlsCode = codes.find((code) => /SSL|TLS|CERT|SIGNED|VERIFY/.test(code));
   if (tlsCode !== undefined) return `TLS failed: ${tlsCode}`;
-  if (codes.length > 0) return connectionLost; // Reset, premature close, destroyed stream: all the same.
+  // Reset, premature close, destroyed stream: all the same.
+  if (codes.length > 0) return connectionLost;
   const { code, rawMessage } = ConnectError.from(error);
   switch (code) {
     case Code.Unauthenticated:
@@ -35,14 +36,14 @@ export function closeReasonOf(error: unknown): string {
     case Code.ResourceExhausted:
       return `protocol violation: ${rawMessage}`;
     default:
-      // Connect has no code of its own for bytes that are not a message.
+      // Connect has no own code for bytes that are not a message.
       return rawMessage.startsWith("parse ")
         ? `protocol violation: ${rawMessage}`
         : `${connectionLost}: ${rawMessage}`;
   }
 }
 
-/** The `code` of the error and of its causes, where Node gave one. */
+/** The `code` of the error and of its causes, where Node set one. */
 function codesOf(error: unknown): readonly string[] {
   const codes: string[] = [];
   for (let at = error; at instanceof Error && codes.length < 8; at = at.cause) {

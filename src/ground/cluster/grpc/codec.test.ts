@@ -31,7 +31,7 @@ const facts = fc.dictionary(
 );
 const admission = fc.record({ accepting: fc.boolean(), draining: fc.boolean() });
 const url = fc.webUrl({ validSchemes: ["http", "https"] }).filter((text) => text.length < 2_000);
-/** One arbitrary for each kind of frame: a kind that is forgotten here does not compile. */
+/** One arbitrary for each kind of frame: a missing kind does not compile. */
 const controllerFrames: {
   readonly [K in ControllerFrame["kind"]]: fc.Arbitrary<unknown>;
 } = {

@@ -1,6 +1,6 @@
 /**
- * Frames to and from the messages of proto/control.proto. Decoding trusts nothing: what is unknown, malformed or out
- * of bounds is an `OperatingError` with `protocol_violation`, whose message says which field.
+ * Converts frames to and from the messages of proto/control.proto. An unknown, malformed or
+ * out-of-range value throws `protocol_violation` with the field's name.
  */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
@@ -54,7 +54,7 @@ const refusalReasons: Readonly<Record<RefusalReason, wire.RefusalReason>> = {
   wrong_worker: wire.RefusalReason.WRONG_WORKER,
 };
 const messageLengthMax = 65_536;
-/** More than this is no conversation that anybody leads. */
+/** No peer has more channels than this. */
 const channelsMax = 64;
 const channelNameLengthMax = 64;
 
@@ -136,7 +136,7 @@ function workerCase(frame: WorkerFrame): WorkerCase {
   }
 }
 
-/** Error messages may quote a whole query; a session does not end for that. */
+/** Error messages may quote a whole query, which must not end the session. */
 function clipped(message: string): string {
   return message.length > messageLengthMax ? message.slice(0, messageLengthMax) : message;
 }

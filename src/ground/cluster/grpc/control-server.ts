@@ -1,6 +1,7 @@
 /**
- * The worker's listening end: gRPC over HTTP/2, one stream for each session. Nothing is read from a caller that has
- * not shown the cluster token or a certificate, and every number a caller could push up has a limit.
+ * The worker's gRPC server over HTTP/2, with one stream for each session. Nothing is read from a
+ * caller without the cluster token or a certificate, and everything that a caller could increase is
+ * limited.
  */
 import {
   createSecureServer,
@@ -33,7 +34,10 @@ import { decodeControllerEnvelope, encodeWorkerEnvelope } from "./codec.ts";
 import { type ControllerEnvelope, ControlService, type WorkerEnvelope } from "./gen/control_pb.ts";
 import { escalate, frameBytesMaxDefault, GrpcLink } from "./grpc-link.ts";
 
-/** PEM texts. With `ca`, only controllers whose certificate it signed are let in (mutual TLS). */
+/**
+ * PEM texts. With `ca`, only controllers with a certificate that it signed are accepted (mutual
+ * TLS).
+ */
 export interface ServerTls {
   readonly cert: string;
   readonly key: string;
@@ -42,7 +46,7 @@ export interface ServerTls {
 
 export interface ControlServerOptions {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 chooses any free port. */
   readonly port: number;
   /** The cluster token; `undefined` only with `tls.ca`. */
   readonly token: string | undefined;
@@ -52,17 +56,19 @@ export interface ControlServerOptions {
   readonly logger: Logger;
   /** Default 4 MiB. */
   readonly frameBytesMax?: number;
-  /** TCP connections at a time. Default 256. */
+  /** The limit of TCP connections. Default 256. */
   readonly connectionsMax?: number;
 }
 
 export interface ControlServer {
   readonly port: number;
-  /** Bounded: what does not close by itself within a second is cut. */
+  /** Bounded: streams that do not close within 1 s are terminated. */
   close(): Promise<void>;
 }
 
-/** Throws `port_in_use`, and `unsafe_bind` when neither a token nor mutual TLS protects it. */
+/**
+ * Throws `port_in_use`, and `unsafe_bind` when neither a token nor mutual TLS protects the server.
+ */
 export async function startControlServer(options: ControlServerOptions): Promise<ControlServer> {
   if (options.token === undefined && options.tls?.ca === undefined) {
     const message = "the control port needs a cluster token or mutual TLS";
@@ -82,7 +88,7 @@ type WorkerLink = GrpcLink<
   WorkerEnvelope
 >;
 
-/** What the handler of a stream needs to know of the connection under it. */
+/** What the handler of a stream needs to know about its connection. */
 interface Caller {
   readonly address: string;
   readonly connection: Http2Session | undefined;
@@ -93,16 +99,16 @@ const nobody: Caller = { address: "nowhere", connection: undefined, cut: () => u
 const callerKey = createContextKey<Caller>(nobody);
 
 const lingerMs = 1_000;
-/** A connection that has not shown who it is by then is closed. */
+/** A connection that has not authenticated by then is closed. */
 const anonymousMsMax = 5_000;
 const streamsPerConnectionMax = 8;
-/** While a burst is accepted, what was closed for it still counts with Node. */
+/** During a burst, Node still counts the connections that were closed to make room for it. */
 const burstMax = 256;
 
 class GrpcControlServer implements ControlServer {
   readonly #options: ControlServerOptions;
   readonly #server: Http2Server;
-  /** With the timer that closes a connection that stays anonymous. */
+  /** Each with the timer that closes it unless it authenticates. */
   readonly #connections = new Map<Http2Session, Timer>();
   readonly #anonymous = new Set<Http2Session>();
   readonly #links = new Set<WorkerLink>();
@@ -174,7 +180,7 @@ class GrpcControlServer implements ControlServer {
     });
   }
 
-  /** Who has shown nothing yet, and longest, goes; where all have, the newest. */
+  /** Closes the oldest connection that has not authenticated, or else the newest. */
   #makeRoom(connection: Http2Session): void {
     const [longest = connection] = this.#anonymous;
     this.#forget(longest);
@@ -207,7 +213,7 @@ class GrpcControlServer implements ControlServer {
     });
   }
 
-  /** Never rejects: whatever a caller sends, it can break its own stream only. */
+  /** Never rejects: a caller can only break its own stream. */
   async #respond(
     handler: UniversalHandler,
     request: Http2ServerRequest,
@@ -220,7 +226,7 @@ class GrpcControlServer implements ControlServer {
       connection,
       cut: () => stream.close(),
     };
-    // A connection carries one session: when that is over, so is the connection.
+    // A connection carries one session and closes with it.
     stream.once("close", () => connection?.close());
     try {
       const values = createContextValues().set(callerKey, caller);
@@ -273,7 +279,7 @@ class GrpcControlServer implements ControlServer {
 
   #authenticate(header: string | null, { address, connection }: Caller): void {
     const { token, logger } = this.#options;
-    // Without a token the TLS handshake has done it.
+    // Without a token, the TLS handshake has authenticated the caller.
     const verdict = token === undefined ? "accepted" : checkBearer(header, token);
     if (verdict === "accepted") {
       if (connection !== undefined) {
@@ -287,7 +293,7 @@ class GrpcControlServer implements ControlServer {
   }
 }
 
-/** Never rejects: the end of the stream, however it comes, is the end of the link. */
+/** Never rejects: any end of the stream is the end of the link. */
 async function pump(link: WorkerLink, requests: AsyncIterable<ControllerEnvelope>): Promise<void> {
   try {
     for await (const message of requests) link.receive(message);

@@ -42,7 +42,7 @@ const answer: Envelope<WorkerFrame> = {
 const helloBytes = toBinary(ControllerEnvelopeSchema, encodeControllerEnvelope(hello));
 const authorized = { authorization: `Bearer ${token}` };
 
-/** Takes every session, remembers what came. */
+/** Accepts every session and records what arrives. */
 function accepting(): {
   accept: AcceptLink;
   links: Link<Envelope<WorkerFrame>>[];
@@ -74,7 +74,7 @@ function fixture(): GrpcFixture {
   return made;
 }
 
-/** Starts a peer process and waits for the first line that it says. */
+/** Starts a peer process and waits for its first line. */
 async function startPeer(
   ...args: string[]
 ): Promise<{ child: ChildProcess; line: string; lines: string[] }> {
@@ -88,7 +88,7 @@ async function startPeer(
   return { child, line: String(lines[0]), lines };
 }
 
-/** Kills it; when it was gone. On a busy machine a process takes a while to end. */
+/** Kills the child and returns when it was gone. A process may end slowly on a busy machine. */
 async function killed(child: ChildProcess): Promise<number> {
   const exited = once(child, "exit");
   child.kill("SIGKILL");

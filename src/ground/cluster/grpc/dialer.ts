@@ -1,6 +1,6 @@
 /**
- * Dials workers over gRPC, one HTTP/2 connection for each session: the loss of the connection and the loss of the
- * session are the same thing, noticed at once when the peer's machine closes its socket.
+ * Dials workers over gRPC, with one HTTP/2 connection for each session. So losing the connection is
+ * losing the session, which is noticed at once when the peer's machine closes its socket.
  */
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
@@ -14,12 +14,12 @@ import { decodeWorkerEnvelope, encodeControllerEnvelope } from "./codec.ts";
 import { ControlService } from "./gen/control_pb.ts";
 import { frameBytesMaxDefault, GrpcLink } from "./grpc-link.ts";
 
-/** PEM texts. With `cert` and `key` the dialer presents itself (mutual TLS). */
+/** PEM texts. With `cert` and `key` the dialer authenticates itself (mutual TLS). */
 export interface DialerTls {
   readonly ca: string;
   readonly cert?: string;
   readonly key?: string;
-  /** The name that the workers' certificates carry, where it is not the host that is dialled. */
+  /** The name in the workers' certificates, if it is not the dialled host. */
   readonly serverName?: string;
 }
 
@@ -33,7 +33,7 @@ export interface GrpcDialerOptions {
   readonly frameBytesMax?: number;
 }
 
-/** How long an ended link may take to send what it still holds (a goodbye, most often). */
+/** How long an ended link may take to send its last frames, usually a goodbye. */
 const lingerMs = 1_000;
 
 export function createGrpcDialer(options: GrpcDialerOptions): Dialer {
@@ -82,7 +82,7 @@ type ControllerLink = GrpcLink<
   ReturnType<typeof encodeControllerEnvelope>
 >;
 
-/** Never rejects: the end of the stream, however it comes, is the end of the link. */
+/** Never rejects: any end of the stream is the end of the link. */
 async function pump(
   link: ControllerLink,
   incoming: AsyncIterable<Parameters<typeof decodeWorkerEnvelope>[0]>,

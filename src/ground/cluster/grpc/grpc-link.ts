@@ -1,25 +1,28 @@
 /**
- * One end of a control session's stream, the same for both sides: frames in and out of a gRPC stream that the dialer
- * or the server pumps. L1 to L4 of `core/link.ts` hold here.
+ * One end of a control session's gRPC stream, the same class for both sides; the dialer or the
+ * server pumps the stream. L1 to L4 of `core/link.ts` hold here.
  */
 import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Link, LinkHandlers } from "../core/index.ts";
 import { SendBuffer, type SendBufferLimits } from "./send-buffer.ts";
 
 export const frameBytesMaxDefault: number = 4 * 1024 * 1024;
-/** A peer that lets so much pile up does not read, and has lost its session. */
+/** A peer that lets this much accumulate does not read, and loses its session. */
 export const sendBufferLimits: SendBufferLimits = { framesMax: 4_096, bytesMax: 16 * 1024 * 1024 };
 
 export interface GrpcLinkOptions<In, Out, WireIn, WireOut> {
   readonly encode: (frame: Out) => WireOut;
   /** Throws `protocol_violation`. */
   readonly decode: (message: WireIn) => In;
-  /** Called once, when the link has ended on this side: the stream may finish what is in `outgoing`, but not for long. */
+  /**
+   * Called once, when the link has ended on this side. The stream may still send what is in
+   * `outgoing`, for a short time.
+   */
   readonly onEnded: () => void;
 }
 
 export class GrpcLink<In, Out, WireIn, WireOut> implements Link<Out> {
-  /** For the stream to send. Ends when the link does. */
+  /** The frames that the stream sends. Ends with the link. */
   readonly outgoing = new SendBuffer<WireOut>(sendBufferLimits);
   readonly #options: GrpcLinkOptions<In, Out, WireIn, WireOut>;
   #handlers: LinkHandlers<In> | undefined;
@@ -29,12 +32,12 @@ export class GrpcLink<In, Out, WireIn, WireOut> implements Link<Out> {
     this.#options = options;
   }
 
-  /** Before anything else is called. */
+  /** Call it before anything else. */
   attach(handlers: LinkHandlers<In>): void {
     this.#handlers = handlers;
   }
 
-  /** Why the link ended; `undefined`: it stands. */
+  /** Why the link ended; undefined while it is open. */
   get closeReason(): string | undefined {
     return this.#closeReason;
   }
@@ -51,7 +54,7 @@ export class GrpcLink<In, Out, WireIn, WireOut> implements Link<Out> {
     if (this.#end(reason)) queueMicrotask(() => this.#handlers?.onClose(reason)); // L3
   }
 
-  /** A message came in. Never called from `send` or `close`. */
+  /** Handles an incoming message. Never called from `send` or `close`. */
   receive(message: WireIn): void {
     if (this.#closeReason !== undefined) return; // L2
     let frame: In;
@@ -65,7 +68,7 @@ export class GrpcLink<In, Out, WireIn, WireOut> implements Link<Out> {
     this.#call(() => this.#handlers?.onFrame(frame));
   }
 
-  /** The stream is over. Never called from `send` or `close`. */
+  /** Called when the stream is over, never from `send` or `close`. */
   lose(reason: string): void {
     if (this.#end(reason)) this.#call(() => this.#handlers?.onClose(reason));
   }
@@ -78,7 +81,7 @@ export class GrpcLink<In, Out, WireIn, WireOut> implements Link<Out> {
     }
   }
 
-  /** `false`: it had ended before. */
+  /** Returns false when the link had ended before. */
   #end(reason: string): boolean {
     if (this.#closeReason !== undefined) return false;
     this.#closeReason = reason;
@@ -88,14 +91,14 @@ export class GrpcLink<In, Out, WireIn, WireOut> implements Link<Out> {
   }
 }
 
-/** Out of a stream's promises, where a bug of ours would pass for a lost connection, to the process. */
+/** Rethrows a bug outside a stream's promises, where it would look like a lost connection. */
 export function escalate(bug: unknown): void {
   queueMicrotask(() => {
     throw bug instanceof Error ? bug : new AssertionError(messageOf(bug));
   });
 }
 
-/** About the bytes of a frame on the wire: its texts, and a little for everything else. */
+/** The approximate size of a frame on the wire: its texts, and a little for everything else. */
 function weigh(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 8;

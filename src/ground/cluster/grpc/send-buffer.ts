@@ -5,7 +5,7 @@ export interface SendBufferLimits {
   readonly bytesMax: number;
 }
 
-/** What waits to be written to a stream: bounded by frames and by bytes. One consumer. */
+/** Frames that wait to be written to a stream, limited in number and bytes. One consumer. */
 export class SendBuffer<T> implements AsyncIterable<T> {
   readonly #queue: BoundedQueue<{ readonly item: T; readonly bytes: number }>;
   readonly #bytesMax: number;
@@ -16,7 +16,10 @@ export class SendBuffer<T> implements AsyncIterable<T> {
     this.#bytesMax = bytesMax;
   }
 
-  /** `false`: full, or ended; the item was not taken. An item of any size fits an empty buffer. */
+  /**
+   * Returns false when full or ended; the item was not taken. An item of any size fits an empty
+   * buffer.
+   */
   push(item: T, bytes: number): boolean {
     if (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax) return false;
     if (!this.#queue.push({ item, bytes })) return false;
@@ -24,7 +27,7 @@ export class SendBuffer<T> implements AsyncIterable<T> {
     return true;
   }
 
-  /** What is inside is still handed out. */
+  /** Items inside are still handed out. */
   end(): void {
     this.#queue.close();
   }

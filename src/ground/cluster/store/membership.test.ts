@@ -23,7 +23,7 @@ test("[MB1] a registered worker becomes ACTIVE when it answers, UNREACHABLE when
   assert.deepEqual(await cluster.rows(), {
     "worker-1": "UNREACHABLE (connection lost) accepting=0 draining=0",
   });
-  await cluster.clock.advance(60_000); // Many dials are refused: not worth a single write.
+  await cluster.clock.advance(60_000); // Many refused dials are not worth a single write.
   assert.equal((await cluster.log()).length, 3);
   const again = cluster.workerAt(worker.port, "worker-1");
   await registerWorker(cluster.store, lease, registrationOf(again, "worker-1"));
@@ -120,7 +120,7 @@ test("[MB4] without the lease nothing is dialled and nothing written; a lost lea
   cluster.network.kill(worker.port);
   await cluster.clock.advance(40_000);
   assert.deepEqual(await cluster.log(), before);
-  lead(lease); // It was only in doubt.
+  lead(lease); // The lease was only in doubt.
   await cluster.clock.advance(100);
   assert.deepEqual((await cluster.log()).slice(before.length), ["UPDATE worker-1 UNREACHABLE"]);
   assert.ok(membership.idle());

@@ -1,9 +1,10 @@
 /**
- * Makes the store's workers table say what this coordinator's sessions show, and the sessions what the table asks for.
- * Level-triggered: a change of a session or of the table only says which worker to look at.
+ * Writes what this coordinator's sessions show to the store's workers table, and applies the
+ * table's wishes to the sessions. Level-triggered: a change only names the worker to look at.
  *
- * MB4 to MB7 and MB12 hold here. A process that starts where nobody can write, and whose lease of before
- * stands, dials the workers that the table has and writes nothing: the takeover comes with the lease.
+ * Rules: MB4 to MB7 and MB12. A process that starts while the store cannot be written, and whose
+ * previous lease stands, dials the workers of the table and writes nothing; it takes over with the
+ * lease.
  */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Incarnation, LeaseEpoch, WorkerId } from "../../kernel/ids.ts";
@@ -18,10 +19,10 @@ import { getWorker, insertWorker } from "./workers.ts";
 
 export interface MembershipOptions {
   readonly store: Store;
-  /** The lease as it stands now; `undefined`: this process is not the coordinator and writes nothing. */
+  /** The current lease; undefined when this process is not the coordinator and writes nothing. */
   readonly lease: () => LeaseGrant | undefined;
   /**
-   * Whether a lease that is not held stands in our name all the same, because nobody can write. MB8
+   * Whether a lease that is not held still stands in our name, because the store cannot be written.
    */
   readonly standsAsOurs?: () => boolean;
   readonly pool: MembershipPool;
@@ -30,7 +31,7 @@ export interface MembershipOptions {
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
-  /** How often everything is looked at again. Default 30 s. */
+  /** How often everything is reconciled again. Default 30 s. */
   readonly resyncMs?: number;
 }
 
@@ -40,19 +41,21 @@ export type MembershipPool = Pick<
   "drop" | "onChange" | "setDraining" | "setTargets" | "view"
 >;
 
-/** The key of the fleet as a whole: takeover, targets, and which rows changed. No worker has this name. */
+/**
+ * The key of the whole fleet: takeover, targets, and which rows changed. No worker has this name.
+ */
 const fleet = "*";
 type Key = WorkerId | typeof fleet;
 
 const admissionWriteMsMin = 1_000;
-/** Until a worker that changed before the takeover is looked at again. */
+/** The wait until a worker that changed before the takeover is reconciled again. */
 const takeoverWaitMs = 200;
 const workersMax = 100_000;
 
 export class Membership {
   readonly #options: MembershipOptions;
   readonly #queue: KeyedQueue<Key>;
-  /** The rows as last read, as text, by worker: what differs is looked at. */
+  /** Each worker's row as last read, as text, to find the rows that changed. */
   readonly #rows = new Map<WorkerId, string>();
   readonly #dropped = new Map<WorkerId, Incarnation>();
   readonly #admissionWrittenMs = new Map<WorkerId, number>();
@@ -77,7 +80,7 @@ export class Membership {
     });
   }
 
-  /** Does nothing visible until the lease is held. */
+  /** Has no visible effect until the lease is held. */
   start(): void {
     const { pool, store } = this.#options;
     this.#unsubscribe = [
@@ -87,20 +90,20 @@ export class Membership {
     this.#queue.start();
   }
 
-  /** To be called from the lease keeper's `onChange`. */
+  /** Call it from the lease keeper's `onChange`. */
   leaseChanged(): void {
     this.#queue.add(fleet);
     for (const workerId of this.#rows.keys()) this.#queue.add(workerId); // Nobody looked meanwhile.
   }
 
-  /** Bounded. Leaves the pool's sessions alone. */
+  /** Bounded in time. Leaves the pool's sessions alone. */
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#options.discovery.stop();
     await this.#queue.stop();
   }
 
-  /** Nothing is left to reconcile at the moment. */
+  /** Whether nothing is left to reconcile at the moment. */
   idle(): boolean {
     return this.#queue.idle();
   }
@@ -209,7 +212,7 @@ export class Membership {
   }
 }
 
-/** Decides again on what is true inside the transaction. */
+/** Decides again from what is true inside the transaction. */
 async function writeMembership(
   tx: CatalogTx,
   workerId: WorkerId,
@@ -223,7 +226,7 @@ async function writeMembership(
   await tx.update("workers", workerId, { ...patch, ...when });
 }
 
-/** Found without having registered. It becomes ACTIVE like any other, by the next reconciliation. */
+/** Adds a worker that was found without registration. The next reconciliation makes it ACTIVE. */
 async function adoptWorker(
   tx: CatalogTx,
   workerId: WorkerId,

@@ -14,7 +14,7 @@ export async function selectWorker(tx: Tx, workerId: WorkerId): Promise<WorkerRo
     .executeTakeFirst();
 }
 
-/** By name; `after` is not among them. */
+/** Sorted by name, without `after` itself. */
 export async function selectWorkersAfter(
   tx: Tx,
   after: string,
@@ -34,8 +34,8 @@ export async function selectAllWorkers(tx: Tx): Promise<readonly WorkerRow[]> {
 }
 
 /**
- * A coordinator that has just taken over has heard from nobody, whatever its predecessor wrote. One transaction, so
- * that no reader sees a mixture of the two.
+ * A coordinator that has just taken over has heard from no worker, whatever its predecessor wrote.
+ * In one transaction, so that no reader sees a mixture.
  */
 export async function markAllUnreachable(tx: CatalogTx): Promise<number> {
   const active = await tx.db

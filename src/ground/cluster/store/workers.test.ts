@@ -17,7 +17,7 @@ const one = workerId("worker-1");
 const hasCode = (code: string) => (error: unknown) =>
   error instanceof OperatingError && error.code === code;
 
-/** Makes the row say ACTIVE, as membership would. */
+/** Sets the row to ACTIVE, as membership would. */
 async function activate(cluster: StoreFixture, draining = 0): Promise<void> {
   await cluster.store.catalogTransaction(async (tx) => {
     await tx.update("workers", one, { state: "ACTIVE", accepting_work: 1, draining });

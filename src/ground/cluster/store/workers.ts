@@ -1,4 +1,4 @@
-/** What people and workers can ask of the workers table. Every write is under the coordinator's lease. */
+/** The operations of people and workers on the workers table. Every write is under the lease. */
 import { assert, OperatingError } from "../../kernel/errors.ts";
 import type { Incarnation, WorkerId } from "../../kernel/ids.ts";
 import type { CatalogTx, LeaseGrant, Store } from "../../store/index.ts";
@@ -18,9 +18,9 @@ export interface WorkerRegistration {
 export const pageLimitMax = 1_000;
 
 /**
- * Writes down where a worker is, so that it will be dialled; it is not ACTIVE before it answers. Idempotent. Throws
- * `worker_name_taken` while another incarnation under that name is ACTIVE, and `bad_request` for values that no
- * worker can have.
+ * Records a worker's address, so that it is dialled; it becomes ACTIVE when it answers. Idempotent.
+ * Throws `worker_name_taken` while another incarnation of that name is ACTIVE, and `bad_request`
+ * for invalid values.
  */
 export async function registerWorker(
   store: Store,
@@ -42,7 +42,7 @@ export async function registerWorker(
   }, lease);
 }
 
-/** An operator's wish; the worker follows it as soon as it is reached. Throws `not_found`. */
+/** Records an operator's wish; the worker follows it once it is reached. Throws `not_found`. */
 export async function requestDrain(
   store: Store,
   lease: LeaseGrant,
@@ -80,11 +80,11 @@ export async function dropWorker(
 
 export interface WorkerPage {
   readonly workers: readonly WorkerRow[];
-  /** `undefined`: this was the last page. */
+  /** Undefined on the last page. */
   readonly nextAfter: WorkerId | undefined;
 }
 
-/** By name, `limit` (1 to `pageLimitMax`) at a time, those after `after`. */
+/** Workers after `after`, sorted by name, at most `limit` (1 to `pageLimitMax`). */
 export async function listWorkers(
   store: Store,
   page: { readonly limit: number; readonly after?: WorkerId },
@@ -101,7 +101,7 @@ export async function getWorker(store: Store, workerId: WorkerId): Promise<Worke
   return await store.read((tx) => selectWorker(tx, workerId));
 }
 
-/** In the state of a worker that was never heard from. */
+/** Inserts a row in the state of a worker that was never heard from. */
 export async function insertWorker(
   tx: CatalogTx,
   registration: WorkerRegistration,
@@ -122,7 +122,10 @@ export async function insertWorker(
   return row;
 }
 
-/** It is back, or it waits to be found: either way `registered_at_ms` changes, and so it is dialled at once. */
+/**
+ * The worker is back or still waits to be found: `registered_at_ms` changes, so it is dialled at
+ * once.
+ */
 async function reregisterWorker(
   tx: CatalogTx,
   registration: WorkerRegistration,
@@ -133,7 +136,7 @@ async function reregisterWorker(
   });
 }
 
-/** The same process, known and answering: at most its address is news. */
+/** The same process, ACTIVE already: at most its address changes. */
 async function moveWorker(tx: CatalogTx, registration: WorkerRegistration): Promise<WorkerRow> {
   return await updateWorker(tx, registration.workerId, whereabouts(registration));
 }

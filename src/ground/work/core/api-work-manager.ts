@@ -1,12 +1,11 @@
 /**
- * The API's side of interactive work: it puts queries on the `WorkBoard`, carries the board's decisions to the
- * workers and the fetcher, and gives each caller its artifacts. All state is in this process: when it dies, workers
- * cancel what it owned.
+ * The API's side of interactive work: puts queries on the `WorkBoard`, carries its decisions to the
+ * workers and the fetcher, and gives each caller its artifacts. All state is in this process: when
+ * it dies, workers cancel what it owned.
  *
- * QU10 to QU19 hold here. Board events are handled one after the other, in order of arrival, each with all
- * its effects, even when an effect causes the next event.
- *
- * What it refuses to do: plan queries, read artifacts, or decide where work goes (that is `WorkBoard`).
+ * Rules: QU10 to QU19. Board events are handled in order of arrival, each with all its effects,
+ * even when an effect causes the next event. It does not plan queries, read artifacts, or decide
+ * where work goes.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { assert, messageOf, OperatingError, unreachable } from "../../kernel/errors.ts";
@@ -39,11 +38,11 @@ import type { ApiQueryObserver, QueryOutcome } from "./query-observer.ts";
 import type { QueueState } from "./queue-state.ts";
 
 export interface ApiWorkLimits extends BoardLimits {
-  /** Artifacts fetched at a time. */
+  /** The number of concurrent fetches. */
   readonly fetchesMax: number;
-  /** Characters of one work's body: it travels in a frame of the control session, which ends when one is too large. */
+  /** The limit of one work's body, in characters: it must fit a frame of the control session. */
   readonly bodyLengthMax: number;
-  /** Queries remembered after their end. */
+  /** How many ended queries are remembered. */
   readonly recordsMax: number;
   /** How often rejections are forgotten while work waits. */
   readonly resyncMs: number;
@@ -57,17 +56,17 @@ export const defaultApiWorkLimits: ApiWorkLimits = {
   resyncMs: 1_000,
 };
 
-/** The longest that timers take: 24 days. */
+/** The longest delay of a timer: 24 days. */
 const timerMsMax = 2 ** 31 - 1;
 
 /** A query from its submission until its caller has read the results. */
 export interface QueryHandle {
   readonly queryId: QueryId;
-  /** In the order of the works. Whoever receives them disposes of them. */
+  /** In the order of the works. The receiver disposes of them. */
   readonly artifacts: Promise<readonly LocalArtifact[]>;
   /** Aborts when the query is cancelled, fails, or passes its deadline; the reason is the `OperatingError`. */
   readonly signal: AbortSignal;
-  /** The caller is through, with `error` where reading failed. Idempotent. */
+  /** Called when the caller is done, with `error` when reading failed. Idempotent. */
   finish(error?: OperatingError): void;
 }
 
@@ -87,7 +86,7 @@ export interface ApiWorkManagerOptions {
   readonly logger: Logger;
   readonly limits?: Partial<ApiWorkLimits>;
   readonly observer?: Partial<ApiQueryObserver>;
-  /** Made from `limits` when absent. */
+  /** Created from `limits` when absent. */
   readonly board?: WorkBoard;
 }
 
@@ -101,15 +100,15 @@ export class ApiWorkManager {
   readonly #desk: FetchDesk;
   readonly #queries = new Map<QueryId, LiveQuery>();
   readonly #stopWatching = new Map<QueryId, () => void>();
-  /** Of queries that ended, newest last. */
+  /** Ended queries, newest last. */
   readonly #records: QueryRecord[] = [];
-  /** Works that no worker has accepted, and since when. In that order, so the first is the oldest. */
+  /** When each work that no worker has accepted began to wait, oldest first. */
   readonly #waitingSince = new Map<string, number>();
   readonly #totals: Record<QueryOutcome, number> = { done: 0, failed: 0, cancelled: 0 };
   readonly #events = new OneAtATime<BoardEvent>((event) => {
     for (const effect of this.#board.step(event)) this.#perform(effect);
   });
-  /** Workers whose last execution found no room. */
+  /** Workers whose last execution found the disk full. */
   readonly #fullDisks = new Set<WorkerId>();
   #resync: Timer | undefined;
   #closed: boolean = false;
@@ -145,13 +144,13 @@ export class ApiWorkManager {
   }
 
   /**
-   * Throws `overloaded`, `already_exists`, `query_too_large` or `shutting_down`. The query stays open until the caller calls
-   * `finish`, or it fails.
+   * Throws `overloaded`, `already_exists`, `query_too_large` or `shutting_down`. The query stays
+   * open until `finish` is called or it fails.
    */
   open(request: QueryRequest, signal?: AbortSignal): QueryHandle {
     const query = this.#open(request, signal);
     const artifacts = query.results.then((results) => results.map(artifactOf));
-    artifacts.catch(() => undefined); // Whoever awaits sees the error; nobody has to.
+    artifacts.catch(() => undefined); // An unawaited error is no bug.
     return {
       queryId: query.queryId,
       artifacts,
@@ -160,7 +159,7 @@ export class ApiWorkManager {
     };
   }
 
-  /** `open`, and `finish` as soon as the results are here, in the order of the works. */
+  /** `open`, then `finish` as soon as the results are here, in the order of the works. */
   run(request: QueryRequest, signal?: AbortSignal): Promise<readonly WorkResult[]> {
     return Promise.try(() => {
       const query = this.#open(request, signal);
@@ -168,12 +167,12 @@ export class ApiWorkManager {
     });
   }
 
-  /** `false`: no such query is under way. */
+  /** Returns false when no such query is under way. */
   cancel(queryId: QueryId, message = "the query was cancelled"): boolean {
     return this.cancelFor(queryId, new OperatingError("cancelled", "never", message));
   }
 
-  /** Cancels it for a reason that is not the caller's, who is told `error`. `false`: as with `cancel`. */
+  /** Cancels a query for a reason that is not the caller's, who gets `error`. */
   cancelFor(queryId: QueryId, error: OperatingError): boolean {
     const query = this.#queries.get(queryId);
     if (query === undefined) return false;
@@ -181,7 +180,7 @@ export class ApiWorkManager {
     return true;
   }
 
-  /** Queries under way, then the last ones that ended; each newest first. */
+  /** Queries under way, then ended ones; each newest first. */
   list(): readonly QueryRecord[] {
     const nowMs = this.#clock.nowMs();
     const live = Array.from(this.#queries.values(), (query) => query.record(nowMs));
@@ -202,8 +201,8 @@ export class ApiWorkManager {
   }
 
   /**
-   * Those that are up and stay. One that takes nothing at the moment, since its queue is full,
-   * keeps its share.
+   * Workers that are up and stay. One that rejects work now, because its queue is full, keeps its
+   * share.
    */
   workers(): readonly WorkerId[] {
     const staying = this.#board.view().filter(({ admission }) => !admission.draining);
@@ -220,7 +219,7 @@ export class ApiWorkManager {
     };
   }
 
-  /** Cancels what is under way and refuses what comes. */
+  /** Cancels queries under way and refuses new ones. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -308,7 +307,7 @@ export class ApiWorkManager {
   #stop(query: LiveQuery, outcome: QueryOutcome, error: OperatingError): void {
     const wasWorking = query.phase === "working";
     this.#end(query, outcome, error);
-    if (!wasWorking) return; // The board has let go of it already.
+    if (!wasWorking) return; // The board has already released it.
     const { queryId } = query;
     this.#handle({ kind: "cancel", queryId, code: error.code, message: error.message });
   }
@@ -379,7 +378,7 @@ export class ApiWorkManager {
   #perform(effect: BoardEffect): void {
     switch (effect.kind) {
       case "send":
-        // `false` means that the session is gone; `workerDown` follows and moves the work.
+        // False means that the session is gone; `workerDown` follows and moves the work.
         this.#pool.send(effect.workerId, effect.command);
         break;
       case "assigned":
@@ -394,14 +393,14 @@ export class ApiWorkManager {
         this.#reassigned(effect.key, effect.workerId, effect.reason);
         break;
       case "fetch":
-        this.#stopWaiting(effect.key, effect.workerId); // It never said that it accepted.
+        this.#stopWaiting(effect.key, effect.workerId); // It never reported that it accepted.
         this.#desk.order(effect);
         break;
       case "abortFetch":
         this.#desk.abort(effect.key, effect.attempt);
         break;
       case "workCommitted":
-        this.#stopWaiting(effect.key, effect.workerId); // It never said that it accepted.
+        this.#stopWaiting(effect.key, effect.workerId); // It never reported that it accepted.
         this.#committed(effect.key, effect.attempt, effect.workerId, effect.answer);
         break;
       case "queryDone":
@@ -442,7 +441,7 @@ export class ApiWorkManager {
     answer: Uint8Array | undefined,
   ): void {
     const query = this.#queries.get(key.queryId);
-    if (query === undefined) return; // It ended in this very step; the desk deletes the copy.
+    if (query === undefined) return; // The query ended in this step; the desk deletes the copy.
     const claimed =
       answer === undefined ? this.#desk.claim(key, attempt) : { result: answer, fetchMs: 0 };
     assert(claimed !== undefined, "what is committed was fetched, and is committed once");
@@ -456,7 +455,10 @@ export class ApiWorkManager {
     if (query !== undefined) this.#end(query, outcome, error);
   }
 
-  /** A worker that turned work away is asked again, lest one lost admission frame park it for ever. */
+  /**
+   * Asks a worker that rejected work again, because a lost admission frame would exclude it for
+   * ever.
+   */
   #resyncWhileQueued(): void {
     if (this.#resync !== undefined || this.#closed || this.#board.counts().queued === 0) return;
     this.#resync = this.#clock.after(this.#limits.resyncMs, () => {

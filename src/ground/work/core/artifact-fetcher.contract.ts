@@ -1,4 +1,4 @@
-/** What every `ArtifactFetcher` does. */
+/** The contract of every `ArtifactFetcher`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
@@ -8,11 +8,11 @@ import type { ArtifactFetcher } from "./ports.ts";
 import { aWorkKey } from "./testing/a-work-key.ts";
 
 export interface FetcherUnderTest {
-  /** Keeps copies of at most `capacityBytes` together. */
+  /** Keeps copies of at most `capacityBytes` in total. */
   readonly fetcher: ArtifactFetcher;
-  /** A worker has these bytes, and describes them rightly but for `lies`. */
+  /** Puts these bytes on a worker, and describes them correctly except for `lies`. */
   offer(bytes: Uint8Array, lies?: Partial<Artifact>): Promise<Artifact>;
-  /** The worker has it no more. */
+  /** Removes the artifact from the worker. */
   withdraw(artifact: Artifact): void;
   read(path: string): Promise<Uint8Array>;
   copies(): Promise<number>;

@@ -1,4 +1,4 @@
-/** What every `ArtifactSpool` does. */
+/** The contract of every `ArtifactSpool`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
@@ -7,16 +7,16 @@ import { aWorkKey } from "./testing/a-work-key.ts";
 
 export interface SpoolUnderTest {
   readonly spool: ArtifactSpool;
-  /** As an executor writes to a slot. */
+  /** Writes to a slot as an executor does. */
   write(path: string, bytes: Uint8Array): Promise<void>;
-  /** `undefined`: there is no such file. */
+  /** Undefined when there is no such file. */
   read(path: string): Promise<Uint8Array | undefined>;
-  /** Deletions under way are done, and evictions told. */
+  /** Resolves when deletions are done and evictions reported. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `open` makes a spool with room for `capacityBytes`, of which nine tenths may be used. */
+/** `open` makes a spool with `capacityBytes`, of which nine tenths may be used. */
 export function testArtifactSpool(
   kind: string,
   open: (capacityBytes: number) => Promise<SpoolUnderTest>,

@@ -1,6 +1,6 @@
 /**
- * When which artifact has lived long enough. One timer, for the earliest; artifacts of one kind expire in the order
- * in which they came, so the earliest is always at the head of one of two queues.
+ * Tracks when artifacts expire, with one timer for the earliest. Artifacts of one kind expire in
+ * order of arrival, so the earliest is at the head of one of two queues.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import type { HeldId } from "./assignment/index.ts";
@@ -10,7 +10,7 @@ export class ArtifactTtls {
   readonly #ttlMs: number;
   readonly #ttlAfterAckMs: number;
   readonly #expire: (id: HeldId) => void;
-  /** When each expires, in order. */
+  /** Expiry times, in order. */
   readonly #unacked = new Map<HeldId, number>();
   readonly #acked = new Map<HeldId, number>();
   #timer: Timer | undefined;
@@ -27,7 +27,7 @@ export class ArtifactTtls {
     this.#expire = expire;
   }
 
-  /** Its time starts now, or starts anew where it was acknowledged. */
+  /** Starts the artifact's time to live, or restarts it when it was acknowledged. */
   keep(id: HeldId, acked: boolean): void {
     this.forget(id);
     const nowMs = this.#clock.nowMs();
@@ -38,7 +38,8 @@ export class ArtifactTtls {
 
   forget(id: HeldId): void {
     this.#unacked.delete(id);
-    this.#acked.delete(id); // The timer may fire for nothing; it then arms itself for the next.
+    // The timer may fire for nothing; it then arms itself for the next.
+    this.#acked.delete(id);
   }
 
   close(): void {

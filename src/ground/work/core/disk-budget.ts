@@ -1,24 +1,24 @@
 /**
- * Who may use how much of one disk, and who has to go when it gets tight. Several tenants share the
- * budget: the artifact spool, and the caches that only save time. It decides and keeps the accounts; it touches no
- * file and knows no clock.
+ * Divides one disk among tenants, the artifact spool and the caches, and decides what to evict. It
+ * only keeps the accounts: it touches no file and knows no clock.
  *
- * QU30 to QU34 hold here. Unacknowledged artifacts go only as far as the new one needs (QU32): each costs an
- * execution, and going further would have queries evict each other without end.
+ * Rules: QU30 to QU34. Unacknowledged artifacts are evicted only as far as the new one needs
+ * (QU32): each costs an execution, and evicting more would let queries evict each other without
+ * end.
  */
 import { assert } from "../../kernel/errors.ts";
 
-/** In the order in which they yield. */
+/** In the order in which they are evicted. */
 export type DiskTenant = "decoded_columns" | "parquet_cache" | "artifacts";
 
-/** Why an artifact is still there; a cache's entries are always `wanted`. */
+/** Why an artifact is still kept; entries of a cache are always `wanted`. */
 export type DiskEntryState = "wanted" | "acked" | "expired";
 
 export interface DiskBudgetLimits {
   readonly capacityBytes: number;
-  /** What the artifacts can always get, whatever the caches hold. */
+  /** What artifacts can always get, whatever the caches hold. */
   readonly artifactFloorBytes: number;
-  /** Of `capacityBytes`. The rest is for what is being written and not yet accounted for. */
+  /** A share of `capacityBytes`. The rest is for files being written, which are not counted yet. */
   readonly highRatio: number;
   readonly lowRatio: number;
 }
@@ -31,14 +31,14 @@ export interface Eviction {
 }
 
 export type DiskAdmission =
-  /** It is accounted for, and `evict` no longer is: delete those files. */
+  /** The entry is counted, and those in `evict` no longer are: delete their files. */
   | { readonly kind: "admitted"; readonly evict: readonly Eviction[] }
-  /** Nothing was changed. `roomBytesMax`: what could have been admitted. */
+  /** Nothing changed. `roomBytesMax` could have been admitted. */
   | { readonly kind: "refused"; readonly roomBytesMax: number };
 
 export interface DiskUsage {
   readonly usedBytes: number;
-  /** Up to the high watermark. */
+  /** The room up to the high watermark. */
   readonly freeBytes: number;
   readonly byTenant: Readonly<Record<DiskTenant, number>>;
 }
@@ -68,7 +68,7 @@ export class DiskBudget {
   readonly #lowBytes: number;
   readonly #floorBytes: number;
   readonly #entries = new Map<string, Entry>();
-  /** Each in the order of eviction: a `Map` keeps the order of insertion. */
+  /** Each in the order of eviction, which is a `Map`'s order of insertion. */
   readonly #ranks: Readonly<Record<EvictionRank, Map<string, Entry>>> = {
     decoded_columns: new Map(),
     parquet_cache: new Map(),
@@ -108,17 +108,17 @@ export class DiskBudget {
     return { kind: "admitted", evict: evict.map(showEviction) };
   }
 
-  /** It was used: among its like it goes last. */
+  /** Marks the entry as recently used, so that it is evicted last in its class. */
   touch(tenant: DiskTenant, name: string): void {
     this.#replace(tenant, name, (entry) => entry.state);
   }
 
-  /** Nobody waits for this artifact any more. */
+  /** Marks an artifact that nobody waits for. */
   release(name: string, state: "acked" | "expired"): void {
     this.#replace("artifacts", name, () => state);
   }
 
-  /** Until it is unpinned as often, it stays. `false`: there is no such entry. */
+  /** The entry stays until it is unpinned as often. Returns false when there is no such entry. */
   pin(tenant: DiskTenant, name: string): boolean {
     const entry = this.#entries.get(idOf(tenant, name));
     if (entry === undefined) return false;
@@ -149,24 +149,24 @@ export class DiskBudget {
     return { usedBytes, freeBytes, byTenant: { ...this.#usedByTenant } };
   }
 
-  /** What `tenant` could be admitted at the most, were everything it may displace evicted. */
+  /** What `tenant` could be admitted if everything that it may displace were evicted. */
   roomBytesMax(tenant: DiskTenant): number {
     return this.#roomBytesMax(tenant, this.#limitOf(tenant));
   }
 
-  /** What `tenant` could have at the most, were nothing else on the disk. */
+  /** What `tenant` could have if nothing else were on the disk. */
   shareBytesMax(tenant: DiskTenant): number {
     return tenant === "artifacts" ? this.#highBytes : this.#highBytes - this.#floorBytes;
   }
 
-  /** The most that may be in use, all tenants together, after admitting to this one. QU30, QU33. */
+  /** QU30, QU33. The most that all tenants together may use after an admission to this one. */
   #limitOf(tenant: DiskTenant): number {
     if (tenant === "artifacts") return this.#highBytes;
     const owedBytes = Math.max(0, this.#floorBytes - this.#usedByTenant.artifacts);
     return this.#highBytes - owedBytes;
   }
 
-  /** `undefined`: it does not fit (QU34). */
+  /** Undefined when it does not fit (QU34). */
   #plan(tenant: DiskTenant, sizeBytes: number, limitBytes: number): readonly Entry[] | undefined {
     let usedBytes = this.#usedBytes() + sizeBytes;
     if (usedBytes <= limitBytes) return [];

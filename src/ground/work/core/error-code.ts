@@ -1,10 +1,10 @@
-/** Error codes that travelled as text, back into what this version knows. */
+/** Converts error codes that travelled as text to those of this version. */
 import { type ErrorCode, OperatingError, type Retry } from "../../kernel/errors.ts";
 
-/** What to do about a statement that takes too much memory. */
+/** The hint for a statement that uses too much memory. */
 export const memoryHint = "Narrow the query, or give the process more memory with --memory-limit.";
 
-/** How a query may end, and whether asking the same again later may succeed. */
+/** How a query may fail, and whether the same query may succeed later. */
 const retryByCode = {
   artifact_corrupt: "backoff",
   artifact_lost: "backoff",
@@ -33,7 +33,7 @@ const hintByCode: Readonly<Partial<Record<ErrorCode, string>>> = {
   statement_too_large: memoryHint,
 };
 
-/** Any other code becomes `query_failed`, and is named in the message. */
+/** An unknown code becomes `query_failed`, and is named in the message. */
 export function errorOfQuery(code: string, message: string): OperatingError {
   if (isQueryCode(code)) {
     const hint = hintByCode[code];

@@ -1,6 +1,6 @@
 /**
- * Fetches of artifacts under way, a bounded number at a time; the others wait their turn. What arrives is handed
- * over exactly once: it is claimed by the commit that it makes possible, or deleted.
+ * Fetches artifacts, with a limit on concurrent fetches. Each arrival is handed over exactly once:
+ * the commit that it makes possible claims it, or it is deleted.
  */
 import { type ErrorCode, messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { WorkerId } from "../../kernel/ids.ts";
@@ -15,7 +15,7 @@ export interface FetchOrder {
 }
 
 export interface FetchDeskHandlers {
-  /** The bytes are here. Must `claim` them now, or they are deleted when it returns. */
+  /** The bytes are here. Call `claim` now, or they are deleted on return. */
   fetched(order: FetchOrder, readyToFetchMs: number, fetchMs: number): void;
   failed(order: FetchOrder, code: ErrorCode, message: string): void;
 }
@@ -34,7 +34,7 @@ export class FetchDesk {
   readonly #nowMs: () => number;
   readonly #handlers: FetchDeskHandlers;
   readonly #dispose: (local: LocalArtifact, key: WorkKey) => void;
-  /** Ordered and neither over nor aborted. The first `#underway` of them may have started. */
+  /** Ordered fetches that are neither over nor aborted. The first `#underway` may have started. */
   readonly #fetches = new Map<string, Fetch>();
   readonly #waiting = new Set<Fetch>();
   #underwayCount = 0;
@@ -44,7 +44,7 @@ export class FetchDesk {
     readonly fetchesMax: number;
     readonly nowMs: () => number;
     readonly handlers: FetchDeskHandlers;
-    /** Deletes what nobody claimed. */
+    /** Deletes what was not claimed. */
     readonly dispose: (local: LocalArtifact, key: WorkKey) => void;
   }) {
     this.#fetcher = options.fetcher;
@@ -67,7 +67,7 @@ export class FetchDesk {
     this.#startWaiting();
   }
 
-  /** Neither handler is called for it any more. */
+  /** No handler is called for it any more. */
   abort(key: WorkKey, attempt: number): void {
     const id = idOf(key, attempt);
     const fetch = this.#fetches.get(id);
@@ -77,7 +77,7 @@ export class FetchDesk {
     fetch.controller.abort();
   }
 
-  /** `undefined`: nothing was fetched for this attempt, or it was claimed before. */
+  /** Undefined when nothing was fetched for this attempt, or it was claimed before. */
   claim(
     key: WorkKey,
     attempt: number,
@@ -133,7 +133,7 @@ export class FetchDesk {
     const id = idOf(fetch.order.key, fetch.order.attempt);
     if (this.#fetches.get(id) !== fetch) return;
     this.#fetches.delete(id);
-    if (!(thrown instanceof OperatingError)) throw thrown; // Our own bug: nobody catches it.
+    if (!(thrown instanceof OperatingError)) throw thrown; // Our own bug: not caught.
     this.#handlers.failed(fetch.order, thrown.code, messageOf(thrown));
   }
 }

@@ -1,14 +1,12 @@
 /**
- * One query from its submission until its caller has read the results: what `QueryRecord` shows of it, and the
- * promise that its caller waits for.
+ * One query from its submission until its caller has read the results.
  *
  *   working ──▶ reading ──▶ ended
  *      └────────────────────▲
  *
- *   LQ1  `results` settles once: with all of them when the last is committed, or with the error.
- *   LQ2  Until `results` has resolved, committed artifacts belong to the query and are deleted with it;
- *        from then on they belong to the caller.
- *   LQ3  `signal` aborts when the query ends other than by its caller's `finish` without an error.
+ * `results` settles once: with all results when the last work is committed, or with the error. Until
+ * then, committed artifacts belong to the query and are deleted with it; afterwards they belong to
+ * the caller. `signal` aborts when the query ends other than by a `finish` without an error.
  */
 import { assert, type OperatingError } from "../../kernel/errors.ts";
 import type { QueryId, WorkerId } from "../../kernel/ids.ts";
@@ -16,7 +14,7 @@ import { type WorkKey, type WorkSpec, workKeyText } from "./assignment/index.ts"
 import type { LocalArtifact, WorkResult } from "./ports.ts";
 import type { QueryOutcome } from "./query-observer.ts";
 
-/** Who completed a work item, in which attempt, and how long its artifact took to get here. */
+/** Who completed a work item, in which attempt, and how long its artifact took to arrive. */
 export interface Completion {
   readonly workerId: WorkerId;
   readonly attempt: number;
@@ -26,15 +24,15 @@ export interface Completion {
 export interface QueryRequest {
   readonly queryId: QueryId;
   readonly works: readonly WorkSpec[];
-  /** From now: how long until all results must be here. */
+  /** How long from now until all results must be here. */
   readonly deadlineMs: number;
-  /** For people: what was asked. */
+  /** The query's text, for people. */
   readonly text?: string;
-  /** Called once for each artifact, as it arrives. The artifact still belongs to the query. */
+  /** Called once for each artifact as it arrives. The artifact still belongs to the query. */
   readonly onCommitted?: (work: WorkSpec, artifact: LocalArtifact, by: Completion) => void;
 }
 
-/** For people: what became of a query. */
+/** What happened to a query, for people. */
 export interface QueryRecord {
   readonly queryId: QueryId;
   readonly kind: string;
@@ -44,11 +42,11 @@ export interface QueryRecord {
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
   readonly durationMs: number;
-  /** Of the artifacts that are here. */
+  /** The rows of the artifacts that are here. */
   readonly rowCount: number | undefined;
   /** The last worker that took part. */
   readonly workerId: WorkerId | undefined;
-  /** Of the work that took the most. */
+  /** The attempts of the work that needed the most. */
   readonly attempts: number;
   readonly error: { readonly code: string; readonly message: string } | undefined;
 }
@@ -88,7 +86,7 @@ export class LiveQuery {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // Whoever awaits sees the error; nobody has to.
+    // An unawaited error is no bug.
     this.results.catch(() => undefined);
   }
 
@@ -96,7 +94,7 @@ export class LiveQuery {
     return this.#controller.signal;
   }
 
-  /** `workKeyText` of each of its works. */
+  /** `workKeyText` of each work. */
   keyTexts(): Iterable<string> {
     return this.#works.keys();
   }
@@ -110,7 +108,7 @@ export class LiveQuery {
     this.#accepted = true;
   }
 
-  /** Returns whether it was the first. */
+  /** Returns whether it was the first commit of this work. */
   committed(key: WorkKey, by: Completion, result: WorkResult): boolean {
     const work = this.#works.get(workKeyText(key));
     assert(work !== undefined, "only work of the query is committed to it");
@@ -133,16 +131,16 @@ export class LiveQuery {
       assert(result !== undefined, "a query is done when all its work is committed");
       return result;
     });
-    this.#resolve(results); // LQ2
+    this.#resolve(results);
   }
 
-  /** Returns the artifacts that nobody owns any more. */
+  /** Returns the artifacts that now have no owner. */
   end(error: OperatingError | undefined): readonly LocalArtifact[] {
     const wasWorking = this.phase === "working";
     this.phase = "ended";
     if (error !== undefined) {
       this.#reject(error);
-      this.#controller.abort(error); // LQ3
+      this.#controller.abort(error);
     }
     if (!wasWorking) return [];
     return this.#committed.flatMap((result) =>

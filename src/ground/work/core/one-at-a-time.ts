@@ -1,6 +1,6 @@
 /**
- * Handles events one after the other, in order of arrival, each to its end: an event that arrives while another is
- * being handled, even if it is a consequence of it, waits.
+ * Handles events completely and in order of arrival. An event that arrives during another waits,
+ * even if that one caused it.
  */
 export class OneAtATime<Event> {
   readonly #handle: (event: Event) => void;
@@ -11,7 +11,7 @@ export class OneAtATime<Event> {
     this.#handle = handle;
   }
 
-  /** `false`: it waits, and a caller further up the stack handles it. */
+  /** Returns false when the event waits; a caller further up the stack handles it. */
   push(event: Event): boolean {
     this.#pending.push(event);
     if (this.#handling) return false;

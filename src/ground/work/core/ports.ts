@@ -1,7 +1,7 @@
 /**
- * What the work managers need from the world. The API's manager drives `WorkBoard` from
- * a `WorkPool` and an `ArtifactFetcher`; the worker's manager drives an `Executor` and an
- * `ArtifactSpool`. Production gives DuckDB, disk and HTTP; simulation gives its own.
+ * The ports of the work managers. The API's manager uses a `WorkPool` and an `ArtifactFetcher`, the
+ * worker's an `Executor` and an `ArtifactSpool`. Production implements them with DuckDB, disk and
+ * HTTP; simulation has its own.
  */
 import type { Admission } from "../../cluster/core/index.ts";
 import { OperatingError } from "../../kernel/errors.ts";
@@ -15,15 +15,15 @@ import type {
   WorkSpec,
 } from "./assignment/index.ts";
 
-/** The version of what an artifact's Parquet file means; `parquet_schema_version` on the wire. */
+/** The version of an artifact's Parquet schema; `parquet_schema_version` on the wire. */
 export const artifactSchemaVersion = 1;
 
 /** An artifact's bytes, fetched and verified: small ones in memory, others on this process's disk. */
 export interface LocalArtifact {
-  /** The bytes, or the path of the file that has them. */
+  /** The bytes, or the path of their file. */
   readonly content: Uint8Array<ArrayBuffer> | string;
   readonly artifact: Artifact;
-  /** The path of its file, which is written first where the bytes are in memory. */
+  /** The path of the artifact's file, which is first written if the bytes are in memory. */
   file(): Promise<string>;
   /** Deletes the local copy. Idempotent. */
   dispose(): Promise<void>;
@@ -31,9 +31,9 @@ export interface LocalArtifact {
 
 export interface ArtifactFetcher {
   /**
-   * Throws `OperatingError` with `artifact_lost` (gone or unreachable), `artifact_corrupt` (size or checksum
-   * differ), `disk_full`, or `cancelled` when `signal` aborts; resolves only with bytes whose checksum is the
-   * artifact's. Whatever it throws, it leaves no file. `key` is the work that the artifact is of.
+   * Resolves only with bytes that have the artifact's checksum. Throws `artifact_lost` (gone or
+   * unreachable), `artifact_corrupt` (size or checksum differ), `disk_full`, or `cancelled`, and
+   * then leaves no file. `key` is the artifact's work.
    */
   fetch(
     workerId: WorkerId,
@@ -43,9 +43,9 @@ export interface ArtifactFetcher {
   ): Promise<LocalArtifact>;
 }
 
-/** What an execution left behind, before it is named and offered. */
+/** What an execution produced, before it is named and offered. */
 export interface ProducedFile {
-  /** Absent: they are in the slot's file. */
+  /** Absent when the bytes are in the slot's file. */
   readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly sizeBytes: number;
   readonly checksum: string;
@@ -55,22 +55,22 @@ export interface ProducedFile {
   readonly schemaVersion: number;
 }
 
-/** What came of a work item: an artifact, fetched, or the small answer that it gave in its place. */
+/** The result of a work item: a fetched artifact, or a small answer. */
 export type WorkResult = LocalArtifact | Uint8Array;
 
-/** Throws `query_failed` where the work gave an answer. */
+/** Throws `query_failed` if the work gave an answer. */
 export function artifactOf(result: WorkResult): LocalArtifact {
   if (!(result instanceof Uint8Array)) return result;
   throw new OperatingError("query_failed", "never", "the work gave an answer and no artifact");
 }
 
-/** Throws `query_failed` where the work left an artifact. */
+/** Throws `query_failed` if the work left an artifact. */
 export function answerOf(result: WorkResult | undefined): Uint8Array {
   if (result instanceof Uint8Array) return result;
   throw new OperatingError("query_failed", "never", "the work gave no answer");
 }
 
-/** It will not execute anything any more, and the process is about to end for it. */
+/** The executor can execute nothing more, and the process is about to end. */
 export class ExecutorBroken extends OperatingError {
   constructor(message: string) {
     super("query_failed", "backoff", message);
@@ -79,82 +79,85 @@ export class ExecutorBroken extends OperatingError {
 
 export interface Executor<Produced = ProducedFile | Uint8Array> {
   /**
-   * Runs `work` into an artifact of at most `bytesMax` bytes: a file at `path`, or bytes that it gives
-   * back with their facts. Where all there is to say of it is small (what it wrote elsewhere, not
-   * result rows), it resolves with those bytes alone, at most `answerBytesMax`, and leaves no file.
-   * When `signal` aborts it stops soon, leaves no file and throws `cancelled`. Deterministic: the
-   * same work gives the same rows. Throws `ExecutorBroken` when that is the end of it.
+   * Runs `work` into an artifact of at most `bytesMax` bytes: a file at `path`, or returned bytes.
+   * A small result that is not rows (what it wrote elsewhere) is returned as bytes alone, at most
+   * `answerBytesMax`, without a file. After an abort it stops soon, leaves no file and throws
+   * `cancelled`. Deterministic: the same work gives the same rows. Throws `ExecutorBroken` when it
+   * can execute nothing more.
    */
   execute(work: WorkSpec, path: string, signal: AbortSignal, bytesMax: number): Promise<Produced>;
 }
 
 /** A place for one artifact. */
 export interface SpoolSlot {
-  /** Unique over all artifacts of all incarnations; letters, digits, `-`, `_` and `.` only. */
+  /** Unique over all artifacts of all incarnations; only letters, digits, `-`, `_` and `.`. */
   readonly name: string;
-  /** Where the executor writes. Nothing there is served before `commit`. */
+  /** Where the executor writes. Nothing is served before `commit`. */
   readonly path: string;
-  /** More than this would not be admitted by `commit`. */
+  /** `commit` would not admit more. */
   readonly bytesMax: number;
 }
 
 export interface SpooledFile {
-  /** The bytes, or the path of the file that has them. */
+  /** The bytes, or the path of their file. */
   readonly content: Uint8Array | string;
   readonly sizeBytes: number;
-  /** The work that it is of. */
+  /** The artifact's work. */
   readonly key: WorkKey;
 }
 
 export interface SpoolUsage {
   readonly usedBytes: number;
-  /** What may still be written: of the budget or of the disk, whichever has less. */
+  /** What may still be written: the smaller room of budget and disk. */
   readonly freeBytes: number;
 }
 
 /**
- * Artifacts of this worker, of this incarnation only, on its disk or, small ones, in memory; all within a
- * disk budget. Room is made in the order of `DiskBudget`; what had to go without having been removed is
- * told to `onEvicted`.
+ * Artifacts of this incarnation of the worker, on its disk or (small ones) in memory, within a disk
+ * budget. Room is made in the order of `DiskBudget`; `onEvicted` is told what was evicted.
  */
 export interface ArtifactSpool {
   /**
-   * For an artifact of the work `key`. Throws `disk_full` when not even evicting would give room.
+   * Reserves a slot for an artifact of the work `key`. Throws `disk_full` when even evicting would
+   * give no room.
    */
   reserve(key: WorkKey): SpoolSlot;
   /**
-   * What was written to the slot, or `bytes` where they are given, becomes the artifact `name`,
-   * atomically. Rejects with `disk_full` when it does not fit, and then the slot is gone.
+   * Makes the slot's file, or `bytes` if given, the artifact `name`, atomically. Rejects with
+   * `disk_full` when it does not fit, and removes the slot.
    */
   commit(name: string, sizeBytes: number, bytes?: Uint8Array): Promise<void>;
-  /** Nobody waits for it any more: `acked` was fetched, `expired` never was. Such artifacts go first. */
+  /**
+   * Marks an artifact that nobody waits for, so that it is evicted first: `acked` was fetched,
+   * `expired` never was.
+   */
   release(name: string, reason: "acked" | "expired"): void;
   /** Deletes a slot or an artifact. Idempotent; never throws. */
   remove(name: string): void;
-  /** `undefined`: never committed, removed, evicted, or of another incarnation. */
+  /** Undefined when never committed, removed, evicted, or of another incarnation. */
   stat(name: string): SpooledFile | undefined;
   usage(): SpoolUsage;
-  /** One listener; called never synchronously from within `reserve` or `commit`. */
+  /** One listener; never called synchronously from `reserve` or `commit`. */
   onEvicted(listener: (name: string) => void): void;
 }
 
 /**
- * What a controller's manager hears of workers, in order: `workerUp` opens a session, `workerDown` ends
- * it, everything else lies between the two.
+ * What a controller's manager hears of workers, in order: `workerUp` opens a session, `workerDown`
+ * ends it, all other events are between the two.
  */
 export type WorkPoolEvent = Extract<BoardEvent, { readonly workerId: WorkerId }>;
 
 /** The workers that take work, as a controller sees them. */
 export interface WorkPool {
-  /** `workerUp` is replayed to a new listener for every live session. Returns how to unsubscribe. */
+  /** `workerUp` is replayed to a new listener for every live session. Returns the unsubscriber. */
   listen(listener: (event: WorkPoolEvent) => void): () => void;
-  /** `false`: there is no live session, and `workerDown` has been or is about to be called. */
+  /** Returns false without a live session; `workerDown` has been or is about to be called. */
   send(workerId: WorkerId, command: WorkCommand): boolean;
 }
 
-/** Where the worker's manager says what became of work. */
+/** Where the worker's manager reports the outcome of work. */
 export interface WorkReporter {
-  /** `false`: that session is over. */
+  /** Returns false when that session is over. */
   report(session: string, report: WorkReport): boolean;
   setAdmission(admission: Admission): void;
 }

@@ -1,6 +1,6 @@
 /**
- * What the managers tell whoever measures: the scheduling, execution, artifact and end-user metrics
- * of interactive-queries.md. Nobody has to hear all of it. Calls are synchronous and must return quickly. A `work_id` goes on
+ * What the managers report for the scheduling, execution, artifact and end-user metrics of
+ * interactive-queries.md. Calls are synchronous and must return quickly. A `work_id` goes on
  * exemplars, logs and spans; it is never a metric's label.
  */
 import type { WorkerId } from "../../kernel/ids.ts";
@@ -14,7 +14,9 @@ export type CleanupReason = "acked" | "ttl" | "evicted" | "unwanted";
 /** The API's side: coordinator and query-api. */
 export interface ApiQueryObserver {
   workAssigned(workerId: WorkerId, affinityHit: boolean): void;
-  /** The latency is from the submission, or from the loss that made the work move, to the acceptance. */
+  /**
+   * The latency is from the submission, or from the loss that moved the work, to the acceptance.
+   */
   workAccepted(workerId: WorkerId, assignmentLatencyMs: number, work: WorkKey): void;
   workRejected(workerId: WorkerId, reason: RejectReason): void;
   workReassigned(reason: string): void;
@@ -26,21 +28,22 @@ export interface ApiQueryObserver {
     durationMs: number,
     code: string | undefined,
   ): void;
-  /** From the submission to the first committed artifact. */
+  /** The latency is from the submission to the first committed artifact. */
   firstResult(kind: string, latencyMs: number): void;
-  /** `readyToFetchMs`: from `WorkReady` to the fetch's start; `fetchMs`: until its bytes were verified. */
+  /**
+   * `readyToFetchMs`: from `WorkReady` to the start of the fetch; `fetchMs`: until its bytes were
+   * verified.
+   */
   artifactFetched(readyToFetchMs: number, fetchMs: number, sizeBytes: number, work: WorkKey): void;
   artifactFetchFailed(code: string): void;
   checksumMismatch(workerId: WorkerId): void;
-  /**
-   * A worker met data that is not what was committed, or that is not there; the message names it.
-   */
+  /** A worker found data that is not what was committed, or is missing; the message names it. */
   dataCorrupt(what: "damaged" | "missing", message: string): void;
 }
 
 /** The worker's side. */
 export interface WorkerQueryObserver {
-  /** Work that waits for a slot, and work in a slot. */
+  /** The numbers of works that wait for a slot and in a slot. */
   workerQueueChanged(queued: number, executing: number): void;
   executionEnded(
     kind: string,
@@ -49,7 +52,7 @@ export interface WorkerQueryObserver {
     code: string | undefined,
     work: WorkKey,
   ): void;
-  /** From the cancellation's arrival to the executor having stopped. */
+  /** The latency is from the cancellation's arrival to the executor's stop. */
   executionCancelled(kind: string, latencyMs: number, work: WorkKey): void;
   artifactCleaned(reason: CleanupReason): void;
   spoolChanged(usedBytes: number, freeBytes: number): void;

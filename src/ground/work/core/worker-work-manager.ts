@@ -1,13 +1,11 @@
 /**
- * The worker's side of interactive work: it takes assignments from sessions, drives the `WorkLedger`, executes, keeps
- * artifacts until they are acknowledged or too old, and reports.
+ * The worker's side of interactive work: takes assignments, drives the `WorkLedger`, executes,
+ * keeps artifacts until they are acknowledged or expire, and reports. Rules: QU20 to QU27 and QU54.
  *
- * QU20 to QU27 and QU54 hold here. Ledger events are handled one after the other, in order of arrival, each
- * with all its effects. An execution that was started ends in exactly one of them, its slot of the spool
- * committed or removed before; only of an executor that broke nothing is said: the process ends, and each
- * controller counts the loss against the work.
- *
- * What it refuses to do: know what work means (that is the `Executor`), or touch files (that is the spool).
+ * Ledger events are handled in order of arrival, each with all its effects. An execution ends in
+ * exactly one event, after its spool slot was committed or removed. Only a broken executor reports
+ * nothing: the process ends, and each controller counts the loss against the work. The manager does
+ * not know what work means, and touches no files.
  */
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import {
@@ -68,23 +66,23 @@ export interface WorkerWorkManagerOptions {
   readonly dataUrl: () => string;
   readonly limits?: Partial<WorkerWorkLimits>;
   readonly observer?: Partial<WorkerQueryObserver>;
-  /** Made from `limits` when absent. */
+  /** Created from `limits` when absent. */
   readonly ledger?: WorkLedger;
 }
 
 export interface WorkerCounts {
   readonly queued: number;
-  /** How long the first of them has waited for a slot. */
+  /** How long the first queued item has waited for a slot. */
   readonly oldestQueuedMs: number;
-  /** Aborting ones included: they still hold their slots. */
+  /** Includes aborting executions, which still hold their slots. */
   readonly executing: number;
-  /** Offered and not yet acknowledged. */
+  /** Artifacts offered and not yet acknowledged. */
   readonly ready: number;
   readonly completedTotal: number;
   readonly failedTotal: number;
 }
 
-/** An execution under way, or the artifact it left. */
+/** An execution under way, or its artifact. */
 interface Held {
   readonly work: WorkSpec;
   readonly controller: AbortController;
@@ -134,30 +132,32 @@ export class WorkerWorkManager {
     });
   }
 
-  /** Where reports go. Before the first session: the endpoint needs this manager, and this manager the endpoint. */
+  /**
+   * Sets where reports go, before the first session. The endpoint and this manager need each other.
+   */
   attach(reporter: WorkReporter): void {
     assert(this.#reporter === undefined, "a manager has one reporter");
     this.#reporter = reporter;
   }
 
-  /** `session` is an opaque key: reports go back under it. */
+  /** `session` is an opaque key under which reports go back. */
   obey(session: string, command: WorkCommand): void {
     assert(this.#reporter !== undefined, "a manager is attached before its first session");
     if (command.kind === "assignWork") this.#arrivedMs.set(command.work, this.#clock.nowMs());
     this.#handle({ ...command, session });
   }
 
-  /** The last call for this session: whatever it owned is cancelled now. */
+  /** The last call for this session: what it owned is cancelled now. */
   sessionLost(session: string): void {
     this.#handle({ kind: "sessionLost", session });
   }
 
-  /** New work is rejected at once; what was accepted is finished. */
+  /** While draining, new work is rejected at once and accepted work is finished. */
   setDraining(draining: boolean): void {
     this.#handle({ kind: "setDraining", draining });
   }
 
-  /** Resolves when nothing waits, executes, or is offered without having been acknowledged. */
+  /** Resolves when nothing waits, executes, or is offered without acknowledgement. */
   whenIdle(): Promise<void> {
     return new Promise((resolve) => {
       this.#idleWaiters.push(resolve);
@@ -183,7 +183,7 @@ export class WorkerWorkManager {
     return sinceMs === undefined ? 0 : this.#clock.nowMs() - sinceMs;
   }
 
-  /** Takes nothing more, aborts every execution, deletes every artifact, reports nothing of it. */
+  /** Takes nothing more, aborts every execution, deletes every artifact, reports nothing. */
   close(): void {
     this.#handle({ kind: "setAccepting", accepting: false });
     const sessions = new Set(this.#ledger.snapshot().map(({ session }) => session));
@@ -202,7 +202,7 @@ export class WorkerWorkManager {
   #perform(effect: LedgerEffect, cause: LedgerEvent): void {
     switch (effect.kind) {
       case "report":
-        // `false` means that the session is over; `sessionLost` follows.
+        // False means that the session is over; `sessionLost` follows.
         this.#reporter?.report(effect.session, effect.report);
         break;
       case "startExecution":
@@ -238,7 +238,7 @@ export class WorkerWorkManager {
       acked: false,
     };
     this.#held.set(id, held);
-    // Within a promise, so that a failure to reserve or to start ends like any other.
+    // In a promise, so that a failure to reserve or to start is handled like any other.
     Promise.resolve()
       .then(() => this.#execute(held))
       .then(
@@ -291,7 +291,7 @@ export class WorkerWorkManager {
     if (held.slot !== undefined) this.#spool.remove(held.slot.name);
     if (thrown instanceof ExecutorBroken && held.abortedMs === undefined) return;
     this.#held.delete(id);
-    if (thrown instanceof AssertionError) throw thrown; // Our own bug: nobody catches it.
+    if (thrown instanceof AssertionError) throw thrown; // Our own bug: not caught.
     const code = thrown instanceof OperatingError ? thrown.code : "query_failed";
     const retryable = thrown instanceof OperatingError && thrown.retry === "backoff";
     const message = shortened(messageOf(thrown));
@@ -373,7 +373,7 @@ export class WorkerWorkManager {
   }
 }
 
-/** Reports travel on the control session, whose frames are bounded; DuckDB likes to quote whole values. */
+/** Reports travel in frames of limited size, and DuckDB quotes whole values. */
 function shortened(message: string): string {
   if (message.length <= messageLengthMax) return message;
   return `${message.slice(0, messageLengthMax / 2)} … ${message.slice(-messageLengthMax / 2)}`;
@@ -390,7 +390,7 @@ function reasonOf(cause: LedgerEvent, held: Held): CleanupReason {
   return cause.kind === "expired" ? "ttl" : "unwanted";
 }
 
-/** A number that a frame cannot carry would end the session, and with it everybody's work. */
+/** A number that a frame cannot carry would end the session, and with it all its work. */
 function wireTime(ms: number | undefined): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined;
 }

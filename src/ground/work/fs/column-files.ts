@@ -1,8 +1,7 @@
 /**
- * The files of decoded columns, as tenants of the worker's disk budget: they are the first to go when there is little room.
- *
- *   CF1  What the budget does not admit is deleted; so is what it evicts.
- *   CF2  Files of an earlier incarnation are deleted at the start: the accounts begin empty.
+ * Files of decoded columns, as a tenant of the worker's disk budget: they are evicted first. A file
+ * that the budget does not admit, or evicts, is deleted. Files of an earlier incarnation are
+ * deleted at the start, because the accounts begin empty.
  */
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -27,10 +26,11 @@ export class ColumnFiles {
     return this.#budget.usage().byTenant.decoded_columns;
   }
 
-  /** A thread wrote it. */
+  /** Called when a thread has written the file. */
   written(name: string, sizeBytes: number): void {
     if (this.#budget.has("decoded_columns", name)) {
-      this.#budget.touch("decoded_columns", name); // Another thread had the same: it is the same file.
+      // Another thread wrote the same file.
+      this.#budget.touch("decoded_columns", name);
       return;
     }
     const admission = this.#budget.admit("decoded_columns", name, sizeBytes);
@@ -42,7 +42,7 @@ export class ColumnFiles {
     this.#budget.touch("decoded_columns", name);
   }
 
-  /** The budget counts it no more. */
+  /** Called when the budget no longer counts the file. */
   evicted({ tenant, name }: Eviction): void {
     if (tenant === "decoded_columns") this.#delete(name);
   }
@@ -62,7 +62,7 @@ export class ColumnFiles {
   }
 }
 
-/** CF2. `dir` is of this worker alone. */
+/** `dir` belongs to this worker alone. */
 export async function openColumnFiles(
   dir: string,
   budget: DiskBudget,

@@ -6,7 +6,7 @@ export function checksumOfBytes(bytes: Uint8Array): string {
   return `sha256:${hash("sha256", bytes, "hex")}`;
 }
 
-/** In pieces, so that whatever else its thread has to do is done between them. */
+/** Reads in pieces, so that the thread can do other work in between. */
 export async function checksumOfFile(path: string): Promise<string> {
   const digest = createHash("sha256");
   for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {

@@ -4,11 +4,10 @@
  *   <base>/spool-<incarnation>/writing/   where executors write; DuckDB may touch this directory
  *   <base>/spool-<incarnation>/ready/     complete artifacts, which DuckDB may not touch
  *
- * QU5, QU6 and QU24 hold here: a name is looked up in memory, which begins empty, and a complete artifact
- * moves to `ready` in one step. Only entries that are ours by name are ever deleted, whatever `baseDir`
- * points at.
- * A small artifact whose bytes are at hand is kept in memory while there is room, for which acknowledged
- * ones there are evicted; otherwise it is written like any other.
+ * Rules: QU5, QU6 and QU24. A name is looked up in memory, which begins empty, and a complete
+ * artifact moves to `ready` in one step. Only entries with our own names are ever deleted, whatever
+ * `baseDir` points at. A small artifact is kept in memory while there is room, after evicting
+ * acknowledged ones there; otherwise it is written to disk.
  */
 import { statfsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, unlink, writeFile } from "node:fs/promises";
@@ -30,26 +29,26 @@ import {
 import { translateFsError } from "./fs-error.ts";
 
 export interface FsSpoolOptions {
-  /** Of this worker alone. Its incarnations use it one after the other. */
+  /** Belongs to this worker alone; its incarnations use it one after the other. */
   readonly baseDir: string;
   readonly incarnation: Incarnation;
   readonly capacityBytes: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The largest artifact. Half of the capacity when absent. */
+  /** The size limit of an artifact. Default: half of the capacity. */
   readonly artifactBytesMax?: number;
-  /** Shared with caches; made from `capacityBytes` when absent. */
+  /** Shared with caches; created from `capacityBytes` when absent. */
   readonly budget?: DiskBudget;
-  /** On another file system: where small artifacts go while the disk is full. QU24 */
+  /** A directory on another file system for small artifacts while the disk is full. QU24 */
   readonly overflowDir?: string;
-  /** What the disk has left; asks the file system when absent. */
+  /** The free bytes of the disk; asks the file system when absent. */
   readonly diskFreeBytes?: () => number;
-  /** Told what had to go of other tenants of a shared budget. */
+  /** Called with evictions of other tenants of a shared budget. */
   readonly onEvictedOther?: (eviction: Eviction) => void;
 }
 
 export interface FsArtifactSpool extends ArtifactSpool {
-  /** Where executors write: what `startEngine` gets as its `spoolDir`. */
+  /** Where executors write: the `spoolDir` of `startEngine`. */
   readonly writeDir: string;
   /** Resolves when every deletion under way is done. */
   settled(): Promise<void>;
@@ -61,9 +60,9 @@ const ownDirPattern = /^spool-[A-Za-z0-9_.-]+$/;
 const diskCheckMs = 250;
 /** A disk with less room counts as full. QU24 */
 const fullBytes = 1024 * 1024;
-/** All artifacts in the overflow together: it may be memory. */
+/** The limit of all artifacts in the overflow, which may be memory. */
 const overflowBytesMax = 64 * 1024 * 1024;
-/** One artifact in memory, and all of them. */
+/** The limits of one artifact in memory, and of all together. */
 const memoryBytesMax = { each: 1024 * 1024, all: 8 * 1024 * 1024 };
 
 export async function openFsArtifactSpool(options: FsSpoolOptions): Promise<FsArtifactSpool> {
@@ -95,7 +94,7 @@ interface Entry {
   readonly writePath: string;
   readonly readyPath: string;
   sizeBytes: number;
-  /** Of an artifact in memory, which has no file. */
+  /** The bytes of an artifact in memory, which has no file. */
   bytes: Uint8Array | undefined;
   state: "writing" | "moving" | "ready";
 }
@@ -113,7 +112,7 @@ class DirectorySpool implements FsArtifactSpool {
   readonly #deletions = new Set<Promise<void>>();
   readonly #measure: () => number;
   readonly #overflowDir: string | undefined;
-  /** Names of artifacts in memory that were acknowledged, in that order. */
+  /** Names of acknowledged artifacts in memory, in order of acknowledgement. */
   readonly #ackedInMemory = new Set<string>();
   #memoryBytes = 0;
   #listener: (name: string) => void = () => undefined;
@@ -159,7 +158,7 @@ class DirectorySpool implements FsArtifactSpool {
     return { name, path: entry.writePath, bytesMax };
   }
 
-  /** QU24. `undefined`: artifacts go to the disk. */
+  /** QU24. Undefined when artifacts go to the disk. */
   #overflow(): { readonly dir: string; readonly roomBytes: number } | undefined {
     const dir = this.#overflowDir;
     if (dir === undefined || this.#diskFreeBytes >= fullBytes) return undefined;
@@ -199,7 +198,7 @@ class DirectorySpool implements FsArtifactSpool {
     else this.#delete(entry, entry.readyPath); // Removed meanwhile.
   }
 
-  /** Makes room by evicting acknowledged ones; says whether there is enough. */
+  /** Evicts acknowledged artifacts from memory. Returns whether there is enough room. */
   #hasMemoryFor(sizeBytes: number): boolean {
     const { each, all } = memoryBytesMax;
     if (sizeBytes > each) return false;
@@ -259,7 +258,10 @@ class DirectorySpool implements FsArtifactSpool {
     await rm(this.#ownDir, { recursive: true, force: true });
   }
 
-  /** What the disk really has left, since others may use it too: whenever it matters, but not all the time. */
+  /**
+   * Reads the free bytes of the disk, which others may use too: when it matters, but not every
+   * time.
+   */
   #checkDisk(fields: LogFields = {}): void {
     const nowMs = this.#clock.nowMs();
     if (nowMs - this.#diskCheckedMs < diskCheckMs) return;

@@ -1,4 +1,4 @@
-/** The file system's errors, translated once. */
+/** Translates errors of the file system. */
 import { isDiskFull } from "../../kernel/disk-full.ts";
 import { messageOf, OperatingError } from "../../kernel/errors.ts";
 import { withoutPaths } from "../../kernel/without-paths.ts";

@@ -25,7 +25,7 @@ const workerId = "w1" as WorkerId;
 const never = new AbortController().signal;
 const checksum = (bytes: Uint8Array): string => `sha256:${hash("sha256", bytes, "hex")}`;
 
-/** Files of a worker, by name. */
+/** A worker's files, by name. */
 class Files implements Pick<ArtifactSpool, "stat"> {
   readonly dir: string;
   readonly #files = new Map<string, SpooledFile>();
@@ -208,7 +208,7 @@ test("[QU51] a name is looked up, never made into a path", async () => {
   });
 });
 
-/** As it is, since `fetch` would tidy the path up. */
+/** Sends the path unchanged; `fetch` would normalise it. */
 function rawStatus(host: string, port: number, line: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host, () => {
@@ -289,7 +289,7 @@ test("[QU50] a port in use is named", async () => {
   taken.close();
 });
 
-/** A worker that answers as it likes. */
+/** A worker that answers as the test says. */
 async function withWorker(
   listener: RequestListener,
   body: (artifact: Artifact, server: Server) => Promise<void>,
@@ -375,7 +375,7 @@ const answers: readonly (readonly [name: string, code: string, listener: Request
 ];
 for (const [name, code, listener] of answers) {
   test(`[QU52] a worker that answers with ${name}: ${code}`, async () => {
-    // Only where silence is the matter: a busy machine is silent for a while itself.
+    // Only for silence: a busy machine is silent for a while itself.
     const options = name.startsWith("silence") ? { silenceMsMax: 200 } : {};
     await withWorker(listener, async (artifact) => {
       assert.equal(await fetchOnce(artifact, options), code);

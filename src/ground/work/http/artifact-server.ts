@@ -1,8 +1,7 @@
 /**
  * Serves a worker's artifacts to controllers: `GET /artifacts/NAME` with the cluster's token.
- *
- * QU5, QU50 and QU51 hold here. What is sent has the length that was promised, or the connection breaks;
- * connections are bounded, and one that stands still is closed.
+ * Rules: QU5, QU50, QU51. An answer has the promised length, or the connection breaks. Connections
+ * are limited, and a stalled one is closed.
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -19,7 +18,7 @@ import type { ArtifactSpool, SpooledFile } from "../core/index.ts";
 
 export interface ArtifactServerOptions {
   readonly host: string;
-  /** 0 for any. */
+  /** 0 chooses any free port. */
   readonly port: number;
   /** The cluster's token. */
   readonly token: string;
@@ -33,7 +32,7 @@ export interface ArtifactServer {
   readonly port: number;
   /** `http://host:port` or `https://host:port`. */
   readonly url: string;
-  /** Cuts off what is being sent: whoever wants to be gentle drains first. */
+  /** Terminates transfers; drain first to avoid that. */
   close(): Promise<void>;
 }
 
@@ -43,7 +42,7 @@ const headersMsMax = 5_000;
 const silenceMsMax = 30_000;
 const keepAliveMs = 25_000;
 const pathPattern = /^\/artifacts\/([A-Za-z0-9][A-Za-z0-9_.-]{0,199})$/;
-/** Files up to this size are sent in one go. */
+/** Files up to this size are sent in one write. */
 const sendAtOnceBytesMax = 256 * 1024;
 
 export async function startArtifactServer(options: ArtifactServerOptions): Promise<ArtifactServer> {
@@ -52,7 +51,7 @@ export async function startArtifactServer(options: ArtifactServerOptions): Promi
     void answer(options, request, response);
   });
   const { connectionsMax: total = connectionsMaxDefault, logger } = options;
-  // One that says nothing goes first; a worker's own caller may be the only client.
+  // A silent connection is closed first; a worker may have only one client.
   const limits = {
     total,
     perClient: total,
@@ -132,7 +131,7 @@ async function answer(
   try {
     await send(file, request.method === "HEAD", response);
   } catch (thrown) {
-    // The other side went away, or the file did. Nothing more can be said on this connection.
+    // The client went away, or the file did. Nothing more can be sent on this connection.
     logger.debug(workLogFields(file.key), `artifact not sent: ${messageOf(thrown)}`);
     response.destroy();
   }
@@ -154,7 +153,7 @@ async function send(
   }
   const file = await openOrUndefined(content);
   if (file === undefined) {
-    refuse(response, 404, "not_found", "there is no such artifact"); // Deleted this very moment.
+    refuse(response, 404, "not_found", "there is no such artifact"); // Deleted this moment.
     return;
   }
   try {

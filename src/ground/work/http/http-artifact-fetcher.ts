@@ -1,9 +1,7 @@
 /**
- * Fetches artifacts from workers into memory or to this process's disk, and believes nothing before it has been verified.
- *
- * QU2, QU52 and QU53 hold here. Room for a copy is taken before the first byte is asked for, and nothing is
- * evicted: a copy is needed until its reader is through.
- * Small copies are in memory, up to a bound of all of them, and get a file when a reader asks for one.
+ * Fetches artifacts from workers into memory or to this process's disk, and verifies them. Rules:
+ * QU2, QU52, QU53. Room for a copy is reserved before the first byte is requested, and nothing is
+ * evicted, because a copy is needed until its reader is done.
  */
 import { createHash, hash } from "node:crypto";
 import { createWriteStream } from "node:fs";
@@ -25,26 +23,26 @@ import { translateFsError } from "../fs/fs-error.ts";
 
 export interface HttpFetcherOptions {
   readonly token: string;
-  /** Of this process alone. Copies that an earlier run left there are deleted. */
+  /** Belongs to this process alone. Copies of an earlier run are deleted. */
   readonly dir: string;
-  /** On another file system: where small copies go while the disk is full. */
+  /** A directory on another file system for small copies while the disk is full. */
   readonly overflowDir?: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tls?: TlsFiles;
-  /** All local copies together. */
+  /** The limit of all local copies. */
   readonly capacityBytes?: number;
-  /** One artifact. */
+  /** The limit of one artifact. */
   readonly artifactBytesMax?: number;
-  /** No byte for this long: the worker counts as unreachable. */
+  /** A worker that sends no byte for this long counts as unreachable. */
   readonly silenceMsMax?: number;
-  /** One fetch as a whole: a worker may also be too slow by sending a byte now and then. */
+  /** The limit of a whole fetch, for a worker that sends a byte now and then. */
   readonly fetchMsMax?: number;
 }
 
 export interface HttpArtifactFetcher extends ArtifactFetcher {
   usedBytes(): number;
-  /** Ends idle connections and deletes every copy that is left. */
+  /** Ends idle connections and deletes the remaining copies. */
   close(): Promise<void>;
 }
 
@@ -52,7 +50,7 @@ const capacityBytesDefault = 10 * 1024 ** 3;
 const silenceMsMaxDefault = 5_000;
 const fetchMsMaxDefault = 300_000;
 const socketsPerWorkerMax = 32;
-/** One copy, which is hashed on this thread in less than a millisecond, and all of them. */
+/** The limits of one copy, which this thread hashes in less than 1 ms, and of all together. */
 const memoryBytesMax = { each: 1024 * 1024, all: 32 * 1024 * 1024 };
 const copyPattern = /^fetched-\d+\.parquet$/;
 
@@ -164,7 +162,7 @@ class Fetcher implements HttpArtifactFetcher {
     return copy;
   }
 
-  /** A kept connection may have been closed by the other side this very moment: then once more, on a new one. */
+  /** The other side may just have closed a kept connection: then tries once more on a new one. */
   async #get(url: URL, signal: AbortSignal, key: WorkKey): Promise<IncomingMessage> {
     const first = this.#send(url, signal);
     try {
@@ -195,7 +193,7 @@ class Fetcher implements HttpArtifactFetcher {
     return sent;
   }
 
-  /** A read of little is answered on a full disk, too. */
+  /** A small copy can be written even when the disk is full. */
   async #write(path: string, bytes: Uint8Array): Promise<string> {
     const { overflowDir } = this.#options;
     try {
@@ -261,12 +259,12 @@ class Copy implements LocalArtifact {
   }
 
   async #delete(): Promise<void> {
-    const path = await this.#file?.catch(() => undefined); // One that failed left nothing.
+    const path = await this.#file?.catch(() => undefined); // A failed write left nothing.
     if (path !== undefined) await rm(path, { force: true });
   }
 }
 
-/** Resolves with the length of the body, which may be more than there is room for. */
+/** Resolves with the length of the body, which may exceed `bytes`. */
 function fill(bytes: Uint8Array, response: IncomingMessage): Promise<number> {
   return new Promise((resolve, reject) => {
     let length = 0;
@@ -280,8 +278,8 @@ function fill(bytes: Uint8Array, response: IncomingMessage): Promise<number> {
 }
 
 /**
- * Lets no more through than was promised, and hashes it on its way: a piece of 64 KiB takes a tenth
- * of a millisecond, between which the thread does whatever else there is to do.
+ * Passes on no more bytes than promised, and hashes them. A piece of 64 KiB takes 0.1 ms; the
+ * thread can do other work between pieces.
  */
 class Meter extends Transform {
   readonly #bytesMax: number;
@@ -329,7 +327,7 @@ function responseOf(sent: ClientRequest): Promise<IncomingMessage> {
 function checkResponse(response: IncomingMessage, { sizeBytes }: Artifact): void {
   const { statusCode } = response;
   if (statusCode !== 200) {
-    response.resume(); // So that the connection can be used again.
+    response.resume(); // So that the connection can be reused.
     throw refusal(statusCode ?? 0);
   }
   const promised = Number(response.headers["content-length"] ?? Number.NaN);

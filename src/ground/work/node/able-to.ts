@@ -1,13 +1,13 @@
 /**
- * What a worker may claim by itself at the moment. Work that is assigned to it needs no such table:
- * what fails here for the worker's own reasons is tried on another one.
+ * What a worker may claim by itself at the moment. Assigned work needs no such table, because it is
+ * tried on another worker when it fails for this worker's reasons.
  */
 import type { HealthBoard } from "../../kernel/health.ts";
 
-/** The parts of this worker (`HealthBoard`) without which such work would only fail. */
+/** The parts of this worker (`HealthBoard`) that each kind of work needs. */
 const needs = {
   refreshes: ["data_dir", "disk", "engine"],
-  /** A load worker has no engine of this worker's; its log and its records need the disk. */
+  /** A load worker does not use this worker's engine; its log and records need the disk. */
   load: ["data_dir", "disk"],
 } as const satisfies Record<string, readonly string[]>;
 

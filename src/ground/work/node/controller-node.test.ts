@@ -29,15 +29,15 @@ const registration = {
   softwareVersion: "test",
 };
 
-/** One worker that takes work and never finishes it, one database, and any number of controllers. */
+/** One worker that never finishes its work, one database, and any number of controllers. */
 class Fixture {
   readonly clock = new VirtualClock();
   readonly database: SharedSqlite = createSharedSqlite(() => this.clock.nowMs());
-  /** Everything that controllers said to the worker. */
+  /** Everything that controllers sent to the worker. */
   readonly said: (readonly [from: string, frame: Frame])[] = [];
   /** Stores that do not answer at the moment. */
   readonly hanging = new Set<string>();
-  /** Stores that can be read and not written. */
+  /** Stores that can be read but not written. */
   readonly full = new Set<string>();
   readonly endpoint = new WorkerEndpoint({
     clock: this.clock,
@@ -113,7 +113,7 @@ class Fixture {
     });
   }
 
-  /** A coordinator that leads, with the worker registered and connected. */
+  /** A leading coordinator, with the worker registered and connected. */
   async leader(
     name: string,
     options: Partial<ControllerNodeOptions> = {},
@@ -288,7 +288,7 @@ test("[C3, C4] one that a newer coordinator has replaced loses its sessions to i
 test("[C3] a lease that comes back with another epoch means dialling anew", async () => {
   const fixture = new Fixture();
   await fixture.leader("one");
-  // Somebody else had it for a moment and is gone; nobody dialled meanwhile.
+  // Another holder had it for a moment and is gone; nobody dialled meanwhile.
   fixture.database.connection.exec("UPDATE coordinator_leases SET epoch = 7, expires_at_ms = 0");
   await fixture.clock.advance(10_000);
   assert.deepEqual(fixture.hellos(), ["one with 1", "one with 8"]);

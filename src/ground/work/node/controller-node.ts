@@ -1,23 +1,7 @@
 /**
- * A process that dials workers, whole, from ports only: a coordinator or a query-api. `main.ts` gives it
- * gRPC, HTTP and a database; the simulator gives it its own; both run this class.
- *
- * A query-api keeps a private view of the workers and writes nothing. A coordinator does so only while it
- * holds the lease:
- *
- *   C1  Every write of worker states is made under the lease; without it nothing is written, from the moment
- *       that the keeper is no longer sure.
- *   C2  A standby holds no sessions. The dial costs a takeover milliseconds; a second set of sessions
- *       would cost every worker heartbeats for ever, and make "who commands here" a question.
- *   C3  Sessions carry the epoch of the lease that they were dialled under. A new grant with another epoch
- *       ends them and dials anew, and workers refuse whoever is older than the newest that they have seen.
- *   C4  A lease that is lost, or only in doubt because the store does not answer, does not end queries at
- *       once: their sessions need no store. They go on for `stepDownMs` unless a newer coordinator's hello
- *       ends them; after that this process has stepped down: no sessions, and its queries cancelled.
- *   C5  As long as the store says that the lease is still in our name, and only cannot be written
- *       (its disk is full), nobody else commands: the process does not step down, and goes on
- *       answering reads. So does one that was started like that, with the lease of its last life:
- *       it dials the workers under that epoch.
+ * A process that dials workers, built from ports only: a coordinator or a query-api. `main.ts`
+ * gives it gRPC, HTTP and a database; the simulator gives it its own. A query-api has a private
+ * view of the workers and writes nothing. A coordinator dials and writes as C1 to C5 say.
  */
 import {
   type ControllerRole,
@@ -52,7 +36,7 @@ import {
 } from "../core/index.ts";
 import { workChannel, workPoolOf } from "../wire/work-channel.ts";
 
-/** The classes that a controller is built from. The simulator's planted bugs are subclasses of them. */
+/** The classes that a controller is built from. The simulator's planted bugs subclass them. */
 export interface ControllerParts {
   readonly ApiWorkManager: typeof ApiWorkManager;
   readonly LeaseKeeper: typeof LeaseKeeper;
@@ -61,11 +45,11 @@ export interface ControllerParts {
   readonly WorkBoard: typeof WorkBoard;
 }
 
-/** How a coordinator asks for the lease. */
+/** How a coordinator requests the lease. */
 export interface LeaseOptions {
-  /** Stable over restarts of this coordinator, and no other's. */
+  /** Unique to this coordinator, and stable over its restarts. */
   readonly holder: string;
-  /** Where this coordinator's API is, so that a standby can say whom to ask. */
+  /** The address of this coordinator's API, which a standby names to its callers. */
   readonly apiUrl: string;
   readonly name?: string;
   readonly leaseMs?: number;
@@ -80,11 +64,11 @@ export interface ControllerNodeOptions {
   readonly logger: Logger;
   readonly dialer: Dialer;
   readonly fetcher: ArtifactFetcher;
-  /** A coordinator needs one. A query-api needs one unless `discovery` is given. */
+  /** Required for a coordinator, and for a query-api without `discovery`. */
   readonly store?: Store;
   /** Default: the store's workers table. */
   readonly discovery?: Discovery;
-  /** Coordinators only, and they need it. */
+  /** Required for coordinators; not for a query-api. */
   readonly lease?: LeaseOptions;
   readonly limits?: Partial<ApiWorkLimits>;
   readonly timing?: SessionTiming;
@@ -96,9 +80,9 @@ export interface ControllerNodeOptions {
   readonly parts?: Partial<ControllerParts>;
 }
 
-/** How long each step of a stop may take once queries have drained. */
+/** The limit of each stop step once queries have drained. */
 const stopStepMsMax = 2_000;
-/** How often a lease that cannot be renewed is looked at. */
+/** How often a lease that cannot be renewed is checked. */
 const standsMs = 1_000;
 const noLease = 0 as LeaseEpoch;
 
@@ -112,7 +96,10 @@ export class ControllerNode {
   readonly #options: ControllerNodeOptions;
   readonly #discovery: Discovery;
   readonly #store: Store | undefined;
-  /** Of the last grant, also when it is lost: a worker that has seen a newer one refuses it. */
+  /**
+   * The epoch of the last grant, also after its loss: a worker that has seen a newer one refuses
+   * it.
+   */
   #leaseEpoch: LeaseEpoch = noLease;
   #stepDown: Timer | undefined;
   #stopping: Promise<void> | undefined;
@@ -178,7 +165,7 @@ export class ControllerNode {
     });
   }
 
-  /** `true` while this process is the coordinator that holds the lease; never for a query-api. */
+  /** Whether this process is the coordinator that holds the lease; never for a query-api. */
   leading(): boolean {
     return this.lease?.grant() !== undefined;
   }
@@ -200,15 +187,15 @@ export class ControllerNode {
   }
 
   /**
-   * Waits up to `drainMs` for the running queries, then cancels what is left, says goodbye to the workers and
-   * gives the lease back, each within two seconds.
+   * Waits up to `drainMs` for running queries, then cancels the rest, says goodbye to the workers
+   * and releases the lease, each within 2 s.
    */
   stop({ drainMs }: { readonly drainMs: number }): Promise<void> {
     this.#stopping ??= this.#stop(drainMs);
     return this.#stopping;
   }
 
-  /** Throws `not_leader` unless this process holds the lease; so do the three below. */
+  /** Throws `not_leader` unless this process holds the lease; so do the next three. */
   async registerWorker(registration: WorkerRegistration): Promise<WorkerRow> {
     const { store, grant } = this.#underLease();
     const row = await registerWorker(store, grant, registration);
@@ -247,7 +234,8 @@ export class ControllerNode {
       this.#stepDown = clock.after(stepDownMs, () => this.#steppedDown());
     } else if (grant.epoch !== this.#leaseEpoch) {
       this.#leaseEpoch = grant.epoch;
-      this.pool.setTargets([]); // C3: membership sets them again once it has taken over.
+      // C3: membership sets them again once it has taken over.
+      this.pool.setTargets([]);
     }
     this.membership?.leaseChanged();
   }
@@ -283,12 +271,12 @@ export class ControllerNode {
     this.#stepDown?.cancel();
     await this.#within(stopStepMsMax, this.membership?.stop());
     this.pool.close();
-    // Last, so that nothing is written or commanded by a process that gave the lease away.
+    // Last, so that a process that released the lease writes and commands nothing.
     this.#unsubscribe();
     await this.#within(stopStepMsMax, this.lease?.stop());
   }
 
-  /** A store that does not answer must not hold up the end of the process. */
+  /** A store that does not answer must not delay the end of the process. */
   async #within(msMax: number, step: Promise<void> | undefined): Promise<void> {
     if (step === undefined) return;
     const timeout = new AbortController();

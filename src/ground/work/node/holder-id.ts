@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { type Prng, randomText } from "../../kernel/prng.ts";
 
 /**
- * This coordinator's name as the holder of the lease: stable over its restarts, and no other's, because its
- * directory is locked while it runs. So a restarted coordinator takes its own lease back without waiting.
+ * This coordinator's name as the holder of the lease. It is stable over restarts, so that a
+ * restarted coordinator takes its own lease back without waiting, and unique, because its directory
+ * is locked.
  */
 export function readHolderId(ownDir: string, name: string, prng: Prng): string {
   const file = join(ownDir, "holder");

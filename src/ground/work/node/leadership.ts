@@ -1,4 +1,4 @@
-/** Who leads, by the lease; and refusals for want of it, which say whom to ask. */
+/** Tells who leads, by the lease; refusals name the leader. */
 import { OperatingError } from "../../kernel/errors.ts";
 import type { HealthBoard } from "../../kernel/health.ts";
 import { readLease, type Store } from "../../store/index.ts";
@@ -9,7 +9,7 @@ export const leaseName = "coordinator";
 
 export interface LeadershipOptions {
   readonly node: Pick<ControllerNode, "role" | "leading" | "lease" | "pool">;
-  /** `undefined`: a query-api that finds its workers without one. */
+  /** Undefined for a query-api that finds its workers without a store. */
   readonly store: Store | undefined;
   readonly health: HealthBoard;
 }
@@ -24,14 +24,14 @@ export class Leadership {
   role(): "leader" | "standby" | "query_api" {
     const { node } = this.#options;
     if (node.role === "query_api") return "query_api";
-    // A lease that only cannot be renewed stands in our name: everything is still answered here,
-    // and nothing is written.
+    // A lease that cannot be renewed still stands in our name: reads are answered, nothing is
+    // written.
     return node.leading() || node.lease?.standsAsOurs() === true ? "leader" : "standby";
   }
 
   /**
-   * Throws `not_leader` where nothing can be asked of the workers. A standby has no sessions. A
-   * leader in doubt about its lease still has, and they need no lease.
+   * Throws `not_leader` where workers cannot be asked. A standby has no sessions; a leader in doubt
+   * about its lease still has, and they need no lease.
    */
   async check(): Promise<void> {
     const { node } = this.#options;
@@ -40,7 +40,7 @@ export class Leadership {
     throw await this.#notLeader();
   }
 
-  /** Whatever `change` throws for want of the lease becomes `not_leader`, with whom to ask. */
+  /** Turns what `change` throws without the lease into `not_leader`, which names the leader. */
   async asLeader<T>(change: () => Promise<T>): Promise<T> {
     try {
       return await change();
@@ -53,7 +53,7 @@ export class Leadership {
     }
   }
 
-  /** By the store's word, in a sentence for people. */
+  /** The leader according to the store, as a sentence for people. */
   async sayWho(): Promise<string> {
     const { store } = this.#options;
     if (store === undefined) return "";
@@ -74,7 +74,7 @@ export class Leadership {
     });
   }
 
-  /** What the keeper of the lease said of the store last. */
+  /** What the lease keeper last reported about the store. */
   #why(): string {
     const parts = this.#options.health.parts();
     const store = parts.find(({ name, state }) => name === "store" && state !== "ok");

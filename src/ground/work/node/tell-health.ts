@@ -1,11 +1,11 @@
 /**
- * Tells coordinators which parts of this worker are not well, each as a fact, and keeps work away
- * while a vital one has failed (N4).
+ * Reports unhealthy parts of this worker to coordinators as facts, and keeps work away while a
+ * vital one has failed (N4).
  */
 import { type HealthBoard, partFactKey, showPartFact } from "../../kernel/health.ts";
 import type { WorkerNode } from "./worker-node.ts";
 
-/** The result ends it. */
+/** Call the result to stop. */
 export function tellHealth(
   board: HealthBoard,
   node: Pick<WorkerNode, "setBlocked"> & {

@@ -1,10 +1,10 @@
-/** Everything that waits to be computed, wherever it waits: what autoscalers and people look at. */
+/** All work that waits to be computed, for autoscalers and people. */
 import { combineQueues, type QueueState, queueOfFacts } from "../core/index.ts";
 import type { ControllerNode } from "./controller-node.ts";
 
 /**
- * Queries at the gate, works that no worker has accepted, and what workers have accepted and not
- * begun. The last is as of their last heartbeats, and of all who give them work.
+ * Queries at the gate, works that no worker has accepted, and works that workers have accepted and
+ * not begun. The last is as of their last heartbeats, and includes work of other controllers.
  */
 export function waitingWork(
   { manager, pool }: Pick<ControllerNode, "manager" | "pool">,

@@ -15,7 +15,7 @@ type ControllerEnvelope = Parameters<Handlers["onFrame"]>[0];
 type WorkerFrame = Parameters<Parameters<WorkerNode["accept"]>[0]["send"]>[0]["frame"];
 
 const epoch = 1 as SessionEpoch;
-/** An execution that takes a second. */
+/** An execution that takes 1 s. */
 const executor = (clock: VirtualClock): Executor => ({
   execute: (_work, _path, signal) =>
     new Promise((resolve, reject) => {
@@ -70,7 +70,7 @@ class Fixture {
     });
   }
 
-  /** A coordinator says hello; the result is how it says more. */
+  /** A coordinator sends a hello; the result sends further frames. */
   coordinator(): (frame: ControllerEnvelope["frame"]) => void {
     const handlers = this.node.accept({
       send: ({ frame }) => {
@@ -91,7 +91,7 @@ class Fixture {
     return say;
   }
 
-  /** Of frames, and of the reports within them. */
+  /** The kinds of frames, and of the reports in them. */
   kinds(): readonly string[] {
     return this.heard.map((frame) =>
       frame.kind === "channel" ? decodeReport(frame.payload).kind : frame.kind,

@@ -1,16 +1,7 @@
 /**
- * A worker, whole, from ports only: the endpoint of its control sessions, the manager of its work, and the
- * loop that makes itself known to a coordinator. `main.ts` gives it gRPC, DuckDB and a disk; the simulator
- * gives it its own; both run this class.
- *
- *   N1  It registers until it is heard, and again whenever no coordinator has had a session with it for
- *       `reregisterMs`: a row that was dropped while it was cut off, or lost with the store, comes back.
- *   N2  A drain refuses new work at once, finishes what was accepted, and ends within its timeout.
- *   N3  Stopping is bounded: whatever still runs is aborted, sessions end, nothing is registered any more, and a
- *       registration under way is waited for two seconds at most.
- *   N4  While a vital part of it has failed it takes no new work, whatever operators ask for.
- *   N5  What it claims by itself (refreshes, processes of load tests) it claims only while it takes
- *       work and no part that this kind of work needs has failed (able-to.ts).
+ * A worker, built from ports only: the endpoint of its control sessions, the manager of its work,
+ * and the loop that registers it. `main.ts` gives it gRPC, DuckDB and a disk; the simulator gives
+ * it its own. Rules: N1 to N5.
  */
 
 import { type SessionTiming, WorkerEndpoint } from "../../cluster/index.ts";
@@ -29,7 +20,7 @@ import {
 } from "../core/index.ts";
 import { workChannelOf, workReporterOf } from "../wire/work-channel.ts";
 
-/** The classes that a worker is built from. The simulator's planted bugs are subclasses of them. */
+/** The classes that a worker is built from. The simulator's planted bugs subclass them. */
 export interface WorkerParts {
   readonly WorkerEndpoint: typeof WorkerEndpoint;
   readonly WorkerWorkManager: typeof WorkerWorkManager;
@@ -47,14 +38,14 @@ export interface WorkerNodeOptions {
   readonly spool: ArtifactSpool;
   /** Where this worker serves artifacts, as `http://host:port`; read once it listens. */
   readonly dataUrl: () => string;
-  /** One try at making itself known to a coordinator. Absent: controllers find it by a static list or DNS. */
+  /** One attempt to register. Absent when controllers find it by a static list or DNS. */
   readonly register?: () => Promise<void>;
-  /** The cluster dropped this worker: the process should end. */
+  /** Called when the cluster dropped this worker: the process should end. */
   readonly onDropped?: () => void;
   readonly limits?: Partial<WorkerWorkLimits>;
   readonly timing?: SessionTiming;
   readonly observer?: Partial<WorkerQueryObserver>;
-  /** Between two tries, growing from the first to the second. */
+  /** The shortest and longest pause between two attempts. */
   readonly registerBackoff?: Backoff;
   /** How long to be without a coordinator before registering again. */
   readonly reregisterMs?: number;
@@ -111,18 +102,21 @@ export class WorkerNode {
     return this.endpoint.accept;
   }
 
-  /** `true` once a coordinator has taken the registration; `true` at once where none is needed. */
+  /** Whether a coordinator has accepted the registration; true at once where none is needed. */
   get registered(): boolean {
     return this.#registered || this.#options.register === undefined;
   }
 
-  /** To be called once the control and data servers listen. */
+  /** Call it once the control and data servers listen. */
   start(): void {
     const { register } = this.#options;
     if (register !== undefined) this.#registering = this.#keepRegistered(register);
   }
 
-  /** N2. `true`: everything that was accepted has ended, and its artifacts were fetched. Call `stop` next. */
+  /**
+   * N2. Returns true when all accepted work has ended and its artifacts were fetched. Call `stop`
+   * next.
+   */
   async drain(timeoutMs: number): Promise<boolean> {
     this.#ownDrain = true;
     this.#admit();
@@ -146,7 +140,7 @@ export class WorkerNode {
     timeout.abort();
   }
 
-  /** N5: it neither drains nor is blocked. */
+  /** N5: whether it neither drains nor is blocked. */
   get takesWork(): boolean {
     return !(this.#ownDrain || this.#askedDrain || this.#isBlocked);
   }
@@ -157,7 +151,10 @@ export class WorkerNode {
     this.#admit();
   }
 
-  /** An operator may end a drain that an operator began, but not the one of a process that is going away. */
+  /**
+   * An operator may end a drain that an operator began, but not that of a process which is
+   * stopping.
+   */
   #admit(): void {
     this.manager.setDraining(!this.takesWork);
   }
@@ -171,7 +168,7 @@ export class WorkerNode {
         await this.#registerUntilHeard(register, signal);
         coordinatorSeenMs = clock.nowMs();
       }
-      // Jittered: workers that lost one coordinator do not return as one.
+      // Jittered, so that workers that lost the same coordinator do not return together.
       await sleep(clock, (reregisterMs / 10) * (1 + prng.next()), signal);
       if (this.#hasCoordinator()) coordinatorSeenMs = clock.nowMs();
     }
@@ -190,7 +187,7 @@ export class WorkerNode {
         logger.warn({ error: messageOf(thrown), retry_ms: retryMs }, "registration failed");
       }
       await sleep(clock, waitMs, signal);
-      // A coordinator that dialled meanwhile knows us already.
+      // A coordinator that dialled meanwhile knows this worker already.
       if (this.#registered && this.#hasCoordinator()) return;
     }
   }

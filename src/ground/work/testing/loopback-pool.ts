@@ -1,4 +1,4 @@
-/** Sessions without a network: managers of one process, talking to each other. */
+/** Sessions without a network, between managers of one process. */
 import type { Incarnation, WorkerId } from "../../kernel/ids.ts";
 import type { WorkCommand, WorkReport } from "../core/assignment/index.ts";
 import type { WorkerWorkManager, WorkPool, WorkPoolEvent, WorkReporter } from "../core/index.ts";
@@ -33,7 +33,7 @@ export class LoopbackPool implements WorkPool {
     });
   }
 
-  /** As when the stream breaks: both sides learn of it. */
+  /** Acts like a broken stream: both sides learn of it. */
   disconnect(workerId: WorkerId): void {
     const manager = this.#workers.get(workerId);
     this.#workers.delete(workerId);

@@ -1,10 +1,10 @@
-/** An authority of one test, and what it signs. */
+/** A certificate authority for one test, and its certificates. */
 import { generate } from "selfsigned";
 import type { TlsFiles } from "../../kernel/tls.ts";
 
 export interface TestAuthority {
   readonly ca: string;
-  /** Good for 127.0.0.1, on either side of a connection. */
+  /** Valid for 127.0.0.1, on either side of a connection. */
   identity(name: string): Promise<Required<TlsFiles>>;
 }
 

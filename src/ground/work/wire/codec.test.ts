@@ -27,7 +27,7 @@ const artifact = (workId: string) =>
     schemaVersion: uint32,
   });
 
-/** One arbitrary for each kind of message: a kind that is forgotten here does not compile. */
+/** One arbitrary for each kind of message: a missing kind does not compile. */
 const commands: { readonly [K in WorkCommand["kind"]]: fc.Arbitrary<unknown> } = {
   assignWork: fc.record({
     kind: kind("assignWork"),

@@ -1,7 +1,6 @@
 /**
- * Work's commands and reports to and from the frames of its channel (proto/work.proto). Decoding trusts
- * nothing: what is unknown, malformed or out of bounds is an `OperatingError` with `protocol_violation`,
- * whose message says which field.
+ * Converts commands and reports to and from the frames of work's channel (proto/work.proto). An
+ * unknown, malformed or out-of-range value throws `protocol_violation` with the field's name.
  */
 import {
   create,
@@ -77,7 +76,7 @@ function reportCase(report: WorkReport): ReportCase {
       return { case: report.kind, value: report.answer };
     case "workFailed": {
       const { code, retryable } = report;
-      // Error messages may quote a whole query; a session does not end for that.
+      // Error messages may quote a whole query, which must not end the session.
       const message = report.message.slice(0, messageLengthMax);
       return { case: report.kind, value: { code, message, retryable } };
     }
@@ -107,7 +106,7 @@ export function decodeCommand(payload: Uint8Array): WorkCommand {
       const work = {
         ...key,
         kind: text("kind", kind, 64),
-        body, // Bounded by the size of a frame.
+        body, // Limited by the size of a frame.
         affinityKey: text("affinity_key", affinityKey, 1_024),
       };
       return { kind: command.case, work, attempt };

@@ -1,4 +1,4 @@
-/** Work's channel on the control session: the frames of either side, as messages that managers know. */
+/** Work's channel on the control session: converts its frames to messages of the managers. */
 import type {
   ChannelOffer,
   WorkerChannel,
@@ -11,7 +11,7 @@ import { decodeCommand, decodeReport, encodeCommand, encodeReport } from "./code
 export const workChannel: ChannelOffer = { name: "work", oldest: 1, newest: 1 };
 const channel = workChannel.name;
 
-/** The workers that speak the channel, for the controller's manager. */
+/** The workers with this channel, for the controller's manager. */
 export function workPoolOf(pool: WorkerPool): WorkPool {
   return {
     listen: (listener) =>

@@ -1,6 +1,6 @@
 /**
- * Links within one process, for tests: a dialer and any number of listening addresses, joined by a clock. Frames
- * take `latencyMs`; an address can be silenced (frames vanish, the link stays) and its links cut.
+ * Links within one process, for tests. Frames take `latencyMs`. An address can be silenced (frames
+ * vanish, the link stays) and its links cut.
  */
 import type { Clock } from "../../../kernel/clock.ts";
 import type { ControllerFrame, Envelope, WorkerFrame } from "../frames.ts";
@@ -34,7 +34,7 @@ export class MemoryNetwork implements Dialer {
     return { host: "memory", grpcPort: port };
   }
 
-  /** From now on nobody answers there, and the links to it are lost. */
+  /** From now on nobody answers there, and its links are lost. */
   kill(port: number): void {
     this.#listening.delete(port);
     this.cut(port, "connection lost");
@@ -46,7 +46,7 @@ export class MemoryNetwork implements Dialer {
     }
   }
 
-  /** Frames to and from `port` vanish, while its links seem to stand. */
+  /** Frames to and from `port` vanish, but its links stay open. */
   silence(port: number, silent = true): void {
     if (silent) this.#silent.add(port);
     else this.#silent.delete(port);
@@ -78,7 +78,7 @@ export class MemoryNetwork implements Dialer {
     return this.#link(port, near, far, connection);
   }
 
-  /** The link that is held by the owner of `own` and leads to `other`. */
+  /** The link from the owner of `own` to `other`. */
   #link<In, Out>(port: number, own: End<In>, other: End<Out>, connection: Connection): Link<Out> {
     return {
       send: (frame) => {
@@ -93,7 +93,7 @@ export class MemoryNetwork implements Dialer {
         if (own.closed) return;
         this.#connections.delete(connection);
         this.#close(own, reason);
-        // Through the same pipe as the frames, so it arrives after them.
+        // Sent through the same pipe as the frames, so that it arrives after them.
         if (!this.#silent.has(port)) {
           this.#clock.after(this.latencyMs, () => this.#close(other, reason));
         }

@@ -1,4 +1,4 @@
-/** Fakes that take part in the channel `spoken`, and write down what they were told, one line a call. */
+/** Fakes for the channel `spoken` that record each call as one line. */
 import type { ChannelFrame } from "../frames.ts";
 import type { ChannelOffer } from "../versions.ts";
 import type { WorkerChannel } from "../worker-endpoint.ts";
@@ -38,7 +38,7 @@ export class RecordingListener implements WorkerListener {
     this.lines.push(`down ${id} ${reason}`);
   }
 
-  /** What was told since the last call. */
+  /** The lines since the last call. */
   take(): string[] {
     return this.lines.splice(0);
   }

@@ -5,7 +5,7 @@ export interface Identity {
   readonly key: string;
 }
 
-/** A private certificate authority, for one test. */
+/** A private certificate authority for one test. */
 export async function createAuthority(name: string): Promise<Identity> {
   const pems = await generate([{ name: "commonName", value: name }], {
     keyType: "ec",
@@ -18,7 +18,7 @@ export async function createAuthority(name: string): Promise<Identity> {
   return { cert: pems.cert, key: pems.private };
 }
 
-/** Good for 127.0.0.1 and for `NAME.capstan`, on either side of a connection. */
+/** Valid for 127.0.0.1 and for `NAME.capstan`, on either side of a connection. */
 export async function createIdentity(name: string, authority: Identity): Promise<Identity> {
   const pems = await generate([{ name: "commonName", value: name }], {
     keyType: "ec",

@@ -38,7 +38,7 @@ export class GrpcFixture {
     return createGrpcDialer({ token, clock: realClock, logger: silentLogger, ...options });
   }
 
-  /** A port that was free a moment ago. */
+  /** An address whose port was free a moment ago. */
   async nowhere(): Promise<WorkerAddress> {
     const server = createServer();
     await new Promise<void>((resolve) => {

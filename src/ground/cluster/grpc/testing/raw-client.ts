@@ -1,4 +1,4 @@
-/** HTTP/2 by hand, for what our own dialer would never send. */
+/** A raw HTTP/2 client, for requests that our own dialer never sends. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import type { WorkerAddress } from "../../core/index.ts";
 
@@ -27,7 +27,7 @@ export class RawClient {
     this.stream.on("trailers", (trailers) => this.#note(trailers));
   }
 
-  /** As one gRPC message: a flag, the length, the bytes. */
+  /** Sends one gRPC message: a flag, the length, the bytes. */
   write(bytes: Uint8Array, claimedLength = bytes.length): void {
     const prefix = Buffer.alloc(5);
     prefix.writeUInt32BE(claimedLength, 1);

@@ -23,7 +23,7 @@ export class StoreFixture extends ClusterFixture {
   readonly database = createSharedSqlite(() => this.clock.wallMs());
   readonly store: Store = openSimStore({ database: this.database });
 
-  /** Takes the lease from whoever has it. */
+  /** Takes the lease from its holder. */
   async grant(holder: string): Promise<LeaseGrant> {
     const expires_at_ms = this.clock.wallMs() + 1_000_000;
     return await this.store.transaction(async ({ db }) => {
@@ -36,7 +36,7 @@ export class StoreFixture extends ClusterFixture {
     });
   }
 
-  /** A coordinator whose lease a test gives and takes. */
+  /** A coordinator whose lease the test grants and revokes. */
   coordinator(options: { readonly discovery?: Discovery } = {}): FixtureCoordinator {
     const held: { lease: LeaseGrant | undefined } = { lease: undefined };
     const store = openSimStore({ database: this.database });
@@ -61,7 +61,7 @@ export class StoreFixture extends ClusterFixture {
     return { pool, membership, lead };
   }
 
-  /** `state reason accepting/draining`, by worker. */
+  /** `state reason accepting/draining` of each worker. */
   async rows(): Promise<Record<string, string>> {
     const rows = await this.store.read(({ db }) =>
       db.selectFrom("workers").selectAll().orderBy("worker_id").execute(),
@@ -74,7 +74,7 @@ export class StoreFixture extends ClusterFixture {
     );
   }
 
-  /** `op key state` for every change so far. */
+  /** `op key state` of every change so far. */
   async log(): Promise<string[]> {
     const changes = await this.store.read(({ db }) =>
       db.selectFrom("catalog_changes").selectAll().orderBy("revision").execute(),

@@ -1,4 +1,4 @@
-/** What goes into a `WorkBoard`, what comes out of it, and what it shows of itself. */
+/** The events, effects and snapshots of a `WorkBoard`. */
 import type { Admission } from "../../../cluster/core/index.ts";
 import type { ErrorCode } from "../../../kernel/errors.ts";
 import type { Incarnation, QueryId, WorkerId } from "../../../kernel/ids.ts";
@@ -6,15 +6,18 @@ import type { WorkAttempt, WorkKey, WorkReport, WorkSpec } from "./messages.ts";
 import type { WorkEffect, WorkEvent, WorkLimits, WorkState } from "./work.ts";
 
 export interface BoardLimits extends WorkLimits {
-  /** Work items of all live queries together, committed ones included. */
+  /** The limit of work items of all live queries, including committed ones. */
   readonly worksMax: number;
   readonly queriesMax: number;
-  /** Items assigned to or running on one worker; the rest waits here, where it can still go elsewhere. */
+  /**
+   * The limit of items assigned to or running on one worker. The rest waits here, where it can
+   * still go elsewhere.
+   */
   readonly worksPerWorkerMax: number;
 }
 
 export type BoardEvent =
-  /** A session opened. An earlier one of this worker, if it is still open here, ends with it. */
+  /** A session opened. It ends an earlier session of this worker that is still open here. */
   | {
       readonly kind: "workerUp";
       readonly workerId: WorkerId;
@@ -27,7 +30,7 @@ export type BoardEvent =
       readonly admission: Admission;
     }
   | { readonly kind: "workerDown"; readonly workerId: WorkerId }
-  /** An id that is in use is the caller's bug; ids are never used again. */
+  /** The id must not be in use; ids are never reused. */
   | { readonly kind: "submit"; readonly queryId: QueryId; readonly works: readonly WorkSpec[] }
   | { readonly kind: "report"; readonly workerId: WorkerId; readonly report: WorkReport }
   | (Extract<WorkEvent, { readonly kind: "fetched" | "fetchFailed" }> & { readonly key: WorkKey })
@@ -38,12 +41,14 @@ export type BoardEvent =
       readonly code: ErrorCode;
       readonly message: string;
     }
-  /** Now and then: forgets rejections, so that a worker which says that it accepts is tried again. */
+  /**
+   * Sent now and then. Forgets rejections, so that a worker that says it accepts is tried again.
+   */
   | { readonly kind: "resync" };
 
 export type BoardEffect =
   | WorkEffect
-  /** An observation. `affinityHit`: it went to the worker that wants it most of all that are up. */
+  /** An observation. `affinityHit`: no worker that is up ranks higher for the work. */
   | (WorkAttempt & {
       readonly kind: "assigned";
       readonly workerId: WorkerId;
@@ -54,7 +59,7 @@ export type BoardEffect =
   | {
       readonly kind: "queryFailed";
       readonly queryId: QueryId;
-      /** An `ErrorCode`, or what a worker of another version named. */
+      /** An `ErrorCode`, or a code of a worker of another version. */
       readonly code: string;
       readonly message: string;
     }
@@ -77,16 +82,16 @@ export interface WorkerOnBoard {
   readonly workerId: WorkerId;
   readonly incarnation: Incarnation;
   readonly admission: Admission;
-  /** It rejected work and has not spoken of its admission since. */
+  /** The worker rejected work and has not reported its admission since. */
   readonly rejecting: boolean;
-  /** Items assigned to it or running on it. */
+  /** Items assigned to the worker or running on it. */
   readonly load: number;
 }
 
 export interface WorkOnBoard {
   readonly key: WorkKey;
   readonly state: WorkState;
-  /** Queued, but not to be assigned before it is known whether two workers died of it. */
+  /** Queued, but not assigned before it is known whether two workers died of it. */
   readonly heldBack: boolean;
   /** 0 before the first assignment. */
   readonly attempt: number;
@@ -95,9 +100,9 @@ export interface WorkOnBoard {
 
 export interface BoardSnapshot {
   readonly workers: readonly WorkerOnBoard[];
-  /** Of live queries only, in the order of submission. */
+  /** Works of live queries, in the order of submission. */
   readonly works: readonly WorkOnBoard[];
   readonly queries: readonly QueryId[];
-  /** Live items that a worker which is down may yet be forgiven for. */
+  /** Live items with a loss that a worker which is down may still be forgiven for. */
   readonly suspectCount: number;
 }

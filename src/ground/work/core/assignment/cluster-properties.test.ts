@@ -9,7 +9,7 @@ import type { LedgerLimits } from "./work-ledger.ts";
 
 type Operation = (cluster: ModelCluster, a: number, b: number) => void;
 
-/** Listed several times: drawn more often. */
+/** An operation that is listed several times is drawn more often. */
 const progress: readonly Operation[] = [
   (cluster, a) => cluster.submit(1 + (a % 5), false),
   (cluster, a) => cluster.start(a),
@@ -90,7 +90,7 @@ test("[WC11, WC12, WC31, WC32] no work is lost or committed twice, and every que
     }),
     { numRuns: 2_000 },
   );
-  // The property is about something: most queries come through, and the faults do bite.
+  // Checks that the test is not vacuous: most queries succeed, and faults occur.
   assert((seen.get("done") ?? 0) > 1_000, JSON.stringify([...seen]));
   for (const verdict of ["cancelled", "bad_sql"]) assert(seen.has(verdict), verdict);
 });

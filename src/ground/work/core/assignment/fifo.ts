@@ -1,12 +1,12 @@
 /**
- * First in, first out, and out of the middle too: work that is cancelled leaves its queue at once. A
- * linked list, since a queue of ten thousand must not be searched, nor keep what has left it.
+ * A first-in, first-out queue from whose middle cancelled work leaves at once. It is a linked list,
+ * because a queue of 10,000 must not be searched, nor keep what has left it.
  */
 export interface FifoNode<T> {
   readonly item: T;
   previous: FifoNode<T> | undefined;
   next: FifoNode<T> | undefined;
-  /** `undefined`: it is in no queue. */
+  /** Undefined when the node is in no queue. */
   home: Fifo<T> | undefined;
 }
 
@@ -22,7 +22,7 @@ export class Fifo<T> {
     return node;
   }
 
-  /** `undefined`: empty. */
+  /** Undefined when empty. */
   peek(): T | undefined {
     return this.#first?.item;
   }

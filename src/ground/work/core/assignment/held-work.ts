@@ -20,12 +20,12 @@ import {
   type WorkSpec,
 } from "./messages.ts";
 
-/** Names a held item, and so its execution and its artifact, within one worker's process. */
+/** Identifies a held item, its execution and its artifact within one worker's process. */
 export type HeldId = number;
 
 interface Held {
   readonly id: HeldId;
-  /** The session that assigned it and owns it: opaque. */
+  /** The session that assigned and owns the item: opaque. */
   readonly session: string;
   readonly work: WorkSpec;
   readonly attempt: number;
@@ -45,15 +45,14 @@ export type HeldEvent =
   /** A slot is free. Only for queued items. */
   | { readonly kind: "start" }
   | { readonly kind: "executed"; readonly artifact: Artifact }
-  /** The execution ended with an answer, which the report takes away: nothing is held any more. */
+  /** The execution ended with an answer, which the report carries: nothing is held any more. */
   | { readonly kind: "answered"; readonly answer: Uint8Array }
   | ({ readonly kind: "executionFailed" } & WorkFailure)
-  /** The same assignment came again: its answer is repeated. */
+  /** The same assignment arrived again: its answer is repeated. */
   | { readonly kind: "assignedAgain" }
-  /** The owner wants it no more, or is gone. */
+  /** The owner no longer wants the item, or is gone. */
   | { readonly kind: "letGo" }
   | { readonly kind: "ack" }
-  /** Its time to live is over. */
   | { readonly kind: "expired" }
   /** The disk budget needs its bytes. */
   | { readonly kind: "evicted" };
@@ -68,7 +67,7 @@ export type HeldEffect =
       readonly attempt: number;
     }
   | { readonly kind: "abortExecution"; readonly id: HeldId }
-  /** The artifact is kept: its time to live starts, or starts anew where `acked`. */
+  /** The artifact is kept: its time to live starts, or restarts when `acked`. */
   | { readonly kind: "keepArtifact"; readonly id: HeldId; readonly acked: boolean }
   | { readonly kind: "deleteArtifact"; readonly id: HeldId };
 
@@ -76,7 +75,7 @@ type Step = readonly [next: HeldWork, effects: readonly HeldEffect[]];
 
 const untouched: readonly HeldEffect[] = [];
 
-/** The worker takes the item. */
+/** The worker accepts the item. */
 export function acceptWork(
   id: HeldId,
   session: string,
@@ -215,7 +214,10 @@ function stepProduced(held: HeldWithArtifact, event: HeldEvent): Step {
   }
 }
 
-/** Only the shell around the ledger starts and ends executions, each once: it has a bug. */
+/**
+ * Only the shell around the ledger starts and ends executions, each once; an event out of turn is
+ * its bug.
+ */
 function outOfTurn(held: HeldWork, event: HeldEvent): never {
   throw new AssertionError(`held work ${held.id} is ${held.state}: no ${event.kind} is due`);
 }

@@ -1,9 +1,8 @@
 /**
- * What a controller (coordinator or query-api) and a worker say to each other about work. These are
- * the only messages that assignment knows; they travel on the control session, in order.
- *
- * Every message names the attempt it is about. A work item may be assigned several times, even to
- * the same worker, and a report of an earlier attempt must not be taken for one of the current.
+ * The messages between a controller (coordinator or query-api) and a worker about work. They travel
+ * on the control session, in order. Each names its attempt: a work item may be assigned several
+ * times, even to the same worker, and a report of an earlier attempt must not count for the current
+ * one.
  */
 import type { LeafId, QueryId, WorkerId, WorkId } from "../../../kernel/ids.ts";
 import type { LogFields } from "../../../kernel/logger.ts";
@@ -15,20 +14,17 @@ export interface WorkKey {
   readonly workId: WorkId;
 }
 
-/** What to do. `body` is opaque here: its `kind`'s planner writes it and its executor reads it. */
+/** `body` is opaque here: the planner of its `kind` writes it and the executor reads it. */
 export interface WorkSpec extends WorkKey {
   readonly kind: string;
   readonly body: string;
-  /** Work with one key prefers one worker, so that its caches are warm. */
+  /** Works with the same key prefer the same worker, so that its caches are warm. */
   readonly affinityKey: string;
-  /**
-   * The planner's choice, where it has one: taken as long as that worker takes work. It is not
-   * sent.
-   */
+  /** The worker that the planner prefers; used while it takes work. Not sent. */
   readonly preferred?: WorkerId | undefined;
 }
 
-/** The artifact contract of interactive-queries.md, all eight fields. Parquet, on the worker's disk. */
+/** The artifact contract of interactive-queries.md. Parquet, on the worker's disk. */
 export interface Artifact {
   readonly workId: WorkId;
   readonly url: string;
@@ -42,7 +38,7 @@ export interface Artifact {
   readonly schemaVersion: number;
 }
 
-/** Of a small answer: as much as a work's description may have, and a quarter of a frame. */
+/** The limit of a small answer: as large as a work's body, and a quarter of a frame. */
 export const answerBytesMax = 1_000_000;
 
 /** One assignment of a work item. */
@@ -54,7 +50,7 @@ export interface WorkAttempt {
 export type WorkCommand =
   | { readonly kind: "assignWork"; readonly work: WorkSpec; readonly attempt: number }
   | ({ readonly kind: "cancelWork" } & WorkAttempt)
-  /** The artifact was fetched and verified, or is no longer wanted: the worker may delete it. */
+  /** The artifact was fetched and verified, or is not wanted: the worker may delete it. */
   | ({ readonly kind: "ackArtifact" } & WorkAttempt);
 
 /** Why a worker would not take work. */
@@ -65,20 +61,23 @@ export type WorkReport = WorkAttempt &
     | { readonly kind: "workAccepted" }
     | { readonly kind: "workRejected"; readonly reason: RejectReason }
     | { readonly kind: "workReady"; readonly artifact: Artifact }
-    /** The work is done, and this is all there is of it: nothing to fetch, acknowledge or expire. */
+    /** The work is done and this is its whole result: nothing to fetch, acknowledge or expire. */
     | { readonly kind: "workAnswered"; readonly answer: Uint8Array }
     | ({ readonly kind: "workFailed" } & WorkFailure)
   );
 
 export interface WorkFailure {
-  /** An `ErrorCode`; as text, since the other side may be of another version. */
+  /** An `ErrorCode`, as text because the other side may have another version. */
   readonly code: string;
   readonly message: string;
-  /** `true`: another worker, or another time, may succeed (disk full, evicted). `false`: the work itself is at fault. */
+  /**
+   * Whether another worker or a later attempt may succeed (disk full, evicted). False when the work
+   * itself is at fault.
+   */
   readonly retryable: boolean;
 }
 
-/** A text that is equal for equal keys only. Ids contain no slash. */
+/** Equal for equal keys only. Ids contain no slash. */
 export function workKeyText(key: WorkKey): string {
   return `${key.queryId}/${key.leafId}/${key.workId}`;
 }
@@ -88,7 +87,7 @@ export function workLogFields({ queryId, workId }: WorkKey): LogFields {
   return { query_id: queryId, work_id: workId };
 }
 
-/** The identity alone, without what travels once. */
+/** The key alone, without the other fields. */
 export function keyOf(key: WorkKey): WorkKey {
   return { queryId: key.queryId, leafId: key.leafId, workId: key.workId };
 }

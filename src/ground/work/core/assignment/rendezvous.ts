@@ -25,14 +25,14 @@ export function hashText(text: string): TextHash {
   return { high: avalanche(high ^ (low >>> 7)), low: avalanche(low) };
 }
 
-/** How much the worker wants the key: an integer in [0, 2^53). */
+/** The worker's score for the key: an integer in [0, 2^53). */
 export function affinityScore(key: TextHash, worker: TextHash): number {
   const high = avalanche(key.high ^ Math.imul(worker.low, 0x9e3779b1));
   const low = avalanche((key.low + Math.imul(worker.high, 0x85ebca77)) ^ high);
   return (high >>> 0) * 0x20_0000 + (low >>> 11);
 }
 
-/** `undefined`: there are no workers. */
+/** Undefined when there are no workers. */
 export function rendezvous(key: string, workers: readonly WorkerId[]): WorkerId | undefined {
   const keyHash = hashText(key);
   let best: WorkerId | undefined;
@@ -47,7 +47,7 @@ export function rendezvous(key: string, workers: readonly WorkerId[]): WorkerId 
   return best;
 }
 
-/** All workers, the one that wants the key most first. The next in rank stands in for one that cannot. */
+/** All workers, highest score first. The next in rank replaces one that cannot take the work. */
 export function rankWorkers(key: string, workers: readonly WorkerId[]): readonly WorkerId[] {
   const keyHash = hashText(key);
   return workers

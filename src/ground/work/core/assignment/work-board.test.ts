@@ -7,7 +7,7 @@ import { accepting, BoardDriver, draining, notAccepting } from "./testing/board-
 import { queryId, sampleSpec, workerId } from "./testing/samples.ts";
 import { WorkBoard } from "./work-board.ts";
 
-/** An affinity key whose ranking over the workers starts as said. */
+/** An affinity key whose ranking of the workers starts with `wanted`. */
 function keyFor(...wanted: readonly string[]): string {
   const workers = wanted.map(workerId);
   for (let index = 0; ; index += 1) {
@@ -120,7 +120,7 @@ test("[WC9] after a failure another worker is preferred, and the same one taken 
   board.accepted("a", w1);
   assert.deepEqual(board.failed("a", w1, 1, true), ["moved(w1, work_failed)", "b:assign#2(w1)"]);
   board.ready("b", w1, 2);
-  // Both have failed it now, so that the ranking decides again.
+  // Both have failed it now, so the ranking decides again.
   assert.deepEqual(board.fetchFailed(w1, 2), [
     "b:ack#2(w1)",
     "moved(w1, fetch_failed)",
@@ -343,7 +343,7 @@ test("[WC8] a worker that returns with the same incarnation did not die", () => 
   board.up("a", "a1");
   assert.deepEqual(board.down("b"), ["moved(w1, worker_lost)", "a:assign#3(w1)"]);
   board.accepted("a", w1, 3);
-  // b is still away, so that this is the second.
+  // b is still down, so this is the second loss.
   assert.deepEqual(board.down("a"), ["failed(q, work_poisonous)"]);
 });
 

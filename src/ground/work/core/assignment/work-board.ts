@@ -1,12 +1,11 @@
 /**
- * All work of one controller process, and its view of the workers: the heart of scheduling. Events in,
- * effects out, in the order they must happen. It has no clock, does no I/O, and decides the same for the same
- * events. Nothing here survives the process: work belongs to the session that assigned it.
+ * All work of one controller process, and its view of the workers. Events in, effects out, in the
+ * order in which they must happen. It has no clock, does no I/O, and is deterministic. Nothing
+ * survives the process: work belongs to the session that assigned it.
  *
- * WC11 to WC21 and WC35 hold here. Every item that is assigned, running or ready is on a worker that is
- * up; while work is queued and not held back, no worker is eligible.
- *
- * What it refuses to do: fetch, wait, retry by itself after a time, or remember a query that has ended.
+ * Rules: WC11 to WC21 and WC35. Every item that is assigned, running or ready is on a worker that
+ * is up; while work is queued and not held back, no worker is eligible. The board does not fetch,
+ * wait, retry after a time, or remember a query that has ended.
  */
 import type { Admission } from "../../../cluster/core/index.ts";
 import { assert, unreachable } from "../../../kernel/errors.ts";
@@ -54,7 +53,7 @@ interface Entry {
   readonly affinity: TextHash;
   readonly query: Query;
   work: Work;
-  /** Its place in a queue, while it is queued and not held back. */
+  /** The item's place in a queue while it is queued and not held back. */
   place: FifoNode<Entry> | undefined;
 }
 
@@ -62,9 +61,9 @@ export class WorkBoard {
   readonly #limits: BoardLimits;
   readonly #workers: WorkerView<Entry>;
   readonly #queries = new Map<QueryId, Query>();
-  /** Of live queries, by `workKeyText`. */
+  /** Items of live queries, by `workKeyText`. */
   readonly #entries = new Map<string, Entry>();
-  /** Live items with an unforgiven loss on the worker, so that its return finds them. */
+  /** Live items with an unforgiven loss on each worker, to find them when it returns. */
   readonly #lossesByWorker = new Map<WorkerId, Set<Entry>>();
   readonly #retries = new Fifo<Entry>();
   readonly #fresh = new Fifo<Entry>();
@@ -153,12 +152,12 @@ export class WorkBoard {
 
   #workerUp(workerId: WorkerId, incarnation: Incarnation, admission: Admission): void {
     const replaced = this.#workers.get(workerId);
-    // A new session without the end of the old one: what the old one held is lost all the same.
+    // A new session before the end of the old one: what the old one held is lost all the same.
     if (replaced !== undefined) this.#workerDown(workerId, replaced.incarnation === incarnation);
     this.#workers.add(workerId, incarnation, admission);
     const suspects = this.#lossesByWorker.get(workerId);
     if (suspects === undefined) return;
-    // An incarnation returns now or never: another one in its place proves that it died.
+    // Another incarnation in its place proves that the earlier one died.
     this.#lossesByWorker.delete(workerId);
     for (const entry of suspects)
       this.#step(entry, { kind: "workerReturned", workerId, incarnation });
@@ -183,7 +182,7 @@ export class WorkBoard {
       if (entry.work.state === "failed") failed.push(entry);
       else if (isLive(entry.work) && entry.work.history.losses.length > 0) this.#indexLoss(entry);
     }
-    // Only now: their siblings may have been on this worker too, and must not be cancelled there (WC12).
+    // Only now: siblings may have been on this worker too, and must not be cancelled there (WC12).
     for (const entry of failed) this.#settle(entry);
   }
 
@@ -215,16 +214,17 @@ export class WorkBoard {
 
   #report(workerId: WorkerId, report: WorkReport): void {
     const worker = this.#workers.get(workerId);
-    if (worker === undefined) return; // Its session is over, and so is all it held.
+    // Its session is over, and so is all it held.
+    if (worker === undefined) return;
     if (report.kind === "workRejected") {
-      // Whatever attempt it was about: what the worker says of its admission comes in order with this.
+      // Counts whatever the attempt, because admission frames arrive in order with this report.
       this.#workers.reject(worker);
     }
     const entry = this.#entries.get(workKeyText(report.key));
     if (entry !== undefined) {
       this.#step(entry, { ...report, workerId });
     } else if (report.kind === "workReady") {
-      // Of a query that has ended: the worker may delete it.
+      // The query has ended: the worker may delete the artifact.
       const { attempt } = report;
       const command = { kind: "ackArtifact", key: keyOf(report.key), attempt } as const;
       this.#effects.push({ kind: "send", workerId, command });
@@ -237,7 +237,7 @@ export class WorkBoard {
     if (entry.work !== before) this.#settle(entry);
   }
 
-  /** Moves one item, and every index with it. */
+  /** Moves one item, and updates every index. */
   #advance(entry: Entry, event: WorkEvent): void {
     const before = entry.work;
     const [after, effects] = stepWork(before, event, this.#limits);
@@ -245,13 +245,13 @@ export class WorkBoard {
     if (after === before) return;
     entry.work = after;
     if (after.state === before.state) {
-      // Forgiven a loss: it keeps its place, or gets one if it was held back.
+      // A loss was forgiven: the item keeps its place, or gets one if it was held back.
       if (after.state === "queued" && entry.place === undefined) this.#arrive(entry, after);
       return;
     }
     this.#counts[before.state] -= 1;
     this.#counts[after.state] += 1;
-    if (before.state === "assigned" && after.state === "running") return; // On the same worker still.
+    if (before.state === "assigned" && after.state === "running") return; // Still on the same worker.
     this.#leave(entry, before);
     this.#arrive(entry, after);
     if (isLive(before) && !isLive(after)) this.#forgetLosses(entry, before.history.losses);
@@ -276,13 +276,13 @@ export class WorkBoard {
     if (worker !== undefined) this.#workers.hold(worker, entry, loadOf(after));
   }
 
-  /** `undefined`: nobody holds it, or the one who did is down. */
+  /** Undefined when no worker that is up holds it. */
   #holderOf(work: Work): ViewedWorker<Entry> | undefined {
     const isHeld = work.state === "assigned" || work.state === "running" || work.state === "ready";
     return isHeld ? this.#workers.get(work.workerId) : undefined;
   }
 
-  /** What the item's new state means for its query. */
+  /** Applies the item's new state to its query. */
   #settle(entry: Entry): void {
     const { query, work } = entry;
     const { queryId } = query;
@@ -297,7 +297,7 @@ export class WorkBoard {
   }
 
   #endQuery(query: Query, verdict: BoardEffect): void {
-    this.#queries.delete(query.queryId); // First, so that the cancelled siblings end nothing again.
+    this.#queries.delete(query.queryId); // First, so that cancelled siblings do not end it again.
     for (const entry of query.entries) {
       if (isLive(entry.work)) this.#advance(entry, { kind: "cancel" });
       this.#counts[entry.work.state] -= 1;
@@ -309,7 +309,8 @@ export class WorkBoard {
   #indexLoss(entry: Entry): void {
     if (!isLive(entry.work)) return;
     for (const { workerId } of entry.work.history.losses) {
-      if (this.#workers.get(workerId) !== undefined) continue; // It came back as another: never to be forgiven.
+      // It came back as another incarnation, and is never forgiven.
+      if (this.#workers.get(workerId) !== undefined) continue;
       const suspects = this.#lossesByWorker.get(workerId);
       if (suspects === undefined) this.#lossesByWorker.set(workerId, new Set([entry]));
       else suspects.add(entry);
@@ -343,7 +344,7 @@ export class WorkBoard {
   }
 }
 
-/** What is executed needs no slot, only to be fetched. */
+/** An executed item needs no slot, only a fetch. */
 function loadOf(work: Work): 0 | 1 {
   return work.state === "ready" ? 0 : 1;
 }

@@ -1,10 +1,9 @@
 /**
- * All work that one worker process holds, for every controller that has a session with it. Events in, effects
- * out, in the order they must happen; no I/O, no clock.
+ * All work that one worker process holds, for every controller with a session. Events in, effects
+ * out, in the order in which they must happen; no I/O, no clock. Rules: WC22 to WC27.
  *
- * WC22 to WC27 hold here.
- *
- * What it refuses to do: execute, keep time (TTLs come as `expired`), or decide what the disk can hold.
+ * The ledger does not execute, keep time (TTLs come as `expired`), or decide what the disk can
+ * hold.
  */
 import type { Admission } from "../../../cluster/core/index.ts";
 import { assert, unreachable } from "../../../kernel/errors.ts";
@@ -27,9 +26,9 @@ import {
 } from "./messages.ts";
 
 export interface LedgerLimits {
-  /** Executions at a time. */
+  /** The number of concurrent executions. */
   readonly slots: number;
-  /** Accepted items that wait for a slot. */
+  /** The limit of accepted items that wait for a slot. */
   readonly queueMax: number;
 }
 
@@ -41,20 +40,20 @@ export type LedgerEvent =
       readonly id: HeldId;
     })
   | { readonly kind: "setDraining"; readonly draining: boolean }
-  /** `false` for reasons of the worker's own, as when its disk is full. `true` to begin with. */
+  /** False for a reason of the worker itself, such as a full disk. Initially true. */
   | { readonly kind: "setAccepting"; readonly accepting: boolean };
 
 export type LedgerEffect =
   | HeldEffect
-  /** Goes to every session, before any report that follows it. */
+  /** Sent to every session, before any report that follows it. */
   | { readonly kind: "admissionChanged"; readonly admission: Admission }
-  /** Draining, and everything that was accepted has ended: nothing executes, no artifact waits to be fetched. */
+  /** Draining is complete: nothing executes, and no artifact waits to be fetched. */
   | { readonly kind: "drained" };
 
 export interface LedgerCounts {
   readonly queued: number;
   readonly executing: number;
-  /** Executions that were told to stop and have not ended yet; they still hold their slots. */
+  /** Executions that were told to stop and have not ended; they still hold their slots. */
   readonly aborting: number;
   readonly ready: number;
   readonly acked: number;
@@ -74,11 +73,11 @@ interface Item {
 
 export class WorkLedger {
   readonly #limits: LedgerLimits;
-  /** Everything but what is gone. */
+  /** All items that are not gone. */
   readonly #items = new Map<HeldId, Item>();
   /** By session and `workKeyText`: the newest attempt that is not gone. */
   readonly #owned = new Map<string, Map<string, Item>>();
-  /** In the order of acceptance; at most `queueMax`, and one that is about to start. */
+  /** In order of acceptance; at most `queueMax`, and one that is about to start. */
   readonly #queue = new Set<Item>();
   readonly #counts: Record<HeldState, number> = {
     queued: 0,
@@ -93,7 +92,7 @@ export class WorkLedger {
   #drainedSaid = false;
   #willing = true;
   #full = false;
-  /** As it was last told. */
+  /** The admission that was last sent. */
   #admission: Admission = { accepting: true, draining: false };
   #effects: LedgerEffect[] = [];
 
@@ -121,7 +120,7 @@ export class WorkLedger {
     return { queued, executing, aborting, ready, acked };
   }
 
-  /** What has waited for a slot the longest. */
+  /** The item that has waited longest for a slot. */
   firstQueued(): WorkSpec | undefined {
     const [first] = this.#queue;
     return first?.held.work;
@@ -200,7 +199,7 @@ export class WorkLedger {
     for (const effect of effects) this.#effects.push(effect);
   }
 
-  /** `undefined`: the worker takes it. */
+  /** Undefined when the worker takes the item. */
   #refusal(): RejectReason | undefined {
     if (this.#draining) return "draining";
     if (!this.#willing) return "not_accepting";
@@ -223,7 +222,7 @@ export class WorkLedger {
     }
   }
 
-  /** Moves one item, and every index with it. */
+  /** Moves one item, and updates every index. */
   #advance(item: Item, event: HeldEvent): void {
     const before = item.held;
     const [after, effects] = stepHeldWork(before, event);

@@ -1,6 +1,6 @@
 /**
- * Every pair of state and event, as a table. The types make it complete: a state or an event that is added to
- * the unions does not compile here until it has its cells.
+ * Every pair of state and event, as a table. The types make it complete: a new state or event does
+ * not compile until it has its cells.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -46,7 +46,7 @@ const states: Record<WorkState, Work> = {
 };
 
 type Row = Record<LiveWork["state"] | "ended", string> & { readonly event: WorkEvent };
-/** One list of rows for each kind of event: its variants by attempt, worker and detail. */
+/** The rows for each kind of event: its variants by attempt, worker and detail. */
 type Table = { readonly [Kind in WorkEvent["kind"]]: Readonly<Record<string, Row>> };
 
 const current = { key, workerId: a, attempt: 2 };
@@ -254,7 +254,7 @@ for (const [kind, rows] of Object.entries(table)) {
   }
 }
 
-/** Steps through `events`, and gives the last state. */
+/** Steps through `events` and returns the last state. */
 function play(from: Work, ...events: readonly WorkEvent[]): Work {
   return events.reduce<Work>((work, event) => stepWork(work, event)[0], from);
 }

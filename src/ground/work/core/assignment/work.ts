@@ -18,9 +18,9 @@ import type { WorkReport, WorkSpec } from "./messages.ts";
 import { type Artifact, keyOf, type WorkAttempt, type WorkCommand } from "./messages.ts";
 
 export interface WorkLimits {
-  /** Attempts that workers accepted; when the last of them fails, so does the query. */
+  /** The limit of accepted attempts; when the last of them fails, the query fails. */
   readonly attemptsMax: number;
-  /** Workers that may die under an item before it is held to be the cause. */
+  /** How many workers may die with an item before it counts as the cause. */
   readonly lossesMax: number;
 }
 
@@ -30,19 +30,22 @@ export const defaultWorkLimits: WorkLimits = { attemptsMax: 8, lossesMax: 2 };
 export interface Loss {
   readonly workerId: WorkerId;
   readonly incarnation: Incarnation;
-  /** It had accepted the item, or has come back as another. `false`: it may never have seen it. */
+  /**
+   * Whether the worker had accepted the item or returned as another incarnation. False when it may
+   * never have seen the item.
+   */
   readonly proven: boolean;
 }
 
-/** What an item has been through, carried from state to state. */
+/** What happened to an item so far, carried from state to state. */
 export interface WorkHistory {
   /** The number of the newest assignment; 0 before the first. */
   readonly attempt: number;
   /** How many attempts were accepted. */
   readonly starts: number;
-  /** Losses not forgiven. At most `lossesMax`, of them fewer proven. */
+  /** Losses that are not forgiven: at most `lossesMax`, fewer of them proven. */
   readonly losses: readonly Loss[];
-  /** Workers where an attempt failed: others are preferred. */
+  /** Workers where an attempt failed; others are preferred. */
   readonly avoid: readonly WorkerId[];
 }
 
@@ -71,7 +74,7 @@ export interface CommittedWork {
 export interface FailedWork {
   readonly state: "failed";
   readonly spec: WorkSpec;
-  /** An `ErrorCode`; as text, since a worker of another version may have named it. */
+  /** An `ErrorCode`, as text because a worker of another version may have named it. */
   readonly code: string;
   readonly message: string;
 }
@@ -86,7 +89,7 @@ export type Work = LiveWork | EndedWork;
 export type WorkState = Work["state"];
 
 export type WorkEvent =
-  /** Only for queued work: the board chose a worker that is up and in rotation. */
+  /** Only for queued work: the board chose an eligible worker. */
   | { readonly kind: "assign"; readonly workerId: WorkerId }
   | (WorkReport & { readonly workerId: WorkerId })
   /** The artifact's bytes are here and verified. */
@@ -94,7 +97,10 @@ export type WorkEvent =
   | {
       readonly kind: "fetchFailed";
       readonly attempt: number;
-      /** `disk_full` is ours and fails the query; anything else means that the work is executed anew. */
+      /**
+       * `disk_full` is this process's disk and fails the query; any other code executes the work
+       * again.
+       */
       readonly code: string;
       readonly message: string;
     }
@@ -103,7 +109,7 @@ export type WorkEvent =
       readonly kind: "workerLost";
       readonly workerId: WorkerId;
       readonly incarnation: Incarnation;
-      /** `true`: its session ended but the process is known to live on. */
+      /** Whether the session ended but the process is known to be alive. */
       readonly survived: boolean;
     }
   | {
@@ -122,11 +128,11 @@ export type ReassignReason =
 
 export type WorkEffect =
   | { readonly kind: "send"; readonly workerId: WorkerId; readonly command: WorkCommand }
-  /** Whatever the fetch still brings is to be discarded; a `fetched` for it would be ignored. */
+  /** Discards the fetch; a later `fetched` for it is ignored. */
   | ({ readonly kind: "abortFetch" } & WorkAttempt)
   | (WorkAttempt & { readonly workerId: WorkerId } & (
         | { readonly kind: "fetch"; readonly artifact: Artifact }
-        /** `answer` is `undefined`: its artifact was fetched. */
+        /** `answer` is undefined when an artifact was fetched. */
         | { readonly kind: "workCommitted"; readonly answer: Uint8Array | undefined }
         /** An observation: the attempt runs, or waits its turn, on the worker. */
         | { readonly kind: "accepted" }
@@ -147,7 +153,7 @@ export function isLive(work: Work): work is LiveWork {
   return work.state !== "committed" && work.state !== "failed" && work.state !== "cancelled";
 }
 
-/** WC34: two workers may have died of it, and whether they did is not known yet. */
+/** WC34: two workers may have died of it, which is not known yet. */
 export function isHeldBack(work: QueuedWork, limits: WorkLimits): boolean {
   return work.history.losses.length >= limits.lossesMax;
 }
@@ -216,7 +222,8 @@ function stepHeld(work: AssignedWork | RunningWork, event: WorkEvent, limits: Wo
       ];
     }
     case "workRejected":
-      // After an acceptance this is nonsense, but the worker says that it does not hold the item: WC6.
+      // After an acceptance this makes no sense, but the worker says that it does not hold the
+      // item: WC6.
       return isCurrent(work, event)
         ? requeue(work, "rejected", event.reason, untouched, limits)
         : [work, untouched];
@@ -236,7 +243,7 @@ function stepHeld(work: AssignedWork | RunningWork, event: WorkEvent, limits: Wo
         ? attemptFailed(started(work), event, untouched, limits)
         : [work, untouched];
     case "workerDraining":
-      // What the worker has accepted it finishes; the rest moves at once.
+      // The worker finishes what it accepted; the rest moves at once.
       return work.state === "assigned" && event.workerId === work.workerId
         ? requeue(
             work,
@@ -254,7 +261,7 @@ function stepHeld(work: AssignedWork | RunningWork, event: WorkEvent, limits: Wo
       return [{ state: "cancelled", spec: work.spec }, [free("cancelWork", work)]];
     case "fetched":
     case "fetchFailed":
-      return [work, untouched]; // WC4: of an earlier attempt, since this one has offered nothing yet.
+      return [work, untouched]; // WC4: of an earlier attempt.
     default:
       return unreachable(event);
   }
@@ -281,7 +288,7 @@ function stepReady(work: ReadyWork, event: WorkEvent, limits: WorkLimits): Step 
     case "fetchFailed": {
       if (event.attempt !== attempt) return [work, untouched];
       const effects = [free("ackArtifact", work)];
-      // Our own disk is full: executing elsewhere would only fill it again.
+      // This process's disk is full; executing elsewhere would only fill it again.
       if (event.code === ("disk_full" satisfies ErrorCode)) {
         return [{ state: "failed", spec, code: event.code, message: event.message }, effects];
       }
@@ -315,7 +322,7 @@ function isCurrent(
   return event.attempt === work.history.attempt && event.workerId === work.workerId;
 }
 
-/** A worker that reports on an attempt has accepted it, whether or not it said so first. */
+/** A worker that reports on an attempt has accepted it, even if it did not say so first. */
 function started(work: AssignedWork | RunningWork): RunningWork {
   if (work.state === "running") return work;
   const history = { ...work.history, starts: work.history.starts + 1 }; // WC7
@@ -381,7 +388,7 @@ function requeue(
 ): Step {
   const { spec, history, workerId } = work;
   if (history.starts >= limits.attemptsMax) {
-    // Of what may be tried again, people can do something about these alone.
+    // Of the retryable errors, users can act only on these.
     const isTheirs = lastCode === "disk_full" || lastCode === "store_unavailable";
     const code: ErrorCode = isTheirs ? lastCode : "query_failed";
     const message = `work ${spec.workId} was given up after ${history.starts} attempts; the last one on ${workerId}: ${why}`;
@@ -394,7 +401,7 @@ function requeue(
   ];
 }
 
-/** WC8, WC34: a worker is back, as the one it was (forgiven) or as another (proven). */
+/** WC8, WC34: a worker is back, as the same incarnation (forgiven) or as another (proven). */
 function resolve(work: LiveWork, event: Of<"workerReturned">, limits: WorkLimits): Step {
   const before = work.history.losses;
   const isOf = ({ workerId }: Loss): boolean => workerId === event.workerId;
@@ -405,7 +412,7 @@ function resolve(work: LiveWork, event: Of<"workerReturned">, limits: WorkLimits
   const isUnchanged =
     losses.length === before.length && losses.every((loss, index) => loss === before[index]);
   if (isUnchanged) return [work, untouched];
-  // WC34: only what is held back has that many losses, and that is queued and on no worker.
+  // WC34: only held-back work has that many losses, and it is queued and on no worker.
   if (work.state === "queued" && arePoisonous(losses, limits)) return poisonous(work.spec, losses);
   return [{ ...work, history: { ...work.history, losses } }, untouched];
 }
@@ -414,13 +421,13 @@ function assignedTwice(work: Holding): never {
   throw new AssertionError(`only queued work is assigned: ${work.spec.workId} is ${work.state}`);
 }
 
-/** The command that makes the worker let go of the current attempt. */
+/** The command that makes the worker release the current attempt. */
 function free(kind: "cancelWork" | "ackArtifact", work: Holding): WorkEffect {
   const command = { kind, key: keyOf(work.spec), attempt: work.history.attempt };
   return { kind: "send", workerId: work.workerId, command };
 }
 
-/** Nobody wants this artifact any more: WC4. */
+/** WC4: the artifact is not wanted. */
 function refuseArtifact(work: Work, event: Of<"workReady">): Step {
   const { workerId, attempt } = event;
   const command: WorkCommand = { kind: "ackArtifact", key: keyOf(work.spec), attempt };

@@ -1,6 +1,6 @@
 /**
- * The workers that are up, as one controller sees them, and which of them could take work now. Private to the
- * process: replicas may see the fleet differently for a while, which costs warm caches but no correctness.
+ * The workers that are up, as one controller sees them, and which could take work now. Replicas may
+ * see the fleet differently for a while, which costs warm caches but no correctness.
  */
 import type { Admission } from "../../../cluster/core/index.ts";
 import { assert } from "../../../kernel/errors.ts";
@@ -12,9 +12,9 @@ export interface ViewedWorker<Item> {
   readonly workerId: WorkerId;
   readonly incarnation: Incarnation;
   readonly affinity: TextHash;
-  /** All items that are on it, executed ones included. */
+  /** All items on the worker, including executed ones. */
   readonly holds: Set<Item>;
-  /** Of those, the ones that are not executed yet. */
+  /** Of those, the number that is not executed yet. */
   load: number;
   admission: Admission;
   rejecting: boolean;
@@ -33,7 +33,7 @@ export class WorkerView<Item> {
     return this.#eligible.size;
   }
 
-  /** `undefined`: it is down. */
+  /** Undefined when the worker is down. */
   get(workerId: WorkerId): ViewedWorker<Item> | undefined {
     return this.#workers.get(workerId);
   }
@@ -58,7 +58,7 @@ export class WorkerView<Item> {
     this.#eligible.delete(worker);
   }
 
-  /** The worker spoke of its admission: what it rejected before no longer matters. */
+  /** The worker reported its admission, which replaces its earlier rejections. */
   admit(worker: ViewedWorker<Item>, admission: Admission): void {
     worker.admission = admission;
     worker.rejecting = false;
@@ -87,9 +87,9 @@ export class WorkerView<Item> {
   }
 
   /**
-   * The planner's choice where that is eligible, or else the eligible worker that wants the key
-   * most; those to avoid come last. There must be one that is eligible. `affinityHit`: it is the
-   * planner's choice, or where there is none, no worker that is up, eligible or not, wants it more.
+   * Chooses the planner's worker if it is eligible, or else the eligible worker with the highest
+   * score; workers to avoid come last. At least one must be eligible. `affinityHit`: it is the
+   * planner's choice or, without one, no worker that is up has a higher score.
    */
   choose(
     key: TextHash,
@@ -140,7 +140,7 @@ export class WorkerView<Item> {
   }
 }
 
-/** A tie goes to the smaller id, so that the order in which workers came up never matters. */
+/** A tie goes to the smaller id, so that the order in which workers came up does not matter. */
 function isBetter(
   score: number,
   worker: { readonly workerId: WorkerId },

@@ -1,7 +1,7 @@
 import type { LeafId, QueryId, WorkId } from "../../../kernel/ids.ts";
 import type { WorkKey } from "../assignment/index.ts";
 
-/** For tests to which it does not matter whose artifact it is. */
+/** For tests to which the artifact's work does not matter. */
 export const aWorkKey: WorkKey = {
   queryId: "q-1" as QueryId,
   leafId: "0" as LeafId,

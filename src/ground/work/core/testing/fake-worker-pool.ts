@@ -1,4 +1,4 @@
-/** Sessions that a test opens, closes and speaks through. */
+/** Sessions that a test opens, closes and sends frames through. */
 import { assert } from "../../../kernel/errors.ts";
 import { type Incarnation, parseWorkerId, type WorkerId } from "../../../kernel/ids.ts";
 import { keyOf, type WorkCommand, type WorkReport } from "../assignment/index.ts";
@@ -70,7 +70,7 @@ export class FakeWorkerPool implements WorkPool {
     this.report(workerId, { kind: "workAccepted", key: keyOf(work), attempt });
   }
 
-  /** It accepts, and has the artifact. */
+  /** The worker accepts, and has the artifact. */
   ready(): void {
     this.accept();
     const { workerId, command } = this.lastAssigned();

@@ -12,9 +12,9 @@ interface Execution {
 
 export class ManualExecutor implements Executor {
   readonly executions: Execution[] = [];
-  /** An aborted execution ends at once, unless a test wants to say when. */
+  /** Whether an aborted execution ends at once, without the test. */
   endsOnAbort = true;
-  /** Of what is produced. */
+  /** The time range of what is produced. */
   range: Pick<ProducedFile, "minTs" | "maxTs"> = { minTs: 1, maxTs: 2 };
 
   execute(work: WorkSpec, path: string, signal: AbortSignal): Promise<ProducedFile | Uint8Array> {

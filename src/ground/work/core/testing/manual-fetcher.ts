@@ -23,7 +23,7 @@ export class ManualFetcher implements ArtifactFetcher {
     return end.promise;
   }
 
-  /** The newest fetch, or the one at `index`, has the bytes. */
+  /** Completes the newest fetch, or the one at `index`. */
   arrive(index = this.fetches.length - 1): void {
     const fetch = this.fetches[index];
     assert(fetch !== undefined, "there is such a fetch");

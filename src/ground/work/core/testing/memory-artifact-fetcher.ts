@@ -5,9 +5,9 @@ import type { Artifact } from "../assignment/index.ts";
 import type { ArtifactFetcher, LocalArtifact } from "../ports.ts";
 
 export class MemoryArtifactFetcher implements ArtifactFetcher {
-  /** What workers have, by address. */
+  /** The workers' artifacts, by address. */
   readonly offered = new Map<string, Uint8Array>();
-  /** What was fetched and not disposed of, by path. */
+  /** Fetched copies that are not disposed of, by path. */
   readonly copies = new Map<string, Uint8Array>();
   readonly #capacityBytes: number;
   readonly #checksum: (bytes: Uint8Array) => string;

@@ -11,7 +11,7 @@ interface Entry {
 }
 
 export class MemoryArtifactSpool implements ArtifactSpool {
-  /** What is "on disk", by path. */
+  /** The files that would be on disk, by path. */
   readonly files = new Map<string, Uint8Array>();
   readonly #budget: DiskBudget;
   readonly #entries = new Map<string, Entry>();

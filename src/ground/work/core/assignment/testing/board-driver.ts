@@ -65,7 +65,7 @@ export class BoardDriver {
     return effectTexts(this.board.step(event));
   }
 
-  /** The state of one item; `undefined`: its query has ended. */
+  /** The state of one item; undefined when its query has ended. */
   stateOf(spec: WorkSpec): string | undefined {
     return this.board.snapshot().works.find(({ key }) => key.workId === spec.workId)?.state;
   }

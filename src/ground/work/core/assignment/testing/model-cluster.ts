@@ -1,11 +1,10 @@
 /**
- * A small cluster around the real `WorkBoard` and real `WorkLedger`s, for properties: one controller,
- * several workers, ordered links between them, and every fault that a link or a process can have. It
- * checks after each step what must always hold, and `heal` checks what must come in the end.
+ * A small cluster around the real `WorkBoard` and `WorkLedger`s, for property tests: one
+ * controller, several workers, ordered links, and every fault of a link or process. It checks the
+ * safety rules after each step, and `heal` checks that everything ends.
  *
- * Links are as `cluster/core/link.ts` promises: in order, at most once, and when something is lost then so is all
- * after it and the session ends. A process that dies has handed its earlier frames to the operating system, so
- * they arrive; a link that is cut loses what is on it.
+ * Links are as `cluster/core/link.ts` promises. A process that dies has handed its earlier frames
+ * to the operating system, so they arrive; a link that is cut loses its frames.
  */
 import type { Admission } from "../../../../cluster/core/index.ts";
 import { assert } from "../../../../kernel/errors.ts";
@@ -36,9 +35,9 @@ interface Session {
   readonly name: string;
   readonly toWorker: WorkCommand[];
   readonly toBoard: FromWorker[];
-  /** Nothing passes any more, and nobody has noticed yet. */
+  /** Nothing passes any more, but neither end has noticed. */
   cut: boolean;
-  /** As the board was last told. */
+  /** The admission that the board was last told. */
   admission: Admission;
 }
 
@@ -54,18 +53,18 @@ interface Process {
   readonly executions: Map<HeldId, Execution>;
   readonly artifacts: Set<HeldId>;
   readonly startedAttempts: Set<string>;
-  /** The session it believes to have. */
+  /** The session that the process believes to have. */
   sessionName: string | undefined;
 }
 
 interface Node {
   readonly workerId: WorkerId;
   runs: number;
-  /** `undefined`: dead. */
+  /** Undefined when the process is dead. */
   process: Process | undefined;
-  /** `undefined`: the board knows that it is down. */
+  /** Undefined when the board knows that the worker is down. */
   session: Session | undefined;
-  /** Reports the board has had from it, the newest last: to be delivered again. */
+  /** Reports that the board received from it, newest last, to be delivered again. */
   readonly past: WorkReport[];
 }
 
@@ -90,9 +89,9 @@ export class ModelCluster {
   readonly #nodes: Node[];
   readonly #queries = new Map<string, ModelQuery>();
   readonly #fetches = new Map<string, Fetch>();
-  /** Workers that each item has killed, by `workKeyText`. */
+  /** How many workers each item has killed, by `workKeyText`. */
   readonly deaths = new Map<string, number>();
-  /** Deaths, or what may lead to one, that the board cannot hear of: see WC33. */
+  /** Deaths, or what may lead to one, that the board cannot learn of: see WC33. */
   hidingCount = 0;
   committedCount = 0;
   #sessionCount = 0;
@@ -149,7 +148,7 @@ export class ModelCluster {
     };
   }
 
-  /** A new session; the board may not have noticed yet that the old one is over. */
+  /** Opens a new session; the board may not have noticed the end of the old one. */
   connect(pick: number): void {
     const node = this.#node(pick);
     const { process, session } = node;
@@ -166,7 +165,7 @@ export class ModelCluster {
     this.#tellBoard({ kind: "workerUp", workerId: node.workerId, incarnation: run, admission });
   }
 
-  /** The process dies for reasons of its own. */
+  /** The process dies for a reason other than its work. */
   crash(pick: number): void {
     const node = this.#node(pick);
     node.process = undefined;
@@ -180,7 +179,7 @@ export class ModelCluster {
     session.toBoard.length = 0;
   }
 
-  /** The board finds out that a session is over. */
+  /** The board learns that a session is over. */
   boardNotices(pick: number): void {
     const node = this.#node(pick);
     const { session, process } = node;
@@ -191,7 +190,7 @@ export class ModelCluster {
     this.#tellBoard({ kind: "workerDown", workerId: node.workerId });
   }
 
-  /** The worker finds out that its session is over. */
+  /** The worker learns that its session is over. */
   workerNotices(pick: number): void {
     const { session, process } = this.#node(pick);
     if (process === undefined) return;
@@ -226,7 +225,7 @@ export class ModelCluster {
     }
   }
 
-  /** A report of the past comes once more, whatever session it was of. */
+  /** Delivers an old report again, of any session. */
   repeatReport(pick: number, which: number): void {
     const node = this.#node(pick);
     const report = node.past[node.past.length - 1 - (which % 12)];
@@ -234,7 +233,9 @@ export class ModelCluster {
     this.#tellBoard({ kind: "report", workerId: node.workerId, report });
   }
 
-  /** An execution ends: the way `how` says, or with the death of the process where the work is poisonous. */
+  /**
+   * Ends an execution as `how` says, or with the death of the process when the work is poisonous.
+   */
   endExecution(
     pick: number,
     which: number,
@@ -292,7 +293,7 @@ export class ModelCluster {
     else this.#tellBoard({ kind: "fetchFailed", key, attempt, code: "artifact_lost", message: "" });
   }
 
-  /** No more faults: everything must come to its end, and nothing may be left behind. */
+  /** Ends all faults: everything must finish, and nothing may be left behind. */
   heal(): void {
     const roundsMax = 60;
     for (let round = 0; ; round += 1) {
@@ -339,7 +340,7 @@ export class ModelCluster {
     return this.#nodes[pick % this.#nodes.length] ?? never();
   }
 
-  /** What a dead process had sent arrives before its end does. */
+  /** Frames that a dead process sent arrive before its end is noticed. */
   #flush(node: Node): void {
     while ((node.session?.toBoard.length ?? 0) > 0) {
       this.deliverToBoard(this.#nodes.indexOf(node));
@@ -487,7 +488,7 @@ export class ModelCluster {
     }
   }
 
-  /** What the board shows of itself must add up. */
+  /** Checks that the board's snapshot is consistent. */
   #checkBoard(): void {
     const { workers, works } = this.board.snapshot();
     const counts = { queued: 0, assigned: 0, running: 0, ready: 0 };

@@ -1,4 +1,4 @@
-/** Small things that tests of this capability need, spelled once. */
+/** Small values for tests of this room. */
 import type { Incarnation, LeafId, QueryId, WorkerId, WorkId } from "../../../../kernel/ids.ts";
 import type { Artifact, WorkCommand, WorkKey, WorkSpec } from "../messages.ts";
 
@@ -30,7 +30,7 @@ export function sampleArtifact(key: WorkKey, url = "http://a/artifacts/1"): Arti
   };
 }
 
-/** A command as `assign#1`, so that tables of expectations stay readable. */
+/** Shows a command as `assign#1`, so that tables of expectations stay readable. */
 export function commandText(command: WorkCommand): string {
   const name = { assignWork: "assign", cancelWork: "cancel", ackArtifact: "ack" }[command.kind];
   return `${name}#${command.attempt}`;
