@@ -66,7 +66,7 @@ export interface PlannedPromql {
 }
 
 export type Fault =
-  /** `dark`: the host goes with the process, so no connection is closed. */
+  /** `dark`: the host fails with the process, so no connection is closed. */
   | {
       readonly kind: "crash";
       readonly process: number;
@@ -148,7 +148,7 @@ export type Action =
       readonly controller: number;
       readonly works: readonly PlannedWork[];
       readonly deadlineMs: number;
-      /** The client gives up then; 0: it does not. */
+      /** When the client gives up; 0 for never. */
       readonly cancelAfterMs: number;
     }
   | {
@@ -165,9 +165,9 @@ export interface Plan {
   readonly seed: number | string;
   readonly topology: Topology;
   readonly settings: Settings;
-  /** `undefined`: this world has no lake and no dynamic tables. */
+  /** Undefined when this world has no lake and no dynamic tables. */
   readonly tables?: TablesSettings;
-  /** `undefined`: nobody runs load tests in this world. */
+  /** Undefined when this world has no load tests. */
   readonly load?: LoadSettings;
   /** Faults end here; what follows is healing. */
   readonly durationMs: number;
@@ -249,12 +249,12 @@ export type WorldKind = "tables" | "load";
 /** Worlds of another kind: one machine and its disk. */
 export type DiskSuite = "log" | "disk";
 
-/** One world in ten: they take longer than others. */
+/** One world in ten, because they take longer. */
 export function hasTables(seed: number): boolean {
   return seed % 10 === 0;
 }
 
-/** One in twenty: they take longer still. */
+/** One world in twenty, because they take longer still. */
 export function hasLoad(seed: number): boolean {
   return seed % 20 === 15;
 }

@@ -1,9 +1,7 @@
 /**
- * Follows one controller's `WorkBoard` by its events and effects, with a model of its own.
- *
- *   I1   Work moves only as the diagram in work.ts allows, and a query ends once.
- *   I4   A work item is committed at most once, from the attempt that was fetched.
- *   I12  Every assignment goes out on the wire in the same moment, unless the session has just ended.
+ * Follows one controller's `WorkBoard` by its events and effects, with a model of its own. Checks
+ * I1, I4 and I12 (README.md) for work: every assignment is sent in the same event, unless the
+ * session has just ended.
  */
 import {
   type BoardEffect,
@@ -19,7 +17,7 @@ interface ModelWork {
   state: "queued" | "assigned" | "running" | "ready" | "committed";
   attempt: number;
   workerId: string;
-  /** Attempts whose bytes arrived. */
+  /** The newest attempt whose bytes arrived. */
   fetchedAttempt: number;
 }
 
@@ -31,7 +29,7 @@ interface Assignment {
   readonly workerId: string;
 }
 
-/** Where an answer commits a work at once. */
+/** The states in which an answer commits a work at once. */
 const holding: readonly ModelWork["state"][] = ["assigned", "running"];
 
 export class BoardCheck {
@@ -52,7 +50,7 @@ export class BoardCheck {
     return this.#works.size;
   }
 
-  /** `undefined`: nobody, or no such work. */
+  /** Undefined when nobody holds it, or there is no such work. */
   holderOf(keyText: string): string | undefined {
     const work = this.#works.get(keyText);
     return work?.state === "assigned" || work?.state === "running" ? work.workerId : undefined;
@@ -96,7 +94,7 @@ export class BoardCheck {
     });
   }
 
-  /** A worker was lost, and this much work now waits to know whether it died of it. */
+  /** After the loss of a worker, `count` works wait until it is known whether it died of them. */
   heldBack(count: number): void {
     if (count > 0) this.#counters.add("work held back", count);
   }
@@ -111,7 +109,7 @@ export class BoardCheck {
     );
   }
 
-  /** `isLive`: whether this controller still has a session with a worker. */
+  /** `isLive` tells whether this controller still has a session with a worker. */
   eventEnded(isLive: (workerId: string) => boolean): void {
     if (this.#unsent.length === 0) return;
     for (const { keyText, attempt, workerId } of this.#unsent) {
@@ -225,7 +223,7 @@ export class BoardCheck {
   }
 }
 
-/** The board class `Board`, with everything that goes through it shown to `check`. */
+/** A subclass of `Board` that shows `check` its events and effects. */
 export function auditedBoard(Board: typeof WorkBoard, check: BoardCheck): typeof WorkBoard {
   return class extends Board {
     override step(event: BoardEvent): readonly BoardEffect[] {

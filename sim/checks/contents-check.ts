@@ -1,7 +1,6 @@
 /**
- * I20: whatever is shown of a dynamic table is its definition over one snapshot, through chains and diamonds. D(S) is worked out here from
- * what plain tables had at S, and compared with what is in the files. Compaction changes nothing, at any snapshot that is left.
- * I26: a write that succeeded is there; one that failed for sure is not.
+ * Checks I20 and I26: derives each dynamic table from what plain tables had at its snapshot, and
+ * compares that with the rows in the files.
  */
 import { contentText, type Definition, deriveAll, parseDefinition } from "../tables/definition.ts";
 import type { SimObjects } from "../tables/sim-objects.ts";
@@ -36,7 +35,7 @@ export class ContentsCheck {
   readonly #objects: SimObjects;
   readonly #verdict: Verdict;
   readonly #counters: Counters;
-  /** What tables have had, from which snapshot on. */
+  /** What each table had, and from which snapshot on. */
   readonly #versions = new Map<number, Version[]>();
   readonly #definitions = new Map<number, Definition>();
   readonly #sources = new Map<
@@ -51,7 +50,7 @@ export class ContentsCheck {
     this.#counters = counters;
   }
 
-  /** Snapshots that came after `seen`. */
+  /** Handles the snapshots after `seen`. */
   committed(seen: number): void {
     const rows = this.#reader.select<{ snapshot_id: number; changes_made: string | null }>(
       "SELECT snapshot_id, changes_made FROM ducklake_snapshot_changes WHERE snapshot_id > ? ORDER BY 1",
@@ -65,7 +64,7 @@ export class ContentsCheck {
     }
   }
 
-  /** It is now what `row` says. */
+  /** A refresh brought the table to what `row` says. */
   moved(row: TableRow, state: TablesState): void {
     const { dynamic_table: name, table_id, data_snapshot, published_snapshot } = row;
     if (data_snapshot === null || published_snapshot === null) return;
@@ -73,14 +72,14 @@ export class ContentsCheck {
     const shown = contentText(this.at(table_id, published_snapshot));
     const expected = contentText(this.#expected(table_id, data_snapshot));
     if (shown === expected) return;
-    // What it reads was replaced since: it may have been computed before that, or after.
+    // A source was replaced since: the refresh may have been computed before that, or after.
     const now = { ...state, snapshot: data_snapshot };
     this.#verdict.require(shown === contentText(this.#asOf(table_id, now)), "I20", () => {
       return `${name} at ${published_snapshot} is not its definition as of ${data_snapshot}: ${shown}, and not ${expected}`;
     });
   }
 
-  /** Which tables are made of what, from now on. */
+  /** Records the current definitions. */
   defined(state: TablesState): void {
     const { snapshot, sources } = state;
     for (const { table_id, definition } of state.tables.values()) {
@@ -116,7 +115,7 @@ export class ContentsCheck {
     }
   }
 
-  /** D(S), with what was read then. */
+  /** The definition over a snapshot, with the sources of that time. */
   #expected(tableId: number, snapshot: number): readonly number[] {
     const versions = this.#sources.get(tableId);
     const own = (versions?.findLast(({ since }) => since <= snapshot) ?? versions?.[0])?.own;
@@ -125,7 +124,7 @@ export class ContentsCheck {
     return deriveAll(this.#definitionOf(tableId), inputs);
   }
 
-  /** D(S), with what is read now. */
+  /** The definition over a snapshot, with the current sources. */
   #asOf(tableId: number, state: TablesState): readonly number[] {
     const own = state.sources.get(tableId);
     if (own === undefined) return this.at(tableId, state.snapshot);
@@ -133,7 +132,7 @@ export class ContentsCheck {
     return deriveAll(this.#definitionOf(tableId), inputs);
   }
 
-  /** A table's id has one definition for ever. */
+  /** The definition of a table's id never changes. */
   #definitionOf(tableId: number): Definition {
     return this.#definitions.get(tableId) ?? { salt: 0 };
   }
@@ -159,7 +158,7 @@ export class ContentsCheck {
     }
   }
 
-  /** From the catalog's rows and the files alone. */
+  /** Reads only the catalog's rows and the files. */
   #read(tableId: number, snapshot: number): readonly number[] {
     const files = this.#reader.select<FileRow>(filesAt, tableId, snapshot);
     return files.flatMap(({ path, begin_snapshot, deletes }) => {

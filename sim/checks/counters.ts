@@ -1,4 +1,4 @@
-/** How often each thing happened, over a run or many. A kind that never happens was never tested. */
+/** How often each kind of event happened. A kind that never happens was never tested. */
 export type Counts = Readonly<Record<string, number>>;
 
 export class Counters {

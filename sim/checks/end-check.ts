@@ -1,4 +1,4 @@
-/** I13: what must be true once faults have healed and time has passed. Each names the first thing that is not. */
+/** I13: what must be true once faults have healed and time has passed. */
 import type { World } from "../world/world.ts";
 import type { Invariant } from "./verdict.ts";
 
@@ -7,7 +7,7 @@ export interface Finding {
   readonly detail: string;
 }
 
-/** Everybody is back and knows it; `undefined`: all is well. */
+/** Returns the first thing that has not converged; undefined when everything has. */
 export function findUnconverged(world: World): Finding | undefined {
   const { audit, workers, controllers, clients } = world;
   const finding = (detail: string): Finding => ({ invariant: "I13", detail });
@@ -32,7 +32,7 @@ export function findUnconverged(world: World): Finding | undefined {
   return { invariant: "I8", detail: `${clients.openCount} queries never ended` };
 }
 
-/** Nothing of any query is left anywhere; `undefined`: so it is. */
+/** Returns the first thing that a query left behind; undefined when nothing is left. */
 export function findLeftovers(world: World): Finding | undefined {
   const { workers, controllers, clients, executions } = world;
   const finding = (detail: string): Finding => ({ invariant: "I13", detail });

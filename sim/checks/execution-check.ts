@@ -1,7 +1,6 @@
 /**
- * I5: work executes only while a controller wants it. When the controller dies, loses its session or cancels, the
- * execution stops within the silence that the worker tolerates, plus what the network may add.
- * I9: a work item kills at most two processes.
+ * Checks I5 and I9. When a controller dies, loses its session or cancels, the execution must stop
+ * within the silence that the worker tolerates, plus what the network may add.
  */
 import { type WorkSpec, workKeyText } from "../../src/ground/work/core/index.ts";
 import type { Life } from "../engine/life.ts";
@@ -12,7 +11,7 @@ import type { Verdict } from "./verdict.ts";
 interface Execution {
   readonly life: Life;
   readonly work: WorkSpec;
-  /** `undefined`: it is wanted. */
+  /** Undefined while the execution is wanted. */
   unwantedSinceMs: number | undefined;
 }
 
@@ -80,7 +79,7 @@ export class ExecutionCheck implements Pick<ExecutionProbe, "executionEnded" | "
     }
   }
 
-  /** Called every quarter of a second of virtual time. */
+  /** Called every 250 ms of virtual time. */
   sweep(nowMs: number): void {
     for (const execution of this.#running) {
       const { life, work } = execution;

@@ -1,16 +1,8 @@
-/**
- * I22: once faults heal, every dynamic table runs, nothing is owed to anybody, and all are of a
- * time after the healing.
- * I40: before that, and without anybody's help, those run again that failures had stopped, once
- * their sources have changed.
- */
+/** Checks I22 and I40: dynamic tables run and are fresh again after the faults. */
 import type { Finding } from "./end-check.ts";
 import { isRunning, type TablesState } from "./tables-state.ts";
 
-/**
- * `undefined`: nothing is stopped for its failures, but for what reads a table that a person
- * suspended.
- */
+/** Undefined when no table is stopped for its failures, except for readers of a suspended table. */
 export function findStopped(state: TablesState): Finding | undefined {
   const byId = new Map(state.tables.values().map((row) => [row.table_id, row]));
   const isBlocked = (tableId: number): boolean =>
@@ -26,7 +18,7 @@ export function findStopped(state: TablesState): Finding | undefined {
   return undefined;
 }
 
-/** `undefined`: so it is. */
+/** Undefined when every table is fresh. */
 export function findStale(state: TablesState, sinceMs: number): Finding | undefined {
   const finding = (detail: string): Finding => ({ invariant: "I22", detail });
   for (const row of state.tables.values()) {

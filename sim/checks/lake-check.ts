@@ -1,8 +1,4 @@
-/**
- * I23: every file that the catalog names is there, from the commit that names it until no snapshot does.
- * I24: what nobody refers to goes in the end: files that were never committed, snapshots, files that were scheduled, pins.
- * I25: the catalog's rows agree with each other.
- */
+/** Checks I23, I24 and I25: the lake's catalog and its files. */
 
 import { referencedFiles } from "../../src/data/lake/core/check-files.ts";
 import { checkLake } from "../../src/data/lake/core/check-lake.ts";
@@ -48,7 +44,7 @@ export class LakeCheck {
     }
   }
 
-  /** `undefined`: there is nothing that upkeep should have taken away by now. */
+  /** Undefined when nothing is left that upkeep should have removed. */
   findLeftover(nowMs: number, settings: TablesSettings): Finding | undefined {
     const finding = (detail: string): Finding => ({ invariant: "I24", detail });
     const known = new Set(referencedFiles(this.#readRows()).map(({ path }) => path));

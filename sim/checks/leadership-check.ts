@@ -1,14 +1,13 @@
 /**
- * I11, the controllers' side. A coordinator keeps its sessions up under its newest lease. Without a
- * lease it keeps them only for as long as it takes to step down, or as the store, which it can read
- * and not write, says that nobody else has the lease (C5 in controller-node.ts). The workers' side
- * is in session-knowledge.ts.
+ * I11, the controllers' side (the workers' side is in session-knowledge.ts). A coordinator keeps
+ * sessions only under its newest lease. Without a lease it keeps them only until it steps down, or
+ * while a store that it cannot write says that nobody else has the lease (C5).
  */
 import type { Life } from "../engine/life.ts";
 import type { Verdict } from "./verdict.ts";
 
 interface Standing {
-  /** 0: it does not hold the lease. */
+  /** 0 when the process does not hold the lease. */
   readonly leaseEpoch: number;
   readonly sinceMs: number;
   /** When the store last answered a read of this process. */
@@ -17,11 +16,11 @@ interface Standing {
   takenMs: number;
 }
 
-/** `stepDownMs` of a controller, and some slack. */
+/** `stepDownMs` of a controller, with some slack. */
 const stepDownMsMax = 10_500;
 /** From a new lease to the end of the sessions that were dialled under the old one. */
 const redialMsMax = 500;
-/** How often a controller that only the store's word keeps in office looks again, and some slack. */
+/** How often a controller whose lease cannot be renewed reads the store, with some slack. */
 const standsMsMax = 1_500;
 
 export class LeadershipCheck {
@@ -49,7 +48,7 @@ export class LeadershipCheck {
     if (standing !== undefined) standing.readMs = nowMs;
   }
 
-  /** A coordinator keeps a session alive that it dialled under `leaseEpoch`. */
+  /** A coordinator sent a heartbeat on a session that it dialled under `leaseEpoch`. */
   heartbeatSent(life: Life, leaseEpoch: number, nowMs: number): void {
     const standing = this.#standings.get(life);
     if (standing === undefined) {

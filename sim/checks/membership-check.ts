@@ -1,7 +1,7 @@
 /**
- * I2: while a coordinator holds the lease, runs and reaches the store, every worker that the table shows as
- * ACTIVE has answered that coordinator within the detection bound, plus the time of a write; and a worker that answers
- * it and has nothing new to say is shown as it is, and drains if it was asked to.
+ * I2: while a coordinator holds the lease, runs and reaches the store, every ACTIVE worker has
+ * answered it within the detection bound, plus the time of a write. A worker that answers and
+ * reports nothing new is shown as it is, and drains if it was asked to.
  */
 import type { Life } from "../engine/life.ts";
 import { clockSlackMs, detectionMsMaxOf, type SessionKnowledge } from "./session-knowledge.ts";
@@ -10,10 +10,13 @@ import type { Verdict } from "./verdict.ts";
 
 /** A few round trips to the store, one after the other. */
 const writeMsMax = 1_000;
-/** After trouble with the store: the longest pause of the reconciler (5 s), and a call that fails late. */
+/**
+ * After trouble with the store: the longest pause of the reconciler (5 s), and a call that fails
+ * late.
+ */
 const storeTroubleMs = 8_000;
 
-/** While a session is alive and well, an answer is at most a heartbeat and this old. */
+/** With a healthy session, an answer is at most a heartbeat and this old. */
 const answerMsMax = 500;
 /** Admission is written once a second at most. */
 const settledMsMin = 3_000;
@@ -21,7 +24,7 @@ const settledMsMin = 3_000;
 /** The coordinator that holds the lease, as far as it knows itself. */
 export type FindLeader = () => Life | undefined;
 
-/** The longest that a frame and the answer to it may take between the two, as the network is now. */
+/** The longest round trip between the two on the network as it is now. */
 export type RoundTripMsMax = (leader: Life, workerId: string) => number;
 
 export class MembershipCheck {
@@ -51,7 +54,7 @@ export class MembershipCheck {
     this.#verdict = verdict;
   }
 
-  /** Something is wrong between this process and the store, until then at least. */
+  /** The process has trouble with the store until `untilMs` at least. */
   storeTrouble(life: Life, untilMs: number): void {
     const knownMs = this.#troubledMs.get(life) ?? 0;
     this.#troubledMs.set(life, Math.max(knownMs, untilMs));
@@ -89,7 +92,7 @@ export class MembershipCheck {
     this.#nextMs = nextMs;
   }
 
-  /** Called every quarter of a second of virtual time. */
+  /** Called every 250 ms of virtual time. */
   sweep(nowMs: number): void {
     const leader = this.#findLeader();
     const excusedMs = this.#excusedMs(leader);
@@ -110,7 +113,7 @@ export class MembershipCheck {
       this.#verdict.require(isShown, "I2", () => {
         return `${row.worker_id} answers ${leader.name} as ${known.incarnation} (${accepting}, ${draining}), and is shown as ${JSON.stringify(row)}`;
       });
-      // The wish travels to the worker, and what it makes of it back: on a slow link that alone may take seconds.
+      // The wish travels to the worker and its answer back, which may take seconds on a slow link.
       const isDue = nowMs - newsMs >= settledMsMin + this.#roundTripMsMax(leader, row.worker_id);
       this.#verdict.require(row.drain_requested === 0 || draining || !isDue, "I2", () => {
         return `${row.worker_id} was asked to drain and does not`;
@@ -123,7 +126,7 @@ export class MembershipCheck {
     return nowMs < (this.#troubledMs.get(life) ?? -storeTroubleMs) + storeTroubleMs;
   }
 
-  /** Until when the leader could not do better; `undefined`: nobody leads. */
+  /** Until when the leader could not do better; undefined when nobody leads. */
   #excusedMs(leader: Life | undefined): number | undefined {
     if (leader === undefined || !leader.isUp) return undefined;
     const leadsSinceMs = this.#leadsSinceMs.get(leader);

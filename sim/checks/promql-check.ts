@@ -1,10 +1,4 @@
-/**
- * One PromQL query, followed from its plan to its answer.
- *
- *   I16  An answer is exactly what the query answers where nothing can fail: values, order and annotations. What arrived
- *        with the right checksum can be read.
- *   I17  The results of spans come in the order of time, each once.
- */
+/** Follows one PromQL query from its plan to its answer, and checks I16 and I17. */
 import { fingerprint, shardOf } from "../../src/kinds/ask/metrics/index.ts";
 import {
   defaultEngineOptions,
@@ -25,7 +19,7 @@ export interface FollowedQuery {
   readonly params: QueryParams;
   readonly spans: readonly Grid[];
   readonly shardCount: number;
-  /** All samples there were when it was asked. */
+  /** All samples at the time of the query. */
   readonly everything: readonly RawSeries[];
 }
 
@@ -60,7 +54,10 @@ export class PromqlCheck {
     this.#results.push(result);
   }
 
-  /** I16. It ended well. `attemptsMax`: of the work that took the most; 0: there was none. */
+  /**
+   * I16. The query succeeded. `attemptsMax` is the number of attempts of its worst work; 0 without
+   * works.
+   */
   done(attemptsMax: number): void {
     const { name, text, spans } = this.#query;
     const told = this.#results.length;
@@ -78,7 +75,7 @@ export class PromqlCheck {
     this.#count(want, attemptsMax);
   }
 
-  /** I16. Merging or evaluating threw: it must do so everywhere. */
+  /** I16. Merging or evaluating threw, which it must also do without faults. */
   refused(error: PromqlError): void {
     const { name, text } = this.#query;
     const want = this.#faultFree();
@@ -95,7 +92,10 @@ export class PromqlCheck {
     this.#verdict.fail("I16", `${name}: what arrived of ${workId} cannot be read: ${why}`);
   }
 
-  /** Computed when somebody wants to know, which is once. In one span; in the same shards, lest the last bit of an average differ. */
+  /**
+   * Computed once, on demand. In one span, but in the same shards, so that averages are equal to
+   * the last bit.
+   */
   #faultFree(): Outcome {
     const { text, params, everything, shardCount } = this.#query;
     try {

@@ -1,7 +1,6 @@
 /**
- * I18: a refresh is published by whoever holds its claim, at that moment and by the database's clock; once for a token, and once for
- * a table and a target. A claim ends with its holder's word, with its session, or when its time is over, and not before.
- * I19: data, publications and tokens only move forward.
+ * Checks I18 and I19, by the database's clock. A claim ends by its holder, with its session, or
+ * when its time is over, and not before.
  */
 import type { Counters } from "./counters.ts";
 import {
@@ -26,7 +25,7 @@ export class PublishCheck {
     this.#counters = counters;
   }
 
-  /** Tables that were brought on by the transaction between the two states. */
+  /** The tables that the transaction between the two states refreshed. */
   changed(before: TablesState, after: TablesState): readonly TableRow[] {
     this.#checkTokens(before, after);
     const moved: TableRow[] = [];
@@ -109,7 +108,7 @@ export class PublishCheck {
     const row = after.tables.get(name);
     if (row === undefined || !isRunning(row)) return;
     const ended = this.#reader.readLastEnd(name);
-    if (ended?.token !== token) return; // Replaced, or what it reads was.
+    if (ended?.token !== token) return; // Replaced, or a source of it was.
     if (ended.state !== "SUCCEEDED") {
       this.#counters.add(`tables: ${ended.state}, ${ended.error_code}`);
     }

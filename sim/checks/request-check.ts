@@ -1,6 +1,7 @@
 /**
- * I21: who asks for a refresh gets it: the table reaches a snapshot that was chosen after the request and has all that was committed
- * before it. Until then the store owes it. Suspending, dropping and replacing a table takes requests along.
+ * I21: after a request, the table reaches a snapshot that was chosen later and has everything
+ * committed before. Until then the store owes it. Suspending, dropping or replacing a table ends
+ * its requests.
  */
 import type { Counters } from "./counters.ts";
 import { isRunning, type TableRow, type TablesState } from "./tables-state.ts";
@@ -8,7 +9,7 @@ import type { Verdict } from "./verdict.ts";
 
 interface Request {
   readonly atMs: number;
-  /** The lake's newest then. */
+  /** The lake's newest snapshot at the request. */
   readonly snapshot: number;
 }
 

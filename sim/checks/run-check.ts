@@ -1,13 +1,6 @@
 /**
- * Load tests, from outside: the database's own tables after every transaction, and what processes truly did.
- *
- *   I27  Statuses and phases of runs and workers go forward, as the specification has it; the end is the one that its reason asks for.
- *   I28  Sequence ids of events and log lines grow by one; there is one START and one STOP.
- *   I29  What workers are told to do sums to the run's load.
- *   I30  No process outlives its run, or the loss of its place, by more than the watchdog's limit.
- *   I31  Live counts never exceed what was done, and the final count is what workers said, shown the same everywhere.
- *   I32  A worker is given up only when its process has ended or it was silent for a minute; what it said counts.
- *   I33  Once faults heal, every run ends.
+ * Checks load tests from outside (I27 to I33): the database's own tables after every transaction,
+ * and what processes truly did.
  */
 
 import type { SharedSqlite } from "../../src/ground/store/index.ts";
@@ -31,10 +24,10 @@ export interface RunCheckOptions {
   readonly verdict: Verdict;
   readonly counters: Counters;
   readonly nowMs: () => number;
-  /** All that there ever were. */
+  /** All processes that ever ran. */
   readonly processes: () => Iterable<LoadProcess>;
   readonly phaseReached: (phase: string) => void;
-  /** Nobody can do anything about runs now, or could a moment ago. */
+  /** Whether no coordinator can manage runs now, or could not a moment ago. */
   readonly isTroubled: () => boolean;
 }
 
@@ -49,17 +42,19 @@ const workerStatuses = ["STARTING", "READY", "RUNNING", "DRAINING", "COMPLETED",
 const terminal = ["COMPLETED", "FAILED", "CANCELLED"];
 const natural = ["duration_elapsed", "find_max_done", "bounds_limit_reached"];
 const silenceMs = 60_000;
-/** A minute without the store, the last words, and some slack. */
+/** 60 s without the store, the last report, and some slack. */
 const outliveMsMax = 80_000;
-/** A minute without a lease, or the store away just before that was over; draining, and the last words. */
+/**
+ * 60 s without a lease, or the store away just before that was over; draining, and the last report.
+ */
 const leaderlessMsMax = 60_000 + 60_000 + 5_000 + 10_000 + 5_000;
-/** From a look to what it decides, through a store that is slow. */
+/** From a read to its decision, through a slow store. */
 const decisionMsMax = 25_000;
-/** From a worker's loss to the others' new targets, while a coordinator can do something. */
+/** From a worker's loss to the others' new targets, while a coordinator can act. */
 const shareMsMax = 15_000;
 
 interface ProcessFacts {
-  /** Of MEASUREMENT, as the store acknowledged it last. */
+  /** Operations of MEASUREMENT in the last acknowledged report. */
   acknowledged: number;
   overdueMs: number;
   leaderlessMs: number;
@@ -70,7 +65,7 @@ export class RunCheck {
   readonly #reader: RunsReader;
   readonly #facts = new Map<LoadProcess, ProcessFacts>();
   readonly #events = new Map<string, { next: number; starts: number; stops: number }>();
-  /** When a worker was heard of again after a minute. */
+  /** When a worker reported again after a minute of silence. */
   readonly #backMs = new Map<string, number>();
   readonly #unsharedMs = new Map<string, number>();
   #state: RunsState = noRuns;
@@ -84,7 +79,7 @@ export class RunCheck {
     return this.#state.runs.get(runId)?.status === "RUNNING";
   }
 
-  /** A person was told that it is stopped. */
+  /** A client was told that the run is stopped. */
   stopped(runId: string, wasRunning: boolean): void {
     const run = this.#state.runs.get(runId);
     this.#require(run?.status !== "RUNNING" || !wasRunning, "I27", () => {
@@ -115,7 +110,10 @@ export class RunCheck {
     }
   }
 
-  /** I30, and that the share of who is lost does not stay with it. `elapsedMs`: since the last time. */
+  /**
+   * I30, and that a lost worker does not keep its share. `elapsedMs` is the time since the last
+   * call.
+   */
   sweep(elapsedMs: number): void {
     const lapsedMs = this.#reader.leaseLapsedMs(this.#options.nowMs());
     for (const process of this.#options.processes()) {

@@ -1,4 +1,4 @@
-/** Load tests as the database has them, read by a way of its own. */
+/** Load tests as the database has them, read independently of production code. */
 import type { SharedSqlite } from "../../src/ground/store/index.ts";
 
 export interface RunRow {
@@ -34,7 +34,7 @@ export interface EventRow {
 
 export interface RunsState {
   readonly runs: ReadonlyMap<string, RunRow>;
-  /** By run and worker. */
+  /** The key is the run and the worker. */
   readonly workers: ReadonlyMap<string, HeartbeatRow>;
 }
 
@@ -69,14 +69,14 @@ export class RunsReader {
     ).map(({ sequence }) => sequence);
   }
 
-  /** What all its workers have said of MEASUREMENT. */
+  /** The operations of MEASUREMENT that all workers of the run reported. */
   stored(runId: string): number {
     return this.#count(
       `SELECT coalesce(sum(ops), 0) AS n FROM worker_series WHERE run_id = '${runId}' AND phase = 'MEASUREMENT'`,
     );
   }
 
-  /** Of MEASUREMENT, in the last second that was written down. */
+  /** The operations of MEASUREMENT in the last recorded second. */
   shownMeasured(runId: string): number {
     return this.#count(
       `SELECT CASE phase WHEN 'MEASUREMENT' THEN total_queries ELSE 0 END AS n FROM metrics_snapshots

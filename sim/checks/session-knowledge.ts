@@ -1,10 +1,6 @@
 /**
- * What each controller can know about each worker: from the frames that reached it, as the network saw
- * them. The controllers' own opinion is what is being checked, so it is not asked.
- *
- *   I3   Work is sent only to a worker that, as far as its controller can know, answers and does not drain.
- *   I10  A frame of an older session makes its receiver do nothing.
- *   I11  A worker welcomes no coordinator whose lease is older than one that it has welcomed.
+ * What each controller can know about each worker, from the frames that reached it. The
+ * controllers' own view is under test, so it is not used. Checks I3, I10 and I11.
  */
 import type {
   Admission,
@@ -24,10 +20,10 @@ type Hello = Extract<ControllerFrame, { kind: "hello" }>;
 type Assignment = Extract<WorkCommand, { kind: "assignWork" }>;
 
 interface Knowledge {
-  /** When it was welcomed. */
+  /** When the session was welcomed. */
   sinceMs: number;
   lastAnswerMs: number;
-  /** When it was last told of the admission. */
+  /** When the worker last reported its admission. */
   admissionMs: number;
   incarnation: string;
   epoch: number;
@@ -36,7 +32,7 @@ interface Knowledge {
 
 interface WorkerSide {
   newestLease: number;
-  /** The last hello of each controller, until it is answered. */
+  /** The last unanswered hello of each controller. */
   readonly hellos: Map<string, Hello>;
 }
 
@@ -45,7 +41,7 @@ export function detectionMsMaxOf(heartbeatMs: number): number {
   return 3 * heartbeatMs + 500;
 }
 
-/** For clocks that drift apart, and for the moment at which a timer fires. */
+/** Covers clock drift and the precision of timers. */
 export const clockSlackMs = 50;
 
 export class SessionKnowledge implements NetworkProbe {
@@ -59,11 +55,11 @@ export class SessionKnowledge implements NetworkProbe {
   readonly #sentHellos = new Map<Life, Map<string, Hello>>();
   #staleReceiver: Life | undefined;
   #staleKind = "";
-  /** Told of work commands, after the checks. */
+  /** Called with work commands, after the checks. */
   onAssigned: (from: Life, to: string, command: Assignment) => void = () => undefined;
-  /** A coordinator's heartbeat, with the lease of the hello that opened its session. */
+  /** Called with a coordinator's heartbeat and the lease of its session's hello. */
   onHeartbeat: (from: Life, leaseEpoch: number) => void = () => undefined;
-  /** A worker has welcomed somebody. */
+  /** Called when a worker has welcomed a controller. */
   onWelcomed: (worker: Life) => void = () => undefined;
 
   constructor(verdict: Verdict, counters: Counters, nowMs: () => number, detectionMsMax: number) {
@@ -73,7 +69,7 @@ export class SessionKnowledge implements NetworkProbe {
     this.#nowMs = nowMs;
   }
 
-  /** `undefined`: it has not answered this life yet. */
+  /** Undefined when the worker has not answered this life yet. */
   of(controller: Life, workerName: string): Readonly<Knowledge> | undefined {
     return this.#byController.get(controller)?.get(workerName);
   }
@@ -82,7 +78,7 @@ export class SessionKnowledge implements NetworkProbe {
     this.#staleReceiver = undefined;
   }
 
-  /** Something visible was done by `life`. */
+  /** `life` did something visible. */
   acted(life: Life, what: string): void {
     if (this.#staleReceiver !== life) return;
     this.#verdict.fail("I10", `${life.name} ${what} because of a stale ${this.#staleKind}`);
@@ -169,7 +165,7 @@ export class SessionKnowledge implements NetworkProbe {
     }
   }
 
-  /** What a frame says: of the channel of work its message, of the session the frame itself. */
+  /** The decoded message of a work frame, or the session's frame itself. */
   #messageOf(
     from: Life,
     to: string,
@@ -192,7 +188,7 @@ export class SessionKnowledge implements NetworkProbe {
       this.#verdict.fail("I3", `${from.name} sent work to ${to}, which never answered it`);
       return;
     }
-    // A process that slept has first to find out; what it does in its first moments is not held against it.
+    // A process that was paused first has to find out; its first moments do not count.
     const sinceMs = Math.max(known.lastAnswerMs, from.runningSinceMs);
     const silentMs = this.#nowMs() - sinceMs;
     this.#verdict.require(silentMs <= this.#detectionMsMax + clockSlackMs, "I3", () => {

@@ -1,9 +1,6 @@
 /**
- * Reads the database itself after every transaction and compares it with the rules.
- *
- *   I1  Rows change only as the rules allow.
- *   I6  Every change was made under the newest lease; leases are granted one at a time and their epochs grow.
- *   I7  (its first half) The log, replayed, is the table. `stateAt` is what subscribers are compared with.
+ * Reads the database itself after every transaction and checks I1, I6 and the first half of I7.
+ * Subscribers are compared with `stateAt`.
  */
 import type { LeaseGrant, WorkersTable } from "../../src/ground/store/index.ts";
 import type { Counters } from "./counters.ts";
@@ -11,7 +8,7 @@ import type { Verdict } from "./verdict.ts";
 
 export type WorkerRow = WorkersTable;
 
-/** The one way into the database that is not a `Store`. */
+/** Access to the database without a `Store`. */
 export interface RawDatabase {
   rows(text: string): Readonly<Record<string, unknown>>[];
 }
@@ -30,10 +27,10 @@ interface LeaseRow {
   readonly expires_at_ms: number;
 }
 
-/** Rows by worker, as JSON: equal rows are equal text. */
+/** Rows by worker, as JSON, so that equal rows are equal text. */
 export type TableState = ReadonlyMap<string, string>;
 
-/** More than any transaction makes: one about dynamic tables changes all of them, some twice. One text, so that it is prepared once. */
+/** More than any transaction makes. A constant text, so that it is prepared once. */
 const newestChanges = `
   SELECT * FROM (SELECT revision, table_name, row_key, op, row_json FROM catalog_changes ORDER BY revision DESC LIMIT 64)
   ORDER BY revision`;
@@ -77,7 +74,7 @@ export class StoreAudit {
     return this.#changedMs.get(workerId) ?? 0;
   }
 
-  /** When any did. */
+  /** When any row last changed. */
   get lastChangeMs(): number {
     return this.#lastChangeMs;
   }

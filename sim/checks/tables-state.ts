@@ -1,4 +1,4 @@
-/** Dynamic tables and the lake as the database has them, read by a way of its own after every transaction that may have changed them. */
+/** Dynamic tables and the lake as the database has them, read independently of production code. */
 import { CompiledQuery } from "kysely";
 import type { SharedSqlite } from "../../src/ground/store/index.ts";
 
@@ -9,7 +9,7 @@ export interface TableRow {
   readonly status: "INITIALIZING" | "ACTIVE" | "SUSPENDED" | "FAILED";
   readonly status_reason: string;
   readonly suspended_by: string | null;
-  /** `null`: its last refresh did not fail, or a person suspended it. */
+  /** Null when the last refresh did not fail, or a person suspended the table. */
   readonly failing_since_ms: number | null;
   readonly target_lag_ms: number | null;
   readonly data_snapshot: number | null;
@@ -42,7 +42,7 @@ export interface EndedRefresh {
 
 export interface TablesState {
   readonly nowMs: number;
-  /** The lake's newest. */
+  /** The lake's newest snapshot. */
   readonly snapshot: number;
   readonly fence: number;
   readonly tables: ReadonlyMap<string, TableRow>;

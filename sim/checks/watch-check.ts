@@ -1,6 +1,6 @@
 /**
- * I7, its second half: a subscriber that applies what `watch` gives it has, after every event, exactly the
- * rows that the table had at that revision, and has skipped no revision.
+ * I7, its second half: after every event, a subscriber to `watch` has exactly the rows of that
+ * revision, and has skipped no revision.
  */
 import type { Revision } from "../../src/ground/kernel/ids.ts";
 import type { WatchEvent } from "../../src/ground/store/index.ts";
@@ -19,7 +19,7 @@ export class Subscriber {
   readonly #counters: Counters;
   readonly #rows = new Map<string, string>();
   #revision: Revision | undefined;
-  /** A revision at which it was, so that this is worked out once for each. */
+  /** A revision at which it was caught up, so that this is computed once for each. */
   #caughtUpTo = -1;
 
   constructor(
@@ -36,7 +36,7 @@ export class Subscriber {
     this.#counters = counters;
   }
 
-  /** Where to resume; `undefined`: it has seen nothing yet. */
+  /** Where to resume; undefined when it has seen nothing yet. */
   get revision(): Revision | undefined {
     return this.#revision;
   }
@@ -57,7 +57,7 @@ export class Subscriber {
     this.#compare(event.revision);
   }
 
-  /** It has seen everything that concerns it. */
+  /** Whether it has seen everything that concerns it. */
   isCaughtUp(): boolean {
     const { revision } = this.#audit;
     if (revision === this.#caughtUpTo) return true;
@@ -69,7 +69,7 @@ export class Subscriber {
 
   #checkOrder(revision: number): void {
     const seen = this.#revision ?? 0;
-    // Without a filter every change of the table is an event; with one, those between are of no concern to it.
+    // With a filter, changes between two events may not concern the subscriber.
     const isNext =
       this.#filter === undefined ? this.#audit.isNextChange(seen, revision) : revision > seen;
     this.#verdict.require(isNext, "I7", () => {

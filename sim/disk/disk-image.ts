@@ -1,13 +1,11 @@
 /**
- * What is on a simulated disk: as programs see it (the page cache), and as a power loss would leave
- * it.
+ * The content of a simulated disk: as programs see it (the page cache), and as a power loss would
+ * leave it.
  *
- *   DI1  A file's unsynced writes are each kept, lost or torn by a power loss, whatever came after
- *        them.
- *   DI2  Unsynced changes of names are each kept or lost; of one name only in their order. A rename
- *        is one change.
- *   DI3  A failed sync decides at once what of the unsynced writes the disk has. Programs go on
- *        seeing all of them, and no later sync brings back what was lost.
+ * A power loss keeps, loses or tears each unsynced write, independently of later ones. It keeps or
+ * loses unsynced name changes, those of one name only in order; a rename is one change. A failed
+ * sync decides at once which unsynced writes the disk has: programs still see all of them, but no
+ * later sync brings back what was lost.
  */
 import type { FileKind } from "../../src/ground/kernel/files.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
@@ -19,7 +17,7 @@ type Change =
 
 export class FileNode {
   readonly kind: FileKind = "file";
-  /** As programs see it. */
+  /** The content as programs see it. */
   content: Buffer = Buffer.alloc(0);
   modifiedMs = 0;
   #onDisk: Buffer = Buffer.alloc(0);
@@ -29,7 +27,7 @@ export class FileNode {
     return this.#changes.length === 0 && this.#onDisk.equals(this.content);
   }
 
-  /** Whether a power loss would leave its first `bytes` as they are. */
+  /** Whether a power loss would leave the first `bytes` unchanged. */
   isSafeUpTo(bytes: number): boolean {
     const isLost = this.#changes.some((change) =>
       change.kind === "write" ? change.at < bytes : change.length < bytes,
@@ -47,7 +45,6 @@ export class FileNode {
     this.#changes = [];
   }
 
-  /** DI3 */
   failSync(prng: Prng): void {
     this.#onDisk = this.#afterPowerLoss(prng);
     this.#changes = [];
@@ -59,7 +56,6 @@ export class FileNode {
     this.#changes = [];
   }
 
-  /** DI1 */
   #afterPowerLoss(prng: Prng): Buffer {
     let left = this.#onDisk;
     const keep = keepers[prng.below(keepers.length)] as number;
@@ -96,7 +92,7 @@ function applied(content: Buffer, change: Change): Buffer {
 
 export class DirectoryNode {
   readonly kind: FileKind = "directory";
-  /** As programs see it. */
+  /** The entries as programs see them. */
   readonly entries = new Map<string, Node>();
   readonly onDisk = new Map<string, Node>();
   modifiedMs = 0;
@@ -104,7 +100,7 @@ export class DirectoryNode {
 
 export type Node = FileNode | DirectoryNode;
 
-/** A name's new meaning; `undefined`: it has none any more. */
+/** A name's new node; undefined when the name is removed. */
 export interface NameChange {
   readonly directory: DirectoryNode;
   readonly name: string;
@@ -113,16 +109,16 @@ export interface NameChange {
 
 export class DiskImage {
   readonly root = new DirectoryNode();
-  /** In their order. Each is done whole or not at all. */
+  /** In order. Each is applied completely or not at all. */
   #unsynced: (readonly NameChange[])[] = [];
 
-  /** Programs see it at once. */
+  /** Programs see the change at once. */
   changeNames(changes: readonly NameChange[]): void {
     for (const change of changes) apply(change.directory.entries, change);
     this.#unsynced.push(changes);
   }
 
-  /** Everything about the directory's names is on the disk, with what has to come before it. */
+  /** Makes the directory's names durable, with the changes that must come before. */
   syncNames(directory: DirectoryNode): void {
     const wanted = new Set<readonly NameChange[]>();
     for (const changes of this.#unsynced.toReversed()) {
@@ -138,7 +134,7 @@ export class DiskImage {
     this.#unsynced = rest;
   }
 
-  /** DI1, DI2. What is left is what programs see from now on. */
+  /** What is left is what programs see from now on. */
   losePower(prng: Prng): void {
     const keep = keepers[prng.below(keepers.length)] as number;
     const lost: (readonly NameChange[])[] = [];
@@ -151,15 +147,13 @@ export class DiskImage {
     this.#settle(this.root, prng);
   }
 
-  /**
-   * Whether a power loss would leave the file, or the directory with all that is in it, as it is.
-   */
+  /** Whether a power loss would leave the file, or the directory and its content, unchanged. */
   isSafe(path: string): boolean {
     const node = this.findSafe(path);
     return node !== undefined && isSafeWithin(node);
   }
 
-  /** What has this name, if a power loss would leave the name. What is in it is another matter. */
+  /** The node of this name, if the name would survive a power loss; its content may not. */
   findSafe(path: string): Node | undefined {
     let at: Node = this.root;
     for (const name of partsOf(path)) {

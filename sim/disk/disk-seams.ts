@@ -1,4 +1,7 @@
-/** Where a planted bug of the disk suites may replace something. Production is `diskSeams`. */
+/**
+ * The places where a planted bug of the disk suites may replace something. Production is
+ * `diskSeams`.
+ */
 
 import type { ObjectStore } from "../../src/data/lake/core/index.ts";
 import type { Files } from "../../src/ground/kernel/files.ts";
@@ -6,7 +9,7 @@ import { type Log, Wal, type WalOptions } from "../../src/kinds/ask/metrics/fs/w
 import type { SegmentCatalog } from "../../src/kinds/ask/metrics/store/segment-catalog.ts";
 
 export interface DiskSeams {
-  /** The disk, as production code is given it. */
+  /** The disk, as production code gets it. */
   readonly files: (files: Files) => Files;
   readonly openLog: (options: WalOptions) => Log;
   readonly objects: (objects: ObjectStore) => ObjectStore;

@@ -1,7 +1,6 @@
 /**
- * One machine with a disk that fails: its processes are killed or lose their power, syncs and
- * writes fail, there is no room for a while. What runs on it is for the suite to say (`log-run.ts`,
- * `lake-run.ts`).
+ * One machine with a failing disk: processes are killed or lose power, syncs and writes fail, and
+ * room runs out. The suite (`log-run.ts`, `lake-run.ts`) decides what runs on it.
  */
 
 import { messageOf, OperatingError } from "../../src/ground/kernel/errors.ts";
@@ -26,17 +25,17 @@ export interface DiskRunOptions {
   readonly print?: (line: string) => void;
 }
 
-/** A process that is started again whenever it ends. */
+/** A process that is restarted whenever it ends. */
 export interface Program {
-  /** Starts it; what it needs of the disk and the clock is `life`'s and `files`'s. */
+  /** Starts the process with the clock of `life` and the disk `files`. */
   start(life: Life, files: Files): void;
-  /** Before it is started again after a power loss or a kill. */
+  /** Called before a restart after a power loss or a kill. */
   ended(): void;
 }
 
 const wholeMs = 6_000;
 const healedMs = 4_000;
-/** A call of a life at which something happens to it is drawn below this. */
+/** The call of a life at which a fault happens is drawn below this. */
 const callsMax = 260;
 
 export class DiskWorld {
@@ -83,8 +82,7 @@ export class DiskWorld {
   }
 
   /**
-   * Runs `program` until the time is over, heals the disk, and lets `end` say what must be true
-   * then.
+   * Runs `program` until the time is over, heals the disk, and lets `end` check what must be true.
    */
   async run(program: Program, end: () => Promise<void>): Promise<RunResult> {
     const escaped = (thrown: unknown): void => {
@@ -118,12 +116,12 @@ export class DiskWorld {
     };
   }
 
-  /** After some virtual time, if the life that asks for it still runs then. */
+  /** Runs it after some virtual time, if the life still runs then. */
   later(life: Life, msMax: number, run: () => void): void {
     this.timeline.after(this.prng.next() * msMax, () => life.receive(run));
   }
 
-  /** The process ends by itself, and is started again. */
+  /** The process ends by itself, and is restarted. */
   endProcess(life: Life): void {
     if (life === this.#life && !life.isDown) this.#endLife("kill");
   }
@@ -145,7 +143,7 @@ export class DiskWorld {
     const life = new Life("p", this.#lives, this.timeline, prng, report);
     this.#life = life;
     this.#calls = 0;
-    // The first life's end goes through every call, seed by seed; those of later ones are drawn.
+    // Over the seeds, the first life ends at every call in turn; later ends are drawn.
     const endsAt = this.#lives === 1 ? this.#seed % callsMax : prng.below(callsMax);
     this.#endsAtCall = this.isHealed ? Number.POSITIVE_INFINITY : 1 + endsAt;
     this.#endsBy = prng.next() < 0.7 ? "power" : "kill";

@@ -29,7 +29,7 @@ const stagingDir = "/data/workers/w/staging";
 const tableName = "numbers";
 const column = { name: "n", type: "BIGINT", nullable: true, defaultValue: undefined } as const;
 
-/** What somebody wants in the table. */
+/** A row that a client wants in the table. */
 interface Write {
   readonly token: string;
   readonly rows: readonly number[];
@@ -55,10 +55,10 @@ class LakeRun {
   readonly #world: DiskWorld;
   readonly #catalog: LakeStore;
   readonly #writes: Write[] = [];
-  /** By path: the bytes of a file when it was given to the lake. */
+  /** The bytes of each file when it was given to the lake, by path. */
   readonly #bytesOf = new Map<string, Buffer>();
-  /** By local path, then by the lake's: what the simulated DuckDB put into a file. */
   readonly #tokens = new Set<string>();
+  /** The rows of each file, by its local path, later by its path in the lake. */
   readonly #rowsOf = new Map<string, readonly number[]>();
   #running: Running | undefined;
   #nextRow = 1;
@@ -135,7 +135,7 @@ class LakeRun {
     this.#world.counters.add("lake: opened");
   }
 
-  /** A local file's rows are those of the lake's file that it becomes. */
+  /** A local file has the rows of the lake's file that it becomes. */
   #noting(objects: ObjectStore): ObjectStore {
     const { image } = this.#world;
     const put: ObjectStore["put"] = (path, localFile, signal) => {
@@ -154,12 +154,12 @@ class LakeRun {
     });
   }
 
-  /** At one moment. What it names must be on the disk then. I36 */
+  /** Commits at one moment, at which everything that it names must be on the disk. I36 */
   #commit(life: Life, commit: Commit): Promise<Committed> {
     const { prng, counters } = this.#world;
     return new Promise((resolve, reject) => {
       this.#world.later(life, 5, () => {
-        // One that is said again changes nothing, and its files may be gone by now.
+        // A repeated commit changes nothing, and its files may be gone.
         if (!this.#tokens.has(commit.token)) this.#checkSafe(commit);
         const isLost = !this.#world.isHealed && prng.next() < 0.05;
         this.#catalog.commit(commit).then((committed) => {
@@ -239,7 +239,7 @@ class LakeRun {
     });
   }
 
-  /** Somebody replaces all files by one, and then deletes them. */
+  /** Replaces all files by one, and then deletes them. */
   #rewriteTurn(): void {
     const { timeline, prng, verdict } = this.#world;
     timeline.after(300 + prng.next() * 600, () => {
@@ -351,7 +351,7 @@ function selectOf(rows: readonly number[]): string {
   return `SELECT unnest([${rows.join(",")}])`;
 }
 
-/** DuckDB's COPY: a file in pieces, synced by nobody. */
+/** DuckDB's COPY: writes a file in pieces and does not sync it. */
 class SimDuckDb implements LakeDuckDb {
   readonly #files: Files;
   readonly #rowsOf: Map<string, readonly number[]>;

@@ -154,8 +154,8 @@ class LogRun {
   }
 
   /**
-   * A list of the log's files is a commit, too: what it names is on the disk before it gets its own
-   * name. I36
+   * A list of the log's files is a commit, too: what it names is on the disk before the list gets
+   * its name. I36
    */
   #watchLists(files: Files): Files {
     const rename: Files["rename"] = (from, to) => {
@@ -180,7 +180,7 @@ class LogRun {
     this.#world.counters.add("log: listed");
   }
 
-  /** One client: `again` is what it has not got an answer for. */
+  /** One client; `again` is what was not acknowledged yet. */
   #clientTurn(again: Sent | undefined): void {
     const { timeline, prng, verdict } = this.#world;
     timeline.after(prng.next() * (again === undefined ? 60 : 300), () => {
@@ -196,7 +196,7 @@ class LogRun {
         if (isOver) return;
         isOver = true;
         if (isDone) this.#acknowledge(sent);
-        // Some give up: what they sent may be there, or not.
+        // Some clients give up: what they sent may be there, or not.
         this.#clientTurn(isDone || prng.next() < 0.1 ? undefined : sent);
       };
       open.life.onEnd(() => over(false));
@@ -265,7 +265,7 @@ class LogRun {
   }
 }
 
-/** Commits at one moment; what it names must be on the disk then. I36 */
+/** Commits at one moment, at which everything that it names must be on the disk. I36 */
 class WatchedCatalog extends SegmentCatalog {
   readonly #world: DiskWorld;
   readonly #life: Life;
@@ -340,7 +340,7 @@ function readAll(
   return seen;
 }
 
-/** Trouble that the disk's faults explain, and that goes by. */
+/** An error that the disk's faults explain, and that is temporary. */
 function isDiskTrouble(thrown: unknown): boolean {
   const { code } = thrown as { readonly code?: string };
   return (

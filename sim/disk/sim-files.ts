@@ -1,11 +1,8 @@
 /**
- * A simulated disk as one process uses it: every call takes its time, may fail, and may be the last
- * before the power goes.
- *
- *   SF1  Calls of a life that has ended change nothing and are never answered.
- *   SF2  The disk has room for so many bytes. A write that does not fit may have written a part of
- *        itself.
- *   SF3  The power goes at the call that it was set for: before it is done, or after.
+ * A simulated disk as one process uses it. Calls take time, may fail, and may be the last before a
+ * power loss, which comes before or after the chosen call is done. Calls of an ended life change
+ * nothing and are never answered. The disk has limited room; a write that does not fit may be
+ * partly written.
  */
 import type {
   FileReader,
@@ -19,13 +16,13 @@ import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";
 import { DirectoryNode, type DiskImage, FileNode, type Node, partsOf } from "./disk-image.ts";
 
-/** What kind of call: for counting, and for faults that hit some of them. */
+/** The kind of a call, for counting and for faults that hit only some kinds. */
 export type CallKind = "open" | "write" | "truncate" | "sync" | "names" | "read";
 
 export interface DiskFaults {
-  /** Of so many bytes; `Infinity` where it does not matter. SF2 */
+  /** The room in bytes; `Infinity` where it does not matter. */
   roomBytes: number;
-  /** Whether the next sync, or write, fails with EIO. */
+  /** How many of the next syncs or writes fail with EIO. */
   syncFailures: number;
   writeFailures: number;
 }
@@ -36,10 +33,10 @@ export interface SimFilesOptions {
   readonly timeline: Timeline;
   readonly prng: Prng;
   readonly faults: DiskFaults;
-  /** Told of each call before it is done; `true`: the power goes. SF3 */
+  /** Called before each call is done; true causes a power loss. */
   readonly onCall: (kind: CallKind, path: string) => boolean;
   readonly onFault: (name: string) => void;
-  /** Ends the life, and whatever else loses its power. */
+  /** Ends the life, and everything else that loses power. */
   readonly losePower: () => void;
 }
 
@@ -163,7 +160,7 @@ export class SimFiles implements Files {
     });
   }
 
-  /** Name by name, as `rm -r` does: the power may go in between. */
+  /** Removes name by name, as `rm -r` does: a power loss may come in between. */
   async removeAll(path: string): Promise<void> {
     const found = await this.stat(path);
     if (found === undefined) return;
@@ -261,7 +258,7 @@ export class SimFiles implements Files {
     return { directory, name: parts.at(-1) ?? "" };
   }
 
-  /** Done at one moment, answered at a later one. */
+  /** Done at one moment, answered later. */
   #call<T>(kind: CallKind, path: string, run: () => T): Promise<T> {
     const { life, timeline, prng, onCall, losePower } = this.#options;
     return new Promise((resolve, reject) => {
@@ -269,7 +266,7 @@ export class SimFiles implements Files {
         timeline.after(prng.next() * 0.5, () => life.receive(settle));
       };
       timeline.after(prng.next() * (kind === "sync" ? 8 : 0.5), () => {
-        if (life.isDown) return; // SF1
+        if (life.isDown) return;
         const isLast = onCall(kind, path);
         if (isLast && prng.next() < 0.5) return losePower();
         try {
@@ -298,7 +295,7 @@ class SimFile implements OpenFile {
   }
 
   write(bytes: Uint8Array, at: number): Promise<void> {
-    const copy = Buffer.from(bytes); // Whoever gave them may change them.
+    const copy = Buffer.from(bytes); // The caller may change them.
     return this.#files.callOn("write", this.#path, () => {
       const place = this.#mode === "append" ? this.#node.content.length : at;
       this.#files.writeTo(this.#path, this.#node, copy, place);

@@ -1,11 +1,9 @@
 /**
- * One run of a simulated process, and the clock that its objects are given.
- *
- *   P1  A crashed life does nothing any more: its timers, its links and its pending calls are dead.
- *   P2  A paused life (SIGSTOP) handles nothing; what was due or arrived meanwhile floods in when it resumes,
- *       timers before input or in the order of arrival, as the seed decides. Its clock goes on.
- *   P3  Clocks of different processes start anywhere and drift a little. A wall clock may be set.
- *   P4  A frozen life (its machine is suspended) is paused, and its clock and timers go on where they were when it is back.
+ * One run of a simulated process, and the clock of its objects. A crashed life does nothing any
+ * more. A paused life (SIGSTOP) handles nothing while its clock goes on; when it resumes,
+ * everything due comes at once, in an order that the seed decides. A frozen life (suspended
+ * machine) is paused, and its clock and timers stand still. Clocks start anywhere and drift a
+ * little; a wall clock may be set.
  */
 import type { Clock, Timer } from "../../src/ground/kernel/clock.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
@@ -16,7 +14,7 @@ interface Deferred {
   readonly run: () => void;
 }
 
-/** Told of every exception that a process's own code let escape. */
+/** Called with every exception that escaped a process's own code. */
 export type CrashReport = (life: Life, thrown: unknown) => void;
 
 export class Life implements Clock {
@@ -32,9 +30,9 @@ export class Life implements Clock {
   readonly #endings: (() => void)[] = [];
   #state: "up" | "paused" | "down" = "up";
   #backlog: Deferred[] = [];
-  /** When it last came up or resumed. */
+  /** When the life last started or resumed. */
   #runningSinceMs: number;
-  /** Since when it is frozen, and how long it has been in all. */
+  /** Since when it is frozen; and how long it was frozen in total. */
   #frozenSinceMs: number | undefined;
   #frozenMs = 0;
   #wallOffsetMs = 0;
@@ -80,13 +78,13 @@ export class Life implements Clock {
   }
 
   after(delayMs: number, fire: () => void): Timer {
-    // As Node's timers do: whole milliseconds, at least one, and so up to one too early.
+    // Node's timers have whole milliseconds, at least one, so they may fire up to 1 ms early.
     const wholeMs = Math.max(1, Math.trunc(delayMs));
     let event: TimelineEvent;
     const arm = (afterMs: number): void => {
       const frozenMs = this.#frozenUpToNowMs();
       event = this.#timeline.after(afterMs, () => {
-        // What was frozen of its time is still to come. P4
+        // The frozen time does not count.
         const missedMs = this.#frozenUpToNowMs() - frozenMs;
         const due = missedMs > 0 ? (): void => arm(missedMs) : fire;
         if (this.#state === "up") this.#run(due);
@@ -108,7 +106,7 @@ export class Life implements Clock {
     };
   }
 
-  /** Something from outside reaches this life: at once, after the pause, or never. */
+  /** Delivers an event from outside: at once, after the pause, or never. */
   receive(handle: () => void): void {
     if (this.#state === "up") this.#run(handle);
     else if (this.#state === "paused") this.#defer(true, handle);
@@ -148,7 +146,7 @@ export class Life implements Clock {
         if (this.#state === "up") this.#run(deferred.run);
         else if (this.#state === "paused") this.#defer(deferred.input, deferred.run);
       };
-      // Negative tiebreaks: the flood comes before anything new of this moment, in its own order.
+      // Negative tiebreaks: the backlog comes before anything new of this moment, in its own order.
       this.#timeline.at(this.#timeline.nowMs, run, -1 + index / (ordered.length + 1));
     });
   }

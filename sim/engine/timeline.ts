@@ -1,10 +1,7 @@
 /**
- * Virtual time: a binary heap of events, ordered by time, then by a tiebreak drawn from the seed, then by
- * the order in which they were scheduled.
- *
- *   T1  Time never runs backwards, and moves only when an event is taken.
- *   T2  Two events of one moment happen in an order that the seed alone decides.
- *   T3  A cancelled event never fires.
+ * Virtual time: a binary heap of events, ordered by time, then by a tiebreak drawn from the seed,
+ * then by creation. Time never goes back, and moves only when an event is taken. A cancelled event
+ * never fires.
  */
 import { assert } from "../../src/ground/kernel/errors.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
@@ -13,7 +10,7 @@ export interface TimelineEvent {
   readonly timeMs: number;
   readonly tiebreak: number;
   readonly sequence: number;
-  /** `undefined`: cancelled, or already fired. */
+  /** Undefined when cancelled or already fired. */
   fire: (() => void) | undefined;
 }
 
@@ -49,7 +46,9 @@ export class Timeline {
     return this.at(this.#nowMs + Math.max(0, delayMs), fire);
   }
 
-  /** Fires the next event. `false`: there is none before `endMs`, and time stands at `endMs`. */
+  /**
+   * Fires the next event. Returns false when there is none before `endMs`; time is then `endMs`.
+   */
   step(endMs: number): boolean {
     for (;;) {
       const event = this.#heap[0];

@@ -1,4 +1,7 @@
-/** One load worker's process: the real `LoadWorker`, its way to the store, its target, and what it truly did. */
+/**
+ * One load worker's process: the real `LoadWorker`, its store connection, its target, and what it
+ * truly did.
+ */
 import { messageOf, OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { Logger } from "../../src/ground/kernel/logger.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
@@ -26,13 +29,13 @@ export interface LoadProcessOptions {
   readonly prng: Prng;
   readonly store: Store;
   readonly seams: LoadSeams;
-  /** Shared by all of its run. */
+  /** Shared by all workers of its run. */
   readonly servers: SimServers;
   readonly logger: Logger;
   readonly post: (process: LoadProcess, snapshot: WorkerSnapshot) => void;
-  /** It has ended by itself. */
+  /** Called when it has ended by itself. */
   readonly exited: (process: LoadProcess, end: WorkerEnd | undefined) => void;
-  /** What it said to the store was acknowledged. */
+  /** Called when the store acknowledged a report. */
   readonly acknowledged: (process: LoadProcess, snapshot: WorkerSnapshot) => void;
   readonly failed: (life: Life, thrown: unknown) => void;
 }
@@ -49,7 +52,7 @@ export class LoadProcess {
   #recorded = 0;
   end: WorkerEnd | undefined;
   target: SimTarget | undefined;
-  /** Events that it does not see: how many more never, and none before that time. */
+  /** How many more events it never sees, and before which time it sees none. */
   eventsLost = 0;
   eventsFromMs = 0;
   readonly #options: LoadProcessOptions;

@@ -1,4 +1,7 @@
-/** Load tests in a world: what its coordinators are given for them, the processes that they start, and who asks for runs. */
+/**
+ * Load tests in a world: what coordinators get for them, the processes that they start, and the
+ * clients.
+ */
 
 import { sleep } from "../../src/ground/kernel/clock.ts";
 import { OperatingError } from "../../src/ground/kernel/errors.ts";
@@ -42,7 +45,7 @@ export interface LoadWorldOptions {
   readonly openStore: (life: Life) => Store;
   readonly failed: (life: Life, thrown: unknown) => void;
   readonly isTroubled: () => boolean;
-  /** Of whoever leads then. */
+  /** Faults of the current leader. */
   readonly leaderFaults: LeaderFaults;
 }
 
@@ -63,7 +66,7 @@ export class LoadWorld {
   readonly #options: LoadWorldOptions;
   readonly #processes = new Map<number, LoadProcess>();
   readonly #coordinators = new Map<string, LoadCoordinator>();
-  /** In the order that they were started. */
+  /** In the order in which they were started. */
   readonly #runIds: RunId[] = [];
   #nextProcess = 1;
 
@@ -83,7 +86,7 @@ export class LoadWorld {
     });
   }
 
-  /** Those that run, or are stopped. */
+  /** Processes that run or are paused. */
   get processes(): readonly LoadProcess[] {
     return [...this.#processes.values()].filter(({ life }) => !life.isDown);
   }
@@ -110,7 +113,7 @@ export class LoadWorld {
     }
   }
 
-  /** A coordinator's, for one life of it. */
+  /** The load tests of a coordinator, for one of its lives. */
   coordinator(life: Life, node: ControllerNode, store: Store, logger: Logger): LoadCoordinator {
     const { seams, prng, timeline } = this.#options;
     const spawner = new SimSpawner(this, life.name);
@@ -142,7 +145,7 @@ export class LoadWorld {
     return coordinator;
   }
 
-  /** With its host all its processes go. */
+  /** All processes of a host end with it. */
   hostDown(hostName: string): void {
     for (const process of this.processes) {
       if (process.hostName === hostName) this.kill(process);
@@ -177,7 +180,7 @@ export class LoadWorld {
     this.#processes.set(processId, process);
     counters.add("load: worker started");
     const { bootMs } = this.#options.settings;
-    // Some take longer than a coordinator that took over waits for them.
+    // Some take longer than a new coordinator waits for them.
     process.start(prng.next() < 0.9 ? bootMs * (0.5 + prng.next()) : prng.next() * 25_000);
     return process;
   }
@@ -192,7 +195,7 @@ export class LoadWorld {
     life.end();
   }
 
-  /** A person asks; one who is told to come back does. */
+  /** A client starts a run, and tries again when told to. */
   startRun(leader: () => LoadCoordinator | undefined, planned: PlannedRun, tries = 5): void {
     const { timeline, counters } = this.#options;
     const again = (): void => {
@@ -241,12 +244,12 @@ export class LoadWorld {
     life.receive(() => void ask());
   }
 
-  /** Once faults have healed; `undefined`: every run has ended, and nothing of any is left. */
+  /** Called after healing. Undefined when every run has ended and nothing of it is left. */
   findOpen(): Finding | undefined {
     return this.check.findOpen();
   }
 
-  /** What people are shown of runs that have ended, by whoever leads. */
+  /** Compares what the leader shows of ended runs. */
   async compareShown(coordinator: LoadCoordinator): Promise<void> {
     for (const runId of this.#runIds) {
       const update = await coordinator.orchestrator.update(runId, 0);
@@ -254,7 +257,7 @@ export class LoadWorld {
     }
   }
 
-  /** To where its coordinator was when it started the process. */
+  /** Posts to the address of the coordinator that started the process. */
   #post(from: LoadProcess, metrics: Parameters<RunOrchestrator["accept"]>[0]): void {
     const { timeline, prng, settings } = this.#options;
     if (prng.next() < settings.postLoss) return;
@@ -267,7 +270,9 @@ export class LoadWorld {
   }
 }
 
-/** As one coordinator's process has it: it knows its own children, and of its machine whom heartbeats told of. */
+/**
+ * A coordinator's spawner: it knows its own children, and others of its machine from heartbeats.
+ */
 class SimSpawner implements WorkerSpawner {
   readonly #world: LoadWorld;
   readonly #hostName: string;

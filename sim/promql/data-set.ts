@@ -1,9 +1,8 @@
 /**
- * The metrics of a simulated cluster: counters that reset, gauges, a classic and a native histogram, series that end and
- * come back, a few hundred samples each. A handful of variants are made, once for each thread, and shared by all worlds.
- *
- *   D1  A sample is decided by its variant, series and time alone.
- *   D2  Samples are appended in the order of their `seq`, and a few of them come later than younger ones of their series.
+ * The metrics of a simulated cluster: counters that reset, gauges, a classic and a native
+ * histogram, series that end and come back. A few variants are made once for each thread and shared
+ * by all worlds. A sample depends only on its variant, series and time. Samples are appended in the
+ * order of `seq`; a few arrive later than younger ones of their series.
  */
 import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
 import { fingerprint } from "../../src/kinds/ask/metrics/index.ts";
@@ -18,7 +17,7 @@ import {
 export interface StoredSeries extends RawSeries {
   /** The batch that brought each sample. */
   readonly seq: Uint32Array;
-  /** The first bits of its fingerprint. */
+  /** The first bits of the series' fingerprint. */
   readonly hi: number;
 }
 
@@ -28,13 +27,13 @@ export const scrapeMs = 15_000;
 /** Batches that were there before the world started, and those that come while it runs. */
 export const batchesBefore = 220;
 const batchesMax = 280;
-/** By how many batches a late sample is late. */
+/** How many batches late a late sample is. */
 export const lateBatches = 2;
 const variants = 8;
 
 const made = new Map<number, DataSet>();
 
-/** The same for the same seed. */
+/** The same data set for the same seed. */
 export function dataSetOf(prng: Prng): DataSet {
   const variant = prng.below(variants);
   let known = made.get(variant);
@@ -46,7 +45,7 @@ export function dataSetOf(prng: Prng): DataSet {
 }
 
 export class DataSet {
-  /** In the order of their labels. */
+  /** Sorted by labels. */
   readonly series: readonly StoredSeries[];
   readonly #moments = new Map<number, readonly RawSeries[]>();
 
@@ -113,7 +112,7 @@ function pick(samples: SampleColumns, indexes: readonly number[]): SampleColumns
   };
 }
 
-/** `undefined`: nothing was scraped. `"stale"`: the series ended. */
+/** Undefined when nothing was scraped; `"stale"` when the series ended. */
 type Point = number | FloatHistogram | "stale" | undefined;
 
 interface SeriesOptions {
@@ -183,7 +182,7 @@ function counters(prng: Prng): StoredSeries[] {
   });
 }
 
-/** Eighths, so that they add up to the same in any order. */
+/** In eighths, so that sums are the same in any order. */
 function gauges(prng: Prng): StoredSeries[] {
   const memory = targets.map((target) => {
     const delayMs = delayOf(prng);

@@ -1,8 +1,4 @@
-/**
- * Clients: each asks one controller one query, and checks what it gets.
- *
- *   I8  A query ends, with exactly the right result or with an error that what happened explains.
- */
+/** Clients: each asks one controller one query, and checks the answer (I8). */
 import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { LeafId, QueryId, WorkId } from "../../src/ground/kernel/ids.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
@@ -25,11 +21,11 @@ import type { SimDisk } from "./disk.ts";
 import { contentOf, formatWorkBody, opaqueWorkKind } from "./work-body.ts";
 
 export interface Question {
-  /** Opaque works, or something in PromQL. */
+  /** Opaque works, or a PromQL query. */
   readonly asks: readonly PlannedWork[] | PlannedPromql;
   readonly deadlineMs: number;
   readonly cancelAfterMs: number;
-  /** Asked after everything healed: only the right result will do. */
+  /** Asked after healing: only the right result is accepted. */
   readonly mustSucceed: boolean;
 }
 
@@ -41,7 +37,7 @@ export interface ClientsOptions {
   readonly queriesMax: number;
   readonly lake: SimLake;
   readonly seams: Seams;
-  /** A controller has told a span of a PromQL query. */
+  /** Called when a controller has told a span of a PromQL query. */
   readonly spanTold: (life: Life, isLast: boolean) => void;
 }
 
@@ -58,10 +54,10 @@ interface OpenQuery {
   cancelled: boolean;
 }
 
-/** A deadline is kept to within this, by a process that runs. */
+/** A running process keeps a deadline to within this. */
 const deadlineSlackMs = 1_000;
 
-/** Between two tries of a query that must succeed. */
+/** The pause between two tries of a query that must succeed. */
 const againMs = 500;
 
 export class Clients {
@@ -72,7 +68,7 @@ export class Clients {
   readonly #open = new Map<QueryId, OpenQuery>();
   /** How often each work item was sent to a worker. */
   readonly #sends = new Map<string, number>();
-  /** How long leaves take. A work outlives its query where its cancellation is late. */
+  /** How long leaves take. A work outlives its query when its cancellation is late. */
   readonly #leafRunMs = new Map<string, number>();
   #count = 0;
 
@@ -87,13 +83,13 @@ export class Clients {
     return this.#open.size;
   }
 
-  /** The life that asked for the work; `undefined`: its query has ended, one way or another. */
+  /** The life that asked for the work; undefined when its query has ended. */
   ownerOf(queryId: QueryId): ControllerHost | undefined {
     const query = this.#open.get(queryId);
     return query !== undefined && query.host.life === query.life ? query.host : undefined;
   }
 
-  /** Of a leaf of a PromQL query. */
+  /** The run time of a leaf of a PromQL query. */
   runMsOf(work: WorkSpec): number {
     return this.#leafRunMs.get(workKeyText(work)) ?? 0;
   }

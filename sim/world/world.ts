@@ -50,7 +50,7 @@ import { WorkerHost } from "./worker-host.ts";
 export type Host = WorkerHost | ControllerHost;
 
 const sweepMs = 250;
-/** From a commit to every subscriber that can be reached. */
+/** The time from a commit to every reachable subscriber. */
 const watchMsMax = 2_000;
 
 export class World {
@@ -70,9 +70,9 @@ export class World {
   readonly leadership: LeadershipCheck;
   readonly lake: SimLake;
   readonly traps: Traps;
-  /** `undefined`: this world has none. */
+  /** Undefined when this world has none. */
   readonly tables: TablesWorld | undefined;
-  /** The same. */
+  /** Undefined when this world has none. */
   readonly load: LoadWorld | undefined;
   readonly clients: Clients;
   readonly workers: readonly WorkerHost[];
@@ -81,7 +81,7 @@ export class World {
   readonly #seams: Seams;
   readonly #lifeNumbers = new Map<string, number>();
   readonly #restarts = new Map<string, number>();
-  /** What happened in the current event and is to be checked at its end. */
+  /** Checked at the end of the current event. */
   readonly #lostSessions = new Set<ControllerHost>();
   readonly #welcomes = new Set<Life>();
 
