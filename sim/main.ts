@@ -52,7 +52,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** A bad option is the user's affair: said in a line, and no stack. */
+/** A wrong option is reported in one line, without a stack. */
 function refuse(message: string): never {
   process.stderr.write(`${message}\n`);
   process.exit(2);

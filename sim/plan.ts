@@ -1,8 +1,9 @@
 /**
- * What will be done to a world, decided before it starts: a list of faults and queries with their times. The
- * runner draws it from a seed; the property test lets fast-check draw it, and shrink it.
+ * What will be done to a world, decided before it starts: a list of faults and queries with their
+ * times. The runner draws it from a seed; the property test lets fast-check draw it, and shrink it.
  *
- * Targets are numbers, taken modulo how many there are, so that every list is valid for every topology.
+ * Targets are numbers, taken modulo how many there are, so that every list is valid for every
+ * topology.
  */
 import { createPrng, type Prng } from "../src/ground/kernel/prng.ts";
 import {
@@ -34,7 +35,10 @@ export interface Settings {
   readonly spoolBudgetBytes: number;
   readonly artifactTtlMs: number;
   readonly artifactTtlAfterAckMs: number;
-  /** How many changes the log keeps: few, so that subscribers fall behind it; more than one transaction makes. */
+  /**
+   * How many changes the log keeps: few, so that subscribers fall behind it; more than one
+   * transaction makes.
+   */
   readonly changesKept: number;
   readonly queriesMax: number;
   readonly leaseMs: number;
@@ -102,14 +106,20 @@ export type Fault =
   /** The next few artifacts are gone, or damaged, before anybody fetches them. */
   | { readonly kind: "artifact_loss"; readonly worker: number; readonly count: number }
   | { readonly kind: "artifact_corruption"; readonly worker: number; readonly count: number }
-  /** The next worker that executes a leaf of a PromQL query is killed when this share of its time is over. */
+  /**
+   * The next worker that executes a leaf of a PromQL query is killed when this share of its time is
+   * over.
+   */
   | {
       readonly kind: "leaf_kill";
       readonly share: number;
       readonly dark: boolean;
       readonly forMs: number;
     }
-  /** The next artifacts of leaves, wherever, are gone after they were offered and before they are fetched. */
+  /**
+   * The next artifacts of leaves, wherever, are gone after they were offered and before they are
+   * fetched.
+   */
   | { readonly kind: "leaf_artifact_loss"; readonly count: number }
   /** The next controller that has told some spans of a PromQL query, and not all, is killed. */
   | { readonly kind: "crash_between_spans"; readonly dark: boolean; readonly forMs: number }
@@ -127,7 +137,10 @@ export type Fault =
   | { readonly kind: "lost_after_commit"; readonly controller: number }
   | { readonly kind: "store_outage"; readonly forMs: number }
   | { readonly kind: "store_partition"; readonly controller: number; readonly forMs: number }
-  /** Its writes take up to `extraMs` longer and overtake each other: some arrive after the lease has moved on. */
+  /**
+   * Its writes take up to `extraMs` longer and overtake each other: some arrive after the lease has
+   * moved on.
+   */
   | {
       readonly kind: "store_slow";
       readonly controller: number;
@@ -175,7 +188,10 @@ export interface Plan {
   readonly steps: readonly Step[];
 }
 
-/** Those of every world. Worlds with tables or load tests have others besides: `tableFaultKinds`, `loadFaultKinds`. */
+/**
+ * Those of every world. Worlds with tables or load tests have others besides: `tableFaultKinds`,
+ * `loadFaultKinds`.
+ */
 export const faultKinds: readonly Exclude<FaultKind, TableFault["kind"] | LoadFault["kind"]>[] = [
   "crash",
   "pause",

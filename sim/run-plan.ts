@@ -1,6 +1,6 @@
 /**
- * One run: faults and queries as planned, then healing, then the checks of what must be true in the end. Everything
- * that happens is decided by the plan.
+ * One run: faults and queries as planned, then healing, then the final checks. The plan decides
+ * everything that happens.
  */
 import { messageOf } from "../src/ground/kernel/errors.ts";
 import type { Counts } from "./checks/counters.ts";
@@ -22,7 +22,7 @@ export interface RunResult {
   readonly eventCount: number;
   readonly faultCount: number;
   readonly counts: Counts;
-  /** Equal for two runs exactly when the same things happened. */
+  /** Two runs have equal hashes exactly when the same things happened. */
   readonly traceHash: string;
 }
 
@@ -31,7 +31,10 @@ export interface RunOptions {
   readonly print?: (line: string) => void;
 }
 
-/** After healing: leases, backoffs, registrations and reconcilers each take their time, one after the other. */
+/**
+ * After healing: leases, backoffs, registrations and reconcilers each take their time, one after
+ * the other.
+ */
 const convergeMs = 75_000;
 const probeMs = 15_000;
 const lookMs = 1_000;
@@ -75,10 +78,10 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
 /** Longer than any target lag and the pauses of what failed before. */
 const freshMs = 120_000;
 
-/** What a person suspended may read what failures stopped, and the other way around. */
+/** A suspended table may read a stopped one, and the other way around. */
 const stoppedLevels = 3;
 
-/** Every table gets fresh; then, with nothing going on, everything goes that nobody needs. */
+/** Waits until every table is fresh and, at rest, everything unneeded has been removed. */
 async function endTables(world: World, tables: TablesWorld): Promise<void> {
   const healedMs = world.nowMs;
   for (let level = 0; level < stoppedLevels; level += 1) {
@@ -97,7 +100,7 @@ async function endTables(world: World, tables: TablesWorld): Promise<void> {
 /** The longest run, its start and its draining; most end at once. */
 const runMsMax = 480_000;
 
-/** Every run ends; what is shown of each is what it was. */
+/** Waits until every run has ended, and compares what is shown of it. */
 async function endLoad(world: World, load: LoadWorld): Promise<void> {
   await advanceUntilClean(world, runMsMax, () => load.findOpen());
   const coordinator = world.leader?.load;
@@ -112,7 +115,7 @@ async function endLoad(world: World, load: LoadWorld): Promise<void> {
   await advanceUntilClean(world, 20_000, () => (isDone ? undefined : finding));
 }
 
-/** Has the leader do something, and waits for it. */
+/** Runs `act` on the leader and waits for it. */
 async function operate(world: World, act: (service: TableService) => Promise<void>): Promise<void> {
   const service = world.leader?.tableService;
   if (world.verdict.violation !== undefined || service === undefined) return;
@@ -136,7 +139,7 @@ function advance(world: World, untilMs: number): Promise<void> {
   });
 }
 
-/** Runs until `find` finds nothing any more. What it still finds after `withinMs` is a violation. */
+/** Runs until `find` finds nothing. What it still finds after `withinMs` is a violation. */
 async function advanceUntilClean(
   world: World,
   withinMs: number,
@@ -155,7 +158,10 @@ async function advanceUntilClean(
   }
 }
 
-/** What everybody can answer in the end: merged from all shards, in two spans, with what was just appended. */
+/**
+ * A query that everybody can answer in the end: merged from all shards, in two spans, with new
+ * samples.
+ */
 const probe: PlannedPromql = {
   text: "sum by (job) (rate(requests_total[2m])) + on (job) max by (job) (memory_bytes)",
   instant: false,
@@ -167,7 +173,7 @@ const probe: PlannedPromql = {
   runMs: [20],
 };
 
-/** Every controller that serves must answer now, and rightly. */
+/** Asks every serving controller, which must now answer correctly. */
 function askEveryone(world: World): void {
   if (world.verdict.violation !== undefined) return;
   const works = world.workers.map((_, affinity) => ({

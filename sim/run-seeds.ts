@@ -10,12 +10,12 @@ export interface SeedsOptions {
   readonly start: number;
   readonly count: number;
   readonly jobs: number;
-  /** Only seeds whose worlds have them. */
+  /** Runs only seeds whose worlds have these. */
   readonly only?: WorldKind;
-  /** Otherwise fleets. */
+  /** Runs a disk suite instead of fleets. */
   readonly suite?: DiskSuite;
   readonly plant?: string;
-  /** Each seed is run twice and the traces compared. */
+  /** Runs each seed twice and compares the traces. */
   readonly checkDeterminism?: boolean;
   readonly onFailed?: (result: RunResult) => void;
 }
@@ -23,16 +23,16 @@ export interface SeedsOptions {
 export interface Totals {
   readonly seeds: number;
   readonly violations: number;
-  /** In the order of their seeds. */
+  /** Sorted by seed. */
   readonly failed: readonly RunResult[];
   readonly virtualMs: number;
   readonly events: number;
   readonly faults: number;
-  /** Of the seed that had the fewest. */
+  /** The number of faults in the seed that had the fewest. */
   readonly faultsMin: number;
   readonly virtualMsMin: number;
   readonly counters: Counters;
-  /** Seeds whose second run was another one than their first. */
+  /** Seeds whose second run differed from the first. */
   readonly undetermined: readonly number[];
 }
 
@@ -88,7 +88,10 @@ function seedsFrom(start: number, count: number, only: WorldKind | undefined): r
   return seeds;
 }
 
-/** For each planted bug a seed that catches it, `likely` ones first; `undefined`: none of `seedsMax` does. */
+/**
+ * A seed that catches each planted bug, tried `likely` ones first; undefined when none of
+ * `seedsMax` does.
+ */
 export async function catchPlants(
   names: readonly string[],
   seedsMax: number,
@@ -96,7 +99,7 @@ export async function catchPlants(
   likely: ReadonlyMap<string, number> = new Map(),
 ): Promise<ReadonlyMap<string, RunResult | undefined>> {
   const requests = names.map((plant): SeedRequest => {
-    // A bug of tables shows only where there are some.
+    // A bug of tables shows only in worlds with tables.
     const seeds = seedsFrom(1, seedsMax, findPlant(plant)?.only);
     const first = likely.get(plant);
     return {
@@ -127,7 +130,7 @@ async function runRequests(
   await Promise.all(Array.from({ length: threadCount }, run));
 }
 
-/** One thread, fed until there is nothing left. */
+/** One thread, which gets requests until none is left. */
 function runThread(
   take: () => SeedRequest | undefined,
   onAnswer: (answer: SeedAnswer) => void,

@@ -1,6 +1,6 @@
 /**
- * Where the simulator can put something else in the place of a production part. The default is production; a
- * planted bug replaces one of these and nothing else.
+ * Where the simulator can replace a production part. The default is production; a planted bug
+ * replaces exactly one.
  */
 
 import { UpkeepLoop } from "../src/data/lake/index.ts";
@@ -30,9 +30,9 @@ export interface Seams {
   readonly tablesParts: TablesPartClasses;
   readonly ObjectLink: typeof ObjectLink;
   readonly load: LoadSeams;
-  /** Rows of files that are compacted. */
+  /** Merges the rows of files that are compacted. */
   merge(rows: readonly PlacedRow[]): readonly PlacedRow[];
-  /** Below the connection and its faults. */
+  /** Wraps the store below the connection and its faults. */
   store(store: Store): Store;
   accept(accept: AcceptLink): AcceptLink;
 }

@@ -1,4 +1,4 @@
-/** A thread that runs seeds as it is told to, until it is told nothing. */
+/** A thread that runs the seeds that it is sent. */
 import { parentPort } from "node:worker_threads";
 import { assert } from "../src/ground/kernel/errors.ts";
 import { diskSeams } from "./disk/disk-seams.ts";
@@ -10,25 +10,25 @@ import { productionSeams } from "./seams.ts";
 
 export interface SeedRequest {
   readonly seeds: readonly number[];
-  /** `undefined`: fleets. */
+  /** Undefined for fleets. */
   readonly suite: DiskSuite | undefined;
-  /** `undefined`: production as it is. */
+  /** Undefined for unchanged production code. */
   readonly plant: string | undefined;
   readonly checkDeterminism: boolean;
-  /** Ends with the first seed that violates something. */
+  /** Stops at the first seed with a violation. */
   readonly untilViolation: boolean;
 }
 
 export interface SeedAnswer {
   readonly request: SeedRequest;
-  /** Of the seeds that were run, in their order. */
+  /** The results of the seeds that were run, in order. */
   readonly results: readonly RunResult[];
   readonly undetermined: readonly number[];
 }
 
 type Runner = (seed: number) => Promise<RunResult>;
 
-/** A planted bug decides for itself where it shows. */
+/** A planted bug decides in which suite it shows. */
 function runnerOf(plant: string | undefined, suite: DiskSuite | undefined): Runner {
   const found = plant === undefined ? undefined : findPlant(plant);
   assert(plant === undefined || found !== undefined, "the plant was looked up before");
@@ -57,7 +57,7 @@ async function answer(request: SeedRequest): Promise<SeedAnswer> {
   return { request, results, undetermined };
 }
 
-// Simulated stores and networks fail thousands of times, and nobody reads the stacks of that. A replay has them.
+// Simulated faults throw thousands of errors whose stacks nobody reads. A replay has them.
 Error.stackTraceLimit = 0;
 
 const port = parentPort;

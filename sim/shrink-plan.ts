@@ -1,10 +1,13 @@
-/** Finds a small list of steps that violates what a long one did, by leaving out ever smaller pieces of it. */
+/** Shrinks a failing plan by leaving out ever smaller pieces of its steps. */
 import { assert } from "../src/ground/kernel/errors.ts";
 import type { Plan } from "./plan.ts";
 import { runPlan } from "./run-plan.ts";
 import type { Seams } from "./seams.ts";
 
-/** `undefined`: the plan violates nothing. The result violates the same invariant, maybe for another reason. */
+/**
+ * Undefined when the plan violates nothing. The result violates the same invariant, maybe for
+ * another reason.
+ */
 export async function shrinkPlan(plan: Plan, seams: Seams): Promise<Plan | undefined> {
   const { violation } = await runPlan(plan, { seams });
   if (violation === undefined) return undefined;
@@ -15,7 +18,8 @@ export async function shrinkPlan(plan: Plan, seams: Seams): Promise<Plan | undef
   const cut = plan.steps.filter(({ atMs }) => atMs <= violation.atMs);
   const durationMs = Math.min(plan.durationMs, Math.ceil(violation.atMs) + 1);
   let smallest: Plan = { ...plan, durationMs, steps: cut };
-  if (!(await isAsBad(smallest))) smallest = plan; // It needed what came after, as what never ends does.
+  // It needed what came after, as what never ends does.
+  if (!(await isAsBad(smallest))) smallest = plan;
   for (let size = smallest.steps.length; size >= 1; size = Math.floor(size / 2)) {
     for (let index = 0; index < smallest.steps.length; ) {
       const steps = smallest.steps.toSpliced(index, size);

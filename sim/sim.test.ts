@@ -1,6 +1,7 @@
 /**
- * The simulator as a test: hundreds of seeds without a violation, every planted bug caught, runs that repeat
- * themselves exactly, and nothing left untested. `npm run sim` does the same with other numbers.
+ * The simulator as a test: hundreds of seeds without a violation, every planted bug caught, runs
+ * that repeat themselves exactly, and nothing left untested. `npm run sim` does the same with other
+ * numbers.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -16,12 +17,17 @@ import { tableFaultKinds } from "./tables/plan-tables.ts";
 const jobs = availableParallelism();
 /** `npm run sim -- --seeds 1000` does more; here the whole suite has to end within minutes. */
 const seedCount = 120;
-/** What a planted bug may take to show. The rarest, an unfenced write, shows in one seed of forty. */
+/**
+ * What a planted bug may take to show. The rarest, an unfenced write, shows in one seed of forty.
+ */
 const plantSeedsMax = 400;
 /** Longer than other tests may take: these two use all cores, which a busy machine shares. */
 const slow = { timeout: 480_000 };
 
-/** Where planted bugs show that do not show at once. One that no longer shows there is looked for, which takes longer. */
+/**
+ * Where planted bugs show that do not show at once. One that no longer shows there is looked for,
+ * which takes longer.
+ */
 const likely = new Map([
   ["orphan-kept", 3],
   ["lease-not-fenced", 96],
@@ -202,10 +208,15 @@ test("a seed is the same run whenever it is run", async () => {
   assert.equal(hashes.size, 2);
 });
 
-/** What was once caught, and by what: a seed, or a plan where the case must outlive changes of `planOf`. */
+/**
+ * What was once caught, and by what: a seed, or a plan where the case must outlive changes of
+ * `planOf`.
+ */
 type Regression = {
   readonly caught: string;
-  /** What has to happen in it, by its counter: a case that is not reached any more proves nothing. */
+  /**
+   * What has to happen in it, by its counter: a case that is not reached any more proves nothing.
+   */
   readonly reaches?: string;
 } & ({ readonly seed: number } | { readonly plan: Plan });
 

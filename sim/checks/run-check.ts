@@ -192,7 +192,10 @@ export class RunCheck {
     if (terminal.includes(status)) this.#ended(run);
   }
 
-  /** I27: the end that its reason asks for; I31 and I32: the sum of what was said, and of nothing else. */
+  /**
+   * I27: the end that its reason asks for; I31 and I32: the sum of what was said, and of nothing
+   * else.
+   */
   #ended(run: RunRow): void {
     const { run_id: runId, status, stop_reason: reason } = run;
     const wanted = natural.includes(`${reason}`)

@@ -1,4 +1,6 @@
-/** The first violated invariant of a run. Whatever follows it is a consequence and is not reported. */
+/**
+ * The first violated invariant of a run. Whatever follows it is a consequence and is not reported.
+ */
 export interface Violation {
   /** The number and name of the invariant, as in README.md. */
   readonly invariant: Invariant;

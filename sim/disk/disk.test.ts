@@ -79,7 +79,10 @@ interface Disk {
   close(): Promise<void>;
 }
 
-/** A disk whose calls are answered as fast as they come. `endsAt`: the call at which its power goes, and `onLoss` what comes then. */
+/**
+ * A disk whose calls are answered as fast as they come. `endsAt`: the call at which its power goes,
+ * and `onLoss` what comes then.
+ */
 function openDisk(
   seed: string,
   image = new DiskImage(),
@@ -219,7 +222,10 @@ test("a full disk takes a part of a write, and the rest once there is room", asy
   await close();
 });
 
-/** Three records in a file, of which the second is damaged, and one in another; between them one is missing. */
+/**
+ * Three records in a file, of which the second is damaged, and one in another; between them one is
+ * missing.
+ */
 async function writeDamagedLog(files: SimFiles): Promise<void> {
   await files.makeDirectory("/wal");
   const record = encodeWalRecord(emptyRecord);

@@ -1,6 +1,6 @@
 /**
- * What happened, as a hash always and as text on demand. Two runs of one seed are the same run exactly when
- * their hashes are equal, so everything that could differ goes in here.
+ * What happened, as a hash always and as text on demand. Two runs of one seed are the same run
+ * exactly when their hashes are equal, so everything that could differ goes in here.
  */
 export class Trace {
   readonly #print: ((line: string) => void) | undefined;

@@ -90,7 +90,10 @@ export class LoadProcess {
     });
   }
 
-  /** Operations of MEASUREMENT that may have ended: the worker waits for a stop before it records them. */
+  /**
+   * Operations of MEASUREMENT that may have ended: the worker waits for a stop before it records
+   * them.
+   */
   get executedMax(): number {
     return this.executed + Math.max(0, (this.target?.begun ?? 0) - this.#recorded);
   }

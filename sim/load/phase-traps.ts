@@ -1,4 +1,4 @@
-/** What happens to the coordinator when a run has come to a phase: it is killed, or what it commits next is lost. */
+/** Faults that wait for a phase of a run: the coordinator is killed, or its next commit is lost. */
 import type { Counters } from "../checks/counters.ts";
 import type { Timeline } from "../engine/timeline.ts";
 import type { LoadFault } from "./plan-load.ts";

@@ -1,13 +1,16 @@
-/** What is done to load tests in a world that has some: runs that people start and stop, and what happens to their processes. */
+/**
+ * The plan of load tests in a world: runs that clients start and stop, and faults of their
+ * processes.
+ */
 import type { Prng } from "../../src/ground/kernel/prng.ts";
 
 export interface LoadSettings {
-  /** How long a process takes from its start to its registration; some take much longer. */
+  /** From a process's start to its registration; some take much longer. */
   readonly bootMs: number;
-  /** What is under test: so many operations at a time, each for so long. */
+  /** The number of operations that the target handles at a time. */
   readonly servers: number;
   readonly serviceMs: number;
-  /** Of live posts, those that do not arrive. */
+  /** The share of live posts that do not arrive. */
   readonly postLoss: number;
 }
 
@@ -20,7 +23,7 @@ export interface PlannedRun {
   readonly durationSeconds: number;
 }
 
-/** Phases in which a coordinator is killed; the empty one: before any worker was started. */
+/** Phases in which a coordinator is killed. The empty one is before any worker was started. */
 export const crashPhases = [
   "",
   "PREPARING",
@@ -33,23 +36,23 @@ export type CrashPhase = (typeof crashPhases)[number];
 
 export type LoadAction =
   | { readonly kind: "load_start"; readonly run: PlannedRun }
-  /** Of the runs that were started, taken modulo. */
+  /** The index of a started run, taken modulo. */
   | { readonly kind: "load_stop"; readonly run: number };
 
 export type LoadFault =
   /** SIGKILL of a load worker. */
   | { readonly kind: "load_kill"; readonly process: number }
-  /** SIGSTOP: stale from 30 s on, given up after 60 s, and a zombie when it is back. */
+  /** SIGSTOP: stale after 30 s, given up after 60 s, and a zombie when it resumes. */
   | { readonly kind: "load_pause"; readonly process: number; readonly forMs: number }
-  /** Its machine is suspended: its own clock has not moved when it is back. */
+  /** Its machine is suspended: its own clock stands still meanwhile. */
   | { readonly kind: "load_freeze"; readonly process: number; readonly forMs: number }
-  /** Of the next events that a worker asks for, one is never seen, or all are seen later. */
+  /** One of the next events that a worker reads is lost, or all are seen later. */
   | { readonly kind: "load_event_lost"; readonly process: number; readonly count: number }
   | { readonly kind: "load_event_late"; readonly process: number; readonly forMs: number }
   | { readonly kind: "load_store_cut"; readonly process: number; readonly forMs: number }
   | { readonly kind: "load_commit_lost"; readonly process: number; readonly isAfter: boolean }
   | { readonly kind: "load_target_down"; readonly forMs: number }
-  /** The coordinator that leads is killed when the next run has come to this phase. */
+  /** The leader is killed when the next run reaches this phase. */
   | {
       readonly kind: "load_phase_crash";
       readonly phase: CrashPhase;
@@ -57,9 +60,9 @@ export type LoadFault =
       readonly dark: boolean;
       readonly forMs: number;
     }
-  /** What it commits next is lost then, before or after it was done. */
+  /** The leader's next commit in this phase is lost, before or after it was done. */
   | { readonly kind: "load_phase_lost"; readonly phase: CrashPhase; readonly isAfter: boolean }
-  /** No coordinator at all, for longer than workers wait for one. */
+  /** There is no coordinator for longer than workers wait for one. */
   | { readonly kind: "load_leaderless"; readonly forMs: number }
   /** The store is away for less than a minute, or for more. */
   | { readonly kind: "load_store_outage"; readonly forMs: number };
@@ -92,7 +95,7 @@ export function drawLoadSettings(prng: Prng): LoadSettings {
 
 const runCount = 5;
 
-/** Everything that is done until `untilMs`. */
+/** All steps until `untilMs`. */
 export function drawLoadSteps(prng: Prng, untilMs: number): LoadStep[] {
   const steps: LoadStep[] = [];
   const everyMs = (untilMs - 20_000) / runCount;
@@ -102,7 +105,7 @@ export function drawLoadSteps(prng: Prng, untilMs: number): LoadStep[] {
     if (prng.next() < 0.25) {
       steps.push({ atMs: atMs + prng.next() * 60_000, kind: "load_stop", run });
     }
-    // Within the run: what is done to one that is not there has no effect.
+    // During the run: a fault without a run has no effect.
     const faults = 1 + prng.below(4);
     for (let fault = 0; fault < faults; fault += 1) {
       const within = prng.next() * 70_000;
@@ -150,7 +153,7 @@ function drawPhaseCrash(prng: Prng): LoadFault {
 export function drawLoadFault(prng: Prng): LoadFault {
   const kind = loadFaultKinds[prng.below(loadFaultKinds.length)] ?? "load_kill";
   const process = prng.below(60);
-  /** Healthy, stale, or dead by then. */
+  /** Short, stale, or dead. */
   const silenceMs = (): number => {
     const draw = prng.next();
     if (draw < 0.3) return 2_000 + prng.next() * 26_000;

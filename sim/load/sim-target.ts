@@ -1,4 +1,4 @@
-/** What is under test: servers that all processes of a run share, and each process's connections to them. */
+/** The target of a load test: servers that all processes of a run share, and their connections. */
 import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import { QueueTarget } from "../../src/kinds/load/testing/queue-target.ts";
 import type { Life } from "../engine/life.ts";
@@ -6,7 +6,7 @@ import type { Timeline } from "../engine/timeline.ts";
 
 export interface SimServers {
   readonly queue: QueueTarget;
-  /** It refuses connections. */
+  /** Whether it refuses connections. */
   isDown: boolean;
 }
 

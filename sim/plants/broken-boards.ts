@@ -1,4 +1,4 @@
-/** Assignment of work, on either side, that breaks its rules. */
+/** Broken work assignment, on either side. */
 
 import { type BoardEffect, type BoardEvent, WorkBoard } from "../../src/ground/work/core/index.ts";
 import { WorkerWorkManager } from "../../src/ground/work/index.ts";
@@ -15,7 +15,7 @@ export class TwiceCommittingBoard extends WorkBoard {
   }
 }
 
-/** Work that lost its worker is assigned to the next one, which never hears of it. */
+/** Assigns work that lost its worker to the next one, but never sends it. */
 export class ForgettingBoard extends WorkBoard {
   override step(event: BoardEvent): readonly BoardEffect[] {
     const effects = super.step(event);

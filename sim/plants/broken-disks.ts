@@ -1,7 +1,4 @@
-/**
- * Bugs of whoever writes files: a sync that is left out, an order that is wrong, a failure that is
- * forgotten.
- */
+/** Bugs of code that writes files: a missing sync, a wrong order, a forgotten failure. */
 
 import type { ObjectStore } from "../../src/data/lake/core/index.ts";
 import type { OperatingError } from "../../src/ground/kernel/errors.ts";
@@ -11,7 +8,7 @@ import { type Log, Wal, type WalOptions } from "../../src/kinds/ask/metrics/fs/w
 import type { DiskSeams } from "../disk/disk-seams.ts";
 import { withMethods } from "../disk/with-methods.ts";
 
-/** Of open files, or by name; `false`: it says that it was done. */
+/** Skips the sync of paths for which `isDone` is false, but reports success. */
 export function syncOnly(isDone: (path: string) => boolean): (files: Files) => Files {
   return (files) =>
     withMethods<Files>(files, {
@@ -51,7 +48,7 @@ export function replayUnsafely(files: Files): Files {
   });
 }
 
-/** Once it failed, a second sync says that all is well. */
+/** After a failed sync, a second one reports success. */
 export function syncAgain(files: Files): Files {
   return withMethods<Files>(files, {
     open: async (path, mode) => {
@@ -73,13 +70,13 @@ export function syncAfterRename(files: Files): Files {
       await files.rename(from, to);
       if (!skipped.includes(from)) return;
       skipped = skipped.filter((path) => path !== from);
-      // In the background: whoever waits for the name does not wait for this.
+      // In the background: the caller does not wait for it.
       void files.sync(to).catch(() => undefined);
     },
   });
 }
 
-/** Acknowledges what was given to it, whatever becomes of that. */
+/** Acknowledges writes before they are done. */
 export class HastyLog implements Log {
   readonly #log: Wal;
 
@@ -113,7 +110,7 @@ export class HastyLog implements Log {
   }
 }
 
-/** A failure is the affair of those who met it: the next are written to the next file. */
+/** Only the writes that met a failure fail; the next go to the next file. */
 export class ForgivingLog implements Log {
   readonly #options: WalOptions;
   #log: Wal;
@@ -157,7 +154,7 @@ export class ForgivingLog implements Log {
   }
 }
 
-/** A file is put when somebody has the time. */
+/** Puts a file later, in the background. */
 export function putLater(objects: ObjectStore): ObjectStore {
   return withMethods<ObjectStore>(objects, {
     put: async (path, localFile, signal) => {
@@ -167,7 +164,7 @@ export function putLater(objects: ObjectStore): ObjectStore {
   });
 }
 
-/** Says that segments are published, and publishes them with the next ones. */
+/** Reports segments as published, and publishes them with the next ones. */
 export function commitLater(): DiskSeams["publish"] {
   let waiting: (() => Promise<unknown>) | undefined;
   return async (commit) => {

@@ -7,7 +7,7 @@ export class TrustingFetcher extends SimFetcher {
   }
 }
 
-/** Now and then it fails in a way that nobody expects. */
+/** Now and then throws an unexpected error. */
 export class BrokenFetcher extends SimFetcher {
   #count = 0;
 

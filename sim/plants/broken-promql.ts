@@ -1,4 +1,4 @@
-/** Ways from leaves to an answer that break their rules. */
+/** Broken ways from leaves to an answer. */
 import type { LeafResult, SampleColumns } from "../../src/kinds/ask/promql/core/index.ts";
 import { EvalFlow } from "../../src/kinds/ask/run/core/eval-flow.ts";
 import type { HeadScope } from "../../src/kinds/ask/run/core/work-body.ts";
@@ -74,7 +74,7 @@ export class UnstableLake extends SimLake {
   }
 }
 
-/** Takes whatever looks like Parquet. */
+/** Accepts everything that looks like Parquet. */
 export class GullibleFetcher extends SimFetcher {
   protected override isIntact(...call: Parameters<SimFetcher["isIntact"]>): boolean {
     const [content] = call;

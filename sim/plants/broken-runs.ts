@@ -1,4 +1,4 @@
-/** Load tests whose parts break their rules. */
+/** Broken parts of load tests. */
 import { sql } from "kysely";
 import type { CatalogTx, LeaseGrant, Store } from "../../src/ground/store/index.ts";
 import type { WorkerControl } from "../../src/kinds/load/core/worker-control.ts";
@@ -7,7 +7,7 @@ import { StoreWorkerControl } from "../../src/kinds/load/store/store-worker-cont
 import { LoadWorker, type LoadWorkerDeps } from "../../src/kinds/load/worker/load-worker.ts";
 import { storeWith } from "./broken-stores.ts";
 
-/** Every transaction of a coordinator ends with a statement of ours. */
+/** Appends `statement` to every transaction of a coordinator. */
 export function storeEndingWith(statement: string): (store: Store) => Store {
   return storeWith((store) => ({
     catalogTransaction: <T>(body: (tx: CatalogTx) => Promise<T>, lease?: LeaseGrant) =>
@@ -19,14 +19,14 @@ export function storeEndingWith(statement: string): (store: Store) => Store {
   }));
 }
 
-/** Sequence ids are taken and not used. */
+/** Skips sequence ids. */
 export const skipSequences = `
   UPDATE run_status SET next_sequence_id = next_sequence_id + 1 WHERE phase = 'WARMUP'`;
 
 export const goBack = `
   UPDATE run_status SET phase = 'PREPARING' WHERE phase = 'WARMUP' AND status = 'RUNNING' AND total_ops > 0`;
 
-/** Who is lost takes its share along. */
+/** The share of a lost worker is lost with it. */
 export const loseShares = `
   UPDATE run_status
      SET worker_targets = json_remove(worker_targets, '$."' || (SELECT min(worker_id) FROM worker_heartbeats AS h
@@ -34,7 +34,7 @@ export const loseShares = `
    WHERE status = 'RUNNING'
      AND EXISTS (SELECT 1 FROM worker_heartbeats AS h WHERE h.run_id = run_status.run_id AND h.status = 'DEAD')`;
 
-/** Who died is not in the end. */
+/** Dead workers are missing in the final count. */
 export const forgetTheDead = `
   UPDATE test_results
      SET total_operations = (SELECT coalesce(sum(s.ops), 0)
@@ -42,7 +42,7 @@ export const forgetTheDead = `
                               WHERE s.run_id = test_results.run_id AND s.phase = 'MEASUREMENT' AND h.status <> 'DEAD')
    WHERE worker_id IS NULL AND status IN ('COMPLETED', 'FAILED', 'CANCELLED')`;
 
-/** Twenty seconds of silence are enough. */
+/** Gives a worker up after 20 s of silence. */
 export const giveUpEarly = `
   UPDATE worker_heartbeats SET status = 'DEAD'
    WHERE status = 'RUNNING' AND last_heartbeat_ms < now_ms() - 20000`;
@@ -54,12 +54,12 @@ export class NoddingControl extends StoreWorkerControl {
   }
 }
 
-/** Who leads is not told, and sees to nothing that others began. */
+/** A leader that does not take over runs that others began. */
 export class DeafOrchestrator extends RunOrchestrator {
   override leaseChanged(): void {}
 }
 
-/** Goes on whatever it is told. */
+/** Ignores what it is told. */
 export class StubbornWorker extends LoadWorker {
   constructor(deps: LoadWorkerDeps) {
     super({ ...deps, control: stubborn(deps.control) });

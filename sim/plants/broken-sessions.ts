@@ -1,4 +1,4 @@
-/** Control sessions, on either side, that break their rules. */
+/** Broken control sessions, on either side. */
 import type {
   AcceptLink,
   Admission,
@@ -87,12 +87,12 @@ const nobody: EndpointSession = {
 };
 const openAdmission: Admission = { accepting: true, draining: false };
 
-/** Takes an operator's wish to drain, and does nothing about it. */
+/** Accepts an operator's wish to drain, and ignores it. */
 export class WishDeafPool extends SessionPool {
   override setDraining(): void {}
 }
 
-/** Does not say that anything changed. */
+/** Never reports a change. */
 export class SilentPool extends SessionPool {
   override onChange(): () => void {
     return () => undefined;

@@ -1,4 +1,4 @@
-/** Stores, leases and subscriptions that break their rules. */
+/** Broken stores, leases and subscriptions. */
 import {
   type CatalogTx,
   type LeaseGrant,
@@ -81,7 +81,7 @@ export function believeRegistrations(store: Store): Partial<Pick<Store, "catalog
   };
 }
 
-/** Holds on to a lease that it once had. */
+/** Keeps a lease that it once had. */
 export class StubbornKeeper extends LeaseKeeper {
   #last: LeaseGrant | undefined;
 

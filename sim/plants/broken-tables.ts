@@ -1,4 +1,4 @@
-/** Claims, schedulers and upkeep of tables that break their rules. */
+/** Broken claims, schedulers and upkeep of tables. */
 
 import { type LakeUpkeep, UpkeepLoop, type UpkeepLoopOptions } from "../../src/data/lake/index.ts";
 import type { CatalogTx, LeaseGrant, Store, Tx } from "../../src/ground/store/index.ts";
@@ -16,7 +16,7 @@ import { storeWith } from "./broken-stores.ts";
 
 type ClaimOptions = ConstructorParameters<typeof StoreRefreshClaims>[1];
 
-/** Publishes for whoever comes: the claim is made out to him first. */
+/** Lets anyone publish, by first giving the claim to the caller. */
 export class CredulousClaims extends StoreRefreshClaims {
   readonly #forger: { key: ClaimKey | undefined };
 
@@ -49,7 +49,7 @@ async function forge({ db }: Tx, key: ClaimKey | undefined): Promise<void> {
     .execute();
 }
 
-/** Catalog transactions begin with something of ours. */
+/** Runs `before` at the start of every catalog transaction. */
 function prepared(store: Store, before: (tx: CatalogTx) => Promise<void>): Store {
   return storeWith((inner) => ({
     catalogTransaction: <T>(body: (tx: CatalogTx) => Promise<T>, lease?: LeaseGrant) =>
@@ -60,7 +60,7 @@ function prepared(store: Store, before: (tx: CatalogTx) => Promise<void>): Store
   }))(store);
 }
 
-/** Whoever ends a refresh takes along what was asked for while it ran. */
+/** The end of a refresh also removes requests that came while it ran. */
 export class ForgetfulClaims extends StoreRefreshClaims {
   readonly #store: Store;
 
@@ -150,7 +150,7 @@ function scattering(store: Store): Store {
   }))(store);
 }
 
-/** Does not see that what a failed refresh read has changed. */
+/** Does not notice that the sources of a failed refresh have changed. */
 export class IncurableScheduler extends RefreshScheduler {
   constructor(options: RefreshSchedulerOptions) {
     const { lake } = options;
@@ -166,7 +166,7 @@ export class IncurableScheduler extends RefreshScheduler {
   }
 }
 
-/** Takes what is being written for forgotten. */
+/** Deletes files that are still being written. */
 export class ImpatientUpkeep extends UpkeepLoop {
   constructor(options: UpkeepLoopOptions) {
     super({ ...options, limits: { ...options.limits, orphanMsMin: 0 } });
@@ -180,7 +180,7 @@ export class PinDeafUpkeep extends UpkeepLoop {
   }
 }
 
-/** Takes every old file for one that nobody refers to. */
+/** Deletes every old file, even referenced ones. */
 export class GreedyUpkeep extends UpkeepLoop {
   constructor(options: UpkeepLoopOptions) {
     const { upkeep } = options;

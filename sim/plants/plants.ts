@@ -1,6 +1,6 @@
 /**
- * Named bugs. Each replaces one production part by a broken one, at a seam; production code knows nothing of
- * them. A checker that lets its bug through is worthless, and a test says which.
+ * Named bugs, each of which replaces one production part at a seam; production code does not know
+ * them. A checker that misses its bug is worthless, and a test says which.
  */
 import {
   ControllerNode,
@@ -87,9 +87,9 @@ export interface Plant {
   /** The invariants that it is expected to violate. */
   readonly violates: readonly Invariant[];
   readonly seams: Seams;
-  /** It needs a world that has them. */
+  /** The kind of world in which the bug shows; undefined for any. */
   readonly only: WorldKind | undefined;
-  /** It is of a disk suite, and of no fleet. */
+  /** Set for a bug of a disk suite. */
   readonly disk?: { readonly suite: DiskSuite; readonly seams: DiskSeams };
 }
 

@@ -73,7 +73,10 @@ export class DataSet {
   }
 }
 
-/** The samples that the first `seq` batches brought: a view, unless a late one is missing among them. */
+/**
+ * The samples that the first `seq` batches brought: a view, unless a late one is missing among
+ * them.
+ */
 export function appendedUntil(
   { samples, seq: batches }: Pick<StoredSeries, "samples" | "seq">,
   seq: number,

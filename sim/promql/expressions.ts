@@ -1,4 +1,7 @@
-/** Expressions over the metrics of `data-set.ts`, drawn from a seed: a little of everything that is cut, merged and joined. */
+/**
+ * Expressions over the metrics of `data-set.ts`, drawn from a seed: a little of everything that is
+ * cut, merged and joined.
+ */
 import type { Prng } from "../../src/ground/kernel/prng.ts";
 
 interface Template {

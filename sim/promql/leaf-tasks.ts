@@ -1,4 +1,7 @@
-/** Leaves of PromQL queries, executed as a worker's compute thread does: series put together, the leaf run, an artifact's bytes. */
+/**
+ * Leaves of PromQL queries, executed as a worker's compute thread does: series put together, the
+ * leaf run, an artifact's bytes.
+ */
 import { assert } from "../../src/ground/kernel/errors.ts";
 import type { WorkSpec } from "../../src/ground/work/core/index.ts";
 import { executeLeaf } from "../../src/kinds/ask/promql/core/index.ts";

@@ -1,7 +1,8 @@
 /**
- * One PromQL query on its controller, as `QueryRun` does it in production: planned, cut into spans and shards, executed by
- * workers, merged and evaluated as artifacts come. Everything that decides is production's; what is simulated is that
- * artifacts are read a moment later, as another thread would.
+ * One PromQL query on its controller, as `QueryRun` does it in production: planned, cut into spans
+ * and shards, executed by workers, merged and evaluated as artifacts come. Everything that decides
+ * is production's; what is simulated is that artifacts are read a moment later, as another thread
+ * would.
  */
 import { assert, messageOf, type OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { QueryId } from "../../src/ground/kernel/ids.ts";

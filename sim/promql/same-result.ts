@@ -1,4 +1,4 @@
-/** Compares what a query answered, span by span, with what it answers when nothing can go wrong. To the bit. */
+/** Compares a query's answer, span by span, with its answer without faults, to the bit. */
 import {
   type Annotation,
   AnnotationSet,
@@ -16,7 +16,7 @@ import {
 import { stringifyExact } from "../../src/kinds/ask/run/core/exact-numbers.ts";
 import { joinSpans } from "../../src/kinds/ask/run/result-json.ts";
 
-/** `undefined`: they are the same. `spans` are in the order of time. */
+/** Undefined when they are equal. `spans` are in order of time. */
 export function findDifference(
   spans: readonly QueryResult[],
   want: QueryResult,
@@ -112,7 +112,9 @@ function samplesText({ samples }: RawSeries): string {
   return text;
 }
 
-/** What is known of resets between two samples depends on how they came together; no answer shows it. */
+/**
+ * Leaves out counter-reset hints, which depend on how samples came together and are in no answer.
+ */
 function histogramText(histogram: FloatHistogram | undefined): string {
   if (histogram === undefined) return "missing";
   const isGauge = histogram.counterResetHint === "gauge";
@@ -123,7 +125,9 @@ function floatText(value: number): string {
   return Object.is(value, -0) ? "-0" : String(value);
 }
 
-/** Equal ones once and their figures added up, as within a span. Which span met one first says nothing. */
+/**
+ * Equal annotations count once, with their figures added up. The order of spans does not matter.
+ */
 function compareAnnotations(
   spans: readonly QueryResult[],
   want: readonly Annotation[],

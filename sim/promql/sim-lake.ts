@@ -1,8 +1,9 @@
 /**
- * Where a world's metrics are: segments of a data set by block and shard, and the head with what is not sealed yet. Time
- * passes, so batches are appended and blocks are sealed.
+ * Where a world's metrics are: segments of a data set by block and shard, and the head with what is
+ * not sealed yet. Time passes, so batches are appended and blocks are sealed.
  *
- *   K1  What a work names (segments, and the head at a moment) has the same samples whenever it is read.
+ *   K1  What a work names (segments, and the head at a moment) has the same samples whenever it is
+ *       read.
  *   K2  The head keeps the last sealed block for a while: what is in both counts once.
  */
 import { assert } from "../../src/ground/kernel/errors.ts";
@@ -26,7 +27,10 @@ import {
   scrapeMs,
 } from "./data-set.ts";
 
-/** Where blocks end, in batches, and into how many shards each is cut. The older ones were compacted. */
+/**
+ * Where blocks end, in batches, and into how many shards each is cut. The older ones were
+ * compacted.
+ */
 const blocks = [
   { endBatch: 120, shardCount: 4 },
   { endBatch: 180, shardCount: 2 },
@@ -35,12 +39,12 @@ const blocks = [
   { endBatch: 240, shardCount: 1 },
   { endBatch: 255, shardCount: 1 },
 ] as const;
-/** A block is sealed when nothing of it can come any more. */
+/** A block is sealed when no more samples of it can arrive. */
 const sealBatches = lateBatches + 2;
 
 interface Segment {
   readonly info: SegmentInfo;
-  /** What it has of the series, by their index. */
+  /** The samples of each series, by its index. */
   readonly pieces: ReadonlyMap<number, SampleColumns>;
   readonly sealedAtBatch: number;
 }
@@ -52,7 +56,7 @@ const segmentsMade = new WeakMap<DataSet, readonly Segment[]>();
 export interface LakeMoment {
   readonly head: HeadSnapshot;
   readonly segments: readonly SegmentInfo[];
-  /** The same without segments and a head: every sample that there is. */
+  /** Every sample, without segments and a head. */
   readonly everything: readonly RawSeries[];
 }
 
@@ -184,7 +188,7 @@ function cutSegment(
       sampleCount,
       histogramCount: 0,
       sizeBytes: sampleCount * 4,
-      // Some have too many to list.
+      // Some have too many names to list.
       metricNames: seq % 4 === 0 ? undefined : [...names].sort(compareText),
       sealSeq: seq,
     },

@@ -1,6 +1,7 @@
 /**
- * What a simulated dynamic table is of its sources: of each row of each of them, with one number in four left out, another
- * number. So contents tell which rows of which version they were made of, and can be computed from changes as well.
+ * The definition of a simulated dynamic table: maps each source row to another number, and leaves
+ * out one in four. So contents show which rows of which version they come from, and can be computed
+ * from changes.
  */
 export interface Definition {
   readonly salt: number;
@@ -14,7 +15,7 @@ export function parseDefinition(text: string): Definition {
   return { salt: Number(/\((\d+),/.exec(text)?.[1]) };
 }
 
-/** `undefined`: the row is filtered out. */
+/** Undefined when the row is filtered out. */
 export function derive({ salt }: Definition, value: number): number | undefined {
   let hash = Math.imul(value ^ Math.imul(salt, 0x9e3779b1), 0x85ebca77);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae3d);

@@ -1,4 +1,7 @@
-/** What simulated files of the lake have in them, and what of that a version of a table shows: rows are numbers. */
+/**
+ * The content of simulated files of the lake, where rows are numbers, and what a version of a table
+ * shows of it.
+ */
 
 import type {
   ChangedFile,
@@ -17,9 +20,9 @@ export type LakeFile =
   | {
       readonly kind: "data";
       readonly values: readonly number[];
-      /** `undefined`: the catalog gives them their ids. */
+      /** Undefined when the catalog assigns the ids. */
       readonly rowIds: readonly number[] | undefined;
-      /** Of a merged file: the snapshot that each row came with. */
+      /** For a merged file: the snapshot that each row came with. */
       readonly snapshots: readonly number[] | undefined;
     }
   | { readonly kind: "delete"; readonly positions: readonly number[] };
@@ -43,7 +46,7 @@ export function sizeOf(file: LakeFile): number {
   return footerSize + rowBytes * count;
 }
 
-/** As its writer describes a file to the catalog. */
+/** Describes a file to the catalog, as its writer does. */
 export function describeData(
   path: string,
   table: Pick<LakeTable, "columns">,
@@ -81,7 +84,7 @@ export function describeDeletes(
   return { dataFileId, path, deleteCount, sizeBytes: sizeOf(file), footerSize };
 }
 
-/** Every file that a reader of these needs. */
+/** Every file that a reader needs. */
 export function pathsOf(
   versions: readonly TableVersion[],
   changes: readonly ChangedFile[] = [],
@@ -110,7 +113,7 @@ export function liveRows(file: DataFile, read: ReadFile): readonly PlacedRow[] {
   return allRows(file, read).filter(({ position }) => !gone.has(position));
 }
 
-/** Rows that a change names. */
+/** The rows that a change names. */
 export function readChanged(changed: ChangedFile, read: ReadFile): readonly PlacedRow[] {
   const { file, rowsAfter, rows } = changed;
   const isNew = ({ snapshot }: PlacedRow): boolean =>

@@ -1,19 +1,20 @@
 /**
- * What is done to the lake and to dynamic tables in a world that has them. Tables are numbers: plain ones are `p0`, `p1`, and dynamic
- * ones `d0` and so on, each of which reads plain tables and dynamic ones of lower numbers.
+ * What is done to the lake and to dynamic tables in a world that has them. Tables are numbers:
+ * plain ones are `p0`, `p1`, and dynamic ones `d0` and so on, each of which reads plain tables and
+ * dynamic ones of lower numbers.
  */
 import type { Prng } from "../../src/ground/kernel/prng.ts";
 import { type RefreshStep, refreshSteps } from "./sim-refresher.ts";
 
 export interface TablesSettings {
   readonly plainCount: number;
-  /** Of claims, and how often they are extended. */
+  /** How long claims hold. */
   readonly leaseMs: number;
   readonly heartbeatMs: number;
   readonly slots: number;
   readonly suspendAfterMs: number;
   readonly lossesMax: number;
-  /** Of the lake's upkeep. */
+  /** The interval of the lake's upkeep. */
   readonly upkeepMs: number;
   readonly snapshotMsMax: number;
   readonly graceMs: number;
@@ -23,13 +24,13 @@ export interface TablesSettings {
   readonly refreshMs: number;
 }
 
-/** What a dynamic table is made of, in a plan. */
+/** The definition of a dynamic table, in a plan. */
 export interface PlannedTable {
   readonly table: number;
-  /** Of lower numbers, taken modulo; plain ones below `plainCount`. */
+  /** Tables of lower numbers, taken modulo; plain ones are below `plainCount`. */
   readonly sources: readonly number[];
   readonly salt: number;
-  /** 0: DOWNSTREAM. */
+  /** 0 for DOWNSTREAM. */
   readonly lagMs: number;
   readonly mode: "AUTO" | "FULL";
   readonly initialize: "ON_CREATE" | "ON_SCHEDULE";
@@ -64,24 +65,24 @@ export type TableAction =
     };
 
 export type TableFault =
-  /** The next worker whose refresh gets that far is killed there. */
+  /** Kills the next worker whose refresh reaches the step. */
   | {
       readonly kind: "refresh_crash";
       readonly step: RefreshStep;
       readonly dark: boolean;
       readonly forMs: number;
     }
-  /** Or it stands still there, mostly for longer than its claim holds. */
+  /** Pauses it there, mostly for longer than its claim holds. */
   | { readonly kind: "refresh_pause"; readonly step: RefreshStep; readonly forMs: number }
-  /** The next refreshes fail. `permanent`: the definition is said to be at fault. */
+  /** The next refreshes fail. `permanent`: the definition is reported as the cause. */
   | { readonly kind: "refresh_failure"; readonly count: number; readonly permanent: boolean }
   | { readonly kind: "object_errors"; readonly count: number }
   | { readonly kind: "object_outage"; readonly forMs: number }
   /** The wall clock of a process is set. */
   | { readonly kind: "clock_set"; readonly process: number; readonly byMs: number }
-  /** A worker's machine is suspended: its own clock has not moved when it is back, everybody else's has. */
+  /** A worker's machine is suspended: its own clock stands still meanwhile. */
   | { readonly kind: "clock_freeze"; readonly worker: number; readonly forMs: number }
-  /** The store is away, and what was about to be committed is, or is not. */
+  /** The store is away; the pending commit is done, or is not. */
   | { readonly kind: "store_failover"; readonly forMs: number };
 
 export type TableStep = (TableAction | TableFault) & { readonly atMs: number };
@@ -116,7 +117,7 @@ export function drawTablesSettings(prng: Prng): TablesSettings {
   };
 }
 
-/** Everything that is done to tables until `untilMs`. */
+/** All steps on tables until `untilMs`. */
 export function drawTableSteps(prng: Prng, untilMs: number): TableStep[] {
   const steps: TableStep[] = [];
   for (let table = 0; table < dynamicCount; table += 1) {

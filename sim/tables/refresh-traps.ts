@@ -1,4 +1,7 @@
-/** Faults that wait for a refresh to get to a certain step. Each is sprung once, by the first that does. */
+/**
+ * Faults that wait for a refresh to get to a certain step. Each is sprung once, by the first that
+ * does.
+ */
 import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { Counters } from "../checks/counters.ts";
 import type { Life } from "../engine/life.ts";
@@ -53,7 +56,9 @@ export class RefreshTraps {
     throw new OperatingError("query_failed", "backoff", "bad luck");
   }
 
-  /** Not within the call of the process that it is done to, but before anything else happens to it. */
+  /**
+   * Not within the call of the process that it is done to, but before anything else happens to it.
+   */
   #spring(life: Life, trap: Trap): void {
     const { timeline, counters, kill } = this.#options;
     const { kind, step } = trap;

@@ -1,4 +1,7 @@
-/** Executes work of kind `lake_write` as `src/data/lake/statements` does, but for DuckDB: inserts, changes and compactions of numbers. */
+/**
+ * Executes work of kind `lake_write` as `src/data/lake/statements` does, but for DuckDB: inserts,
+ * changes and compactions of numbers.
+ */
 
 import type {
   DataFile,

@@ -1,6 +1,7 @@
 /**
- * The lake's object store: files that are there whole or not at all, and a link to it from each life, with latency and errors.
- * An operation whose answer is an error may have been done all the same, as with any store behind a network.
+ * The lake's object store: files that are there whole or not at all, and a link to it from each
+ * life, with latency and errors. An operation whose answer is an error may have been done all the
+ * same, as with any store behind a network.
  */
 
 import type { LakeTable, ObjectStore } from "../../src/data/lake/index.ts";

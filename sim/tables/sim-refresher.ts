@@ -1,6 +1,7 @@
 /**
- * Computes refreshes as `src/kinds/refresh/refresh` does, but for DuckDB: the same reads of the catalog, the same choice between full and
- * incremental, files written one after the other, and the commit. What happens to it at each step is the world's affair.
+ * Computes refreshes as `src/kinds/refresh/refresh` does, but for DuckDB: the same reads of the
+ * catalog, the same choice between full and incremental, files written one after the other, and the
+ * commit. What happens to it at each step is the world's affair.
  */
 
 import type {
@@ -51,9 +52,9 @@ export type RefreshStep = (typeof refreshSteps)[number];
 export interface RefreshProbe {
   /** May end the life, as soon as this call is over, or throw `OperatingError`. */
   reached(life: Life, step: RefreshStep, claim: ClaimedRefresh): void;
-  /** What a claim says that it reads is not there. */
+  /** A source that the claim names is missing. */
   missing(life: Life, claim: ClaimedRefresh, what: string): void;
-  /** Rows that are to go are not in the table that is stored. */
+  /** Rows to be removed are not in the stored table. */
   inconsistent(life: Life, claim: ClaimedRefresh, what: string): void;
 }
 
@@ -68,7 +69,7 @@ export interface SimRefresherDeps {
 
 interface ReadSource {
   readonly now: TableVersion;
-  /** `undefined`: what changed cannot be told. */
+  /** Undefined when the changes cannot be determined. */
   readonly scan: ChangeScan | undefined;
 }
 
@@ -241,7 +242,8 @@ class SimRefresh {
   async #put(table: LakeTable, file: LakeFile): Promise<string> {
     if (this.#written.length > 0) this.#reached("between_files");
     const path = this.#deps.objects.newPath(table);
-    this.#written.push(path); // Before it is there: a put that failed may have left it.
+    // Noted first, because a put that failed may have left the file.
+    this.#written.push(path);
     await this.#deps.objects.write(path, file);
     this.#signal.throwIfAborted();
     return path;
@@ -281,7 +283,7 @@ class SimRefresh {
   }
 }
 
-/** What is on both sides is on neither. */
+/** Removes rows that are on both sides. */
 function differenceOf(scan: ChangeScan | undefined, read: ReadFile) {
   const key = ({ rowId, value }: PlacedRow): string => `${rowId}:${value}`;
   const added = (scan?.added ?? []).flatMap((changed) => readChanged(changed, read));

@@ -1,6 +1,6 @@
 /**
- * People who use the lake and its dynamic tables, by way of a controller, as its statements do. What they are refused is counted;
- * what was promised to them is checked.
+ * People who use the lake and its dynamic tables, by way of a controller, as its statements do.
+ * What they are refused is counted; what was promised to them is checked.
  */
 
 import type {
@@ -35,7 +35,7 @@ import { dynamicCount, type PlannedTable, type TableAction } from "./plan-tables
 import type { RowChoice } from "./sim-lake-writer.ts";
 import type { ObjectLink } from "./sim-objects.ts";
 
-/** What a life of a controller has for them. */
+/** What a controller's life offers to these clients. */
 export interface TableService {
   readonly life: Life;
   readonly store: Store;
@@ -59,7 +59,7 @@ export class TableClients {
     this.#counters = counters;
   }
 
-  /** `done` hears whether it went well. */
+  /** `done` is told whether it succeeded. */
   act(
     service: TableService,
     action: TableAction,
@@ -78,7 +78,7 @@ export class TableClients {
     this.#perform(service.life, "table_plain", done, create);
   }
 
-  /** What a person suspended a person resumes. */
+  /** Resumes the tables that a person suspended. */
   async resumeHeld({ store }: TableService): Promise<void> {
     const tables = await store.read(({ db }) =>
       db
@@ -89,7 +89,8 @@ export class TableClients {
         .where("suspended_by", "is", null)
         .execute(),
     );
-    // What reads a suspended table is not resumed before that is; a replaced table may come after its readers.
+    // What reads a suspended table is not resumed before that is; a replaced table may come after
+    // its readers.
     for (const _ of tables) {
       for (const { table_id } of tables) {
         const tableId = table_id as TableId;
@@ -98,14 +99,14 @@ export class TableClients {
     }
   }
 
-  /** A row more in every plain table. */
+  /** Adds a row to every plain table. */
   async changeAll(service: TableService): Promise<void> {
     for (let table = 0; table < this.#plainCount; table += 1) {
       await this.#write(service, { kind: "table_insert", controller: 0, table, rows: 1 });
     }
   }
 
-  /** What an operator does when all is well again: everything is refreshed. */
+  /** Refreshes everything, as an operator does after an incident. */
   async reviveAll({ store }: TableService): Promise<void> {
     const tables = await store.read(readDynamicTables);
     for (const { tableId } of tables) {
@@ -276,7 +277,7 @@ export class TableClients {
     return found.table;
   }
 
-  /** All of one snapshot; `undefined`: it is not there. */
+  /** All files of one snapshot; undefined when the table does not exist. */
   async #resolve(
     catalog: LakeStore,
     names: readonly string[],

@@ -1,4 +1,7 @@
-/** The lake and its dynamic tables in a world: what its processes are given for them, who uses them, and what is checked. */
+/**
+ * The lake and its dynamic tables in a world: what processes get for them, the clients, and the
+ * checks.
+ */
 
 import { LakeStore, type ObjectStore } from "../../src/data/lake/index.ts";
 import { sleep } from "../../src/ground/kernel/clock.ts";
@@ -41,13 +44,13 @@ export interface TablesWorldOptions {
   readonly kill: (life: Life, dark: boolean, restartMs: number) => void;
 }
 
-/** What a process does about tables, besides everything else. */
+/** What a process does for tables. */
 export interface TablesProcess {
   start(): void;
   stop(): Promise<void>;
 }
 
-/** How often everything is looked at. */
+/** How often everything is checked. */
 const lookMs = 60_000;
 
 export class TablesWorld {
@@ -62,7 +65,7 @@ export class TablesWorld {
   readonly #lake: LakeCheck;
   #state: TablesState;
   #mark: string;
-  /** Refreshes are quick, and fail no more, once everything has healed. */
+  /** After healing, refreshes are quick and no longer fail. */
   #isHealed = false;
 
   constructor(options: TablesWorldOptions) {
@@ -83,7 +86,7 @@ export class TablesWorld {
     return this.#options.settings;
   }
 
-  /** `service`: that of whoever leads now. */
+  /** `service` returns that of the current leader. */
   start(service: () => TableService | undefined): void {
     for (let index = 0; index < this.settings.plainCount; index += 1) {
       this.#createPlain(index, service);
@@ -132,7 +135,7 @@ export class TablesWorld {
     return this.#lake.findLeftover(this.#options.timeline.nowMs, this.settings);
   }
 
-  /** A coordinator's. */
+  /** The table service of a coordinator. */
   service(life: Life, node: ControllerNode, store: Store): TableService {
     const prng = this.#options.prng.fork(`service ${life.name} ${life.number}`);
     return {
@@ -269,8 +272,8 @@ export class TablesWorld {
   }
 
   /**
-   * Whose claim was taken over may go on for a while, over data that its successor has published
-   * since: what it finds there is nobody's, because it cannot publish.
+   * A worker whose claim was taken over may go on for a while, over data that its successor has
+   * published. What it finds does not matter, because it cannot publish.
    */
   #isHeld(token: number): boolean {
     return this.#state.claims.values().some((claim) => claim.token === token);
@@ -293,7 +296,7 @@ export class TablesWorld {
     });
   }
 
-  /** Tries until it is there. */
+  /** Retries until the table exists. */
   #createPlain(index: number, service: () => TableService | undefined): void {
     let isDone = false;
     const attempt = (): void => {

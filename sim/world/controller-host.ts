@@ -37,7 +37,7 @@ export interface ControllerHostOptions {
   readonly logger: (life: Life) => Logger;
   readonly begin: (name: string) => Life;
   readonly exit: (life: Life) => void;
-  /** It has been asked to end, and must have within `msMax`. */
+  /** Called when it was asked to end, which it must within `msMax`. */
   readonly shuttingDown: (life: Life, msMax: number) => void;
   readonly openStore: (life: Life) => Store;
   readonly tables: TablesWorld | undefined;
@@ -46,9 +46,9 @@ export interface ControllerHostOptions {
   /** What its subscriber wants to see of the workers table. */
   readonly watches: "all" | "active" | "nothing";
   readonly newSubscriber: (name: string, onlyActive: boolean) => Subscriber;
-  /** 0: it does not lead any more. */
+  /** 0 when it no longer leads. */
   readonly leadershipChanged: (life: Life, leaseEpoch: number) => void;
-  /** `undefined`: it was taken; otherwise the code of the refusal. */
+  /** Called with the code of the refusal; undefined when the registration was accepted. */
   readonly registered: (refusal: string | undefined) => void;
 }
 
@@ -56,11 +56,9 @@ const activeOnly: readonly WatchCondition[] = [
   { kind: "compare", column: "state", op: "=", value: "ACTIVE" },
 ];
 const fetchTimeoutMs = 5_000;
-/** Two seconds each for membership and the lease, and some slack. */
+/** 2 s each for membership and the lease, with some slack. */
 const stopMsMax = 4_200;
-/** For what it does about tables. */
 const tablesStopMsMax = 2_000;
-/** For what it does about load tests. */
 const loadStopMsMax = 3_000;
 
 export class ControllerHost {
@@ -69,10 +67,9 @@ export class ControllerHost {
   readonly #options: ControllerHostOptions;
   life: Life | undefined;
   node: ControllerNode | undefined;
-  /** For those who use the lake. */
+  /** For clients of the lake. */
   tableService: TableService | undefined;
   #tables: TablesProcess | undefined;
-  /** Its share of load tests. */
   load: LoadCoordinator | undefined;
   /** Where fetched artifacts are; it does not outlive its process. */
   disk = new SimDisk();

@@ -1,6 +1,6 @@
 /**
- * Databases for worlds, used again. Making one and preparing its statements costs a tenth of a run, so a run that
- * ended well leaves its database, emptied, to the next of its thread.
+ * Reusable databases. Creating one and preparing its statements takes a tenth of a run, so a run
+ * that ended well leaves its database, emptied, to the next run of its thread.
  */
 import { assert } from "../../src/ground/kernel/errors.ts";
 import { createSharedSqlite, type SharedSqlite } from "../../src/ground/store/index.ts";
@@ -49,7 +49,7 @@ const lakeTables = /^(ducklake|lake)_/;
 const spares: WorldDatabase[] = [];
 
 export class WorldDatabase {
-  /** What its `now_ms()` asks. */
+  /** The clock behind `now_ms()`. */
   clock: () => number;
   readonly shared: SharedSqlite;
   /** Makes the lake empty, as it was at first. */
@@ -105,7 +105,7 @@ export function takeDatabase(clock: () => number): WorldDatabase {
   return new WorldDatabase(clock);
 }
 
-/** Nobody uses it any more, and no transaction is under way. */
+/** Call it when nobody uses the database and no transaction is under way. */
 export function returnDatabase(database: WorldDatabase): void {
   const { connection } = database.shared;
   database.emptyLake();

@@ -1,4 +1,6 @@
-/** A process's disk: file names and their content. A worker's spool on it is wiped when it starts. */
+/**
+ * A process's disk: file names and their content. A worker's spool on it is wiped when it starts.
+ */
 export type Damage = "lost" | "corrupt";
 
 export class SimDisk {
@@ -6,7 +8,7 @@ export class SimDisk {
   #damage: Damage = "lost";
   #damageCount = 0;
 
-  /** `content` is not changed by anybody any more. */
+  /** `content` must not change any more. */
   write(path: string, content: Uint8Array): void {
     if (this.#damageCount === 0) {
       this.#files.set(path, content);
@@ -36,13 +38,13 @@ export class SimDisk {
     return [...this.#files.keys()];
   }
 
-  /** What is written next, `count` times, does not stay as it was written, and nobody notices. */
+  /** Silently damages the next `count` writes. */
   damageNext(count: number, damage: Damage): void {
     this.#damageCount = count;
     this.#damage = damage;
   }
 
-  /** A write that went elsewhere, so that another file is read in its place; or else one bit. */
+  /** A misdirected write, so that another file's content is read; or else one flipped bit. */
   #damaged(content: Uint8Array): Uint8Array {
     const [other] = this.#files.values();
     if (this.#damageCount % 2 === 0 && other !== undefined) return other;

@@ -1,4 +1,7 @@
-/** Does to a world what its plan says. What finds no target (a crash of what is down) has no effect and is not counted. */
+/**
+ * Applies the faults of a plan to a world. A fault without a target (a crash of what is down) has
+ * no effect and is not counted.
+ */
 
 import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { WorkerId } from "../../src/ground/kernel/ids.ts";
@@ -16,7 +19,7 @@ export class Faults {
   readonly #prng: Prng;
   readonly #tables: TableFaults;
   readonly #load: LoadFaults;
-  /** How to undo what still lasts. */
+  /** Undo functions of lasting faults. */
   readonly #lasting = new Set<() => void>();
   #count = 0;
 
@@ -53,7 +56,7 @@ export class Faults {
     world.trace.note(action.kind, "fault");
   }
 
-  /** Ends every fault and brings back everybody. */
+  /** Ends every fault and restarts everything. */
   heal(): void {
     for (const undo of [...this.#lasting]) undo();
     const world = this.#world;
@@ -84,7 +87,7 @@ export class Faults {
     clients.ask(host, { asks, deadlineMs, cancelAfterMs, mustSucceed: false });
   }
 
-  /** `false`: it had no effect. */
+  /** Returns false when it had no effect. */
   #inflict(fault: Fault): boolean {
     const world = this.#world;
     switch (fault.kind) {
@@ -250,7 +253,7 @@ export class Faults {
     );
   }
 
-  /** Tries until it is done: an operator does not go home before. */
+  /** Retries until it is done, as an operator would. */
   #undrain(workerId: WorkerId): void {
     const again = (): void => {
       this.#world.timeline.after(500, () => this.#undrain(workerId));
@@ -286,8 +289,8 @@ export class Faults {
   }
 
   /**
-   * Asks the leader for something. `answered` hears `done`, the code of an error, or `controller_died`. `false`:
-   * there is no leader to ask.
+   * Asks the leader for something. `answered` hears `done`, the code of an error, or
+   * `controller_died`. `false`: there is no leader to ask.
    */
   #operate(
     what: string,

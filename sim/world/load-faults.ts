@@ -21,7 +21,7 @@ export class LoadFaults {
     else load.stopRun(leader, action.run);
   }
 
-  /** `false`: it had no effect. */
+  /** Returns false when it had no effect. */
   inflict(fault: LoadFault): boolean {
     const { load, storeFaults, controllers } = this.#world;
     if (load === undefined) return false;

@@ -1,7 +1,7 @@
-/** Who reaches whom, and how fast. Hosts are named; a direction is a pair of names. */
+/** Which hosts reach each other, and how fast. A direction is a pair of host names. */
 import type { Prng } from "../../src/ground/kernel/prng.ts";
 
-/** One way between two hosts, as it is now. Links keep theirs, so that nothing is looked up for each frame. */
+/** One direction between two hosts. Links keep theirs, so that no frame needs a lookup. */
 export interface Direction {
   readonly baseMs: number;
   /** Blocks are counted, so that overlapping partitions heal one by one. */
@@ -33,12 +33,12 @@ export class NetworkConditions {
     return direction;
   }
 
-  /** Every delay ends; blocks are lifted by those who set them. */
+  /** Ends every delay; blocks are lifted by their owners. */
   calm(): void {
     for (const direction of this.#directions.values()) direction.spikeUntilMs = 0;
   }
 
-  /** In milliseconds, drawn anew each time. */
+  /** In milliseconds, drawn anew for each call. */
   latencyMs({ baseMs, spikeMs, spikeUntilMs }: Direction): number {
     const extraMs = this.#nowMs() < spikeUntilMs ? spikeMs * (0.5 + this.#prng.next()) : 0;
     return baseMs * (1 + this.#prng.next()) + extraMs;

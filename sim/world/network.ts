@@ -1,14 +1,14 @@
 /**
  * The simulated network: links of frames between lives, and single requests.
  *
- *   W1  Within one link and direction, frames arrive in order, each at most once (the contract of `Link`).
- *       Links of one pair overtake each other freely.
- *   W2  A blocked direction holds its frames as TCP would: they arrive when it opens, or the sender gives
- *       up, and then its end closes while the other end knows nothing.
- *   W3  A killed process's links close at their other ends; a host that went dark closes nothing, until it is
- *       back and answers what it does not know with a reset.
- *   W4  The one deliberate breach of W1: `replayStale` puts frames of an older session into a newer link of the
- *       same pair, which is what session epochs are for.
+ *   W1  Within one link and direction, frames arrive in order, each at most once (the contract of
+ *       `Link`). Links of one pair overtake each other freely.
+ *   W2  A blocked direction holds its frames as TCP would: they arrive when it opens, or the sender
+ *       gives up, and then its end closes while the other end knows nothing.
+ *   W3  A killed process's links close at their other ends; a host that went dark closes nothing,
+ *       until it is back and answers what it does not know with a reset.
+ *   W4  The one deliberate breach of W1: `replayStale` puts frames of an older session into a newer
+ *       link of the same pair, which is what session epochs are for.
  */
 import type {
   AcceptLink,
@@ -29,7 +29,7 @@ import type { Direction, NetworkConditions } from "./network-conditions.ts";
 type AnyFrame = ControllerFrame | WorkerFrame;
 type AnyEnvelope = Envelope<AnyFrame>;
 
-/** Told of every frame, before it has any effect. */
+/** Called with every frame, before it has any effect. */
 export interface NetworkProbe {
   frameSent(from: Life, to: string, envelope: AnyEnvelope): void;
   frameDelivered(from: string, to: Life, envelope: AnyEnvelope, isStale: boolean): void;
@@ -50,11 +50,11 @@ class LinkEnd implements Link<AnyEnvelope> {
   handlers: LinkHandlers<AnyEnvelope> | undefined;
   /** It neither sends nor receives any more. */
   isClosed = false;
-  /** Its side knows: `onClose` was called or is on its way. */
+  /** `onClose` was called or is about to be. */
   isTold = false;
   lastArrivalMs = 0;
   held: Arrival[] = [];
-  /** What is still under way to the peer is lost. */
+  /** Frames under way to the peer are lost. */
   isCut = false;
 
   constructor(life: Life, host: string, link: SimLink, way: Direction) {
@@ -81,7 +81,7 @@ class SimLink {
   readonly dialled: LinkEnd;
   readonly targetHost: string;
   accepted: LinkEnd | undefined;
-  /** Of the hello that opened it; 0 before that. */
+  /** The epoch of the hello that opened it; 0 before that. */
   epoch = 0;
   /** The last frames of this link, for replays on a later one. */
   readonly history: { readonly toWorker: boolean; readonly envelope: AnyEnvelope }[] = [];
@@ -123,7 +123,7 @@ class SimLink {
     this.tell(end, reason);
   }
 
-  /** Lets the owner of `end` know, once, after what arrived before, and never synchronously. */
+  /** Tells the owner of `end`, once, after what arrived before, and never synchronously. */
   tell(end: LinkEnd, reason: string): void {
     this.network.timeline.after(0, () => this.#tellNow(end, reason));
   }
@@ -144,7 +144,8 @@ class SimLink {
     }
     const to = from === this.dialled ? this.accepted : this.dialled;
     if (to === undefined || to.life.isDown || (to.isClosed && arrival.kind === "frame")) {
-      // Nobody is there. A live host says so, and the sender's side closes; a dark one says nothing.
+      // Nobody is there. A live host says so, and the sender's side closes; a dark one says
+      // nothing.
       if (!this.network.isDark(this.#hostOfPeer(from))) this.network.reset(this, from);
       return;
     }
@@ -210,7 +211,7 @@ export class SimNetwork {
     this.probe = probe;
   }
 
-  /** The host `life.name` is up, with this life on it. */
+  /** The host `life.name` is up, and runs this life. */
   attach(life: Life, accept: AcceptLink | undefined, serve: Serve | undefined): void {
     this.#hosts.set(life.name, { life, accept, serve });
     this.#dark.delete(life.name);
@@ -228,7 +229,7 @@ export class SimNetwork {
     };
   }
 
-  /** The life ended. `dark`: its host went with it, so nothing is said to the peers. */
+  /** With `dark` the host failed too, so that its peers are told nothing. */
   lifeEnded(life: Life, dark: boolean): void {
     if (dark) this.#dark.add(life.name);
     for (const link of this.#links) {
@@ -295,7 +296,9 @@ export class SimNetwork {
     });
   }
 
-  /** Both ends of every link between two hosts close; what was under way is lost. Returns how many. */
+  /**
+   * Both ends of every link between two hosts close; what was under way is lost. Returns how many.
+   */
   breakLinks(hostA: string, hostB: string): number {
     let count = 0;
     for (const link of this.#links) {
@@ -375,8 +378,9 @@ export class SimNetwork {
   }
 
   /**
-   * One question, one answer. Rejects with `worker_unreachable` when no answer came within `timeoutMs`, and
-   * with what the server threw. The promise stays open for ever when the asking life ends.
+   * One question, one answer. Rejects with `worker_unreachable` when no answer came within
+   * `timeoutMs`, and with what the server threw. The promise stays open for ever when the asking
+   * life ends.
    */
   request<T>(from: Life, toHost: string, request: unknown, timeoutMs: number): Promise<T> {
     return new Promise((resolve, reject) => {

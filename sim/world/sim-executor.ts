@@ -1,4 +1,7 @@
-/** Executes simulated work: waits as long as its task says, then writes what it produces, fails, or kills. */
+/**
+ * Executes simulated work: waits as long as its task says, then writes what it produces, fails, or
+ * kills.
+ */
 import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { WorkSpec } from "../../src/ground/work/core/index.ts";
 import {
@@ -10,11 +13,11 @@ import type { Life } from "../engine/life.ts";
 import type { SimDisk } from "./disk.ts";
 import { checksumOf } from "./work-body.ts";
 
-/** Told of what executes where, for the checkers and for faults that wait for it. */
+/** Called with what executes where, for checkers and for faults that wait for it. */
 export interface ExecutionProbe {
-  /** `runMs`: how long it will take if nothing comes in between. */
+  /** `runMs` is how long it takes without interruption. */
   executionStarted(life: Life, work: WorkSpec, runMs: number): void;
-  /** However it ended, the life's own end excepted. */
+  /** Called at every end, except that of the life itself. */
   executionEnded(life: Life, work: WorkSpec): void;
   /** Its artifact lies at `path`, and is about to be offered. */
   artifactWritten(life: Life, work: WorkSpec, path: string): void;
@@ -29,12 +32,12 @@ export interface Product {
   readonly maxTs: number;
 }
 
-/** What is to be done for a work. */
+/** What to do for a work. */
 export interface Task {
   readonly runMs: number;
   /** It kills whatever process executes it. */
   readonly isPoison: boolean;
-  /** When the time is over. Throws `OperatingError`. */
+  /** Called when the run time is over. Throws `OperatingError`. */
   produce(): Product;
 }
 

@@ -7,7 +7,7 @@ import type { SimDisk } from "./disk.ts";
 import type { SimNetwork } from "./network.ts";
 import { checksumOf } from "./work-body.ts";
 
-/** What a worker's data server is asked. Its answer is the content, or `undefined` where there is none. */
+/** A request to a worker's data server. The answer is the content; undefined when there is none. */
 export interface ArtifactRequest {
   readonly kind: "artifact";
   readonly name: string;
@@ -35,7 +35,7 @@ export class SimFetcher implements ArtifactFetcher {
     const { host, name } = parseUrl(artifact.url);
     const request: ArtifactRequest = { kind: "artifact", name };
     this.#count += 1;
-    // Now and then an abort comes too late: the bytes are there already, and so they are given.
+    // Now and then an abort comes too late, after the bytes have arrived.
     const isDeaf = this.#count % 4 === 0;
     const content = await this.#ask(host, request, isDeaf ? new AbortController().signal : signal);
     if (content === undefined) {

@@ -1,4 +1,7 @@
-/** The artifact spool on a simulated disk: a bounded number of bytes, evicted as the port's contract says. */
+/**
+ * The artifact spool on a simulated disk: a bounded number of bytes, evicted as the port's contract
+ * says.
+ */
 import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import type {
   ArtifactSpool,
@@ -37,7 +40,7 @@ export class SimSpool implements ArtifactSpool {
     this.#budgetBytes = budgetBytes;
   }
 
-  /** Artifacts that somebody still wanted, and that had to go. */
+  /** Evicted artifacts that were still wanted. */
   get evictions(): number {
     return this.#evictions;
   }

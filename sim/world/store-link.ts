@@ -1,13 +1,12 @@
 /**
- * A process's connection to the control store, with everything that can happen to one: latency, a partition,
- * an outage, a connection lost before or after COMMIT.
+ * A process's connection to the control store, and its faults: latency, a partition, an outage, a
+ * connection lost before or after COMMIT.
  *
- *   1  A transaction's body runs in its process, at one moment of virtual time. A process that ended before
- *      that moment changed nothing; one that ended after it changed everything and never learnt of it.
- *   2  Lost before COMMIT: nothing was changed. The store tries again (the body runs twice) or gives up with
- *      `store_unavailable`.
- *   3  Lost after COMMIT: everything was changed. The store finds out and returns the result, or gives up with
- *      `commit_unknown`.
+ * A transaction's body runs at one moment of virtual time; a process that ends before that changed
+ * nothing, one that ends after it changed everything. When the connection is lost before COMMIT,
+ * nothing changed: the store runs the body again or throws `store_unavailable`. When it is lost
+ * after COMMIT, everything changed: the store finds out and returns the result, or throws
+ * `commit_unknown`.
  */
 import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
@@ -21,7 +20,7 @@ export const storeHost = "store";
 
 export type CommitFault = "lost_before" | "lost_after";
 
-/** What can be done to the store from outside, for all processes. */
+/** Faults of the store that affect all processes. */
 export class StoreFaults {
   readonly #armed = new Map<string, CommitFault[]>();
   readonly #slow = new Map<string, number>();
@@ -39,7 +38,7 @@ export class StoreFaults {
     this.#outages -= 1;
   }
 
-  /** How much longer a write of `host` may take; 0: it is as fast as ever. */
+  /** How much longer a write of `host` may take; 0 for no delay. */
   slowDown(host: string, extraMs: number): void {
     this.#slow.set(host, extraMs);
   }
@@ -48,7 +47,7 @@ export class StoreFaults {
     return this.#slow.get(host) ?? 0;
   }
 
-  /** The next transaction that `host` commits meets this. */
+  /** The next commit of `host` meets this fault. */
   arm(host: string, fault: CommitFault): void {
     const armed = this.#armed.get(host) ?? [];
     if (armed.length < 3) armed.push(fault);
@@ -64,13 +63,13 @@ export class StoreFaults {
   }
 }
 
-/** Told of every transaction that may write, at the moment that it runs. */
+/** Called with every transaction that may write, when it runs. */
 export interface StoreProbe {
   transactionBegins(lease: LeaseGrant | undefined): void;
   transactionEnded(isCatalog: boolean): void;
   readAnswered(life: Life): void;
   commitFaultMet(life: Life, fault: CommitFault, resolved: boolean): void;
-  /** A call is going to fail, or not to run before `untilMs`; and, later, it fails. */
+  /** Called when a call will fail, or not run before `untilMs`; and again when it fails. */
   callDelayed(life: Life, untilMs: number): void;
   callFailed(life: Life): void;
 }
@@ -233,5 +232,5 @@ export class StoreLink implements Store {
   }
 }
 
-/** Never leaves this file: it makes the store roll back. */
+/** Makes the store roll back; never leaves this file. */
 class LostBeforeCommit extends Error {}

@@ -24,7 +24,7 @@ export class TableFaults {
     tables.clients.act(service, action, (code) => trace.note(code, action.kind));
   }
 
-  /** `false`: it had no effect. */
+  /** Returns false when it had no effect. */
   inflict(fault: TableFault): boolean {
     const { tables, workers, hosts, storeFaults, storeUsers } = this.#world;
     if (tables === undefined) return false;
@@ -59,7 +59,7 @@ export class TableFaults {
         for (const [index, { name }] of storeUsers.entries()) {
           storeFaults.arm(name, index % 2 === 0 ? "lost_after" : "lost_before");
         }
-        // What is about to be committed still is; then nobody answers.
+        // The pending commit is still done; then nobody answers.
         this.#world.timeline.after(50, () => {
           storeFaults.beginOutage();
           this.#lastFor(fault.forMs, () => storeFaults.endOutage());

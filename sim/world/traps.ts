@@ -1,6 +1,6 @@
 /**
- * Faults that wait for their moment: a leaf being executed, an artifact just offered, a query between two of its spans.
- * Each is sprung once, by the first such moment of any PromQL query.
+ * Faults that wait for their moment: a leaf being executed, an artifact just offered, a query
+ * between two of its spans. Each is sprung once, by the first such moment of any PromQL query.
  */
 
 import type { WorkSpec } from "../../src/ground/work/core/index.ts";

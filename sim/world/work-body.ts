@@ -1,6 +1,6 @@
 /**
- * What an opaque query asks for. A work's body says everything: what the right answer is, how long it takes
- * and what it does to its worker. So any executor gives the same answer, and a client can check it.
+ * The work of opaque queries. A body states the right answer, how long it takes, and what it does
+ * to its worker. So every executor gives the same answer, and a client can check it.
  */
 import { assert, OperatingError } from "../../src/ground/kernel/errors.ts";
 import { type WorkSpec, workKeyText } from "../../src/ground/work/core/index.ts";
@@ -36,7 +36,7 @@ export function parseWorkBody(text: string): WorkBody {
   return { value: Number(value), runMs: Number(runMs), fate: fate as WorkFate };
 }
 
-/** The rows, so to speak: decided by the work alone. */
+/** The answer, which depends on the work alone. */
 export function contentOf(work: WorkSpec): string {
   const { value } = parseWorkBody(work.body);
   return `${work.queryId}/${work.leafId}/${work.workId} = ${Math.imul(value, 2_654_435_761) >>> 0}`;
@@ -65,7 +65,7 @@ export function opaqueTasks(): TaskOf {
   };
 }
 
-/** Stands in for sha256, in its form. */
+/** A replacement for sha256, in the same format. */
 export function checksumOf(content: Uint8Array): string {
   let hash = 0x811c9dc5;
   for (let index = 0; index < content.length; index += 1) {

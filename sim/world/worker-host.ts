@@ -26,7 +26,7 @@ import type { ArtifactRequest } from "./sim-fetcher.ts";
 import { SimSpool } from "./sim-spool.ts";
 import { opaqueTasks, opaqueWorkKind } from "./work-body.ts";
 
-/** What a worker asks of a coordinator. */
+/** A worker's registration with a coordinator. */
 export interface RegisterRequest {
   readonly kind: "register";
   readonly registration: WorkerRegistration;
@@ -46,16 +46,16 @@ export interface WorkerHostOptions {
   readonly logger: (life: Life) => Logger;
   /** Begins a life on this host. */
   readonly begin: (name: string) => Life;
-  /** The process wants to end, and to be started again by whoever supervises it. */
+  /** Called when the process wants to end and be restarted by its supervisor. */
   readonly exit: (life: Life) => void;
-  /** It has been asked to end, and must have within `msMax`. */
+  /** Called when it was asked to end, which it must within `msMax`. */
   readonly shuttingDown: (life: Life, msMax: number) => void;
   readonly openStore: (life: Life) => Store;
-  /** `undefined`: it refreshes no tables, and needs no store. */
+  /** Undefined when it refreshes no tables, and needs no store. */
   readonly tables: TablesWorld | undefined;
 }
 
-/** Two seconds for a registration under way, and some slack. */
+/** 2 s for a registration under way, with some slack. */
 const stopMsMax = 2_100;
 const refreshesStopMsMax = 5_000;
 const grpcPort = 7_000;
@@ -130,7 +130,7 @@ export class WorkerHost {
       return;
     }
     this.#refreshes = refreshes;
-    // Without its store it does not start; whoever supervises it tries again.
+    // It does not start without its store; its supervisor tries again.
     const beginRefreshes = async (): Promise<void> => {
       try {
         await refreshes.begin();

@@ -1,6 +1,7 @@
 /**
- * A whole Capstan in one process: workers, coordinators, query-apis, their store, their network and their
- * clients, all on one virtual clock. It runs the production classes; only what they are given is simulated.
+ * A whole Capstan in one process: workers, coordinators, query-apis, their store, their network and
+ * their clients, all on one virtual clock. It runs the production classes; only what they are given
+ * is simulated.
  */
 
 import { lakeWriteWorkKind } from "../../src/data/lake/index.ts";
@@ -182,7 +183,10 @@ export class World {
     this.#sweep();
   }
 
-  /** Ends everything. A world that was violated may be in any state, so it leaves nothing to be used again. */
+  /**
+   * Ends everything. A world that was violated may be in any state, so it leaves nothing to be used
+   * again.
+   */
   close(): void {
     for (const { life } of this.hosts) life?.end();
     for (const { life } of this.load?.processes ?? []) life.end();

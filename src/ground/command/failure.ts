@@ -1,4 +1,6 @@
-/** A command's failure: one line for a person, a code for a program, an exit status for a script. */
+/**
+ * A command's failure: one line for a person, a code for a program, an exit status for a script.
+ */
 import { OperatingError } from "../kernel/errors.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 

@@ -24,7 +24,8 @@ export function installCompression(app: ApiApp): void {
       return zip;
     }
     if (typeof payload !== "string" && !Buffer.isBuffer(payload)) return payload;
-    const bytes = typeof payload === "string" ? Buffer.from(payload) : payload; // No copy: it may be large.
+    // No copy: it may be large.
+    const bytes = typeof payload === "string" ? Buffer.from(payload) : payload;
     const small = await gzipAnswer(bytes);
     if (small === undefined) return payload;
     announce(reply);

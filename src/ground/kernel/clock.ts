@@ -8,7 +8,9 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** Monotonic milliseconds since an arbitrary start: for deadlines and durations of this process. */
+  /**
+   * Monotonic milliseconds since an arbitrary start: for deadlines and durations of this process.
+   */
   nowMs(): number;
   /** Milliseconds since 1970, for people only. Never compared with a time that the store wrote. */
   wallMs(): number;
@@ -16,7 +18,10 @@ export interface Clock {
   after(delayMs: number, fire: () => void): Timer;
 }
 
-/** Resolves after `delayMs`, or at once when `signal` aborts (it does not reject: look at the signal). */
+/**
+ * Resolves after `delayMs`, or at once when `signal` aborts (it does not reject: look at the
+ * signal).
+ */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) {

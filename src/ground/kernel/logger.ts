@@ -1,4 +1,6 @@
-/** Where log lines go. `fields` carry ids (`query_id`, `work_id`, `worker_id`, …), never secrets. */
+/**
+ * Where log lines go. `fields` carry ids (`query_id`, `work_id`, `worker_id`, …), never secrets.
+ */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface Logger {

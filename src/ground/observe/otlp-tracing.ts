@@ -1,4 +1,7 @@
-/** `Tracing` on OpenTelemetry's SDK. The exporter reads its endpoint and headers from the environment. */
+/**
+ * `Tracing` on OpenTelemetry's SDK. The exporter reads its endpoint and headers from the
+ * environment.
+ */
 import {
   context,
   type Span,

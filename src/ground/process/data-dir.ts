@@ -5,9 +5,11 @@
  *   store.sqlite      the control store, unless it is on Postgres
  *   cluster-token     what workers and coordinators show each other; readable by its owner only
  *   up.lock, up.json  held and written by `capstan up`
- *   workers/NAME/     a worker's lock, its spool (one directory for each incarnation), and its copies of a remote lake
+ *   workers/NAME/     a worker's lock, its spool (one directory for each incarnation), and its
+ *                     copies of a remote lake
  *   controllers/NAME/ the same for a coordinator or a query-api
- *   lake/             metrics (segments, and the log of what is not in one yet), and the tables' files
+ *   lake/             metrics (segments, and the log of what is not in one yet), and the tables'
+ *                     files
  *   targets/          databases that load tests may open; nothing of Capstan's own
  *   logs/             what the children of `capstan up` logged, as JSON lines
  */

@@ -1,4 +1,6 @@
-/** Work on a pool of workers: its assignment, both managers, artifacts, the spool, the disk budget. */
+/**
+ * Work on a pool of workers: its assignment, both managers, artifacts, the spool, the disk budget.
+ */
 
 export type { Artifact, RejectReason, WorkKey } from "./core/assignment/index.ts";
 export {

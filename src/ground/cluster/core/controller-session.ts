@@ -1,7 +1,7 @@
 /**
- * The controller's side of one control session, from the first dial of an address to the last. Pure: time,
- * randomness and the network are events, and what is to be done is returned as effects, in order. The rules'
- * numbers are those of SPEC.md.
+ * The controller's side of one control session, from the first dial of an address to the last.
+ * Pure: time, randomness and the network are events, and what is to be done is returned as effects,
+ * in order. The rules' numbers are those of SPEC.md.
  *
  *            ┌──────────── any failure: backoff, or probing ───────────┐
  *            ▼                                                         │
@@ -196,10 +196,12 @@ function stepConnecting(
       return [{ ...session, state: "greeting", epoch }, [{ kind: "send", epoch, frame: hello }]];
     }
     case "frame":
-      if (session.state === "dialling" || event.epoch !== session.epoch) return [session, []]; // CL4
+      // CL4
+      if (session.state === "dialling" || event.epoch !== session.epoch) return [session, []];
       return greeted(session, event, event.frame, config);
     case "linkClosed":
-      if (session.state === "dialling" || event.epoch !== session.epoch) return [session, []]; // CL4
+      // CL4
+      if (session.state === "dialling" || event.epoch !== session.epoch) return [session, []];
       return fail(session, event, config, "link_lost", event.reason);
     case "conflict":
       return fail(session, event, config, "conflict", event.reason);
@@ -346,7 +348,8 @@ function answered(
   if (heartbeat.phase === "resting" || answer.sequence !== heartbeat.sequence) {
     return [session, []]; // CL2: forgotten.
   }
-  if (event.nowMs > heartbeat.deadlineMs) return beat(session, event, config); // CL2: late is a miss.
+  // CL2: late is a miss.
+  if (event.nowMs > heartbeat.deadlineMs) return beat(session, event, config);
   const rttMs = event.nowMs - heartbeat.sentMs;
   const nextMs = heartbeat.sentMs + config.timing.heartbeatMs;
   const next: LiveControllerSession = {

@@ -9,7 +9,8 @@
  *                    ◀─────────────  heartbeatAnswer (what changed since the last acknowledged)
  *   setDraining      ─────────────▶
  *                    ◀─────────────  admission
- *   channel          ◀────────────▶  channel (what the channels say to each other: see `versions.ts`)
+ *   channel          ◀────────────▶ channel (what the channels say to each other: see
+ *                    `versions.ts`)
  *   goodbye          ─────────────▶  (then the stream ends)
  *
  * `proto/control.proto` is the same on the wire; `grpc/codec.ts` translates.

@@ -22,8 +22,8 @@ export interface Link<Out> {
 /** The controller's end of dialling. */
 export interface Dialer {
   /**
-   * Returns at once. A failed connection is an `onClose` without an `onFrame`. The handlers are called
-   * for this dial only.
+   * Returns at once. A failed connection is an `onClose` without an `onFrame`. The handlers are
+   * called for this dial only.
    */
   dial(
     address: WorkerAddress,

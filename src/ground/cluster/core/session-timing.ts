@@ -2,9 +2,10 @@
  * The numbers of a control session, in one place, and the two formulas that use them.
  *
  * With the defaults a silent worker is detected at most 3.5 s after its last answer: the next three
- * heartbeats go out 1, 2 and 3 s after the answered one, and the third is missed at its deadline. The answer
- * itself came one round trip after its heartbeat, so the bound is `3 s + deadline − RTT`, and
- * `deadline − RTT` is at most 500 ms for every RTT (`answerMultiplier` and `answerConstantMs` are chosen so).
+ * heartbeats go out 1, 2 and 3 s after the answered one, and the third is missed at its deadline.
+ * The answer itself came one round trip after its heartbeat, so the bound is `3 s + deadline −
+ * RTT`, and `deadline − RTT` is at most 500 ms for every RTT (`answerMultiplier` and
+ * `answerConstantMs` are chosen so).
  */
 import { backoffMs } from "../../kernel/backoff.ts";
 import { assert } from "../../kernel/errors.ts";

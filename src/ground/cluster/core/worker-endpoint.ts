@@ -333,7 +333,8 @@ export class WorkerEndpoint {
     this.#forgetAckedFacts();
     const { logger, channels } = this.#options;
     logger.info({ controller_id: open.controllerId, epoch: open.epoch, reason }, "session over");
-    for (const each of channels) if (open.channels.has(each.name)) each.sessionLost(open.key); // CL12
+    // CL12
+    for (const each of channels) if (open.channels.has(each.name)) each.sessionLost(open.key);
   }
 
   /** Ends `peer` after `silenceMsMax` of silence. Replaces an earlier watch. */

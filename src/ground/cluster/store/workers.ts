@@ -60,7 +60,10 @@ export async function cancelDrain(
   return await setDrainRequested(store, lease, workerId, 0);
 }
 
-/** Removes the row and returns it. Throws `not_found`, and `worker_busy` while ACTIVE and not draining. */
+/**
+ * Removes the row and returns it. Throws `not_found`, and `worker_busy` while ACTIVE and not
+ * draining.
+ */
 export async function dropWorker(
   store: Store,
   lease: LeaseGrant,

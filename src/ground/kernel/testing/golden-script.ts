@@ -8,9 +8,8 @@
  *   ----
  *   created
  *
- *   SELECT missing FROM t                          ends at the line of dashes; may have several lines
- *   ----
- *   error bad_request: t has no column missing
+ *   SELECT missing FROM t ends at the line of dashes; may have several lines ---- error
+ *   bad_request: t has no column missing
  *
  *   cases [TI3] the plan of a definition           a test for each of its statements
  *

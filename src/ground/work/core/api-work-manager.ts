@@ -64,7 +64,10 @@ export interface QueryHandle {
   readonly queryId: QueryId;
   /** In the order of the works. The receiver disposes of them. */
   readonly artifacts: Promise<readonly LocalArtifact[]>;
-  /** Aborts when the query is cancelled, fails, or passes its deadline; the reason is the `OperatingError`. */
+  /**
+   * Aborts when the query is cancelled, fails, or passes its deadline; the reason is the
+   * `OperatingError`.
+   */
   readonly signal: AbortSignal;
   /** Called when the caller is done, with `error` when reading failed. Idempotent. */
   finish(error?: OperatingError): void;

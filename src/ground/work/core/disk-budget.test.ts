@@ -65,7 +65,8 @@ test("[QU32] caches go down to the low watermark, unacknowledged artifacts only 
   const budget = newBudget();
   for (const name of ["c1", "c2", "c3", "c4"]) admit(budget, "parquet_cache", name, 100);
   for (const name of ["a1", "a2", "a3", "a4", "a5"]) admit(budget, "artifacts", name, 100);
-  // 900 in use: one byte more would be above the high watermark, so 101 bytes are freed down to 800.
+  // 900 in use: one byte more would be above the high watermark, so 101 bytes are freed down to
+  //     800.
   assert.deepEqual(admit(budget, "artifacts", "a6", 1), ["c1", "c2"]);
   const full = newBudget();
   for (const name of ["a1", "a2", "a3"]) admit(full, "artifacts", name, 300);

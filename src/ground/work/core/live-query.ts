@@ -4,9 +4,10 @@
  *   working ──▶ reading ──▶ ended
  *      └────────────────────▲
  *
- * `results` settles once: with all results when the last work is committed, or with the error. Until
- * then, committed artifacts belong to the query and are deleted with it; afterwards they belong to
- * the caller. `signal` aborts when the query ends other than by a `finish` without an error.
+ * `results` settles once: with all results when the last work is committed, or with the error.
+ * Until then, committed artifacts belong to the query and are deleted with it; afterwards they
+ * belong to the caller. `signal` aborts when the query ends other than by a `finish` without an
+ * error.
  */
 import { assert, type OperatingError } from "../../kernel/errors.ts";
 import type { QueryId, WorkerId } from "../../kernel/ids.ts";

@@ -18,7 +18,9 @@ import type {
 /** The version of an artifact's Parquet schema; `parquet_schema_version` on the wire. */
 export const artifactSchemaVersion = 1;
 
-/** An artifact's bytes, fetched and verified: small ones in memory, others on this process's disk. */
+/**
+ * An artifact's bytes, fetched and verified: small ones in memory, others on this process's disk.
+ */
 export interface LocalArtifact {
   /** The bytes, or the path of their file. */
   readonly content: Uint8Array<ArrayBuffer> | string;

@@ -1,6 +1,7 @@
 /**
- * A peer in a process of its own, for tests that kill it. `node peer-process.ts worker` listens and prints its port;
- * `node peer-process.ts controller PORT` dials and prints `up`; `controller-with-bug` has a handler that throws.
+ * A peer in a process of its own, for tests that kill it. `node peer-process.ts worker` listens and
+ * prints its port; `node peer-process.ts controller PORT` dials and prints `up`;
+ * `controller-with-bug` has a handler that throws.
  */
 
 import type {

@@ -1,4 +1,7 @@
-/** Random interleavings of a model cluster: see `testing/model-cluster.ts` for what it checks at each step. */
+/**
+ * Random interleavings of a model cluster: see `testing/model-cluster.ts` for what it checks at
+ * each step.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

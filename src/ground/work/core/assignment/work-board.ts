@@ -251,7 +251,8 @@ export class WorkBoard {
     }
     this.#counts[before.state] -= 1;
     this.#counts[after.state] += 1;
-    if (before.state === "assigned" && after.state === "running") return; // Still on the same worker.
+    // Still on the same worker.
+    if (before.state === "assigned" && after.state === "running") return;
     this.#leave(entry, before);
     this.#arrive(entry, after);
     if (isLive(before) && !isLive(after)) this.#forgetLosses(entry, before.history.losses);

@@ -10,7 +10,8 @@
  *
  * WC4 to WC10 and WC34 hold here.
  *
- * What it refuses to do: choose a worker (that is `WorkBoard`), know the time, or know what work means.
+ * What it refuses to do: choose a worker (that is `WorkBoard`), know the time, or know what work
+ * means.
  */
 import { AssertionError, type ErrorCode, unreachable } from "../../../kernel/errors.ts";
 import type { Incarnation, WorkerId } from "../../../kernel/ids.ts";
