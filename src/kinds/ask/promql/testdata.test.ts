@@ -6,9 +6,9 @@ import { createDirectEngine } from "./testing/direct-engine.ts";
 import { runScript } from "./testing/run-script.ts";
 
 /**
- * Our own scripts. What they expect was computed by a build of Prometheus 3.14's engine, but for two evaluations that say
- * what Prometheus's later scripts do: a dropped name in `info`, and a varying argument over a subquery with `@`.
- * One shard, and several that are merged.
+ * Our own scripts, with one shard and with several. Prometheus 3.14's engine computed the expected
+ * results, except two that follow Prometheus's later scripts: a dropped name in `info`, and a
+ * varying argument over a subquery with `@`.
  */
 const folder = join(import.meta.dirname, "testdata");
 

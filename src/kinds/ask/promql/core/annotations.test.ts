@@ -91,7 +91,7 @@ test("[HG13] occurrences add up, at the first place", () => {
   ]);
 });
 
-// No -0, of which nobody says whether it is less than 0.
+// Excludes -0, because its order relative to 0 is not defined.
 const finite = fc.double({ noNaN: true }).map((value) => value + 0);
 const fix = fc.record({
   bucketMin: finite,

@@ -1,10 +1,10 @@
 /**
- * What an answer says besides its values, in Prometheus's words: one function for each kind. A message has neither the
- * prefix ("PromQL warning: ") nor the position.
+ * Annotations of an answer, in Prometheus's words: one function for each kind. A message has
+ * neither the prefix ("PromQL warning: ") nor the position.
  *
- * Two kinds carry figures that add up: how often a start time overlapped, and how far classic buckets had to be bent.
- * Their figures stand in the text, so that messages travel and merge as plain text wherever they were made: rounding
- * there is monotonic, hence a maximum of rounded figures is the rounded maximum.
+ * Two kinds carry figures that add up: how often a start time overlapped, and how far classic
+ * buckets had to be changed. The figures are part of the text, so that messages travel and merge as
+ * plain text. Rounding is monotonic, so the maximum of rounded figures is the rounded maximum.
  */
 import { formatUtc } from "./civil-time.ts";
 import { formatGeneral, formatRounded } from "./go-format.ts";
@@ -89,7 +89,7 @@ export function counterResetCollision(operation: HistogramOperation): Note {
 
 const overlapPrefix = "sample has start time that overlaps with previous sample timestamp";
 
-/** Each further one with the same name adds to the occurrences. */
+/** Messages with the same name merge by adding their occurrences. */
 export function startTimeOverlap(metricName: string, occurrences = 1): Note {
   return warning(
     withOccurrences(`${overlapPrefix} for metric ${quoteText(metricName)}`, occurrences),
@@ -154,7 +154,7 @@ export function mismatchedCustomBuckets(operation: HistogramOperation): Note {
 
 const monotonicityPrefix = "input to histogram_quantile needed to be fixed for monotonicity";
 
-/** How far the classic buckets of a metric were from growing with their bounds, and when. */
+/** By how much the classic buckets of a metric failed to grow with their bounds, and when. */
 export interface MonotonicityFix {
   readonly bucketMin: number;
   readonly bucketMax: number;
@@ -164,7 +164,7 @@ export interface MonotonicityFix {
   readonly toMs: number;
 }
 
-/** Each further one with the same name widens the figures. */
+/** Messages with the same name merge by widening their figures. */
 export function forcedMonotonicity(metricName: string, fix: MonotonicityFix): Note {
   return info(
     monotonicityText(forMetricName(metricName), {
@@ -192,17 +192,14 @@ function forMetricName(metricName: string): string {
 
 // Merging.
 
-/**
- * Equal for two messages exactly when they are one annotation: the message without its figures. Almost always the
- * message itself.
- */
+/** The message without its figures. Equal keys mean the same annotation. */
 export function annotationKey(message: string): string {
   if (message.startsWith(overlapPrefix)) return message.replace(occurrencesPattern, "");
   if (message.startsWith(monotonicityPrefix)) return message.replace(fixPattern, "");
   return message;
 }
 
-/** Of two messages with the same key: the one that says what both say. */
+/** Merges two messages with the same key into one. */
 export function mergeMessages(a: string, b: string): string {
   if (a.startsWith(overlapPrefix)) {
     return withOccurrences(annotationKey(a), occurrencesOf(a) + occurrencesOf(b));
@@ -274,12 +271,12 @@ export interface PlacedNote<Place> extends Note {
   readonly place: Place;
 }
 
-/** Beyond this, new ones of a level are dropped: each is about a metric name, and a query may meet very many. */
+/** Further annotations of a level are dropped: a query may meet very many metric names. */
 const notesPerLevelMax = 1_000;
 
 /**
- * Keeps equal annotations once, whatever their places, and merges those with figures. As in Prometheus, a later equal
- * one gives the place, but one that merges keeps the place of the first.
+ * Keeps equal annotations once, whatever their places, and merges those with figures. Like in
+ * Prometheus, the last equal one gives the place, but the first of those that merge.
  */
 export class AnnotationSet<Place = CallPlace> {
   readonly #notes = {
@@ -305,7 +302,7 @@ export class AnnotationSet<Place = CallPlace> {
     return this.#notes.warning.size + this.#notes.info.size;
   }
 
-  /** Warnings first, each level in the order in which they first came. */
+  /** Warnings first; each level in order of first appearance. */
   entries(): PlacedNote<Place>[] {
     return [...this.#notes.warning.values(), ...this.#notes.info.values()];
   }

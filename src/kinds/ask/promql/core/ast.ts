@@ -1,4 +1,7 @@
-/** A PromQL expression, as parsed and checked. Durations are milliseconds, or expressions until they are resolved. */
+/**
+ * A PromQL expression, as parsed and checked. Durations are milliseconds, or expressions until they
+ * are resolved.
+ */
 import type { Matcher } from "./leaf.ts";
 import type { Position } from "./model.ts";
 
@@ -11,7 +14,7 @@ interface Node {
 export interface NumberLiteral extends Node {
   readonly kind: "number";
   readonly value: number;
-  /** It was written as a duration (`5m`), and is printed so. */
+  /** Whether it was written as a duration (`5m`), and is printed as one. */
   readonly isDuration: boolean;
 }
 export interface StringLiteral extends Node {
@@ -23,11 +26,13 @@ export interface StringLiteral extends Node {
 export type DurationExpr =
   | {
       readonly kind: "duration";
-      /** What to use: the seconds in whole milliseconds. */
+      /** The value to use: the seconds in whole milliseconds. */
       readonly ms: number;
-      /** As written, which is what expressions compute with: the 2 of `[5m * 2]` too. */
+      /** The value as written, which expressions compute with, such as the 2 of `[5m * 2]`. */
       readonly seconds: number;
-      /** It was written as a duration (`5m`), and is printed so within an expression. */
+      /**
+       * Whether it was written as a duration (`5m`), and is printed as one within an expression.
+       */
       readonly isDuration: boolean;
       readonly position: Position;
     }
@@ -35,7 +40,7 @@ export type DurationExpr =
       readonly kind: "durationCall";
       readonly name: "step" | "range" | "min_of" | "max_of";
       readonly args: readonly DurationExpr[];
-      /** It stands in parentheses. */
+      /** Whether it is in parentheses. */
       readonly wrapped: boolean;
       readonly position: Position;
     }
@@ -55,7 +60,7 @@ export type DurationExpr =
       readonly position: Position;
     };
 
-/** Where `@` fixes the time: seconds were written, milliseconds are kept. */
+/** The time that `@` fixes: written in seconds, kept in milliseconds. */
 export type AtModifier =
   | { readonly kind: "at"; readonly ms: number }
   | { readonly kind: "start" }
@@ -63,7 +68,7 @@ export type AtModifier =
 
 export interface VectorSelector extends Node {
   readonly kind: "vectorSelector";
-  /** As written before the braces, or `undefined`. The matchers have it as `__name__` too. */
+  /** The name before the braces, or undefined. The matchers also have it, as `__name__`. */
   readonly name: string | undefined;
   readonly matchers: readonly Matcher[];
   readonly offset: DurationExpr | undefined;
@@ -79,7 +84,7 @@ export interface Subquery extends Node {
   readonly kind: "subquery";
   readonly expr: Expr;
   readonly range: DurationExpr;
-  /** Absent: the engine's default. */
+  /** Undefined when the engine's default applies. */
   readonly step: DurationExpr | undefined;
   readonly offset: DurationExpr | undefined;
   readonly at: AtModifier | undefined;
@@ -147,9 +152,9 @@ export interface VectorMatching {
   readonly card: "one-to-one" | "many-to-one" | "one-to-many" | "many-to-many";
   readonly labels: readonly string[];
   readonly on: boolean;
-  /** Labels of the "one" side that the result takes. */
+  /** Labels of the "one" side that the result takes over. */
   readonly include: readonly string[];
-  /** `fill`, `fill_left`, `fill_right`: values for what has no partner. */
+  /** Values of `fill`, `fill_left` and `fill_right` for samples without a partner. */
   readonly fillLeft: number | undefined;
   readonly fillRight: number | undefined;
 }
@@ -159,7 +164,7 @@ export interface Binary extends Node {
   readonly left: Expr;
   readonly right: Expr;
   readonly returnBool: boolean;
-  /** Between two vectors. */
+  /** Only between two vectors. */
   readonly matching: VectorMatching | undefined;
 }
 

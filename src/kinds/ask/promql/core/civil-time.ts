@@ -7,15 +7,15 @@ const daysPerEra = 146_097;
 
 export interface CivilDate {
   readonly year: number;
-  /** 1 to 12. */
+  /** From 1 to 12. */
   readonly month: number;
-  /** 1 to 31. */
+  /** From 1 to 31. */
   readonly day: number;
 }
 
 /**
- * The date `days` after 1970-01-01. Years start in March here, so that the leap day is the last of a year: then the
- * months before a day of the year are a linear function of it.
+ * The date `days` after 1970-01-01. Years start in March here, so that the leap day is the last of
+ * a year and the days before a month are a linear function of the month.
  */
 export function civilDate(days: number): CivilDate {
   const shifted = days + daysToEpoch;
@@ -48,7 +48,7 @@ export function daysBeforeMonth(year: number, month: number): number {
   return era * daysPerEra + dayOfEra - daysToEpoch;
 }
 
-/** To the second, as in `2024-02-29T12:00:00Z`. */
+/** Formats to the second, as in `2024-02-29T12:00:00Z`. */
 export function formatUtc(ms: number): string {
   const days = Math.floor(ms / msPerDay);
   const { year, month, day } = civilDate(days);

@@ -1,9 +1,9 @@
-/** Durations as text, and duration expressions once the query's step and range are known. */
+/** Durations as text, and the values of duration expressions. */
 import type { DurationExpr } from "./ast.ts";
 import { PromqlError } from "./engine-types.ts";
 import { quoteText } from "./print/quote.ts";
 
-/** From the largest to the smallest, which is the order they are written in. */
+/** In the order they are written in, from the largest to the smallest. */
 const units: readonly (readonly [unit: string, ms: number])[] = [
   ["y", 365 * 24 * 3_600_000],
   ["w", 7 * 24 * 3_600_000],
@@ -13,12 +13,12 @@ const units: readonly (readonly [unit: string, ms: number])[] = [
   ["s", 1_000],
   ["ms", 1],
 ];
-/** Durations are counted in nanoseconds of a signed 64-bit number. */
+/** Prometheus keeps durations as signed 64-bit nanoseconds. */
 const nsMax = (1n << 63n) - 1n;
 const uint64Max = (1n << 64n) - 1n;
 export const durationSecondsMax: number = 2 ** 63 / 1e9;
 
-/** Milliseconds, or what is wrong with the text. */
+/** Returns milliseconds, or what is wrong with the text. */
 export function readDuration(text: string): number | { readonly error: string } {
   if (text === "0") return 0;
   if (text === "") return { error: "empty duration string" };
@@ -41,14 +41,14 @@ export function readDuration(text: string): number | { readonly error: string } 
   return Number(totalMs);
 }
 
-/** Milliseconds of e.g. `1h30m`. Throws what Prometheus says of text that is none. */
+/** Returns milliseconds, for example of `1h30m`. Throws Prometheus's message. */
 export function parseDuration(text: string): number {
   const duration = readDuration(text);
   if (typeof duration === "number") return duration;
   throw new PromqlError("parse", duration.error);
 }
 
-/** Years and weeks only where they are exact: 90d reads better than 12w6d. */
+/** Uses years and weeks only where they are exact: 90d reads better than 12w6d. */
 export function formatDuration(ms: number): string {
   let rest = Math.trunc(Math.abs(ms));
   if (rest === 0) return "0s";
@@ -63,7 +63,7 @@ export function formatDuration(ms: number): string {
   return text;
 }
 
-/** Seconds as written to the milliseconds that are computed with: by way of whole nanoseconds, as Prometheus does. */
+/** Rounds through whole nanoseconds, like Prometheus. */
 export function secondsToMs(seconds: number): number {
   const nanoseconds = roundAwayFromZero(seconds * 1e9);
   return Math.trunc(nanoseconds / 1e6);
@@ -81,10 +81,7 @@ export interface DurationContext {
   readonly rangeMs: number;
 }
 
-/**
- * Milliseconds. The length of a window and the step of a subquery (`"positive"`) are refused unless they are greater
- * than 0; an offset may be anything.
- */
+/** Returns milliseconds. With `"positive"`, throws unless they are greater than 0. */
 export function resolveDuration(
   duration: DurationExpr,
   context: DurationContext,
@@ -135,7 +132,7 @@ function evaluateBinary(
     case "*":
       return left * right;
     case "^":
-      // One to the power of NaN or infinity is 1 to Go and NaN to JavaScript.
+      // One to the power of NaN or infinity is 1 in Go and NaN in JavaScript.
       return left === 1 || (left === -1 && !Number.isFinite(right) && !Number.isNaN(right))
         ? 1
         : left ** right;
@@ -148,7 +145,7 @@ function evaluateBinary(
   }
 }
 
-/** Prometheus shows the place as two offsets here, not as line and column. */
+/** Prometheus gives the position as two offsets here, not as line and column. */
 function refusal(duration: DurationExpr, message: string): PromqlError {
   const { position } = duration;
   return new PromqlError("parse", `${position.start}:${position.end}: ${message}`, position);

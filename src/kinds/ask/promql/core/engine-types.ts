@@ -1,12 +1,14 @@
-/** What a query is asked with, and what it answers. */
+/** The parameters and the result of a query. */
 import type { ValueType } from "./ast.ts";
 import type { BaseExpr } from "./leaf.ts";
 import type { Annotation, Grid, Position, RawSeries, StepSeries } from "./model.ts";
 
-/** The query's text is wrong, or cannot be evaluated. The message is Prometheus's. */
+/** The query's text is wrong, or it cannot be evaluated. The message is Prometheus's. */
 export class PromqlError extends Error {
   override readonly name = "PromqlError";
-  /** `parse`: the text (HTTP 400 bad_data). `execution`: the data (HTTP 422 execution). */
+  /**
+   * `parse` is about the text (HTTP 400 bad_data), `execution` about the data (HTTP 422 execution).
+   */
   readonly stage: "parse" | "execution";
   readonly position: Position | undefined;
 
@@ -19,22 +21,19 @@ export class PromqlError extends Error {
 
 export interface EngineOptions {
   readonly lookbackMs: number;
-  /** The step of a subquery that names none. */
+  /** The step of a subquery without one. */
   readonly subqueryStepMs: number;
-  /** Samples in memory at any time, as Prometheus counts them. */
+  /** Limit of samples in memory at any time, as Prometheus counts them. */
   readonly samplesMax: number;
-  /** Of labels in memory at any time, in characters. */
+  /** Limit of labels in memory at any time, in characters. */
   readonly labelBytesMax: number;
-  /**
-   * What subqueries make a query evaluate for each series: samples in windows, and steps of their
-   * own.
-   */
+  /** Limit of what subqueries evaluate for each series: samples in windows, and steps. */
   readonly stepsMax: number;
-  /** Of all selectors together. */
+  /** Limit of matchers of all selectors together. */
   readonly matchersMax: number;
   readonly delayedNameRemoval: boolean;
   readonly useStartTs: boolean;
-  /** `"steps"`: leaves may be computed and aggregated where the data is. `"raw"`: never, for comparison. */
+  /** `"full"` lets workers compute and aggregate leaves; `"raw"` never does, for comparison. */
   readonly pushdown: "full" | "raw";
 }
 
@@ -51,20 +50,20 @@ export const defaultEngineOptions: EngineOptions = {
 };
 
 export interface QueryParams {
-  /** An instant query has one step and `instant`: its result is a vector instead of a matrix. */
+  /** Whether it is an instant query: it has one step, and a vector as its result. */
   readonly instant: boolean;
-  /** The whole query: what `start()`, `end()`, `range()` and `step()` mean. An instant query's step is 0 to those. */
+  /** The steps of the whole query. For an instant query, `step()` is 0. */
   readonly grid: Grid;
-  /** The steps that this plan computes: a run of consecutive steps of `grid`. Absent: all. */
+  /** The consecutive steps of `grid` that this plan computes. All when absent. */
   readonly span?: Grid;
 }
 
 export interface QueryPlan {
   readonly params: QueryParams;
   readonly resultType: ValueType;
-  /** Different ones; whatever reads the same thing shares one. */
+  /** Distinct leaves: parts of the query that read the same thing share one. */
   readonly leaves: readonly BaseExpr[];
-  /** False: the answer's spans would not be the answer, so it is to be computed whole. */
+  /** Whether the query may be computed in spans of its steps. */
   readonly divisible: boolean;
   readonly annotations: readonly Annotation[];
 }
@@ -73,10 +72,10 @@ export type QueryResult = { readonly annotations: readonly Annotation[] } & (
   | { readonly type: "scalar"; readonly grid: Grid; readonly values: Float64Array }
   | { readonly type: "string"; readonly text: string }
   /**
-   * Of the plan's steps. Names are removed. Of an instant query: in the order that the query asks for; of a range query:
-   * in the order of the labels.
+   * Values at the plan's steps, without removed names. An instant query's series are in the order
+   * that the query asks for, a range query's in label order.
    */
   | { readonly type: "vector"; readonly grid: Grid; readonly series: readonly StepSeries[] }
-  /** Of an instant query whose expression is a range vector. */
+  /** The result of an instant query for a range vector. */
   | { readonly type: "matrix"; readonly series: readonly RawSeries[] }
 );

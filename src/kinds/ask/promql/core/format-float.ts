@@ -1,8 +1,8 @@
-/** Numbers as Go's strconv prints them, in the fewest digits that give the same number back. */
+/** Formats numbers like Go's strconv, with the fewest digits that identify the number. */
 
-/** Without an exponent, however large or small: what Prometheus's answers contain. */
+/** Without an exponent, as in Prometheus's answers. */
 export function formatFloat(value: number): string {
-  // Nearly every value takes this path: digits without an exponent.
+  // The path of nearly every value: digits without an exponent.
   if (value !== 0 && value > -1e21 && value < 1e21 && (value >= 1e-6 || value <= -1e-6)) {
     return String(value);
   }
@@ -15,14 +15,14 @@ export function formatFloat(value: number): string {
   return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
 
-/** With a fixed number of digits behind the point. */
+/** With a fixed number of decimals. */
 export function formatFixed(value: number, decimals: number): string {
   if (!Number.isFinite(value)) return formatFloat(value);
   if (Math.abs(value) < 1e21) return value.toFixed(decimals);
   return `${BigInt(value)}.${"0".repeat(decimals)}`;
 }
 
-/** The digits, and how many of them stand before the decimal point. */
+/** The digits, and how many of them are before the decimal point. */
 function decimal(value: number): { sign: string; digits: string; point: number } {
   const [mantissa = "", exponent = "0"] = Math.abs(value).toExponential().split("e");
   const digits = mantissa.replace(".", "");

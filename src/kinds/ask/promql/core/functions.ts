@@ -1,13 +1,10 @@
-/** What every function takes and gives: the functions of Prometheus 3.14, experimental ones included. */
+/** The signatures of Prometheus 3.14's functions, including experimental ones. */
 import type { ValueType } from "./ast.ts";
 
 export interface FunctionSignature {
   readonly name: string;
   readonly argTypes: readonly ValueType[];
-  /**
-   * 0: exactly `argTypes`. Positive: the last type is optional and may stand up to so many times. Negative: any
-   * number of times.
-   */
+  /** How often the last type may repeat: 0 exactly once, positive at most, negative any number. */
   readonly variadic: number;
   readonly returnType: ValueType;
   readonly experimental: boolean;
@@ -20,7 +17,7 @@ const typeByLetter: Readonly<Record<string, ValueType>> = {
   v: "vector",
 };
 
-/** Names by what they take, one letter per argument: m(atrix), s(calar), t(ext), v(ector). These give a vector. */
+/** One letter per argument: m(atrix), s(calar), t(ext), v(ector). The result is a vector. */
 const stable: readonly (readonly [args: string, variadic: number, names: string])[] = [
   ["v", 0, "abs absent acos acosh asin asinh atan atanh ceil cos cosh deg exp floor"],
   ["v", 0, "histogram_avg histogram_count histogram_stddev histogram_stdvar histogram_sum"],

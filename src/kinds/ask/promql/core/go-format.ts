@@ -1,16 +1,16 @@
-/** Numbers as Go's `fmt` prints them, because messages and the text of histograms are compared with Prometheus's. */
+/** Formats numbers like Go's `fmt`, for messages and histograms that must equal Prometheus's. */
 
-/** `%g`: the shortest digits that mean the same number; an exponent where it is below -4 or at least 6. */
+/** `%g`: the shortest exact digits; an exponent when it is below -4 or at least 6. */
 export function formatGeneral(value: number): string {
   return formatDigits(value, Math.abs(value).toExponential(), 6);
 }
 
-/** `%.<digits>g`: at most so many digits, without zeros at the end. */
+/** `%.<digits>g`: at most this many digits, without trailing zeros. */
 export function formatRounded(value: number, digits: number): string {
   return formatDigits(value, roundToEven(Math.abs(value), digits), digits);
 }
 
-/** JavaScript rounds what lies exactly between two numbers up, Go to the even one. */
+/** Ties go to the even digit like in Go; JavaScript rounds them up. */
 function roundToEven(value: number, digits: number): string {
   const rounded = value.toExponential(digits - 1);
   const [mantissa = "", exponent = ""] = value.toExponential(100).split("e");

@@ -1,17 +1,17 @@
 /**
- * Where an evaluation says how much memory it is about to hold, before it allocates it. Columns have
- * an element for every step, whether there is a value or not: a few series at many steps are large.
+ * Counts the memory that an evaluation is about to allocate. Columns have an element for every
+ * step, with or without a value, so a few series at many steps are large.
  */
 export interface HeldMemory {
-  /** Throws where there is no room for so many bytes; then nothing is allocated. */
+  /** Throws when there is no room for these bytes; then nothing may be allocated. */
   take(bytes: number): void;
-  /** So many of those taken are no longer held. */
+  /** Returns bytes that are no longer held. */
   give(bytes: number): void;
 }
 
 export const unboundedMemory: HeldMemory = { take() {}, give() {} };
 
-/** Of a series at every step: its kind and its value. */
+/** Bytes of a series per step: its kind and its value. */
 export const stepBytes = 9;
-/** Of a sample with its time, and its mark of staleness. */
+/** Bytes of a sample with its time and stale flag. */
 export const sampleBytes = 17;

@@ -1,26 +1,26 @@
 /**
- * A series' labels: name and value pairs in the order of the names, without empty values. Immutable, and equal
+ * A series' labels: name and value pairs sorted by name, without empty values. Immutable, and equal
  * exactly when the `key`s are.
  *
- * Text is ordered as its UTF-8 bytes are, which is Prometheus's order. JavaScript compares UTF-16 units, and the two
- * disagree beyond the basic plane.
+ * Text is ordered by its UTF-8 bytes, like in Prometheus. JavaScript compares UTF-16 units, which
+ * differs beyond the basic plane.
  */
 export const metricNameLabel = "__name__";
 
 export class Labels {
   static readonly empty: Labels = new Labels([]);
 
-  /** Name, value, name, value …, in the order of the names. */
+  /** Name, value, name, value …, sorted by name. */
   readonly pairs: readonly string[];
   #key: string | undefined;
   #size: number | undefined;
 
-  /** `pairs` is sorted and has no empty value. Use `fromPairs` where that is not known. */
+  /** `pairs` must be sorted, without empty values. Otherwise use `fromPairs`. */
   constructor(pairs: readonly string[]) {
     this.pairs = pairs;
   }
 
-  /** Of a name that stands twice, the last value counts. */
+  /** If a name occurs twice, the last value wins. */
   static fromPairs(pairs: readonly (readonly [name: string, value: string])[]): Labels {
     const byName = new Map(pairs);
     const kept = [...byName].filter(([, value]) => value !== "");
@@ -32,13 +32,13 @@ export class Labels {
     return Labels.fromPairs(Object.entries(record));
   }
 
-  /** Different for different labels: a length stands before each text. */
+  /** Distinct for distinct labels: each text is preceded by its length. */
   get key(): string {
     this.#key ??= keyOf(this.pairs);
     return this.#key;
   }
 
-  /** Characters of all names and values: what they take in memory, about, and their key once more. */
+  /** The number of characters of all names and values; the key takes about as much again. */
   get size(): number {
     this.#size ??= this.pairs.reduce((sum, { length }) => sum + length, 0);
     return this.#size;
@@ -52,7 +52,7 @@ export class Labels {
     return this.get(metricNameLabel);
   }
 
-  /** Empty when absent, which is what an absent label means. */
+  /** Returns an empty text when the label is absent. */
   get(name: string): string {
     const { pairs } = this;
     for (let index = 0; index < pairs.length; index += 2) {
@@ -100,7 +100,7 @@ export class Labels {
   }
 }
 
-/** By the first name or value that differs, then by how many there are. */
+/** Compares the first name or value that differs, then the number of labels. */
 export function compareLabels(a: Labels, b: Labels): number {
   const shared = Math.min(a.pairs.length, b.pairs.length);
   for (let index = 0; index < shared; index += 1) {
@@ -110,7 +110,7 @@ export function compareLabels(a: Labels, b: Labels): number {
   return a.pairs.length - b.pairs.length;
 }
 
-/** In the order of the UTF-8 bytes. */
+/** Compares by UTF-8 bytes. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;
   const shared = Math.min(a.length, b.length);
@@ -122,7 +122,7 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates stand for characters beyond every other unit. */
+/** Surrogates rank above all other units. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

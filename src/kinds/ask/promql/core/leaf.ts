@@ -1,10 +1,11 @@
 /**
- * A leaf of a query: the part of it that workers compute next to the data. It reads one selector and gives one of
- * three results. All of a series' samples that a step's window reaches are read by one execution, so windows are never split.
+ * A leaf of a query: the part that workers compute next to the data. It reads one selector and
+ * gives one of three results. One execution reads all samples of a series that a window reaches, so
+ * windows are never split.
  *
  *   raw       the samples themselves
- *   steps     the selector, or a function of its windows, at every step: a kernel ran
- *   partials  the same, aggregated by group within the shard, so that merging the shards' results is exact
+ *   steps     the selector, or a function of its windows, at every step
+ *   partials  the same, aggregated by group within the shard; merging the shards is exact
  */
 
 import type { Labels } from "./labels.ts";
@@ -18,22 +19,22 @@ export interface Matcher {
 
 export interface BaseExpr {
   readonly matchers: readonly Matcher[];
-  /** Steps at which it is evaluated. What `@` fixes has a grid of one step, and `offsetMs` that leads to the fixed time. */
+  /** The steps to evaluate. With `@` it has one step, and `offsetMs` leads to the fixed time. */
   readonly grid: Grid;
-  /** Absent: an instant selector, which looks back `lookbackMs`. A window is (t - offset - range, t - offset]. */
+  /** A window is (t - offset - range, t - offset]. Undefined for an instant selector. */
   readonly rangeMs: number | undefined;
   readonly offsetMs: number;
   readonly lookbackMs: number;
   readonly bounds: "anchored" | "smoothed" | undefined;
   /** Whether start timestamps count as resets. */
   readonly useStartTs: boolean;
-  /** Only the count and sum of histograms are wanted: their buckets are left out once resets have been found by them. */
+  /** Only the count and sum of histograms are needed: buckets are dropped after finding resets. */
   readonly histogramStats?: true;
   readonly output: LeafOutput;
 }
 
 export type LeafOutput =
-  /** Every sample that a window of the grid reaches (with `bounds`, also those around it that they need). */
+  /** Every sample that a window of the grid reaches, or that its `bounds` need around it. */
   | { readonly kind: "raw" }
   | { readonly kind: "steps"; readonly call: LeafCall | undefined }
   | {
@@ -45,7 +46,7 @@ export type LeafOutput =
 /** A function of a range vector, or `timestamp` or `start_timestamp` of an instant selector. */
 export interface LeafCall {
   readonly name: string;
-  /** The arguments that are not the selector, in order. All constant, or the leaf would be raw. */
+  /** The other arguments, in order. All are constant, or the leaf would be raw. */
   readonly args: readonly number[];
 }
 
@@ -59,27 +60,27 @@ export interface LeafAggregate {
   readonly k: number | undefined;
 }
 
-/** Annotations of leaves say where within the call; whoever uses the leaf knows where that is in the text. */
+/** `place` is relative to the call; the user of the leaf knows the call's position. */
 export interface LeafAnnotation {
   readonly level: Annotation["level"];
   readonly message: string;
   readonly place: CallPlace;
 }
 
-/** Of one group: what its members in this shard add up to, per step. `counts[step]` is 0 where it has none. */
+/** The aggregate of a group's members in this shard. `counts[step]` is 0 where it has none. */
 export interface PartialGroup {
   readonly labels: Labels;
   readonly dropName: boolean;
   readonly counts: Float64Array;
-  /** The sum, the least or the greatest; absent for count and group. */
+  /** The sum, minimum or maximum; undefined for count and group. */
   readonly values: Float64Array | undefined;
-  /** Of sum and avg: what Kahan's summation has lost so far. */
+  /** The Kahan compensations of sum and avg. */
   readonly compensations: Float64Array | undefined;
 }
 
 export interface LeafStats {
   readonly seriesCount: number;
-  /** Samples that its windows reached, each once per series: what limits count. */
+  /** The samples that its windows reached, each once per series, for limits. */
   readonly sampleCount: number;
 }
 
@@ -88,12 +89,12 @@ export type LeafResult = {
   readonly stats: LeafStats;
 } & (
   | { readonly kind: "raw"; readonly series: readonly RawSeries[] }
-  /** In the order of the labels. */
+  /** In label order. */
   | { readonly kind: "steps"; readonly series: readonly StepSeries[] }
   /**
-   * Groups, and series that could not be aggregated here because they have histograms (or, for topk and bottomk, the
-   * candidates): whoever merges aggregates those itself, together with the groups. Of avg, the same labels may stand more
-   * than once: each a finite sum, which together would overflow.
+   * Groups, and series that the merger must aggregate: those with histograms, or the candidates of
+   * topk and bottomk. An average may have the same labels more than once, when the sums together
+   * would overflow.
    */
   | {
       readonly kind: "partials";

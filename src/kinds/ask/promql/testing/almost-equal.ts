@@ -1,4 +1,4 @@
-/** Whether two results count as the same: a relative difference below 1e-6, as Prometheus's own tests judge. */
+/** Whether two results differ relatively by less than 1e-6, as in Prometheus's own tests. */
 const epsilon = 0.000001;
 const leastNormal = 2 ** -1022;
 

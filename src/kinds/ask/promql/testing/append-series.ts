@@ -1,6 +1,6 @@
 import type { RawSeries, SampleColumns } from "../core/index.ts";
 
-/** One series with the samples of both; those of `added` are all later. */
+/** Joins the samples of one series; those of `added` are all later. */
 export function appendSeries(known: RawSeries, added: RawSeries): RawSeries {
   const parts = [known.samples, added.samples];
   const joined = <T>(column: (samples: SampleColumns) => ArrayLike<T>): T[] =>

@@ -1,6 +1,6 @@
 /**
- * Classic histograms (`x_bucket`, `x_count`, `x_sum`) of a load as native ones with custom buckets, named `x`:
- * what `load_with_nhcb` adds to the series that it loads.
+ * Converts a load's classic histograms (`x_bucket`, `x_count`, `x_sum`) to native ones with custom
+ * buckets, named `x`, for `load_with_nhcb`.
  */
 import {
   customBucketsSchema,
@@ -18,7 +18,7 @@ interface ClassicHistogram {
   sum: number;
 }
 
-/** Points by index of the load's steps. */
+/** Points are indexed by the load's steps. */
 export function customBucketSeries(series: readonly ScriptSeries[]): ScriptSeries[] {
   const byLabels = new Map<string, { labels: Labels; points: Map<number, ClassicHistogram> }>();
   for (const { labels, values } of series) {

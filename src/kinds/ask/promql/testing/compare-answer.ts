@@ -1,4 +1,6 @@
-/** What an evaluation gave, compared with what its script expects. A difference is said in words; none is `undefined`. */
+/**
+ * Compares an answer with what its script expects. Returns the difference in words, or undefined.
+ */
 import {
   compareLabels,
   type DescribedValue,
@@ -29,7 +31,7 @@ interface PointSeries {
 export type Answer =
   | { readonly kind: "scalar"; readonly value: number }
   | { readonly kind: "string"; readonly text: string }
-  /** One point each. */
+  /** Each series has one point. */
   | { readonly kind: "vector"; readonly series: readonly PointSeries[] }
   | { readonly kind: "matrix"; readonly series: readonly PointSeries[] };
 
@@ -49,7 +51,7 @@ export function rangeAnswer(result: QueryResult): Answer {
   return { kind: "matrix", series: seriesOf(result) };
 }
 
-/** What a range query says about one of its steps, in the form that an instant query would give it. */
+/** One step of a range query's result, in the form of an instant query's result. */
 export function answerAt(answer: Answer, timeMs: number, scalar: boolean): Answer {
   if (answer.kind !== "matrix") return answer;
   const series = answer.series.flatMap(({ labels, points }) => {
@@ -198,11 +200,11 @@ function samePoint(expected: DescribedValue, { value }: Point): boolean {
     case "absent":
       return typeof value === "number" && almostEqual(0, value);
     case "stale":
-      return false; // A marker is never part of a result.
+      return false; // A stale marker is never part of a result.
   }
 }
 
-/** An error, or an annotation's text. With `anyPosition`, positions are left out of the comparison. */
+/** Compares an error or an annotation's text. With `anyPosition`, ignores positions. */
 export function matchesText(
   expectation: TextExpectation,
   texts: readonly string[],

@@ -1,4 +1,4 @@
-/** Scripts against the language alone: samples in memory, shards by a hash, no processes. */
+/** Runs scripts against the language alone: samples in memory, shards by a hash, no processes. */
 import {
   defaultEngineOptions,
   type EngineOptions,
@@ -12,7 +12,7 @@ import { evaluateInMemory } from "../core/testing/evaluate-in-memory.ts";
 import { appendSeries } from "./append-series.ts";
 import type { ScriptAnswer, ScriptEngine } from "./script-engine.ts";
 
-/** What Prometheus's own scripts are written for. */
+/** The settings that Prometheus's own scripts are written for. */
 export const scriptEngineOptions: EngineOptions = { ...defaultEngineOptions, samplesMax: 10_000 };
 
 export function createDirectEngine(
@@ -38,7 +38,7 @@ export function createDirectEngine(
   };
 }
 
-/** Scripts count on the hints that histograms have when they come from a store. */
+/** Scripts expect the hints that histograms from a store have. */
 function withStoredHints({ labels, samples }: RawSeries): RawSeries {
   const { histograms } = samples;
   if (histograms === undefined) return { labels, samples };

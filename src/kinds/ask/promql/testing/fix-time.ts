@@ -1,10 +1,10 @@
 /**
- * The same expression with `@` at every selector that has none: it must give the same result whenever it is asked.
- * A selector in a subquery keeps its own time, for `@` then stands at the subquery.
+ * Adds `@` to every selector without one, so that the result is the same at any time. For a
+ * selector in a subquery, `@` is added to the subquery.
  */
 import type { AtModifier, Expr } from "../core/ast.ts";
 
-/** Their results depend on when they are asked, even if what they are asked about does not. */
+/** Functions whose results depend on the time of the query, even with fixed arguments. */
 const timeDependent = new Set([
   "days_in_month",
   "day_of_month",
@@ -23,7 +23,7 @@ const timeDependent = new Set([
   "timestamp",
 ]);
 
-/** `undefined`: no `@` makes its result independent of the time. */
+/** Undefined when no `@` makes its result independent of the time. */
 export function fixTime(expr: Expr, timeMs: number): Expr | undefined {
   return dependsOnTime(expr) ? undefined : fix(expr, { kind: "at", ms: timeMs });
 }
@@ -50,7 +50,7 @@ function fix(expr: Expr, at: AtModifier): Expr {
   }
 }
 
-/** Within a subquery that has its time already, nothing counts. */
+/** Ignores everything within a subquery, which has a fixed time already. */
 function dependsOnTime(expr: Expr): boolean {
   switch (expr.kind) {
     case "call":
@@ -63,6 +63,7 @@ function dependsOnTime(expr: Expr): boolean {
     case "binary":
       return dependsOnTime(expr.left) || dependsOnTime(expr.right);
     default:
-      return false; // Selectors; and a subquery gets its `@` before what it asks is looked at.
+      // Selectors, and subqueries, which get their `@` before their contents are visited.
+      return false;
   }
 }

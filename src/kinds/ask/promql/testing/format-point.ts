@@ -1,4 +1,4 @@
-/** Labels and points in the words of test scripts, for people who read what failed. */
+/** Formats labels and points like test scripts, for failure messages. */
 import {
   customBucketsSchema,
   type FloatHistogram,

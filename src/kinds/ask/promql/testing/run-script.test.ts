@@ -83,7 +83,7 @@ for (const [script, failure] of failing) {
   });
 }
 
-/** Passes everything on, and remembers what it was asked. */
+/** Forwards everything, and records the queries. */
 function recording(): { engine: ScriptEngine; asked: string[] } {
   const inner = createDirectEngine(1);
   const asked: string[] = [];

@@ -1,9 +1,9 @@
 /**
- * Runs a test script against an engine and says of each evaluation whether it is as expected.
+ * Runs a test script against an engine, and reports for each evaluation whether it is as expected.
  *
- * An instant query is asked more than once, as Prometheus does it with its own: at its own time; then with `@` injected
- * everywhere, at several other times; and each of these as a range query around its time, whose middle step must be
- * the same. All of them must be as expected. Evaluations between two changes of the data are asked side by side.
+ * Like in Prometheus, an instant query runs several times: at its own time; with `@` added
+ * everywhere, at several other times; and each of these as a range query whose middle step must be
+ * the same. Evaluations between two changes of the data run concurrently.
  */
 import { instantGrid, PromqlError, parseExpr, printExpr, type QueryParams } from "../core/index.ts";
 import {
@@ -25,12 +25,12 @@ export interface CaseOutcome {
   readonly script: string;
   readonly line: number;
   readonly query: string;
-  /** Absent: as expected. */
+  /** Undefined when the result is as expected. */
   readonly failure: string | undefined;
 }
 
 export interface RunOptions {
-  /** Only these evaluations; all unless given. */
+  /** Selects evaluations; all by default. */
   readonly selects?: (command: EvalCommand) => boolean;
 }
 
@@ -64,7 +64,7 @@ export async function runScript(
     await runPending();
     if (command.kind === "broken") {
       const { line, text: query, error } = command;
-      // A load that was not understood leaves everything after it without its data.
+      // After a load that was not understood, evaluations lack its data.
       if (query.startsWith("eval")) outcomes.push({ script, line, query, failure: error.message });
       else loadFailure = error.message;
     } else if (command.kind === "clear") {
@@ -83,7 +83,7 @@ export async function runScript(
   return outcomes;
 }
 
-/** Of what is loaded before the first `clear`. */
+/** The time of the last sample loaded before the first `clear`. */
 function lastSampleMs(commands: readonly ScriptCommand[]): number {
   let lastMs = 0;
   for (const command of commands) {
@@ -102,7 +102,7 @@ async function runEval(command: EvalCommand, engine: ScriptEngine): Promise<stri
       ? await runRange(command, at.grid, engine)
       : await runInstant(command, at.timeMs, engine);
   } catch (error) {
-    // A bug of the engine: the others still run.
+    // A bug of the engine: the other evaluations still run.
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return `the engine broke: ${text.split("\n").slice(0, 6).join(" ")}`;
   }
@@ -128,7 +128,7 @@ async function runInstant(
   timeMs: number,
   engine: ScriptEngine,
 ): Promise<string | undefined> {
-  // An expected range vector says when the query is asked.
+  // An expected range vector determines the time of the query.
   const askedMs = command.rangeVector?.endMs ?? timeMs;
   const variants = [
     { query: command.query, timeMs: askedMs, injected: false },
@@ -149,7 +149,8 @@ function injectedVariants(query: string, timeMs: number): Variant[] {
     const expr = fixTime(parseExpr(query), timeMs);
     fixed = expr && printExpr(expr);
   } catch (error) {
-    if (error instanceof PromqlError) return []; // It is asked as it stands, and fails there.
+    // The unchanged query runs as well, and fails there.
+    if (error instanceof PromqlError) return [];
     throw error;
   }
   if (fixed === undefined) return [];
@@ -175,7 +176,7 @@ async function runVariant(
   const failure = judge(command, answer, injected, instantAnswer);
   if (failure !== undefined || around === undefined || answer.kind === "error") return failure;
   if (around.kind === "error") return `as a range query: got error "${around.error}"`;
-  // Range results are in the order of the labels, so they cannot have the order that is expected.
+  // Range results are in label order, so they cannot have the expected order.
   if (command.ordered) return undefined;
   const { result } = answer;
   const middle = (rangeResult: typeof result): Answer =>
@@ -184,7 +185,7 @@ async function runVariant(
   return difference === undefined ? undefined : `as a range query: ${difference}`;
 }
 
-/** What `start()`, `end()`, `range()` and `step()` give differs between an instant and a range query. */
+/** `start()`, `end()`, `range()` and `step()` differ between an instant and a range query. */
 function hasQueryContext(query: string): boolean {
   return /(start|end|range|step)\(\)/.test(query);
 }
@@ -213,7 +214,7 @@ function judge(
   );
 }
 
-/** Results in the order of the items; at most `limit` at work at any time. */
+/** Returns results in the order of the items, running at most `limit` at a time. */
 async function mapLimited<Item, Result>(
   items: readonly Item[],
   limit: number,

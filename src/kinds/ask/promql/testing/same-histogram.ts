@@ -1,6 +1,6 @@
 /**
- * Whether two native histograms count as the same: equal layout, almost equal counts. Empty buckets are no part of a
- * histogram, however they are stored. The hint is compared where the expectation names one.
+ * Compares two native histograms: equal layout, almost equal counts. Empty buckets are ignored,
+ * however they are stored. The hint is compared if the expectation names one.
  */
 import { customBucketsSchema, type FloatHistogram, type Span } from "../core/index.ts";
 import { almostEqual } from "./almost-equal.ts";

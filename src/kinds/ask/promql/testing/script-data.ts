@@ -1,7 +1,6 @@
 /**
- * Loads of a script as columns, each as what it adds to those since the last `clear`.
- * A series' samples are in the order of time. A second load adds to the first; of two samples for one time the first
- * counts.
+ * Converts a script's loads to columns with what each adds since the last `clear`. Samples are in
+ * order of time. Of two samples for one time, the first wins.
  */
 import type { FloatHistogram, RawSeries, SampleColumns } from "../core/index.ts";
 import { customBucketSeries } from "./classic-histograms.ts";
@@ -16,17 +15,17 @@ interface Sample {
 }
 
 export class ScriptData {
-  /** Of each series, by the key of its labels. */
+  /** The last sample of each series, by the key of its labels. */
   readonly #last = new Map<string, Sample>();
 
   clear(): void {
     this.#last.clear();
   }
 
-  /** What the load adds. */
+  /** Returns what the load adds. */
   load(command: LoadCommand): RawSeries[] {
     const derived = command.withCustomBuckets ? customBucketSeries(command.series) : [];
-    // Of a series that one load describes twice, the last description counts.
+    // If one load describes a series twice, the last description counts.
     const described = new Map(command.series.map((series) => [series.labels.key, series]));
     return [...described.values(), ...derived].map((series) => this.#add(series, command.stepMs));
   }

@@ -1,7 +1,7 @@
-/** What scripts are run against: the engine in memory, or a whole cluster. */
+/** The engine that scripts run against: in memory, or a whole cluster. */
 import type { QueryParams, QueryResult, RawSeries } from "../core/index.ts";
 
-/** Of an annotation: the text with its position, as people see it, and the text before the position. */
+/** An annotation's text with its position, and without. */
 export interface AnswerAnnotation {
   readonly level: "warning" | "info";
   readonly text: string;
@@ -17,12 +17,12 @@ export type ScriptAnswer =
   | { readonly kind: "error"; readonly error: string };
 
 export interface ScriptEngine {
-  /** How many queries it can usefully be asked at the same time. */
+  /** How many queries it can usefully run at the same time. */
   readonly concurrency: number;
-  /** Forgets everything. `lastMs` is the time of the last sample that will be loaded until the next one. */
+  /** Removes all data. `lastMs` is the time of the last sample until the next call. */
   clear(lastMs: number): Promise<void>;
-  /** New samples of series, each in the order of time and later than what was loaded of that series before. */
+  /** Adds samples, in order of time and later than those loaded before for the same series. */
   load(series: readonly RawSeries[]): Promise<void>;
-  /** Never rejects for what is wrong with the query. */
+  /** Never rejects because of an invalid query. */
   query(text: string, params: QueryParams): Promise<ScriptAnswer>;
 }

@@ -1,7 +1,7 @@
-/** A test script that cannot be read. */
+/** A test script is invalid. */
 export class ScriptError extends Error {
   override readonly name = "ScriptError";
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number;
 
   constructor(line: number, problem: string, cause?: unknown) {

@@ -1,5 +1,4 @@
-/** Numbers and quoted text of test scripts. */
-/** As Go reads one; `undefined` if it is none. */
+/** Parses a number like Go; undefined when the text is not a number. */
 export function parseScriptNumber(text: string): number | undefined {
   const found = /^([+-]?)(.+)$/.exec(text);
   if (found === null) return undefined;
@@ -12,7 +11,7 @@ export function parseScriptNumber(text: string): number | undefined {
   return /^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/.test(digits) ? sign * Number(digits) : undefined;
 }
 
-/** A quoted text as Go would unquote it; `undefined` if it is none. */
+/** Unquotes a text like Go; undefined when it is not quoted text. */
 export function unquote(text: string): string | undefined {
   const quote = text[0];
   if (text.length < 2 || text.at(-1) !== quote) return undefined;

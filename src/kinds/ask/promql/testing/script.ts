@@ -1,14 +1,13 @@
 /**
- * The test-script language of Prometheus (promql/promqltest): what stands in `*.test` files. Scripts of other people
- * and our own are read by the same parser.
+ * Parses the test-script language of Prometheus (promql/promqltest) in `*.test` files.
  *
- *   clear                                   everything loaded so far is gone
- *   load 5m                                 series, one a line, until an empty line; the first point is at 0
+ *   clear                                   removes everything loaded so far
+ *   load 5m                                 series, one a line, until an empty line; from time 0
  *   eval instant at 10m EXPR                then what is expected, until an empty line
  *   eval range from 0 to 10m step 1m EXPR
  *
- * What cannot be read is a `BrokenCommand`, so that the rest of a script still counts; an expression that does not parse
- * is none of these: it is a query like any other, and `expect fail` may expect it.
+ * An unreadable command is a `BrokenCommand`, so that the rest of a script still counts. An
+ * expression that does not parse is a normal query, which `expect fail` may expect.
  */
 import {
   type DescribedValue,
@@ -25,7 +24,7 @@ import { parseScriptNumber, unquote } from "./script-text.ts";
 export interface ScriptSeries {
   readonly labels: Labels;
   readonly values: readonly DescribedValue[];
-  /** Milliseconds from a sample's time to its start time, one for each value; `undefined` where none is given. */
+  /** Milliseconds from each sample's time to its start time; undefined where none is given. */
   readonly startOffsetsMs: readonly (number | undefined)[] | undefined;
 }
 
@@ -33,12 +32,12 @@ export interface LoadCommand {
   readonly kind: "load";
   readonly line: number;
   readonly stepMs: number;
-  /** Classic histograms among the series are loaded as histograms with custom buckets, too. */
+  /** Whether classic histograms are also loaded as histograms with custom buckets. */
   readonly withCustomBuckets: boolean;
   readonly series: readonly ScriptSeries[];
 }
 
-/** What the text of an error or an annotation must be. */
+/** The expected text of an error or an annotation. */
 export type TextExpectation =
   | { readonly kind: "any" }
   | { readonly kind: "message"; readonly text: string }
@@ -70,7 +69,7 @@ export interface EvalCommand {
     | { readonly kind: "string"; readonly text: string };
 }
 
-/** Its error names the line. */
+/** The error names the line. */
 export interface BrokenCommand {
   readonly kind: "broken";
   readonly line: number;
@@ -120,7 +119,7 @@ function parseCommand(line: string, reader: LineReader): ScriptCommand {
   throw new ScriptError(reader.lineNumber, `invalid command "${line}"`);
 }
 
-/** Lines in order; what belongs to one command ends before an empty line. */
+/** Reads lines in order; a command ends before an empty line. */
 class LineReader {
   readonly #lines: readonly string[];
   #next = 0;
@@ -129,7 +128,7 @@ class LineReader {
     this.#lines = lines;
   }
 
-  /** Of the line that was read last, from 1. */
+  /** The number of the last line read, from 1. */
   get lineNumber(): number {
     return this.#next;
   }
@@ -246,7 +245,7 @@ function parseEvalLine(
   return { at: { kind: "range", grid }, query: range[5] as string, mode: range[1] };
 }
 
-/** False: nothing of this evaluation follows. */
+/** Returns false when the evaluation ends before this line. */
 function readExpectation(line: string, lineNumber: number, draft: EvalDraft): boolean {
   const legacy = /^expected_fail_(message|regexp)\s+(.+)$/.exec(line);
   if (draft.fail !== undefined && legacy !== null) {
@@ -330,7 +329,7 @@ function offsetsOf({ values }: SeriesDescription): (number | undefined)[] {
   return values.map((value) => (value.kind === "float" ? value.value : undefined));
 }
 
-/** Milliseconds. */
+/** Returns milliseconds. */
 function parseTime(text: string, lineNumber: number): number {
   return text === "0" ? 0 : parsed(lineNumber, () => parseDuration(text));
 }

@@ -1,4 +1,4 @@
-/** `absent` and `absent_over_time`: 1 at the steps where there is nothing, under the labels that were asked for. */
+/** `absent` and `absent_over_time`: 1 at the steps without samples, with the selector's labels. */
 import type { Expr } from "../ast.ts";
 import { Labels, metricNameLabel } from "../labels.ts";
 import { stepAbsent, stepFloat } from "../model.ts";
@@ -30,7 +30,7 @@ export class AbsentNode extends ExecNode<VectorValue> {
     const values = new Float64Array(this.#steps).fill(1);
     const series = {
       labels: this.#labels,
-      // Type and unit go from the result of a range function, and stay in that of `absent`.
+      // Type and unit are removed from the result of a range function, but not of `absent`.
       dropName: this.#name === "absent_over_time" && context.options.delayedNameRemoval,
       kinds: missing,
       values,
@@ -48,7 +48,7 @@ export class AbsentNode extends ExecNode<VectorValue> {
   }
 }
 
-/** The labels that a selector fixes to one value. One that it mentions again is not fixed. */
+/** The labels that a selector fixes to one value. A label that it mentions twice is not fixed. */
 export function absentLabels(expr: Expr): Labels {
   if (expr.kind !== "vectorSelector" && expr.kind !== "matrixSelector") return Labels.empty;
   const { matchers } = expr.kind === "vectorSelector" ? expr : expr.vector;

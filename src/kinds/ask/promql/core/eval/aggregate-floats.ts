@@ -1,6 +1,6 @@
 /**
- * Aggregations of one group's floats, step by step but series by series: each member's column is added to the columns
- * of the group in turn, in the order of the members. Histograms are skipped; whoever has some uses `aggregateMixed`.
+ * Aggregates one group's floats: adds each member's column to the columns of the group, in the
+ * order of the members. Skips histograms; `aggregateMixed` handles those.
  */
 import { lostAfter } from "../histogram/kahan.ts";
 import { type StepSeries, stepFloat } from "../model.ts";
@@ -17,11 +17,11 @@ export type FloatAggregation =
   | "stddev"
   | "stdvar";
 
-/** How many floats a group had so far at each step, and what they came to. */
+/** The number of floats of a group at each step so far, and their aggregate. */
 export interface FloatTotals {
   readonly counts: Float64Array;
   readonly values: Float64Array;
-  /** Of sums: what they have lost. */
+  /** The compensation of sums. */
   readonly lost: Float64Array;
 }
 
@@ -61,7 +61,7 @@ function addUp(members: readonly StepSeries[], steps: number): FloatTotals {
   return totals;
 }
 
-/** The hot loop of most queries that could not be aggregated next to the data. */
+/** The hot loop of most queries that were not aggregated by workers. */
 export function addSeries({ counts, values, lost }: FloatTotals, member: StepSeries): void {
   const { kinds, values: added } = member;
   for (let step = 0; step < kinds.length; step += 1) {
@@ -96,10 +96,7 @@ export function presentWhere(counts: Float64Array): Uint8Array {
   return kinds;
 }
 
-/**
- * The sum divided by the count, unless the sum is beyond what a float can say: from there on the mean itself is kept up
- * to date, which loses more but does not overflow.
- */
+/** The sum divided by the count; a less precise running mean once the sum would overflow. */
 function averageOf(members: readonly StepSeries[], steps: number): StepColumns {
   const totals = newFloatTotals(steps);
   const { counts, values, lost } = totals;
@@ -148,7 +145,7 @@ export function averagesOf(
   return { kinds: presentWhere(counts), values: averages, histograms: undefined };
 }
 
-/** A NaN gives way to anything else. */
+/** NaN is replaced by any other value. */
 function extremesOf(op: "min" | "max", members: readonly StepSeries[], steps: number): StepColumns {
   const kinds = new Uint8Array(steps);
   const values = new Float64Array(steps);
@@ -166,7 +163,7 @@ function extremesOf(op: "min" | "max", members: readonly StepSeries[], steps: nu
   return { kinds, values, histograms: undefined };
 }
 
-/** Histograms count, too. */
+/** Also counts histograms. */
 function countsOf(
   op: "count" | "group",
   members: readonly StepSeries[],
@@ -182,7 +179,7 @@ function countsOf(
   return { kinds: presentWhere(counts), values, histograms: undefined };
 }
 
-/** Welford's: the mean and the sum of squared distances are kept up to date. */
+/** Welford's algorithm: keeps a running mean and a running sum of squared distances. */
 function deviationsOf(
   op: "stddev" | "stdvar",
   members: readonly StepSeries[],

@@ -1,6 +1,6 @@
 /**
- * sum and avg of a group with histograms. Floats and histograms do not add up: a step that has both has no result, and
- * the answer says so. Exponential and custom buckets do not add up either.
+ * sum and avg of a group with histograms. A step with both floats and histograms has no result, and
+ * an annotation says so. The same holds for exponential and custom buckets.
  */
 import {
   type AnnotationSet,
@@ -17,9 +17,9 @@ import { type Position, type StepSeries, stepAbsent, stepFloat, stepHistogram } 
 import { newColumns, putHistogram, type StepColumns } from "./step-columns.ts";
 
 export interface MixedGroup {
-  /** What all floats of the group come to. */
+  /** The aggregate of all floats of the group. */
   readonly floats: StepColumns;
-  /** 1 at the steps where floats come from series that are not among the members. Absent: there are none. */
+  /** 1 at steps with floats of series outside `members`. Undefined when there are none. */
   readonly elsewhere: Uint8Array | undefined;
   readonly members: readonly StepSeries[];
 }
@@ -46,8 +46,8 @@ export function aggregateMixed(
 }
 
 /**
- * At a step with at least one histogram. As Prometheus does it: histograms that come after a float are not even looked
- * at, and after a clash of buckets nothing is.
+ * Aggregates a step with at least one histogram. Like Prometheus, ignores histograms after a float,
+ * and everything after incompatible buckets.
  */
 function accumulate(
   op: "sum" | "avg",

@@ -1,4 +1,4 @@
-/** Aggregations at the API, of vectors that are whole. Those of leaves that workers aggregated are in `leaf-nodes.ts`. */
+/** Aggregations of whole vectors. `leaf-nodes.ts` has those of leaves that workers aggregated. */
 import { stepBytes } from "../held-memory.ts";
 import { type AggregateSpec, aggregateVector } from "./aggregate-vector.ts";
 import { countValues } from "./count-values.ts";
@@ -88,7 +88,7 @@ export class CountValuesNode extends ExecNode<VectorValue> {
     const { valueLabel, grouping, steps, singleStep } = this.#spec;
     const { series } = this.#input.eval(context);
     const { budget } = context;
-    let bytes = 0; // There may be a series for each value of each step.
+    let bytes = 0; // There may be one series for each value of each step.
     const counted = countValues(valueLabel, grouping, series, steps, (labels) => {
       bytes += steps * stepBytes;
       budget.expect(bytes);

@@ -1,4 +1,4 @@
-/** Aggregations of a vector that is here, by group: everything but what keeps whole samples (see `select-k.ts`). */
+/** Aggregates a vector by group. `select-k.ts` has the operations that keep whole samples. */
 import { histogramIgnoredInAggregation, invalidQuantile } from "../annotations.ts";
 import { stepBytes } from "../held-memory.ts";
 import { type Position, type StepSeries, stepHistogram } from "../model.ts";
@@ -12,7 +12,7 @@ export interface AggregateSpec {
   readonly op: FloatAggregation | "quantile";
   readonly grouping: Grouping;
   readonly steps: number;
-  /** Of what is aggregated. */
+  /** The position of the aggregated expression. */
   readonly inputPosition: Position;
   readonly paramPosition: Position;
 }

@@ -1,9 +1,9 @@
 /**
  * The k greatest (or least) values of a group at every step, while series come one by one.
  *
- * Prometheus keeps k samples in a heap, and which of equal ones stays depends on every sample that was ever in it.
- * Whoever merges shards therefore needs exactly those: each sample that was among the best when it came. One that was
- * not among the best of its shard would not have been among the best of all, so it changes nothing.
+ * Prometheus keeps k samples in a heap, and which of equal ones stays depends on every sample that
+ * was ever in it. So a merge of shards needs each sample that was among the best when it came. A
+ * sample that was not among the best of its shard cannot be among the best of all.
  */
 import { type HeldMemory, unboundedMemory } from "../held-memory.ts";
 import { stepAbsent, stepFloat } from "../model.ts";
@@ -12,9 +12,11 @@ export class BestValues {
   readonly #steps: number;
   readonly #k: number;
   readonly #sign: 1 | -1;
-  /** How many values each step has room for: grows up to k, which may be far beyond the number of series. */
+  /**
+   * How many values each step has room for: grows up to k, which may exceed the number of series.
+   */
   #room = 0;
-  /** Per step a heap of `#room` values with the worst first, their sign such that greater is better. */
+  /** For each step a heap of `#room` values, the worst first; signed so that greater is better. */
   #heaps = new Float64Array(0);
   readonly #sizes: Int32Array;
   readonly #memory: HeldMemory;
@@ -28,7 +30,7 @@ export class BestValues {
     this.#sizes = new Int32Array(steps);
   }
 
-  /** Whether the series is among the best anywhere; `chosen` says at which steps, as kinds. */
+  /** Returns whether the series is among the best at any step; `chosen` marks the steps. */
   offer(kinds: Uint8Array, values: Float64Array, chosen: Uint8Array): boolean {
     let any = false;
     for (let step = 0; step < this.#steps; step += 1) {
@@ -66,7 +68,7 @@ export class BestValues {
     this.#heaps = heaps;
   }
 
-  /** Puts `value` behind the last and moves it up to its place. */
+  /** Appends `value` and moves it up to its place. */
   #rise(base: number, size: number, value: number): void {
     const heaps = this.#heaps;
     let at = size;
@@ -79,7 +81,7 @@ export class BestValues {
     heaps[base + at] = value;
   }
 
-  /** Puts `value` in the place of the worst and moves it down to its own. */
+  /** Replaces the worst by `value` and moves it down to its place. */
   #sink(base: number, size: number, value: number): void {
     const heaps = this.#heaps;
     let at = 0;

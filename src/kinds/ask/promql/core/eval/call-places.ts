@@ -1,4 +1,4 @@
-/** Where in the text the call is that a leaf or a function belongs to, and where its arguments are. */
+/** The positions in the text of a call and of its arguments. */
 import type { AnnotationSet } from "../annotations.ts";
 import type { LeafAnnotation } from "../leaf.ts";
 import type { AnnotationSink, CallPlace, Position } from "../model.ts";

@@ -1,8 +1,8 @@
 /**
  * One operator between two samples, of which at least one may be a histogram.
  *
- * What goes wrong is a note, not an error: the sample is left out and the answer says so. Of the notes of one step only
- * the last is kept, as Prometheus does, so a caller visits the samples of a step in their order.
+ * A problem is a note, not an error: the sample is left out. Like in Prometheus, only the last note
+ * of a step is kept, so a caller visits the samples of a step in order.
  */
 import {
   counterResetCollision,
@@ -23,11 +23,11 @@ import { compare, compute, isComparison, isTrim, type SetOp } from "./float-oper
 export interface Combined {
   value: number;
   histogram: FloatHistogram | undefined;
-  /** Whether a comparison holds; true of everything else. */
+  /** Whether a comparison holds; true for other operators. */
   keep: boolean;
-  /** Why there is no result; a warning's result exists all the same, for those that want it. */
+  /** Why there is no result. After a warning the result is still set, for callers that want it. */
   failure: Note | undefined;
-  /** There is a result, and this besides. */
+  /** A note about a result that exists. */
   remark: Note | undefined;
 }
 
@@ -118,7 +118,7 @@ function addOrSubtract(
   }
   const operation = op === "+" ? "addition" : "subtraction";
   const result = compactHistogram(sum.result);
-  // What was subtracted is no counter any more.
+  // A difference is not a counter.
   out.histogram = op === "+" ? result : { ...result, counterResetHint: "gauge" };
   if (sum.counterResetCollision) out.failure = counterResetCollision(operation);
   if (sum.boundsReconciled) out.remark = mismatchedCustomBuckets(operation);

@@ -1,4 +1,4 @@
-/** `count_values`: as many series per group as it has different values, each counting how many samples have it. */
+/** `count_values`: for each group one series per distinct value, which counts its samples. */
 import { PromqlError } from "../engine-types.ts";
 import { formatFloat } from "../format-float.ts";
 import { histogramToText } from "../histogram/text.ts";
@@ -20,7 +20,7 @@ export function countValues(
   const grouping = without ? names : [...names, valueLabel];
   const results = new Map<string, { labels: Labels; columns: WritableColumns }>();
   for (const one of series) {
-    // Values mostly repeat from step to step, and making labels is what costs here.
+    // Values mostly repeat from step to step, and creating labels is expensive.
     const byText = new Map<string, WritableColumns>();
     for (let step = 0; step < steps; step += 1) {
       if (one.kinds[step] === stepAbsent) continue;

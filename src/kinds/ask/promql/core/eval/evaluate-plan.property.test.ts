@@ -18,7 +18,7 @@ import { evaluateInMemory } from "../testing/evaluate-in-memory.ts";
 const grid: Grid = { startMs: 60_000, endMs: 630_000, stepMs: 45_000 };
 const whole: QueryParams = { instant: false, grid };
 
-/** What an answer says, by labels and time; or its error. */
+/** The values of an answer by labels and time, or its error. */
 type Answer = ReadonlyMap<string, number | string> | { readonly error: string };
 
 function answerOf(

@@ -31,10 +31,10 @@ const data: readonly RawSeries[] = [
   rawSeries({ __name__: "b", i: "2", job: "x" }, [5, "stale", 5]),
   rawSeries({ __name__: "b", i: "4", job: "z" }, [7, 7, 7]),
   rawSeries({ __name__: "one", job: "x" }, [4, 4, 4]),
-  // They take turns: never two at a step.
+  // The two series never have a sample at the same step.
   rawSeries({ __name__: "turn", job: "x", v: "old" }, [1, "stale"]),
   rawSeries({ __name__: "turn", job: "x", v: "new" }, [undefined, 2, 2]),
-  // Two at the last step only.
+  // Both series have a sample only at the last step.
   rawSeries({ __name__: "clash", job: "x", v: "1" }, [1, 1, 1]),
   rawSeries({ __name__: "clash", job: "x", v: "2" }, [undefined, undefined, 1]),
 ];
@@ -48,7 +48,7 @@ function run(
   return evaluateInMemory(query, params, { ...defaultEngineOptions, ...options }, series, 3);
 }
 
-/** One line per series: labels, then the values, `_` where there is none. */
+/** One line per series: labels, then the values, with `_` for no value. */
 function lines(result: QueryResult): string[] {
   if (result.type === "scalar") return [result.values.join(" ")];
   if (result.type !== "vector") throw new Error(`a ${result.type}`);
@@ -168,7 +168,7 @@ for (const [query, message] of errors) {
 test("[PE16] a conflict counts only at steps where both samples exist", () => {
   const params = { ...threeSteps, grid: { ...threeSteps.grid, endMs: minute } };
   assert.deepEqual(lines(run("a{i='1'} + on (job) clash", params)), ['{job="x"} 2 3']);
-  // Nor while the other side has no sample at all.
+  // There is no error either while the other side has no sample at all.
   assert.deepEqual(lines(run("(a{i='1'} < 3) + on (job) clash")), ['{job="x"} 2 3 _']);
 });
 
@@ -416,10 +416,10 @@ test("[PE22] samples in memory are limited", () => {
   const tooMany = /query processing would load too many samples into memory in query execution/;
   assert.throws(limited(5, "a"), tooMany);
   assert.doesNotThrow(limited(8, "a"));
-  // The operands stand beside the result.
+  // The operands are held together with the result.
   assert.throws(limited(20, "a + on (i) b"), tooMany);
   assert.doesNotThrow(limited(30, "a + on (i) b"));
-  // What a worker aggregated counts for what it sent.
+  // A leaf that a worker aggregated counts only what the worker sent.
   assert.doesNotThrow(limited(12, "sum(a) + sum(b)"));
 });
 
@@ -449,7 +449,7 @@ test("[PE22] labels in memory are limited: those that are read and those that a 
     assert.throws(limited(50_000, query), tooMuch, query);
     assert.doesNotThrow(limited(1_000_000, query), query);
   }
-  // What an aggregation does not keep is not held.
+  // Labels that an aggregation drops are not held.
   assert.doesNotThrow(limited(50_000, "count(fat)"));
   assert.doesNotThrow(limited(50_000, "m + m"));
 });
@@ -458,7 +458,7 @@ test("[PE23] a range vector is answered with its samples", () => {
   const at = { instant: true, grid: { startMs: 2 * minute, endMs: 2 * minute, stepMs: 1 } };
   const result = run("a{job='y'}[2m]", at);
   assert.ok(result.type === "matrix");
-  // Left-open, and a stale marker is no sample.
+  // The window is left-open, and a stale marker is no sample.
   assert.deepEqual(
     result.series.map(({ samples }) => [...samples.ts.subarray(0, samples.count)]),
     [[2 * minute]],

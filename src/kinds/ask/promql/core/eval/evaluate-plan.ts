@@ -1,4 +1,4 @@
-/** From the leaves' results to the query's: runs the tree, then removes the names that are to go, and orders. */
+/** Evaluates a plan from the results of its leaves, then removes names and sorts. */
 import { assert } from "../../../../../ground/kernel/errors.ts";
 import { AnnotationSet } from "../annotations.ts";
 import type { QueryPlan, QueryResult } from "../engine-types.ts";
@@ -15,8 +15,8 @@ import { SampleBudget } from "./sample-budget.ts";
 import { hasSample } from "./step-columns.ts";
 
 /**
- * `leaves` has one result for every leaf of the plan: the shards of each are merged already. What it
- * still holds of `memory` in the end is the result's.
+ * `leaves` has one result for every leaf of the plan, merged over its shards. What remains taken of
+ * `memory` at the end belongs to the result.
  */
 export function evaluatePlan(
   plan: QueryPlan,

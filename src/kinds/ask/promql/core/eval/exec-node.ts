@@ -1,10 +1,10 @@
 /**
- * A query's evaluation is a tree of nodes, one class for each kind of expression. A node knows its steps from the plan,
- * and computes all of them at once, in columns.
+ * A query is evaluated by a tree of nodes, one class for each kind of expression. A node computes
+ * all of its steps at once, in columns.
  *
- *   E1  A node's result is never written to once returned: columns may be shared between series and nodes.
- *   E2  Series without a sample at any step are left out, unless the node says otherwise.
- *   E3  Results and errors are those of evaluating step by step: a conflict counts only at a step where both samples exist.
+ * Results are never written to once returned, because series and nodes share columns. Series
+ * without any sample are left out, unless the node says otherwise. Results and errors are those of
+ * evaluating step by step: a conflict counts only at a step where both samples exist.
  */
 import type { AnnotationSet } from "../annotations.ts";
 import type { EngineOptions } from "../engine-types.ts";
@@ -20,7 +20,7 @@ import {
 } from "./sample-budget.ts";
 
 export interface EvalContext {
-  /** By the index of the leaf in the plan; the shards of each merged to one. */
+  /** The results by index of the leaf in the plan, merged over the shards. */
   readonly leaves: readonly LeafResult[];
   readonly options: EngineOptions;
   readonly annotations: AnnotationSet<Position>;
@@ -33,14 +33,14 @@ export interface VectorValue {
 }
 export interface ScalarValue {
   readonly type: "scalar";
-  /** One per step. */
+  /** One value per step. */
   readonly values: Float64Array;
 }
 export interface StringValue {
   readonly type: "string";
   readonly text: string;
 }
-/** A range vector: samples at times of their own. */
+/** A range vector: samples with their own times. */
 export interface MatrixValue {
   readonly type: "matrix";
   readonly series: readonly RangeSeries[];
@@ -55,7 +55,7 @@ export interface RangeSeries {
 export type NodeValue = VectorValue | ScalarValue | StringValue | MatrixValue;
 
 export abstract class ExecNode<Value extends NodeValue = NodeValue> {
-  /** Evaluates what it reads, then itself. */
+  /** Evaluates its inputs, then itself. */
   eval(context: EvalContext): Value {
     const heldBefore = context.budget.held;
     const value = this.compute(context);

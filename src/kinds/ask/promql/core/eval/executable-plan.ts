@@ -1,11 +1,14 @@
-/** A plan with what evaluates it. Only its leaves travel; it is evaluated in the thread that made it. */
+/**
+ * A plan with its evaluation tree. Only the leaves are sent to workers; the tree stays in this
+ * thread.
+ */
 import type { ValueType } from "../ast.ts";
 import type { EngineOptions, QueryParams, QueryPlan } from "../engine-types.ts";
 import type { BaseExpr } from "../leaf.ts";
 import type { Annotation, Grid } from "../model.ts";
 import type { ExecNode } from "./exec-node.ts";
 
-/** What EXPLAIN says of a leaf. */
+/** What EXPLAIN shows of a leaf. */
 export interface LeafExplanation {
   readonly text: string;
   readonly why: string;

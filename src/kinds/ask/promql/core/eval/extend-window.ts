@@ -1,6 +1,6 @@
 /**
- * The floats of a window with `anchored` or `smoothed`: a sample exactly at each edge, and those between. Anchored, the
- * value at an edge is the last one before it; smoothed, it lies on the line between the samples around it.
+ * The floats of a window with `anchored` or `smoothed`: a sample exactly at each edge, and those
+ * between. Anchored, an edge has the last value before it; smoothed, it is interpolated.
  */
 import { edgeSamples, interpolate } from "../kernels/extended-float-rate.ts";
 import type { SampleColumns } from "../model.ts";
@@ -14,7 +14,7 @@ const none: SampleColumns = {
   startTs: undefined,
 };
 
-/** `samples` are floats, and reach around the window as far as the selector looks back. */
+/** `samples` are floats, and include those around the window within the lookback. */
 export function extendWindow(
   samples: SampleColumns,
   startMs: number,

@@ -1,6 +1,6 @@
 /**
- * The end of an aggregation that workers began: groups of floats, and series that they could not aggregate because they
- * have histograms, become the result.
+ * Finishes an aggregation that workers began: merges groups of floats with series that have
+ * histograms, which workers could not aggregate.
  */
 import { histogramIgnoredInAggregation } from "../annotations.ts";
 import { compareLabels } from "../labels.ts";
@@ -19,7 +19,7 @@ export type GroupedOp = Exclude<PartialOp, "topk" | "bottomk">;
 
 export interface Partials {
   readonly groups: readonly PartialGroup[];
-  /** With histograms, in the order of the labels. */
+  /** Series with histograms, in label order. */
   readonly series: readonly StepSeries[];
 }
 
@@ -27,11 +27,11 @@ export interface FinishSpec {
   readonly op: GroupedOp;
   readonly aggregate: LeafAggregate;
   readonly steps: number;
-  /** Of what is aggregated. */
+  /** The position of the aggregated expression. */
   readonly inputPosition: Position;
 }
 
-/** In the order of the labels. */
+/** Returns the series in label order. */
 export function finishPartials(
   spec: FinishSpec,
   partials: Partials,
@@ -66,7 +66,7 @@ export function finishPartials(
   return results.sort((a, b) => compareLabels(a.labels, b.labels));
 }
 
-/** The groups once the floats of the series are in them, too. */
+/** Adds the floats of the series to the groups. */
 function withSeries(
   { op, aggregate, steps }: FinishSpec,
   { groups, series }: Partials,
@@ -128,7 +128,7 @@ function totalCounts(groups: readonly PartialGroup[], steps: number): Float64Arr
   return counts;
 }
 
-/** More than one group with the same labels: only of an average whose sum would overflow. */
+/** There is more than one group only for an average whose sum would overflow. */
 function finishGroup(op: GroupedOp, groups: readonly PartialGroup[], steps: number): StepColumns {
   const [first] = groups as readonly [PartialGroup];
   const counts = totalCounts(groups, steps);

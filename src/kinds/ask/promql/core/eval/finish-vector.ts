@@ -1,7 +1,7 @@
 /**
- * What every operation that goes from step to step does with its result: equal labels become one series, which fails
- * where both have a sample. At a single step, where the order counts, names not yet removed may make the difference, and
- * the end decides.
+ * Finishes the result of an operation: series with equal labels are merged, and it is an error if
+ * both have a sample at a step. At a single step, where the order matters, names that are not
+ * removed yet may still differ, so the end of the evaluation decides.
  */
 import type { StepSeries } from "../model.ts";
 import type { EvalContext, VectorValue } from "./exec-node.ts";
@@ -18,7 +18,7 @@ export function finishVector(
   return { type: "vector", series };
 }
 
-/** Of functions of range vectors, which go from series to series: once names are gone, no two may be equal at all. */
+/** For functions of range vectors: no two series may be equal after their names are removed. */
 export function finishRangeCall(series: readonly StepSeries[], context: EvalContext): VectorValue {
   if (context.options.delayedNameRemoval) return { type: "vector", series };
   const named = dropNamesNow(series, false);

@@ -1,4 +1,4 @@
-/** Operators between floats, over whole columns: one loop for each operator, so that each is as fast as it can be. */
+/** Operators between floats over whole columns, with one specialised loop for each operator. */
 import type { BinaryOp } from "../ast.ts";
 
 export type ArithmeticOp = "+" | "-" | "*" | "/" | "%" | "^" | "atan2";
@@ -18,12 +18,12 @@ export function isSetOperator(op: BinaryOp): op is SetOp {
   return op === "and" || op === "or" || op === "unless";
 }
 
-/** They make something else of the metric, so that its name no longer fits. */
+/** Whether the operator computes a new value, so that the metric's name no longer fits. */
 export function isArithmetic(op: BinaryOp): op is ArithmeticOp {
   return !isComparison(op) && !isTrim(op) && !isSetOperator(op);
 }
 
-/** Go's: 1 to any power is 1, and so is -1 to an infinite one. */
+/** Like Go: 1 to any power is 1, and so is -1 to an infinite one. */
 export function power(base: number, exponent: number): number {
   if (base === 1) return 1;
   if (base === -1 && (exponent === Infinity || exponent === -Infinity)) return 1;
@@ -66,7 +66,7 @@ export function compare(op: ComparisonOp, left: number, right: number): boolean 
   }
 }
 
-/** Values where there is no sample are computed too: nobody reads them. */
+/** Also computes values at steps without a sample, which nobody reads. */
 export function computeColumns(
   op: ArithmeticOp,
   left: Float64Array,
@@ -94,7 +94,7 @@ export function computeColumns(
   }
 }
 
-/** 1 where it holds, else 0. */
+/** Writes 1 where the comparison holds, else 0. */
 export function compareColumns(
   op: ComparisonOp,
   left: Float64Array,

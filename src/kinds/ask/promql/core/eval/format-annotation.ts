@@ -1,4 +1,4 @@
-/** `PromQL warning: … (1:5)`: as the API and people read it. */
+/** Formats an annotation as the API shows it: `PromQL warning: … (1:5)`. */
 import type { Annotation } from "../model.ts";
 
 export function formatAnnotation(query: string, annotation: Annotation): string {
@@ -6,7 +6,7 @@ export function formatAnnotation(query: string, annotation: Annotation): string 
   return `PromQL ${level}: ${message} (${lineAndColumn(query, position.start)})`;
 }
 
-/** Both from 1, the column in bytes of UTF-8. */
+/** Both start at 1; the column counts UTF-8 bytes. */
 function lineAndColumn(query: string, offset: number): string {
   if (query === "") return "unknown position";
   const bytes = new TextEncoder().encode(query);

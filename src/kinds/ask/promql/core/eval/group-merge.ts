@@ -1,8 +1,6 @@
 /**
- * One group of an aggregation, merged from what several shards found of it.
- *
- *   1  Sums are merged with what they lost, so that sharding costs no more than the last bits.
- *   2  The groups given are not written to: the first addition makes columns of its own.
+ * Merges one group of an aggregation from several shards. Sums are merged with their compensations,
+ * so that sharding affects only the last bits. The given groups are not written to.
  */
 import { lostAfter } from "../histogram/kahan.ts";
 import type { PartialGroup, PartialOp } from "../leaf.ts";
@@ -21,7 +19,7 @@ export class GroupMerge {
     return this.#group;
   }
 
-  /** False, and nothing happened: the sums behind an average would overflow. */
+  /** Returns false and changes nothing when the sums of an average would overflow. */
   add(other: PartialGroup): boolean {
     if (this.#op === "avg" && overflows(this.#group, other)) return false;
     this.#own(other.dropName);
@@ -33,7 +31,7 @@ export class GroupMerge {
         mergeSums(values, compensations, counts, other.values, other.compensations, other.counts);
       }
     }
-    // In the end, because what was there before decides about the values.
+    // Last, because the old counts decide about the values.
     for (let step = 0; step < counts.length; step += 1) {
       counts[step] = (counts[step] as number) + (other.counts[step] as number);
     }
@@ -90,7 +88,7 @@ function mergeSums(
   }
 }
 
-/** A NaN gives way to anything else. */
+/** NaN is replaced by any other value. */
 function mergeExtremes(
   op: "min" | "max",
   values: Float64Array,

@@ -1,4 +1,4 @@
-/** A vector's series by the group that an aggregation puts them into. */
+/** The series of a vector by their group in an aggregation. */
 import type { Labels } from "../labels.ts";
 import { makeGrouper } from "../leaf/group-labels.ts";
 import type { StepSeries } from "../model.ts";
@@ -14,7 +14,7 @@ export interface Grouping {
   readonly without: boolean;
 }
 
-/** In the order in which a series of each comes first. */
+/** Groups are in order of first appearance. */
 export function groupSeries(
   series: readonly StepSeries[],
   { names, without }: Grouping,
@@ -30,7 +30,7 @@ export function groupSeries(
   return [...groups.values()];
 }
 
-/** A group's name goes when that of any of its members does. */
+/** A group's name is dropped when that of any member is. */
 export function anyDropsName(members: readonly StepSeries[]): boolean {
   return members.some(({ dropName }) => dropName);
 }

@@ -1,11 +1,9 @@
 /**
- * `info`: adds the data labels of info metrics to series that have the same identifying labels.
+ * `info`: adds the data labels of info metrics to series with the same identifying labels.
  *
- *   I1  At each step, of several info series with the same name and identifying labels the one with the newest sample
- *       counts; equally new ones are an error.
- *   I2  Labels that a series has stay as they are.
- *   I3  A series without a match stays as it is, unless a matcher asks for a label with a value.
- *   I4  Info metrics themselves are not enriched.
+ * At each step the info series with the newest sample counts; equally new ones are an error. Labels
+ * that a series has are not replaced. A series without a match is unchanged, unless a matcher
+ * requires a label. Info metrics themselves are not enriched.
  */
 import { PromqlError } from "../engine-types.ts";
 import type { Labels } from "../labels.ts";
@@ -21,11 +19,11 @@ import { hasSample, masked } from "./step-columns.ts";
 
 export interface InfoSpec {
   readonly nameMatchers: readonly Matcher[];
-  /** About labels other than the name. */
+  /** The matchers of labels other than the name. */
   readonly dataMatchers: readonly Matcher[];
   readonly steps: number;
   readonly singleStep: boolean;
-  /** The info metrics, and when each of their samples was taken. */
+  /** The values of the info metrics; `timestamps` has the times of the same samples. */
   readonly values: VectorNode;
   readonly timestamps: VectorNode;
 }
@@ -69,7 +67,7 @@ function nameMatches(matchers: readonly Matcher[]): (name: string) => boolean {
   return (name) => tests.every((test) => test(name));
 }
 
-/** Info series with a value of an identifying label that no series has cannot match, and are not looked at. */
+/** Skips info series whose identifying labels no base series has. */
 function identityFilter(base: readonly StepSeries[]): (info: StepSeries) => boolean {
   const known = identifying.map((name) => {
     const values = new Set(base.map(({ labels }) => labels.get(name)));
@@ -88,19 +86,19 @@ function checkFloats(infos: readonly StepSeries[]): void {
   throw new PromqlError("execution", message);
 }
 
-/** The steps at which a series has the same info series beside it. */
+/** The steps at which a series has the same matching info series. */
 interface InfoPart {
   readonly owners: readonly number[];
   readonly mask: Uint8Array;
 }
 
-/** The info series by name and identifying labels, each step's newest. */
+/** The newest info series at each step, by name and identifying labels. */
 class InfoJoin {
   readonly conflicts: MatchConflicts = new MatchConflicts();
   readonly #spec: InfoSpec;
   readonly #infos: readonly StepSeries[];
   readonly #identity = new LabelMatching(true, identifying);
-  /** By name, then by identity: at each step the index of the info series, or -1. */
+  /** By name, then by identity: the index of the info series at each step, or -1. */
   readonly #newest = new Map<string, Map<string, Int32Array>>();
   readonly #dataNames: ReadonlySet<string>;
   readonly #needsMatch: boolean;
@@ -164,7 +162,7 @@ class InfoJoin {
     return owners;
   }
 
-  /** As many series as there are different sets of info series beside it over time. */
+  /** Returns one series for each distinct combination of matching info series over time. */
   enrich(series: StepSeries): StepSeries[] {
     const parts = this.#partsOf(series);
     return parts.flatMap(({ owners, mask }) => {
@@ -186,7 +184,7 @@ class InfoJoin {
     let partStep = 0;
     for (let step = 0; step < this.#spec.steps; step += 1) {
       if (series.kinds[step] === stepAbsent) continue;
-      // Info series hardly ever change, so most steps are like the one before.
+      // Info series rarely change, so most steps equal the one before.
       if (part === undefined || !candidates.every((one) => one[step] === one[partStep])) {
         const owners = candidates.map((one) => one[step] as number).filter((one) => one !== -1);
         const id = owners.join(",");

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Labels } from "../labels.ts";
 import { labelsOffset, xxHash64 } from "./labels-hash.ts";
 
-// The reference implementation's values with seed 0.
+// Values of the reference implementation with seed 0.
 const hashes: readonly [text: string, want: bigint][] = [
   ["", 0xef46db3751d8e999n],
   ["a", 0xd24ec4f1a98c6e5bn],

@@ -1,6 +1,6 @@
 /**
- * A number between 0 and 1 that is always the same for the same labels, and the same as in Prometheus: the xxHash64 of
- * its encoding of labels, over the greatest hash.
+ * Prometheus's hash of labels as a number from 0 to 1: the xxHash64 of their encoding, divided by
+ * the greatest hash.
  */
 import type { Labels } from "../labels.ts";
 
@@ -15,7 +15,7 @@ export function labelsOffset(labels: Labels): number {
   return Number(xxHash64(encodeLabels(labels))) / Number(mask64);
 }
 
-/** Each text with its length before it: one byte, or 255 and three bytes. */
+/** Each text follows its length: one byte, or 255 and three bytes. */
 function encodeLabels(labels: Labels): Uint8Array {
   const encoder = new TextEncoder();
   const bytes: number[] = [];
@@ -29,7 +29,7 @@ function encodeLabels(labels: Labels): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** With seed 0. Exported for its test. */
+/** Uses seed 0. Exported for its test. */
 export function xxHash64(bytes: Uint8Array): bigint {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;

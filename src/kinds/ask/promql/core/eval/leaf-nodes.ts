@@ -1,4 +1,4 @@
-/** Nodes whose value workers computed, or for which they fetched the samples. */
+/** Nodes whose values workers computed, or whose samples they fetched. */
 import { assert } from "../../../../../ground/kernel/errors.ts";
 import { type HeldMemory, stepBytes } from "../held-memory.ts";
 import { executeLeaf } from "../leaf/execute-leaf.ts";
@@ -12,9 +12,9 @@ import { dropNamesNow } from "./result-labels.ts";
 import { type SelectSpec, selectSeries } from "./select-k.ts";
 
 export interface LeafUse {
-  /** In the plan's leaves. */
+  /** The index among the plan's leaves. */
   readonly index: number;
-  /** What is wanted of it: the leaf itself, or, of raw samples, what is computed from them here. */
+  /** The leaf itself, or what is computed here from its raw samples. */
   readonly wanted: BaseExpr;
   readonly text: string;
   readonly places: CallPlaces;
@@ -61,7 +61,7 @@ function stepsOf(
   return result;
 }
 
-/** Room for what a leaf makes here. Its node's result is counted as every node's. */
+/** Checks for memory that a leaf needs here. The result is counted like that of every node. */
 function expecting({ budget }: EvalContext): HeldMemory {
   let bytes = 0;
   return {
@@ -84,7 +84,7 @@ function resultOf(index: number, { leaves }: EvalContext): LeafResult {
 export interface LeafAggregateSpec {
   readonly aggregate: LeafAggregate;
   readonly singleStep: boolean;
-  /** Of the aggregation, and of what is aggregated. */
+  /** The position of the aggregation; `inputPosition` is that of its operand. */
   readonly position: Position;
   readonly inputPosition: Position;
   readonly paramPosition: Position;

@@ -1,13 +1,14 @@
 /**
- * Series that match more than one partner are an error only at a step where the samples exist. Sides are compared series
- * by series here, not step by step, so the conflict that Prometheus would have met first is picked at the end.
+ * A series that matches several partners is an error only at a step where the samples exist.
+ * Operators work series by series, so the conflict that Prometheus would meet first is chosen at
+ * the end.
  */
 import { PromqlError } from "../engine-types.ts";
 
 export class MatchConflicts {
   #first: { step: number; rank: number; message: string } | undefined;
 
-  /** Of conflicts at one step, the one with the lowest `rank` was met first. */
+  /** Of conflicts at one step, the one with the lowest `rank` comes first. */
   report(step: number, rank: number, message: () => string): void {
     const first = this.#first;
     if (first !== undefined && (first.step < step || (first.step === step && first.rank <= rank))) {

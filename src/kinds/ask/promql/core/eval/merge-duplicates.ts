@@ -1,4 +1,4 @@
-/** Series that came to have the same labels are one series, if they never have a sample at the same step. */
+/** Merges series with equal labels if they never have a sample at the same step. */
 import { PromqlError } from "../engine-types.ts";
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import { type StepSeries, stepAbsent } from "../model.ts";

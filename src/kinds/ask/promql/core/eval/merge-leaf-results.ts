@@ -1,9 +1,7 @@
 /**
- * MergeSorted: what the shards of one leaf found becomes one result, in the order of the labels. A series lives in one
- * shard; a group may have members in several.
- *
- *   M1  The result depends on the results and their order, which is that of the shards, and on nothing else.
- *   M2  The results are not written to.
+ * MergeSorted: merges the shards' results of one leaf, in label order. A series is in one shard; a
+ * group may have members in several. The result depends only on the given results and their order.
+ * They are not written to (PE25).
  */
 import { annotationKey, mergeMessages } from "../annotations.ts";
 import { compareLabels, type Labels } from "../labels.ts";
@@ -18,7 +16,7 @@ import type {
 import type { RawSeries, StepSeries } from "../model.ts";
 import { GroupMerge } from "./group-merge.ts";
 
-/** `results` has one for each shard that was asked, in their order. None: nothing was there to ask. */
+/** `results` has one for each shard that was asked, in their order; it may be empty. */
 export function mergeLeafResults(leaf: BaseExpr, results: readonly LeafResult[]): LeafResult {
   const [only] = results;
   if (only !== undefined && results.length === 1) return only;
@@ -46,7 +44,7 @@ export function mergeLeafResults(leaf: BaseExpr, results: readonly LeafResult[])
   }
 }
 
-/** Two lists at a time, so that every series is compared as often as the lists can be halved. */
+/** Merges two lists at a time, so that each series takes O(log n) comparisons. */
 function mergeSorted<T extends { readonly labels: Labels }>(
   lists: readonly (readonly T[])[],
 ): readonly T[] {
@@ -86,7 +84,7 @@ function mergeTwo<T extends { readonly labels: Labels }>(
   return merged;
 }
 
-/** In the order of the labels. Of an average, some labels may stand more than once. */
+/** In label order. An average may have the same labels more than once. */
 export function mergeGroups(
   op: PartialOp,
   lists: readonly (readonly PartialGroup[])[],
@@ -96,7 +94,7 @@ export function mergeGroups(
     for (const group of list) {
       const known = merged.get(group.labels.key);
       if (known === undefined) merged.set(group.labels.key, [new GroupMerge(op, group)]);
-      // The sums behind an average that are too great to add up stay apart: their mean can still be told.
+      // Sums of an average that would overflow stay apart; their mean still exists.
       else if (!known.some((one) => one.add(group))) known.push(new GroupMerge(op, group));
     }
   }

@@ -1,4 +1,4 @@
-/** As `merge-duplicates.ts`, of samples at times of their own. */
+/** Like `merge-duplicates.ts`, for samples with their own times. */
 import { PromqlError } from "../engine-types.ts";
 import type { SampleColumns } from "../model.ts";
 import type { RangeSeries } from "./exec-node.ts";

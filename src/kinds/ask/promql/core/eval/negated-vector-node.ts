@@ -1,4 +1,4 @@
-/** `-v`. */
+/** The negation `-v`. */
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import { scaleHistogram } from "../histogram/scale.ts";
 import type { StepSeries } from "../model.ts";

@@ -1,7 +1,7 @@
 /**
- * The side of a vector operation on which every match group has at most one sample at a step. Usually a group is one
- * series; where it is several that take turns, their samples are put into one set of columns, with the index of the
- * series that each step came from.
+ * The "one" side of a vector operation, where every match group has at most one sample at a step. A
+ * group of several series is combined into one set of columns, with the index of the series that
+ * each step came from.
  */
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import { type StepSeries, stepAbsent } from "../model.ts";
@@ -10,7 +10,7 @@ import type { StepColumns } from "./step-columns.ts";
 export interface OneSideGroup extends StepColumns {
   /** The series of the group, as indexes of the side. */
   readonly members: readonly number[];
-  /** Of each step's sample; absent when there is one member. -1: no sample. */
+  /** The member of each step's sample, or -1. Undefined when there is one member. */
   readonly owners: Int32Array | undefined;
 }
 
@@ -51,7 +51,7 @@ export function oneSideGroup(
   return { kinds, values, histograms, members, owners };
 }
 
-/** A group with a float at every step that has no sample. */
+/** Adds a fill value at every step without a sample. */
 export function filled(group: OneSideGroup, fill: number): OneSideGroup {
   const kinds = group.kinds.slice();
   const values = group.values.slice();

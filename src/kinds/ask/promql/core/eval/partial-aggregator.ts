@@ -1,13 +1,10 @@
 /**
- * Aggregates series one after another, keeping only their groups: what a leaf of partials does with its shard.
+ * Aggregates the series of a shard one after another, keeping only their groups. Rules: KL17 to
+ * KL20.
  *
- *   1  Floats are added up as Prometheus does: the same operations, in the order in which series come.
- *   2  Series with a histogram at any step are kept whole: whoever merges aggregates them.
- *   3  What `add` is given may be used for the next series: it is copied if it is kept.
- *   4  An average's sum never overflows here. A value that would make it goes to a further group of the same labels, as
- *      if it came from another shard: the sums of both are finite, and so is their common mean.
- *
- * It knows nothing of annotations and of the final values: those are the merger's.
+ * Floats are added like in Prometheus, in the order of the series. Series with a histogram at any
+ * step are kept whole, for the merger. The caller may reuse what it passed to `add`. Annotations
+ * and final values are left to the merger.
  */
 import { assert } from "../../../../../ground/kernel/errors.ts";
 import { type HeldMemory, stepBytes, unboundedMemory } from "../held-memory.ts";
@@ -24,15 +21,17 @@ interface Group {
   readonly counts: Float64Array;
   readonly values: Float64Array;
   readonly compensations: Float64Array;
-  /** What did not fit: see invariant 4. */
+  /** A further group of the same labels, for values that would overflow the sum of an average. */
   overflow: Group | undefined;
   readonly best: BestValues | undefined;
 }
 
 export interface PartialAggregate {
-  /** In the order of the labels. Of an average, some labels may stand more than once. */
+  /** In label order. An average may have the same labels more than once. */
   readonly groups: PartialGroup[];
-  /** In the order of the labels. Of topk and bottomk: the steps at which a series was among the best when it came. */
+  /**
+   * In label order. For topk and bottomk, the steps at which a series was among the best so far.
+   */
   readonly series: StepSeries[];
 }
 
@@ -52,7 +51,7 @@ export class PartialAggregator {
   readonly #onKept: (labels: Labels) => void;
   readonly #memory: HeldMemory;
 
-  /** `onKept` is told the labels of each group, and of each series that is kept whole. */
+  /** `onKept` gets the labels of each group, and of each series that is kept whole. */
   constructor(
     aggregate: LeafAggregate,
     stepCount: number,
@@ -127,7 +126,7 @@ export class PartialAggregator {
     return group;
   }
 
-  /** Arrays that the operation does not use have no elements. */
+  /** Arrays that the operation does not use are empty. */
   #makeGroup(labels: Labels): Group {
     const op = this.#op;
     const choosing = op === "topk" || op === "bottomk";
@@ -249,7 +248,7 @@ function addToSums(group: Group, kinds: Uint8Array, values: Float64Array, steps:
   }
 }
 
-/** Anything is better than NaN. */
+/** NaN is replaced by any other value. */
 function addToExtremes(
   group: Group,
   kinds: Uint8Array,

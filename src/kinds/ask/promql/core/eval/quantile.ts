@@ -1,4 +1,4 @@
-/** The value below which the share `quantile` of the values lies, interpolated between neighbours. Sorts `values`. */
+/** The `quantile` of the values, interpolated between neighbours. Sorts `values`. */
 export function quantileOf(quantile: number, values: Float64Array): number {
   if (values.length === 0 || Number.isNaN(quantile)) return Number.NaN;
   if (quantile < 0) return Number.NEGATIVE_INFINITY;
@@ -12,7 +12,7 @@ export function quantileOf(quantile: number, values: Float64Array): number {
   return (values[lower] as number) * (1 - weight) + (values[upper] as number) * weight;
 }
 
-/** Typed arrays sort NaN to the end; Prometheus has it as the least. */
+/** Typed arrays sort NaN to the end; Prometheus sorts it first. */
 function sortNanFirst(values: Float64Array): void {
   values.sort();
   let numbers = values.length;

@@ -1,4 +1,4 @@
-/** A function of a range vector, evaluated here: of a subquery, or with arguments that vary from step to step. */
+/** A function of a range vector, evaluated here: of a subquery, or with varying arguments. */
 import { stepBytes } from "../held-memory.ts";
 import { kernelKeepsName } from "../kernels/range-kernels.ts";
 import type { RangeKernel, WindowSpec } from "../kernels/types.ts";
@@ -26,7 +26,7 @@ export class RangeCallNode extends ExecNode<VectorValue> {
   readonly #source: MatrixNode;
   readonly #args: readonly ScalarNode[];
 
-  /** `args` are those that are not the range vector, in order. */
+  /** `args` are all arguments except the range vector, in order. */
   constructor(spec: RangeCallSpec, source: MatrixNode, args: readonly ScalarNode[]) {
     super();
     this.#spec = spec;

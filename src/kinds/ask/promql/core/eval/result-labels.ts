@@ -1,10 +1,10 @@
-/** Labels of results: what goes with the metric name, which labels match, and how labels are printed. */
+/** Labels of results: removal with the metric name, matching, and printing. */
 
 import { type Labels, metricNameLabel } from "../labels.ts";
 import type { StepSeries } from "../model.ts";
 import { quoteText } from "../print/quote.ts";
 
-/** They describe the metric, and mean nothing for a value computed from it. */
+/** Labels that describe the metric, and have no meaning for a computed value. */
 export const metadataLabels: ReadonlySet<string> = new Set([
   metricNameLabel,
   "__type__",
@@ -15,7 +15,7 @@ export function withoutMetadata(labels: Labels): Labels {
   return labels.without(metadataLabels);
 }
 
-/** Without delayed removal, a name goes at once. */
+/** Removes names at once, unless removal is delayed. */
 export function dropNamesNow(series: readonly StepSeries[], delayed: boolean): StepSeries[] {
   if (delayed) return [...series];
   return series.map((one) =>
@@ -52,7 +52,7 @@ export class LabelMatching {
 
 const plainLabelName = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
-/** As Prometheus prints labels in messages: `{a="1", b="2"}`. */
+/** Formats labels like Prometheus's messages: `{a="1", b="2"}`. */
 export function labelsToText(labels: Labels): string {
   const parts: string[] = [];
   for (const [name, value] of labels.entries()) {

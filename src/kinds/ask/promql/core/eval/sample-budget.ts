@@ -1,8 +1,7 @@
 /**
- * What a query holds in memory. Samples are counted as Prometheus counts them: a float is one, a
- * histogram as many as would fill its bytes. Labels are counted in characters: a query can make them
- * of any length. Columns are counted in bytes, with room for every step. Beyond a limit the query
- * ends, before the process does.
+ * Counts the memory that a query holds (PE22, PE28). Samples are counted like in Prometheus: a
+ * float is one, a histogram as many as fill its bytes. Labels are counted in characters, columns in
+ * bytes with room for every step. A query that exceeds a limit fails.
  */
 import { PromqlError } from "../engine-types.ts";
 import { type HeldMemory, stepBytes, unboundedMemory } from "../held-memory.ts";
@@ -13,7 +12,7 @@ import { type SampleColumns, type StepSeries, stepHistogram } from "../model.ts"
 export interface Held {
   readonly samples: number;
   readonly labelBytes: number;
-  /** Of columns. */
+  /** The bytes of columns. */
   readonly bytes: number;
 }
 
@@ -33,10 +32,7 @@ export class SampleBudget {
     return this.#held;
   }
 
-  /**
-   * A node's result stands beside all that it was made of, and then instead of it. Labels are mostly
-   * those of what it was made of: new ones were counted when they were made.
-   */
+  /** A node's result is held together with its inputs, then instead of them. */
   exchange(before: Held, result: Held): void {
     if (this.#held.samples + result.samples > this.#max) throw tooManySamples();
     const samples = before.samples + result.samples;
@@ -47,13 +43,13 @@ export class SampleBudget {
     this.#held = { samples, labelBytes, bytes: before.bytes + result.bytes };
   }
 
-  /** Throws where a node that is about to allocate so many bytes would have no room for them. */
+  /** Throws when there is no room for the bytes that a node is about to allocate. */
   expect(bytes: number): void {
     this.#memory.take(bytes);
-    this.#memory.give(bytes); // What it then holds is counted by `exchange`.
+    this.#memory.give(bytes); // `exchange` counts what the node then holds.
   }
 
-  /** Counts labels that a node makes, one after the other, beside what they are made of. */
+  /** Counts labels that a node creates, in addition to those of its inputs. */
   readonly make = (labels: Labels): Labels => {
     this.#held = { ...this.#held, labelBytes: this.#held.labelBytes + labels.size };
     if (this.#held.labelBytes > this.#labelBytesMax) throw tooManyLabels(this.#labelBytesMax);
@@ -75,7 +71,7 @@ export function tooManySamples(): PromqlError {
   );
 }
 
-/** Columns have room for every step: where most of it is empty, the room counts, at a quarter. */
+/** Columns have room for every step; mostly empty columns count a quarter of it. */
 export function countSamples(series: readonly StepSeries[]): number {
   let count = 0;
   let room = 0;
@@ -93,7 +89,7 @@ export function countSamples(series: readonly StepSeries[]): number {
   return Math.max(count, Math.floor(room / 4));
 }
 
-/** Of columns of series; `samples` is what they count for. */
+/** The bytes of the columns; `samples` is the number that they count for. */
 export function columnBytes(series: readonly StepSeries[], samples: number): number {
   let room = 0;
   for (const { kinds } of series) room += kinds.length;
@@ -110,7 +106,7 @@ export function countRangeSamples({ count, histograms }: SampleColumns): number 
   return total;
 }
 
-/** Its bytes in Prometheus's memory with a timestamp, in samples of 16 bytes. */
+/** Its size in Prometheus's memory, with a timestamp, in samples of 16 bytes. */
 function histogramWeight(histogram: FloatHistogram): number {
   const spans = histogram.positiveSpans.length + histogram.negativeSpans.length;
   const buckets = histogram.positiveBuckets.length + histogram.negativeBuckets.length;

@@ -1,4 +1,4 @@
-/** Expressions whose value at a step is one number, or one text. */
+/** Nodes of scalars and strings. */
 import { formatGeneral } from "../go-format.ts";
 import { quoteText } from "../print/quote.ts";
 import {
@@ -81,7 +81,7 @@ export class NegatedScalarNode extends ExecNode<ScalarValue> {
   }
 }
 
-/** A comparison between scalars is 1 or 0: they cannot be left out. */
+/** A comparison between scalars gives 1 or 0, because a scalar cannot be left out. */
 export class ScalarBinaryNode extends ExecNode<ScalarValue> {
   readonly #op: ArithmeticOp | ComparisonOp;
   readonly #left: ScalarNode;

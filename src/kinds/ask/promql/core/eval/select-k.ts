@@ -1,4 +1,4 @@
-/** topk, bottomk, limitk and limit_ratio: aggregations that keep whole samples, with their labels. */
+/** topk, bottomk, limitk and limit_ratio, which keep whole samples with their labels. */
 import { histogramIgnoredInAggregation, invalidRatio } from "../annotations.ts";
 import { PromqlError } from "../engine-types.ts";
 import { formatGeneral } from "../go-format.ts";
@@ -44,7 +44,7 @@ function hasHistogram({ histograms, kinds }: StepSeries): boolean {
 const int64Max = 2 ** 63 - 1024;
 const int64Min = -(2 ** 63);
 
-/** False: nothing is wanted at any step. */
+/** Returns false when every step wants no sample. */
 function checkCounts(params: Float64Array): boolean {
   const max = params.reduce((a, b) => Math.max(a, b), -Number.MAX_VALUE);
   const min = params.reduce((a, b) => Math.min(a, b), Number.MAX_VALUE);
@@ -93,7 +93,7 @@ function bestOf(
     .map(([member, mask]) => masked(onlyFloats(members[member] as StepSeries), mask));
 }
 
-/** Kept at a step means a float there; the histograms of other steps are not seen. */
+/** Removes histograms: the selection kept floats only. */
 function onlyFloats(series: StepSeries): StepSeries {
   return series.histograms === undefined ? series : { ...series, histograms: undefined };
 }
@@ -114,7 +114,7 @@ function firstOf({ members }: SeriesGroup, counts: Float64Array): StepSeries[] {
   return kept;
 }
 
-/** Which series stay depends on their labels alone, so the answer is the same whenever it is asked. */
+/** The selection depends on labels only, so it is the same for every query. */
 function selectRatio(
   spec: SelectSpec,
   params: Float64Array,
@@ -145,7 +145,7 @@ function selectRatio(
   return kept;
 }
 
-/** A negative ratio keeps what the positive one that makes up the whole would not. */
+/** A negative ratio keeps exactly what the complementary positive one leaves out. */
 function isSampled(ratio: number, offset: number): boolean {
   if (ratio === 0) return false;
   return ratio > 0 ? offset < ratio : offset >= 1 + ratio;

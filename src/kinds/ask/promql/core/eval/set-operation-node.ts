@@ -1,4 +1,4 @@
-/** `and`, `or`, `unless`: which samples remain depends on whether the other side has a matching one at the same step. */
+/** `and`, `or`, `unless`: a sample stays depending on a matching one at the same step. */
 import type { VectorMatching } from "../ast.ts";
 import { type StepSeries, stepAbsent } from "../model.ts";
 import { type EvalContext, ExecNode, type VectorNode, type VectorValue } from "./exec-node.ts";
@@ -46,7 +46,7 @@ export class SetOperationNode extends ExecNode<VectorValue> {
     }
   }
 
-  /** By match key: 1 at the steps where some series with that key has a sample. */
+  /** By match key: 1 at the steps where a series with that key has a sample. */
   #presence(series: readonly StepSeries[]): Map<string, Uint8Array> {
     const presence = new Map<string, Uint8Array>();
     for (const { labels, kinds } of series) {
@@ -63,7 +63,7 @@ export class SetOperationNode extends ExecNode<VectorValue> {
     return presence;
   }
 
-  /** The samples at whose step the other side's presence is `wanted`. */
+  /** Keeps the samples at steps where the other side's presence equals `wanted`. */
   #filter(
     series: readonly StepSeries[],
     presence: ReadonlyMap<string, Uint8Array>,

@@ -1,4 +1,4 @@
-/** Small operations on the columns of a `StepSeries`. */
+/** Operations on the columns of a `StepSeries`. */
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import type { Labels } from "../labels.ts";
 import { type Grid, type StepSeries, stepAbsent, stepCount } from "../model.ts";
@@ -60,7 +60,7 @@ export function stepTimes(grid: Grid): Float64Array {
   return times;
 }
 
-/** The same at every one of `steps` steps as at the only one that it has. */
+/** Repeats the value of the only step at `steps` steps. */
 export function repeat(series: StepSeries, steps: number): StepSeries {
   const [histogram] = series.histograms ?? [];
   return {
@@ -72,7 +72,7 @@ export function repeat(series: StepSeries, steps: number): StepSeries {
   };
 }
 
-/** Only where `mask` is 1. */
+/** Keeps only the steps where `mask` is 1. */
 export function masked(series: StepSeries, mask: Uint8Array): StepSeries {
   const kinds = new Uint8Array(series.kinds.length);
   for (let step = 0; step < kinds.length; step += 1) {

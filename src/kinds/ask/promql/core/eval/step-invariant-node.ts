@@ -1,4 +1,4 @@
-/** What is the same at every step: evaluated at one, and repeated. */
+/** An expression with the same value at every step: evaluated once and repeated. */
 import { stepBytes } from "../held-memory.ts";
 import {
   type EvalContext,

@@ -1,4 +1,4 @@
-/** Of the notes that one operation makes at one step, the last. */
+/** Keeps the last note that one operation makes at one step. */
 import type { AnnotationSet, Note } from "../annotations.ts";
 import type { Position } from "../model.ts";
 

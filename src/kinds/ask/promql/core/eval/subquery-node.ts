@@ -1,4 +1,4 @@
-/** An expression evaluated at the steps of a subquery, whose values are then samples at those times. */
+/** Evaluates an expression at the steps of a subquery; its values become samples at those times. */
 import { sampleBytes } from "../held-memory.ts";
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import { type Grid, type StepSeries, stepAbsent, stepCount } from "../model.ts";
@@ -53,10 +53,7 @@ export class SubqueryNode extends ExecNode<MatrixValue> {
     return { labels, dropName, samples: columns(count, ts, kept, present) };
   }
 
-  /**
-   * What a histogram says of resets since the sample before it no longer holds: a subquery may leave samples out, and
-   * may have one several times.
-   */
+  /** Resets hints to unknown, because a subquery may omit or repeat samples. */
   #withoutHints(
     histograms: readonly (FloatHistogram | undefined)[],
   ): readonly (FloatHistogram | undefined)[] {

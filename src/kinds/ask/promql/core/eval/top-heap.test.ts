@@ -29,7 +29,7 @@ test("[PE17] the k best are kept, NaN being worse than anything, best first", ()
 });
 
 test("[PE17] of equal samples those stay that Go's heap would keep", () => {
-  // The first two fill the heap; the third replaces the one at its root.
+  // The first two fill the heap; the third replaces the root.
   const heaps = new TopHeaps(1, 2, true);
   for (const [member, one] of [1, 1, 2].entries()) heaps.offer(0, 2, one, member);
   assert.deepEqual(heaps.best(0), [2, 1]);

@@ -1,14 +1,14 @@
 /**
- * The k greatest (or least) samples of one group, at every step at once. Series come one after the other, so each
- * series' column is read once, in order.
+ * The k greatest (or least) samples of one group, for all steps at once. Series come one after the
+ * other, so each column is read once, in order.
  *
- * Which of several equal samples stay follows from the shape of the heap, and people compare answers with Prometheus's:
- * so this is the binary heap of Go's container/heap, move for move.
+ * Which of several equal samples stay depends on the shape of the heap. To agree with Prometheus,
+ * this is exactly the binary heap of Go's container/heap.
  */
 export class TopHeaps {
   readonly #capacity: number;
   readonly #greatest: boolean;
-  /** Of every step, `capacity` places; the first `#sizes[step]` are in use. */
+  /** `capacity` places for every step; the first `#sizes[step]` are in use. */
   readonly #values: Float64Array;
   readonly #members: Int32Array;
   readonly #sizes: Int32Array;
@@ -21,7 +21,7 @@ export class TopHeaps {
     this.#sizes = new Int32Array(steps);
   }
 
-  /** `k` is what the step wants, at most the capacity. */
+  /** `k` is the number that the step wants, at most the capacity. */
   offer(step: number, k: number, value: number, member: number): void {
     const base = step * this.#capacity;
     const size = this.#sizes[step] as number;
@@ -52,7 +52,7 @@ export class TopHeaps {
     return places.map((place) => this.#members[place] as number);
   }
 
-  /** Calls with every member kept at the step, in no order. */
+  /** Visits every member kept at the step, in no order. */
   forEachMember(step: number, visit: (member: number) => void): void {
     const base = step * this.#capacity;
     const size = this.#sizes[step] as number;

@@ -1,12 +1,12 @@
 /**
- * One evaluation of an operator between the matching samples of two vectors.
+ * One evaluation of an operator between the matching samples of two vectors. Series are matched
+ * once, by labels; samples at each step. Rules: PE13, PE14, PE16.
  *
- *   B1  Which series match is found once, from their labels; which samples match, per step.
- *   B2  On the "one" side a group has one sample at a step, or it is an error at that step, provided that the other side
- *       has any sample then (or a fill value stands in).
- *   B3  With one-to-one, a second sample of the left side in a group is an error at a step where it finds a partner. With
- *       group_left and group_right, a second result with the same labels in a group is.
- *   B4  The result is in the order of the "many" (or left) side, then what `fill` added in the order of the other.
+ * On the "one" side, a second sample of a group at a step is an error if the other side has any
+ * sample then, or is filled. With one-to-one, so is a second sample of the left side that finds a
+ * partner; with group_left and group_right, a second result with the same labels in a group.
+ *
+ * The result is in the order of the "many" (or left) side, then what `fill` added.
  */
 import type { VectorMatching } from "../ast.ts";
 import { compareLabels, Labels } from "../labels.ts";
@@ -43,7 +43,7 @@ export class VectorOperation {
   readonly #groups = new Map<string, OneSideGroup>();
   /** By match key: 1 at the steps where a sample of the "many" side found its partner. */
   readonly #matched = new Map<string, Uint8Array>();
-  /** By match key, then by the labels of the result: the same, for group_left and group_right. */
+  /** The same by match key and result labels, for group_left and group_right. */
   readonly #results = new Map<string, Map<string, Uint8Array>>();
   readonly #conflicts = new MatchConflicts();
   readonly #operator: ColumnOperator;
@@ -100,7 +100,7 @@ export class VectorOperation {
     for (const [key, indexes] of members) {
       const group = oneSideGroup(this.#one, indexes, (step, first, second) => {
         presence ??= presenceOf(this.#many, this.#spec.steps);
-        // Prometheus does not look at a side while the other is empty.
+        // Prometheus skips a side while the other is empty.
         if (!filling && presence[step] === 0) return;
         this.#conflicts.report(step, second, () => this.#duplicateText(first, second));
       });
@@ -133,7 +133,7 @@ export class VectorOperation {
       this.#emit(key, labels, columns, found, rank);
       return;
     }
-    // The labels depend on which series of the other side the step's sample came from.
+    // The labels depend on the series of the other side that the step's sample came from.
     for (const owner of new Set(partner.owners)) {
       const mask = Uint8Array.from(partner.owners, (one) => (one === owner ? 1 : 0));
       const labels = this.#labelsFor(series, owner);
@@ -151,7 +151,7 @@ export class VectorOperation {
     return this.#resultLabels(series.labels, one);
   }
 
-  /** For the samples of the "one" side that nothing matched. */
+  /** Adds results for the samples of the "one" side without a match. */
   #fillManySide(fill: number): void {
     this.#one.forEach((series, index) => {
       const key = this.#labelMatching.keyOf(series.labels);

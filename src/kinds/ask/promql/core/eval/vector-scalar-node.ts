@@ -44,7 +44,7 @@ export class VectorScalarNode extends ExecNode<VectorValue> {
 
   protected override compute(context: EvalContext): VectorValue {
     const { scalarOnLeft, singleStep, position } = this.#spec;
-    // In the order of the text, because annotations come in the order of evaluation.
+    // Evaluated in the order of the text, which is that of annotations.
     const before = scalarOnLeft ? this.#scalar.eval(context).values : undefined;
     const { series } = this.#vector.eval(context);
     const scalars = before ?? this.#scalar.eval(context).values;
@@ -102,7 +102,7 @@ export class VectorScalarNode extends ExecNode<VectorValue> {
         continue;
       }
       if (!combined.keep) continue;
-      // A comparison gives the vector's sample, on whichever side it stands.
+      // A comparison gives the vector's sample, on either side.
       const kept = isComparison(op) ? histogram : combined.histogram;
       if (kept !== undefined) putHistogram(out, step, kept);
       else {

@@ -1,4 +1,4 @@
-/** The samples of one window, which is what an instant query for a range vector answers. */
+/** The samples of one window: the result of an instant query for a range vector. */
 import { PromqlError } from "../engine-types.ts";
 import {
   type EvalContext,
@@ -10,7 +10,7 @@ import {
 import { extendWindow } from "./extend-window.ts";
 
 export interface SampleWindow {
-  /** Excluded. */
+  /** The start of the window, exclusive. */
   readonly afterMs: number;
   readonly untilMs: number;
   readonly bounds: "anchored" | "smoothed" | undefined;

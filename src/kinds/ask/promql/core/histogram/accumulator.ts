@@ -1,10 +1,9 @@
 /**
- * The sum or the mean of many histograms, with what the summation loses kept beside it. Aggregations over series and
- * over time both use it, so that they agree to the last bit.
+ * The compensated sum or mean of many histograms. Aggregations over series and over time both use
+ * it, so that they agree to the last bit.
  *
- *   1. The histograms given are never written to; the state's arrays are its own.
- *   2. The mean is the sum divided in the end. Only when the sum would overflow it goes on as a running mean.
- *   3. The result is not compacted: whoever shows it does that.
+ * The given histograms are never written to. The mean is the sum divided at the end, unless the sum
+ * would overflow: then it continues as a running mean. The result is not compacted.
  */
 import { combinedHint } from "./combine.ts";
 import { commonBounds, Rebucketing, sameBounds } from "./custom-buckets.ts";
@@ -49,14 +48,14 @@ interface State {
   customValues: readonly number[];
 }
 
-/** Below this, nothing that is summed up can overflow, since no part of a histogram exceeds the sum of all. */
+/** Below this no sum can overflow, since no part of a histogram exceeds the sum of all. */
 const magnitudeSafeMax = 1e307;
 
 export class HistogramAccumulator {
   readonly #kind: "sum" | "mean";
   #state: State | undefined;
   #added = 0;
-  /** The state is a running mean. */
+  /** Whether the state is a running mean. */
   #running = false;
   #magnitude = 0;
   #resetSeen = false;
@@ -71,7 +70,7 @@ export class HistogramAccumulator {
     return this.#added;
   }
 
-  /** Some said that their counters were reset, some that they were not. */
+  /** Whether some hints say that the counter was reset and others that it was not. */
   get counterResetCollision(): boolean {
     return this.#resetSeen && this.#notResetSeen;
   }
@@ -80,7 +79,7 @@ export class HistogramAccumulator {
     return this.#boundsReconciled;
   }
 
-  /** False: exponential and custom buckets have met, and there is no result. */
+  /** Returns false when exponential and custom buckets are mixed; then there is no result. */
   add(histogram: FloatHistogram): boolean {
     this.#added += 1;
     this.#resetSeen ||= histogram.counterResetHint === "reset";
@@ -101,7 +100,7 @@ export class HistogramAccumulator {
     return true;
   }
 
-  /** Absent: nothing was added. Uses the state up: nothing may be added afterwards. */
+  /** Undefined when nothing was added. Consumes the state: nothing may be added afterwards. */
   finish(): FloatHistogram | undefined {
     const state = this.#state;
     if (state === undefined) return undefined;
@@ -111,7 +110,7 @@ export class HistogramAccumulator {
 
   #addToMean(state: State, histogram: FloatHistogram): void {
     if (!this.#running) {
-      // A NaN counts as unsafe too.
+      // NaN counts as unsafe, too.
       const safe = this.#magnitude < magnitudeSafeMax;
       const before = safe ? undefined : copyState(state);
       accumulate(state, histogram);
@@ -245,7 +244,7 @@ function accumulateExponential(state: State, histogram: FloatHistogram): void {
   addSide(state, state.negative, negativeSide(histogram), -shift);
 }
 
-/** `shift`: how much finer the side's schema is than the state's. */
+/** `shift` says by how much the side's schema is finer than the state's. */
 function addSide(state: State, target: SummedSide, side: Side, shift: number): void {
   if (side.buckets.length === 0) return;
   if (shift > 0) {
@@ -258,10 +257,10 @@ function addSide(state: State, target: SummedSide, side: Side, shift: number): v
   accumulateSide(target, side, undefined, skip);
 }
 
-/** Widens the state's zero bucket as far as needed; returns the histogram's, as wide. */
+/** Widens the state's zero bucket as needed; returns the histogram's with the same width. */
 function reconcileZeroBucket(state: State, histogram: FloatHistogram): ZeroBucket {
   let zero = zeroBucketOf(histogram);
-  // As in a sum of two: it ends even if a threshold is NaN.
+  // This condition ends the loop even if a threshold is NaN.
   while (zero.threshold > state.zeroThreshold || state.zeroThreshold > zero.threshold) {
     if (state.zeroThreshold > zero.threshold) {
       zero = widenZeroBucket(
@@ -298,7 +297,7 @@ function widenState(state: State, threshold: number): void {
   state.negative = compactSummed(negative);
 }
 
-/** Adds what was lost. */
+/** Adds the compensations. */
 function settle(state: State): FloatHistogram {
   const positive = settleSide(state, state.positive);
   const negative = settleSide(state, state.negative);

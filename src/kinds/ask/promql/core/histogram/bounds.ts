@@ -1,4 +1,4 @@
-/** Where the buckets of a schema begin and end. */
+/** The bounds of the buckets of a schema. */
 import { customBucketsSchema } from "./float-histogram.ts";
 
 export const exponentialSchemaMin = -4;
@@ -9,8 +9,8 @@ export function isExponentialSchema(schema: number): boolean {
 }
 
 /**
- * 2 to the power of 2^-n, for n from 1: by how much a bucket of schema n is wider than the one before it. Written out,
- * because bounds must be the same bits on every machine and in Prometheus, and powers are not.
+ * 2 to the power of 2^-n, for n from 1: the factor between the bounds of schema n. Written out,
+ * because bounds must have the same bits as in Prometheus on every machine, and powers have not.
  */
 const growthFactors = [
   // biome-ignore lint/suspicious/noApproximativeNumericConstant: Prometheus's is one bit less than Math.SQRT2.
@@ -19,7 +19,9 @@ const growthFactors = [
   1.0054299011128027, 1.0027112750502025,
 ];
 
-/** For each schema from 0: the bounds from 0.5 to below 1. Every other one is a bound of the schema before. */
+/**
+ * For each schema from 0, the bounds from 0.5 to below 1. Every other one is in the schema before.
+ */
 const boundsBelowOne: readonly Float64Array[] = makeBoundsBelowOne();
 
 function makeBoundsBelowOne(): Float64Array[] {
@@ -42,7 +44,7 @@ const powersOfTwo = Float64Array.from({ length: exponentMax - exponentMin + 1 },
   powerOfTwo(index + exponentMin),
 );
 
-/** Exact: `Math.pow` need not be. */
+/** Exact, which `Math.pow` need not be. */
 function powerOfTwo(exponent: number): number {
   let power = 1;
   const step = exponent < 0 ? 0.5 : 2;
@@ -68,12 +70,12 @@ export function exponentialBound(index: number, schema: number): number {
   const fractions = boundsBelowOne[Math.max(schema, 0)] as Float64Array;
   const fraction = fractions[index & (fractions.length - 1)] as number;
   const exponent = schema < 0 ? index * 2 ** -schema + 1 : (index >> schema) + 1;
-  // The bucket of the greatest finite numbers ends with them; the next one is that of the infinities.
+  // The bucket of the greatest finite numbers ends with them; the next one has the infinities.
   if (fraction === 0.5 && exponent === 1_025) return Number.MAX_VALUE;
   return scaleByPower(fraction, exponent);
 }
 
-/** The upper bound of a positive bucket: the lower one is that of the index before. */
+/** The upper bound of a positive bucket; its lower bound is that of the index before. */
 export function bucketBound(
   index: number,
   schema: number,

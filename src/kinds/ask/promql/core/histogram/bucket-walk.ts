@@ -1,23 +1,23 @@
-/** Buckets of a histogram, one after another. Bounds are computed when asked for, since most walks need few of them. */
+/** Iterates over the buckets of a histogram. Bounds are computed on demand. */
 import { bucketBound } from "./bounds.ts";
 import { customBucketsSchema, type FloatHistogram, type Span } from "./float-histogram.ts";
 
 /**
- * `positive`, `negative`: one side, away from zero. `ascending`, `descending`: all buckets, and the zero bucket if it
- * counts something; buckets that reach into the zero bucket are cut there.
+ * `positive` and `negative` walk one side away from zero. `ascending` and `descending` walk all
+ * buckets, including a populated zero bucket; buckets that overlap it are cut there.
  */
 export type BucketOrder = "positive" | "negative" | "ascending" | "descending";
 
 type Phase = "left" | "zero" | "right";
 type Place = "nowhere" | "positive" | "zero" | "negative";
 
-/** Before the first bucket its bounds are 0; after the last, it stays there. */
+/** Before the first bucket the bounds are 0; after the last they stay. */
 export class BucketWalk {
-  /** Of the current bucket, as are all below. */
+  /** The count of the current bucket; the fields below are about it, too. */
   count = 0;
-  /** Within the schema; means nothing for the zero bucket. */
+  /** The index within the schema; has no meaning for the zero bucket. */
   index = 0;
-  /** Where its count stands in the side's buckets. */
+  /** The index of its count in the side's buckets. */
   position = -1;
 
   readonly #histogram: FloatHistogram;
@@ -25,7 +25,7 @@ export class BucketWalk {
   readonly #cut: boolean;
   #phase: Phase;
   #positive: boolean;
-  /** Where the current bucket is; `#positive` is the side that is walked on. */
+  /** Where the current bucket is; `#positive` is the side being walked. */
   #place: Place = "nowhere";
 
   #spans: readonly Span[] = [];
@@ -164,7 +164,7 @@ export interface Bucket {
   readonly count: number;
 }
 
-/** The buckets that count something, from the lowest to the highest. */
+/** The buckets with a count, from the lowest to the highest. */
 export function populatedBuckets(histogram: FloatHistogram): Bucket[] {
   const buckets: Bucket[] = [];
   const walk = new BucketWalk(histogram, "ascending");

@@ -1,19 +1,20 @@
 /**
- * Histograms as bytes, in segments, write-ahead logs and artifacts.
+ * Encodes histograms as bytes, for segments, write-ahead logs and artifacts.
  *
  *   version       1 byte, 1
- *   flags         1 byte: bits 0-1 the counter reset hint, 2 counts are whole, 3 zero bucket, 4 negative side
+ *   flags         1 byte: bits 0-1 the counter reset hint, 2 counts are whole, 3 zero bucket,
+ *                 4 negative side
  *   schema        zigzag varint
  *   sum           float64
  *   count         a count
  *   zero bucket   if flagged: threshold float64, count a count
- *   custom bounds if the schema says so: how many as varint, then float64 each
- *   positive side, negative side if flagged: how many spans as varint; for each: offset zigzag varint, length varint;
- *                 then the buckets
+ *   custom bounds if the schema has them: their number as varint, then float64 each
+ *   positive side, negative side if flagged: number of spans as varint; for each: offset zigzag
+ *                 varint, length varint; then the buckets
  *
- * A count is a varint if counts are whole, otherwise a float64. Whole buckets are zigzag varints of the difference from
- * the one before. Numbers are little-endian. Bytes that mean nothing are refused before anything is allocated for them:
- * every span takes two bytes at least, and every bucket one.
+ * A count is a varint if counts are whole, otherwise a float64. Whole buckets are zigzag varints of
+ * the difference from the one before. Numbers are little-endian. Invalid bytes are refused before
+ * anything is allocated for them: a span takes at least two bytes, a bucket one.
  */
 import { isExponentialSchema } from "./bounds.ts";
 import { sameBounds } from "./custom-buckets.ts";
@@ -31,13 +32,13 @@ const flagWhole = 4;
 const flagZero = 8;
 const flagNegative = 16;
 
-/** Offsets and lengths of spans are 32-bit numbers elsewhere, and no index may leave that range. */
+/** Span offsets and lengths are 32-bit numbers elsewhere, and no index may exceed that. */
 const indexMax = 2 ** 31 - 1;
 
 const noSpans: readonly Span[] = [];
 const noNumbers: readonly number[] = [];
 
-/** Throws if nobody could read it back: the schema is unknown, or spans overlap or do not agree with the buckets. */
+/** Throws for an unknown schema, and for spans that overlap or do not fit the buckets. */
 export function encodeHistogram(histogram: FloatHistogram): Uint8Array {
   checkSchema(histogram.schema);
   const whole = hasWholeCounts(histogram);
@@ -70,13 +71,13 @@ export function encodeHistogram(histogram: FloatHistogram): Uint8Array {
 
 export interface DecodedHistogram {
   readonly histogram: FloatHistogram;
-  /** Where the bytes after it begin. */
+  /** The offset after the histogram. */
   readonly next: number;
 }
 
 /**
- * `like` is a histogram before it in the same series: spans and bounds that are the same are shared, which saves memory
- * and makes what compares them fast. Throws on bytes that `encodeHistogram` cannot have made.
+ * `like` is an earlier histogram of the series: equal spans and bounds are shared, which saves
+ * memory and speeds up comparisons. Throws on bytes that `encodeHistogram` cannot have made.
  */
 export function decodeHistogram(
   bytes: Uint8Array,
@@ -137,7 +138,7 @@ function areWhole(values: readonly number[]): boolean {
 /** Zigzag doubles a difference, which must stay exact. */
 const wholeMax = 2 ** 52 - 1;
 
-/** -0 would come back as 0. */
+/** Excludes -0, which would be decoded as 0. */
 function isWhole(value: number): boolean {
   return value >= 0 && value <= wholeMax && Math.floor(value) === value && !Object.is(value, -0);
 }
@@ -153,7 +154,7 @@ function bytesMax(histogram: FloatHistogram): number {
   return 2 + 8 * varintBytesMax + spans * 2 * varintBytesMax + numbers * varintBytesMax;
 }
 
-/** Written over by every encoding, so that nothing is allocated but the result. */
+/** Reused by every encoding, so that only the result is allocated. */
 let scratch = new Uint8Array(4_096);
 
 class Writer {
@@ -177,7 +178,7 @@ class Writer {
     this.#at += 8;
   }
 
-  /** Of a safe integer, beyond 32 bits too. */
+  /** Takes any safe integer, also beyond 32 bits. */
   varint(value: number): void {
     let rest = value;
     while (rest > 0x7fff_ffff) {
@@ -308,7 +309,7 @@ class Reader {
     return buckets;
   }
 
-  /** So many things of at least so many bytes must still be there. */
+  /** Throws unless at least `count` times `bytesEach` bytes are left. */
   #expect(count: number, bytesEach: number): void {
     if (count * bytesEach > this.#bytes.length - this.at) throw malformed("ends early");
   }

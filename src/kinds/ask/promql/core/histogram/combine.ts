@@ -23,27 +23,27 @@ import {
 } from "./zero-bucket.ts";
 
 export interface Combined {
-  /** Not compacted: it may have empty buckets. */
+  /** May have empty buckets. */
   readonly result: FloatHistogram;
-  /** One says that its counter was reset, the other that it was not. */
+  /** One hint says that the counter was reset, the other that it was not. */
   readonly counterResetCollision: boolean;
-  /** Their custom buckets differ, and those of the result are the ones that both have. */
+  /** Whether the custom buckets differ; the result has the bounds that both have. */
   readonly boundsReconciled: boolean;
 }
 
-/** Exponential and custom buckets have nothing in common. */
+/** Exponential and custom buckets cannot be combined. */
 export type CombineResult = Combined | "incompatible";
 
 export function addHistograms(a: FloatHistogram, b: FloatHistogram): CombineResult {
   return combine(a, b, 1);
 }
 
-/** The counter reset hint is as that of a sum: what `-` gives is a gauge, and its caller has to say so. */
+/** The result has the hint of a sum; the caller of `-` must make it a gauge. */
 export function subHistograms(a: FloatHistogram, b: FloatHistogram): CombineResult {
   return combine(a, b, -1);
 }
 
-/** A gauge makes a gauge, and something unknown makes it unknown. */
+/** Equal hints stay, gauge wins, and other pairs are unknown. */
 export function combinedHint(a: CounterResetHint, b: CounterResetHint): CounterResetHint {
   if (a === b) return a;
   return a === "gauge" || b === "gauge" ? "gauge" : "unknown";
@@ -152,8 +152,8 @@ function addCoarsened(
 }
 
 /**
- * Each is widened to the other's width until both are equally wide: a populated bucket at the edge moves it further.
- * With the sides of `a` that remain.
+ * Widens both zero buckets until they are equally wide: a populated bucket at the edge moves it
+ * further. Also returns the remaining sides of `a`.
  */
 function reconcileZeroBuckets(
   a: FloatHistogram,
@@ -163,7 +163,7 @@ function reconcileZeroBuckets(
   let zeroB = zeroBucketOf(b);
   let positive = positiveSide(a);
   let negative = negativeSide(a);
-  // Not "until they are equal": a threshold from outside may be NaN, and would never be.
+  // Not "until they are equal": a NaN threshold from outside never would be.
   while (zeroA.threshold > zeroB.threshold || zeroB.threshold > zeroA.threshold) {
     if (zeroA.threshold > zeroB.threshold) {
       zeroB = widenZeroBucket(
@@ -184,7 +184,7 @@ function reconcileZeroBuckets(
   return { a: zeroA, b: zeroB, positive, negative };
 }
 
-/** Buckets that the zero bucket has swallowed, and empty ones, are gone. */
+/** Removes empty buckets, and those that the zero bucket contains. */
 function trimWithinZero(side: Side, schema: number, zeroThreshold: number): Side {
   if (side.buckets.length === 0) return emptySide;
   const swallowed = countBeginningWithin(side, schema, zeroThreshold);

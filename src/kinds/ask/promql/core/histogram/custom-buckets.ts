@@ -1,4 +1,4 @@
-/** Histograms with different custom buckets are combined in the buckets that both have. */
+/** Combines histograms with different custom buckets, in the buckets that both have. */
 import { lostAfter } from "./kahan.ts";
 import { bucketIndexes, type Side, type SummedSide, spansOf } from "./layout.ts";
 
@@ -11,13 +11,13 @@ export function sameBounds(a: readonly number[], b: readonly number[]): boolean 
   return true;
 }
 
-/** Both ascend. */
+/** Both inputs must be ascending. */
 export function commonBounds(a: readonly number[], b: readonly number[]): number[] {
   const inB = new Set(b);
   return a.filter((bound) => inB.has(bound));
 }
 
-/** Counts by bucket of the common bounds; one more than there are bounds. */
+/** Counts by bucket of the common bounds; there is one bucket more than bounds. */
 export class Rebucketing {
   readonly bounds: readonly number[];
   readonly sums: number[];
@@ -29,7 +29,7 @@ export class Rebucketing {
     this.lost = new Array<number>(bounds.length + 1).fill(0);
   }
 
-  /** `lost` is added too, if given. */
+  /** Also adds `lost`, if given. */
   add(side: Side, from: readonly number[], sign: 1 | -1, lost?: readonly number[]): void {
     const indexes = bucketIndexes(side);
     let target = 0;
@@ -44,7 +44,7 @@ export class Rebucketing {
     }
   }
 
-  /** Without buckets that are empty. */
+  /** Returns the side without empty buckets. */
   finish(): SummedSide {
     const indexes = new Int32Array(this.sums.length);
     const buckets: number[] = [];

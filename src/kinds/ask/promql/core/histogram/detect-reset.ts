@@ -1,12 +1,12 @@
-/** Whether a counter was reset between two histograms of it. */
+/** Detects whether a counter was reset between two of its histograms. */
 import { commonBounds, Rebucketing, sameBounds } from "./custom-buckets.ts";
 import { customBucketsSchema, type FloatHistogram } from "./float-histogram.ts";
 import { bucketIndexes, coarsenSide, countWithinZero, type Side, sameSpans } from "./layout.ts";
 import { negativeSide, positiveSide, widenZeroBucket, zeroBucketOf } from "./zero-bucket.ts";
 
 /**
- * What the current one says about it counts, if it says something. Otherwise it was reset if anything that it counts,
- * its sum aside, is less than before, or its buckets became finer, which a running counter's never do.
+ * The hint of the current one decides, unless it is unknown. Otherwise it is a reset if any count,
+ * other than the sum, fell, or the buckets became finer, which those of a running counter never do.
  */
 export function detectReset(current: FloatHistogram, previous: FloatHistogram): boolean {
   if (current.counterResetHint === "reset") return true;
@@ -40,11 +40,11 @@ function zeroBucketIsReset(current: FloatHistogram, previous: FloatHistogram): b
     previous.schema,
     current.zeroThreshold,
   );
-  // A threshold that grows ends where a populated bucket does, or the counter began anew.
+  // A growing threshold ends where a populated bucket does, unless the counter was reset.
   return widened.threshold !== current.zeroThreshold || current.zeroCount < widened.count;
 }
 
-/** `shift`: how much finer the previous schema is. */
+/** `shift` says by how much the previous schema is finer. */
 function sideIsReset(
   current: Side,
   previous: Side,
@@ -64,10 +64,7 @@ function sideIsReset(
   return someBucketFell(current, countWithinZero(current, schema, zeroThreshold), before, skip);
 }
 
-/**
- * A bucket that is gone counted nothing, or this is a reset. Beyond the last current bucket, Prometheus asks that of the
- * first bucket only, and so do we.
- */
+/** Whether a bucket fell or vanished. Like Prometheus, checks one beyond the last current one. */
 function someBucketFell(
   current: Side,
   skipCurrent: number,

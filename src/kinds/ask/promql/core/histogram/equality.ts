@@ -1,14 +1,14 @@
-/** Whether two histograms are the same, by their data or nearly. What they say about counter resets is not compared. */
+/** Compares histograms exactly or nearly. Counter reset hints are ignored. */
 import { sameBounds } from "./custom-buckets.ts";
 import { customBucketsSchema, type FloatHistogram, type Span } from "./float-histogram.ts";
 import { sameSpans } from "./layout.ts";
 
-/** The same buckets, empty ones too, and the same numbers: NaN equals NaN, and 0 is not -0. */
+/** Same buckets, including empty ones, and same numbers: NaN equals NaN, and 0 is not -0. */
 export function equalsHistogram(a: FloatHistogram, b: FloatHistogram): boolean {
   return sameBy(a, b, Object.is);
 }
 
-/** As `equalsHistogram`, but numbers may differ by `epsilon` of their sum. */
+/** Like `equalsHistogram`, but numbers may differ by `epsilon` of their sum. */
 export function nearlyEqualsHistogram(
   a: FloatHistogram,
   b: FloatHistogram,
@@ -62,7 +62,7 @@ function sameLayout(a: readonly Span[], b: readonly Span[]): boolean {
   return sameSpans(a, b) || sameSpans(withoutEmpty(a), withoutEmpty(b));
 }
 
-/** Spans without a length are part of the gap. */
+/** Removes spans of length 0, which are part of the gap. */
 function withoutEmpty(spans: readonly Span[]): Span[] {
   const kept: Span[] = [];
   let gap = 0;

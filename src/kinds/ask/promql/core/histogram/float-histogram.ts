@@ -1,15 +1,15 @@
-/** A native histogram with float counts, as PromQL computes with it. The operations are beside this file. */
+/** A native histogram with float counts, as PromQL computes with it. */
 
-/** Unknown: compare with the one before. */
+/** `unknown` means that it must be compared with the one before. */
 export type CounterResetHint = "unknown" | "reset" | "not_reset" | "gauge";
 
-/** A run of buckets: `offset` from the end of the run before it (the first: from bucket 0), then `length` buckets. */
+/** A run of `length` buckets; `offset` is from the end of the run before, or from bucket 0. */
 export interface Span {
   readonly offset: number;
   readonly length: number;
 }
 
-/** Custom buckets: `customValues` are their upper bounds, and only the positive side is used. */
+/** With custom buckets, `customValues` has the upper bounds, and only the positive side is used. */
 export const customBucketsSchema = -53;
 
 /** Immutable once it is in a `SampleColumns` or a `StepSeries`. */

@@ -13,7 +13,7 @@ import { makeHistogram } from "./testing/histograms.ts";
 import { histogramToText } from "./text.ts";
 import { trimHistogram } from "./trim.ts";
 
-/** Spans and buckets agree, since whatever reads histograms sees to that. Nothing else makes sense. */
+/** Only spans and buckets agree, because every reader checks that. Other values are arbitrary. */
 const strange = fc.double();
 const side = fc
   .array(fc.record({ offset: fc.integer(), buckets: fc.array(strange, { maxLength: 3 }) }), {

@@ -1,11 +1,11 @@
-/** Kahan's summation with Neumaier's improvement, as Prometheus sums. */
+/** Kahan's summation with Neumaier's improvement, as in Prometheus. */
 
 /**
- * What summation has lost once `increment` was added to `sum`, which made `total`. Kept apart from the sum so that
- * callers need no pair: `total = sum + increment; lost = lostAfter(increment, sum, total, lost)`.
+ * The compensation after `increment` was added to `sum`, which gave `total`. Usage: `total = sum +
+ * increment; lost = lostAfter(increment, sum, total, lost)`.
  */
 export function lostAfter(increment: number, sum: number, total: number, lost: number): number {
-  // What is lost against an infinite sum means nothing, and would make it NaN.
+  // A compensation of an infinite sum has no meaning, and would make it NaN.
   if (total > Number.MAX_VALUE || total < -Number.MAX_VALUE) return 0;
   return Math.abs(sum) >= Math.abs(increment)
     ? lost + (sum - total + increment)

@@ -1,6 +1,6 @@
 /**
- * One side of a histogram: spans say which buckets there are, `buckets` what they count. Functions here never write to
- * what they are given, and give spans without gaps of zero and without empty runs.
+ * One side of a histogram: spans say which buckets exist, `buckets` has their counts. Functions
+ * here never write to their arguments, and return spans without empty gaps and runs.
  */
 import { exponentialBound, isExponentialSchema } from "./bounds.ts";
 import type { Span } from "./float-histogram.ts";
@@ -29,7 +29,7 @@ export function bucketIndexes({ spans, buckets }: Side): Int32Array {
   return indexes;
 }
 
-/** Of the first `count` indexes, which ascend. */
+/** The spans of the first `count` indexes, which must ascend. */
 export function spansOf(indexes: Int32Array, count: number): Span[] {
   const spans: Span[] = [];
   let end = 0;
@@ -48,7 +48,9 @@ export function spansOf(indexes: Int32Array, count: number): Span[] {
   return spans;
 }
 
-/** Whether they are written alike. Histograms of one series share their spans mostly, so identity is tried first. */
+/**
+ * Whether the spans are equal. Histograms of a series often share them, so identity is tried first.
+ */
 export function sameSpans(a: readonly Span[], b: readonly Span[]): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;
@@ -60,7 +62,7 @@ export function sameSpans(a: readonly Span[], b: readonly Span[]): boolean {
   return true;
 }
 
-/** How many buckets at the start end within the zero bucket, so that its count has theirs already. */
+/** The number of first buckets that end within the zero bucket, whose count includes theirs. */
 export function countWithinZero(side: Side, schema: number, zeroThreshold: number): number {
   if (!isExponentialSchema(schema)) return 0;
   let within = 0;
@@ -76,15 +78,15 @@ export function countWithinZero(side: Side, schema: number, zeroThreshold: numbe
   return within;
 }
 
-/** Beyond every bucket. */
+/** Greater than every bucket index. */
 const indexMax = 0x7fff_ffff;
 
-/** Buckets of two sides in one row: where each of both stands in it. */
+/** The union of the buckets of two sides, with the position of each bucket in it. */
 interface Union {
   readonly spans: readonly Span[];
   readonly count: number;
   readonly positionsA: Int32Array;
-  /** Of a bucket that `a` has not: -1 - position. Nothing for those left out. */
+  /** -1 - position for a bucket that `a` does not have. Unset for those left out. */
   readonly positionsB: Int32Array;
 }
 
@@ -115,7 +117,7 @@ function unite(a: Side, b: Side, skipB: number): Union {
   return { spans: spansOf(merged, count), count, positionsA, positionsB };
 }
 
-/** `a` plus `sign` times `b`, both of the same schema. The first `skipB` buckets of `b` are left out. */
+/** `a` plus `sign` times `b`, in the same schema, without the first `skipB` buckets of `b`. */
 export function addSides(a: Side, b: Side, sign: 1 | -1, skipB: number): Side {
   if (b.buckets.length === skipB) return a;
   if (skipB === 0 && sameSpans(a.spans, b.spans)) {
@@ -139,7 +141,7 @@ export function addSides(a: Side, b: Side, sign: 1 | -1, skipB: number): Side {
   return { spans, buckets: sums };
 }
 
-/** A side that is being summed up: its arrays are its own, and `lost` is what each bucket's summation has lost. */
+/** A side being summed, which owns its arrays; `lost` has the compensation of each bucket. */
 export interface SummedSide {
   spans: readonly Span[];
   buckets: number[];
@@ -150,7 +152,7 @@ export function summedSide({ spans, buckets }: Side): SummedSide {
   return { spans, buckets: buckets.slice(), lost: buckets.map(() => 0) };
 }
 
-/** Adds `b` to `target`, in place if their buckets are the same. `lostB` may come along from a change of schema. */
+/** Adds `b` to `target`, in place if they have the same buckets. `lostB` is optional. */
 export function accumulateSide(
   target: SummedSide,
   b: Side,
@@ -206,7 +208,7 @@ function coarserIndex(index: number, shift: number): number {
   return ((index - 1) >> shift) + 1;
 }
 
-/** The same observations in the wider buckets of the schema `shift` below. */
+/** Converts to the wider buckets of the schema `shift` below. */
 export function coarsenSide(side: Side, shift: number): Side {
   const indexes = bucketIndexes(side);
   const buckets: number[] = [];
@@ -218,14 +220,14 @@ export function coarsenSide(side: Side, shift: number): Side {
       buckets[last] = (buckets[last] as number) + value;
       continue;
     }
-    // Never more buckets than were read, so the row of indexes is written over behind the reader.
+    // Never more buckets than were read, so the indexes are overwritten behind the reader.
     indexes[buckets.length] = index;
     buckets.push(value);
   }
   return { spans: spansOf(indexes, buckets.length), buckets };
 }
 
-/** As `coarsenSide`, and what is lost stays with it. */
+/** Like `coarsenSide`, with the compensations. */
 export function coarsenSummed(side: SummedSide, shift: number): SummedSide {
   const indexes = bucketIndexes(side);
   const buckets: number[] = [];
@@ -247,14 +249,14 @@ export function coarsenSummed(side: SummedSide, shift: number): SummedSide {
   return { spans: spansOf(indexes, buckets.length), buckets, lost };
 }
 
-/** Without empty buckets. The same side if there are none. */
+/** Removes empty buckets. Returns the same side if there are none. */
 export function compactSide(side: Side): Side {
   if (isCompact(side)) return side;
   const indexes = bucketIndexes(side);
   const buckets: number[] = [];
   for (let position = 0; position < indexes.length; position += 1) {
     if (side.buckets[position] === 0) continue;
-    // Never more buckets than were read, so the row of indexes is written over behind the reader.
+    // Never more buckets than were read, so the indexes are overwritten behind the reader.
     indexes[buckets.length] = indexes[position] as number;
     buckets.push(side.buckets[position] as number);
   }
@@ -272,7 +274,7 @@ function isCompact({ spans, buckets }: Side): boolean {
   return true;
 }
 
-/** Without buckets that are empty and have lost nothing. */
+/** Removes empty buckets without a compensation. */
 export function compactSummed(side: SummedSide): SummedSide {
   const indexes = bucketIndexes(side);
   const buckets: number[] = [];

@@ -61,12 +61,12 @@ test("[HG6] observations of NaN are greater than everything, and noted", () => {
   );
   histogramQuantile(0.2, withNan, (kind) => notes.push(kind));
   assert.deepEqual(notes, ["nan_result", "nan_skew"]);
-  // Infinities of both signs make the sum NaN too, but nothing is missing.
+  // Infinities of both signs also make the sum NaN, but no observation is missing.
   const infinite = makeHistogram({ positiveBuckets: [4, 4], sum: Number.NaN });
   histogramQuantile(0.2, infinite, () => assert.fail("no note"));
 });
 
-// Without bounds, there is only one bucket, which is infinite, and nothing is known.
+// Without bounds there is only one infinite bucket, of which nothing is known.
 const populated = fc
   .oneof(
     arbitraryExponential(),

@@ -1,15 +1,12 @@
-/** Quantiles and fractions of native histograms, and their spread. Buckets are all that is known: within one, we interpolate. */
+/** Quantiles, fractions and variance of native histograms, interpolated within buckets. */
 import { BucketWalk } from "./bucket-walk.ts";
 import { customBucketsSchema, type FloatHistogram } from "./float-histogram.ts";
 import { lostAfter } from "./kahan.ts";
 
-/**
- * Observations of NaN are in no bucket. `nan_result`: the quantile is among them. `nan_skew`: they count as greater than
- * everything.
- */
+/** `nan_result`: the quantile is NaN. `nan_skew`: NaN observations count as the greatest. */
 export type QuantileNote = "nan_result" | "nan_skew";
 
-/** Within a bucket: custom ones and the zero bucket linearly, exponential ones on a logarithmic scale. */
+/** Interpolates linearly in custom and zero buckets, logarithmically in exponential ones. */
 export function histogramQuantile(
   quantile: number,
   histogram: FloatHistogram,
@@ -19,7 +16,7 @@ export function histogramQuantile(
   if (quantile > 1) return Number.POSITIVE_INFINITY;
   if (histogram.count === 0 || Number.isNaN(quantile)) return Number.NaN;
   const sumIsNan = Number.isNaN(histogram.sum);
-  // From the nearer end, for precision. What NaN observations are missing is missing at the upper end.
+  // From the nearer end, for precision. Missing NaN observations count at the upper end.
   const ascending = sumIsNan || quantile < 0.5;
   const walk = new BucketWalk(histogram, ascending ? "ascending" : "descending");
   let rank = (ascending ? quantile : 1 - quantile) * histogram.count;
@@ -42,7 +39,7 @@ export function histogramQuantile(
   }
   rank = ascending ? rank - (count - walk.count) : count - rank;
   if (sumIsNan) {
-    // Prometheus looks at the rest of the buckets here, and then interpolates in the last of them. So do we.
+    // Like Prometheus, walks the remaining buckets and interpolates in the last one.
     let more = false;
     while (walk.next()) {
       more = true;
@@ -62,7 +59,7 @@ interface Bounds {
   readonly upper: number;
 }
 
-/** Observations of a histogram without negative buckets are taken for positive ones, and the reverse. */
+/** Without negative buckets, the zero bucket counts as positive, and the reverse. */
 function boundsFor(walk: BucketWalk, histogram: FloatHistogram): Bounds {
   const { lower, upper } = walk;
   if (histogram.schema === customBucketsSchema) {
@@ -107,9 +104,7 @@ export function fractionBelow(
     : 1 - (logValue - logUpper) / (logLower - logUpper);
 }
 
-/**
- * The part of the observations between two values. `note`: there are observations of NaN, which are between no values.
- */
+/** The fraction of observations between two values. `note` is set for NaN observations. */
 export function histogramFraction(
   lower: number,
   upper: number,
@@ -160,17 +155,17 @@ function fractionBucket(walk: BucketWalk, histogram: FloatHistogram): FractionBu
   };
 }
 
-/** How many observations are below `value`, if it is not beyond the bucket. `rank`: how many are below the bucket. */
+/** How many observations are below `value`; `rank` counts those below the bucket. */
 function rankWithin(bucket: FractionBucket, rank: number, value: number): number | undefined {
   const { lower, upper, count, linear } = bucket;
   if (lower >= value) return rank;
   if (!(upper > value)) return undefined;
-  // Within an infinite bucket there is nothing to interpolate.
+  // An infinite bucket cannot be interpolated.
   if (linear && lower === Number.NEGATIVE_INFINITY) return count;
   return rank + count * fractionBelow(lower, upper, value, linear);
 }
 
-/** Every observation is taken for the middle of its bucket: the geometric mean of the bounds of an exponential one. */
+/** Takes each observation at the middle of its bucket: the geometric mean for exponential ones. */
 export function histogramVariance(histogram: FloatHistogram): number {
   const mean = histogram.sum / histogram.count;
   const custom = histogram.schema === customBucketsSchema;

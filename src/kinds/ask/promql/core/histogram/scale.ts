@@ -1,4 +1,4 @@
-/** Histograms scaled, compacted and made coarser. */
+/** Scales, compacts and coarsens histograms. */
 import { customBucketsSchema, type FloatHistogram } from "./float-histogram.ts";
 import { coarsenSide, compactSide } from "./layout.ts";
 import { negativeSide, positiveSide } from "./zero-bucket.ts";
@@ -24,7 +24,7 @@ function scaled(buckets: readonly number[], factor: number): number[] {
   return products;
 }
 
-/** Not the same as scaling by the inverse, to the last bit. By zero: no buckets are left. */
+/** Differs from scaling by the inverse in the last bit. Dividing by zero removes the buckets. */
 export function divideHistogram(histogram: FloatHistogram, divisor: number): FloatHistogram {
   const totals = {
     ...histogram,
@@ -57,7 +57,7 @@ function divided(buckets: readonly number[], divisor: number): number[] {
   return quotients;
 }
 
-/** Without empty buckets. The same histogram if there are none. */
+/** Removes empty buckets. Returns the same histogram if there are none. */
 export function compactHistogram(histogram: FloatHistogram): FloatHistogram {
   const positiveBefore = positiveSide(histogram);
   const negativeBefore = negativeSide(histogram);
@@ -73,7 +73,7 @@ export function compactHistogram(histogram: FloatHistogram): FloatHistogram {
   };
 }
 
-/** In a schema that is coarser. Neither may be of custom buckets. */
+/** Converts to a coarser schema. Neither may have custom buckets. */
 export function reduceResolution(histogram: FloatHistogram, schema: number): FloatHistogram {
   if (histogram.schema === customBucketsSchema || schema === customBucketsSchema) {
     throw new Error("custom buckets have no resolution to reduce");
@@ -94,7 +94,7 @@ export function reduceResolution(histogram: FloatHistogram, schema: number): Flo
   };
 }
 
-/** The same histogram if it has the schema. Otherwise coarser, and then nothing is known about resets. */
+/** Returns the same histogram if it has the schema. A coarser copy has an unknown reset hint. */
 export function copyToSchema(histogram: FloatHistogram, schema: number): FloatHistogram {
   if (schema === histogram.schema) return histogram;
   return { ...reduceResolution(histogram, schema), counterResetHint: "unknown" };

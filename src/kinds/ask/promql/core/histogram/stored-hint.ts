@@ -1,10 +1,10 @@
 /**
- * What a histogram's neighbour in a store says about resets. A sender's hint is about the samples that it sent, which
- * need not be those that are there, so a store gives hints of its own, as Prometheus's does:
+ * The reset hint that a store gives a histogram. A sender's hint is about the samples that it sent,
+ * which the store need not have, so the store sets hints like Prometheus's:
  *
  *   gauge      a gauge stays one
- *   not_reset  it continues the sample before it: a histogram of a counter, in the same buckets, nothing of it less
- *   unknown    everything else; a `reset` that is one shows in the counts
+ *   not_reset  it continues the counter histogram before it: same buckets, no count less
+ *   unknown    everything else; a real reset shows in the counts
  */
 import { sameBounds } from "./custom-buckets.ts";
 import {
@@ -15,7 +15,7 @@ import {
 import { bucketIndexes, type Side, sameSpans } from "./layout.ts";
 import { negativeSide, positiveSide } from "./zero-bucket.ts";
 
-/** `previous` is `undefined` when the sample before was none, a float or a stale marker, or is not known. */
+/** Undefined `previous`: no sample, a float or a stale marker, or not known. */
 export function withStoredHint(
   histogram: FloatHistogram,
   previous: FloatHistogram | undefined,
@@ -49,7 +49,7 @@ function continues(current: FloatHistogram, previous: FloatHistogram): boolean {
   );
 }
 
-/** Whether every bucket that counted something is there, and counts no less. */
+/** Whether every populated bucket still exists and counts no less. */
 function keepsBuckets(current: Side, previous: Side): boolean {
   if (sameSpans(current.spans, previous.spans)) {
     return previous.buckets.every((count, at) => (current.buckets[at] as number) >= count);

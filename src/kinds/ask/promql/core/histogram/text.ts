@@ -1,9 +1,9 @@
-/** A histogram as text, as Prometheus writes it. */
+/** Formats a histogram like Prometheus. */
 import { formatGeneral } from "../go-format.ts";
 import { BucketWalk } from "./bucket-walk.ts";
 import type { FloatHistogram } from "./float-histogram.ts";
 
-/** For people: `{count:3, sum:5, (1,2]:2, (2,4]:1}`. */
+/** The readable form: `{count:3, sum:5, (1,2]:2, (2,4]:1}`. */
 export function histogramToText(histogram: FloatHistogram): string {
   const { count, sum, zeroCount, zeroThreshold } = histogram;
   const negative = sideToTexts(histogram, "negative").reverse();

@@ -1,4 +1,4 @@
-/** What remains of a histogram below or above a value: the operators `</` and `>/`. */
+/** Trims a histogram to what is below or above a value: the operators `</` and `>/`. */
 import { BucketWalk } from "./bucket-walk.ts";
 import { customBucketsSchema, type FloatHistogram } from "./float-histogram.ts";
 import { fractionBelow } from "./quantile.ts";
@@ -6,7 +6,7 @@ import { compactHistogram } from "./scale.ts";
 
 export type TrimKeep = "below" | "above";
 
-/** Of a bucket: how many observations remain, and around which value they are taken to be. */
+/** How many observations of a bucket remain, and the value that stands for them. */
 interface Kept {
   readonly count: number;
   readonly middle: number;
@@ -18,7 +18,7 @@ interface TrimBucket {
   readonly count: number;
 }
 
-/** The count and sum are estimated anew from what remains, unless all of it does. */
+/** Count and sum are estimated from what remains, unless all of it does. */
 export function trimHistogram(
   histogram: FloatHistogram,
   at: number,
@@ -72,7 +72,7 @@ function trimSide(
   return { buckets, populated };
 }
 
-/** `undefined`: nothing remains. */
+/** Undefined when nothing remains. */
 function trimBucket(
   bucket: TrimBucket,
   at: number,
@@ -87,7 +87,7 @@ function trimBucket(
   if (!cut) return undefined;
   if (lower === Number.NEGATIVE_INFINITY) return trimFromMinusInfinity(bucket, at, keep);
   if (upper === Number.POSITIVE_INFINITY) {
-    // How the observations are distributed is unknown: to be sure, all of them may be above, and none is below.
+    // The distribution is unknown, so all observations may be above, and none is certainly below.
     return keep === "below" || at < lower
       ? { count: 0, middle: finiteOrZero(lower) }
       : { count, middle: at };
@@ -98,7 +98,7 @@ function trimBucket(
     : { count: count - below, middle: middleOf(at, upper, positive, linear) };
 }
 
-/** Only custom buckets begin there, and the first of them is taken to begin at 0 if it ends above that. */
+/** Only custom buckets start there. The first one counts as starting at 0 if it ends above 0. */
 function trimFromMinusInfinity({ upper, count }: TrimBucket, at: number, keep: TrimKeep): Kept {
   const finite = upper !== Number.POSITIVE_INFINITY;
   if (keep === "below") {

@@ -1,14 +1,14 @@
-/** Whether a histogram from outside makes sense. Messages are Prometheus's, since senders see them. */
+/** Checks a histogram from outside. Messages are Prometheus's, because senders see them. */
 import { formatGeneral } from "../go-format.ts";
 import { exponentialSchemaMax, exponentialSchemaMin, isExponentialSchema } from "./bounds.ts";
 import { customBucketsSchema, type FloatHistogram, type Span } from "./float-histogram.ts";
 
 const negativeBucketCount = "histogram has a bucket whose observation count is negative";
-/** Bucket numbers have 32 bits: nobody could write or read one beyond them. */
+/** Bucket indexes have 32 bits. */
 const indexMax = 2 ** 31 - 1;
 const bucketMismatch = "histogram spans specify different number of buckets than provided";
 
-/** What is wrong with it, or `undefined`. */
+/** Returns what is wrong, or undefined. */
 export function histogramFault(histogram: FloatHistogram): string | undefined {
   return (
     schemaFault(histogram) ??
@@ -83,7 +83,7 @@ function boundsFault(bounds: readonly number[]): string | undefined {
   return undefined;
 }
 
-/** Only the spans before `freeCount` may have a negative offset. */
+/** Only the first `freeCount` spans may have a negative offset. */
 function spansFault(
   where: string,
   spans: readonly Span[],

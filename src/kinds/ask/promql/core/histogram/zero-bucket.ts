@@ -1,20 +1,20 @@
 /**
- * Histograms with zero buckets of different widths are combined at a width that contains both and ends at a bound of
- * no populated bucket of either.
+ * Combines zero buckets of different widths, at a width that contains both and cuts no populated
+ * bucket of either.
  */
 import { exponentialBound } from "./bounds.ts";
 import type { FloatHistogram } from "./float-histogram.ts";
 import { lostAfter } from "./kahan.ts";
 import { bucketIndexes, type Side } from "./layout.ts";
 
-/** What a zero bucket counts, and what the summation of it has lost. */
+/** The count of a zero bucket, and its compensation. */
 export interface ZeroBucket {
   readonly threshold: number;
   readonly count: number;
   readonly lost: number;
 }
 
-/** A side, and what its buckets have lost if they are being summed up. */
+/** A side, with the compensations of its buckets while they are summed. */
 export interface LossySide extends Side {
   readonly lost?: readonly number[];
 }
@@ -25,8 +25,9 @@ interface Sum {
 }
 
 /**
- * The zero bucket at a greater threshold; as it is if the threshold is not greater, or NaN. A threshold within a populated bucket moves up to
- * the end of that bucket, which may swallow buckets of the other side, so everything is then counted again.
+ * Widens the zero bucket; unchanged if `threshold` is not greater, or NaN. A threshold within a
+ * populated bucket moves to its end, which may include buckets of the other side, so everything is
+ * counted again.
  */
 export function widenZeroBucket(
   zero: ZeroBucket,
@@ -41,13 +42,13 @@ export function widenZeroBucket(
   for (;;) {
     const reached = swallow(sum, negative, schema, reach);
     if (reached === reach) return { threshold: reach, count: sum.total, lost: sum.lost };
-    // Prometheus begins again with the count, but not with what was lost.
+    // Like Prometheus, restarts the count, but not the compensation.
     sum.total = zero.count;
     reach = swallow(sum, positive, schema, reached);
   }
 }
 
-/** Adds the buckets that begin below `threshold`. Returns the threshold, moved to the end of the last if populated. */
+/** Adds the buckets that begin below `threshold`. Returns it, moved to a populated one's end. */
 function swallow(sum: Sum, side: LossySide, schema: number, threshold: number): number {
   const indexes = bucketIndexes(side);
   for (let position = 0; position < indexes.length; position += 1) {

@@ -1,7 +1,6 @@
 /**
- * changes and resets. Whether a sample differs from (is a reset after) the one before does not depend on the window, so
- * each pair is looked at once and a window's count is a difference of two running counts. Floats and histograms are one
- * sequence here.
+ * changes and resets, over floats and histograms together. Whether a sample differs from the one
+ * before does not depend on the window, so a window's count is a difference of two running counts.
  */
 import { detectReset } from "../histogram/detect-reset.ts";
 import { equalsHistogram } from "../histogram/equality.ts";
@@ -32,7 +31,7 @@ export const resets: RangeKernel = (samples, windows, _args, _metricName, out) =
   fillCounts(live, windows, counts, out);
 };
 
-/** `counts[i]`: how many samples from the second up to the `i`th stand out from the one before. */
+/** `counts[i]` is how many samples from the second to the `i`th differ from the one before. */
 function countFloatChanges({ count, values }: SampleColumns, counts: Int32Array): void {
   counts[0] = 0;
   let found = 0;
@@ -104,7 +103,9 @@ function isReset(
   return (values[index] as number) < (values[index - 1] as number);
 }
 
-/** An anchored window also compares its first sample with the last one before it, if that is not too old. */
+/**
+ * An anchored window also compares its first sample with the last one before, within the lookback.
+ */
 function fillCounts(
   { count, ts }: SampleColumns,
   windows: WindowSpec,

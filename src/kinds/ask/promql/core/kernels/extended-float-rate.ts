@@ -1,6 +1,6 @@
 /**
- * rate, increase and delta with `anchored` or `smoothed`: the change between the values at the window's edges. Anchored,
- * the value at an edge is the last one up to it; smoothed, it lies on the line between the samples around it.
+ * rate, increase and delta with `anchored` or `smoothed`: the change between the values at the
+ * window's edges. Anchored, an edge has the last value up to it; smoothed, it is interpolated.
  */
 import { stepAbsent, stepFloat } from "../model.ts";
 import type { RateShape } from "./extrapolation.ts";
@@ -8,16 +8,13 @@ import type { FloatSamples } from "./split-samples.ts";
 import type { MutableSteps } from "./types.ts";
 import { firstAfter, type WindowBounds, type WindowEdges } from "./windows.ts";
 
-/** Indexes of the samples that stand for a window's edges. */
+/** Indexes of the samples used for a window's edges. */
 export interface EdgeSamples {
   readonly first: number;
   readonly last: number;
 }
 
-/**
- * Of the samples from `lo` up to `hi`, which are those within the window and around it; undefined where nothing can be
- * said of the window.
- */
+/** `lo` to `hi` are the samples within and around the window. Undefined when it has no result. */
 export function edgeSamples(
   ts: Float64Array,
   lo: number,
@@ -39,7 +36,7 @@ export function edgeSamples(
   return { first, last };
 }
 
-/** `bounds` reach around the windows, `edges` are the windows' own. */
+/** `bounds` include samples around the windows; `edges` are those of the windows themselves. */
 export function fillExtendedFloatRate(
   floats: FloatSamples,
   bounds: WindowBounds,
@@ -69,7 +66,7 @@ export function fillExtendedFloatRate(
         : (values[last] as number);
     let change = right - left;
     if (shape.isCounter) {
-      // What stands at the edges is in `left` and `right` already.
+      // Samples at the edges are in `left` and `right` already.
       const inner = (ts[first] as number) <= startMs ? first + 1 : first;
       const innerEnd = (ts[last] as number) >= endMs ? last : last + 1;
       change += resetCorrection(values, inner, innerEnd, left, right);
@@ -95,7 +92,7 @@ function resetCorrection(
   return right < previous ? correction + previous : correction;
 }
 
-/** The value at `atMs` on the line from the sample at `index` to the next. A counter that fell is taken to rise from zero. */
+/** Interpolates between the sample at `index` and the next. A reset counter rises from zero. */
 export function interpolate(
   { ts, values }: FloatSamples,
   index: number,

@@ -10,7 +10,7 @@ import type { HistogramSamples } from "./split-samples.ts";
 import { type MutableSteps, putHistogram } from "./types.ts";
 import type { WindowBounds } from "./windows.ts";
 
-/** A window and the samples that stand for its edges. */
+/** A window and the samples used for its edges. */
 interface ExtendedWindow {
   readonly from: number;
   readonly first: number;
@@ -20,7 +20,7 @@ interface ExtendedWindow {
   readonly smoothed: boolean;
 }
 
-/** Writes only the steps whose window has a result. `bounds` reach around the windows. */
+/** Writes only steps with a result. `bounds` include samples around the windows. */
 export function fillExtendedHistogramRate(
   samples: HistogramSamples,
   { steps, lo, hi }: WindowBounds,
@@ -130,7 +130,7 @@ function between(
   );
 }
 
-/** What stood before each reset; undefined without one. */
+/** The sum of the histograms before each reset; undefined without one. */
 function resetCorrection(
   { ts, histograms }: HistogramSamples,
   { first, last, startMs, smoothed }: ExtendedWindow,
@@ -147,14 +147,14 @@ function resetCorrection(
     second !== undefined &&
     detectReset(second, histograms[first] as FloatHistogram)
   ) {
-    // `left` was interpolated across this reset, which is thereby accounted for.
+    // `left` was interpolated across this reset, so it is accounted for.
     previous = second;
     next += 1;
   }
-  // Both edges lie in the same gap, or are the same sample.
+  // Both edges are in the same gap, or are the same sample.
   if (next > last) return undefined;
   let correction: FloatHistogram | undefined;
-  // The last sample is `right`, or `right` has its hint: comparing both with each other would find the reset twice.
+  // `right` is the last sample or has its hint: comparing both would find the reset twice.
   for (let index = next; index <= last; index += 1) {
     const current = index === last ? right : (histograms[index] as FloatHistogram);
     if (detectReset(current, previous)) {

@@ -1,4 +1,4 @@
-/** How much larger the increase over the whole window is than between its first and last sample. */
+/** The factor from the increase between the first and last sample to that over the whole window. */
 
 /** A rate's window, apart from its samples. */
 export interface RateShape {
@@ -8,9 +8,9 @@ export interface RateShape {
 }
 
 /**
- * Samples that lie about as close to the window's edges as to each other cover all of it. Otherwise the series is taken
- * to begin (end) half a gap beyond its first (last) sample; a counter not before it was zero, and exactly at `startMs`
- * where that is known (else NaN).
+ * Samples as close to the window's edges as to each other cover all of it. Otherwise the series is
+ * assumed to begin (end) half a gap beyond its first (last) sample. A counter does not begin before
+ * it was zero; it begins at `startMs` if that is known (not NaN).
  */
 export function extrapolationFactor(
   shape: RateShape,
@@ -43,7 +43,7 @@ export function extrapolationFactor(
   return shape.isRate ? factor / shape.rangeSeconds : factor;
 }
 
-/** Whole seconds and the rest are converted apart, as Prometheus does: the last bit may depend on it. */
+/** Converts whole seconds and the rest separately, like Prometheus, for the last bit. */
 export function toSeconds(durationMs: number): number {
   const whole = Math.trunc(durationMs / 1000);
   return whole + ((durationMs - whole * 1000) * 1e6) / 1e9;

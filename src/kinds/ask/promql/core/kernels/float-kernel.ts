@@ -1,4 +1,4 @@
-/** Kernels that look at floats only: histograms in the same window are ignored, and the answer says so. */
+/** Kernels of floats only. Histograms in the same window are ignored with an annotation. */
 import { annotate, histogramIgnoredInMixedRange } from "../annotations.ts";
 import { type AnnotationSink, type SampleColumns, stepAbsent } from "../model.ts";
 import { type FloatSamples, floatsOf, histogramsOf } from "./split-samples.ts";

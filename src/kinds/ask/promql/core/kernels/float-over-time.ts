@@ -1,7 +1,7 @@
 /**
- * Sums, averages and variances of windows, and their extremes. Sums are compensated (Kahan's summation as Neumaier
- * improved it) and taken anew for every window, because a sliding sum rounds differently than Prometheus does. The
- * loops spell the compensation out: a function that gave back two numbers would allocate for each sample.
+ * Sums, averages, variances and extremes of windows. Sums use Kahan-Neumaier compensation and are
+ * computed anew for every window, because a sliding sum rounds differently than Prometheus. The
+ * compensation is inlined: a function returning two numbers would allocate for each sample.
  */
 import { stepAbsent, stepFloat } from "../model.ts";
 import type { FloatBody } from "./float-kernel.ts";
@@ -10,14 +10,14 @@ import type { FloatSamples } from "./split-samples.ts";
 import type { MutableSteps } from "./types.ts";
 import type { WindowBounds } from "./windows.ts";
 
-/** Beneath it, adding integers is exact in any order and grouping. */
+/** Below this, adding integers is exact in any order. */
 const exactSumMax = 2 ** 53;
 
 const prefixScratch = new FloatScratch();
 
 /**
- * Sums of the first samples, one more element than there are samples; undefined unless each sum of any of them is exact.
- * Then a window's sum is a difference, to the last bit what summing it anew gives.
+ * Sums of the first samples, with one element more than samples; undefined unless all sums are
+ * exact. Then a window's sum is exactly a difference of two.
  */
 function exactPrefixSums({ count, values }: FloatSamples): Float64Array | undefined {
   const sums = prefixScratch.take(count + 1);
@@ -63,7 +63,7 @@ function fillDifferences(
   }
 }
 
-/** Sums of four windows, then what was lost of each. */
+/** Sums of four windows, then their compensations. */
 const fourSums = new Float64Array(8);
 
 function fillCompensated(
@@ -109,9 +109,9 @@ function isSameLength(
 }
 
 /**
- * Four windows of one length side by side. Each addition of a window waits for the one before it, and a processor has the time
- * to do three others meanwhile. What an addition loses is found without a branch (Knuth's way): the same number that the
- * branch finds. A sum that is not finite once stays so; whoever reads it then takes that window alone.
+ * Sums four windows of one length side by side, because each addition waits for the one before and
+ * a processor can do three others meanwhile. Compensates without a branch (Knuth's way), with the
+ * same result. For a sum that is not finite the caller computes that window alone.
  */
 function sumFour(values: Float64Array, lo: Int32Array, step: number, count: number): void {
   let a = lo[step] as number;
@@ -172,7 +172,7 @@ function compensatedSum(values: Float64Array, from: number, to: number): number 
     const value = values[index] as number;
     const next = sum + value;
     if (next - next !== 0) {
-      // Infinite: nothing was lost that matters. NaN: the result is NaN, whatever was lost.
+      // An infinite or NaN sum needs no compensation.
       lost = 0;
     } else if (Math.abs(sum) >= Math.abs(value)) {
       lost += sum - next + value;
@@ -201,7 +201,7 @@ function compensatedMean(values: Float64Array, from: number, to: number): number
   return sum / count + lost / count;
 }
 
-/** Goes on from where the sum would have been infinite: `sum` and `lost` are of the samples before `at`. */
+/** Continues as a running mean when the sum overflows, after the samples before `at`. */
 function incrementalMean(
   values: Float64Array,
   from: number,
@@ -247,7 +247,7 @@ function fillVariance({ values }: FloatSamples, bounds: WindowBounds, out: Mutab
   }
 }
 
-/** Welford's way, with both of its sums compensated. */
+/** Welford's algorithm with both sums compensated. */
 function variance(values: Float64Array, from: number, to: number): number {
   let mean = 0;
   let meanLost = 0;
@@ -275,9 +275,9 @@ function variance(values: Float64Array, from: number, to: number): number {
 const queueScratch = new IndexScratch();
 
 /**
- * The greatest, or with `sign` -1 the least, value of each window; NaN only if there is nothing else. The queue holds
- * indexes whose values fall, so its head is the earliest of the greatest: exactly what a scan finds, the sign of zero
- * included.
+ * The greatest value of each window, or the least with `sign` -1; NaN only if there is no other.
+ * The queue holds indexes of falling values, so its head is the earliest of the greatest: what a
+ * scan finds, including the sign of zero.
  */
 function fillExtremes(
   { values }: FloatSamples,
@@ -314,7 +314,9 @@ export const maxOverTime: FloatBody = (floats, bounds, out) => fillExtremes(floa
 export const minOverTime: FloatBody = (floats, bounds, out) =>
   fillExtremes(floats, bounds, out, -1);
 
-/** When the greatest (least) value was: the latest such time; of NaNs alone, the last one's. In seconds. */
+/**
+ * The latest time of the greatest (least) value, in seconds; the last NaN's if there are only NaNs.
+ */
 function fillExtremeTimes(
   { ts, values }: FloatSamples,
   { steps, lo, hi }: WindowBounds,

@@ -1,6 +1,6 @@
 /**
- * rate, increase and delta of floats. One pass finds where a counter was reset; a window then costs as much as there
- * are resets in it, whatever its length, and adds up in the same order as a scan would.
+ * rate, increase and delta of floats. One pass finds the counter resets; then a window costs as
+ * much as it has resets, and adds in the same order as a scan.
  */
 import { stepAbsent, stepFloat } from "../model.ts";
 import { extrapolationFactor, type RateShape } from "./extrapolation.ts";
@@ -12,7 +12,7 @@ import type { WindowBounds, WindowEdges } from "./windows.ts";
 
 const resetScratch = new IndexScratch();
 
-/** Indexes of samples less than the one before; the last element is beyond every sample. */
+/** Indexes of samples less than the one before, followed by one beyond every sample. */
 function findResets({ count, values }: FloatSamples): Int32Array {
   const resets = resetScratch.take(count + 1);
   let found = 0;
@@ -30,8 +30,9 @@ function findResets({ count, values }: FloatSamples): Int32Array {
 }
 
 /**
- * Where start timestamps play no part. With evenly spaced samples, one window's samples lie in it as the next one's do,
- * and so does the factor stay: it is computed only when they do not, or when the counter may have been zero within reach.
+ * For series without start timestamps. With evenly spaced samples the extrapolation factor is the
+ * same for the next window; it is computed again only when the samples lie differently, or when the
+ * counter may have been zero within reach.
  */
 export function fillFloatRate(
   floats: FloatSamples,
@@ -71,8 +72,8 @@ export function fillFloatRate(
     const lastMs = ts[last] as number;
     const gaps = last - first;
     kinds[step] = stepFloat;
-    // A value that is not below the increase was zero at least as long before the first sample as the last one is after
-    // it: with two gaps or more, that is beyond what is extrapolated to.
+    // A value not below the increase was zero at least as long before the first sample as the last
+    // one is after it: with two gaps or more, that is beyond the extrapolation.
     if (isCounter && increase > 0 && firstValue >= 0 && (gaps < 2 || firstValue < increase)) {
       results[step] =
         increase *
@@ -115,7 +116,7 @@ const noResets = Int32Array.of(0x7fffffff);
 
 const overlapScratch = new IndexScratch();
 
-/** Like `findResets`, with those that a start tells of; and the indexes of samples whose start overlaps. */
+/** Like `findResets`, with resets by start timestamps, and the indexes of overlapping starts. */
 function findStarts(
   { count, ts, values }: FloatSamples,
   startTs: Float64Array,
@@ -145,10 +146,7 @@ function findStarts(
   return { resets, overlaps };
 }
 
-/**
- * Of a counter whose samples say when it started. Gives the number of windows in which starts overlap with samples
- * before them.
- */
+/** For a counter with start timestamps. Returns in how many windows starts overlap samples. */
 export function fillFloatRateWithStarts(
   floats: FloatSamples,
   startTs: Float64Array,
@@ -201,7 +199,7 @@ export function fillFloatRateWithStarts(
   return overlapping;
 }
 
-/** The start if it lies within the window and before the first sample, else NaN. */
+/** The start if it is within the window and before the first sample, else NaN. */
 export function startWithin(startMs: number, windowStartMs: number, firstMs: number): number {
   return startMs !== 0 && startMs > windowStartMs && startMs < firstMs ? startMs : Number.NaN;
 }

@@ -1,4 +1,7 @@
-/** What was noticed in a series' histogram windows, gathered as flags: texts are made once per series, not per window. */
+/**
+ * Collects notes about a series' histogram windows as flags, so that texts are created once per
+ * series.
+ */
 import {
   annotate,
   counterResetCollision,
@@ -24,24 +27,24 @@ export const noted = {
 } as const;
 
 export class HistogramNotes {
-  /** Of the window at hand. */
+  /** The flags of the current window. */
   window = 0;
   #all = 0;
   #overlaps = 0;
 
-  /** The window at hand is done. */
+  /** Ends the current window. */
   keepWindow(): void {
     this.#all |= this.window;
     if ((this.window & noted.overlap) !== 0) this.#overlaps += 1;
     this.window = 0;
   }
 
-  /** Says that exponential and custom buckets have met, which hides what else was noticed in the window. */
+  /** Notes mixed exponential and custom buckets, which hides other notes of the window. */
   onlyMixedSchemas(): void {
     this.window = noted.mixedSchemas;
   }
 
-  /** Undefined where the two have nothing in common. */
+  /** Undefined when the two are incompatible. */
   add(a: FloatHistogram, b: FloatHistogram): FloatHistogram | undefined {
     return this.#combined(addHistograms(a, b), noted.reconciledInAddition);
   }

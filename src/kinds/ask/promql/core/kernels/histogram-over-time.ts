@@ -1,4 +1,4 @@
-/** sum_over_time and avg_over_time: of floats, or of histograms, but not of both. */
+/** sum_over_time and avg_over_time, of floats or of histograms, but not of both. */
 import { annotate, mixedFloatsHistograms } from "../annotations.ts";
 import { HistogramAccumulator } from "../histogram/accumulator.ts";
 import type { FloatHistogram } from "../histogram/float-histogram.ts";

@@ -1,6 +1,6 @@
 /**
- * rate, increase and delta of native histograms. As with floats: last minus first, plus what stood before each reset,
- * extrapolated by the counts of observations.
+ * rate, increase and delta of native histograms: last minus first, plus the value before each
+ * reset, extrapolated by the counts of observations.
  */
 import { detectReset } from "../histogram/detect-reset.ts";
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
@@ -21,7 +21,7 @@ export interface HistogramRateContext {
   readonly annotations: AnnotationSink;
 }
 
-/** Writes only the steps whose window has a result. `startTs` is absent where it plays no part. */
+/** Writes only the steps with a result. `startTs` is absent when it is not used. */
 export function fillHistogramRate(
   samples: HistogramSamples,
   { steps, lo, hi }: WindowBounds,
@@ -83,7 +83,7 @@ function windowRate(
   return scaleHistogram(change, factor);
 }
 
-/** Last minus first with the resets made up for, as a gauge; undefined where buckets do not fit together. */
+/** Last minus first, corrected for resets, as a gauge; undefined for incompatible buckets. */
 function changeBetween(
   samples: HistogramSamples,
   resets: ResetFlags,
@@ -99,8 +99,8 @@ function changeBetween(
     (firstHistogram.counterResetHint === "gauge" ? 1 : 0) +
     (lastHistogram.counterResetHint === "gauge" ? 1 : 0);
   if (isCounter && gauges > 0) notes.window |= noted.notCounter;
-  // A reset right after the first sample makes its buckets irrelevant: it is as good as empty. Subtracting nothing is
-  // not without effect: custom buckets are reconciled with those of the second sample.
+  // A reset right after the first sample makes it count as empty. Subtracting an empty histogram
+  // still matters: it reconciles custom buckets with those of the second sample.
   const skipsFirst = isCounter && resets.at(first + 1);
   const base = skipsFirst ? emptyLike(histograms[first + 1] as FloatHistogram) : firstHistogram;
   const custom = usesCustomBuckets(base);
@@ -166,10 +166,12 @@ function overlapsWithin({ ts, startTs }: HistogramSamples, first: number, last: 
   return false;
 }
 
-/** Whether a histogram is a reset after the one before: looked at once, when first asked for, for all windows. */
+/**
+ * Whether a histogram is a reset after the one before; computed once, on demand, for all windows.
+ */
 class ResetFlags {
   readonly #samples: HistogramSamples;
-  /** 0: not looked at yet, 1: no, 2: yes. */
+  /** 0: not computed yet, 1: no, 2: yes. */
   readonly #known: Uint8Array;
 
   constructor(samples: HistogramSamples) {
@@ -182,7 +184,7 @@ class ResetFlags {
     return this.#known[index] === 2;
   }
 
-  /** Whether it is one whatever stands before it. */
+  /** Whether it is a reset whatever precedes it. */
   surelyAt(index: number): boolean {
     const current = this.#samples.histograms[index] as FloatHistogram;
     return current.counterResetHint === "reset" || this.#startsAnew(index);

@@ -1,4 +1,4 @@
-/** irate and idelta: between the last two samples of each window, whatever they are. */
+/** irate and idelta: between the last two samples of each window, floats or histograms. */
 import { annotate, mixedFloatsHistograms } from "../annotations.ts";
 import { detectReset } from "../histogram/detect-reset.ts";
 import type { FloatHistogram } from "../histogram/float-histogram.ts";

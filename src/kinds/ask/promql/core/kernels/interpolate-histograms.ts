@@ -1,4 +1,4 @@
-/** A histogram on the line between two samples. */
+/** Interpolates a histogram between two samples. */
 import { annotate, mismatchedCustomBuckets } from "../annotations.ts";
 import { addHistograms, subHistograms } from "../histogram/combine.ts";
 import { detectReset } from "../histogram/detect-reset.ts";
@@ -7,13 +7,13 @@ import { scaleHistogram } from "../histogram/scale.ts";
 import type { AnnotationSink, CallPlace } from "../model.ts";
 
 export interface Interpolation {
-  /** A counter that was reset in between is taken to rise from nothing. */
+  /** A counter that was reset in between rises from zero. */
   readonly isCounter: boolean;
   readonly place: CallPlace;
   readonly annotations: AnnotationSink;
 }
 
-/** Undefined where the two have exponential and custom buckets. */
+/** Undefined when one has exponential and the other custom buckets. */
 export function interpolateHistograms(
   before: FloatHistogram,
   beforeMs: number,

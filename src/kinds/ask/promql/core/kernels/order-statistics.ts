@@ -1,6 +1,6 @@
 /**
- * Quantiles and the median absolute deviation. The window is kept in order while it slides: a sample that leaves or
- * enters costs a search and a move instead of sorting everything again. NaNs come before all numbers, so they are only
+ * Quantiles and the median absolute deviation. The window stays sorted while it slides: a sample
+ * that leaves or enters costs a search and a move. NaNs sort before all numbers, so they are only
  * counted.
  */
 import { annotate, invalidQuantile } from "../annotations.ts";
@@ -8,14 +8,14 @@ import { stepAbsent, stepFloat } from "../model.ts";
 import { argAt, type FloatBody } from "./float-kernel.ts";
 import { FloatScratch } from "./scratch.ts";
 
-/** The values from `#from` up to `#to` of a series, in order. */
+/** The values from `#from` up to `#to` of a series, sorted. */
 class SortedWindow {
   readonly #scratch = new FloatScratch();
   #sorted = this.#scratch.take(1);
   #values = this.#sorted;
   #from = 0;
   #to = 0;
-  /** How many of `#sorted` are in use. */
+  /** How many elements of `#sorted` are in use. */
   #size = 0;
   nanCount = 0;
 
@@ -35,7 +35,7 @@ class SortedWindow {
   moveTo(from: number, to: number): void {
     const leaving = from - this.#from;
     const entering = to - this.#to;
-    // Sorting anew is cheaper than as many single moves as there are values left.
+    // Sorting anew is cheaper than moving most values one by one.
     if (from >= this.#to || 2 * (leaving + entering) > to - from + 8) {
       this.#rebuild(from, to);
     } else {
@@ -57,7 +57,7 @@ class SortedWindow {
     this.#to = to;
   }
 
-  /** The `rank`th smallest, from 0. */
+  /** The `rank`th smallest value, from 0. */
   at(rank: number): number {
     return rank < this.nanCount ? Number.NaN : (this.#sorted[rank - this.nanCount] as number);
   }
@@ -76,7 +76,7 @@ class SortedWindow {
     this.nanCount = to - from - size;
   }
 
-  /** Moves only what lies between the two. */
+  /** Moves only the values between the two. */
   #replace(old: number, value: number): void {
     if (Number.isNaN(old) || Number.isNaN(value)) {
       this.#remove(old);
@@ -130,7 +130,7 @@ class SortedWindow {
   }
 }
 
-/** Up to here, insertion beats the engine's sort, which is made for long arrays. */
+/** Up to this size, insertion sort beats the engine's sort. */
 const insertionSizeMax = 48;
 
 /** Sorts the first `size` elements, none of them NaN. */
@@ -150,7 +150,7 @@ function sortFirst(values: Float64Array, size: number): void {
   }
 }
 
-/** The weighted mean of the two values between which the quantile lies. */
+/** The weighted mean of the two values around the quantile. */
 function interpolateRank(rank: number, length: number, at: (index: number) => number): number {
   const lower = Math.max(0, Math.floor(rank));
   const upper = Math.min(length - 1, lower + 1);
@@ -160,7 +160,7 @@ function interpolateRank(rank: number, length: number, at: (index: number) => nu
 
 const window = new SortedWindow();
 
-/** From so many samples on, looking whether the result is still wanted costs nothing beside sorting them. */
+/** From this many samples on, checking for a cancelled query costs nothing beside sorting. */
 const largeWindow = 1_024;
 
 export const quantileOverTime: FloatBody = (floats, bounds, out, call) => {
@@ -220,7 +220,7 @@ export const madOverTime: FloatBody = (floats, bounds, out, { windows }) => {
     let size = 0;
     for (let index = from; index < to; index += 1) {
       const deviation = Math.abs((floats.values[index] as number) - median);
-      // An infinite value does not differ from an infinite median by any number.
+      // The deviation of an infinite value from an infinite median is NaN.
       if (Number.isNaN(deviation)) continue;
       deviations[size] = deviation;
       size += 1;

@@ -1,4 +1,6 @@
-/** What holds for floats and histograms alike: how many there are, and which stands first or last. */
+/**
+ * Kernels that treat floats and histograms alike: counts, presence, and the first or last sample.
+ */
 import { type SampleColumns, stepAbsent, stepFloat } from "../model.ts";
 import { withoutStale } from "./split-samples.ts";
 import { type MutableSteps, putHistogram, type RangeKernel } from "./types.ts";
@@ -30,7 +32,7 @@ export const presentOverTime: RangeKernel = presenceKernel((_samples, { steps, l
   }
 });
 
-/** Index of the sample that a window's result is about; only called for windows that hold some. */
+/** The index of the sample that a window returns; only called for windows with samples. */
 const firstIndex = ({ lo }: WindowBounds, step: number) => lo[step] as number;
 const lastIndex = ({ hi }: WindowBounds, step: number) => (hi[step] as number) - 1;
 

@@ -17,7 +17,7 @@ const contents: readonly (readonly [string, Contents])[] = [
   ["everything at once", { stale: true, histograms: true, starts: true }],
 ];
 
-/** Arguments of one value for all steps, or of one per step. */
+/** Arguments with one value for all steps, or one per step. */
 function argsOf(name: string, steps: number, varying: boolean): Float64Array[] {
   const spread = (values: readonly number[]) =>
     varying
@@ -56,7 +56,7 @@ function checkKernel(
   assert.deepEqual(new Set(texts(annotations)), new Set(texts(expected)));
 }
 
-/** How a sum of zeros is signed is nobody's concern. */
+/** The sign of a sum of zeros does not matter. */
 const unsignedZero = (value: Value): Value => (value === 0 ? 0 : value);
 
 for (const name of rangeKernels.keys()) {
@@ -91,7 +91,7 @@ for (const [bounds, names] of withBounds) {
   }
 }
 
-/** Long enough for what small windows never reach: sorting by the engine, moving single values of a large window. */
+/** Long enough for the engine's sort, and for moving single values of a large window. */
 const longSeries = fc
   .array(fc.oneof(fc.integer({ min: -50, max: 50 }), fc.constant(Number.NaN), fc.double()), {
     minLength: 150,

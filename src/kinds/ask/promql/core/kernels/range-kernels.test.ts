@@ -5,7 +5,7 @@ import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import { boundsError, kernelKeepsName, rangeKernels } from "./range-kernels.ts";
 import { type Asked, custom, exponential, oneWindow, type Point } from "./testing/one-window.ts";
 
-/** Every ten seconds from ten on. */
+/** Samples every 10 s, starting at 10 s. */
 const spaced = (...values: Point[1][]): Point[] =>
   values.map((value, index) => [10 * (index + 1), value]);
 const minute: Asked = { at: 60, range: 60 };

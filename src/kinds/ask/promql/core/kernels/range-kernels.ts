@@ -1,4 +1,4 @@
-/** Every function of a range vector, by name, except absent_over_time, which is about all series at once. */
+/** Every function of a range vector by name, except absent_over_time, which is about all series. */
 
 import { changes, resets } from "./changes.ts";
 import { floatKernel } from "./float-kernel.ts";
@@ -56,7 +56,7 @@ export const rangeKernels: ReadonlyMap<string, RangeKernel> = new Map<string, Ra
   ["ts_of_min_over_time", floatKernel(tsOfMinOverTime)],
 ]);
 
-/** Whether the result is about the very samples, and keeps their name. */
+/** Whether the result has the samples themselves, and so keeps their name. */
 export function kernelKeepsName(name: string): boolean {
   return name === "last_over_time" || name === "first_over_time";
 }
@@ -66,7 +66,7 @@ const functionsOfBounds = {
   smoothed: ["delta", "increase", "rate"],
 } as const;
 
-/** Why a function cannot be used with a modifier, in Prometheus's words; undefined if it can. */
+/** Why a function cannot have a modifier, in Prometheus's words; undefined if it can. */
 export function boundsError(name: string, bounds: "anchored" | "smoothed"): string | undefined {
   const allowed: readonly string[] = functionsOfBounds[bounds];
   if (allowed.includes(name)) return undefined;

@@ -1,4 +1,6 @@
-/** rate, increase and delta: the change over each window, extrapolated to its edges, or as `bounds` says. */
+/**
+ * rate, increase and delta: the change over each window, extrapolated to its edges or by `bounds`.
+ */
 import {
   annotate,
   mixedFloatsHistograms,

@@ -1,4 +1,4 @@
-/** Least squares over windows, and double exponential smoothing. Both need two floats. */
+/** Linear regression over windows, and double exponential smoothing. Both need two floats. */
 import { PromqlError } from "../engine-types.ts";
 import { stepAbsent, stepFloat } from "../model.ts";
 import { argAt, type FloatBody, floatKernel } from "./float-kernel.ts";
@@ -6,12 +6,12 @@ import { type FloatSamples, withoutStale } from "./split-samples.ts";
 import type { RangeKernel } from "./types.ts";
 import { BoundsFinder, windowEdges } from "./windows.ts";
 
-/** The line through a window: what the last call of `fitLine` found. */
+/** The line that the last call of `fitLine` found. */
 const line = { slope: 0, intercept: 0 };
 
 /**
- * Fits the floats from `from` up to `to`; the intercept is the value at `zeroMs`. Its four compensated sums are spelt
- * out in the loop: this is all that it does.
+ * Fits a line to the floats from `from` up to `to`; the intercept is the value at `zeroMs`. Its
+ * four compensated sums are inlined in the loop.
  */
 function fitLine(floats: FloatSamples, from: number, to: number, zeroMs: number): void {
   const { ts, values } = floats;
@@ -79,7 +79,7 @@ export const deriv: FloatBody = (floats, { steps, lo, hi }, out) => {
       out.kinds[step] = stepAbsent;
       continue;
     }
-    // Times relative to the first sample are small numbers, whose squares are still exact.
+    // Times relative to the first sample are small, so that their squares are exact.
     fitLine(floats, from, to, floats.ts[from] as number);
     out.kinds[step] = stepFloat;
     out.values[step] = line.slope;
@@ -95,7 +95,7 @@ export const predictLinear: FloatBody = (floats, { steps, lo, hi }, out, { windo
       out.kinds[step] = stepAbsent;
       continue;
     }
-    // From the time of the evaluation, wherever an offset has put the window.
+    // Relative to the evaluation time, whatever the window's offset.
     fitLine(floats, from, to, startMs + step * stepMs);
     out.kinds[step] = stepFloat;
     out.values[step] = line.slope * argAt(args[0], step) + line.intercept;
@@ -118,7 +118,7 @@ const smoothedKernel = floatKernel(smoothed);
 const finder = new BoundsFinder();
 
 export const doubleExponentialSmoothing: RangeKernel = (samples, windows, args, ...rest) => {
-  // Factors are checked wherever there is anything to smooth, be it histograms, which are then ignored.
+  // Factors are checked even if all samples are histograms, which are then ignored.
   const live = withoutStale(samples);
   const { steps, lo, hi } = finder.find(live.ts, live.count, windowEdges(windows));
   for (let step = 0; step < steps; step += 1) {
@@ -143,7 +143,7 @@ function smooth(values: Float64Array, from: number, to: number, sf: number, tf: 
   return level;
 }
 
-/** NaN passes, as it does in Prometheus. */
+/** NaN is accepted, like in Prometheus. */
 function checkFactor(name: string, symbol: string, factor: number): void {
   if (factor <= 0 || factor >= 1) {
     throw new PromqlError(
@@ -153,7 +153,7 @@ function checkFactor(name: string, symbol: string, factor: number): void {
   }
 }
 
-/** As Go's %f prints it. */
+/** Like Go's %f. */
 function formatFixed(value: number): string {
   if (value === Infinity) return "+Inf";
   if (value === -Infinity) return "-Inf";

@@ -1,16 +1,14 @@
 /**
- * Space that kernels use for one series and then again for the next, so that nothing is allocated per series.
- *
- *   1  Each buffer has one user: the module that made it.
- *   2  Its contents mean nothing once that user's kernel has returned.
- *   3  It grows by doubling and never shrinks: the longest series decides. What is longer than most is not kept.
+ * Reusable buffers, so that kernels allocate nothing per series. Each buffer belongs to the module
+ * that made it, and its contents are invalid once the kernel has returned. It grows by doubling and
+ * never shrinks; buffers longer than `keptLengthMax` are not kept.
  */
 const keptLengthMax = 1_048_576;
 
 export class FloatScratch {
   #buffer = new Float64Array(1024);
 
-  /** At least `length` elements, with anything in them. */
+  /** At least `length` elements, with arbitrary contents. */
   take(length: number): Float64Array {
     if (length > keptLengthMax) return new Float64Array(length);
     if (this.#buffer.length < length) this.#buffer = new Float64Array(grown(length));

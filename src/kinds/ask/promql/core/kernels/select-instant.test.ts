@@ -38,7 +38,7 @@ function select(
   return valuesOf(out);
 }
 
-/** Every ten seconds from 0 to 60, looking back 20. */
+/** Every 10 s from 0 to 60 s, with a lookback of 20 s. */
 const minute: InstantSelection = {
   grid: { startMs: 0, endMs: 60_000, stepMs: 10_000 },
   offsetMs: 0,

@@ -1,4 +1,4 @@
-/** The instant selector: at every step the last sample, unless it is too old or says that the series ended. */
+/** The instant selector: the last sample at every step, unless it is too old or a stale marker. */
 import {
   annotate,
   mixedExponentialCustomHistograms,
@@ -23,11 +23,11 @@ import { BoundsFinder, firstAfter } from "./windows.ts";
 export interface InstantSelection {
   readonly grid: Grid;
   readonly offsetMs: number;
-  /** A sample is seen at times less than this after its own. */
+  /** A sample is visible for less than this after its time. */
   readonly lookbackMs: number;
 }
 
-/** `timestamp` gives the sample's own time in seconds; `start_timestamp` when its counter started. */
+/** `timestamp` is the sample's own time, `start_timestamp` its counter's start, in seconds. */
 export type Selected = "value" | "timestamp" | "start_timestamp";
 
 const finder = new BoundsFinder();
@@ -62,16 +62,13 @@ export function selectInstant(
   }
 }
 
-/** Undefined: zeros. */
+/** Undefined stands for zeros. */
 function columnOf(samples: SampleColumns, selected: Selected): Float64Array | undefined {
   if (selected === "value") return samples.values;
   return selected === "timestamp" ? samples.ts : samples.startTs;
 }
 
-/**
- * The smoothed selector: the value on the line between the samples around the time, none of them farther away than
- * `lookbackMs`; without one after it, the last value.
- */
+/** Interpolates between the samples around the time (KL11). */
 export function selectSmoothed(
   samples: SampleColumns,
   selection: InstantSelection,
@@ -144,13 +141,13 @@ function smoothHistogram(
   }
   const after = last + 1 < to ? histograms[last + 1] : undefined;
   if (after === undefined) {
-    // The hint is about the sample before, which is not the one before this value.
+    // The hint is about the sample before, not about the value of the step before.
     putHistogram(out, step, { ...before, counterResetHint: "unknown" });
     return;
   }
   const mixedSchemas =
     (before.schema === customBucketsSchema) !== (after.schema === customBucketsSchema);
-  // What is not said to be a gauge is a counter.
+  // Everything that is not marked as a gauge is a counter.
   const isCounter = before.counterResetHint !== "gauge" || after.counterResetHint !== "gauge";
   const between = mixedSchemas
     ? undefined

@@ -1,6 +1,6 @@
 /**
- * A series' samples as the kernels want them: without stale markers, which no window holds, and floats apart from
- * histograms. A series of plain floats, which is almost every one, is passed through as it is.
+ * Splits a series' samples for the kernels: removes stale markers, and separates floats from
+ * histograms. A series of plain floats, the usual case, is passed through.
  */
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import type { SampleColumns } from "../model.ts";
@@ -24,7 +24,7 @@ const floatTs = new FloatScratch();
 const floatValues = new FloatScratch();
 const floatStartTs = new FloatScratch();
 
-/** The floats. Copies are in shared space: valid until the next call. */
+/** The floats. Copies are in shared memory, valid until the next call. */
 export function floatsOf(samples: SampleColumns): FloatSamples {
   const { count, stale, histograms, startTs } = samples;
   if (stale === undefined && histograms === undefined) return samples;
@@ -45,7 +45,7 @@ export function floatsOf(samples: SampleColumns): FloatSamples {
 const histogramTs = new FloatScratch();
 const histogramStartTs = new FloatScratch();
 
-/** The histograms, or undefined if there are none. Valid until the next call. */
+/** The histograms, valid until the next call; undefined when there are none. */
 export function histogramsOf(samples: SampleColumns): HistogramSamples | undefined {
   const { count, stale, histograms, startTs } = samples;
   if (histograms === undefined) return undefined;
@@ -68,7 +68,7 @@ const liveTs = new FloatScratch();
 const liveValues = new FloatScratch();
 const liveStartTs = new FloatScratch();
 
-/** Floats and histograms in one, without the stale markers. Copies are valid until the next call. */
+/** Floats and histograms together, without stale markers. Copies are valid until the next call. */
 export function withoutStale(samples: SampleColumns): SampleColumns {
   const { count, stale, startTs } = samples;
   if (stale === undefined) return samples;

@@ -1,4 +1,4 @@
-/** Windows over a series' floats and over its histograms, for functions that take either but not both at once. */
+/** Windows over a series' floats and over its histograms, for functions that take only one kind. */
 import type { SampleColumns } from "../model.ts";
 import {
   type FloatSamples,
@@ -11,10 +11,10 @@ import { BoundsFinder, type WindowBounds, type WindowEdges } from "./windows.ts"
 export interface SplitWindows {
   readonly floats: FloatSamples;
   readonly floatBounds: WindowBounds;
-  /** Absent: the series has none. */
+  /** Undefined when the series has none. */
   readonly histograms: HistogramSamples | undefined;
   readonly histogramBounds: WindowBounds | undefined;
-  /** Some windows held both. Those are empty in either bounds now. */
+  /** Whether some windows held both kinds. Those are empty in both bounds now. */
   readonly mixed: boolean;
 }
 

@@ -1,24 +1,24 @@
 /**
- * When a counter started, as the sample says. A start after the sample before means that the counter began anew in
- * between, even if its value did not fall.
+ * Start timestamps of counters. A start after the previous sample means that the counter was reset
+ * in between, even if its value did not fall.
  */
 
-/** Whether the counter started anew between two samples that follow each other. A start of 0 is unknown. */
+/** Whether the counter restarted between two consecutive samples. A start of 0 is unknown. */
 export function isStartReset(
   previousStartMs: number,
   previousMs: number,
   startMs: number,
   atMs: number,
 ): boolean {
-  // A start at the sample's own time is how some senders say "unknown"; one after it is nonsense.
+  // Some senders use the sample's own time for "unknown"; a later start makes no sense.
   if (startMs === 0 || startMs >= atMs || startMs < previousMs) return false;
   if (startMs > previousMs) return true;
-  // It starts where the sample before stands. With deltas, each does; but so does a cumulative series after a sample
-  // with an unknown start, and that is no reset.
+  // The start equals the time of the previous sample, as with deltas. But a cumulative series after
+  // a sample with an unknown start looks the same, and is no reset.
   return previousStartMs !== 0 && previousStartMs < previousMs;
 }
 
-/** Whether a sample claims to have started before the one before it was taken, and that one says otherwise. */
+/** Whether a sample claims a start before the previous sample, which has another start. */
 export function startsOverlap(
   previousStartMs: number,
   previousMs: number,

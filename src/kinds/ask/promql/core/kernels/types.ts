@@ -1,4 +1,4 @@
-/** What a kernel is given and what it fills: one series, the windows over it, and its values at every step. */
+/** The input and output of kernels: one series, its windows, and values at every step. */
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import { type AnnotationSink, type Grid, type SampleColumns, stepHistogram } from "../model.ts";
 
@@ -8,28 +8,29 @@ export interface WindowSpec {
   readonly rangeMs: number;
   readonly offsetMs: number;
   readonly bounds: "anchored" | "smoothed" | undefined;
-  /** How far beyond the window's edges `bounds` may look. Meaningless without them. */
+  /** How far beyond the window's edges `bounds` may look. Unused without `bounds`. */
   readonly lookbackMs: number;
-  /** The window of the first step serves every step (the selector has `@`, but an argument varies). */
+  /** Every step uses the first step's window (the selector has `@`, but an argument varies). */
   readonly fixed: boolean;
-  /** Whether start timestamps count as resets, in the functions that know of resets. */
+  /** Whether start timestamps count as resets, in the functions that handle resets. */
   readonly useStartTs: boolean;
-  /** Throws where the result is no longer wanted. Kernels that take long for a window ask it at every large one. */
+  /** Throws when the query was cancelled. Slow kernels call it at every large window. */
   readonly checkStop?: (() => void) | undefined;
 }
 
-/** One element per step. Whoever owns it may use it for the next series. */
+/** One element per step. The owner may reuse it for the next series. */
 export interface MutableSteps {
   readonly kinds: Uint8Array;
-  /** Written where the kind is float. */
+  /** Valid where the kind is float. */
   readonly values: Float64Array;
-  /** Written where the kind is histogram. Absent on entry: the kernel makes it when it needs it. */
+  /** Valid where the kind is histogram. Undefined on entry; the kernel creates it on demand. */
   histograms: (FloatHistogram | undefined)[] | undefined;
 }
 
 /**
- * One series through its windows. Writes `kinds` at every step. An argument has one value per step, or a single one for
- * all of them. Kernels share scratch space, so one runs at a time and none calls another.
+ * Computes one series over its windows, and writes `kinds` at every step. An argument has one value
+ * per step, or one for all. Kernels share scratch memory, so they must not run at the same time or
+ * call each other.
  */
 export type RangeKernel = (
   samples: SampleColumns,

@@ -1,26 +1,26 @@
-/** Where each step's window begins and ends within a series: indexes found with two pointers, since windows only move on. */
+/** Finds where each step's window begins and ends within a series, with two moving pointers. */
 import { stepCount } from "../model.ts";
 import { IndexScratch } from "./scratch.ts";
 import type { WindowSpec } from "./types.ts";
 
-/** The window of step `i` holds the samples from `lo[i]` up to, and without, `hi[i]`. */
+/** The window of step `i` has the samples from `lo[i]` up to, not including, `hi[i]`. */
 export interface WindowBounds {
   readonly steps: number;
   readonly lo: Int32Array;
   readonly hi: Int32Array;
 }
 
-/** The ends of the first window, and by how much each next one lies later. */
+/** The ends of the first window, and the distance to each next one. */
 export interface WindowEdges {
   readonly steps: number;
-  /** Excluded. */
+  /** The start, exclusive. */
   readonly startMs: number;
-  /** Included. */
+  /** The end, inclusive. */
   readonly endMs: number;
   readonly strideMs: number;
 }
 
-/** The windows as they were asked for. */
+/** The windows as requested. */
 export function windowEdges(windows: WindowSpec): WindowEdges {
   const endMs = windows.grid.startMs - windows.offsetMs;
   return {
@@ -31,7 +31,7 @@ export function windowEdges(windows: WindowSpec): WindowEdges {
   };
 }
 
-/** The windows with what `bounds` looks at around them. */
+/** The windows extended by what `bounds` reads around them. */
 export function reachedEdges(windows: WindowSpec): WindowEdges {
   const edges = windowEdges(windows);
   if (windows.bounds === undefined) return edges;
@@ -42,7 +42,7 @@ export function reachedEdges(windows: WindowSpec): WindowEdges {
   };
 }
 
-/** Finds bounds in its own space, which the next call overwrites. */
+/** Finds bounds in its own memory, which the next call overwrites. */
 export class BoundsFinder {
   readonly #lo = new IndexScratch();
   readonly #hi = new IndexScratch();
@@ -52,7 +52,7 @@ export class BoundsFinder {
     const lo = this.#lo.take(steps);
     const hi = this.#hi.take(steps);
     fillFirstAfter(ts, count, edges.endMs, edges.strideMs, steps, hi);
-    // Where the range is a multiple of the stride, a window starts where an earlier one ended.
+    // If the range is a multiple of the stride, a window starts where an earlier one ended.
     const ahead = (edges.endMs - edges.startMs) / edges.strideMs;
     const shared = Number.isInteger(ahead) && ahead < steps ? steps - ahead : 0;
     fillFirstAfter(ts, count, edges.startMs, edges.strideMs, steps - shared, lo);
@@ -62,8 +62,8 @@ export class BoundsFinder {
 }
 
 /**
- * For each step, the index of the first sample after that step's edge. With evenly spaced samples, as many lie between
- * one edge and the next as between the two before: that is tried first, and then none in between is looked at.
+ * For each step, the index of the first sample after its edge. With evenly spaced samples the
+ * distance between edges repeats, so the same distance is tried first.
  */
 function fillFirstAfter(
   ts: Float64Array,

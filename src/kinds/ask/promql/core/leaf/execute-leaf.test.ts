@@ -145,7 +145,7 @@ const tooMany = (error: unknown) =>
 
 const limits: readonly [name: string, leaf: BaseExpr, enough: number][] = [
   ["values of an instant selector count", selector, 6],
-  // The second series' window of two, while the first one's three values are held; then three more.
+  // The second series' window of two while the first one's three values are held; then three more.
   ["windows and values of a function count", sumOfWindows, 6],
   ["raw samples count", { ...sumOfWindows, output: { kind: "raw" } }, 8],
 ];
@@ -167,7 +167,7 @@ test("[KL15] a window that is too large is refused, however many there are", () 
 test("[KL15] a histogram counts for its size", () => {
   const data = [series({}, [60, exponential([1, 2])])];
   const leaf = { ...selector, grid: { ...selector.grid, endMs: 60_000 } };
-  // 176 bytes and a span and two buckets of 8 bytes each are 12 samples of 16 bytes.
+  // 176 bytes, and a span and two buckets of 8 bytes each, are 12 samples of 16 bytes.
   executeLeaf(leaf, data, { samplesMax: 12 });
   assert.throws(() => executeLeaf(leaf, data, { samplesMax: 11 }), tooMany);
 });
@@ -193,7 +193,7 @@ function partialsOf(leaf: BaseExpr, data: readonly RawSeries[]) {
   return result;
 }
 
-/** What a group's members of several shards come to. */
+/** Merges the values of a group over several shards. */
 function mergeValue(
   op: PartialOp,
   parts: { count: number; value: number; lost: number }[],
@@ -212,7 +212,7 @@ function mergeValue(
   );
 }
 
-/** By group and step. */
+/** Values by group and step. */
 function mergeGroups(op: PartialOp, groups: readonly PartialGroup[]): Map<string, number> {
   const parts = new Map<string, { count: number; value: number; lost: number }[]>();
   for (const { labels, counts, values, compensations } of groups) {
@@ -266,7 +266,7 @@ for (const op of ["sum", "avg", "count", "min", "max", "group"] as const) {
         const want = mergeGroups(op, whole.groups);
         const got = mergeGroups(op, shards);
         assert.deepEqual(new Set(got.keys()), new Set(want.keys()));
-        // Where large values cancel each other out, the last digits of those are what is left.
+        // When large values cancel out, only their last digits are left.
         const sizes = all.flatMap(({ samples }) => Array.from(samples.values, Math.abs));
         const largest = Math.max(1, ...sizes.filter(Number.isFinite));
         for (const [key, value] of want) {
@@ -282,7 +282,7 @@ for (const op of ["sum", "avg", "count", "min", "max", "group"] as const) {
   });
 }
 
-/** Prometheus's way: a heap of the k best, the worst of them first. */
+/** Prometheus's heap of the k best, the worst first. */
 function heapOfBest(
   op: "topk" | "bottomk",
   k: number,
@@ -406,7 +406,7 @@ test("[KL20] an average's sum does not overflow: its group stands twice", () => 
   assert.deepEqual([only?.counts[0], only?.values?.[0], others], [2, Infinity, []]);
 });
 
-/** As a process counts it: throws before the bytes are there. */
+/** Counts like a process, and throws before the bytes are allocated. */
 function bounded(bytesMax: number): HeldMemory & { held(): number } {
   let bytes = 0;
   return {
@@ -421,7 +421,7 @@ function bounded(bytesMax: number): HeldMemory & { held(): number } {
   };
 }
 
-/** Three steps: 9 and 8 bytes of each for the series at hand, 1 more where there are groups. */
+/** Three steps: 9 and 8 bytes each for the current series, 1 more with groups. */
 const keeping: readonly [op: PartialOp, bytesPerGroup: number][] = [
   ["count", 3 * 8],
   ["max", 3 * 16],

@@ -1,6 +1,6 @@
 /**
- * Computes a leaf over the series of one shard, one series after another. What a series needs while it is computed is
- * used again for the next, so that an aggregation over very many holds only its groups.
+ * Computes a leaf over the series of one shard, one after another. Memory of one series is reused
+ * for the next, so that an aggregation holds only its groups.
  */
 import { AnnotationSet } from "../annotations.ts";
 import { PartialAggregator } from "../eval/partial-aggregator.ts";
@@ -17,19 +17,19 @@ import { SampleBudget, sampleSize, valueSize } from "./sample-budget.ts";
 import { trimSamples } from "./trim-samples.ts";
 
 export interface LeafLimits {
-  /** As Prometheus counts them: samples of a window and values of the result. */
+  /** Limit of samples of a window and values of the result, as Prometheus counts them. */
   readonly samplesMax: number;
-  /** Of labels of the result, in characters. Absent: an earlier version asks. */
+  /** Limit of the result's labels in characters. Absent in requests of earlier versions. */
   readonly labelBytesMax?: number | undefined;
-  /** Where it says what it is about to hold. */
+  /** Counts the memory before it is allocated. */
   readonly memory?: HeldMemory | undefined;
-  /** Throws where the result is no longer wanted: asked within series that take long. */
+  /** Throws when the query was cancelled; called within series that take long. */
   readonly checkStop?: () => void;
 }
 
 /**
- * The series are those that the leaf's matchers select, each once; in the order of their labels, if sums are to be
- * added up in that order too. They may have more samples than the leaf needs.
+ * `series` are those that the leaf's matchers select, each once; in label order, if sums should be
+ * added in that order. They may have more samples than the leaf needs.
  */
 export function executeLeaf(
   leaf: BaseExpr,
@@ -68,7 +68,7 @@ function executeRaw(
   for (const { labels, samples } of series) {
     const trimmed = neededSamples(leaf, samples, range);
     if (trimmed.count === 0) continue;
-    memory.take(samples.count * sampleBytes); // It is a view of all of them.
+    memory.take(samples.count * sampleBytes); // The views keep all samples alive.
     budget.hold(sampleSize(trimmed, 0, trimmed.count));
     sampleCount += trimmed.count;
     budget.holdLabels(labels);
@@ -127,10 +127,10 @@ function neededSamples(
   return histogramStats === true ? withHistogramStats(trimmed) : trimmed;
 }
 
-/** Of a step: where its window begins and ends. */
+/** Bytes per step: where its window begins and ends. */
 const windowBytes = 8;
 
-/** The values of the series at hand. */
+/** The values of the current series. */
 class ScratchSeries implements StepSeries, MutableSteps {
   labels = Labels.empty;
   readonly dropName: boolean;
@@ -166,7 +166,7 @@ class SeriesPass {
     this.#scratch = new ScratchSeries(steps, compute.dropsName);
   }
 
-  /** Valid until the next call. Undefined: the series has no value at any step. */
+  /** Valid until the next call. Undefined when the series has no value at any step. */
   run({ labels, samples }: RawSeries): StepSeries | undefined {
     const trimmed = neededSamples(this.#leaf, samples, this.#range);
     if (trimmed.count === 0) return undefined;
@@ -191,7 +191,7 @@ class SeriesPass {
 }
 
 function copyOf({ labels, dropName, kinds, values, histograms }: StepSeries): StepSeries {
-  // The scratch makes its histograms anew for each series that has some.
+  // Histograms need no copy: each series that has some gets a new array.
   return { labels, dropName, kinds: kinds.slice(), values: values.slice(), histograms };
 }
 

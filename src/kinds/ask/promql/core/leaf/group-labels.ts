@@ -1,19 +1,19 @@
-/** What of its labels a series shares with its group. */
+/** The labels that a series shares with its group. */
 import { type Labels, metricNameLabel } from "../labels.ts";
 
-/** The labels of the group that each series belongs to. Without `without`, only the grouping's own are kept. */
+/** Returns the labels of a series' group. Unless `without`, only `grouping` is kept. */
 export function makeGrouper(
   grouping: readonly string[],
   without: boolean,
 ): (labels: Labels) => Labels {
   const names = new Set(grouping);
   if (!without) return (labels) => labels.keep(names);
-  // The name is of the series, and a group has many.
+  // The name is removed, too.
   names.add(metricNameLabel);
   return (labels) => labels.without(names);
 }
 
-/** For a single series; `makeGrouper` serves many. */
+/** For a single series; `makeGrouper` is for many. */
 export function groupLabels(labels: Labels, grouping: readonly string[], without: boolean): Labels {
   return makeGrouper(grouping, without)(labels);
 }

@@ -1,7 +1,8 @@
 /**
- * Histograms of which only the count and sum are wanted. Their buckets go, so what they say about resets is found first,
- * and stands in the hint: each is compared with the one before it. It is what Prometheus does for `histogram_count` and
- * its like, and visible there: hints that were unknown are known, and may clash where histograms are added up.
+ * Removes the buckets of histograms of which only count and sum are needed. Before that, each is
+ * compared with the one before it, and the result is put into the reset hint. Prometheus does so
+ * for `histogram_count` and similar functions, and it is visible: unknown hints become known, and
+ * may clash in sums.
  */
 import { detectReset } from "../histogram/detect-reset.ts";
 import type { CounterResetHint, FloatHistogram } from "../histogram/float-histogram.ts";

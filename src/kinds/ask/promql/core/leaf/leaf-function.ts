@@ -1,4 +1,4 @@
-/** What a leaf computes of one series: chosen once per leaf, then run on every series. */
+/** The function of a leaf: chosen once per leaf, then run on every series. */
 import { assert } from "../../../../../ground/kernel/errors.ts";
 import { kernelKeepsName, rangeKernels } from "../kernels/range-kernels.ts";
 import { selectInstant, selectSmoothed } from "../kernels/select-instant.ts";
@@ -9,16 +9,16 @@ import { type AnnotationSink, type SampleColumns, stepAbsent } from "../model.ts
 import type { SampleBudget } from "./sample-budget.ts";
 
 export interface LeafFunction {
-  /** The name is to be removed from the result. */
+  /** Whether the name is removed from the result. */
   readonly dropsName: boolean;
-  /** Fills `out`, whose histograms are absent before. */
+  /** Fills `out`, whose histograms are undefined before. */
   run(
     samples: SampleColumns,
     metricName: string,
     out: MutableSteps,
     annotations: AnnotationSink,
   ): void;
-  /** Throws where a window is too large. */
+  /** Throws when a window is too large. */
   checkWindows(samples: SampleColumns, budget: SampleBudget): void;
 }
 

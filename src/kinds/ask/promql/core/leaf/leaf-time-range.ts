@@ -1,15 +1,15 @@
-/** Which samples a leaf needs. */
+/** The samples that a leaf needs. */
 import type { BaseExpr } from "../leaf.ts";
 import { stepCount } from "../model.ts";
 
 export interface LeafTimeRange {
-  /** Excluded. */
+  /** The start, exclusive. */
   readonly minMs: number;
-  /** Included. */
+  /** The end, inclusive. */
   readonly maxMs: number;
 }
 
-/** From the first window's start to the last one's end, with what `bounds` looks at around them. */
+/** From the first window's start to the last one's end, with what `bounds` needs around them. */
 export function leafTimeRange(leaf: BaseExpr): LeafTimeRange {
   const { grid, offsetMs, rangeMs, lookbackMs, bounds } = leaf;
   const lastStepMs = grid.startMs + Math.max(0, stepCount(grid) - 1) * grid.stepMs;

@@ -1,10 +1,10 @@
-/** Label matchers, compiled. A label that a series does not have is empty, so that `x=""` selects series without x. */
+/** Compiles label matchers. A missing label is empty, so that `x=""` selects series without x. */
 import type { Labels } from "../labels.ts";
 import { compareText } from "../labels.ts";
 import type { Matcher } from "../leaf.ts";
 import { compileRegex } from "../regex/compile-regex.ts";
 
-/** Whether a value of the matcher's label is selected. Throws PromqlError where the expression is not one. */
+/** Throws `PromqlError` for an invalid regular expression. */
 export function compileMatcher({ op, value }: Matcher): (value: string) => boolean {
   switch (op) {
     case "=":
@@ -22,9 +22,9 @@ export function compileMatcher({ op, value }: Matcher): (value: string) => boole
   }
 }
 
-/** Whether a series is selected: all matchers have to. */
+/** A series is selected when all matchers match. */
 export function compileMatchers(matchers: readonly Matcher[]): (labels: Labels) => boolean {
-  // The cheap ones first: a regular expression looks only at what they leave.
+  // The cheap ones first, so that regular expressions see fewer values.
   const ordered = [...matchers].sort((a, b) => cost(a) - cost(b));
   const compiled = ordered.map((matcher) => ({
     name: matcher.name,
@@ -42,7 +42,7 @@ function cost({ op }: Matcher): number {
   return op === "=" ? 0 : op === "!=" ? 1 : 2;
 }
 
-/** Equal for sets that select the same by being the same: order and repetition do not matter. */
+/** Equal for equal sets of matchers, whatever their order and repetition. */
 export function matcherSetKey(matchers: readonly Matcher[]): string {
   const keys = new Set(
     matchers.map(({ name, op, value }) => `${name.length}:${name}${op}${value.length}:${value}`),

@@ -1,6 +1,6 @@
 /**
- * How many samples a leaf holds, counted as Prometheus counts them: a window's samples while it is looked at, and every
- * value of the results. A histogram counts for as many samples as it takes the space of.
+ * Counts the samples that a leaf holds, like Prometheus: those of the current window, and every
+ * value of the results. A histogram counts as many samples as fill its size.
  */
 import { PromqlError } from "../engine-types.ts";
 import { tooManyLabels } from "../eval/sample-budget.ts";
@@ -22,13 +22,13 @@ export class SampleBudget {
     this.#labelBytesMax = labelBytesMax;
   }
 
-  /** Of a result: those of a series that is kept, or of a group. */
+  /** Counts the labels of a series or group in the result. */
   holdLabels({ size }: Labels): void {
     this.#labelBytes += size;
     if (this.#labelBytes > this.#labelBytesMax) throw tooManyLabels(this.#labelBytesMax);
   }
 
-  /** Throws where that many more are too many. */
+  /** Throws when this many more are too many. */
   hold(sampleCount: number): void {
     this.check(sampleCount);
     this.#held += sampleCount;
@@ -43,7 +43,7 @@ export class SampleBudget {
     }
   }
 
-  /** Throws if some window is too large. Looks at single windows only if all samples together are too many. */
+  /** Throws if a window is too large. Looks at windows only if all samples are too many. */
   checkWindows(samples: SampleColumns, edges: WindowEdges): void {
     if (this.#held + sampleSize(samples, 0, samples.count) <= this.#samplesMax) return;
     for (let step = 0; step < edges.steps; step += 1) {
@@ -56,7 +56,7 @@ export class SampleBudget {
   }
 }
 
-/** How many samples those from `from` up to `to` count for. */
+/** How many samples those from `from` up to `to` count as. */
 export function sampleSize({ histograms }: SampleColumns, from: number, to: number): number {
   if (histograms === undefined) return to - from;
   let size = 0;
@@ -67,7 +67,7 @@ export function sampleSize({ histograms }: SampleColumns, from: number, to: numb
   return size;
 }
 
-/** How many samples a series' values count for; 0 if it has none. */
+/** How many samples a series' values count as; 0 when it has none. */
 export function valueSize({ kinds, histograms }: Pick<StepSeries, "kinds" | "histograms">): number {
   let size = 0;
   for (let step = 0; step < kinds.length; step += 1) {
@@ -80,7 +80,7 @@ export function valueSize({ kinds, histograms }: Pick<StepSeries, "kinds" | "his
   return size;
 }
 
-/** In samples of 16 bytes, with a histogram's time and fixed part at 176 bytes. */
+/** In samples of 16 bytes; the time and the fixed part of a histogram are 176 bytes. */
 function histogramSize(histogram: FloatHistogram): number {
   const elements =
     histogram.positiveSpans.length +

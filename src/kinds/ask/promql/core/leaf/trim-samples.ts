@@ -1,4 +1,4 @@
-/** The part of a series that a leaf needs, as views: nothing is copied but the references to histograms. */
+/** The part of a series that a leaf needs, as views; only references to histograms are copied. */
 import { firstAfter } from "../kernels/windows.ts";
 import type { SampleColumns } from "../model.ts";
 import type { LeafTimeRange } from "./leaf-time-range.ts";

@@ -1,4 +1,4 @@
-/** Whether every operand and argument is of a type that fits. Throws the first error that Prometheus shows. */
+/** Checks the types of operands and arguments. Throws the first error that Prometheus shows. */
 import type { Aggregate, Binary, Call, Expr, ValueType, VectorSelector } from "../ast.ts";
 import type { PromqlError } from "../engine-types.ts";
 import { functionSignatures } from "../functions.ts";
@@ -161,7 +161,7 @@ class TypeChecker {
     throw this.#error(call, `${what}, got ${got}`);
   }
 
-  /** The second argument of `info` is a set of matchers in a selector's clothes. */
+  /** The second argument of `info` is a set of matchers, written as a selector. */
   #checkInfo(call: Call): void {
     const selector = call.args[1];
     if (selector === undefined) return;
@@ -202,7 +202,7 @@ class TypeChecker {
     return this.#source.error(position, message);
   }
 
-  /** Stands at the operator and what is written beside it. */
+  /** The position covers the operator and its modifiers. */
   #operatorError({ left, right }: Binary, message: string): PromqlError {
     const { text } = this.#source;
     let start = this.#source.indexAt(left.position.end);

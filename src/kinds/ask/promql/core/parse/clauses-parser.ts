@@ -1,4 +1,4 @@
-/** What stands beside operators: `by (…)`, `on (…)`, `group_left (…)`, `bool`, `fill (…)`. */
+/** Parses the clauses of operators: `by (…)`, `on (…)`, `group_left (…)`, `bool`, `fill (…)`. */
 import type { VectorMatching } from "../ast.ts";
 import { quoteText } from "../print/quote.ts";
 import { readLiteral } from "./duration-parser.ts";
@@ -16,13 +16,13 @@ export interface Grouping {
 }
 export const noGrouping: Grouping = { without: false, labels: [] };
 
-/** `by` or `without` is ahead. */
+/** The next token is `by` or `without`. */
 export function parseGrouping(reader: TokenReader): Grouping {
   const { type } = reader.take();
   return { without: type === "without", labels: parseLabels(reader) };
 }
 
-/** What was written between an operator and its right side. */
+/** The modifiers between an operator and its right side. */
 export interface BinaryModifiers {
   readonly returnBool: boolean;
   readonly on: boolean;
@@ -71,7 +71,7 @@ export function parseBinaryModifiers(reader: TokenReader): BinaryModifiers {
   };
 }
 
-/** The labels may be left out, but then the right side follows. */
+/** The labels may be omitted; then the right side follows. */
 function parseIncluded(reader: TokenReader): string[] {
   const { type } = reader.peek();
   if (type === "(") return parseLabels(reader);
@@ -79,7 +79,7 @@ function parseIncluded(reader: TokenReader): string[] {
   return [];
 }
 
-/** `fill`, or `fill_left` and `fill_right` in any order. */
+/** Parses `fill`, or `fill_left` and `fill_right` in any order. */
 function parseFill(reader: TokenReader): Pick<BinaryModifiers, "fillLeft" | "fillRight"> {
   const first = reader.peek().type;
   if (first !== "fill" && first !== "fill_left" && first !== "fill_right") {
@@ -106,7 +106,7 @@ function parseFillValue(reader: TokenReader): number {
   return sign === "-" ? -value : value;
 }
 
-/** In parentheses. A comma may stand before the closing one. */
+/** A list in parentheses, with an optional trailing comma. */
 function parseLabels(reader: TokenReader): string[] {
   if (reader.peek().type !== "(") throw reader.unexpected(expectOpen);
   reader.take();

@@ -1,4 +1,4 @@
-/** Durations in `[…]` and behind `offset`: literals, or expressions of them. */
+/** Parses durations in `[…]` and after `offset`: literals, or expressions of them. */
 import type { DurationExpr } from "../ast.ts";
 import { durationSecondsMax, readDuration, secondsToMs } from "../durations.ts";
 import type { Position } from "../model.ts";
@@ -43,12 +43,12 @@ export function parsePositiveDuration(reader: TokenReader): DurationExpr {
 }
 
 /**
- * What stands behind `offset`. An operator behind it belongs to the duration only if the duration begins with a
- * parenthesis or two signs: `foo offset -2 ^ 2` is the square of `foo offset -2`.
+ * An operator after it belongs to the duration only if that begins with a parenthesis or two signs:
+ * `foo offset -2 ^ 2` is the square of `foo offset -2`.
  */
 export function parseOffsetDuration(reader: TokenReader): DurationExpr {
   const duration = reader.within(offsetContext, () => parseOffset(reader));
-  // In an expression, NaN is refused when that is evaluated.
+  // In an expression, NaN is refused at evaluation.
   if (duration.kind === "duration" && Number.isNaN(duration.seconds)) {
     throw reader.error(duration.position, "duration out of range");
   }
@@ -93,7 +93,7 @@ function continueBinary(
     const precedence = precedences.get(operator.type) ?? 0;
     if (precedence === 0 || precedence < precedenceMin) return left;
     reader.take();
-    // To the power of: the right side binds first. The others: the left side does.
+    // `^` is right-associative, the others are left-associative.
     const right = parseBinary(reader, precedence === powerPrecedence ? precedence : precedence + 1);
     left = binary(reader, operator, left, right);
   }
@@ -132,7 +132,7 @@ function parseOperand(reader: TokenReader): DurationExpr {
   return wrapped(reader, inner);
 }
 
-/** `step()`, `range()`, `min_of(…, …)`, `max_of(…, …)`. */
+/** Parses `step()`, `range()`, `min_of(…, …)` and `max_of(…, …)`. */
 function parseCall(reader: TokenReader): DurationExpr & { readonly kind: "durationCall" } {
   const token = reader.take();
   const name = token.type as "step" | "range" | "min_of" | "max_of";
@@ -144,7 +144,7 @@ function parseCall(reader: TokenReader): DurationExpr & { readonly kind: "durati
     args.push(parseDurationExpr(reader));
   }
   const { end } = reader.expect(")");
-  // To Prometheus, the place of a call with arguments is that of its arguments.
+  // In Prometheus, the position of a call with arguments is that of its arguments.
   const position = {
     start: args.at(0)?.position.start ?? token.start,
     end: args.at(-1)?.position.end ?? end,
@@ -152,7 +152,7 @@ function parseCall(reader: TokenReader): DurationExpr & { readonly kind: "durati
   return reader.made({ kind: "durationCall", name, args, wrapped: false, position }, args);
 }
 
-/** Behind `offset` a sign before a call is kept even where it changes nothing. */
+/** After `offset`, a sign before a call is kept even if it changes nothing. */
 function signedCall(reader: TokenReader, sign: Token): DurationExpr {
   const operand = parseCall(reader);
   const op = sign.type as "+" | "-";
@@ -173,13 +173,13 @@ function signed(reader: TokenReader, sign: Token, operand: DurationExpr): Durati
   ]);
 }
 
-/** Literals lose their parentheses. */
+/** Parentheses around literals are dropped. */
 function wrapped(reader: TokenReader, inner: DurationExpr): DurationExpr {
   if (inner.kind === "duration") return inner;
   return reader.remade(inner, { ...inner, wrapped: true });
 }
 
-/** `blamed` is where an error stands, if not at the literal. */
+/** `blamed` is the position of an error, if not that of the literal. */
 function literal(reader: TokenReader, token: Token, blamed: Position = token): DurationLiteral {
   const position = { start: token.start, end: token.end };
   const seconds = readLiteral(reader, token);

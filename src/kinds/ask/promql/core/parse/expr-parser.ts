@@ -1,13 +1,11 @@
 /**
- * Tokens to an expression, by recursive descent and operator precedence.
+ * Parses tokens into an expression, by recursive descent and operator precedence. Types are checked
+ * afterwards (`checkTypes`), so syntax errors come first. Nodes are never changed: a modifier makes
+ * a new node.
  *
- *   1  The first error ends it, and it is the one that Prometheus shows. So a token is looked at no earlier than
- *      Prometheus's parser does: what is wrong with the next token must not come before what is wrong with the node
- *      in hand.
- *   2  No tree is higher than a limit (`TokenReader.made`), so that whoever walks one may recurse.
- *   3  Nodes are never changed: a modifier makes a new node.
- *
- * Types are checked afterwards (`checkTypes`): an error in syntax comes before one in types, wherever they stand.
+ * The first error is the one that Prometheus shows. So a token is looked at no earlier than in
+ * Prometheus's parser: an error of the next token must not precede one of the current node. Trees
+ * are no higher than a limit (`TokenReader.made`), so that walking them may recurse.
  */
 import type { Aggregate, AggregateOp, Binary, BinaryOp, Expr, ValueType } from "../ast.ts";
 import { functionSignatures } from "../functions.ts";
@@ -48,7 +46,7 @@ const parameterized: ReadonlySet<string> = new Set([
   "quantile",
   "topk",
 ]);
-/** Keywords that are functions, too, if a parenthesis follows. */
+/** Keywords that are also functions if a parenthesis follows. */
 const callWords: ReadonlySet<string> = new Set([
   ...["IDENTIFIER", "start", "end", "step", "range", "max_of", "min_of"],
 ]);
@@ -65,7 +63,7 @@ const stepEnd = { name: "subquery selector", expected: '"]"' };
 
 export interface ParsedExpr {
   readonly expr: Expr;
-  /** What was written between the sides, also where it means nothing because they are no vectors. */
+  /** The written modifiers, including those without effect because the sides are no vectors. */
   readonly modifiers: ReadonlyMap<Binary, BinaryModifiers>;
 }
 
@@ -76,7 +74,7 @@ export function parseSyntax(source: Source): ParsedExpr {
 class ExprParser {
   readonly #reader: TokenReader;
   readonly #modifiers = new Map<Binary, BinaryModifiers>();
-  /** So that they are not computed again at every level. */
+  /** A cache, so that types are not computed again at every level. */
   readonly #types = new Map<Expr, ValueType>();
 
   constructor(source: Source) {
@@ -103,7 +101,7 @@ class ExprParser {
         if (precedence === 0 || precedence < precedenceMin) return left;
         reader.take();
         const modifiers = parseBinaryModifiers(reader);
-        // To the power of: the right side binds first. The others: the left side does.
+        // `^` is right-associative, the others are left-associative.
         const tighter = precedence === powerPrecedence ? precedence : precedence + 1;
         const right = this.#binary(tighter);
         left = this.#makeBinary(operator, left, right, modifiers);
@@ -134,7 +132,7 @@ class ExprParser {
     return this.#word(reader.take());
   }
 
-  /** A metric's name, a function's, or an aggregation's: the next token tells. */
+  /** The name of a metric, function or aggregation, depending on the next token. */
   #word(word: Token): Expr {
     const reader = this.#reader;
     const isAggregator = aggregators.has(word.type);
@@ -166,7 +164,7 @@ class ExprParser {
     return this.#reader.made({ kind: "paren", expr, position: { start, end } }, [expr]);
   }
 
-  /** Binds like a multiplication. A number takes its sign. */
+  /** Binds like a multiplication. A number includes its sign. */
   #unary(): Expr {
     const sign = this.#reader.take();
     const expr = this.#binary(powerPrecedence);
@@ -242,7 +240,7 @@ class ExprParser {
     return reader.made(aggregate, args);
   }
 
-  /** What stands behind an operand and belongs to it. */
+  /** Parses the modifiers after an operand. */
   #modified(operand: Expr): Expr {
     const reader = this.#reader;
     let expr = operand;

@@ -1,4 +1,4 @@
-/** A native histogram as test scripts write it: `{{schema:0 sum:5 count:4 buckets:[1 2 1]}}`. */
+/** A native histogram in test scripts: `{{schema:0 sum:5 count:4 buckets:[1 2 1]}}`. */
 import type { CounterResetHint, FloatHistogram, Span } from "../histogram/float-histogram.ts";
 import { quoteText } from "../print/quote.ts";
 import { readNumber } from "./literals.ts";
@@ -16,13 +16,13 @@ const hint = /unknown|not_reset|reset|gauge/iy;
 
 export interface DescribedHistogram {
   readonly histogram: FloatHistogram;
-  /** Whether the hint was written: a script that names none does not ask for `unknown`. */
+  /** Whether the hint was written. Without one, the script does not expect `unknown`. */
   readonly hintSet: boolean;
 }
 
 type Description = Map<string, number | number[] | CounterResetHint>;
 
-/** Two braces are ahead. */
+/** The next two characters are braces. */
 export function parseHistogram(scanner: TextScanner): DescribedHistogram {
   scanner.at += 2;
   const description: Description = new Map();

@@ -1,18 +1,17 @@
 /**
- * Text to tokens. The lexer needs nothing from the parser, so it runs first and to the end.
+ * Splits text into tokens, completely before the parser runs. The last token is EOF, or ERROR with
+ * its message.
  *
- *   1  The last token is EOF, or ERROR with its message: nothing is read after an error.
- *   2  A token's place is where its first character stands, except that some errors about a bracket or colon stand
- *      behind it, as they do in Prometheus.
- *   3  What a word means depends on the brackets around it: in braces there are no keywords, in square brackets no
- *      names.
+ * A token's position is that of its first character, except that some errors about a bracket or
+ * colon are after it, like in Prometheus. The meaning of a word depends on the brackets around it:
+ * braces contain no keywords, square brackets no names.
  */
 import { describeCharacter, quoteCharacter, quoteText } from "../print/quote.ts";
 import type { Source } from "./source.ts";
 import { durationWords, fillWords, keywords, type Token } from "./token.ts";
 
 const single: ReadonlySet<string> = new Set([",", "*", "/", "%", "+", "-", "^", "@"]);
-/** In square brackets, up to the first number, these stand for themselves. */
+/** In square brackets, before the first number, these are tokens of their own. */
 const durationSingle: ReadonlySet<string> = new Set([",", "*", "/", "%", "+", "-", "^"]);
 
 type Mode = "statements" | "braces" | "duration";
@@ -135,7 +134,7 @@ class Lexer {
     }
   }
 
-  /** Square brackets, up to and including the first number. Behind it the rules are those of statements. */
+  /** Square brackets, up to and including the first number. After it the usual rules apply. */
   #insideDuration(): void {
     const character = this.#next();
     switch (character) {
@@ -225,7 +224,7 @@ class Lexer {
     }
   }
 
-  /** Whether it is one; then it is read. */
+  /** Reads a duration keyword, and returns whether there was one. */
   #durationWord(character: string): boolean {
     if (!/[srm]/i.test(character)) return false;
     while (isAlpha(this.#peek())) this.#at += 1;
@@ -249,7 +248,7 @@ class Lexer {
     else this.#emit(word.includes(":") ? "METRIC_IDENTIFIER" : "IDENTIFIER");
   }
 
-  /** `fill` and the like were free to be metric names before they were modifiers. */
+  /** `fill` and similar words were metric names before they became modifiers. */
   #parenthesisFollows(): boolean {
     let at = this.#at;
     while (isSpace(this.#text[at])) at += 1;
@@ -267,7 +266,7 @@ class Lexer {
     else this.#fail(`bad number or duration syntax: ${quoteText(this.#read())}`);
   }
 
-  /** Takes what may be a number; whether it is one is found when it is computed. On `false`, something may be taken. */
+  /** Reads a possible number; its value is checked later. On `false`, something may be consumed. */
   #scanNumber(): boolean {
     let digits = "0123456789";
     if (this.#acceptAny("0") && this.#acceptAny("xX")) {
@@ -280,7 +279,7 @@ class Lexer {
     let hadExponent = false;
     while (this.#isAny(`${digits}._eE`)) {
       if (this.#acceptAny(".")) {
-        // A dot stands once, before a digit at most, and not in a hexadecimal number.
+        // At most one dot, and none in a hexadecimal number.
         if (hadDot || this.#acceptAny("_.") || digits.length > 10) return false;
         hadDot = true;
       } else if (this.#acceptAny("eE")) {
@@ -297,13 +296,13 @@ class Lexer {
     return !isAlphanumeric(this.#peek());
   }
 
-  /** Goes on where a number ended. Whether the units are right is found when it is computed. */
+  /** Continues after a number. The units are checked later. */
   #scanDuration(): boolean {
     if (!this.#acceptAny("smhdwy")) return false;
     this.#acceptAny("s");
     while (this.#acceptAny("0123456789")) {
       while (this.#acceptAny("0123456789"));
-      // Years come first or not at all.
+      // Years must come first.
       if (!this.#acceptAny("smhdw")) return false;
       this.#acceptAny("s");
     }
@@ -373,7 +372,7 @@ class Lexer {
     }
   }
 
-  /** A whole character, or `undefined` at the end. */
+  /** A whole character, or undefined at the end. */
   #next(): string | undefined {
     const code = this.#text.codePointAt(this.#at);
     if (code === undefined) return undefined;
@@ -382,7 +381,7 @@ class Lexer {
     return character;
   }
 
-  /** Enough to tell ASCII characters from others. */
+  /** One UTF-16 unit: enough to recognise ASCII characters. */
   #peek(): string | undefined {
     return this.#text[this.#at];
   }

@@ -1,7 +1,9 @@
 /** The values of numbers and quoted text. */
 import { escapedByte, quoteText } from "../print/quote.ts";
 
-/** The value, or what Prometheus says is wrong. Whole numbers may be octal (017) or hexadecimal, with underscores. */
+/**
+ * The value, or Prometheus's message. Integers may be octal (017) or hexadecimal, with underscores.
+ */
 export function readNumber(text: string): number | { readonly error: string } {
   const lower = text.toLowerCase();
   if (lower === "inf") return Number.POSITIVE_INFINITY;
@@ -9,7 +11,7 @@ export function readNumber(text: string): number | { readonly error: string } {
   const fault = (what: string): { error: string } => ({
     error: `error parsing number: strconv.ParseFloat: parsing ${quoteText(text)}: ${what}`,
   });
-  // An underscore separates digits; the 0 and 0x of other bases count as one.
+  // An underscore separates digits; the prefixes 0 and 0x count as a digit.
   if (/__|_$|^_|_\.|\._|_e|e_|e[+-]?_/.test(lower) && !/^0x_?[0-9a-f]+(_[0-9a-f]+)*$/.test(lower)) {
     return fault("invalid syntax");
   }
@@ -50,9 +52,9 @@ const simpleEscapes: Readonly<Record<string, number>> = {
 };
 
 /**
- * The text between the quotes; the lexer has checked the escapes. `\x` and `\377` are bytes, so that several can make
- * one character. A byte that makes none becomes half a surrogate pair (`escapedByte`), so that the text is not
- * well-formed: it equals no text of a series, and is refused wherever it should name a label.
+ * The text between the quotes; the lexer has checked the escapes. `\x` and `\377` are bytes, so
+ * several can form one character. A byte that forms none becomes a lone surrogate (`escapedByte`):
+ * such text equals no text of a series, and is refused as a label name.
  */
 export function unquote(quoted: string): string {
   const inner = quoted.slice(1, -1);

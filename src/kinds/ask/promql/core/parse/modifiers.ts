@@ -1,4 +1,4 @@
-/** `offset`, `@`, `anchored` and `smoothed`, which stand behind a selector or a subquery and become part of it. */
+/** Applies `offset`, `@`, `anchored` and `smoothed` to the selector or subquery before them. */
 import type {
   AtModifier,
   DurationExpr,
@@ -19,7 +19,7 @@ export function withOffset(reader: TokenReader, expr: Expr, offset: DurationExpr
   if (target.offset !== undefined) {
     throw reader.error(expr.position, "offset may not be set multiple times");
   }
-  // An offset of nothing is as if it were not there; another one may follow.
+  // A zero offset is ignored; another one may follow.
   const isNone = offset.kind === "duration" && Math.round(offset.seconds * 1e9) === 0;
   return modified(reader, selector, isNone ? {} : { offset });
 }

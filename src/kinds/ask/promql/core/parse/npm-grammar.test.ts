@@ -1,6 +1,6 @@
 /**
- * The npm grammar, which the editor uses, and our parser accept the same texts. The grammar recovers from errors: an
- * error node means that it refuses. It knows neither types nor values, so it accepts what is refused for those.
+ * The npm grammar of the editor and our parser accept the same texts. The grammar recovers from
+ * errors: an error node means that it refuses. It checks neither types nor values.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -21,7 +21,7 @@ function doesNpmAccept(text: string): boolean {
   return isAccepted;
 }
 
-/** Prometheus's grammar accepts these, and so does ours; the npm grammar has no rule for them. */
+/** Prometheus's grammar and ours accept these; the npm grammar has no rule for them. */
 const refusedByNpm: ReadonlySet<string> = new Set([
   "offset",
   'sum by (by, on, sum, bool, start, a:b, "x.y") (sum)',
@@ -35,11 +35,11 @@ for (const [text] of validExpressions) {
   });
 }
 
-/** Errors of the grammar, as opposed to those of values, of what a modifier stands behind, and of types. */
+/** Errors of the grammar, as opposed to those of values, modifiers and types. */
 const grammatical =
   /: (unexpected |unclosed |no expression|trailing comma|bad number|unknown function|not a valid duration|unterminated raw|.*invalid syntax)/;
 
-/** To Prometheus the e at the end is an exponent without digits. */
+/** For Prometheus the trailing e is an exponent without digits. */
 const acceptedByNpm: ReadonlySet<string> = new Set(["0x1e"]);
 
 for (const [text, message] of [...syntaxErrors, ...typeErrors]) {

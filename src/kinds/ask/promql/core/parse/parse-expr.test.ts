@@ -14,7 +14,7 @@ for (const [text, printed = text] of validExpressions) {
   });
 }
 
-/** Every operation in parentheses, so that precedence shows. */
+/** Prints every operation in parentheses, to show precedence. */
 function shape(expr: Expr): string {
   switch (expr.kind) {
     case "binary":

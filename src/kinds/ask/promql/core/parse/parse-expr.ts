@@ -1,4 +1,7 @@
-/** The language's entrances: an expression, or a selector alone. Both throw `PromqlError` with Prometheus's message. */
+/**
+ * Entry points: parse an expression or a selector. Both throw `PromqlError` with Prometheus's
+ * message.
+ */
 import type { Expr } from "../ast.ts";
 import type { Matcher } from "../leaf.ts";
 import { checkTypes } from "./check-types.ts";
@@ -15,7 +18,7 @@ export function parseExpr(text: string): Expr {
   return parsed.expr;
 }
 
-/** A selector as in `match[]`. It may match everything: whoever asks decides whether that is allowed. */
+/** Parses a selector as in `match[]`. It may match everything; the caller decides about that. */
 export function parseMatchers(text: string): Matcher[] {
   const reader = new TokenReader(new Source(text));
   const { type } = reader.peek();

@@ -14,13 +14,13 @@ const expectOperator = { name: "label matching", expected: "label matching opera
 const expectValue = { name: "label matching", expected: "string" };
 const expectMore = { name: "label matching", expected: '"," or "}"' };
 
-/** `name` was taken; without one, a brace is ahead. */
+/** `name` was consumed; without one, the next token is a brace. */
 export function parseSelector(reader: TokenReader, name: Token | undefined): VectorSelector {
   const matchers: Matcher[] = [];
   const start = (name ?? reader.peek()).start;
   let { end } = name ?? reader.peek();
   if (reader.peek().type === "{") end = parseBraces(reader, matchers);
-  // Behind the others, where Prometheus has it.
+  // After the others, like in Prometheus.
   if (name !== undefined) matchers.push({ name: metricNameLabel, op: "=", value: name.text });
   return {
     kind: "vectorSelector",
@@ -33,7 +33,7 @@ export function parseSelector(reader: TokenReader, name: Token | undefined): Vec
   };
 }
 
-/** Where the closing brace ends. A comma may stand before it. */
+/** Returns the end of the closing brace, which a comma may precede. */
 function parseBraces(reader: TokenReader, matchers: Matcher[]): number {
   reader.take();
   while (reader.peek().type !== "}") {

@@ -2,9 +2,9 @@
  * A series of a test script: labels, then values one interval apart.
  *
  *   `metric{a="b"} 1 2+3x4 _ _x3 stale NaN {{sum:1 count:2 buckets:[1 1]}}x3`
- *   `metric{a="b"}@st -1m 0s+10sx4 _`: when the counter started, in milliseconds from the time of each sample
+ *   `metric{a="b"}@st -1m 0s+10sx4 _`: start timestamps relative to each sample's time
  *
- * A value with `x3` stands four times, and `_x3` three times.
+ * `1x3` is four values, and `_x3` three gaps.
  */
 import { readDuration } from "../durations.ts";
 import { addHistograms, subHistograms } from "../histogram/combine.ts";
@@ -31,12 +31,12 @@ export type DescribedValue =
 
 export interface SeriesDescription {
   readonly labels: Labels;
-  /** The values are those of an `@st` line. */
+  /** Whether the values are those of an `@st` line. */
   readonly isStartTimestamps: boolean;
   readonly values: readonly DescribedValue[];
 }
 
-/** Repetitions are short to write, so there is a limit to what they make. */
+/** Limits the values that short repetitions can expand to. */
 const valueCountMax = 5_000_000;
 
 const absent: DescribedValue = { kind: "absent" };
@@ -87,7 +87,7 @@ function parseStartItem(scanner: TextScanner, values: DescribedValue[]): void {
   } else parseSteps(scanner, values, takeDuration);
 }
 
-/** A value, and how it goes on: `1`, `1x4`, `1+2x4`, `1-2x4`. */
+/** Parses a value and its repetition: `1`, `1x4`, `1+2x4`, `1-2x4`. */
 function parseSteps(
   scanner: TextScanner,
   values: DescribedValue[],
@@ -102,7 +102,7 @@ function parseSteps(
   if (stepSign !== undefined && times === undefined) throw unexpected(scanner);
   repeat(scanner, values, (times ?? 0) + 1, () => {
     const described: DescribedValue = { kind: "float", value };
-    // Added step by step: that is not always the same as multiplied.
+    // Added step by step, which may differ from multiplying.
     if (stepSign !== undefined) value += step;
     return described;
   });
@@ -155,7 +155,7 @@ function repeat(
   for (let index = 0; index < count; index += 1) values.push(make(index === count - 1));
 }
 
-/** `x4`, or `undefined`. */
+/** Parses `x4`; undefined when there is none. */
 function takeTimes(scanner: TextScanner): number | undefined {
   if (scanner.take(/x/y) === undefined) return undefined;
   const count = scanner.take(/[0-9]+/y);

@@ -1,4 +1,6 @@
-/** The text of a query, its places counted in UTF-8 bytes as Prometheus counts them, and errors that say where. */
+/**
+ * The text of a query, with positions in UTF-8 bytes like in Prometheus, and errors with positions.
+ */
 import { PromqlError } from "../engine-types.ts";
 import type { Position } from "../model.ts";
 
@@ -6,7 +8,7 @@ export const queryBytesMax: number = 1 << 20;
 
 export class Source {
   readonly text: string;
-  /** Byte offsets of the UTF-16 units and of the end. Absent: the text is ASCII, and both are the same. */
+  /** Byte offsets of the UTF-16 units and of the end. Undefined for ASCII, where both are equal. */
   readonly #byteOffsets: Uint32Array | undefined;
 
   constructor(text: string) {
@@ -82,7 +84,7 @@ function byteOffsets(text: string): Uint32Array {
     offsets[index] = bytes;
     const code = text.codePointAt(index) ?? 0;
     if (code > 0xffff) {
-      // The second unit of a pair is never the start of anything.
+      // The second unit of a pair is never the start of a token.
       offsets[index + 1] = bytes + 4;
       bytes += 4;
       index += 1;

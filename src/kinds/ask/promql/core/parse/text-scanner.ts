@@ -1,4 +1,4 @@
-/** Reads a text from its start, by patterns, and says where it stopped. */
+/** Reads a text by patterns, and keeps the position. */
 import type { PromqlError } from "../engine-types.ts";
 import { Source } from "./source.ts";
 
@@ -18,7 +18,7 @@ export class TextScanner {
     return this.at >= this.text.length;
   }
 
-  /** Takes what the pattern matches here; `undefined`: nothing. The pattern is sticky. */
+  /** Consumes what the sticky pattern matches here; undefined when it does not match. */
   take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.at;
     const found = pattern.exec(this.text)?.[0];
@@ -26,7 +26,7 @@ export class TextScanner {
     return found;
   }
 
-  /** About this place, or another one. */
+  /** An error at this position, or another one. */
   error(message: string, at: number = this.at): PromqlError {
     const start = this.#source.byteAt(at);
     return this.#source.error({ start, end: start + 1 }, message);

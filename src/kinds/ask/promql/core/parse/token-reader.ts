@@ -1,10 +1,9 @@
 /**
- * The tokens of a text, one at a time, and the errors about them.
+ * Reads tokens one at a time, and makes errors about them. A token is read when it is first looked
+ * at, and a lexer error is thrown then.
  *
- *   1  A token is read when it is first looked at, and an error of the lexer is thrown then.
- *   2  `contexts` are the constructs that are open and have a message of their own for what does not fit; the
- *      innermost one names itself in the error.
- *   3  No tree of nodes grows higher than `nestingMax`, whether it is nested or a long chain.
+ * `contexts` are the open constructs with their own messages; the innermost one names itself in an
+ * error. No tree grows higher than `nestingMax`, whether it is nested or a long chain.
  */
 import type { PromqlError } from "../engine-types.ts";
 import type { Position } from "../model.ts";
@@ -12,10 +11,10 @@ import { lex } from "./lexer.ts";
 import type { Source } from "./source.ts";
 import { describeToken, type Token } from "./token.ts";
 
-/** How deep expressions may be nested. Well below what the stack of a thread allows those who walk them. */
+/** How deep expressions may be nested; well below what the stack allows a recursive walk. */
 const nestingMax = 1000;
 
-/** Tokens at which something may end. */
+/** Tokens at which an expression may end. */
 const closing: ReadonlySet<string> = new Set([")", "]", "}", "NUMBER", "DURATION"]);
 
 interface Context {
@@ -25,14 +24,11 @@ interface Context {
 
 export class TokenReader {
   readonly source: Source;
-  /**
-   * Where the last token ended at which something may end. One that was only looked at counts: positions depend on
-   * it.
-   */
+  /** The end of the last closing token, including one that was only looked at. */
   lastClosing = 0;
   readonly #tokens: readonly Token[];
   readonly #contexts: Context[] = [];
-  /** Of nodes that have operands. */
+  /** The heights of nodes with operands. */
   readonly #heights = new Map<object, number>();
   #index = 0;
   #ahead: Token | undefined;
@@ -45,7 +41,7 @@ export class TokenReader {
 
   peek(): Token {
     if (this.#ahead !== undefined) return this.#ahead;
-    // The last token is the end or an error, and it is never taken.
+    // The last token is the end or an error, and it is never consumed.
     const token = this.#tokens[this.#index] as Token;
     if (token.type === "ERROR") throw this.source.error(token, token.text);
     if (closing.has(token.type)) this.lastClosing = token.end;
@@ -62,13 +58,13 @@ export class TokenReader {
     return token;
   }
 
-  /** Takes a token of that type, or refuses in the name of the open construct. */
+  /** Consumes a token of that type, or throws an error of the open construct. */
   expect(type: string): Token {
     if (this.peek().type !== type) throw this.unexpected();
     return this.take();
   }
 
-  /** About the token ahead. Without a context, in the name of the innermost open construct. */
+  /** An error about the next token, in the name of `context`. */
   unexpected(context: Context | undefined = this.#contexts.at(-1)): PromqlError {
     const token = this.peek();
     let message = `unexpected ${describeToken(token)}`;
@@ -82,7 +78,7 @@ export class TokenReader {
     return this.source.error({ start: position.start, end: position.end }, message);
   }
 
-  /** While `parse` runs, the construct is open. */
+  /** The construct is open while `parse` runs. */
   within<T>(context: Context, parse: () => T): T {
     this.#contexts.push(context);
     const result = parse();
@@ -90,7 +86,7 @@ export class TokenReader {
     return result;
   }
 
-  /** Around everything that recurses. */
+  /** Wraps everything that recurses. */
   nested<T>(parse: () => T): T {
     this.#depth += 1;
     this.#checkHeight(this.#depth, this.peek());
@@ -99,7 +95,7 @@ export class TokenReader {
     return result;
   }
 
-  /** Registers a node that has operands. */
+  /** Registers a node with operands. */
   made<Node extends { readonly position: Position }>(
     node: Node,
     operands: readonly object[],
@@ -111,7 +107,7 @@ export class TokenReader {
     return node;
   }
 
-  /** The same node with a modifier is as high as it was. */
+  /** Registers the same node with a modifier, at the same height. */
   remade<Node extends object>(before: object, after: Node): Node {
     this.#heights.set(after, this.#heights.get(before) ?? 1);
     return after;

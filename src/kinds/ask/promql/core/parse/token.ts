@@ -1,13 +1,13 @@
-/** The words of the language, and how messages call them. */
+/** The words of the language, and their names in messages. */
 import { quoteStart, quoteText } from "../print/quote.ts";
 
 export interface Token {
   /**
-   * A class in capitals: DURATION, EOF, ERROR, IDENTIFIER, METRIC_IDENTIFIER, NUMBER,
-   * STRING. Any other type is the token's own text, in lower case.
+   * DURATION, EOF, ERROR, IDENTIFIER, METRIC_IDENTIFIER, NUMBER or STRING. Any other type is the
+   * token's own text in lower case.
    */
   readonly type: string;
-  /** As written; of an error, its message. */
+  /** As written; the message of an error. */
   readonly text: string;
   /** In bytes. */
   readonly start: number;
@@ -57,7 +57,7 @@ export const keywords: ReadonlySet<string> = new Set([
   ...preprocessors,
 ]);
 
-/** Words that are metric names where an expression begins. */
+/** Words that are metric names at the beginning of an expression. */
 export const metricNameTypes: ReadonlySet<string> = new Set([
   "IDENTIFIER",
   "METRIC_IDENTIFIER",
@@ -74,13 +74,13 @@ export const metricNameTypes: ReadonlySet<string> = new Set([
   ...aggregators,
 ]);
 
-/** What an expression can begin with. */
+/** Tokens that can begin an expression. */
 export const expressionStarts: ReadonlySet<string> = new Set([
   ...["(", "{", "+", "-", "NUMBER", "DURATION", "STRING"],
   ...metricNameTypes,
 ]);
 
-/** Words that are label names in `by (…)`, `on (…)` and the like: all but `without`. */
+/** Words that are label names in `by (…)`, `on (…)` and similar lists: all but `without`. */
 export const labelNameTypes: ReadonlySet<string> = new Set([
   "IDENTIFIER",
   "METRIC_IDENTIFIER",

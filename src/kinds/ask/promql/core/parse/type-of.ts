@@ -1,4 +1,4 @@
-/** What an expression gives. */
+/** The type of an expression's value. */
 import type { Expr, ValueType } from "../ast.ts";
 import { functionSignatures } from "../functions.ts";
 

@@ -1,4 +1,4 @@
-/** The value of a scalar expression that is the same whatever the data and the step, or `undefined`. */
+/** The value of a scalar expression that depends on neither data nor step, or undefined. */
 import type { Expr } from "../ast.ts";
 import type { QueryParams } from "../engine-types.ts";
 import { compare, compute, isArithmetic, isComparison } from "../eval/float-operators.ts";
@@ -29,7 +29,7 @@ export function constantScalar(expr: Expr, params: QueryParams): number | undefi
   }
 }
 
-/** `start()`, `end()`, `range()` and `step()`, in seconds: of the whole query, whatever span of it is computed. */
+/** `start()`, `end()`, `range()` and `step()` of the whole query, in seconds. */
 export function queryConstant(name: string, { instant, grid }: QueryParams): number | undefined {
   switch (name) {
     case "start":

@@ -14,7 +14,7 @@ export interface ExplainedLeaf {
 export interface ExplainedPlan {
   /** In the order of the plan's leaves. */
   readonly leaves: readonly ExplainedLeaf[];
-  /** One line per node, those that it reads indented below it. */
+  /** One line per node, with its inputs indented below it. */
   readonly tree: string;
 }
 

@@ -1,4 +1,4 @@
-/** The selectors of whose histograms a query needs only the count and sum. */
+/** Finds selectors whose histograms need only count and sum. */
 import type { Expr, VectorSelector } from "../ast.ts";
 import { isTrim } from "../eval/float-operators.ts";
 
@@ -14,8 +14,8 @@ const bucketFunctions: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Those below one of the functions that read only these. Not below a subquery, whose samples' resets are found anew from
- * the buckets, nor below anything else that reads buckets.
+ * The selectors below a function that reads only these. Not below a subquery, which finds resets
+ * from the buckets, nor below anything else that reads buckets.
  */
 export function histogramStatsSelectors(expr: Expr): ReadonlySet<VectorSelector> {
   const found = new Set<VectorSelector>();

@@ -1,10 +1,7 @@
 /**
- * What of a query can be computed next to the data, as leaves.
- *
- *   L1  A leaf is exact: merged over the shards, its result is that of evaluating the selector in one place.
- *   L2  A leaf depends on nothing but its selector and constants: an argument that varies from step to step means raw
- *       samples.
- *   L3  Whatever `@` fixes has a grid of the one step that it names.
+ * Plans the parts of a query that can be computed next to the data, as leaves. Rules: PE1, PE2,
+ * PE7. A leaf depends only on its selector and constants: with an argument that varies from step to
+ * step it must be raw.
  */
 import type { Aggregate, Call, Expr, MatrixSelector, VectorSelector } from "../ast.ts";
 import { type EngineOptions, PromqlError, type QueryParams } from "../engine-types.ts";
@@ -28,7 +25,7 @@ import type { QueryTimes } from "./query-times.ts";
 import { isSingleStep, type Scope } from "./scope.ts";
 import { withoutParens } from "./step-invariance.ts";
 
-/** A vector that is a leaf of steps, if it is not aggregated as well. */
+/** A vector that is a leaf of steps, unless it is aggregated as well. */
 export interface StepsLeaf {
   readonly leaf: BaseExpr;
   readonly call: LeafCall | undefined;
@@ -46,10 +43,10 @@ const partialOps: ReadonlySet<string> = new Set<PartialOp>([
   "bottomk",
 ]);
 
-/** Beyond this many, the candidates of the shards are hardly fewer than the series. */
+/** Beyond this k, the shards have hardly fewer candidates than series. */
 const pushedCountMax = 1_000;
 
-/** Of the functions that `useStartTs` changes anything for. */
+/** The functions that `useStartTs` affects. */
 const startTsFunctions: ReadonlySet<string> = new Set([
   "rate",
   "irate",
@@ -73,7 +70,7 @@ export class LeafPlanner {
     this.#times = times;
   }
 
-  /** `undefined`: the expression is no leaf. */
+  /** Undefined when the expression is no leaf. */
   stepsLeaf(expr: Expr, scope: Scope): StepsLeaf | undefined {
     if (expr.kind === "vectorSelector") return this.#selectorLeaf(expr, scope);
     if (expr.kind !== "call") return undefined;
@@ -88,7 +85,7 @@ export class LeafPlanner {
     return { leaf: this.#base(selector, undefined, undefined, scope), call: undefined, places };
   }
 
-  /** It is about the samples themselves, which only a selector has, and which nothing smooths. */
+  /** Only a selector has the samples' own times, and only without smoothing. */
   #timestampLeaf(call: Call, scope: Scope): StepsLeaf | undefined {
     const [arg] = call.args.map(withoutParens);
     if (arg?.kind !== "vectorSelector") return undefined;
@@ -102,7 +99,7 @@ export class LeafPlanner {
     const matrix = args.find((arg) => arg.kind === "matrixSelector");
     if (matrix === undefined || call.name === "absent_over_time") return undefined;
     checkBounds(call, matrix);
-    // `@` fixes the window, not the time that a prediction counts from.
+    // `@` fixes the window, but not the time that a prediction starts from.
     if (matrix.vector.at !== undefined && !scope.once) return undefined;
     const constants: number[] = [];
     for (const arg of args) {
@@ -138,7 +135,7 @@ export class LeafPlanner {
     };
   }
 
-  /** A vector at every step: computed next to the data, unless that is switched off. */
+  /** A vector at every step, computed next to the data unless push-down is off. */
   vectorNode(steps: StepsLeaf, scope: Scope, reason?: string): VectorNode {
     return new LeafVectorNode(this.#use(steps, reason), isSingleStep(scope));
   }
@@ -160,7 +157,7 @@ export class LeafPlanner {
     return { ...leaf, useStartTs: this.#options.useStartTs, output: { kind: "raw" } };
   }
 
-  /** A selector's samples, for what is computed from them here. */
+  /** A selector's samples, for a function that is computed here. */
   samplesNode(matrix: MatrixSelector, scope: Scope, why: string): LeafSamplesNode {
     const rangeMs = this.#times.range(matrix.range);
     const leaf = this.#raw(this.#base(matrix.vector, rangeMs, undefined, scope));
@@ -168,7 +165,7 @@ export class LeafPlanner {
     return new LeafSamplesNode({ ...this.registry.add(leaf, why), wanted: leaf, places });
   }
 
-  /** `undefined`: it is to be aggregated here. */
+  /** Undefined when it must be aggregated here. */
   aggregateNode(aggregate: Aggregate, scope: Scope): VectorNode | undefined {
     const input = withoutParens(aggregate.expr);
     if (!partialOps.has(aggregate.op)) return undefined;
@@ -208,8 +205,8 @@ export class LeafPlanner {
   }
 
   /**
-   * Without delayed removal, a function takes the name away before grouping, and fails where that makes series equal.
-   * Workers know nothing of it, so they aggregate only where it makes no difference.
+   * Without delayed removal, a function removes the name before grouping, and fails if series
+   * become equal. Workers do not check that, so they aggregate only where it makes no difference.
    */
   mayAggregate(
     grouping: readonly string[],
@@ -234,7 +231,7 @@ export function placesOf({ position, args }: Call): CallPlaces {
   return { call: position, args: args.map((arg) => withoutParens(arg).position) };
 }
 
-/** Prometheus finds this out when it evaluates; there is no need to wait for that. */
+/** Prometheus reports this at evaluation; here the plan does. */
 export function checkBounds({ name }: Call, { vector }: MatrixSelector): void {
   const error = vector.bounds && boundsError(name, vector.bounds);
   if (error !== undefined) throw new PromqlError("execution", error);

@@ -1,4 +1,4 @@
-/** The leaves of one plan, each once: whatever reads the same thing shares it. */
+/** The distinct leaves of one plan: parts that read the same thing share a leaf. */
 import type { LeafExplanation } from "../eval/executable-plan.ts";
 import type { BaseExpr, LeafOutput, Matcher } from "../leaf.ts";
 import { leafText } from "./leaf-text.ts";
@@ -35,7 +35,7 @@ export class LeafRegistry {
   }
 }
 
-/** In one order, each once, so that equal selectors are equal however they were written. */
+/** Sorted and without repetitions, so that equal selectors are equal however they were written. */
 export function canonicalMatchers(matchers: readonly Matcher[]): readonly Matcher[] {
   const byKey = new Map(matchers.map((matcher) => [matcherKey(matcher), matcher]));
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, matcher]) => matcher);

@@ -1,4 +1,4 @@
-/** A leaf as people read it: nearly PromQL, with its offset and the function that runs next to the data. */
+/** A leaf as readable text: nearly PromQL, with its offset and its function. */
 import { formatDuration } from "../durations.ts";
 import { formatFloat } from "../format-float.ts";
 import { metricNameLabel } from "../labels.ts";
@@ -29,7 +29,7 @@ function matcherText({ name, op, value }: Matcher): string {
   return `${label}${op}${quoteText(value)}`;
 }
 
-/** Parameters stand before the range vector in one function, after it in the others. */
+/** One function has its parameters before the range vector, the others after it. */
 function callText({ name, args }: LeafCall, selector: string): string {
   const numbers = args.map(formatFloat);
   const all = name === "quantile_over_time" ? [...numbers, selector] : [selector, ...numbers];

@@ -1,7 +1,7 @@
 /**
- * Whether a query may be cut into spans. It may not where one series of its result can be made of samples whose name is
- * to be removed and samples whose name stays: with delayed removal the first sample decides for all, and a span does not
- * know the first. Only `or` brings such samples together.
+ * Decides whether a query may be cut into spans. It may not if one series of its result can combine
+ * samples whose name is removed with samples whose name stays: with delayed removal the first
+ * sample decides for all, and a span does not know the first. Only `or` combines such samples.
  */
 import type { Aggregate, Binary, Call, Expr } from "../ast.ts";
 import { absentLabels } from "../eval/absent-node.ts";
@@ -12,14 +12,14 @@ import { metricNameLabel } from "../labels.ts";
 import { typeOf } from "../parse/type-of.ts";
 import { withoutParens } from "./step-invariance.ts";
 
-/** What happens to the names of an expression's series in the end. `none`: they have no name. */
+/** What happens to the names of an expression's series at the end. `none`: they have no name. */
 type NameFate = "stays" | "goes" | "none" | "mixed";
 
 export function isDivisible(expr: Expr): boolean {
   return fateOf(expr) !== "mixed";
 }
 
-/** `mixed` anywhere below counts, unless an aggregation has taken the names away. */
+/** `mixed` anywhere below counts, unless an aggregation has removed the names. */
 function fateOf(parenthesized: Expr): NameFate {
   const expr = withoutParens(parenthesized);
   switch (expr.kind) {
@@ -41,7 +41,7 @@ function fateOf(parenthesized: Expr): NameFate {
   }
 }
 
-/** What an operation makes of it, if it is not mixed already. */
+/** The fate after an operation, unless it is mixed already. */
 function worst(fate: NameFate, made: NameFate | undefined): NameFate {
   return fate === "mixed" ? fate : (made ?? fate);
 }
@@ -73,13 +73,13 @@ function fateOfCall({ name, args }: Call): NameFate {
   const fate = fateOf(vector);
   if (kernelKeepsName(name)) return fate;
   if (!passing.has(name)) return worst(fate, "goes");
-  // Which series get a new name, and keep it, depends on their labels.
+  // The labels decide which series get a new name and keep it.
   const target = args[1] && withoutParens(args[1]);
   const renames = name.startsWith("label_") && target?.kind === "string";
   return renames && target.value === metricNameLabel && fate === "goes" ? "mixed" : fate;
 }
 
-/** They are without a name, but may have a type and a unit, which go like one. */
+/** They have no name, but may have a type and a unit, which are removed like one. */
 function fateOfAbsentLabels([arg]: Call["args"]): NameFate {
   const labels = arg && absentLabels(withoutParens(arg));
   return labels !== undefined && withoutMetadata(labels).key !== labels.key ? "goes" : "none";

@@ -1,6 +1,6 @@
 /**
- * `info(v, {…})`: which info metrics it reads, and as of when. That is the time of the first selector in `v`: an offset
- * or `@` there, and of the subqueries around it, holds for the info metrics too.
+ * `info(v, {…})`: which info metrics it reads, and at which time: that of the first selector in
+ * `v`. Its offset or `@`, and those of the subqueries around it, also apply to the info metrics.
  */
 import { assert } from "../../../../../ground/kernel/errors.ts";
 import type { AtModifier, Call, Expr, Subquery, VectorSelector } from "../ast.ts";
@@ -60,7 +60,7 @@ function durationOf(ms: number, { position }: Call): VectorSelector["offset"] {
   return { kind: "duration", ms, seconds: ms / 1000, isDuration: true, position };
 }
 
-/** Only exclusions are exclusions from all info metrics; nothing said means the usual one. */
+/** Negative matchers alone apply to all info metrics; no matcher means target_info. */
 function infoNameMatchers(matchers: readonly Matcher[]): readonly Matcher[] {
   if (matchers.length === 0) return [{ name: metricNameLabel, op: "=", value: "target_info" }];
   if (matchers.some(({ op }) => op === "=" || op === "=~")) return matchers;
@@ -78,7 +78,7 @@ function referenceTime(expr: Expr, times: QueryTimes): Reference | undefined {
   let at: AtModifier | undefined;
   let offsetMs = 0;
   for (const node of path) {
-    // `@` makes everything around it meaningless.
+    // `@` overrides everything around it.
     if (node.at !== undefined) {
       at = node.at;
       offsetMs = 0;
@@ -88,7 +88,7 @@ function referenceTime(expr: Expr, times: QueryTimes): Reference | undefined {
   return { at, offsetMs };
 }
 
-/** The first selector in the order of the text, after the subqueries around it from the outermost. */
+/** The first selector of the text, after the subqueries around it from the outermost. */
 function firstSelectorPath(expr: Expr): (Subquery | VectorSelector)[] | undefined {
   switch (expr.kind) {
     case "number":

@@ -221,7 +221,7 @@ test("[PE30] subqueries are counted, those within others too, and refused by the
   ] as const) {
     assert.throws(() => leavesOf(query, rangeQuery, steps(most)), refused, query.slice(0, 60));
   }
-  // However it is cut, the whole counts.
+  // The whole query counts, however it is cut.
   const span = { ...grid, endMs: grid.startMs };
   const params = { ...rangeQuery, span };
   assert.throws(() => leavesOf("max_over_time(x[1d:1s])", params, steps(5_000_000)), refused);

@@ -1,4 +1,4 @@
-/** A query's plan: the leaves that workers compute, and the tree that makes the answer of them. */
+/** A query's plan: the leaves that workers compute, and the tree that evaluates them. */
 import type { Expr, ValueType } from "../ast.ts";
 import {
   type EngineOptions,
@@ -13,7 +13,7 @@ import { isDivisible } from "./name-removal.ts";
 import { Planner } from "./planner.ts";
 import { rootScope } from "./scope.ts";
 
-/** Throws `PromqlError` where the expression cannot be asked so. */
+/** Throws `PromqlError` when the expression cannot be evaluated with these parameters. */
 export function planQuery(expr: Expr, params: QueryParams, options: EngineOptions): QueryPlan {
   const resultType = typeOf(expr);
   if (!params.instant) checkRangeQuery(resultType);

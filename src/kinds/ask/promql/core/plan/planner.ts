@@ -1,4 +1,4 @@
-/** Builds the tree that evaluates an expression, with leaves for what is computed next to the data. */
+/** Builds the tree that evaluates an expression, with leaves for what workers compute. */
 import { AssertionError, assert } from "../../../../../ground/kernel/errors.ts";
 import type { Aggregate, Binary, Call, Expr, MatrixSelector, Subquery } from "../ast.ts";
 import { type EngineOptions, PromqlError, type QueryParams } from "../engine-types.ts";
@@ -50,7 +50,7 @@ export class Planner {
     this.leaves = new LeafPlanner(query, params, options, this.#times);
   }
 
-  /** Any expression. A range vector is one only at the root; below it, functions take it. */
+  /** Plans any expression. A range vector is one only at the root; below it, functions take it. */
   root(expr: Expr, scope: Scope): ExecNode {
     switch (typeOf(expr)) {
       case "scalar":
@@ -169,7 +169,7 @@ export class Planner {
     return args.map((arg) => this.root(arg, scope));
   }
 
-  /** Whether there is anything: of a leaf, one group is enough to know. */
+  /** Whether there is any sample: of a leaf, one group is enough. */
   #presence(call: Call, arg: Expr, scope: Scope): VectorNode {
     const overTime = call.name === "absent_over_time";
     const asked: Call = overTime ? { ...call, name: "present_over_time" } : call;
@@ -228,7 +228,7 @@ export class Planner {
     };
   }
 
-  /** Of the whole query, so that it does not matter how it is cut into spans. */
+  /** Counts for the whole query, so that spans do not matter. */
   #count(steps: number): void {
     this.#steps += steps;
     const { stepsMax } = this.#options;

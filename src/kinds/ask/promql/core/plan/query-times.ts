@@ -1,4 +1,4 @@
-/** Durations and times of a query, once its step and range are known. */
+/** Resolves durations and times of a query, using its step and range. */
 import type { AtModifier, DurationExpr, Subquery, VectorSelector } from "../ast.ts";
 import { type DurationContext, resolveDuration } from "../durations.ts";
 import type { EngineOptions, QueryParams } from "../engine-types.ts";
@@ -23,7 +23,7 @@ export class QueryTimes {
     return offset === undefined ? 0 : resolveDuration(offset, this.#context);
   }
 
-  /** Of the whole query, whatever span of it is computed. */
+  /** Relative to the whole query, whatever span is computed. */
   at(at: AtModifier): number {
     switch (at.kind) {
       case "at":

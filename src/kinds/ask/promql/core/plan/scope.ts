@@ -1,8 +1,7 @@
 /**
- * The steps at which a part of a query is evaluated. A subquery, and what `@` fixes, has steps of its own.
- *
- *   S1  `grid` is a run of consecutive steps of `whole`, or both are empty.
- *   S2  `whole` does not depend on how the query is cut into spans; whatever could notice the cut reads `whole`.
+ * The steps at which a part of a query is evaluated. A subquery, and what `@` fixes, has its own.
+ * `grid` is a run of consecutive steps of `whole`, which does not depend on how the query is cut
+ * into spans.
  */
 import { PromqlError } from "../engine-types.ts";
 import { type Grid, instantGrid, stepCount } from "../model.ts";
@@ -10,9 +9,9 @@ import { type Grid, instantGrid, stepCount } from "../model.ts";
 export interface Scope {
   /** All steps of the whole query. */
   readonly whole: Grid;
-  /** Those that this plan computes. */
+  /** The steps that this plan computes. */
   readonly grid: Grid;
-  /** The step is the one at which what is the same everywhere is evaluated. */
+  /** Whether this is the one step at which step-invariant parts are evaluated. */
   readonly once: boolean;
 }
 
@@ -20,7 +19,7 @@ export function rootScope(whole: Grid, span: Grid | undefined): Scope {
   return { whole, grid: trimEnd(span ?? whole), once: false };
 }
 
-/** One step, at which everything that is the same at every step is evaluated: the first of the whole query. */
+/** The first step of the whole query, at which step-invariant parts are evaluated. */
 export function firstStepScope({ whole }: Scope): Scope {
   const first = { startMs: whole.startMs, endMs: whole.startMs, stepMs: whole.stepMs };
   return { whole: first, grid: first, once: true };
@@ -32,7 +31,7 @@ export function fixedScope(atMs: number): Scope {
   return { whole: grid, grid, once: false };
 }
 
-/** The order of a result means something only where there is one step. */
+/** The order of a result matters only if there is one step. */
 export function isSingleStep({ whole }: Scope): boolean {
   return whole.startMs === whole.endMs;
 }
@@ -43,7 +42,7 @@ export interface SubqueryTimes {
   readonly stepMs: number;
 }
 
-/** A subquery's steps are multiples of its step, so that they are the same ones whenever it is asked. */
+/** A subquery's steps are multiples of its step, so that they are the same for every query. */
 export function subqueryScope(parent: Scope, times: SubqueryTimes): Scope {
   return {
     whole: subqueryGrid(parent.whole, times),
@@ -61,7 +60,7 @@ function subqueryGrid(parent: Grid, { rangeMs, offsetMs, stepMs }: SubqueryTimes
   return grid;
 }
 
-/** Every series has columns of so many elements. A year in steps of four seconds is fewer. */
+/** Limit of the elements of a column. A year in steps of 4 s has fewer. */
 const stepsMax = 10_000_000;
 
 function tooManySteps(steps: number): PromqlError {
@@ -69,7 +68,7 @@ function tooManySteps(steps: number): PromqlError {
   return new PromqlError("execution", message);
 }
 
-/** The same steps, the end being the last of them. */
+/** The same steps, with the end moved to the last of them. */
 export function trimEnd(grid: Grid): Grid {
   const count = stepCount(grid);
   if (count === 0) return grid;

@@ -1,12 +1,12 @@
 /**
- * Finds the parts of an expression whose value is the same at every step, because `@` fixes all that they read. Each is
- * evaluated once, at the first step of the whole query, and its value is repeated.
+ * Finds the parts of an expression with the same value at every step, because `@` fixes all that
+ * they read. Each is evaluated once, at the first step of the whole query, and repeated.
  */
 import type { Call, Expr } from "../ast.ts";
 
 interface Invariance {
   readonly invariant: boolean;
-  /** Whether evaluating it once is worth anything: not for a literal, nor for what a function reads by itself. */
+  /** Whether it should be evaluated once: not a literal, nor what a function reads by itself. */
   readonly wrap: boolean;
 }
 
@@ -14,7 +14,7 @@ const varying: Invariance = { invariant: false, wrap: false };
 const constant: Invariance = { invariant: true, wrap: false };
 const fixed: Invariance = { invariant: true, wrap: true };
 
-/** Their value depends on the time of evaluation even when their arguments do not. */
+/** Functions whose value depends on the evaluation time even with constant arguments. */
 const timeDependent: ReadonlySet<string> = new Set([
   "days_in_month",
   "day_of_month",
@@ -35,7 +35,7 @@ export const queryConstants: ReadonlySet<string> = new Set(["start", "end", "ran
 export class StepInvariance {
   readonly #known = new Map<Expr, Invariance>();
 
-  /** To be evaluated once and repeated. */
+  /** Whether to evaluate it once and repeat it. */
   wraps(expr: Expr): boolean {
     return this.#of(expr).wrap;
   }
@@ -65,7 +65,7 @@ export class StepInvariance {
       case "subquery":
         return expr.at === undefined ? varying : fixed;
       case "aggregate":
-        // Prometheus does not ask about the parameter: it too is evaluated at the first step.
+        // Like Prometheus, ignores the parameter: it is also evaluated at the first step.
         return this.#of(expr.expr);
       case "unary":
       case "paren":
@@ -81,7 +81,7 @@ export class StepInvariance {
     if (queryConstants.has(call.name) && call.args.length === 0) return constant;
     if (!call.args.every((arg) => this.isInvariant(arg))) return varying;
     if (!timeDependent.has(call.name)) return fixed;
-    // The timestamp of a sample that `@` picks is fixed; that of a computed value is the time of evaluation.
+    // The timestamp of a sample that `@` selects is fixed; that of a computed value is not.
     const [arg] = call.args;
     const ofSample = arg !== undefined && withoutParens(arg).kind === "vectorSelector";
     return call.name === "timestamp" && ofSample ? fixed : varying;

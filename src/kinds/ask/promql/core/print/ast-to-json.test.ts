@@ -16,7 +16,7 @@ const foo = {
   smoothed: false,
 };
 
-/** The shapes of Prometheus's `parse_query`. */
+/** The JSON of Prometheus's `parse_query`. */
 const cases: readonly (readonly [text: string, tree: unknown])[] = [
   ["1e3", { type: "numberLiteral", val: "1000" }],
   ['"a\\xff"', { type: "stringLiteral", val: "a\ufffd" }],

@@ -1,6 +1,5 @@
 /**
- * An expression as the tree that Prometheus's `parse_query` answers with. Bytes that are no text become U+FFFD, as
- * JSON needs.
+ * An expression as the tree of Prometheus's `parse_query`. Bytes that are no text become U+FFFD.
  */
 import type { AtModifier, Binary, DurationExpr, Expr, VectorSelector } from "../ast.ts";
 import { formatFloat } from "../format-float.ts";

@@ -8,7 +8,7 @@ import { printExpr } from "./print-expr.ts";
 
 const long = (letter: string): string => letter.repeat(55);
 
-/** As Prometheus's `format_query` answers. */
+/** The answers of Prometheus's `format_query`. */
 const cases: readonly (readonly [name: string, text: string, lines: readonly string[]])[] = [
   ["what fits stays on its line", "sum (foo)  by(a)", ["sum by (a) (foo)"]],
   [

@@ -1,16 +1,16 @@
 /**
- * An expression over several lines where one would be longer than 100 bytes, as Prometheus's `format_query` breaks
- * it. Text that is written once is not copied again: the time is that of the answer's length, which is bounded.
+ * Formats an expression over several lines if one would exceed 100 bytes, like Prometheus's
+ * `format_query`. Text is never copied again, so the time is linear in the answer's length.
  */
 import type { Expr } from "../ast.ts";
 import { PromqlError } from "../engine-types.ts";
 import { printAggregation, printOperator, printSubquerySuffix, printWith } from "./print-expr.ts";
 
 const lineBytesMax = 100;
-/** Each level of an expression indents all that is within it: the text grows with the square of the depth. */
+/** Each level indents everything within it, so the text grows with the square of the depth. */
 const lengthMax = 4 * 1024 ** 2;
 
-/** Throws `PromqlError` where it would be too long. */
+/** Throws `PromqlError` when the text would be too long. */
 export function formatExpr(expr: Expr): string {
   const formatter = new Formatter();
   formatter.format(expr, 0);
@@ -19,10 +19,10 @@ export function formatExpr(expr: Expr): string {
 
 class Formatter {
   readonly #parts: string[] = [];
-  /** Nodes that fit into a line; `undefined`: it does not. */
+  /** The text of each node, or undefined when it does not fit into a line. */
   readonly #lines = new Map<Expr, string | undefined>();
   #length = 0;
-  /** What comes next stands behind an operator. */
+  /** Whether the next text follows an operator. */
   #isIndented: boolean = false;
 
   text(): string {
@@ -45,7 +45,7 @@ class Formatter {
         this.format(expr.expr, level);
         return;
       case "subquery":
-        // Unbroken, it stands where its parent left off: without indent.
+        // An unbroken expression continues the parent's line, without indent.
         if (this.#putLine(expr, undefined)) return;
         this.format(expr.expr, level);
         this.#put(printSubquerySuffix(expr));
@@ -73,7 +73,7 @@ class Formatter {
     }
   }
 
-  /** Each operand in lines of its own. */
+  /** Puts each operand on lines of its own. */
   #within(opening: string, operands: readonly Expr[], level: number): void {
     this.#indent(level);
     this.#put(`${opening}\n`);
@@ -86,7 +86,7 @@ class Formatter {
     this.#put(")");
   }
 
-  /** `false`: it does not fit, and nothing was written. */
+  /** Returns false, without writing, when it does not fit. */
   #putLine(expr: Expr, level: number | undefined): boolean {
     const line = this.#line(expr);
     if (line === undefined) return false;

@@ -1,4 +1,4 @@
-/** An expression as one line, in the form that Prometheus gives it: parsing it again gives the same expression. */
+/** Prints an expression in one line like Prometheus. Parsing it again gives the same expression. */
 import type {
   Aggregate,
   AtModifier,
@@ -22,7 +22,7 @@ export function printExpr(expr: Expr): string {
   return printWith(expr, printExpr);
 }
 
-/** Operands are printed by `print`, so that a caller that prints every node anyway can remember them. */
+/** Operands are printed by `print`, so that a caller can cache them. */
 export function printWith(expr: Expr, print: (expr: Expr) => string): string {
   switch (expr.kind) {
     case "number":
@@ -50,19 +50,19 @@ export function printWith(expr: Expr, print: (expr: Expr) => string): string {
   }
 }
 
-/** The operator and what stands between it and its right side. */
+/** The operator and its modifiers. */
 export function printOperator({ op, returnBool, matching }: Binary): string {
   const bool = returnBool ? " bool" : "";
   return `${op}${bool}${matching === undefined ? "" : printMatching(matching)}`;
 }
 
-/** The operator and its grouping, which is followed by a space. */
+/** The operator and its grouping, with a trailing space. */
 export function printAggregation({ op, grouping, without }: Aggregate): string {
   if (!without && grouping.length === 0) return op;
   return `${op} ${without ? "without" : "by"} (${printLabels(grouping)}) `;
 }
 
-/** Range, step and modifiers: what stands behind the inner expression. */
+/** The part after the inner expression: range, step and modifiers. */
 export function printSubquerySuffix({ range, step, at, offset }: Subquery): string {
   const inner = `${printWindow(range)}:${step === undefined ? "" : printWindow(step)}`;
   return `[${inner}]${printAt(at)}${printOffset(offset)}`;
@@ -72,7 +72,7 @@ function printNumber({ value, isDuration }: NumberLiteral): string {
   return isDuration ? printSeconds(value) : formatFloat(value);
 }
 
-/** By way of whole nanoseconds, as Prometheus does. */
+/** Rounds through whole nanoseconds, like Prometheus. */
 function printSeconds(seconds: number): string {
   const ms = Math.trunc(Math.trunc(Math.abs(seconds) * 1e9) / 1e6);
   return `${seconds < 0 ? "-" : ""}${formatDuration(ms)}`;

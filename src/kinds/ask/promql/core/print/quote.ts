@@ -1,8 +1,8 @@
-/** Text and characters between quotes, as Prometheus's messages and printed queries show them. */
+/** Quotes text and characters like Prometheus's messages and printed queries. */
 
-/** Letters, marks, numbers, punctuation, symbols, and of the spaces only the ASCII one. */
+/** Letters, marks, numbers, punctuation, symbols, and only the ASCII space. */
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
-/** What stands for itself between double quotes, so that most text is copied at once. */
+/** Text that needs no escape in double quotes, so that most text is copied at once. */
 const plain = /^[ !#-[\]-~]*$/;
 
 const shortEscapes: ReadonlyMap<string, string> = new Map([
@@ -23,24 +23,24 @@ export function quoteText(text: string): string {
   return `"${quoted}"`;
 }
 
-/** At most `countMax` characters of the text. */
+/** Quotes at most `countMax` characters of the text. */
 export function quoteStart(text: string, countMax: number): string {
   return quoteText([...text.slice(0, 2 * countMax)].slice(0, countMax).join(""));
 }
 
 const escapedByteStart = 0xdc00;
 
-/** Stands for a byte from 0x80 on that is part of no character, and is shown as `\xff`. */
+/** Represents a byte from 0x80 on that is part of no character; printed as `\xff`. */
 export function escapedByte(byte: number): string {
   return String.fromCharCode(escapedByteStart + byte);
 }
 
-/** `undefined` is the end of the input. */
+/** Undefined is the end of the input. */
 export function quoteCharacter(character: string | undefined): string {
   return `'${escaped(character ?? "\ufffd", "'")}'`;
 }
 
-/** `U+0041 'A'`, and only the number where there is nothing to show. */
+/** `U+0041 'A'`, or only the number for an unprintable character. */
 export function describeCharacter(character: string): string {
   const number = `U+${hex(codePoint(character), 4).toUpperCase()}`;
   return printable.test(character) ? `${number} '${character}'` : number;

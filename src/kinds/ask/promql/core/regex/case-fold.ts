@@ -1,7 +1,7 @@
-/** Which characters are the same one but for their case. */
+/** Case folding: which characters differ only in case. */
 import { type CharRanges, normalizeRanges, rangePairs, rangesContain } from "./char-ranges.ts";
 
-/** The ranges, and every character that differs from one of theirs by its case alone. */
+/** The ranges, with every character that differs from one of theirs only in case. */
 export function foldRanges(ranges: CharRanges): CharRanges {
   const { groups, groupOf } = caseGroups();
   const [only = -1, end = -1] = ranges;
@@ -29,15 +29,15 @@ interface CaseGroups {
 let known: CaseGroups | undefined;
 
 /**
- * Groups of such characters, e.g. k, K and the Kelvin sign. Made when first needed, from what the runtime knows: what
- * its conversions pair is one group if its own simple case folding says so, which leaves out the dotless i and the
- * like.
+ * Groups of such characters, such as k, K and the Kelvin sign. Created on first use from the
+ * runtime's case conversions, as far as its simple case folding agrees, which excludes the dotless
+ * i.
  */
 function caseGroups(): CaseGroups {
   if (known !== undefined) return known;
   const groupOf = new Map<number, Set<number>>();
   for (let code = 0; code < 0x1f000; code += 1) {
-    // No letters with case stand there: ideographs, syllables, surrogates.
+    // Skips blocks without case: ideographs, syllables, surrogates.
     if (code === 0x3000) code = 0xa640;
     if (code === 0xac00) code = 0xfb00;
     const character = String.fromCodePoint(code);

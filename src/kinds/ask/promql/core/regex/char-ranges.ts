@@ -1,10 +1,10 @@
-/** Sets of characters: code points in ascending, separate ranges, each as its first and its last. */
+/** A set of characters: ascending, disjoint ranges of code points, each as first and last. */
 export type CharRanges = readonly number[];
 
 export const codePointMax = 0x10ffff;
 export const anyCharacter: CharRanges = [0, codePointMax];
 
-/** In order, overlapping and adjacent ranges merged. */
+/** Sorts the ranges, and merges overlapping and adjacent ones. */
 export function normalizeRanges(
   pairs: readonly (readonly [first: number, last: number])[],
 ): CharRanges {

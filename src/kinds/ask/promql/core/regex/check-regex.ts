@@ -1,4 +1,4 @@
-/** What is wrong with a pattern, in Go's words, or `undefined`. */
+/** Returns what is wrong with a pattern, in Go's words, or undefined. */
 import { parseRegex, RegexSyntaxError } from "./parse-regex.ts";
 
 export function checkRegex(pattern: string): string | undefined {

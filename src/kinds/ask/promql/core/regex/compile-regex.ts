@@ -1,6 +1,6 @@
 /**
- * Regular expressions that match a whole text, as Go's do, in time that is linear in the text's length. JavaScript's
- * own engine backtracks, so a pattern like `(a+)+b` could keep it busy for ever; it is used for nothing here.
+ * Regular expressions that match a whole text, like Go's, in time linear in the text's length.
+ * JavaScript's engine is not used, because it backtracks: `(a+)+b` could keep it busy for ever.
  */
 import { PromqlError } from "../engine-types.ts";
 import { Effort } from "./effort.ts";
@@ -15,23 +15,16 @@ export interface TextMatcher {
   /** Whether the whole text matches. */
   test(text: string): boolean;
   /**
-   * What the groups matched, the whole text first; a group that took no part is empty. `undefined`: the text as a
-   * whole does not match.
+   * What the groups matched, the whole text first; unused groups are empty. Undefined: no match.
    */
   exec(text: string): string[] | undefined;
-  /**
-   * By number, as in `exec`. Empty: the group has no name. Of groups with the same name, the first that took part
-   * counts.
-   */
+  /** By number, as in `exec`; empty for a group without a name. */
   readonly groupNames: readonly string[];
-  /** All the texts that match, where they are known: whoever has an index by value need not try every value. */
+  /** All matching texts, if they are known, for callers with an index by value. */
   readonly literals: readonly string[] | undefined;
 }
 
-/**
- * Throws a `PromqlError` that says what is wrong with the pattern. So do `test` and `exec` of a pattern that takes
- * too long (`Effort`).
- */
+/** Throws `PromqlError`. So do `test` and `exec` of a pattern that takes too long (`Effort`). */
 export function compileRegex(pattern: string): TextMatcher {
   const parsed = parse(pattern);
   const literals = literalTexts(parsed.tree);
@@ -58,7 +51,7 @@ function parse(pattern: string): ParsedRegex {
   }
 }
 
-/** The cheapest way there is for the pattern. */
+/** Chooses the cheapest test for the pattern. */
 function testOf(
   { tree }: ParsedRegex,
   literals: readonly string[] | undefined,

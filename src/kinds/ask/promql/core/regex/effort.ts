@@ -1,19 +1,19 @@
 /**
- * A limit to the work of one pattern over all the texts that it is tried on. The time for a text is linear in its
- * length, but the factor is up to the pattern; one that keeps thousands of ways open at every character would still
- * hold a worker for hours.
+ * Limits the work of one pattern over all texts. The time is linear in a text's length, but the
+ * factor depends on the pattern: one with thousands of open alternatives at every character could
+ * occupy a worker for hours.
  */
 import { PromqlError } from "../engine-types.ts";
 
-/** Instructions followed: about half a second. */
+/** Instructions executed: about half a second. */
 const spareMax = 5_000_000;
-/** Far more than what patterns that people write keep open at a time. */
+/** Far more alternatives than realistic patterns have open. */
 const perCharacter = 1000;
 
 export class Effort {
   #spare = spareMax;
 
-  /** `steps` were done for so many characters. Throws when it was too much for too long. */
+  /** Counts `steps` for this many characters. Throws when they were too many for too long. */
   spend(steps: number, characterCount: number): void {
     this.#spare = Math.min(this.#spare + perCharacter * characterCount - steps, spareMax);
     if (this.#spare < 0) {

@@ -1,20 +1,21 @@
 /**
- * Matches a text as a whole and says what the groups matched. All ways through the program advance together, one
- * character at a time, in the order of preference; so the time is at most the text's length times the program's.
+ * Matches a whole text and finds its groups. All threads of the program advance together, one
+ * character at a time, in order of preference; so the time is at most the text's length times the
+ * program's.
  */
 import { rangesContain } from "./char-ranges.ts";
 import type { Effort } from "./effort.ts";
 import type { Program } from "./program.ts";
 import type { AssertKind } from "./regex-tree.ts";
 
-/** Positions noted on a way, the latest first. Shared by the ways that part later. */
+/** Positions saved by a thread, the latest first. Threads that split later share them. */
 interface Notes {
   readonly slot: number;
   readonly at: number;
   readonly earlier: Notes | undefined;
 }
 
-/** What the groups matched, the whole text first; what took no part is empty. `undefined`: no match. */
+/** What the groups matched, the whole text first; unused groups are empty. Undefined: no match. */
 export function findGroups(program: Program, text: string, effort: Effort): string[] | undefined {
   const notes = new Run(program, text, effort).run();
   if (notes === "none") return undefined;
@@ -32,7 +33,7 @@ export function findGroups(program: Program, text: string, effort: Effort): stri
 class Run {
   readonly #program: Program;
   readonly #text: string;
-  /** The instructions that wait for the next character, and what was noted on the way to each. */
+  /** The instructions that wait for the next character, and the positions saved before each. */
   #waiting: number[] = [];
   #notes: (Notes | undefined)[] = [];
   /** The round in which an instruction was reached. */
@@ -72,7 +73,7 @@ class Run {
     return matched;
   }
 
-  /** Everywhere that needs no character. A match ends the search: ways that come later are less preferred. */
+  /** Follows all instructions that need no character. A match ends it: the rest is worse. */
   #follow(from: number, at: number, first: Notes | undefined): Notes | undefined | "none" {
     const { instructions } = this.#program;
     const pending: [at: number, notes: Notes | undefined][] = [[from, first]];

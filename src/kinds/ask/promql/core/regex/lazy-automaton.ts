@@ -1,11 +1,10 @@
 /**
- * Whether a whole text matches, one table look-up per character. The states of the table are sets of instructions,
- * made when they are first reached.
+ * Tests whether a whole text matches, with one table look-up per character. States are sets of
+ * instructions, created on demand.
  *
- *   1  Characters that no instruction tells apart share a class; a state has one transition per class.
- *   2  The table stays within `cellCountMax`: when it is full it is emptied, and made anew from there.
- *   3  Only making states is counted as effort. The table of a sane pattern is soon complete.
- *   4  Programs that look at the characters around a place (`\b`, `(?m)^`, `(?m)$`) are refused: `supports`.
+ * Characters that no instruction distinguishes share a class; a state has one transition per class.
+ * When the table exceeds `cellCountMax` it is cleared. Only creating states counts as effort.
+ * Programs with assertions about neighbours (`\b`, `(?m)^`, `(?m)$`) are not supported.
  */
 import { codePointMax, rangesContain } from "./char-ranges.ts";
 import type { Effort } from "./effort.ts";
@@ -13,7 +12,7 @@ import type { Program } from "./program.ts";
 
 const cellCountMax = 1 << 18;
 const unknown = -1;
-/** The state that nothing leads out of. */
+/** The state without a way out. */
 const dead = 0;
 
 export class LazyAutomaton {
@@ -22,11 +21,11 @@ export class LazyAutomaton {
   readonly #bounds: Int32Array;
   readonly #asciiClasses = new Uint16Array(128);
   readonly #classCount: number;
-  /** By state and class. */
+  /** Indexed by state and class. */
   #cells = new Int32Array(0);
   #states: { readonly members: readonly number[]; readonly accepts: boolean }[] = [];
   #stateByKey = new Map<string, number>();
-  /** Members of all states: what the table weighs besides its cells. */
+  /** The members of all states: the size of the table besides its cells. */
   #memberCount = 0;
   #start: number;
   readonly #reached: Uint32Array;
@@ -52,7 +51,7 @@ export class LazyAutomaton {
     this.#start = this.#reset();
   }
 
-  /** The text is not empty. A long function, because it runs for every value of a label. */
+  /** The text must not be empty. One long function for speed: it runs for every label value. */
   test(text: string): boolean {
     const classCount = this.#classCount;
     const asciiClasses = this.#asciiClasses;
@@ -74,7 +73,7 @@ export class LazyAutomaton {
     return this.#states[state]?.accepts ?? false;
   }
 
-  /** Empties the table and gives the state in which a text begins. */
+  /** Clears the table and returns the initial state. */
   #reset(): number {
     this.#cells = new Int32Array(64 * this.#classCount).fill(unknown);
     this.#states = [];
@@ -108,7 +107,7 @@ export class LazyAutomaton {
       this.#cells[state * this.#classCount + charClass] = next;
       return next;
     }
-    // The state we come from is gone with the table, so this transition is not kept.
+    // The table was cleared, so this transition is not kept.
     this.#reset();
     return this.#intern(members);
   }
@@ -142,8 +141,8 @@ export class LazyAutomaton {
   }
 
   /**
-   * Adds what waits for a character, or for the end of the text, to `members`. Whether it leads to the match, which
-   * only stands behind the end.
+   * Adds instructions that wait for a character or the end to `members`. Returns whether the match
+   * is reachable, which is only after the end.
    */
   #follow(from: number, atBegin: boolean, atEnd: boolean, members: number[]): boolean {
     const { instructions } = this.#program;

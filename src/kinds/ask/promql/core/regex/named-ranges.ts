@@ -1,4 +1,4 @@
-/** Sets of characters that have a name: `\d`, `[:alpha:]`, `\p{Greek}`. */
+/** Named sets of characters: `\d`, `[:alpha:]`, `\p{Greek}`. */
 import {
   anyCharacter,
   type CharRanges,
@@ -34,7 +34,7 @@ function ascii(bounds: string): CharRanges {
   return [...bounds].map((character) => character.charCodeAt(0));
 }
 
-/** Of the letter behind the backslash; a capital negates. `undefined`: it is no such letter. */
+/** `letter` follows the backslash; a capital negates. Undefined for other letters. */
 export function perlRanges(
   letter: string,
   fold: (ranges: CharRanges) => CharRanges,
@@ -44,7 +44,7 @@ export function perlRanges(
   return letter === letter.toLowerCase() ? fold(ranges) : negateRanges(fold(ranges));
 }
 
-/** Of the name between `[:` and `:]`; `^` negates. */
+/** The set of the name between `[:` and `:]`; `^` negates. */
 export function posixRanges(
   name: string,
   fold: (ranges: CharRanges) => CharRanges,
@@ -65,19 +65,19 @@ const surrogates: CharRanges = [0xd800, 0xdfff];
 
 const unicodeCache = new Map<string, CharRanges | undefined>();
 
-/** A general category, or a script by its long name. `undefined`: there is none of that name. */
+/** A general category, or a script by its long name. Undefined for an unknown name. */
 export function unicodeRanges(name: string): CharRanges | undefined {
   if (name === "Any") return anyCharacter;
   if (name === "Cs") return surrogates;
   if (unicodeCache.has(name)) return unicodeCache.get(name);
   const ranges = computeUnicodeRanges(name);
-  // Names come from queries: only those that exist may stay.
+  // Names come from queries, so only existing ones are cached.
   if (ranges !== undefined) unicodeCache.set(name, ranges);
   return ranges;
 }
 
 function computeUnicodeRanges(name: string): CharRanges | undefined {
-  // Unassigned characters are of no category here, though Unicode counts them to C.
+  // Unassigned characters are in no category here, though Unicode puts them into C.
   if (name === "C") {
     const parts = ["Cc", "Cf", "Co"].map((part) => unicodeRanges(part) ?? []);
     return uniteRanges([surrogates, ...parts]);
@@ -91,7 +91,7 @@ function computeUnicodeRanges(name: string): CharRanges | undefined {
   }
 }
 
-/** Runs of matching characters, found over all characters there are. */
+/** Finds runs of matching characters among all characters. */
 function scan(runs: RegExp): CharRanges {
   const pairs: [number, number][] = [];
   for (const [first, last] of assigned) {
@@ -112,7 +112,7 @@ function scan(runs: RegExp): CharRanges {
 }
 
 const chunkLength = 0x1000;
-/** Where characters are, without the surrogates and the planes that are empty. */
+/** The assigned code points, without surrogates and empty planes. */
 const assigned: readonly (readonly [number, number])[] = [
   [0x0000, 0xd7ff],
   [0xe000, 0xffff],

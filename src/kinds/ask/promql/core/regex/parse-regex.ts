@@ -1,9 +1,7 @@
 /**
- * The syntax of RE2, with the messages that Go has for what is wrong. Only what is matched in linear time exists:
- * there are no back-references and no look-around.
- *
- *   1  Groups are on a stack of our own, so that no pattern overflows the thread's.
- *   2  The tree is no higher than `heightMax`, and its program no longer than `instructionCountMax`.
+ * Parses RE2's syntax, with Go's error messages. There are no back-references and no look-around,
+ * so matching is linear. Groups are on an explicit stack, so that no pattern overflows the
+ * thread's. The tree is limited by `heightMax`, the program by `instructionCountMax`.
  */
 
 import { foldRanges } from "./case-fold.ts";
@@ -45,7 +43,7 @@ export class RegexSyntaxError extends Error {
   }
 }
 
-/** Throws `RegexSyntaxError`. A dot matches every character, line breaks included, until a flag says otherwise. */
+/** Throws `RegexSyntaxError`. A dot also matches line breaks, unless a flag changes that. */
 export function parseRegex(pattern: string): ParsedRegex {
   return new RegexParser(pattern).run();
 }
@@ -58,9 +56,9 @@ interface Flags {
 }
 
 interface Group {
-  /** Of the capture it is; `undefined`: it captures nothing. */
+  /** The number of the capture; undefined for a group that does not capture. */
   readonly index: number | undefined;
-  /** Those that hold again behind it. */
+  /** The flags to restore after the group. */
   readonly flags: Flags;
   readonly options: RegexTree[];
   parts: RegexTree[];
@@ -73,7 +71,7 @@ class RegexParser {
   #group: Group;
   #flags: Flags = { foldCase: false, multiLine: false, dotAll: true, lazy: false };
   #at = 0;
-  /** Where the repetition began that was read just before. */
+  /** The start of a repetition that was just read. */
   #lastRepeat: number | undefined;
 
   constructor(pattern: string) {
@@ -92,7 +90,7 @@ class RegexParser {
     return { tree: this.#closeOptions(this.#group), groupNames: this.#groupNames };
   }
 
-  /** Whether it was a repetition. */
+  /** Returns whether it was a repetition. */
   #item(): boolean {
     const character = this.#pattern[this.#at];
     switch (character) {
@@ -178,7 +176,7 @@ class RegexParser {
     return true;
   }
 
-  /** What is no repetition stands for itself. */
+  /** Braces that are no repetition are literal. */
   #countedRepetition(): boolean {
     const number = "(0|[1-9][0-9]*)";
     const counts = new RegExp(`^\\{${number}(?:(,)${number}?)?\\}`).exec(
@@ -211,13 +209,13 @@ class RegexParser {
   #enter(index: number | undefined): void {
     this.#group = { index, flags: this.#flags, options: [], parts: [] };
     this.#groups.push(this.#group);
-    // The deepest tree that can come of it.
+    // Bounds the depth of the tree.
     if (this.#groups.length > 2 * heightMax) {
       throw new RegexSyntaxError("expression nests too deeply", this.#pattern);
     }
   }
 
-  /** `(?P<name>`, `(?<name>`, `(?flags)` or `(?flags:`. */
+  /** Parses `(?P<name>`, `(?<name>`, `(?flags)` or `(?flags:`. */
   #openSpecialGroup(): void {
     const rest = this.#pattern.slice(this.#at);
     const opening = /^\(\?P?</.exec(rest)?.[0];
@@ -312,7 +310,7 @@ class RegexParser {
     this.#push(assertTree(what));
   }
 
-  /** `\Q…\E`: everything between stands for itself. */
+  /** `\Q…\E`: everything between is literal. */
   #quoted(): void {
     const start = this.#at + 2;
     const found = this.#pattern.indexOf("\\E", start);
@@ -322,7 +320,7 @@ class RegexParser {
     this.#at = found < 0 ? end : end + 2;
   }
 
-  /** `\pL`, `\p{Greek}`, `\d` and the like at this place, or `undefined`. */
+  /** Parses `\pL`, `\p{Greek}`, `\d` and the like; undefined when there is none here. */
   #namedSet(): CharRanges | undefined {
     if (this.#pattern[this.#at] !== "\\") return undefined;
     const kind = this.#pattern[this.#at + 1] ?? "";
@@ -351,14 +349,14 @@ class RegexParser {
     return isNegated ? negateRanges(folded) : folded;
   }
 
-  /** `[…]`. */
+  /** Parses `[…]`. */
   #set(): CharRanges {
     const start = this.#at;
     this.#at += 1;
     const isNegated = this.#pattern[this.#at] === "^";
     if (isNegated) this.#at += 1;
     const sets: CharRanges[] = [];
-    // A bracket that comes first stands for itself.
+    // A bracket in first place is literal.
     for (let isFirst = true; isFirst || this.#pattern[this.#at] !== "]"; isFirst = false) {
       sets.push(this.#posixSet() ?? this.#namedSet() ?? this.#range(start));
     }
@@ -367,7 +365,7 @@ class RegexParser {
     return isNegated ? negateRanges(ranges) : ranges;
   }
 
-  /** `[:alpha:]` at this place, or `undefined`. */
+  /** Parses `[:alpha:]`; undefined when there is none here. */
   #posixSet(): CharRanges | undefined {
     if (!this.#pattern.startsWith("[:", this.#at)) return undefined;
     const end = this.#pattern.indexOf(":]", this.#at + 2);
@@ -426,7 +424,9 @@ class RegexParser {
     return Number.parseInt(first + more, 8);
   }
 
-  /** Behind `\x`: two digits, or any number of them in braces. What is wrong is read, too, as it is shown. */
+  /**
+   * After `\x`: two digits, or any number in braces. Invalid digits are read, too, for the message.
+   */
   #hexadecimal(): number | undefined {
     if (this.#at >= this.#pattern.length) return undefined;
     const first = this.#next();
@@ -450,7 +450,7 @@ class RegexParser {
 
   #next(): number {
     const code = this.#pattern.codePointAt(this.#at) as number;
-    // Text that is only compared may be anything.
+    // Literal texts, which are only compared, may contain lone surrogates.
     if (code >= 0xd800 && code <= 0xdfff && special.test(this.#pattern)) {
       const rest = this.#pattern.slice(this.#at).toWellFormed();
       throw new RegexSyntaxError("invalid UTF-8", rest);
@@ -460,7 +460,7 @@ class RegexParser {
   }
 }
 
-/** Without these a pattern is literal texts with `|` between. */
+/** A pattern without these is a list of literal texts separated by bars. */
 const special = /[.+*?()[\]{}^$\\]/;
 
 const simpleEscapes: ReadonlyMap<string, number> = new Map([

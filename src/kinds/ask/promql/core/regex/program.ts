@@ -1,6 +1,7 @@
 /**
- * A regular expression as instructions for a machine that follows all ways at once. Instruction 0 is the match; the
- * whole text has to match, so it stands behind an assertion that the text ends.
+ * A regular expression as instructions for a machine that follows all alternatives at once.
+ * Instruction 0 is the match. It follows an assertion of the text's end, because the whole text has
+ * to match.
  */
 import type { CharRanges } from "./char-ranges.ts";
 import type { AssertKind, RegexTree } from "./regex-tree.ts";
@@ -9,9 +10,9 @@ export type Instruction =
   | { readonly op: "match" }
   | { readonly op: "set"; readonly ranges: CharRanges; readonly next: number }
   | { readonly op: "assert"; readonly what: AssertKind; readonly next: number }
-  /** Notes where a group begins (even slots) or ends. */
+  /** Saves where a group begins (even slots) or ends. */
   | { readonly op: "save"; readonly slot: number; readonly next: number }
-  /** Both ways; the first one is preferred. */
+  /** Follows both; the first one is preferred. */
   | { readonly op: "split"; readonly next: number; readonly other: number };
 
 export interface Program {
@@ -27,7 +28,7 @@ export function compileProgram(tree: RegexTree, groupCount: number): Program {
   return { start: emitter.emit(tree, end), instructions: emitter.instructions, groupCount };
 }
 
-/** Emits backwards: what follows is known before what leads there. */
+/** Emits backwards, because an instruction refers to its successor. */
 class Emitter {
   readonly instructions: Instruction[] = [];
 
@@ -84,7 +85,7 @@ class Emitter {
     return at;
   }
 
-  /** What can match nothing is tried once before it is left out: `(x+)?` prefers as a backtracking matcher would. */
+  /** An operand that can be empty is tried once first, as a backtracking matcher would. */
   #star(inner: RegexTree, next: number, greedy: boolean): number {
     if (isNullable(inner)) return this.#split(this.#plus(inner, next, greedy), next, greedy);
     const loop = this.add({ op: "match" });

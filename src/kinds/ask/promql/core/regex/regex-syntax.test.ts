@@ -5,7 +5,7 @@ import { checkRegex } from "./check-regex.ts";
 import { compileRegex } from "./compile-regex.ts";
 import { translateRegex } from "./translate-regex.ts";
 
-/** What Go says, behind `error parsing regexp: `. */
+/** Go's messages, after `error parsing regexp: `. */
 const wrong = [
   ["(", "missing closing ): `(`"],
   ["a)", "unexpected ): `a)`"],

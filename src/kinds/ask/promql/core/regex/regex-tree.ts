@@ -1,4 +1,4 @@
-/** A regular expression as a tree. Case and flags are resolved: a character that may have either case is a set. */
+/** A regular expression as a tree. Flags are resolved: a character of either case is a set. */
 import type { CharRanges } from "./char-ranges.ts";
 
 export type AssertKind =
@@ -9,9 +9,9 @@ export type AssertKind =
   | "wordBoundary"
   | "noWordBoundary";
 
-/** What is counted of a tree while it is made, so that no limit needs a walk. */
+/** Counted while a tree is built, so that limits need no walk. */
 interface Counts {
-  /** Instructions of its program. */
+  /** The number of instructions of its program. */
   readonly size: number;
   /** How often its most repeated part is copied. */
   readonly copies: number;
@@ -28,7 +28,7 @@ export type RegexTree = Counts &
         readonly kind: "repeat";
         readonly inner: RegexTree;
         readonly min: number;
-        /** `Infinity`: as often as there are. */
+        /** `Infinity` when there is no limit. */
         readonly max: number;
         readonly greedy: boolean;
       }
@@ -38,7 +38,7 @@ export type RegexTree = Counts &
 
 export interface ParsedRegex {
   readonly tree: RegexTree;
-  /** By number; the whole match is 0. Empty: it has no name. */
+  /** By number; 0 is the whole match. Empty for a group without a name. */
   readonly groupNames: readonly string[];
 }
 

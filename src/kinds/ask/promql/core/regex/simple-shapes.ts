@@ -1,11 +1,11 @@
 /**
- * Patterns that need no machine: a few literal texts, or literal texts with anything between. Most that are written
- * are such.
+ * Fast tests for simple patterns, which most are: a few literal texts, or literal texts with gaps
+ * between.
  */
 import { type CharRanges, codePointMax } from "./char-ranges.ts";
 import type { RegexTree } from "./regex-tree.ts";
 
-/** A set is written out up to so many characters, a product of texts up to so many. */
+/** Limits of characters that a set, and of texts that a product, is expanded to. */
 const charactersMax = 16;
 const productMax = 256;
 
@@ -60,7 +60,7 @@ function characters(ranges: CharRanges): string[] | undefined {
     const last = ranges[index + 1] as number;
     if (texts.length + last - first >= charactersMax) return undefined;
     for (let code = first; code <= last; code += 1) {
-      // Half a pair is no character of a text.
+      // A lone surrogate is no character of a text.
       if (code >= 0xd800 && code <= 0xdfff) return undefined;
       texts.push(String.fromCodePoint(code));
     }
@@ -68,15 +68,13 @@ function characters(ranges: CharRanges): string[] | undefined {
   return texts;
 }
 
-/**
- * Literal texts with gaps between: `pieces[i]` stands `gaps[i]` or more characters (0 or 1) behind the one before it.
- */
+/** Literal texts with gaps: at least `gaps[i]` characters (0 or 1) precede `pieces[i]`. */
 interface Glob {
   readonly pieces: readonly string[];
   readonly gaps: readonly number[];
 }
 
-/** A test for patterns like `abc.*`, `.*abc`, `.*abc.*`, `a.+b.*`. `undefined`: the pattern is none. */
+/** A test for patterns like `abc.*`, `.*abc`, `.*abc.*`, `a.+b.*`; undefined for others. */
 export function globTest(tree: RegexTree): ((text: string) => boolean) | undefined {
   const plain = withoutAnchors(tree);
   const glob = plain === undefined ? undefined : globOf(plain);
@@ -108,7 +106,7 @@ function globOf(tree: RegexTree): Glob | undefined {
     const gap = gapOf(inner);
     const last = pieces.length - 1;
     if (gap !== undefined) {
-      // Two gaps in a row are one, but more than one character at least is beyond this.
+      // Two gaps in a row become one, unless that needs more than one character.
       if (pieces[last] === "" && last > 0) {
         if (gap + (gaps[last] as number) > 1) return undefined;
         gaps[last] = gap + (gaps[last] as number);
@@ -125,7 +123,7 @@ function globOf(tree: RegexTree): Glob | undefined {
   return pieces.length > 1 ? { pieces, gaps } : undefined;
 }
 
-/** Of `.*` 0 and of `.+` 1: how many characters there are at least. */
+/** The minimum number of characters: 0 for `.*` and 1 for `.+`. */
 function gapOf(tree: RegexTree): number | undefined {
   if (tree.kind !== "repeat" || tree.max !== Number.POSITIVE_INFINITY || tree.min > 1) {
     return undefined;
@@ -139,10 +137,7 @@ function uncaptured(tree: RegexTree): RegexTree {
   return tree.kind === "capture" ? uncaptured(tree.inner) : tree;
 }
 
-/**
- * The whole text is matched anyway, so `^` in front and `$` at the end say nothing. `undefined`: nothing else is
- * left.
- */
+/** Removes a redundant `^` in front and `$` at the end. Undefined when nothing is left. */
 function withoutAnchors(tree: RegexTree): RegexTree | undefined {
   if (tree.kind !== "concat") return tree.kind === "assert" ? undefined : uncaptured(tree);
   let start = 0;

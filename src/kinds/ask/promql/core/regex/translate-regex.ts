@@ -1,12 +1,12 @@
 /**
- * The pattern in JavaScript's syntax (flag `u`, whole text), for places that cannot run ours, e.g. a browser. Not for
- * patterns of strangers: JavaScript's engine takes exponential time for some.
+ * Translates a pattern to JavaScript (flag `u`, whole text), for places that cannot run ours, such
+ * as a browser. Not for untrusted patterns: JavaScript's engine takes exponential time for some.
  */
 import type { CharRanges } from "./char-ranges.ts";
 import { parseRegex, RegexSyntaxError } from "./parse-regex.ts";
 import type { AssertKind, RegexTree } from "./regex-tree.ts";
 
-/** `undefined`: the pattern is invalid. Groups keep their numbers and lose their names. */
+/** Undefined for an invalid pattern. Groups keep their numbers and lose their names. */
 export function translateRegex(pattern: string): string | undefined {
   try {
     return `^(?:${translate(parseRegex(pattern).tree)})$`;

@@ -1,4 +1,4 @@
-/** Random data and random expressions over it, for properties that hold of every query. */
+/** Random data and random expressions over it, for properties of every query. */
 import fc from "fast-check";
 import type { RawSeries } from "../model.ts";
 import { rawSeries, type TestPoint, testHistogram } from "./raw-series.ts";
@@ -21,7 +21,7 @@ const histogramPoint: fc.Arbitrary<TestPoint> = fc.oneof(
 
 const labelSets = ["a", "b", "c"].flatMap((x) => ["1", "2", "3"].map((y) => ({ x, y })));
 
-/** The same labels under three names; `h` has histograms, and some floats. 12 samples, a minute apart. */
+/** The same labels under three names; `h` has histograms, too. 12 samples, 1 minute apart. */
 export const arbitrarySeries: fc.Arbitrary<RawSeries[]> = fc
   .tuple(columns(point), columns(point), columns(histogramPoint))
   .map((byName) =>
@@ -136,5 +136,5 @@ const { vector } = fc.letrec<{ vector: string; leaf: string }>((tie) => ({
   ),
 }));
 
-/** An instant vector, of anything up to three levels. */
+/** Expressions of instant vectors with up to three levels. */
 export const arbitraryQuery: fc.Arbitrary<string> = vector;

@@ -1,6 +1,6 @@
 /**
- * The whole path without anything that can fail: parse, plan, every leaf on every shard, merge, evaluate. What the real
- * path answers must equal this.
+ * The whole path in memory: parse, plan, every leaf on every shard, merge, evaluate. The real path
+ * must give the same answers.
  */
 import type { EngineOptions, QueryParams, QueryResult } from "../engine-types.ts";
 import { evaluatePlan } from "../eval/evaluate-plan.ts";
@@ -15,8 +15,8 @@ import { parseExpr } from "../parse/parse-expr.ts";
 import { planQuery } from "../plan/plan-query.ts";
 
 /**
- * Each series of `series` once, in any order. Throws `PromqlError`. Which series share a shard decides in which order they are
- * added up, and so the last bit of some averages: `shardOf` is for who compares to the bit.
+ * `series` has each series once, in any order. Throws `PromqlError`. The shards decide the order of
+ * additions, and so the last bit of some averages: pass `shardOf` to compare to the bit.
  */
 export function evaluateInMemory(
   text: string,
@@ -49,7 +49,7 @@ function runLeaf(
   return mergeLeafResults(leaf, results);
 }
 
-/** FNV-1a: any hash of the labels serves. */
+/** FNV-1a; any hash of the labels would do. */
 function hashShardOf({ key }: Labels, shardCount: number): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < key.length; index += 1) {

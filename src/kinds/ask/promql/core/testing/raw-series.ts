@@ -1,12 +1,12 @@
-/** Series for tests, written down shortly. */
+/** Short notations of series for tests. */
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import { Labels } from "../labels.ts";
 import type { RawSeries } from "../model.ts";
 
-/** `undefined`: no sample at that time. `"stale"`: the series ends there. */
+/** Undefined means no sample at that time; `"stale"` ends the series. */
 export type TestPoint = number | FloatHistogram | "stale" | undefined;
 
-/** A sample at 0, at `stepMs`, and so on. */
+/** The points are at 0, `stepMs`, and so on. */
 export function rawSeries(
   labels: Readonly<Record<string, string>>,
   points: readonly TestPoint[],

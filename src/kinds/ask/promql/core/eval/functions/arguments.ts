@@ -1,4 +1,6 @@
-/** Arguments of a call. The parser has checked their number and types, so another type is our own mistake. */
+/**
+ * Arguments of a call. The parser has checked their number and types, so another type is our bug.
+ */
 import { assert } from "../../../../../../ground/kernel/errors.ts";
 import type { StepSeries } from "../../model.ts";
 import type { InstantArg } from "./types.ts";

@@ -6,7 +6,7 @@ import { maxOf, minOf } from "./math-functions.ts";
 import { floatSeries, unnamed, vectorOf } from "./results.ts";
 import type { InstantContext, InstantFunction, InstantResult } from "./types.ts";
 
-/** At a step whose bounds cross, there is no result. */
+/** A step whose bounds cross has no result. */
 function clamp(
   series: readonly StepSeries[],
   least: (step: number) => number,

@@ -1,6 +1,7 @@
 /**
- * Quantiles and fractions of classic histograms: cumulative counts by upper bound. The bounds ascend and differ, and
- * only the first `size` elements of the arrays mean anything, so that callers fill the same arrays at every step.
+ * Quantiles and fractions of classic histograms: cumulative counts by upper bound. The bounds are
+ * strictly ascending. Only the first `size` elements of the arrays are valid, so that callers reuse
+ * them at every step.
  */
 import { nearlyEqual } from "../../histogram/equality.ts";
 
@@ -18,7 +19,7 @@ export class ClassicBuckets {
     this.size = 0;
   }
 
-  /** Bounds come in ascending order; what has the same bound is one bucket. */
+  /** Bounds come in ascending order; equal bounds are merged into one bucket. */
   push(bound: number, count: number): void {
     const last = this.size - 1;
     if (last >= 0 && this.bounds[last] === bound) {
@@ -30,7 +31,7 @@ export class ClassicBuckets {
     this.size += 1;
   }
 
-  /** Without a bucket for everything, nothing can be said. */
+  /** Whether there is a +Inf bucket, without which there is no quantile. */
   get isComplete(): boolean {
     return this.size > 0 && this.bounds[this.size - 1] === Number.POSITIVE_INFINITY;
   }
@@ -39,17 +40,14 @@ export class ClassicBuckets {
 /** Counts that differ by less than this part of their sum differ by rounding only. */
 const tolerance = 1e-12;
 
-/** What `forceMonotonic` had to change. */
+/** What `forceMonotonic` changed. */
 export interface Monotonicity {
   bucketMin: number;
   bucketMax: number;
   diffMax: number;
 }
 
-/**
- * Makes every count at least that of the bucket before it. Differences by rounding are removed in silence; `undefined`
- * if there was no other.
- */
+/** Makes the counts ascend. Undefined when they differed by rounding at most. */
 export function forceMonotonic({ bounds, counts, size }: ClassicBuckets): Monotonicity | undefined {
   let forced: Monotonicity | undefined;
   let before = counts[0] as number;
@@ -73,7 +71,7 @@ export function forceMonotonic({ bounds, counts, size }: ClassicBuckets): Monoto
   return forced;
 }
 
-/** Of buckets that are complete and monotonic. The quantile is from 0 to 1. */
+/** `buckets` are complete and monotonic; `quantile` is from 0 to 1. */
 export function classicQuantile(quantile: number, buckets: ClassicBuckets): number {
   const { bounds, counts, size } = buckets;
   if (size < 2) return Number.NaN;
@@ -81,7 +79,7 @@ export function classicQuantile(quantile: number, buckets: ClassicBuckets): numb
   if (observations === 0) return Number.NaN;
   const rank = quantile * observations;
   const found = firstAtLeast(counts, size - 1, rank);
-  // Nothing is known about how far the last bucket reaches.
+  // The upper end of the last bucket is unknown.
   if (found === size - 1) return bounds[size - 2] as number;
   const end = bounds[found] as number;
   if (found === 0) return end <= 0 ? end : end * (rank / (counts[0] as number));
@@ -90,7 +88,7 @@ export function classicQuantile(quantile: number, buckets: ClassicBuckets): numb
   return start + (end - start) * ((rank - below) / ((counts[found] as number) - below));
 }
 
-/** The first of `length` ascending counts that is at least `rank`, or `length`. */
+/** The index of the first of `length` ascending counts that is at least `rank`, or `length`. */
 function firstAtLeast(counts: Float64Array, length: number, rank: number): number {
   let low = 0;
   let high = length;
@@ -102,7 +100,7 @@ function firstAtLeast(counts: Float64Array, length: number, rank: number): numbe
   return low;
 }
 
-/** The part of the observations between two values. */
+/** The fraction of the observations between two values. */
 export function classicFraction(lower: number, upper: number, buckets: ClassicBuckets): number {
   const { counts, size } = buckets;
   const total = counts[size - 1] as number;
@@ -127,7 +125,7 @@ function rankOf(value: number, { bounds, counts, size }: ClassicBuckets): number
   return total;
 }
 
-/** Within a bucket that has no start there is nothing to interpolate. */
+/** A bucket without a lower bound cannot be interpolated. */
 function interpolatedRank(
   value: number,
   rank: number,

@@ -1,4 +1,4 @@
-/** Between scalars, vectors and times. */
+/** Conversions between scalars, vectors and times. */
 import { Labels } from "../../labels.ts";
 import { type StepSeries, stepAbsent, stepCount, stepFloat } from "../../model.ts";
 import { stepTimes } from "../step-columns.ts";
@@ -7,7 +7,7 @@ import { maxOf, minOf } from "./math-functions.ts";
 import { floatSeries, unnamed, vectorOf } from "./results.ts";
 import type { InstantFunction } from "./types.ts";
 
-/** The value of the only float at a step; NaN if there is none, or more than one. */
+/** The value of the only float at a step; NaN when there is none or more than one. */
 const scalar: InstantFunction = (args, { grid }) => {
   const values = new Float64Array(stepCount(grid)).fill(Number.NaN);
   const found = new Uint8Array(values.length);
@@ -38,7 +38,7 @@ const pi: InstantFunction = (_, { grid }) => ({
   values: new Float64Array(stepCount(grid)).fill(Math.PI),
 });
 
-/** Of what is no selector: its samples are as old as the step. */
+/** For computed vectors: their samples have the time of the step. */
 const timestamp: InstantFunction = (args, context) => {
   const seconds = stepTimes(context.grid).map((ms) => ms / 1_000);
   const stamped = vectorAt(args, 0).map((one): StepSeries => {
@@ -48,7 +48,7 @@ const timestamp: InstantFunction = (args, context) => {
   return vectorOf(stamped);
 };
 
-/** Only samples have a start, and what is no selector has none of its own. */
+/** For computed vectors: they have no start timestamps. */
 const startTimestamp: InstantFunction = () => ({ type: "vector", series: [] });
 
 function ofTwoScalars(compute: (a: number, b: number) => number): InstantFunction {

@@ -1,4 +1,4 @@
-/** Parts of the date (UTC) of a time in seconds: of every value, or of the steps themselves. */
+/** Parts of the UTC date of a time in seconds: of every value, or of the steps themselves. */
 import { type CivilDate, civilDate, daysBeforeMonth } from "../../civil-time.ts";
 import { Labels } from "../../labels.ts";
 import { stepFloat } from "../../model.ts";
@@ -7,7 +7,7 @@ import { vectorAt } from "./arguments.ts";
 import { mapFloats } from "./results.ts";
 import type { InstantFunction } from "./types.ts";
 
-/** A whole second, in days since 1970 and seconds of the day. */
+/** A whole second, as days since 1970 and seconds of the day. */
 interface Moment {
   readonly days: number;
   readonly secondOfDay: number;
@@ -16,9 +16,7 @@ interface Moment {
 const secondsPerDay = 86_400;
 const secondsExactMax = 2 ** 53;
 
-/**
- * Towards zero. What is no 64-bit number becomes the least of them, as on Prometheus's usual machines.
- */
+/** Rounds towards zero. Values outside 64 bits become the minimum, as in Prometheus on amd64. */
 function momentOf(value: number): Moment {
   const seconds = Math.trunc(value);
   if (Math.abs(seconds) <= secondsExactMax) {
@@ -29,7 +27,7 @@ function momentOf(value: number): Moment {
   return wideMoment(inRange ? BigInt(seconds) : -(2n ** 63n));
 }
 
-/** Before this, Go's calendar has no dates, and its arithmetic wraps around. */
+/** Go's calendar has no dates before this, and its arithmetic wraps around. */
 const firstSecond = -9_223_372_028_715_321_600n;
 
 function wideMoment(seconds: bigint): Moment {

@@ -1,10 +1,10 @@
-/** Replacement texts with references to groups, as Go's regular expressions write them: `$1`, `$name`, `${name}`, `$$`. */
+/** Expands replacement texts with Go's references to groups: `$1`, `$name`, `${name}`, `$$`. */
 
 export type TemplatePart = { readonly text: string } | { readonly group: number | string };
 
 const reference = /^(?:\{([\p{L}\p{Nd}_]+)\}|([\p{L}\p{Nd}_]+))/u;
 
-/** A `$` that begins no reference stands for itself. */
+/** A `$` without a reference is literal. */
 export function parseTemplate(template: string): TemplatePart[] {
   const parts: TemplatePart[] = [];
   let rest = template;
@@ -35,7 +35,7 @@ function groupOf(name: string): number | string {
   return /^(?:0|[1-9][0-9]{0,8})$/.test(name) ? Number(name) : name;
 }
 
-/** `groups` and their names by number, the whole match first. Groups that do not exist are empty. */
+/** `groups` and their names by number, the whole match first. Unknown groups are empty. */
 export function expandTemplate(
   parts: readonly TemplatePart[],
   groups: readonly string[],

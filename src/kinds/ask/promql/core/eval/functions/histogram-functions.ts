@@ -1,4 +1,4 @@
-/** What a native histogram says as a whole. */
+/** Functions of a native histogram as a whole. */
 import type { FloatHistogram } from "../../histogram/float-histogram.ts";
 import { histogramVariance } from "../../histogram/quantile.ts";
 import { vectorAt } from "./arguments.ts";

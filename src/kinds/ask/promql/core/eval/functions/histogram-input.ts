@@ -1,5 +1,5 @@
 /**
- * A vector of histograms of both kinds: native ones as they are, and classic ones put together from the series of their
+ * Native and classic histograms of a vector. Classic ones are assembled from the series of their
  * buckets. Where both exist for the same labels at a step, neither counts.
  */
 import { annotate, badBucketLabel, mixedClassicNativeHistograms } from "../../annotations.ts";
@@ -16,7 +16,7 @@ const withoutBound: ReadonlySet<string> = new Set([boundLabel]);
 
 export interface NativeInput {
   readonly series: StepSeries;
-  /** 1 where it counts. */
+  /** 1 at the steps where it counts. */
   readonly usable: Uint8Array;
 }
 
@@ -27,11 +27,11 @@ interface ClassicMember {
 
 /** The buckets of one classic histogram. */
 export class ClassicInput {
-  /** Without `le`. */
+  /** The labels without `le`. */
   readonly labels: Labels;
   readonly #members: ClassicMember[] = [];
   readonly #buckets: ClassicBuckets;
-  /** 1 where a native histogram is in the way. */
+  /** 1 at the steps where a native histogram has the same labels. */
   #blocked: Uint8Array | undefined;
 
   constructor(labels: Labels, members: readonly ClassicMember[]) {
@@ -49,7 +49,7 @@ export class ClassicInput {
     this.#blocked[step] = 1;
   }
 
-  /** The buckets at a step, valid until the next call; `undefined` if there are none. */
+  /** The buckets at a step, valid until the next call; undefined when there are none. */
   bucketsAt(step: number): ClassicBuckets | undefined {
     if (this.#blocked?.[step] === 1) return undefined;
     const buckets = this.#buckets;
@@ -66,7 +66,7 @@ export interface HistogramInput {
   readonly classic: readonly ClassicInput[];
 }
 
-/** `place`: where the vector stands among the arguments. */
+/** `place` is the index of the vector among the arguments. */
 export function histogramInput(
   series: readonly StepSeries[],
   place: number,

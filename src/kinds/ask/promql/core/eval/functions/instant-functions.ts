@@ -1,6 +1,6 @@
 /**
- * Every function of instant vectors, scalars and strings, by name. Elsewhere are those that need the expression and not
- * only its value: `absent`, `info`, and `timestamp` and `start_timestamp` of a selector.
+ * Every function of instant vectors, scalars and strings, by name. Functions that need the
+ * expression are elsewhere: `absent`, `info`, and `timestamp` and `start_timestamp` of a selector.
  */
 import { clampFunctions } from "./clamp-functions.ts";
 import { conversionFunctions } from "./conversion-functions.ts";

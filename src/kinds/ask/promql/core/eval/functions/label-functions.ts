@@ -1,4 +1,4 @@
-/** label_replace and label_join: they look at labels only, never at values. */
+/** label_replace and label_join, which read and change labels only. */
 import { PromqlError } from "../../engine-types.ts";
 import { type Labels, metricNameLabel } from "../../labels.ts";
 import type { StepSeries } from "../../model.ts";
@@ -8,7 +8,7 @@ import { stringAt, stringsFrom, vectorAt } from "./arguments.ts";
 import { expandTemplate, parseTemplate } from "./expand-template.ts";
 import type { InstantContext, InstantFunction, InstantResult } from "./types.ts";
 
-/** Calls within each other, each doubling a value, would fill the memory with it. */
+/** Nested calls that each double a value must not fill the memory. */
 const valueLengthMax = 1024 ** 2;
 
 const labelReplace: InstantFunction = (args, context) => {
@@ -20,7 +20,7 @@ const labelReplace: InstantFunction = (args, context) => {
   if (!isLabelName(target)) {
     throw failure(`invalid destination label name in label_replace(): ${target}`);
   }
-  // Many series have the same value of a label.
+  // Cached, because many series share a label's value.
   const replacements = new Map<string, string | undefined>();
   const replacementFor = (value: string): string | undefined => {
     if (!replacements.has(value)) {
@@ -64,7 +64,7 @@ const labelJoin: InstantFunction = (args, context) => {
   return relabelled(vectorAt(args, 0), target, newValue, context);
 };
 
-/** `newValue` gives the value of the label `target`; `undefined`: the series stays as it is. */
+/** `newValue` returns the value of the label `target`; undefined leaves the series unchanged. */
 function relabelled(
   series: readonly StepSeries[],
   target: string,
@@ -74,20 +74,20 @@ function relabelled(
   const changed = series.map((one): StepSeries => {
     const value = newValue(one.labels);
     if (value === undefined) return one;
-    // A name that was just given is meant to stay.
+    // A name that was just set must stay.
     const dropName = target === metricNameLabel ? false : one.dropName;
     return { ...one, labels: make(one.labels.with(target, value)), dropName };
   });
   return { type: "vector", series: mergeDuplicates(changed) };
 }
 
-/** Before the text is made. */
+/** Called before the text is created. */
 function checkLength(length: number): void {
   if (length <= valueLengthMax) return;
   throw failure(`a label's value would have more than ${valueLengthMax} characters`);
 }
 
-/** Any text that can be written as UTF-8. */
+/** Whether the text can be written as UTF-8. */
 function isLabelName(name: string): boolean {
   return name !== "" && name.isWellFormed();
 }

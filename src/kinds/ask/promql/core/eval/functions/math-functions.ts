@@ -1,4 +1,4 @@
-/** Functions of one number, and those that bound or round it. */
+/** Functions of one number, and rounding. */
 import { scalarAt, vectorAt } from "./arguments.ts";
 import { mapFloats } from "./results.ts";
 import type { InstantFunction } from "./types.ts";
@@ -49,7 +49,7 @@ const ofOneNumber: readonly (readonly [name: string, compute: (value: number) =>
 const round: InstantFunction = (args, context) => {
   const toNearest = args.length > 1 ? scalarAt(args, 1) : undefined;
   return mapFloats(vectorAt(args, 0), context, (value, step) => {
-    // The inverse, because multiplying with it loses less than dividing.
+    // Multiplying by the inverse loses less than dividing.
     const inverse = 1 / (toNearest?.[step] ?? 1);
     return Math.floor(value * inverse + 0.5) / inverse;
   });

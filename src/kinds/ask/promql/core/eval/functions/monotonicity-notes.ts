@@ -1,4 +1,4 @@
-/** Gathers how classic buckets had to be bent, by metric, so that a text is made once and not at every step. */
+/** Collects by metric how classic buckets had to be changed, so that each text is created once. */
 import { annotate, forcedMonotonicity } from "../../annotations.ts";
 import type { AnnotationSink } from "../../model.ts";
 import type { Monotonicity } from "./classic-buckets.ts";

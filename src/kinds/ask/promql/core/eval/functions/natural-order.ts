@@ -4,7 +4,7 @@ import { compareText } from "../../labels.ts";
 const runs = /\d+|\D+/g;
 const wholeMax = 2n ** 63n - 1n;
 
-/** Whether `a` comes first, as Prometheus decides. The texts differ. */
+/** Whether `a` precedes `b`, like in Prometheus. The texts must differ. */
 export function precedesNaturally(a: string, b: string): boolean {
   const runsA = a.match(runs) ?? [];
   const runsB = b.match(runs) ?? [];
@@ -26,7 +26,7 @@ function compareRuns(a: string, b: string): number {
   return wholeA < wholeB ? -1 : wholeA > wholeB ? 1 : 0;
 }
 
-/** Numbers beyond 64 bits are text. */
+/** Undefined for numbers beyond 64 bits, which compare as text. */
 function parseWhole(run: string): bigint | undefined {
   if (!/^[0-9]/.test(run)) return undefined;
   const whole = BigInt(run);

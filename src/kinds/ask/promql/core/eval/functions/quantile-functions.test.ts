@@ -12,7 +12,7 @@ import {
 import { parseBound } from "./parse-bound.ts";
 import { call, type Sample, series } from "./testing/call.ts";
 
-/** Cumulative counts by bound, each the samples of a series. */
+/** Cumulative counts by bound, each as the samples of a series. */
 function classic(
   labels: Record<string, string>,
   buckets: Record<string, Sample | Sample[]>,
@@ -249,7 +249,7 @@ test("[HG10] a greater quantile is not a lesser value", () => {
       const buckets = bucketsOf(increments);
       const low = classicQuantile(Math.min(a, b), buckets);
       const high = classicQuantile(Math.max(a, b), buckets);
-      // A quantile of 0 in an empty first bucket is nowhere.
+      // A quantile of 0 in an empty first bucket has no value.
       assert.ok(Number.isNaN(low) || low <= high + 1e-9, `${low} ${high}`);
     }),
   );

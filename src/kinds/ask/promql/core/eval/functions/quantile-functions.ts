@@ -1,4 +1,6 @@
-/** histogram_quantile, histogram_quantiles and histogram_fraction, of native and classic histograms. */
+/**
+ * histogram_quantile, histogram_quantiles and histogram_fraction, of native and classic histograms.
+ */
 import {
   annotate,
   fractionWithoutNanObservations,
@@ -42,7 +44,7 @@ const quantileOf: InstantFunction = (args, context) => {
   return vectorOf(series);
 };
 
-/** The quantile of a series stands in a label of it. */
+/** Each result series has its quantile in a label. */
 const quantilesOf: InstantFunction = (args, context) => {
   const label = stringAt(args, 1);
   const all = args.slice(2).map((_, index) => scalarAt(args, index + 2));
@@ -88,10 +90,10 @@ class QuantileEvaluation {
   readonly #context: InstantContext;
   readonly #notes = new MonotonicityNotes();
   readonly #times: Float64Array;
-  /** 1 where the buckets of a classic histogram were found bent: one that is asked for many quantiles counts once. */
+  /** 1 at steps where a classic histogram was changed, so that many quantiles of it count once. */
   readonly #noted = new Map<ClassicInput, Uint8Array>();
 
-  /** `place`: where the vector stands among the arguments. */
+  /** `place` is the index of the vector among the arguments. */
   constructor(vector: readonly StepSeries[], place: number, context: InstantContext) {
     this.#input = histogramInput(vector, place, context);
     this.#place = place;
@@ -211,7 +213,7 @@ function warnOfInvalid(quantiles: Float64Array, place: number, context: InstantC
   }
 }
 
-/** A series for each quantile that was asked for: usually it is the same one at all steps. */
+/** One series for each quantile asked for; usually all steps have the same one. */
 function labelledByQuantile(
   series: StepSeries,
   quantiles: Float64Array,
@@ -228,7 +230,7 @@ function labelledByQuantile(
   });
 }
 
-/** As OpenMetrics writes floats: with a point or an exponent. */
+/** Formats like OpenMetrics, with a point or an exponent. */
 function quantileToText(quantile: number): string {
   const text = formatGeneral(Object.is(quantile, -0) ? 0 : quantile);
   return Number.isFinite(quantile) && !/[.e]/.test(text) ? `${text}.0` : text;

@@ -1,4 +1,4 @@
-/** What functions make of series: values without a metric name, one for each sample that counts. */
+/** Builds the results of functions: series without a metric name. */
 import type { FloatHistogram } from "../../histogram/float-histogram.ts";
 import type { Labels } from "../../labels.ts";
 import { type StepSeries, stepAbsent, stepFloat, stepHistogram } from "../../model.ts";
@@ -6,12 +6,12 @@ import { withoutMetadata } from "../result-labels.ts";
 import { hasSample } from "../step-columns.ts";
 import type { InstantContext, InstantResult } from "./types.ts";
 
-/** The labels of a value computed from a metric: its name goes now, or in the end if removal is delayed. */
+/** Removes the metric name, unless removal is delayed to the end. */
 export function unnamed(labels: Labels, context: InstantContext): Labels {
   return context.options.delayedNameRemoval ? labels : withoutMetadata(labels);
 }
 
-/** The name by which an annotation calls a metric. Without delayed removal it is not known any more. */
+/** The metric's name in annotations; empty without delayed removal, when it is no longer known. */
 export function annotatedName(labels: Labels, context: InstantContext): string {
   return context.options.delayedNameRemoval ? labels.name : "";
 }
@@ -30,7 +30,7 @@ export function vectorOf(series: readonly StepSeries[]): InstantResult {
   return { type: "vector", series };
 }
 
-/** `compute` of every float; histograms are left out. */
+/** Applies `compute` to every float; histograms are left out. */
 export function mapFloats(
   series: readonly StepSeries[],
   context: InstantContext,
@@ -49,7 +49,7 @@ export function mapFloats(
   return vectorOf(mapped);
 }
 
-/** `compute` of every histogram; floats are left out. */
+/** Applies `compute` to every histogram; floats are left out. */
 export function mapHistograms(
   series: readonly StepSeries[],
   context: InstantContext,
@@ -66,21 +66,21 @@ export function mapHistograms(
       values[step] = compute(one.histograms[step] as FloatHistogram);
     }
     if (!hasSample(kinds)) continue;
-    // Only the name goes at once here, not the other labels that describe the metric.
+    // Only the name is removed here, not the other labels that describe the metric.
     const labels = context.options.delayedNameRemoval ? one.labels : one.labels.withoutName();
     mapped.push(floatSeries(labels, context, kinds, values));
   }
   return vectorOf(mapped);
 }
 
-/** Where a series has floats; `undefined` if nowhere. */
+/** The kinds with floats only; undefined when there is none. */
 function floatKinds({ kinds, histograms }: StepSeries): Uint8Array | undefined {
   if (histograms === undefined) return kinds;
   const floats = kinds.map((kind) => (kind === stepFloat ? stepFloat : stepAbsent));
   return hasSample(floats) ? floats : undefined;
 }
 
-/** Without histograms. */
+/** Removes histograms. */
 export function onlyFloats(series: readonly StepSeries[]): StepSeries[] {
   const kept: StepSeries[] = [];
   for (const one of series) {

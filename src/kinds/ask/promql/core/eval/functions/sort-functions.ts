@@ -1,4 +1,6 @@
-/** Orders of a vector. They mean something for one time only: a range query's result is in the order of its labels. */
+/**
+ * Functions that sort a vector. They affect instant queries only: range results are in label order.
+ */
 import { annotate, sortInRangeQuery } from "../../annotations.ts";
 import { compareLabels } from "../../labels.ts";
 import type { StepSeries } from "../../model.ts";
@@ -30,7 +32,7 @@ function byValue(direction: 1 | -1): InstantFunction {
   return (args, context) => ordered(onlyFloats(vectorAt(args, 0)), compare, context);
 }
 
-/** By the labels named, then by all. */
+/** Sorts by the named labels, then by all. */
 function byLabels(direction: 1 | -1): InstantFunction {
   return (args, context) => {
     const names = stringsFrom(args, 1);

@@ -1,6 +1,6 @@
 /**
- * Functions of instant vectors, scalars and strings. Each is evaluated over all steps of a grid at once: columns in,
- * columns out.
+ * Functions of instant vectors, scalars and strings. Each computes all steps of a grid at once:
+ * columns in, columns out.
  */
 import type { EngineOptions } from "../../engine-types.ts";
 import type { Labels } from "../../labels.ts";
@@ -8,15 +8,12 @@ import type { AnnotationSink, Grid, StepSeries } from "../../model.ts";
 
 export interface InstantContext {
   readonly grid: Grid;
-  /**
-   * It is evaluated at one time only: in an instant query, or because `@` fixes it. Then the order of a result is what
-   * the function makes it.
-   */
+  /** Whether there is one step only. Then the function decides the order of its result. */
   readonly instant: boolean;
-  /** Places are indexes of the call's arguments, or the call. */
+  /** Places are indexes of the call's arguments, or the call itself. */
   readonly annotations: AnnotationSink;
   readonly options: EngineOptions;
-  /** Counts labels that the function makes: each before the next. Throws where they are too much. */
+  /** Counts each label set that the function creates. Throws when there are too many. */
   readonly make: (labels: Labels) => Labels;
 }
 
@@ -40,9 +37,9 @@ export type InstantResult =
   | { readonly type: "scalar"; readonly values: Float64Array };
 
 /**
- * Series of a result may have the same labels, and whoever calls merges or refuses them: names may still tell them
- * apart. Optional arguments may be missing at the end. Throws `PromqlError` ("execution") when the data or a label is at fault.
- * A result's columns may be those of an argument: nobody writes to either.
+ * Result series may have equal labels, which the caller merges or refuses, because names may still
+ * differ. Optional arguments may be missing at the end. Throws `PromqlError` ("execution") for bad
+ * data or labels. Results may share columns with arguments, so neither is written to.
  */
 export type InstantFunction = (
   args: readonly InstantArg[],

@@ -8,7 +8,7 @@ import {
   type Span,
 } from "../float-histogram.ts";
 
-/** Whatever is not named is empty; the count is that of the buckets. */
+/** Parts that are not given are empty; the count is that of the buckets. */
 export function makeHistogram(parts: Partial<FloatHistogram>): FloatHistogram {
   const zeroCount = parts.zeroCount ?? 0;
   const positiveBuckets = parts.positiveBuckets ?? [];
@@ -29,7 +29,9 @@ export function makeHistogram(parts: Partial<FloatHistogram>): FloatHistogram {
   };
 }
 
-/** One run, from bucket 0 of custom buckets or bucket 1 of exponential ones, whose lower bound is 1. */
+/**
+ * One run, from bucket 0 of custom buckets or bucket 1 of exponential ones, whose lower bound is 1.
+ */
 function spansFor(buckets: readonly number[]): Span[] {
   return buckets.length === 0 ? [] : [{ offset: 1, length: buckets.length }];
 }
@@ -66,7 +68,7 @@ function arbitrarySide(count: fc.Arbitrary<number>): fc.Arbitrary<Layout> {
   }));
 }
 
-/** With exponential buckets, counts from `count`. */
+/** A histogram with exponential buckets and counts from `count`. */
 export function arbitraryExponential(
   count: fc.Arbitrary<number> = fc.nat({ max: 1_000 }),
 ): fc.Arbitrary<FloatHistogram> {
@@ -92,7 +94,7 @@ export function arbitraryExponential(
     );
 }
 
-/** The first bucket begins where the zero bucket ends, or further. */
+/** Moves the first bucket to the end of the zero bucket, or beyond. */
 function beyondZero(spans: readonly Span[], schema: number, zeroThreshold: number): Span[] {
   let first = -6;
   while (exponentialBound(first - 1, schema) < zeroThreshold) first += 1;
@@ -122,8 +124,8 @@ export function arbitraryCustom(
 }
 
 /**
- * Two that are combined without loss: of one kind, and with the same schema or the same zero bucket. Where both differ,
- * Prometheus's sum depends on the order, and ours is the same.
+ * Two histograms that combine without loss: of one kind, with the same schema or the same zero
+ * bucket. Where both differ, Prometheus's sum depends on the order, and so does ours.
  */
 export function arbitraryPair(): fc.Arbitrary<[FloatHistogram, FloatHistogram]> {
   const exponential = arbitraryExponential();

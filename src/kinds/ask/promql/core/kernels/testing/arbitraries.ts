@@ -1,4 +1,4 @@
-/** Random series and windows, small and nasty. For tests. */
+/** Random small series and windows with edge cases, for tests. */
 import fc from "fast-check";
 import { addHistograms } from "../../histogram/combine.ts";
 import { customBucketsSchema, type FloatHistogram } from "../../histogram/float-histogram.ts";
@@ -55,14 +55,14 @@ const sample = fc.record({
   histogram,
 });
 
-/** What kinds of samples a series has, and whether they go on from each other. */
+/** The kinds of samples of a series, and whether they build on each other. */
 const character = fc.record({
   steady: fc.boolean(),
-  /** Of ten samples, how many are histograms. */
+  /** How many of ten samples are histograms. */
   histogramShare: fc.constantFrom(0, 2, 8, 10),
-  /** Values and buckets are added to those before, until one that is not. */
+  /** Whether values and buckets grow from those before, until a reset. */
   growing: fc.boolean(),
-  /** Only this schema; undefined: whatever comes. */
+  /** The only schema; undefined for any. */
   schema: fc.constantFrom(0, customBucketsSchema, undefined),
   sameBounds: fc.boolean(),
   hint: fc.constantFrom("unknown", "gauge", undefined),

@@ -1,6 +1,6 @@
 /**
- * What the kernels must give, the slow way: every window's points are gathered and the definition of each function is
- * applied to them, with nothing carried over from one window to the next. For tests.
+ * A slow reference for the kernels: collects every window's points and applies the definition of
+ * each function to them, with nothing carried over between windows. For tests.
  */
 import {
   annotate,
@@ -41,7 +41,7 @@ interface Point {
 }
 
 interface Window {
-  /** With what `bounds` reaches, in the order of time. */
+  /** Includes the points that `bounds` reaches, in order of time. */
   readonly points: readonly Point[];
   readonly startMs: number;
   readonly endMs: number;
@@ -112,7 +112,7 @@ const histograms = (points: readonly Point[]) =>
 const first = (points: readonly Point[]) => points[0] as Point;
 const last = (points: readonly Point[]) => points[points.length - 1] as Point;
 
-/** A compensated sum, of which both parts can be had. */
+/** A compensated sum whose two parts are accessible. */
 class Kahan {
   sum = 0;
   lost = 0;
@@ -129,7 +129,7 @@ class Kahan {
   }
 }
 
-/** Of floats; histograms beside them are ignored. */
+/** A function of floats; histograms beside them are ignored. */
 const ofFloats =
   (least: number, body: (values: number[], window: Window) => number) =>
   (window: Window): Value => {
@@ -239,7 +239,7 @@ function smooth(values: number[], [sf, tf]: readonly number[]): number {
   return level;
 }
 
-/** Floats or histograms, but not both. */
+/** A function of floats or histograms, but not both. */
 const ofEither =
   (ofFloat: (points: readonly Point[], w: Window) => Value, ofHistogram: typeof ofFloat) =>
   (window: Window): Value => {
@@ -440,7 +440,7 @@ const histogramRate =
     return scaleHistogram(change as FloatHistogram, factor);
   };
 
-/** The value of a line through two points; a counter that fell rises from zero. */
+/** Interpolates between two points; a counter that fell rises from zero. */
 function between(a: Point, b: Point, t: number, isCounter: boolean): number {
   const from = isCounter && b.v < a.v ? 0 : a.v;
   return from + ((b.v - from) * (t - a.t)) / (b.t - a.t);
@@ -452,7 +452,7 @@ const extendedFloatRate =
     const { startMs, endMs, spec } = window;
     const smoothed = spec.bounds === "smoothed";
     const before = points.findLastIndex(({ t }) => t <= startMs);
-    // The last sample is never taken for the one before the window, unless it is the only one.
+    // The last sample is never used as the one before the window, unless it is the only one.
     const from = Math.max(0, Math.min(before, points.length - 2));
     const after = points.findIndex(({ t }) => t >= endMs);
     const to = smoothed && after !== -1 ? after : points.length - 1;
@@ -480,7 +480,7 @@ const extendedFloatRate =
     return kind.isRate ? change / (spec.rangeMs / 1000) : change;
   };
 
-/** A histogram on the line between two; a counter that was reset in between rises from nothing. */
+/** Interpolates between two histograms; a counter that was reset in between rises from zero. */
 function histogramBetween(
   a: Point,
   b: Point,
@@ -537,7 +537,7 @@ const extendedHistogramRate =
       if (from === to) row = [left];
       const second = points[from + 1]?.h;
       if (leftBetween && second !== undefined && detectReset(second, a.h as FloatHistogram)) {
-        // The first gap has its reset in `left`; what comes next is compared with the sample after it.
+        // `left` has the reset of the first gap; the next sample is compared with the one after it.
         row = to > from + 1 ? [second, ...row.slice(2)] : [];
       }
       let correction: FloatHistogram | undefined;
@@ -598,7 +598,7 @@ const instantRate =
     return isRate ? divideHistogram(result, seconds) : result;
   };
 
-/** From the anchor on, if there is one. */
+/** Starts at the anchor, if there is one. */
 const countPairs =
   (standsOut: (previous: Point, current: Point) => boolean) =>
   (window: Window): Value => {

@@ -1,11 +1,11 @@
-/** A kernel over a single window, in seconds. For tests. */
+/** Runs a kernel over a single window, in seconds. For tests. */
 import { AnnotationSet } from "../../annotations.ts";
 import type { FloatHistogram } from "../../histogram/float-histogram.ts";
 import { instantGrid, type SampleColumns, stepFloat, stepHistogram } from "../../model.ts";
 import { rangeKernels } from "../range-kernels.ts";
 import type { MutableSteps, WindowSpec } from "../types.ts";
 
-/** Seconds, a value (`"stale"` ends the series), and when the counter started. */
+/** Time in seconds, value (`"stale"` ends the series), and start of the counter. */
 export type Point = readonly [
   at: number,
   value: number | FloatHistogram | "stale",

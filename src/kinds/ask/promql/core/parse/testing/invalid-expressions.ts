@@ -1,4 +1,4 @@
-/** What Prometheus 3.14 says of texts that it refuses, with every experimental feature on. */
+/** Prometheus 3.14's messages for texts that it refuses, with every experimental feature on. */
 
 export const syntaxErrors: readonly (readonly [text: string, message: string])[] = [
   ["", "unknown position: parse error: no expression found in input"],

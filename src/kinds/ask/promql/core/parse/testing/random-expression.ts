@@ -1,4 +1,4 @@
-/** Random expressions whose types fit, as text. */
+/** Random expressions with valid types, as text. */
 import fc from "fast-check";
 
 const name = fc.constantFrom("foo", "bar", "a:b", "sum", "by", "start", "fill");
@@ -39,7 +39,7 @@ export interface RandomExpressions {
   readonly matrix: string;
 }
 
-/** One of each type; `vector` is the one to take. */
+/** One arbitrary for each type; use `vector`. */
 export const randomExpressions = fc.letrec<RandomExpressions>((tie) => {
   const scalar = tie("scalar");
   const vector = tie("vector");

@@ -1,6 +1,6 @@
 /** Expressions of every kind, for tests of the parser and the printers. */
 
-/** Written by hand: accepted, and printed as the second text (the same, if there is none). */
+/** Accepted texts, each with its printed form if that differs. */
 export const validExpressions: readonly (readonly [text: string, printed?: string])[] = [
   // Literals.
   ["1"],

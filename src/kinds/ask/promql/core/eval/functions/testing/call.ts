@@ -1,4 +1,4 @@
-/** Calls of functions, for tests. */
+/** Calls functions in tests. */
 import { assert } from "../../../../../../../ground/kernel/errors.ts";
 import { AnnotationSet } from "../../../annotations.ts";
 import { defaultEngineOptions } from "../../../engine-types.ts";
@@ -26,9 +26,9 @@ export function series(labels: Readonly<Record<string, string>>, ...samples: Sam
 
 export interface Called {
   readonly result: InstantResult;
-  /** `name{label="value"}` with its samples; a `-` before the name: it is to be dropped. */
+  /** `name{label="value"}` with its samples; a `-` in front marks a name to be dropped. */
   readonly lines: readonly string[];
-  /** `level@place: message`. */
+  /** Each as `level@place: message`. */
   readonly notes: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export interface CallOptions {
   readonly make?: (labels: Labels) => Labels;
 }
 
-/** Vectors are given as arrays of series, scalars as numbers or as a number for each step. A step is a minute. */
+/** A vector is an array of series, a scalar a number or one per step. Steps are 1 minute apart. */
 export function call(
   name: string,
   args: readonly (StepSeries[] | number | Float64Array | string)[],
@@ -89,7 +89,7 @@ function toLine({ labels, dropName, kinds, values }: StepSeries): string {
   return `${dropName ? "-" : ""}${labels.name}{${pairs.join(",")}} ${samples.join(" ")}`;
 }
 
-/** Without what rounding does to the last digits. */
+/** Rounds the last digits. */
 function toText(value: number): string {
   return String(Number(value.toPrecision(14)));
 }
