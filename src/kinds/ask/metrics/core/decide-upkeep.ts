@@ -38,7 +38,7 @@ export interface CompactionPlan {
   readonly sealSeq: number;
 }
 
-/** Chooses the oldest block worth merging, with all of its segments: their `seq`s are adjacent. */
+/** Chooses the oldest block worth merging, and all of its segments, so that none lies between. */
 export function decideCompaction(
   segments: readonly SegmentInfo[],
   nowMs: number,

@@ -65,7 +65,7 @@ export interface AppendOutcome {
 /** An immutable set of files with the samples of one shard of the series over one span of time. */
 export interface SegmentInfo {
   readonly segmentId: string;
-  /** Of two samples for one time, the one with the lower `seq` wins (MC2). */
+  /** Assigned at publication (MC2). Of two samples for one time, the lower `seq` wins (MS6). */
   readonly seq: number;
   /** 0 when sealed from the head, greater when compacted. */
   readonly level: number;

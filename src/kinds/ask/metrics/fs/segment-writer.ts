@@ -31,7 +31,7 @@ export interface SegmentTarget {
 interface WrittenFile {
   readonly file: OpenFile;
   bytes: number;
-  /** Of the bytes given to the disk, so that what it stored can be compared. */
+  /** The checksum of the bytes given to the disk, to compare with what it stored. */
   crc32: number;
 }
 

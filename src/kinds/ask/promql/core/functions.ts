@@ -4,7 +4,7 @@ import type { ValueType } from "./ast.ts";
 export interface FunctionSignature {
   readonly name: string;
   readonly argTypes: readonly ValueType[];
-  /** How often the last type may repeat: 0 exactly once, positive at most, negative any number. */
+  /** 0: exactly `argTypes`. Positive: the last type 0 to this many times. Negative: any number. */
   readonly variadic: number;
   readonly returnType: ValueType;
   readonly experimental: boolean;

@@ -32,7 +32,7 @@ export class ScrapeLoop {
   readonly target: Target;
   readonly #options: ScrapeLoopOptions;
   readonly #samples: TargetSamples;
-  /** Of the running scrape. A signal shared by all scrapes would keep all of their bodies alive. */
+  /** Aborts the running scrape. A shared signal would keep the bodies of all scrapes alive. */
   #aborter: AbortController | undefined;
   #timer: Timer | undefined;
   #isHalted = false;

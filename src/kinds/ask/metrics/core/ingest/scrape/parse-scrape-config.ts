@@ -206,7 +206,7 @@ function parseJob(value: YamlValue, defaults: Defaults): ScrapeJob {
   };
 }
 
-/** Fields of Prometheus that would change what is scraped, so that ignoring them is an error. */
+/** Fields of Prometheus that would change what is scraped, so they are refused, not ignored. */
 function isUnsupported(name: string): boolean {
   const others = [
     "oauth2",
