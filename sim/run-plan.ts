@@ -31,10 +31,7 @@ export interface RunOptions {
   readonly print?: (line: string) => void;
 }
 
-/**
- * After healing: leases, backoffs, registrations and reconcilers each take their time, one after
- * the other.
- */
+/** After healing: leases, backoffs, registrations and reconcilers follow one another. */
 const convergeMs = 75_000;
 const probeMs = 15_000;
 const lookMs = 1_000;
@@ -158,10 +155,7 @@ async function advanceUntilClean(
   }
 }
 
-/**
- * A query that everybody can answer in the end: merged from all shards, in two spans, with new
- * samples.
- */
+/** A query that everybody can answer in the end, over all shards and in two spans. */
 const probe: PlannedPromql = {
   text: "sum by (job) (rate(requests_total[2m])) + on (job) max by (job) (memory_bytes)",
   instant: false,

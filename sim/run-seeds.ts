@@ -88,10 +88,7 @@ function seedsFrom(start: number, count: number, only: WorldKind | undefined): r
   return seeds;
 }
 
-/**
- * A seed that catches each planted bug, tried `likely` ones first; undefined when none of
- * `seedsMax` does.
- */
+/** A seed that catches each planted bug, `likely` ones first; undefined after `seedsMax`. */
 export async function catchPlants(
   names: readonly string[],
   seedsMax: number,

@@ -1,7 +1,4 @@
-/**
- * Where the simulator can replace a production part. The default is production; a planted bug
- * replaces exactly one.
- */
+/** Where a planted bug can replace a production part. The default is production. */
 
 import { UpkeepLoop } from "../src/data/lake/index.ts";
 import type { AcceptLink } from "../src/ground/cluster/core/index.ts";

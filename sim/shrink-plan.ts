@@ -4,10 +4,7 @@ import type { Plan } from "./plan.ts";
 import { runPlan } from "./run-plan.ts";
 import type { Seams } from "./seams.ts";
 
-/**
- * Undefined when the plan violates nothing. The result violates the same invariant, maybe for
- * another reason.
- */
+/** Undefined when the plan violates nothing. The result violates the same invariant. */
 export async function shrinkPlan(plan: Plan, seams: Seams): Promise<Plan | undefined> {
   const { violation } = await runPlan(plan, { seams });
   if (violation === undefined) return undefined;

@@ -10,10 +10,7 @@ import type { Verdict } from "./verdict.ts";
 
 /** A few round trips to the store, one after the other. */
 const writeMsMax = 1_000;
-/**
- * After trouble with the store: the longest pause of the reconciler (5 s), and a call that fails
- * late.
- */
+/** After store trouble: the reconciler's longest pause (5 s), and a call that fails late. */
 const storeTroubleMs = 8_000;
 
 /** With a healthy session, an answer is at most a heartbeat and this old. */

@@ -54,10 +54,7 @@ export class PromqlCheck {
     this.#results.push(result);
   }
 
-  /**
-   * I16. The query succeeded. `attemptsMax` is the number of attempts of its worst work; 0 without
-   * works.
-   */
+  /** I16. The query succeeded. `attemptsMax`: attempts of its worst work; 0 without works. */
   done(attemptsMax: number): void {
     const { name, text, spans } = this.#query;
     const told = this.#results.length;
@@ -92,10 +89,7 @@ export class PromqlCheck {
     this.#verdict.fail("I16", `${name}: what arrived of ${workId} cannot be read: ${why}`);
   }
 
-  /**
-   * Computed once, on demand. In one span, but in the same shards, so that averages are equal to
-   * the last bit.
-   */
+  /** Computed once, in one span but the same shards, so that averages are equal to the last bit. */
   #faultFree(): Outcome {
     const { text, params, everything, shardCount } = this.#query;
     try {

@@ -110,10 +110,7 @@ export class RunCheck {
     }
   }
 
-  /**
-   * I30, and that a lost worker does not keep its share. `elapsedMs` is the time since the last
-   * call.
-   */
+  /** I30, and that a lost worker does not keep its share. `elapsedMs`: since the last call. */
   sweep(elapsedMs: number): void {
     const lapsedMs = this.#reader.leaseLapsedMs(this.#options.nowMs());
     for (const process of this.#options.processes()) {

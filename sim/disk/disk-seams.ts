@@ -1,7 +1,4 @@
-/**
- * The places where a planted bug of the disk suites may replace something. Production is
- * `diskSeams`.
- */
+/** Where a planted bug of the disk suites may replace something. Production is `diskSeams`. */
 
 import type { ObjectStore } from "../../src/data/lake/core/index.ts";
 import type { Files } from "../../src/ground/kernel/files.ts";

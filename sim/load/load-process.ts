@@ -1,7 +1,4 @@
-/**
- * One load worker's process: the real `LoadWorker`, its store connection, its target, and what it
- * truly did.
- */
+/** One load worker's process: the real `LoadWorker`, and what it truly did. */
 import { messageOf, OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { Logger } from "../../src/ground/kernel/logger.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";

@@ -1,7 +1,4 @@
-/**
- * Load tests in a world: what coordinators get for them, the processes that they start, and the
- * clients.
- */
+/** Load tests in a world: coordinators' parts, load worker processes, and clients. */
 
 import { sleep } from "../../src/ground/kernel/clock.ts";
 import { OperatingError } from "../../src/ground/kernel/errors.ts";

@@ -1,7 +1,4 @@
-/**
- * The plan of load tests in a world: runs that clients start and stop, and faults of their
- * processes.
- */
+/** The plan of load tests in a world: runs, and faults of their processes. */
 import type { Prng } from "../../src/ground/kernel/prng.ts";
 
 export interface LoadSettings {

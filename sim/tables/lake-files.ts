@@ -1,6 +1,5 @@
 /**
- * The content of simulated files of the lake, where rows are numbers, and what a version of a table
- * shows of it.
+ * Simulated files of the lake, whose rows are numbers, and what a table's version shows of them.
  */
 
 import type {

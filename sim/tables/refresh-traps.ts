@@ -1,6 +1,5 @@
 /**
- * Faults that wait for a refresh to get to a certain step. Each is sprung once, by the first that
- * does.
+ * Faults that wait for a refresh to reach a step. The first refresh that does springs each once.
  */
 import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { Counters } from "../checks/counters.ts";

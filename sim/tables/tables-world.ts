@@ -1,7 +1,4 @@
-/**
- * The lake and its dynamic tables in a world: what processes get for them, the clients, and the
- * checks.
- */
+/** The lake and its dynamic tables in a world: processes, clients and checks. */
 
 import { LakeStore, type ObjectStore } from "../../src/data/lake/index.ts";
 import { sleep } from "../../src/ground/kernel/clock.ts";

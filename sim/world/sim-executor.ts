@@ -1,7 +1,4 @@
-/**
- * Executes simulated work: waits as long as its task says, then writes what it produces, fails, or
- * kills.
- */
+/** Executes simulated work: waits for its run time, then writes, fails, or kills the process. */
 import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import type { WorkSpec } from "../../src/ground/work/core/index.ts";
 import {

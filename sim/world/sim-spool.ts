@@ -1,7 +1,4 @@
-/**
- * The artifact spool on a simulated disk: a bounded number of bytes, evicted as the port's contract
- * says.
- */
+/** The artifact spool on a simulated disk, with a byte limit and the port's evictions. */
 import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import type {
   ArtifactSpool,

@@ -183,10 +183,7 @@ export class World {
     this.#sweep();
   }
 
-  /**
-   * Ends everything. A world that was violated may be in any state, so it leaves nothing to be used
-   * again.
-   */
+  /** Ends everything. A violated world may be in any state, so nothing of it is reused. */
   close(): void {
     for (const { life } of this.hosts) life?.end();
     for (const { life } of this.load?.processes ?? []) life.end();

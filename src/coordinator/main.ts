@@ -1,7 +1,4 @@
-/**
- * The entry point of a coordinator and of a query-api: a context, the parts, start, stop. The logic
- * is in the parts.
- */
+/** The entry point of a coordinator and of a query-api. The logic is in the parts. */
 
 import { showLakeLocation } from "../data/lake/index.ts";
 import type { ControllerKind, ControllerPart, CoordinatorContext } from "../data/parts/index.ts";

@@ -18,10 +18,7 @@ export interface ControllerOptions
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly memoryLimit?: number;
-  /**
-   * Where tables are. Metrics are here too, unless `metricsDir` is given or this is not a
-   * directory.
-   */
+  /** Where tables are; metrics too, unless `metricsDir` is given or this is not a directory. */
   readonly lake?: string;
   readonly metricsDir?: string;
   /** Limits as `name=value`. */

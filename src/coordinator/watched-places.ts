@@ -2,10 +2,7 @@ import type { LakeLocation } from "../data/lake/index.ts";
 import type { DataDir, WatchedPlace } from "../ground/process/index.ts";
 import { parseStoreUrl } from "../ground/store/index.ts";
 
-/**
- * The files and directories that a coordinator or a query-api needs, wherever an operator put them.
- * PR13
- */
+/** PR13. The files and directories that a coordinator or a query-api needs. */
 export function watchedPlaces(
   {
     role,

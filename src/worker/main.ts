@@ -26,10 +26,7 @@ export const workerKinds: readonly WorkerKind<WorkerOptions>[] = [
   { createPartWithStore: createLoadWorkerPart },
 ];
 
-/**
- * Resolves with the reason when the worker was told to stop and has stopped. Throws when the
- * cluster refuses it.
- */
+/** Resolves with the reason when it has stopped. Throws when the cluster refuses the worker. */
 export async function runWorker(
   options: WorkerOptions,
   allKinds: typeof workerKinds = workerKinds,

@@ -18,10 +18,7 @@ export interface WorkerOptions
   /** The limit of this process and its descendants, in bytes. */
   readonly memoryLimit?: number;
   readonly columnCache?: number;
-  /**
-   * Where tables are. Metrics are here too, unless `metricsDir` is given or this is not a
-   * directory.
-   */
+  /** Where tables are; metrics too, unless `metricsDir` is given or this is not a directory. */
   readonly lake?: string;
   readonly metricsDir?: string;
   /**

@@ -42,10 +42,7 @@ export class Streams {
     throw tooMany("event streams of your address are open", "event_streams_per_client", own);
   }
 
-  /**
-   * Detaches the reply from Fastify. Throws `overloaded` before that when there are too many
-   * streams.
-   */
+  /** Detaches the reply from Fastify. Throws `overloaded` first when there are too many streams. */
   open(reply: FastifyReply): SseChannel {
     this.checkRoom(reply.request);
     reply.hijack();

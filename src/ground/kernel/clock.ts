@@ -18,10 +18,7 @@ export interface Clock {
   after(delayMs: number, fire: () => void): Timer;
 }
 
-/**
- * Resolves after `delayMs`, or at once when `signal` aborts (it does not reject: look at the
- * signal).
- */
+/** Resolves after `delayMs`, or at once when `signal` aborts. It never rejects. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) {

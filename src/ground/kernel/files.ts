@@ -12,10 +12,7 @@
  *        on.
  */
 
-/**
- * `new`: the file must not exist. `change`: it must exist. `append`: writes go to its end; it is
- * created when absent.
- */
+/** `new`: must not exist. `change`: must exist. `append`: writes at the end, creates if absent. */
 export type OpenMode = "new" | "change" | "append";
 
 export interface OpenFile {

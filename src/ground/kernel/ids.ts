@@ -1,7 +1,4 @@
-/**
- * Typed ids. Text from outside becomes an id only through its `parse` function, and ids of two
- * kinds do not mix.
- */
+/** Typed ids. Text from outside becomes an id only through its `parse` function. */
 declare const brand: unique symbol;
 export type Brand<T, Name extends string> = T & { readonly [brand]: Name };
 

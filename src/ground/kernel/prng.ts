@@ -8,8 +8,7 @@ export interface Prng {
   /** Uniform integer in [0, bound). */
   below(bound: number): number;
   /**
-   * An independent stream, derived from this one's seed and `name`, so that subsystems do not
-   * disturb each other.
+   * An independent stream from this seed and `name`, so that subsystems do not disturb each other.
    */
   fork(name: string): Prng;
 }

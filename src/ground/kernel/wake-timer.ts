@@ -1,14 +1,8 @@
-/**
- * Wakes more precisely than a millisecond timer. Without it, an open-loop load generator would
- * measure its own delay.
- */
+/** Wakes more precisely than a millisecond timer, for open-loop load generators. */
 import type { Clock } from "./clock.ts";
 
 export interface WakeTimer {
-  /**
-   * Calls `fire` once, at `atMs` of the clock or later. Setting it again replaces the earlier
-   * moment.
-   */
+  /** Calls `fire` once, at `atMs` of the clock or later. A second call replaces the first. */
   set(atMs: number, fire: () => void): void;
   clear(): void;
   close(): Promise<void>;

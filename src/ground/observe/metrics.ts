@@ -43,10 +43,7 @@ interface SummaryWindows {
   readonly hashMap: Readonly<Record<string, { readonly td: { size(): number } }>>;
 }
 
-/**
- * A quantile without observations in the window is NaN, as in Prometheus's own clients; prom-client
- * says 0.
- */
+/** A quantile without observations is NaN, as in Prometheus's own clients; prom-client says 0. */
 class HonestSummary<L extends string> extends Summary<L> {
   override async get(): ReturnType<Summary<L>["get"]> {
     const family = await super.get();
@@ -108,10 +105,7 @@ class MetricFactory {
     });
   }
 
-  /**
-   * One value for each label set that `read` returns at a scrape; sets that it no longer returns
-   * disappear.
-   */
+  /** One value for each label set that `read` returns at a scrape; other sets disappear. */
   gauges<L extends string>(
     name: string,
     help: string,

@@ -1,7 +1,4 @@
-/**
- * `Tracing` on OpenTelemetry's SDK. The exporter reads its endpoint and headers from the
- * environment.
- */
+/** `Tracing` on OpenTelemetry's SDK, whose exporter is configured by the environment. */
 import {
   context,
   type Span,

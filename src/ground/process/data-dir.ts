@@ -139,10 +139,7 @@ function checkLayout(path: string): void {
   );
 }
 
-/**
- * Renames the file into place, so that it is complete or absent. Two processes that start at once
- * write the same.
- */
+/** Renamed into place, so that it is complete or absent. Concurrent starts write the same. */
 function writeLayout(file: string): void {
   const fresh = `${file}.${process.pid}.new`;
   try {
@@ -172,10 +169,7 @@ function readOrMakeToken(file: string): string {
   }
 }
 
-/**
- * Creates one level at a time: recursive `mkdirSync` never returns where a directory cannot be
- * made, as in /proc.
- */
+/** Level by level: recursive `mkdirSync` never returns where it cannot make one, as in /proc. */
 function makeDir(path: string): string {
   if (!existsSync(path)) {
     makeDir(dirname(path));

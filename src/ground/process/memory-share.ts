@@ -41,10 +41,7 @@ export function machine(workers: number = 1): MemoryShare {
 }
 
 const mebibyte = 1024 ** 2;
-/**
- * Memory for code, heaps, threads, connections and work under way, without decoded columns and
- * DuckDB.
- */
+/** Memory for code, heaps, threads, connections and work, without decoded columns and DuckDB. */
 const ownBytes = 192 * mebibyte;
 /** DuckDB, in its own process, cannot work with less. */
 const engineBytesMin = 192 * mebibyte;

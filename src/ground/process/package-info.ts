@@ -1,7 +1,4 @@
-/**
- * Where this program is installed and its name, in a clone (`src/`) and in a package
- * (`dist/program/`).
- */
+/** The program's name and directory, in a clone (`src/`) and in a package (`dist/program/`). */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { assert } from "../kernel/errors.ts";

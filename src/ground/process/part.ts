@@ -1,7 +1,4 @@
-/**
- * What one room adds to a coordinator or a worker. A process is a list of parts, and stops as PR16
- * says.
- */
+/** What one room adds to a process. A process is a list of parts, and stops as PR16 says. */
 import type { OperatingError } from "../kernel/errors.ts";
 import type { StopStep } from "./lifecycle.ts";
 

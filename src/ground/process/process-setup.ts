@@ -21,10 +21,7 @@ export interface ProcessOptions {
   readonly clusterKey?: string;
   readonly clusterCa?: string;
   readonly tokensFile?: string;
-  /**
-   * Whether PromQL threads compile their code before the first query, which takes 0.4 s of CPU
-   * time. On by default.
-   */
+  /** Whether PromQL threads compile before the first query (0.4 s of CPU time). On by default. */
   readonly warmUp?: "on" | "off";
   /** Migrations that replace the package's, for tests. */
   readonly schemaDir?: string;

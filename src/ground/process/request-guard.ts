@@ -108,10 +108,7 @@ function isSameOrigin(origin: string, host: string | undefined): boolean {
   return match?.[1] !== undefined && match[1].toLowerCase() === host?.toLowerCase();
 }
 
-/**
- * The name in `name`, `name:port`, `1.2.3.4:port`, `[::1]:port` or a bare `::1`; lower case,
- * without brackets.
- */
+/** The name in `name`, `name:port`, `1.2.3.4:port`, `[::1]:port` or `::1`, in lower case. */
 function hostNameOf(host: string | undefined): string | undefined {
   if (host === undefined) return undefined;
   if (isIP(host) === 6) return host.toLowerCase();

@@ -1,7 +1,4 @@
-/**
- * What a worker reports about itself. Only values that changed noticeably are set, so that
- * heartbeats stay small.
- */
+/** What a worker reports about itself: only noticeable changes, so that heartbeats stay small. */
 import { availableParallelism } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Clock, repeat, type Timer } from "../kernel/clock.ts";

@@ -3,10 +3,7 @@
 import type { Metrics } from "../observe/index.ts";
 import type { ApiQueryObserver, QueueState, WorkerQueryObserver } from "./core/index.ts";
 
-/**
- * For a process that assigns work. Read at every scrape, because an age grows while nothing
- * happens.
- */
+/** For a process that assigns work. Read at every scrape, because an age grows by itself. */
 export function createQueueMetrics(metrics: Metrics, queue: () => QueueState): void {
   metrics.gauge(
     "work_queue_depth",

@@ -1,7 +1,4 @@
-/**
- * Decides what a worker's row should say from the row and this coordinator's session with it: MB1
- * to MB3. Pure.
- */
+/** Decides a worker's row from this coordinator's session with it: MB1 to MB3. Pure. */
 import type { SessionView } from "./session-view.ts";
 
 /** The columns of a worker's row that the coordinator's sessions decide. */

@@ -46,8 +46,7 @@ export class FactsTracker {
   }
 
   /**
-   * Undefined when nothing changed after `version`, which must not be older than the last
-   * forgotten.
+   * Undefined when nothing changed after `version`. It must not be older than the last forgotten.
    */
   since(version: number): FactsDelta | undefined {
     if (version >= this.#version) return undefined;

@@ -1,7 +1,4 @@
-/**
- * Receives what is measured about sessions. Calls are synchronous; they must return quickly and not
- * throw.
- */
+/** Receives measurements of sessions. Calls must return quickly and not throw. */
 import type { WorkerId } from "../../kernel/ids.ts";
 
 /** Why a session, or an attempt at one, ended. Few values, so that they can label a metric. */
@@ -19,10 +16,7 @@ export interface SessionObserver {
   streamsActive(count: number): void;
   heartbeatAnswered(workerId: WorkerId, rttMs: number): void;
   heartbeatMissed(workerId: WorkerId): void;
-  /**
-   * `reconnectMs` is the time since the last session with this worker was lost; undefined for its
-   * first.
-   */
+  /** `reconnectMs` is since the last session with this worker was lost; undefined for its first. */
   sessionUp(workerId: WorkerId, reconnectMs: number | undefined): void;
   sessionDown(workerId: WorkerId, cause: DisconnectCause): void;
   /** A dial did not lead to a session. */

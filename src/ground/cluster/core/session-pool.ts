@@ -155,10 +155,7 @@ export class SessionPool implements WorkerPool {
     return entry === undefined ? undefined : viewEntry(entry);
   }
 
-  /**
-   * Called when something in `view(workerId)` changed that membership uses. Returns the
-   * unsubscriber.
-   */
+  /** Called when `view(workerId)` changed for membership. Returns the unsubscriber. */
   onChange(listener: (workerId: WorkerId) => void): () => void {
     this.#changeListeners.add(listener);
     return () => this.#changeListeners.delete(listener);

@@ -34,10 +34,7 @@ import { decodeControllerEnvelope, encodeWorkerEnvelope } from "./codec.ts";
 import { type ControllerEnvelope, ControlService, type WorkerEnvelope } from "./gen/control_pb.ts";
 import { escalate, frameBytesMaxDefault, GrpcLink } from "./grpc-link.ts";
 
-/**
- * PEM texts. With `ca`, only controllers with a certificate that it signed are accepted (mutual
- * TLS).
- */
+/** PEM texts. With `ca`, controllers need a certificate that it signed (mutual TLS). */
 export interface ServerTls {
   readonly cert: string;
   readonly key: string;

@@ -16,10 +16,7 @@ export class SendBuffer<T> implements AsyncIterable<T> {
     this.#bytesMax = bytesMax;
   }
 
-  /**
-   * Returns false when full or ended; the item was not taken. An item of any size fits an empty
-   * buffer.
-   */
+  /** Returns false when full or ended. An item of any size fits an empty buffer. */
   push(item: T, bytes: number): boolean {
     if (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax) return false;
     if (!this.#queue.push({ item, bytes })) return false;

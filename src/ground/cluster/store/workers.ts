@@ -61,8 +61,7 @@ export async function cancelDrain(
 }
 
 /**
- * Removes the row and returns it. Throws `not_found`, and `worker_busy` while ACTIVE and not
- * draining.
+ * Removes and returns the row. Throws `not_found`, and `worker_busy` if ACTIVE and not draining.
  */
 export async function dropWorker(
   store: Store,
@@ -125,10 +124,7 @@ export async function insertWorker(
   return row;
 }
 
-/**
- * The worker is back or still waits to be found: `registered_at_ms` changes, so it is dialled at
- * once.
- */
+/** Changes `registered_at_ms`, so that the worker is dialled at once. */
 async function reregisterWorker(
   tx: CatalogTx,
   registration: WorkerRegistration,

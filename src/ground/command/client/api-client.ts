@@ -23,10 +23,7 @@ export interface Call {
   readonly bytes?: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-  /**
-   * The call fails after this many milliseconds without a byte. Undefined: a stream may be silent
-   * for ever.
-   */
+  /** The call fails after this long without a byte. Undefined: streams may be silent for ever. */
   readonly silenceMsMax?: number;
 }
 

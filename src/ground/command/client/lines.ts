@@ -1,7 +1,4 @@
-/**
- * Splits a byte stream into lines. The last line needs no newline. A line longer than
- * `lineCharsMax` throws.
- */
+/** Splits a byte stream into lines. A line longer than `lineCharsMax` throws. */
 const lineCharsMax = 64 * 1024 * 1024;
 
 export async function* linesOf(stream: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {

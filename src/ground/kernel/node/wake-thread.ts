@@ -1,7 +1,4 @@
-/**
- * Sleeps until the moment given in shared memory, notifies the other thread, and waits for the
- * next.
- */
+/** Sleeps until the moment in shared memory, notifies the other thread, and waits for the next. */
 import { parentPort, workerData } from "node:worker_threads";
 import { assert } from "../errors.ts";
 

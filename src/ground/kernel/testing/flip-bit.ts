@@ -1,7 +1,4 @@
-/**
- * Bit rot for tests: flips one bit of one file, at a place that a generator chooses, and flips it
- * back.
- */
+/** Bit rot for tests: flips one bit of one file, at a random place, and flips it back. */
 import { closeSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import type { Prng } from "../prng.ts";
 

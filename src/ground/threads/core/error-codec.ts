@@ -1,7 +1,4 @@
-/**
- * Errors as data between threads or processes: the class is lost, the fields that code branches on
- * stay.
- */
+/** Errors as data between threads or processes. The class is lost; code, retry and hint stay. */
 import {
   AssertionError,
   type ErrorCode,
@@ -26,10 +23,7 @@ export type ErrorData =
 
 /** What the ends of a conversation know of errors other than `OperatingError`. */
 export interface ErrorRules {
-  /**
-   * Called for an error that is not an `OperatingError`, in the shell that met it. Undefined: it is
-   * our own bug.
-   */
+  /** Translates an error that is not an `OperatingError`. Undefined: it is our own bug. */
   readonly translate?: (thrown: unknown) => OperatingError | undefined;
   /** A class with more fields than an `OperatingError`. Tried first, at both ends. */
   readonly own?: {

@@ -47,10 +47,7 @@ export type Message =
       readonly id: number;
       readonly name: string;
       readonly argument: unknown;
-      /**
-       * A word that is not 0 when the answer is no longer wanted, so that a computing thread sees
-       * it too.
-       */
+      /** Not 0 when the answer is no longer wanted, so that a computing thread sees it. */
       readonly stop: SharedArrayBuffer | undefined;
     }
   | { readonly kind: "abort"; readonly id: number }

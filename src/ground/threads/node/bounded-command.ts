@@ -28,10 +28,7 @@ export const canBoundMemory: boolean = process.platform === "linux";
 
 export type CommandLine = readonly [program: string, ...args: string[]];
 
-/**
- * The shell is replaced by the program, so the process keeps its id and shows the program's command
- * line.
- */
+/** The program replaces the shell, so the process keeps its id. */
 export function boundedCommand(command: CommandLine, bound: MemoryBound): CommandLine {
   const kilobytes = Math.floor(dataBytesMax(bound) / 1024);
   return ["/bin/sh", "-c", `ulimit -d ${kilobytes}; exec "$0" "$@"`, ...command];
@@ -42,10 +39,7 @@ function dataBytesMax({ memoryBytesMax, threadCount, scriptBytes = 0 }: MemoryBo
   return Math.max(dataBytesMin, memoryBytesMax) + unused;
 }
 
-/**
- * V8 reserves this for compiled code and uses little of it; the child reserves as much as this
- * process.
- */
+/** V8 reserves this for compiled code, in the child as in this process, and uses little of it. */
 function codeRangeBytes(): number {
   const maps = readFileSync("/proc/self/maps", "utf8");
   const sizes = Array.from(

@@ -65,8 +65,7 @@ export interface QueryHandle {
   /** In the order of the works. The receiver disposes of them. */
   readonly artifacts: Promise<readonly LocalArtifact[]>;
   /**
-   * Aborts when the query is cancelled, fails, or passes its deadline; the reason is the
-   * `OperatingError`.
+   * Aborts with the `OperatingError` when the query is cancelled, fails, or passes its deadline.
    */
   readonly signal: AbortSignal;
   /** Called when the caller is done, with `error` when reading failed. Idempotent. */
@@ -203,10 +202,7 @@ export class ApiWorkManager {
     return { depth: this.#waitingSince.size, oldestAgeMs };
   }
 
-  /**
-   * Workers that are up and stay. One that rejects work now, because its queue is full, keeps its
-   * share.
-   */
+  /** Workers that are up and stay. One whose queue is full keeps its share. */
   workers(): readonly WorkerId[] {
     const staying = this.#board.view().filter(({ admission }) => !admission.draining);
     return staying.map(({ workerId }) => workerId);
@@ -458,10 +454,7 @@ export class ApiWorkManager {
     if (query !== undefined) this.#end(query, outcome, error);
   }
 
-  /**
-   * Asks a worker that rejected work again, because a lost admission frame would exclude it for
-   * ever.
-   */
+  /** Retries workers that rejected work: a lost admission frame would exclude them for ever. */
   #resyncWhileQueued(): void {
     if (this.#resync !== undefined || this.#closed || this.#board.counts().queued === 0) return;
     this.#resync = this.#clock.after(this.#limits.resyncMs, () => {

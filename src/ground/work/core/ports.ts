@@ -119,20 +119,14 @@ export interface SpoolUsage {
  * budget. Room is made in the order of `DiskBudget`; `onEvicted` is told what was evicted.
  */
 export interface ArtifactSpool {
-  /**
-   * Reserves a slot for an artifact of the work `key`. Throws `disk_full` when even evicting would
-   * give no room.
-   */
+  /** Reserves a slot for the work `key`. Throws `disk_full` when even evicting gives no room. */
   reserve(key: WorkKey): SpoolSlot;
   /**
    * Makes the slot's file, or `bytes` if given, the artifact `name`, atomically. Rejects with
    * `disk_full` when it does not fit, and removes the slot.
    */
   commit(name: string, sizeBytes: number, bytes?: Uint8Array): Promise<void>;
-  /**
-   * Marks an artifact that nobody waits for, so that it is evicted first: `acked` was fetched,
-   * `expired` never was.
-   */
+  /** Lets the artifact be evicted first: `acked` was fetched, `expired` never was. */
   release(name: string, reason: "acked" | "expired"): void;
   /** Deletes a slot or an artifact. Idempotent; never throws. */
   remove(name: string): void;

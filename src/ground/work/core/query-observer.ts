@@ -30,10 +30,7 @@ export interface ApiQueryObserver {
   ): void;
   /** The latency is from the submission to the first committed artifact. */
   firstResult(kind: string, latencyMs: number): void;
-  /**
-   * `readyToFetchMs`: from `WorkReady` to the start of the fetch; `fetchMs`: until its bytes were
-   * verified.
-   */
+  /** `readyToFetchMs`: from `WorkReady` to the fetch; `fetchMs`: until its bytes were verified. */
   artifactFetched(readyToFetchMs: number, fetchMs: number, sizeBytes: number, work: WorkKey): void;
   artifactFetchFailed(code: string): void;
   checksumMismatch(workerId: WorkerId): void;

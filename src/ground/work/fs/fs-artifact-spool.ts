@@ -258,10 +258,7 @@ class DirectorySpool implements FsArtifactSpool {
     await rm(this.#ownDir, { recursive: true, force: true });
   }
 
-  /**
-   * Reads the free bytes of the disk, which others may use too: when it matters, but not every
-   * time.
-   */
+  /** Reads the free bytes of the disk, which others may use too, but not every time. */
   #checkDisk(fields: LogFields = {}): void {
     const nowMs = this.#clock.nowMs();
     if (nowMs - this.#diskCheckedMs < diskCheckMs) return;

@@ -96,10 +96,7 @@ export class ControllerNode {
   readonly #options: ControllerNodeOptions;
   readonly #discovery: Discovery;
   readonly #store: Store | undefined;
-  /**
-   * The epoch of the last grant, also after its loss: a worker that has seen a newer one refuses
-   * it.
-   */
+  /** The epoch of the last grant, also after its loss: workers refuse it after a newer one. */
   #leaseEpoch: LeaseEpoch = noLease;
   #stepDown: Timer | undefined;
   #stopping: Promise<void> | undefined;

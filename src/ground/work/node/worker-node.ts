@@ -113,10 +113,7 @@ export class WorkerNode {
     if (register !== undefined) this.#registering = this.#keepRegistered(register);
   }
 
-  /**
-   * N2. Returns true when all accepted work has ended and its artifacts were fetched. Call `stop`
-   * next.
-   */
+  /** N2. Returns true when all accepted work has ended and was fetched. Call `stop` next. */
   async drain(timeoutMs: number): Promise<boolean> {
     this.#ownDrain = true;
     this.#admit();
@@ -151,10 +148,7 @@ export class WorkerNode {
     this.#admit();
   }
 
-  /**
-   * An operator may end a drain that an operator began, but not that of a process which is
-   * stopping.
-   */
+  /** An operator may end an operator's drain, but not that of a process which is stopping. */
   #admit(): void {
     this.manager.setDraining(!this.takesWork);
   }

@@ -9,10 +9,7 @@ export interface BoardLimits extends WorkLimits {
   /** The limit of work items of all live queries, including committed ones. */
   readonly worksMax: number;
   readonly queriesMax: number;
-  /**
-   * The limit of items assigned to or running on one worker. The rest waits here, where it can
-   * still go elsewhere.
-   */
+  /** The limit of items assigned to or running on one worker. The rest waits here. */
   readonly worksPerWorkerMax: number;
 }
 

@@ -214,10 +214,7 @@ function stepProduced(held: HeldWithArtifact, event: HeldEvent): Step {
   }
 }
 
-/**
- * Only the shell around the ledger starts and ends executions, each once; an event out of turn is
- * its bug.
- */
+/** Only the shell around the ledger starts and ends executions; this event is its bug. */
 function outOfTurn(held: HeldWork, event: HeldEvent): never {
   throw new AssertionError(`held work ${held.id} is ${held.state}: no ${event.kind} is due`);
 }

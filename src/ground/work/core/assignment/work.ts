@@ -98,10 +98,7 @@ export type WorkEvent =
   | {
       readonly kind: "fetchFailed";
       readonly attempt: number;
-      /**
-       * `disk_full` is this process's disk and fails the query; any other code executes the work
-       * again.
-       */
+      /** `disk_full` is this process's disk and fails the query; other codes execute again. */
       readonly code: string;
       readonly message: string;
     }
