@@ -51,7 +51,10 @@ function check(): Promise<LakeReport> {
   return checkLakeFiles({ store, objects, engine, atOnce: 2 }, new AbortController().signal);
 }
 
+let compactions = 0;
+
 async function compact(): Promise<void> {
+  compactions += 1;
   const upkeep = new UpkeepLoop({
     upkeep: new LakeUpkeep({ store }),
     catalog,
@@ -59,7 +62,7 @@ async function compact(): Promise<void> {
     manager,
     lease: () => ({ epoch: 1 }),
     clock: realClock,
-    prng: createPrng(9),
+    prng: createPrng(`compaction ${compactions}`), // Ids of its work and commits are its own.
     logger: silentLogger,
     limits: { mergeFilesMin: 2, rewriteDeletedShare: 0.2 },
   });
