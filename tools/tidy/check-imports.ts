@@ -7,7 +7,7 @@
  *   3  Imports go down the floors. Rooms of one floor form no cycle; kinds do not import each other.
  *   4  Nothing imports a process, and src/ imports nothing outside itself.
  */
-import { isAbove, owed, type Room, roomOf } from "./rooms.ts";
+import { isAbove, type Room, roomOf } from "./rooms.ts";
 import { type Import, importsOf, isTest, type SourceFile } from "./sources.ts";
 
 /** From room to room. */
@@ -24,11 +24,7 @@ export interface ImportsReport {
   readonly importCount: number;
 }
 
-/** `debts`: edges that are allowed as long as they are there; none else. */
-export function checkImports(
-  files: readonly SourceFile[],
-  debts: ReadonlyMap<string, string> = owed,
-): ImportsReport {
+export function checkImports(files: readonly SourceFile[]): ImportsReport {
   const findings: string[] = [];
   const rooms = new Set<string>();
   const edges = new Map<string, Edge>();
@@ -43,23 +39,18 @@ export function checkImports(
     for (const each of importsOf(file)) {
       importCount += 1;
       const place = `${file.path}:${each.line}`;
-      const fault = faultOf(file.path, room, each, debts);
+      const fault = faultOf(file.path, room, each);
       if (fault !== undefined) findings.push(`${place}: ${fault} (${each.target})`);
       const to = roomOf(each.target);
       if (room === undefined || to === undefined || room.name === to.name) continue;
       edges.set(`${room.name} -> ${to.name}`, { from: room.name, to: to.name, place });
     }
   }
-  findings.push(...checkEdges(edges, debts));
+  findings.push(...checkEdges([...edges.values()]));
   return { findings, roomCount: rooms.size, importCount };
 }
 
-function faultOf(
-  from: string,
-  room: Room | undefined,
-  { target }: Import,
-  debts: ReadonlyMap<string, string>,
-): string | undefined {
+function faultOf(from: string, room: Room | undefined, { target }: Import): string | undefined {
   if (room === undefined) return undefined;
   if (!target.startsWith("src/")) return "src/ imports nothing outside itself";
   const to = roomOf(target);
@@ -71,25 +62,17 @@ function faultOf(
   }
   if (to.floor === "processes" && room.floor !== "processes") return "nothing imports a process";
   if (room.folder === to.folder || isKernel(to) || target.includes("/testing/")) return undefined;
-  if (room.floor === "processes" || debts.has(`${room.name} -> ${to.name}`)) return undefined;
+  if (room.floor === "processes") return undefined;
   return target === `${to.folder}index.ts` || target === `${to.folder}core/index.ts`
     ? undefined
     : "another room is reached through its index files only";
 }
 
-function checkEdges(
-  edges: ReadonlyMap<string, Edge>,
-  debts: ReadonlyMap<string, string>,
-): string[] {
-  const kept = [...edges].filter(([name]) => !debts.has(name)).map(([, edge]) => edge);
-  const paid = [...debts.keys()].filter((name) => !edges.has(name));
-  return [
-    ...kept.flatMap((edge) => {
-      const fault = edgeFault(edge, kept);
-      return fault === undefined ? [] : [`${edge.place}: ${fault} (${edge.from} -> ${edge.to})`];
-    }),
-    ...paid.map((name) => `tools/tidy/rooms.ts: ${name} is owed no longer: take it off the list`),
-  ];
+function checkEdges(edges: readonly Edge[]): string[] {
+  return edges.flatMap((edge) => {
+    const fault = edgeFault(edge, edges);
+    return fault === undefined ? [] : [`${edge.place}: ${fault} (${edge.from} -> ${edge.to})`];
+  });
 }
 
 function edgeFault({ from, to }: Edge, edges: readonly Edge[]): string | undefined {

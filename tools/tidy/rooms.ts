@@ -43,9 +43,3 @@ export function roomOf(path: string): Room | undefined {
 export function isAbove(one: Floor, other: Floor): boolean {
   return floors.indexOf(one) > floors.indexOf(other);
 }
-
-/**
- * What the map forbids and is there still, from room to room, with what will end it. This list only
- * gets shorter.
- */
-export const owed: ReadonlyMap<string, string> = new Map([]);

@@ -160,11 +160,10 @@ const planted: readonly Planted[] = [
   },
 ];
 
-const noDebts = new Map<string, string>();
 for (const { what, files, finding } of planted) {
   test(`the check of imports finds ${what}`, () => {
     const sources = files.map(([path, text]) => ({ path, text }));
-    assert.match(checkImports(sources, noDebts).findings.join("\n"), finding);
+    assert.match(checkImports(sources).findings.join("\n"), finding);
   });
 }
 
@@ -177,15 +176,7 @@ test("the check of imports is content with what goes down, through index files",
     ["src/coordinator/main.ts", from("../kinds/ask/metrics/open.ts")],
     ["sim/world.ts", from("../src/kinds/ask/core/deep.ts")],
   ].map(([path = "", text = ""]) => ({ path, text }));
-  assert.deepEqual(checkImports(sources, noDebts).findings, []);
-});
-
-test("what is owed is let pass as long as it is there, and only then", () => {
-  const debts = new Map([["data/sql -> data/lake", "a port"]]);
-  const back = { path: "src/data/sql/l.ts", text: from("../lake/index.ts") };
-  const forth = { path: "src/data/lake/l.ts", text: from("../sql/index.ts") };
-  assert.deepEqual(checkImports([forth, back], debts).findings, []);
-  assert.match(checkImports([forth], debts).findings.join(), /is owed no longer/);
+  assert.deepEqual(checkImports(sources).findings, []);
 });
 
 test("imports are found where they stand, and not in comments", () => {
