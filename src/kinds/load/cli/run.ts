@@ -1,15 +1,4 @@
-/**
- * A load test from the command line: prepared, started, followed to its end.
- *
- *   LC1  A line of progress a second on standard error, a summary on standard output. The exit
- *        status is 0 only if the run completed, broke none of the limits that hold whatever the
- *        objectives (VE1), and, where that was asked for, kept its objectives and is no regression.
- *   LC2  A password in `--target` is sent apart from the address, and printed nowhere.
- *   LC3  Ctrl-C, or SIGTERM, stops the run; the command ends when the run has.
- *   LC4  A template or setting that is refused, or is not there, is wrong usage: exit status 2, and
- *        no run. A token that may not operate is exit status 4.
- *   LC5  It prints the address of the run's page, and while the run is PREPARING what it waits for.
- */
+/** A load test from the command line: prepared, started, followed to its end. Rules: LC1 to LC5. */
 import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import type { ApiClient, CommandContext } from "../../../ground/command/index.ts";

@@ -1,13 +1,6 @@
 /**
- * When operations are due in an open loop: the answer is computed from the rate alone, never from when earlier operations ended, so
- * that a slow target is seen as slow.
- *
- *   AR1  Uniform: the number of arrivals up to a moment is the integral of the rate, rounded down. Several workers share a rate by
- *        turns: their arrivals together are those of one.
- *   AR2  Poisson: gaps are exponential in the integral of the rate; the same seed gives the same arrivals.
- *   AR3  A rate may go linearly to another. A change loses no arrival and makes none that the
- *        integral does not have; those that lie ahead begin at their moment, however late somebody
- *        looks, and one that is told late ends when it should have.
+ * When operations are due in an open loop: the answer is computed from the rate alone, never from
+ * when earlier operations ended, so that a slow target is seen as slow. Rules: AR1 to AR3.
  */
 import type { Prng } from "../../../ground/kernel/prng.ts";
 

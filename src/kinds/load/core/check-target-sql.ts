@@ -1,15 +1,8 @@
 /**
  * What a load test may ask of a database that runs inside of Capstan's own processes (DuckDB,
  * SQLite): to read and change its own tables. Everything else such an engine can do (open other
- * files, load code, change its settings, write logs) it would do as Capstan's user.
- *
- *   TX1  A statement begins with a word of `wordsAllowed`. The engine itself refuses the rest once
- *        more, when it prepares a statement.
- *   TX2  No function is called that reads files, runs SQL hidden in a text, follows raw pointers or
- *        tells of the process. They are names, so a test compares the list with what the engine
- *        has.
- *   TX3  Snowflake is asked for no transfer of files (PUT, GET): its client would do that itself, as
- *        Capstan's user, with the paths that the server answers.
+ * files, load code, change its settings, write logs) it would do as Capstan's user. Rules: TX1 to
+ * TX3.
  *
  * Servers (Postgres, MySQL, Snowflake, HTTP) judge other statements by the account that the run
  * connects with.

@@ -1,10 +1,4 @@
-/**
- * A scenario's operations, made ready for one worker.
- *
- *   CW1  The same scenario, seed and group give the same operations and values; another group others.
- *   CW2  Keys to be inserted are nobody else's: each group has a range of its own.
- *   CW3  A parameter that a statement has and the configuration does not, or the other way round, is refused.
- */
+/** A scenario's operations, made ready for one worker. Rules: CW1 to CW3. */
 
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import { isoTime } from "../../../ground/kernel/iso-time.ts";

@@ -1,11 +1,4 @@
-/**
- * Figures of a run: workers' series, merged.
- *
- *   FG1  Counts are sums; percentiles are of the merged distributions, never of workers' percentiles.
- *   FG3  Latencies are of successes, and of arrivals without an answer by how long they waited at
- *        least; failures have their own.
- *   FG2  The slowest worker's percentiles stand beside them, for comparison, and are called that.
- */
+/** Figures of a run: workers' series, merged. Rules: FG1 to FG3. */
 import { assert } from "../../../ground/kernel/errors.ts";
 import { Histogram, mergeHistograms } from "./histogram.ts";
 import { isRead } from "./operation.ts";

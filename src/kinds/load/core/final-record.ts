@@ -1,12 +1,7 @@
 /**
  * What a run has measured, as one record. It is made when the run ends, made again when the lake's
  * records of single operations are there, and stored: the page, the command line, the report, JUnit
- * and comparisons read it there, so that all of them say the same.
- *
- *   FF1  Counts are of MEASUREMENT: answered, failed and unserved. The rate is of successes.
- *   FF2  Latencies are of successes and unserved arrivals, from the lake's records where those are
- *        complete, else from merged histograms; failed operations have figures of their own.
- *   FF3  Of a run of an earlier version it says what is not known.
+ * and comparisons read it there, so that all of them say the same. Rules: FF1 to FF3.
  */
 import { availabilityOf, usualAnswersOf } from "./availability.ts";
 import { figuresFor, figuresOf } from "./figures.ts";

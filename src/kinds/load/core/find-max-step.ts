@@ -1,17 +1,6 @@
 /**
  * What a step of a search measured, and how well that is known: from the seconds of all its
- * attempts.
- *
- *   FM2  The rate is the mean of the step's seconds, without those in which the target stood still
- *        (less than half of the median). A closed loop has as many operations under way as
- *        connections, so connections over the mean latency is the same rate, without the error of
- *        where seconds are cut: it counts where both agree.
- *   FM7  Seconds in which a generator was late are left out, and the one after each, of all
- *        workers: its lateness takes load off the others' target too, and what began late ends
- *        later. A step with too few other seconds is `isLate`: its figures are of all seconds, and
- *        no answer that rests on it is confirmed.
- *   FM8  Rates and p95 have an interval of 95 %: by the spread of seconds and, where a count was
- *        tried more than once, of attempts.
+ * attempts. Rules: FM2, FM7 and FM8.
  */
 
 import { Histogram } from "./histogram.ts";

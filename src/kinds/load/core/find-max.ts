@@ -1,21 +1,9 @@
 /**
- * FIND_MAX_CONCURRENCY: how many connections the target can use. Steps go up until one is not stable; then back, and by halves between
- * the highest that was stable and the lowest that was not; both are run once more before the answer
- * is called confirmed. Pure: the orchestrator measures steps and asks what is next. The state is
- * JSON, so that another coordinator can go on with it.
- *
- *   FM1  Stable is a step whose errors are few, whose p95 is near the baseline's, for which the server says nothing of queueing, and whose
- *        throughput grew with its connections: since a step with two thirds of them by at least 90 % of
- *        what so many more connections promise, or within noise of it.
- *   FM3  `true_max` is said only of an answer of which both sides were measured more than once,
- *        without a step that contradicts it, and without a generator that was late. Otherwise it is
- *        `low` to `high`, and the reason is said.
- *   FM4  A start that is beyond the maximum already is found out: the steps go down by halves, and the baseline with them.
- *   FM5  It ends: after the bound of steps at the latest, with the best that was seen.
- *   FM9  A step whose interval does not tell is run again, up to four times, all attempts together;
- *        then it is unclear, and the answer lies on either side of it.
- *   FM10 Every step is judged anew with what later steps tell, so that no stored outcome contradicts
- *        the answer: the first step has nothing to be compared with before others have run.
+ * FIND_MAX_CONCURRENCY: how many connections the target can use. Steps go up until one is not
+ * stable; then back, and by halves between the highest that was stable and the lowest that was not;
+ * both are run once more before the answer is called confirmed. Pure: the orchestrator measures
+ * steps and asks what is next. The state is JSON, so that another coordinator can go on with it.
+ * Rules: FM1, FM3 to FM5, FM9 and FM10.
  */
 import type { StepStats } from "./find-max-step.ts";
 import type { FindMaxConfig } from "./scenario.ts";

@@ -1,11 +1,7 @@
 /**
- * Limits that a run must not exceed. The first time a limit is exceeded for as long as it may be, load is taken back; if it is still
- * exceeded as long after that, the run fails. Pure; its state is JSON.
- *
- *   GR1  A limit counts as exceeded only while it has been for `grace_seconds` without a break.
- *   GR2  Load is taken back once, to three quarters, and the worst limit is named; when the limit holds again the load stays there.
- *   GR3  Errors and latencies are of the last seconds, not of the whole run. Before anything was answered only the workers' own limits count.
- *   GR4  With `abort_on_slo` an objective that is missed for as long fails the run at once.
+ * Limits that a run must not exceed. The first time a limit is exceeded for as long as it may be,
+ * load is taken back; if it is still exceeded as long after that, the run fails. Pure; its state is
+ * JSON. Rules: GR1 to GR4.
  */
 import type { GuardrailConfig } from "./scenario.ts";
 

@@ -1,11 +1,7 @@
 /**
- * Latencies, counted in buckets that are linear within each power of two, so that a percentile is off by at most 0.4 % however
- * many histograms were merged into it. Microseconds, whole.
- *
- *   HI1  Every percentile is within 0.4 % of the value that has this rank among all that were recorded, or within half a microsecond.
- *   HI2  Merging is adding: any order, any grouping, the same histogram. So is taking an earlier state from a later one.
- *   HI3  Count, sum, least and greatest are exact. Beyond an hour and eleven minutes a value counts as that; the greatest stays exact.
- *   HI4  What is decoded is what was encoded. Text that no histogram encodes to is refused.
+ * Latencies, counted in buckets that are linear within each power of two, so that a percentile is
+ * off by at most 0.4 % however many histograms were merged into it. Microseconds, whole. Rules: HI1
+ * to HI4.
  */
 
 /** Whole microseconds up to here have a bucket each. */

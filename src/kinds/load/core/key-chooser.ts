@@ -1,10 +1,7 @@
 /**
- * Which key comes next. Zipfian as YCSB has it: rank r is chosen in proportion to 1 / r^theta, by Gray's approximation, and ranks are
- * spread over the keys, so that hot keys are not neighbours.
- *
- *   KC1  Keys are within their bounds, both included.
- *   KC2  The share of the hottest key of n is 1 / zeta(n, theta), within a few percent.
- *   KC3  `latest` prefers the newest keys, and follows as they grow.
+ * Which key comes next. Zipfian as YCSB has it: rank r is chosen in proportion to 1 / r^theta, by
+ * Gray's approximation, and ranks are spread over the keys, so that hot keys are not neighbours.
+ * Rules: KC1 to KC3.
  */
 import type { Prng } from "../../../ground/kernel/prng.ts";
 

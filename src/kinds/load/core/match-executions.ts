@@ -1,11 +1,7 @@
 /**
- * Which of the server's queries was which execution. A server's history knows no id of ours, only texts and times; so within one statement's
- * text queries and executions are paired in the order of their starts, each with the nearest, and what is left with what is left.
- *
- *   ME1  An execution has a query at most once for each of its statements, and a query is one execution's only. Starts differ by
- *        `apartMsMax` at most, since two clocks do.
- *   ME2  An operation of several statements is found when all of them are; its times are their sums.
- *   ME3  Of executions of one text that overlap each may have the other's query: sums and distributions are right, single rows may not be.
+ * Which of the server's queries was which execution. A server's history knows no id of ours, only
+ * texts and times; so within one statement's text queries and executions are paired in the order of
+ * their starts, each with the nearest, and what is left with what is left. Rules: ME1 to ME3.
  */
 import type { ExecutedQuery } from "./target.ts";
 

@@ -1,18 +1,6 @@
 /**
  * The payload of `/ws/test/{run_id}`: the whole state of a run, once a second. Field by field the
- * specification's; what is added stands at the end of each part.
- *
- *   RU1  `run.aggregate_metrics` is the truth; `ops`, `operations`, `latency`, `errors` and
- *        `connections` mirror it.
- *   RU2  Live figures are of the phase that `figures_phase` names: WARMUP while it lasts,
- *        MEASUREMENT from then on.
- *   RU3  Workers that are DEAD count in live figures only when the run has ended; then all do.
- *   RU4  Percentiles are of merged histograms where there are several workers;
- *        `latency_aggregation_method` says so, and is null for one.
- *   RU5  Elapsed time is by the store's clock, and does not go on after the end.
- *   RU7  Latencies and the verdict of a run that has ended are those of its final record, whoever
- *        shows them.
- *   RU6  COMPLETED with enrichment pending shows PROCESSING.
+ * specification's; what is added stands at the end of each part. Rules: RU1 to RU7.
  */
 
 import { isoTime as iso } from "../../../ground/kernel/iso-time.ts";

@@ -1,16 +1,6 @@
 /**
- * Whom a run may load: the one rule, at Prepare and whenever a target is opened. Nobody load-tests production by a typo.
- *
- *   TH1  A file and a server on this machine may always be loaded; another host only if `allowed_hosts` names it. Whatever is not understood
- *        is refused.
- *   TH2  An address with a password in it is refused: addresses are stored and shown.
- *   OT1  Local is: no host (a file, a Unix socket), `localhost`, 127.0.0.0/8 in any spelling that a resolver takes, ::1, and the
- *        IPv4-mapped forms of these. Everything else, 0.0.0.0 and names under `localhost.` included, must be named.
- *   OT5  A cloud's metadata service is nobody's target, whatever `allowed_hosts` says: who may
- *        start a run need not have the machine's credentials. A name that leads there is found when
- *        it is connected to (`targets/guarded-lookup.ts`).
- *   OT2  Every host that the address names is judged, also one that a setting replaces, and the one that will be connected to, as the kind's
- *        own parser has it.
+ * Whom a run may load: the one rule, at Prepare and whenever a target is opened. Nobody load-tests
+ * production by a typo. Rules: OT1, OT2, OT5, TH1 and TH2.
  */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { TargetConfig } from "./scenario.ts";

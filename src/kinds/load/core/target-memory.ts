@@ -1,9 +1,7 @@
 /**
- * What a database that runs within a process of ours, DuckDB or SQLite, may take of that process's memory. The process itself is
- * bounded from outside; these limits make the statement fail first, where the database can keep them.
- *
- *   TM1  DuckDB's own limit leaves room for what it does not count. A person may ask for less, not for more.
- *   TM2  A value of SQLite is at most an eighth of the process: it is there twice or three times when it is returned.
+ * What a database that runs within a process of ours, DuckDB or SQLite, may take of that process's
+ * memory. The process itself is bounded from outside; these limits make the statement fail first,
+ * where the database can keep them. Rules: TM1 and TM2.
  */
 
 import { duckdbBytesOf } from "../../../data/duckdb/core/index.ts";

@@ -1,10 +1,7 @@
 /**
- * A load worker's way to the store: what it is told, and what it tells. All times are the store's. Every call may reject with
- * `store_busy` or `store_unavailable`; the worker goes on without for as long as its watchdog lets it.
- *
- *   CT1  Events come in the order of their sequence, each once to who asks after the last that it has seen.
- *   CT2  A worker whose incarnation is no longer that of its row is `superseded`: it stops at once and writes nothing more.
- *   CT3  Writing a snapshot is idempotent by worker and sequence, and never takes back what a later one said.
+ * A load worker's way to the store: what it is told, and what it tells. All times are the store's.
+ * Every call may reject with `store_busy` or `store_unavailable`; the worker goes on without for as
+ * long as its watchdog lets it. Rules: CT1 to CT3.
  */
 
 import type { SequencedEvent, Targets } from "./control-events.ts";

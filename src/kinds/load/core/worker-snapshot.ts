@@ -1,12 +1,6 @@
 /**
  * What a worker has measured since it began, as it sends it once a second: to the coordinator over
- * HTTP, best effort, and to the store.
- *
- *   WS1  Cumulative: of two snapshots of one worker the one with the greater `sequence` says all
- *        that the other says.
- *   WS2  Figures are kept by operation, phase and step, so that measurement never has warm-up in
- *        it, and a step nothing of another.
- *   WS3  Merging takes each worker's newest and adds; the order in which they came does not matter.
+ * HTTP, best effort, and to the store. Rules: WS1 to WS3.
  */
 import type { WorkerTarget } from "./control-events.ts";
 import type { QueryKind } from "./operation.ts";

@@ -1,15 +1,4 @@
-/**
- * How many workers a run has, and what each of them is to do.
- *
- *   WT1  Targets are absolute, whole, and sum to the run's.
- *   WT2  FIXED is `min_workers` with `min_connections` each, and nothing else counts. AUTO and BOUNDED take as many workers as the load
- *        needs at `per_worker_capacity`; BOUNDED stays within what it was given, and says when that is less than asked for.
- *   WT3  Nobody has fewer connections than `min_connections`: rather fewer workers.
- *   WT4  Who is gone gets nothing; the others share.
- *   WT5  Where a template says no `per_worker_capacity`, it is found by a calibration: as many
- *        connections as keep 0.7 of a thread busy, between a quarter of what is usual for the kind
- *        of target and four times as many. Where nothing may be tried it is the usual.
- */
+/** How many workers a run has, and what each of them is to do. Rules: WT1 to WT5. */
 
 import type { Targets, WorkerTarget } from "./control-events.ts";
 import type { Scenario, TargetConfig } from "./scenario.ts";

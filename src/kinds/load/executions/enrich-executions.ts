@@ -1,9 +1,6 @@
 /**
- * Asks a server once for its own figures of a run's queries, and writes down what is new.
- *
- *   EX1  An execution that has its figures is not looked for again, nor is a query that is one's already: a coordinator that takes over, or
- *        a person who asks again, goes on where the last poll was.
- *   EX2  Rows are appended under a token of what they say: a poll whose answer was lost adds nothing twice.
+ * Asks a server once for its own figures of a run's queries, and writes down what is new. Rules:
+ * EX1 and EX2.
  */
 
 import { createHash } from "node:crypto";

@@ -1,12 +1,4 @@
-/**
- * The specification's views, as queries over one run's records.
- *
- *   RV1  `metrics_by_minute`: operations, errors, and latencies of successes of each minute.
- *        `cluster_breakdown`: the same by the cluster that the server says it was, with the wait in
- *        its queue. `warehouse_timeseries`: clusters and queue by minute. The latter two have what
- *        enrichment told; where it told nothing they are empty, and the poller's samples
- *        (`/metrics`) say what there is to say.
- */
+/** The specification's views, as queries over one run's records. Rules: RV1. */
 
 import { quoteText } from "../../../data/sql/core/index.ts";
 import type { RunId } from "../core/ids.ts";

@@ -1,11 +1,6 @@
 /**
  * How long the generator itself did not run: its process was stopped, its machine was asleep, or
- * others had the processor. Nobody can say what the target did meanwhile.
- *
- *   SI6  A freeze is half a second and more in which nothing of the generator ran: shorter pauses
- *        hide no silence that would count (AV1). It counts as far as it lies in MEASUREMENT.
- *   GE10 An arrival that came due in a freeze was not offered to the target, and is not sent later:
- *        a burst would measure the generator. It is counted as skipped.
+ * others had the processor. Nobody can say what the target did meanwhile. Rules: GE10 and SI6.
  */
 
 export const freezeMsMin = 500;

@@ -1,29 +1,7 @@
 /**
  * Makes one worker's load. Closed loop: every slot begins its next operation when the one before
  * has ended, and think time is over. Open loop: operations are due by a schedule and begin on the
- * first slot that is free.
- *
- *   GE1  In an open loop latency counts from the moment an operation was due, whatever held it up:
- *        the target, or the way to it.
- *   GE2  An arrival that finds no free slot waits, in order. Beyond `waitingMax` arrivals are
- *        dropped, and counted as that.
- *   GE3  An operation belongs to the phase and step in which it was due. A phase begins at its
- *        moment, not when somebody was told.
- *   GE4  A connection that breaks is opened again, after a pause that grows to a second. Operations
- *        that it had fail, once each; a slot of a closed loop that has no connection fails an
- *        operation for each attempt, so that a target that is gone shows as errors, and the
- *        operation that it begins with a new connection has been waiting since the old one was
- *        lost, or since the phase began; if it fails, it has taken the time since the last failure
- *        only, because what was before is counted there.
- *   GE5  An operation that takes longer than its timeout fails as `timeout`, and its connection is
- *        replaced.
- *   GE6  Draining begins nothing new and waits for what is in flight, as long as it may.
- *   GE9  Every arrival that was due has ended, or is unserved: what still waits when draining
- *        begins, and what did not fit the line. What came due in a freeze was never offered to the
- *        target, and is counted apart (GE10, freeze-watch.ts).
- *   GE7  The same seed gives the same operations and values, in the same order, whatever the target
- *        does.
- *   GE8  Until it has a target nothing begins, however many connections are open.
+ * first slot that is free. Rules: GE1 to GE9.
  */
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";

@@ -1,15 +1,6 @@
 /**
  * When the target answered. A silence is a stretch in which something was wanted of the target and
- * nothing succeeded.
- *
- *   SI1  It begins with the last success, or when something is wanted for the first time since; it
- *        ends with the next success, or with the phase.
- *   SI2  A failure does not end it. Idle time after a failure counts only if the next answer is a
- *        failure again.
- *   SI4  A silence in which a connection could not be opened is an outage, and is kept as that too.
- *   SI7  So is one that the end of the phase cut, and after which nothing was heard until draining was
- *        over: no pause explains that.
- *   SI3  Time in which the generator itself was not running is not the target's silence.
+ * nothing succeeded. Rules: SI1 to SI4 and SI7.
  */
 import { Histogram, mergeHistograms } from "../core/histogram.ts";
 import type { Answering } from "../core/worker-snapshot.ts";

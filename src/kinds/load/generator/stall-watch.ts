@@ -1,11 +1,7 @@
 /**
  * How long single connections of a closed loop waited for an answer. While one of them waits, the
  * others go on: what fails or hangs there is few operations, whatever share of the connections it
- * is.
- *
- *   SI5  A stall is a connection's time from when it wanted an answer to its next success; failures
- *        do not end it, nor does a new connection in its place. The phase cuts it. It is kept by
- *        the operation that was wanted last.
+ * is. Rules: SI5.
  */
 import { Histogram } from "../core/histogram.ts";
 

@@ -1,14 +1,4 @@
-/**
- * `/ws/test/{run_id}`: one RUN_UPDATE a second, read-only.
- *
- *   AP43  A viewer gets the whole state at once and then every second. PROCESSING is shown at least
- *         once before a run has completed. Log lines are those since the last that were sent. After
- *         the end, when nothing more comes, the server closes. A viewer that does not take what it
- *         is sent loses seconds, not memory.
- *   AP44  Whoever may read may watch; Host, Origin and token are checked as for every route. A
- *         browser, which cannot send a header, sends its token as the subprotocol `bearer.TOKEN`
- *         beside `capstan`.
- */
+/** `/ws/test/{run_id}`: one RUN_UPDATE a second, read-only. Rules: AP43 and AP44. */
 
 import { z } from "zod";
 import type { ApiApp, HttpContext } from "../../../ground/http/index.ts";

@@ -1,10 +1,6 @@
 /**
- * Brings one run from its start to its end, a look a second. What it decides by is in the store, so another coordinator goes on where
- * this one stopped.
- *
- *   OR1  One thing at a time happens to a run. A look that fails is made again.
- *   OR2  What is decided is stored before anything is done about it.
- *   OR3  It is there until the run has ended and no process of it is left on this machine.
+ * Brings one run from its start to its end, a look a second. What it decides by is in the store, so
+ * another coordinator goes on where this one stopped. Rules: OR1 to OR3.
  */
 
 import type { Clock } from "../../../ground/kernel/clock.ts";

@@ -1,11 +1,6 @@
 /**
- * A run's processes: those that are there, those that should be, and those that should not be any more.
- *
- *   WF1  A worker that is expected, has no heartbeat and no process that is known here is started: at once if this coordinator asked for it,
- *        after a while if another may have.
- *        What is started was written down before, under the lease: who only believes that it leads starts nothing.
- *   WF2  A process is looked at before the heartbeats are read: one that said that it is done and then ended is not taken for lost. Nor is a
- *        worker whose name another process had, here, that has ended.
+ * A run's processes: those that are there, those that should be, and those that should not be any
+ * more. Rules: WF1 and WF2.
  */
 
 import type { Clock } from "../../../ground/kernel/clock.ts";

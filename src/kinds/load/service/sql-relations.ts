@@ -1,13 +1,6 @@
 /**
- * What SQL may read of load tests: the results, and the specification's views over them.
- *
- *   RV2  `test_results` (parents and children) and `v_latest_test_results` (each test's newest run)
- *        and `v_warehouse_metrics` (the poller's samples) are the control store's rows as they are
- *        now: up to 2 MB of them in the statement's text, more in a file (lake/RW1). They are read
- *        in pages, so that a row that changes meanwhile is seen as it was or as it is. Of the first
- *        and the last only those of the runs are read that a statement asks for (sql/SQ27).
- *        `v_metrics_by_minute`, `v_cluster_breakdown` and `v_warehouse_timeseries` are of the
- *        records in the lake, of all runs, without warm-up, and empty where there are none.
+ * What SQL may read of load tests: the results, and the specification's views over them. Rules:
+ * RV2.
  */
 
 import {

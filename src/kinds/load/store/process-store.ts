@@ -1,8 +1,6 @@
 /**
- * Load workers on the machines of Capstan's workers, as rows: what the coordinator wants, and what those make of it.
- *
- *   PS1  The coordinator writes under its lease. A Capstan worker changes only rows that name it, and only from the state it saw: what was
- *        given to another meanwhile stays the other's.
+ * Load workers on the machines of Capstan's workers, as rows: what the coordinator wants, and what
+ * those make of it. Rules: PS1.
  */
 
 import { sql } from "kysely";

@@ -1,12 +1,4 @@
-/**
- * A load worker's way to the store.
- *
- *   SW1  A worker that registers under a name that another process had takes the name over. What that one measured keeps counting,
- *        under a name of its own.
- *   SW2  A worker that was given up (DEAD) is superseded: others have its share already.
- *   SW4  What comes after the run's end changes none of its figures, and no name is taken over then.
- *   SW3  A heartbeat is one statement on one row: many workers do not stand in each other's way.
- */
+/** A load worker's way to the store. Rules: SW1 to SW4. */
 
 import { sql } from "kysely";
 import type { Store, Tx } from "../../../ground/store/index.ts";

@@ -1,18 +1,7 @@
 /**
  * Which files a load test may open: databases in a folder of their own under the data directory,
  * and those that an operator named with `--allow-target-file`. Whoever starts a run acts as
- * Capstan's user otherwise, on every file of that user.
- *
- *   FT1  A path is judged by where it leads: links are followed, in its directories too. What is
- *        opened is the path that was judged, and it is judged again once it is open, before any
- *        statement.
- *   FT2  A file with a second name (a hard link), a special file, or one whose companion
- *        (write-ahead log, journal) is a link is refused.
- *   FT3  The rest of the data directory is nobody's target, whatever an operator allowed.
- *   FT4  A refusal is the same whether the file exists or not.
- *   FT5  A Unix socket is connected to where a database's own server listens by default, in
- *        `targets/`, or where an operator named it, or its directory, with `--allow-target-file`:
- *        whoever may speak to a socket may be anybody there (a container engine's is root's).
+ * Capstan's user otherwise, on every file of that user. Rules: FT1 to FT5.
  */
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";

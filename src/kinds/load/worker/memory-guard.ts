@@ -1,9 +1,7 @@
 /**
- * The memory of a load worker that has a database in it, DuckDB or SQLite. The kernel bounds what it allocates (WP5), so that an
- * enormous value fails by itself; what many statements take together is seen here.
- *
- *   MG1  A worker that takes more than it may says so and ends, within 50 ms. One that is still there 2 s later, because a statement does
- *        not stop, or that takes half as much again, is killed.
+ * The memory of a load worker that has a database in it, DuckDB or SQLite. The kernel bounds what
+ * it allocates (WP5), so that an enormous value fails by itself; what many statements take together
+ * is seen here. Rules: MG1.
  */
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 

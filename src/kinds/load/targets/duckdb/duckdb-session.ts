@@ -1,8 +1,6 @@
 /**
  * One connection of DuckDB. Its statements run on libuv's threads and DuckDB's own, not on ours.
- *
- *   DK6  A statement is judged by its text before DuckDB sees it, since DuckDB runs some PRAGMAs
- *        while it parses; and by what DuckDB says it is before it runs.
+ * Rules: DK6.
  */
 import {
   type DuckDBConnection,

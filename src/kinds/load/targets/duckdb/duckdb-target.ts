@@ -1,11 +1,8 @@
 /**
- * DuckDB under test: a file, and in this process one instance of it, whose connections run side by side. Another process cannot
- * open the file meanwhile, so a run on it has one worker. Each statement that runs holds one of libuv's threads: with more
- * connections than UV_THREADPOOL_SIZE (4 unless given) the others wait for one, and their wait counts.
- *
- *   DK5  The instance opens no other file, loads no code and takes no settings: by its own
- *        configuration, and by what the session lets through (`DuckdbSession`). Its own file is
- *        left open to DuckDB's file functions by that configuration, so both are needed.
+ * DuckDB under test: a file, and in this process one instance of it, whose connections run side by
+ * side. Another process cannot open the file meanwhile, so a run on it has one worker. Each
+ * statement that runs holds one of libuv's threads: with more connections than UV_THREADPOOL_SIZE
+ * (4 unless given) the others wait for one, and their wait counts. Rules: DK5.
  */
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { Clock } from "../../../../ground/kernel/clock.ts";

@@ -1,10 +1,6 @@
 /**
  * What SQLite itself refuses a load test, whatever a statement's text looks like and wherever it
- * stands (a view, a trigger): see TX1 in `core/check-target-sql.ts`.
- *
- *   SL5  No other file is attached or written (ATTACH, VACUUM INTO), no extension loaded, no
- *        setting changed (PRAGMA); schema and journal cannot be damaged by SQL (SQLite's defensive
- *        mode), and functions in the schema that have side effects do not run.
+ * stands (a view, a trigger): see TX1 in `core/check-target-sql.ts`. Rules: SL5.
  */
 import { constants, type DatabaseSync } from "node:sqlite";
 import { assert } from "../../../../ground/kernel/errors.ts";

@@ -1,12 +1,4 @@
-/**
- * Templates in the control store.
- *
- *   KT1  What is kept was checked, and is checked again when it is read. No secret is kept.
- *   KT2  Names are taken once, whoever comes first.
- *   KT3  Those that come with the product are changed by nobody: they are copied. Each start brings them up to date.
- *   KT4  Who saves what another has changed since is told so, if they say what they saw.
- *   KT5  Pools go with their template: copied with it, deleted with it. Other parts of them than asked for are not read.
- */
+/** Templates in the control store. Rules: KT1 to KT5. */
 import { sql } from "kysely";
 import { assert, OperatingError } from "../../../../ground/kernel/errors.ts";
 import { type Prng, randomText } from "../../../../ground/kernel/prng.ts";
