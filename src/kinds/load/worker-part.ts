@@ -1,4 +1,7 @@
-/** What a worker has of load tests: it starts processes of theirs that are asked for here. */
+/**
+ * A Capstan worker's part of load tests: it starts the load workers that are requested on its
+ * machine.
+ */
 
 import { hostname } from "node:os";
 import type { StoreOfWorker, WorkerContext, WorkerPart } from "../../data/parts/index.ts";

@@ -1,8 +1,8 @@
-/** LC4: what a person gave is wrong, not what was done with it: exit status 2. */
+/** Turns errors about a user's input into wrong usage, exit status 2 (LC4). */
 import type { ApiClient } from "../../../ground/command/index.ts";
 import { exitCodes, Failure } from "../../../ground/command/index.ts";
 
-/** Of a request whose body, or ids, a person gave. */
+/** For a request whose body or ids come from the user. */
 export function asUsage(thrown: unknown): never {
   if (thrown instanceof Failure && (thrown.code === "bad_request" || thrown.code === "not_found")) {
     throw new Failure(thrown.code, thrown.message, exitCodes.usage, thrown.hint);
@@ -11,8 +11,8 @@ export function asUsage(thrown: unknown): never {
 }
 
 /**
- * Of a request that needs the role operate: a target, file or variable that may not be used is
- * `forbidden` like a token that may not operate, which is exit status 4.
+ * For a request that needs the role operate. The API answers `forbidden` both for a target, file or
+ * variable that may not be used (exit status 2) and for a token without the role (exit status 4).
  */
 export async function asUsageUnlessToken(
   client: Pick<ApiClient, "json">,
@@ -23,7 +23,10 @@ export async function asUsageUnlessToken(
   throw new Failure(thrown.code, thrown.message, exitCodes.usage, thrown.hint);
 }
 
-/** A run of this name there is not; who may not operate is told that instead. */
+/**
+ * Tries to change a run that does not exist: a token without the role gets another error than
+ * `not_found`.
+ */
 async function mayOperate(client: Pick<ApiClient, "json">): Promise<boolean> {
   try {
     await client.json("/api/runs/no-such-run/stop", { method: "POST", body: {} });

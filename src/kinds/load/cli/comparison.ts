@@ -1,10 +1,10 @@
-/** Runs against a base: the verdict, why, and every figure of both. */
+/** Compares runs with a base run: the verdict, its reasons, and every figure of both. */
 
 import type { ApiClient, CommandContext } from "../../../ground/command/index.ts";
 import { printable, TableWriter } from "../../../ground/command/index.ts";
 import type { RunComparison } from "../core/compare-runs.ts";
 
-/** Each against the first. */
+/** Compares each run with the first one. */
 export async function readComparisons(
   client: ApiClient,
   ids: readonly string[],
@@ -20,7 +20,7 @@ export function isRegression(comparisons: readonly RunComparison[]): boolean {
   return comparisons.some(({ verdict }) => verdict === "REGRESSION");
 }
 
-/** LC6. Empty where there is nothing to say. */
+/** Empty when every comparison has a verdict (LC6). */
 export function undecidedText(comparisons: readonly Pick<RunComparison, "verdict">[]): string {
   return comparisons.some(({ verdict }) => verdict === "INCONCLUSIVE")
     ? "INCONCLUSIVE: whether the run is a regression cannot be told; it does not fail for that\n"
@@ -94,7 +94,7 @@ function valueText(value: number | null, isLeast: boolean): string {
   return `${isLeast ? ">= " : ""}${Number(value.toPrecision(5))}`;
 }
 
-/** Of shares the difference in points: from none to a few there is no ratio. */
+/** Shares change in percentage points: a change from 0 has no ratio. */
 function changeText({ metric, before, after, change_pct: change }: Metric): string {
   if (!metric.endsWith("_pct")) return change === null ? "-" : signed(change);
   if (before === null || after === null) return "-";

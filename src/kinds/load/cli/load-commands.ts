@@ -1,4 +1,4 @@
-/** Commands of load tests: run one, find a maximum, look at what ran. */
+/** Commands of load tests: run one, find a maximum, look at earlier runs. */
 import type { Command } from "commander";
 import type { RunAction } from "../../../ground/command/index.ts";
 import {

@@ -1,4 +1,4 @@
-/** What there is of load tests: templates, runs, reports. */
+/** Commands that show templates, runs and reports of load tests. */
 import { writeFile } from "node:fs/promises";
 import type { ApiClient, CommandContext } from "../../../ground/command/index.ts";
 import { type Column, printable, TableWriter } from "../../../ground/command/index.ts";
@@ -87,7 +87,7 @@ export async function writeReports(
   }
 }
 
-/** Whether none is a regression. */
+/** Returns whether no run is a regression. */
 async function compareTests(context: CommandContext, ids: readonly string[]): Promise<boolean> {
   const comparisons = await readComparisons(context.client, ids).catch(asUsage);
   if (context.json) context.terminal.out(`${JSON.stringify(comparisons)}\n`);
@@ -95,7 +95,7 @@ async function compareTests(context: CommandContext, ids: readonly string[]): Pr
   return !isRegression(comparisons);
 }
 
-/** What `capstan load` does besides running. */
+/** The commands of `capstan load` that run no test. */
 export const loadCommands = {
   listTemplates,
   listTests,

@@ -23,19 +23,19 @@ export interface LoadRunOptions extends ReportFiles {
   readonly loadData?: boolean;
   readonly resetData?: boolean;
   readonly failOnSlo?: boolean;
-  /** A run that this one must not be worse than. */
+  /** The id of the run that this one must not be worse than. */
   readonly failOnRegression?: string;
-  /** `true`: to standard output. */
+  /** `true` writes to standard output. */
   readonly json?: string | boolean;
 }
 
-/** How long preparing may take: making data takes a while. */
+/** Time limit for preparing, which may load data. */
 const prepareMsMax = 1_800_000;
-/** How long to wait for what comes after the end: the final record, and what the server tells. */
+/** Time limit after the run's end for the final record and the server's own figures. */
 const recordMsMax = 60_000;
 const enrichmentMsMax = 20_000;
 
-/** Whether all is well. */
+/** Returns whether the command exits with status 0. */
 export async function runLoad(
   context: CommandContext,
   template: string,
@@ -45,7 +45,7 @@ export async function runLoad(
 ): Promise<boolean> {
   const { client, terminal, json } = context;
   const { failOnRegression: base } = options;
-  // Before it costs anything.
+  // Checked before the run costs anything.
   if (base !== undefined) await checkBase(client, base);
   const body = { ...(await templateOf(context, template)), ...requestOf(options) };
   terminal.err(options.loadData === true ? "making the data, preparing…\n" : "preparing…\n");
@@ -60,7 +60,7 @@ export async function runLoad(
   await client.json(`/api/runs/${id}/start`, {
     method: "POST",
     body: {},
-    silenceMsMax: prepareMsMax, // It may reset the data first.
+    silenceMsMax: prepareMsMax, // The start may reset the data first.
   });
   terminal.err(`${id} started; ${client.url}/load/runs/${encodeURIComponent(id)}\n`);
   await follow(context, id, clock, interrupted);
@@ -104,7 +104,7 @@ function isWell(
   return status === "COMPLETED" && !isBroken && !(failOnSlo === true && verdict === "FAILED");
 }
 
-/** A file's contents, or the id of what is kept. */
+/** A template file's contents, or the id of a stored template. */
 async function templateOf({ client }: CommandContext, template: string) {
   const isFile = /\.(ya?ml|json)$/i.test(template);
   if (isFile && existsSync(template)) {
@@ -182,7 +182,7 @@ async function follow(
   }
 }
 
-/** LC5: who is not there yet, and why, as far as it said. */
+/** The workers that are not ready yet, and their reasons where known (LC5). */
 function waitsFor({ workers }: RunUpdate): string {
   if (workers.length === 0) return "waiting for load workers to start";
   const late = workers.filter(({ status }) => status === "STARTING");

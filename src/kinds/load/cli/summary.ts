@@ -1,4 +1,4 @@
-/** A run's figures as people read them. */
+/** Formats a run's figures for people. */
 
 import type { CommandContext } from "../../../ground/command/index.ts";
 import { formatFields, type Paint, printable, TableWriter } from "../../../ground/command/index.ts";
@@ -56,7 +56,7 @@ export function printSummary({ terminal }: CommandContext, run: SummarizedRun): 
   for (const text of run.warnings) terminal.out(`${paint.yellow("warning")} ${printable(text)}\n`);
 }
 
-/** A pass that says less than it seems to. */
+/** The verdict of a run that passed while its load generator was saturated. */
 export const boundPass = "PASSED, with a reservation about the load generator";
 
 function verdictText(
@@ -77,7 +77,7 @@ function countsText(run: SummarizedRun): string {
   return `${total}: ${total - failed} succeeded, ${failed} failed (${run.error_rate_pct.toFixed(3)} %)`;
 }
 
-/** Arrivals, not operations: they never began, or have no answer. */
+/** Unserved arrivals never began, or have no answer. */
 function unservedText({ unserved, unserved_pct: percent }: SummarizedRun): string {
   if (unserved === null) return "not known";
   return `${unserved} ${unserved === 1 ? "arrival" : "arrivals"} (${(percent ?? 0).toFixed(3)} % of what was due)`;
@@ -97,7 +97,8 @@ function frozenFields(run: SummarizedRun): [string, string][] {
 function answeringFields(run: SummarizedRun): [string, string][] {
   const { availability_pct: available, longest_silence_ms: silence } = run;
   if (available === null || silence === null) return [];
-  const shown = (Math.floor(available * 1000) / 1000).toString(); // Never 100 where it is less.
+  // Rounded down, so that less than 100 % never shows as 100.
+  const shown = (Math.floor(available * 1000) / 1000).toString();
   return [
     ["Available", `${shown} % of the time; longest silence ${(silence / 1000).toFixed(2)} s`],
   ];
@@ -135,7 +136,7 @@ function printOperations(terminal: Terminal, run: SummarizedRun): void {
   table.end();
 }
 
-/** `>= 4012.00` where it is a least value. */
+/** `>= 4012.00` where the figure is a lower bound. */
 export function latencyText(latency: Latency, field: Exclude<keyof Latency, "at_least">): string {
   const ms = latency[field];
   if (ms === null) return "-";

@@ -1,4 +1,7 @@
-/** The coordinator's share of load tests: while it leads it sees to runs, started by whomever. A query-api only reads. */
+/**
+ * The coordinator's part of load tests. While it leads, it controls all runs, whoever started them.
+ * A query-api only reads.
+ */
 
 import { join } from "node:path";
 import { BoundedProcess } from "../../../data/duckdb/index.ts";
@@ -29,21 +32,22 @@ import type { TargetFiles } from "../targets/target-files.ts";
 import { createTargetFiles } from "../targets/target-files.ts";
 import { TemplateStore } from "../templates/store/template-store.ts";
 
-/** As the command line gives them. Times are in milliseconds. */
+/** Options of the command line. Times are in milliseconds. */
 export interface LoadOptions {
   /**
-   * Databases beyond the data directory that load tests may open, and variables that they may send.
+   * Database files outside the data directory that load tests may open, and environment variables
+   * that they may send.
    */
   readonly allowTargetFile?: readonly string[];
   readonly allowPasswordEnv?: readonly string[];
   readonly loadMemoryLimit?: number;
   readonly lake?: string;
-  /** Runs are kept for ever without it. */
+  /** How long runs are kept; undefined keeps them for ever. */
   readonly keepRuns?: number;
   readonly upkeepEvery?: number;
 }
 
-/** Of all records of a few old runs. */
+/** Time limit for deleting all records of a few old runs. */
 const deleteMsMax = 600_000;
 
 export async function createLoadPart(
@@ -84,7 +88,7 @@ export async function createLoadPart(
     : { ...part, ...leading(context, templates, orchestrator, spawner) };
 }
 
-/** While this process leads it sees to runs, whoever started them. */
+/** Controls all runs while this process leads, whoever started them. */
 function leading(
   { node, logger }: CoordinatorContext,
   templates: TemplateStore,
@@ -97,7 +101,7 @@ function leading(
     if (seeded || !node.leading()) return;
     seeded = true;
     templates.seed().catch((thrown: unknown) => {
-      seeded = false; // With the next grant.
+      seeded = false; // Seeded again with the next grant of the lease.
       logger.warn({}, `the ready templates are not there yet: ${messageOf(thrown)}`);
     });
   };
@@ -185,7 +189,7 @@ async function createOrchestrator(
 
 type OpenTarget = LoadServiceOptions["openTarget"];
 
-/** A person's load_sql, reset_sql and statements are tried under the bounds of their SQL on workers. */
+/** Users' load_sql, reset_sql and statements run under the same limits as users' SQL on workers. */
 function targetOpener(
   { clock, logger, memory }: CoordinatorContext,
   { loadMemoryLimit }: LoadOptions,
@@ -205,7 +209,7 @@ function targetOpener(
     });
 }
 
-/** In milliseconds. */
+/** CPU time of this thread so far, in milliseconds. */
 function threadCpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;

@@ -8,20 +8,20 @@ export interface ArrivalOptions {
   readonly pattern: "uniform" | "poisson";
   readonly prng: Prng;
   readonly startMs: number;
-  /** Of a rate that several share: whose turn comes first. */
+  /** This worker's turn among those that share the rate. */
   readonly turn?: { readonly index: number; readonly count: number };
 }
 
 export class Arrivals {
   readonly #pattern: "uniform" | "poisson";
   readonly #prng: Prng;
-  /** Up to here the rate has been integrated. */
+  /** The rate has been integrated up to this moment. */
   #atMs: number;
-  /** What the integral has yet to reach for the next arrival. */
+  /** The part of the integral that is missing for the next arrival. */
   #left: number;
   #ramp: Ramp;
   #nextMs: number | undefined;
-  /** What will change, in order. */
+  /** Announced changes of the rate, in order. */
   #changes: Change[] = [];
   #begun: Change;
 
@@ -40,9 +40,8 @@ export class Arrivals {
   }
 
   /**
-   * From `fromMs` on, over `rampMs`; `fromMs` may lie ahead. Arrivals due before that stay due:
-   * take them first or later. It replaces what was to change from that moment on; saying the same
-   * again changes nothing.
+   * Changes the rate from `fromMs` on, over `rampMs`; `fromMs` may lie ahead. Arrivals due before
+   * `fromMs` stay due. Replaces the changes announced for `fromMs` or later. Idempotent.
    */
   setRate(fromMs: number, rate: number, rampMs: number): void {
     const endMs = fromMs + rampMs;
@@ -54,13 +53,13 @@ export class Arrivals {
     this.#advance();
   }
 
-  /** When the next one is due; `undefined`: never, at this rate. */
+  /** When the next arrival is due. Undefined when none is due at this rate. */
   peek(): number | undefined {
     this.#nextMs ??= reach(this.#ramp, this.#atMs, this.#left);
     return this.#nextMs;
   }
 
-  /** The one that `peek` told of; the next one is due after it. */
+  /** Takes the arrival that `peek` returned. */
   take(): void {
     const dueMs = this.peek();
     if (dueMs === undefined) return;
@@ -70,7 +69,7 @@ export class Arrivals {
     this.#advance();
   }
 
-  /** Passes over what is due until `ms`, without taking it; the rates go on. */
+  /** Skips the arrivals due until `ms`; the rates still change. */
   skipTo(ms: number): void {
     for (const change of this.#changes.filter(({ fromMs }) => fromMs <= ms)) {
       this.#begin(change, Math.max(change.fromMs, this.#atMs));
@@ -82,21 +81,21 @@ export class Arrivals {
     this.#advance();
   }
 
-  /** Begins the changes before which no arrival is due any more. */
+  /** Begins each change before which no arrival is due any more. */
   #advance(): void {
     for (;;) {
       const [change] = this.#changes;
       if (change === undefined) return;
       const startMs = Math.max(change.fromMs, this.#atMs);
       const reached = integral(this.#ramp, this.#atMs, startMs);
-      if (reached > this.#left) return; // What is due before it was not taken yet.
+      if (reached > this.#left) return; // Arrivals due before the change are not taken yet.
       this.#left -= reached;
       this.#changes.shift();
       this.#begin(change, startMs);
     }
   }
 
-  /** One that is told late ends when it should have. */
+  /** A change that is told late still ends on time (AR3). */
   #begin(change: Change, startMs: number): void {
     this.#begun = change;
     const endMs = Math.max(startMs, change.endMs);
@@ -117,7 +116,7 @@ interface Change {
   readonly rate: number;
 }
 
-/** Linear from `startMs` to `endMs`, constant before and after. Rates are by second. */
+/** Linear from `startMs` to `endMs`, constant before and after. Rates are per second. */
 interface Ramp {
   readonly startMs: number;
   readonly endMs: number;
@@ -131,14 +130,14 @@ function rateOf({ startMs, endMs, fromRate, toRate }: Ramp, ms: number): number 
   return fromRate + ((toRate - fromRate) * (ms - startMs)) / (endMs - startMs);
 }
 
-/** Arrivals between two moments, `fromMs` not before the ramp. */
+/** The number of arrivals between two moments; `fromMs` is not before the ramp. */
 function integral(ramp: Ramp, fromMs: number, toMs: number): number {
   const bendMs = Math.min(Math.max(ramp.endMs, fromMs), toMs);
   const rising = ((rateOf(ramp, fromMs) + rateOf(ramp, bendMs)) / 2) * (bendMs - fromMs);
   return (rising + ramp.toRate * (toMs - bendMs)) / 1000;
 }
 
-/** When the integral from `fromMs` on is `amount`. */
+/** The moment when the integral from `fromMs` on reaches `amount`. */
 function reach(ramp: Ramp, fromMs: number, amount: number): number | undefined {
   const needed = amount * 1000;
   const from = rateOf(ramp, fromMs);

@@ -6,36 +6,33 @@ import type { Answering, SeriesSnapshot } from "./worker-snapshot.ts";
 export interface Availability {
   readonly availability_pct: number;
   readonly longest_silence_ms: number;
-  /** Silences up to here are no absence. AV3 */
+  /** Silences up to this length do not count as absence (AV3). */
   readonly usual_silence_ms: number;
-  /** The share of connections' time that is in stalls. AV4 */
+  /** The share of the connections' time that was stalled, in percent (AV4). */
   readonly stalled_pct: number;
 }
 
-/**
- * A pause of a process that is otherwise well (garbage collection, a checkpoint, a busy machine) is
- * shorter.
- */
+/** Longer than a pause of a healthy process (garbage collection, a checkpoint, a busy machine). */
 const silenceMsMin = 500;
-/** A connection that cannot be opened is evidence: no pause explains that. */
+/** Shorter, because no pause of a healthy process refuses a connection. */
 const outageMsMin = 100;
-/** A silence counts when it is so many times as long as answers are usually apart. */
+/** A silence counts when it is this many times longer than the usual gap between answers. */
 export const usualFactor = 10;
-/** Fewer silences say nothing of what is usual: they may be what went wrong. */
+/** With fewer silences the usual gap is unknown: they may be the failure itself. */
 const silencesMin = 5;
 /** AV4 */
 const stall = { msMin: 2_000, factor: 3 };
-/** Fewer successes of one operation say nothing of how long it usually takes. */
+/** With fewer successes an operation's usual latency is unknown. */
 const successesMin = 20;
 
-/** What AV1 and AV3 need to know of a run's operations. */
+/** The figures of a run's operations that AV1 and AV3 need. */
 export interface UsualAnswers {
-  /** The median time to an answer, of the slowest operation; `null`: nothing succeeded. */
+  /** The median latency of the slowest operation. Null when nothing succeeded. */
   readonly medianMs: number | null;
   readonly successes: number;
-  /** The 99th percentile of each operation that succeeded. */
+  /** The 99th percentile of each operation with successes, in milliseconds. */
   readonly highMs: ReadonlyMap<string, number>;
-  /** Something was due, and nothing of it succeeded. */
+  /** Operations were due, and none succeeded. */
   readonly isDead: boolean;
 }
 
@@ -58,7 +55,7 @@ export function usualAnswersOf(series: readonly SeriesSnapshot[]): UsualAnswers 
   };
 }
 
-/** `null`: nobody measured for any time. */
+/** Null when no worker measured. */
 export function availabilityOf(
   workers: readonly Answering[],
   answers: UsualAnswers,
@@ -77,13 +74,14 @@ export function availabilityOf(
   let [silentMs, longestMs] = [0, 0];
   for (const { all, refused } of heard) {
     longestMs = Math.max(longestMs, (all.maxUs ?? 0) / 1000);
-    // Longer ones are among the silences.
+    // Longer outages are among the silences.
     silentMs +=
       sumBeyond(all, usualMs) + sumBeyond(refused, outageMsMin) - sumBeyond(refused, usualMs);
   }
   const stalled = stalledShareOf(workers, answers);
   const silent = Math.min(1, Math.max(0, silentMs) / measuredMs);
-  const share = answers.isDead ? 1 : Math.max(silent, stalled); // A silence is a stall of all.
+  // A silence is a stall of all connections.
+  const share = answers.isDead ? 1 : Math.max(silent, stalled);
   return {
     availability_pct: (1 - share) * 100,
     longest_silence_ms: longestMs,
@@ -103,7 +101,7 @@ function stalledShareOf(workers: readonly Answering[], { highMs }: UsualAnswers)
   return connectionMs <= 0 ? 0 : Math.min(1, Math.max(0, stalledMs) / connectionMs);
 }
 
-/** AV3: how far apart answers usually are. */
+/** The usual gap between answers, in milliseconds (AV3). */
 function gapMsOf(silences: Histogram, measuredMs: number, answers: UsualAnswers): number {
   const { medianMs, successes } = answers;
   if (medianMs === null || successes === 0) return 0;
@@ -114,7 +112,7 @@ function gapMsOf(silences: Histogram, measuredMs: number, answers: UsualAnswers)
 
 function sumBeyond(histogram: Histogram, limitMs: number): number {
   if ((histogram.maxUs ?? 0) / 1000 <= limitMs) return 0;
-  let sumMs = histogram.sumUs / 1000; // Exact; what is taken from it is small.
+  let sumMs = histogram.sumUs / 1000; // The sum is exact; the part subtracted below is small.
   for (const { lowUs, highUs, count } of histogram.buckets()) {
     const middleMs = (lowUs + highUs - 1) / 2000;
     if (highUs / 1000 <= limitMs) sumMs -= middleMs * count;

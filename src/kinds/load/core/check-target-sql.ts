@@ -73,13 +73,13 @@ export function isPragmaTable(name: string): boolean {
   return sqlitePragmaTable.test(name);
 }
 
-/** What is wrong with it; `undefined`: nothing that can be seen. */
+/** The problem of the statement. Undefined when none is found. */
 export function targetSqlProblem(kind: TargetConfig["kind"], sql: string): string | undefined {
   if (kind === "snowflake") return transferProblem(sql);
   return isFileKind(kind) ? fileSqlProblem(kind, sql) : undefined;
 }
 
-/** TX3. Snowflake's client itself looks at a text's first three letters only. */
+/** Applies TX3. Snowflake's own client checks only the first three letters of a text. */
 function transferProblem(sql: string): string | undefined {
   const { statements, rest } = splitStatements(sql);
   const heads = [sql, ...statements, rest].map((text) => text.replace(beforeStatement, ""));
@@ -116,8 +116,8 @@ function fileSqlProblem(kind: FileKind, sql: string): string | undefined {
 }
 
 /**
- * Throws `bad_sql`, naming the place, for what no run of the scenario could do. Nothing has been
- * opened or stored yet.
+ * Throws `bad_sql`, naming the place, for a statement that no run may execute. Called before
+ * anything is opened or stored.
  */
 export function checkScenarioSql({
   target,
@@ -153,7 +153,10 @@ export function isFileKind(kind: TargetConfig["kind"]): kind is FileKind {
   return kind === "duckdb" || kind === "sqlite";
 }
 
-/** EXPLAIN and its options stand before another statement; brackets and semicolons before any. */
+/**
+ * The tokens without a leading EXPLAIN with its options, and without leading brackets and
+ * semicolons.
+ */
 function statementTokens(tokens: readonly Token[]): readonly Token[] {
   const start = tokens.findIndex(({ text }) => text !== "(" && text !== ";");
   const rest = start < 0 ? [] : tokens.slice(start);
@@ -164,7 +167,7 @@ function statementTokens(tokens: readonly Token[]): readonly Token[] {
     at += 1;
   }
   while (explainWords.has(lower(rest[at]?.text ?? ""))) at += 1;
-  // EXPLAIN of EXPLAIN, and of a statement in brackets.
+  // Repeated for EXPLAIN of EXPLAIN, and of a statement in brackets.
   return at < rest.length ? statementTokens(rest.slice(at)) : rest;
 }
 

@@ -12,14 +12,14 @@ import { type LatencyName, percentileShares } from "./latency.ts";
 import type { Scenario } from "./scenario.ts";
 import { type BlockFigures, bootstrapChanges, mannWhitneyP, medianOf } from "./statistics.ts";
 
-/** A second of MEASUREMENT. */
+/** One second of MEASUREMENT. */
 export interface ComparedSecond {
-  /** How long it truly was. */
+  /** The true length, in seconds. */
   readonly seconds: number;
-  /** That ended. */
+  /** Operations that ended in this second. */
   readonly ops: number;
   readonly errors: number;
-  /** Of successes. */
+  /** Response times of successful operations. */
   readonly response: Histogram;
 }
 
@@ -44,17 +44,17 @@ export interface MetricDifference {
   readonly of: string;
   readonly before: number | null;
   readonly after: number | null;
-  /** Each is at least so much. */
+  /** Whether the value is a lower bound. */
   readonly is_least: readonly [before: boolean, after: boolean];
   readonly change_pct: number | null;
-  /** 95 %; `null` where there are too few seconds. */
+  /** The 95 % confidence interval of the change. Null when there are too few seconds. */
   readonly interval_pct: readonly [number, number] | null;
   readonly p_value: number | null;
   readonly verdict: "better" | "same" | "slightly worse" | "worse" | "unsure";
 }
 
 type Judged = "qps" | "p50" | "p95" | "p99";
-/** In percent; differences are points. */
+/** Metrics in percent; their differences are percentage points. */
 type ShareMetric = "error_rate_pct" | "unserved_pct" | "availability_pct";
 
 export interface RunComparison {
@@ -66,7 +66,7 @@ export interface RunComparison {
   readonly configuration: readonly ConfigDifference[];
 }
 
-/** Each against the first. */
+/** Compares each run with the first one. */
 export function compareRuns(
   base: ComparedRun,
   others: readonly ComparedRun[],
@@ -74,15 +74,15 @@ export function compareRuns(
   return others.map((run) => compareTwo(base, run));
 }
 
-/** Blocks of so many at most, so that one is long enough to be like no other. */
+/** Maximum number of blocks, so that each is long enough to be independent of its neighbours. */
 const blocksMax = 30;
 const blocksMin = 8;
-/** Shared by the figures that are looked at. */
+/** The chance of a false verdict, divided among the compared figures. */
 const errorChance = 0.01;
-/** Changes below these matter to nobody, in percent: such a difference is no verdict however sure it is. */
+/** Smaller changes, in percent, are no verdict, however certain they are. */
 const matters = { qps: 5, p50: 5, p95: 7, p99: 10 } as const;
 const slightShare = 0.6;
-/** Percentage points. */
+/** The same for shares, in percentage points. */
 const sharesMatter = { error_rate_pct: 0.1, unserved_pct: 0.1, availability_pct: 1 } as const;
 
 function compareTwo(base: ComparedRun, run: ComparedRun): RunComparison {
@@ -139,7 +139,8 @@ function overall(base: ComparedRun, run: ComparedRun): readonly MetricDifference
     }
     const pValue = mannWhitneyP(old, now);
     const shift = changePct(medianOf(old), medianOf(now));
-    // Both the whole and its usual second: one stall is no slowdown, nor does it hide one.
+    // Both the whole run and its typical second must change: one stall neither is nor hides a
+    // slowdown.
     const grade = pValue < chance ? gradeOf(metric, change, shift) : "same";
     return {
       ...known,
@@ -175,10 +176,7 @@ function leastGrade(
   return isAfterLeast && isWorse ? "worse" : "unsure";
 }
 
-/**
- * CP7: `changes` are of resampled runs, as factors; their spread is put around the change that was
- * found.
- */
+/** Puts the spread of `changes` (factors of resampled runs) around the measured change (CP7). */
 function intervalAround(change: number, changes: readonly number[]): readonly [number, number] {
   const sorted = changes.map(Math.log).sort((a, b) => a - b);
   const at = (share: number): number => sorted[Math.round(share * (sorted.length - 1))] ?? 0;
@@ -189,7 +187,7 @@ function intervalAround(change: number, changes: readonly number[]): readonly [n
   return [Math.min(change, bound(0.025)), Math.max(change, bound(0.975))];
 }
 
-/** Reported, and a warning at most: shares of a run are too small to say more. */
+/** Differences by operation are at most a warning: parts of a run have too little data for more. */
 function byOperation(base: ComparedRun, run: ComparedRun): readonly MetricDifference[] {
   const others = new Map(run.record.operations.map((each) => [each.operation, each]));
   const pairs = base.record.operations.flatMap((old) => {
@@ -229,7 +227,7 @@ interface Block {
   readonly p99: number | null;
 }
 
-/** Of equal length; seconds that are left over at the end belong to the last. */
+/** Blocks of equal length; the seconds that remain belong to the last one. */
 function blocksOf(seconds: readonly ComparedSecond[]): readonly Block[] {
   const length = Math.max(1, Math.ceil(seconds.length / blocksMax));
   const count = Math.floor(seconds.length / length);
@@ -259,7 +257,7 @@ function blockFigures({ seconds, successes, response }: Block): BlockFigures {
   return { seconds, successes, buckets: [...response.buckets()] };
 }
 
-/** Positive: worse. */
+/** How much worse the change is; negative means better. */
 function worseBy(metric: Judged, change: number | null): number {
   return (metric === "qps" ? -1 : 1) * (change ?? 0);
 }
@@ -276,12 +274,12 @@ function gradeOf(
   return Math.max(whole, usual) <= -matters[metric] ? "better" : "same";
 }
 
-/** CP4: it would matter, were it sure. */
+/** The verdict of a change that would matter if it were certain (CP4). */
 function unsure(metric: Judged, change: number | null): MetricDifference["verdict"] {
   return Math.abs(change ?? 0) >= matters[metric] ? "unsure" : "same";
 }
 
-/** CP9. Where nothing succeeded there is no latency, and no rate to compare with. */
+/** Whether a figure is missing: without successes there is no latency and no rate (CP9). */
 function isMissing({
   metric,
   before,
@@ -296,7 +294,7 @@ interface Share {
   readonly of: number;
 }
 
-/** `null`: not known. */
+/** Null when unknown. */
 function errorShare({ record }: ComparedRun): Share | null {
   return { count: record.failed_operations, of: record.total_operations };
 }
@@ -306,7 +304,7 @@ function unservedShare({ record }: ComparedRun): Share | null {
   return { count: record.unserved, of: record.total_operations + record.unserved };
 }
 
-/** Two shares of many: by their standard error. */
+/** Compares two shares by their standard error. */
 function shareDifference(
   metric: "error_rate_pct" | "unserved_pct",
   before: Share | null,
@@ -331,7 +329,7 @@ function availabilityDifference(before: FinalRecord, after: FinalRecord): Metric
   return shareOf("availability_pct", from, to, isLarge ? points : 0);
 }
 
-/** `worseBy`: in points; 0 where it does not matter. */
+/** `worseBy` is in percentage points; 0 when the change does not matter. */
 function shareOf(
   metric: ShareMetric,
   before: number | null,
@@ -369,7 +367,7 @@ function judge(
     return { verdict: "NEUTRAL", reasons: ["no figure differs by more than noise", ...doubts] };
   }
   const reasons = [...told, ...doubts];
-  // A generator that was too slow makes latencies and rates, no failures.
+  // A slow generator distorts latencies and rates, but causes no failures.
   const isCertain = regressed.some(({ metric }) => metric in sharesMatter);
   if (regressed.length > 0 && (doubts.length === 0 || isCertain)) {
     return { verdict: "REGRESSION", reasons };

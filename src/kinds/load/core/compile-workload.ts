@@ -16,7 +16,7 @@ export interface WorkloadWorker {
   readonly wallMs: () => number;
 }
 
-/** So many keys may a group insert. */
+/** The number of keys that one group may insert. */
 export const insertRange = 1_000_000_000;
 
 export function compileWorkload(config: WorkloadConfig, worker: WorkloadWorker): Workload {
@@ -39,11 +39,11 @@ export function compileWorkload(config: WorkloadConfig, worker: WorkloadWorker):
   };
 }
 
-/** The operation alone, for checks. */
+/** Compiles the operation alone, for checks. */
 export function operationOf(config: OperationConfig): Operation {
   const parsed = config.statements.map(parseNamedStatement);
   const names = namesIn(config, parsed);
-  inOrder(config, names); // No circles.
+  inOrder(config, names); // Throws for parameters that refer to each other in a circle.
   const parameters = names.map(
     (name): OperationParameter => ({ name, type: typeOf(config, name) }),
   );
@@ -105,7 +105,7 @@ function namesIn(
   return given;
 }
 
-/** What others refer to comes first. */
+/** Parameter names, those that others refer to first. */
 function inOrder(config: OperationConfig, names: readonly string[]): readonly string[] {
   const done: string[] = [];
   const visit = (name: string, path: readonly string[]): void => {

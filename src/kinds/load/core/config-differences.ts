@@ -1,8 +1,8 @@
 /** Where two configurations differ. */
 export interface ConfigDifference {
-  /** `workload.operations[0].weight`. */
+  /** For example `workload.operations[0].weight`. */
   readonly path: string;
-  /** `undefined`: not there. */
+  /** Undefined when the field is absent. */
   readonly before: unknown;
   readonly after: unknown;
 }

@@ -1,6 +1,6 @@
 /**
- * What the orchestrator tells workers, in the order of `sequence`. Times are by the store's clock;
- * `store/control-event-codec.ts` has them as rows of `run_control_events`.
+ * Events that the orchestrator sends to workers, in the order of `sequence`. Times are by the
+ * store's clock. `store/control-event-codec.ts` converts them to rows of `run_control_events`.
  */
 import type { LoadWorkerId } from "./ids.ts";
 import type { RunPhase, StopReason } from "./run-state.ts";
@@ -10,7 +10,7 @@ export type EventScope =
   | { readonly scope: "WORKER_GROUP"; readonly groupId: number }
   | { readonly scope: "WORKER"; readonly workerId: LoadWorkerId; readonly groupId?: number };
 
-/** Absolute; nobody computes differences. */
+/** Absolute values, never differences. */
 export interface WorkerTarget {
   readonly connections: number;
   readonly qps: number | null;
@@ -21,7 +21,7 @@ export interface WorkerTarget {
 /** By worker id. */
 export type Targets = Readonly<Record<string, WorkerTarget>>;
 
-/** `atMs`: when it counts from; `null`: from when it is heard. */
+/** The event takes effect at `atMs`; null means as soon as a worker receives it. */
 export type ControlEvent = { readonly to: EventScope } & (
   | { readonly type: "START"; readonly expectedWorkers: number }
   | {

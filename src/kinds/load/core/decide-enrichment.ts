@@ -1,10 +1,10 @@
 /**
- * How long the server is asked for its own figures of the queries of a run, after it. Rules: EN1
- * and EN2.
+ * How long after a run the server is asked for its own figures of the run's queries. Rules: EN1 and
+ * EN2.
  */
 export interface EnrichmentProgress {
   readonly startedMs: number;
-  /** 0 to 1; the best so far. */
+  /** The best ratio so far, from 0 to 1. */
   readonly ratio: number;
   readonly pollsWithoutProgress: number;
 }

@@ -7,11 +7,11 @@ export interface LoadHost {
   readonly name: string;
   readonly hostName: string;
   readonly capacity: number;
-  /** How many of the run's processes it was given. */
+  /** The number of the run's processes assigned to it. */
   readonly given: number;
 }
 
-/** `here`: with the coordinator. `undefined`: nobody is left whom it could be given to. */
+/** `here` is the coordinator's machine. Undefined when no host is left to try. */
 export type HostChoice = "here" | LoadHost | undefined;
 
 export function placementOf({ scaling, target }: Scenario): Placement {
@@ -19,7 +19,7 @@ export function placementOf({ scaling, target }: Scenario): Placement {
   return isLocalTarget(target) ? "COORDINATOR" : "AUTO";
 }
 
-/** `tried`: those that did not take it. */
+/** `tried` are the hosts that did not take the process. */
 export function decideHost(
   placement: Placement,
   hosts: readonly LoadHost[],
@@ -34,7 +34,7 @@ export function decideHost(
   return placement === "WORKERS" ? undefined : "here";
 }
 
-/** How full it would be. */
+/** The share of the host's capacity that would be used. */
 function shareOf({ given, capacity }: LoadHost): number {
   return (given + 1) / Math.max(1, capacity);
 }

@@ -1,4 +1,4 @@
-/** When a worker's process that should have ended by itself is made to. Rules: RP1. */
+/** When a worker's process that should have ended is signalled. Rules: RP1. */
 import { deadAfterMs, drainTimeoutMs, type WorkerStatus } from "./run-state.ts";
 
 export interface ReapFacts {

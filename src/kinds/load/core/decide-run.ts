@@ -36,14 +36,14 @@ export interface RunFacts {
   readonly warmupEndTimeMs: number | null;
   readonly stopTimeMs: number | null;
   readonly stopReason: StopReason | null;
-  /** When MEASUREMENT was announced to begin; `null`: not yet. */
+  /** The announced beginning of MEASUREMENT. Null before it is announced. */
   readonly measurementAnnouncedMs: number | null;
   readonly expectedWorkers: number;
   readonly workers: readonly RunWorkerFacts[];
 }
 
 export type RunAction =
-  /** START, and the first phase. */
+  /** Sends START and enters the first phase. */
   | { readonly kind: "begin"; readonly phase: "WARMUP" | "MEASUREMENT" }
   | { readonly kind: "announceMeasurement"; readonly atMs: number }
   | { readonly kind: "enterMeasurement"; readonly atMs: number }
@@ -57,9 +57,9 @@ export type RunAction =
     }
   | { readonly kind: "finalize"; readonly status: "COMPLETED" | "CANCELLED" | "FAILED" };
 
-/** How long before it begins MEASUREMENT is announced. */
+/** MEASUREMENT is announced this long before it begins. */
 const announceMs = 5_000;
-/** Long enough for every worker to hear of it: they ask once a second. */
+/** Long enough for every worker to receive it: workers poll once a second. */
 export const startLeadMs = 2_000;
 
 export function decideRun(facts: RunFacts): readonly RunAction[] {
@@ -71,7 +71,7 @@ export function decideRun(facts: RunFacts): readonly RunAction[] {
   return [...deaths, ...others];
 }
 
-/** The specification's words. */
+/** The cancellation reason in the specification's words. */
 export function cancellationReasonOf(reason: StopReason, detail: string): string | null {
   switch (reason) {
     case "user_requested":
@@ -156,7 +156,7 @@ function whilePreparing(facts: RunFacts): readonly RunAction[] {
   ];
 }
 
-/** DN3. While preparing every worker counts. */
+/** Applies DN3: while the run prepares, the loss of any worker is a failure. */
 function workerFailure(facts: RunFacts, dead: number): RunAction | undefined {
   if (dead === 0) return undefined;
   const { expectedWorkers, phase, scenario } = facts;

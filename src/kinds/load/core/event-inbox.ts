@@ -13,7 +13,7 @@ import { drainTimeoutMs, type RunPhase, runPhases } from "./run-state.ts";
 import type { StoreClock } from "./store-clock.ts";
 import type { RunView, WorkerIdentity } from "./worker-control.ts";
 
-/** A target and the moment from which it counts. */
+/** A target and the moment when it takes effect. */
 export interface TargetAhead {
   readonly target: WorkerTarget;
   readonly rampMs: number;
@@ -27,7 +27,7 @@ export interface PhaseAhead {
 
 type Change = { readonly phase: PhaseAhead } | { readonly target: TargetAhead };
 
-/** `ahead`: as soon as it is known; at its moment it is told as `now`. */
+/** `ahead` is delivered as soon as it is known, and again as `now` at its moment. */
 export type Told =
   | { readonly kind: "start" }
   | {
@@ -48,14 +48,14 @@ export interface Inbox {
   readonly lastSequence: number;
   readonly phase: RunPhase;
   readonly target: WorkerTarget;
-  /** What waits for its moment, in the order of its sequence. */
+  /** Changes whose moment has not come, in the order of their sequence. */
   readonly pending: readonly Pending[];
 }
 
-/** What the worker is told, and the inbox as it is then; `undefined`: nothing. */
+/** What the worker is told, and the inbox afterwards. Undefined when there is nothing to tell. */
 export type Delivery = readonly [inbox: Inbox, told: Told | undefined];
 
-/** What came: `view` is the row as it was read before the events were asked for. */
+/** What was received. `view` is the run's row, read before the events. */
 export interface Mail {
   readonly events: readonly SequencedEvent[];
   readonly view: RunView | undefined;
@@ -64,7 +64,7 @@ export interface Mail {
   readonly nowMs: number;
 }
 
-/** In order; the last has the inbox as it is left. */
+/** Deliveries in order; the last one has the final inbox. */
 export function receive(before: Inbox, mail: Mail): readonly Delivery[] {
   const told: Delivery[] = [];
   const fresh = new Set<Topic>();
@@ -81,7 +81,10 @@ export function receive(before: Inbox, mail: Mail): readonly Delivery[] {
   return [...told, [inbox, undefined]];
 }
 
-/** What waited for its moment, in the order of these moments; the last as of `receive`. */
+/**
+ * Delivers the changes that are due, in the order of their moments; the last delivery has the final
+ * inbox.
+ */
 export function takeDue(before: Inbox, nowMs: number): readonly Delivery[] {
   const told: Delivery[] = [];
   const due = before.pending
@@ -89,23 +92,23 @@ export function takeDue(before: Inbox, nowMs: number): readonly Delivery[] {
     .toSorted((left, right) => fromMsOf(left.change) - fromMsOf(right.change));
   let inbox = before;
   for (const each of due) {
-    // 2: one that was due with it, of a later event, has taken it out.
+    // A later event that was due at the same time may have removed it (2).
     if (inbox.pending.includes(each)) inbox = apply(inbox, each.change, each.sequence, told);
   }
   return [...told, [inbox, undefined]];
 }
 
-/** The next moment that something waits for. */
+/** The moment of the next pending change. */
 export function dueMsOf({ pending }: Inbox): number {
   return Math.min(...pending.map(({ change }) => fromMsOf(change)));
 }
 
-/** What waits for its moment, for who could not hear it when it came. */
+/** Pending changes, for a worker that could not act on them when they came. */
 export function aheadOf({ pending }: Inbox): readonly Told[] {
   return pending.map(({ change }) => ({ kind: "ahead", change }));
 }
 
-/** Targets that wait for their moment, in order. */
+/** Pending targets, in order. */
 export function targetsAhead({ pending }: Inbox): readonly TargetAhead[] {
   return pending.flatMap(({ change }) => ("target" in change ? [change.target] : []));
 }
@@ -145,7 +148,7 @@ function hear(inbox: Inbox, event: SequencedEvent, mail: Mail, told: Delivery[])
   }
 }
 
-/** Now, or when it is time. */
+/** Applies the change now, or keeps it until its moment. */
 function schedule(
   inbox: Inbox,
   change: Change,
@@ -159,7 +162,7 @@ function schedule(
   return next;
 }
 
-/** 2, 3 */
+/** Keeps invariants 2 and 3. */
 function apply(before: Inbox, change: Change, sequence: number, told: Delivery[]): Inbox {
   const topic: Topic = "phase" in change ? "phase" : "target";
   const isLater = (each: Pending): boolean => !(topic in each.change) || each.sequence > sequence;
@@ -175,7 +178,7 @@ function apply(before: Inbox, change: Change, sequence: number, told: Delivery[]
   return inbox;
 }
 
-/** 4 */
+/** Keeps invariant 4. */
 function reconcile(
   before: Inbox,
   view: RunView,
@@ -193,7 +196,7 @@ function reconcile(
   // The row says when MEASUREMENT began.
   const isKnown = phase === "MEASUREMENT" && warmupEndTimeMs !== null;
   const fromMs = isKnown ? clock.toLocalMs(warmupEndTimeMs) : nowMs;
-  if (fromMs > nowMs) return before; // What was announced is heard of in time.
+  if (fromMs > nowMs) return before; // An announced change is delivered at its moment.
   if (status === "RUNNING" && (phase === "WARMUP" || phase === "MEASUREMENT")) {
     told.push([before, { kind: "start" }]);
   }

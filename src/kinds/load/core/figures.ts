@@ -1,4 +1,4 @@
-/** Figures of a run: workers' series, merged. Rules: FG1 to FG3. */
+/** Figures of a run, merged from the workers' series. Rules: FG1 to FG3. */
 import { assert } from "../../../ground/kernel/errors.ts";
 import { Histogram, mergeHistograms } from "./histogram.ts";
 import { isRead } from "./operation.ts";
@@ -11,12 +11,12 @@ export interface Figures {
   readonly writes: number;
   readonly errors: number;
   readonly errorsByKind: Readonly<Record<string, number>>;
-  /** Of successes. */
+  /** Response times of successful operations. */
   readonly response: Histogram;
   readonly service: Histogram;
-  /** Of failures. */
+  /** Response times of failed operations. */
   readonly failed: Histogram;
-  /** Arrivals without an answer, and how long they waited at least. */
+  /** Arrivals without an answer, and how long they have waited so far. */
   readonly unserved: number;
   readonly censored: Histogram;
 }
@@ -46,14 +46,16 @@ export function figuresOf(series: Iterable<SeriesSnapshot>): Figures {
   return { ...counts, response, service, failed, censored };
 }
 
-/** Of an operation, of a kind, or of `ALL`. */
+/** `of` is an operation's name, a query kind, or `ALL`. */
 export function figuresFor(series: Iterable<SeriesSnapshot>, of: string): Figures {
   const isOf = ({ operation, kind }: SeriesSnapshot): boolean =>
     of === "ALL" || of === operation || of === kind;
   return figuresOf(Array.from(series).filter(isOf));
 }
 
-/** What came between two moments of the same series; who waits still is as it is now. */
+/**
+ * The figures between two states of the same series. Arrivals that still wait are those of `now`.
+ */
 export function figuresSince(now: Figures, before: Figures): Figures {
   const errorsByKind = Object.fromEntries(
     Object.entries(now.errorsByKind).map(([kind, count]) => [
@@ -76,7 +78,7 @@ export function figuresSince(now: Figures, before: Figures): Figures {
   };
 }
 
-/** FG2. Workers without a series do not count. */
+/** The percentiles of the slowest worker (FG2). Workers without a series are ignored. */
 export function slowestWorker(workers: Iterable<readonly SeriesSnapshot[]>): {
   readonly p95_latency_ms: number | null;
   readonly p99_latency_ms: number | null;
@@ -96,7 +98,7 @@ export function toMs(us: number | undefined): number | null {
   return us === undefined ? null : us / 1000;
 }
 
-/** Our own workers encoded it; what came over HTTP was checked there. */
+/** Our workers encoded the text; text from HTTP was checked on arrival. */
 function decoded(text: string): Histogram {
   const histogram = Histogram.decode(text);
   assert(histogram !== undefined, "a stored histogram is one");

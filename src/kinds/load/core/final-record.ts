@@ -29,7 +29,7 @@ import { evaluateSlos, missedSlos, type SloOutcome } from "./slo.ts";
 import { judgeRun, passedAtEnd, type RunVerdict } from "./verdict.ts";
 import type { Answering, SeriesSnapshot } from "./worker-snapshot.ts";
 
-/** More than this share of operations is worth a word. */
+/** A larger share of resent requests, in percent, causes a warning. */
 const resentPctMax = 1;
 
 export interface RecordedOperation extends Latency {
@@ -38,7 +38,7 @@ export interface RecordedOperation extends Latency {
   readonly ops: number;
   readonly errors: number;
   readonly unserved: number | null;
-  /** Successes a second. */
+  /** Successful operations per second. */
   readonly qps: number;
   readonly failed_latency: LatencySummary | null;
 }
@@ -49,18 +49,18 @@ export interface FinalRecord extends Latency, RunVerdict {
   readonly read_operations: number;
   readonly write_operations: number;
   readonly failed_operations: number;
-  /** `null`: not known. */
+  /** Null when unknown. */
   readonly unserved: number | null;
   readonly error_rate_pct: number;
   readonly unserved_pct: number | null;
   /**
-   * Requests that were sent again, because the target had closed their connection after an answer
-   * (HT5); `null`: not known.
+   * Requests that were sent again because the target had closed their connection (HT5). Null when
+   * unknown.
    */
   readonly resent_requests: number | null;
   /**
-   * How long the generator did not run (SI6), of the worker for which that was longest, and the
-   * arrivals that came due then (GE10); `null`: not known. Rates are of the other time.
+   * The longest time that a worker's generator did not run (SI6), and the arrivals due then (GE10).
+   * Null when unknown. Rates exclude this time.
    */
   readonly generator_frozen_ms: number | null;
   readonly skipped_arrivals: number | null;
@@ -68,12 +68,12 @@ export interface FinalRecord extends Latency, RunVerdict {
   readonly percentiles_valid: boolean;
   readonly percentiles_from: "records" | "histograms";
   readonly service_latency: LatencySummary;
-  /** `null`: nothing failed, or an earlier version counted failures among the others. */
+  /** Null when nothing failed, or when an earlier version counted failures with successes. */
   readonly failed_latency: LatencySummary | null;
   readonly availability_pct: number | null;
   readonly longest_silence_ms: number | null;
   readonly errors_by_kind: Readonly<Record<string, number>>;
-  /** By kind of failure: what the target said the first time. */
+  /** The target's first message for each kind of failure. */
   readonly error_examples: Readonly<Record<string, string>>;
   readonly operations: readonly RecordedOperation[];
   readonly slos: readonly SloOutcome[];
@@ -83,21 +83,21 @@ export interface FinalRecord extends Latency, RunVerdict {
 
 export interface RecordFacts {
   readonly scenario: Scenario;
-  /** Of MEASUREMENT, of all workers. */
+  /** The series of all workers in MEASUREMENT. */
   readonly series: readonly SeriesSnapshot[];
   readonly measuredSeconds: number;
-  /** Of MEASUREMENT, each worker's in order. */
+  /** The health of MEASUREMENT, in order for each worker. */
   readonly health: readonly HealthSpan[];
-  /** Each worker's last. */
+  /** The last report of each worker. */
   readonly answering: readonly Answering[];
   readonly errorExamples: Readonly<Record<string, string>>;
   readonly workerCount: number;
   readonly lostWorkers: number;
   readonly status: RunStatus;
-  /** What a search for the maximum has found. */
+  /** The result of a search for the maximum. */
   readonly search?: FindMaxResult | null;
   /**
-   * Exact figures of `ALL`, of kinds and of operations; `undefined`: there are no complete records.
+   * Exact figures of `ALL`, of kinds and of operations. Undefined when the records are incomplete.
    */
   readonly recorded?: ReadonlyMap<string, LatencySummary> | undefined;
 }

@@ -21,9 +21,9 @@ export interface FindMaxProgress {
   readonly state: FindMaxState;
   readonly stage: "settling" | "measuring" | "done";
   readonly sinceMs: number;
-  /** The server said so during this step. */
+  /** The server reported a queue during this step. */
   readonly queueDetected: boolean;
-  /** Of the step before. */
+  /** The change of throughput since the step before, in percent. */
   readonly qpsVsPriorPct: number | null;
   readonly result: FindMaxResult | null;
 }
@@ -42,7 +42,7 @@ export function beginProgress(scenario: Scenario, nowMs: number): FindMaxProgres
   };
 }
 
-/** What workers are told: the step's number while it is measured, 0 while it settles. */
+/** The step number sent to workers; 0 while the step settles. */
 export function stepOf({ state, stage }: FindMaxProgress): number {
   return stage === "measuring" ? state.step : 0;
 }
@@ -95,7 +95,7 @@ export function judged(
   return { progress: { ...after, stage: "settling", state: next.state }, verdict, rejudged };
 }
 
-/** What the run says at its end. */
+/** The result at the end of the run. */
 export function finalResult(
   scenario: Scenario,
   { state, result }: FindMaxProgress,

@@ -6,18 +6,21 @@
 import { Histogram } from "./histogram.ts";
 import type { LoadWorkerId } from "./ids.ts";
 
-/** A second of one worker under a step. The first of a step has part of the second before in it. */
+/**
+ * One second of one worker in a step. The first second of a step contains part of the second
+ * before.
+ */
 export interface StepSecond {
   readonly workerId: LoadWorkerId;
   readonly atMs: number;
   readonly connections: number;
   readonly qps: number;
-  /** Empty: not known by the second. */
+  /** Empty when latencies per second are unknown. */
   readonly response: Histogram;
   readonly isLate: boolean;
 }
 
-/** Of all attempts with one number of connections, merged over all workers. */
+/** Figures of all attempts with one number of connections, merged over all workers. */
 export interface StepStats {
   readonly qps: number;
   readonly qpsLow: number;
@@ -27,7 +30,7 @@ export interface StepStats {
   readonly p95HighMs: number;
   readonly ops: number;
   readonly errorRatePct: number;
-  /** The share of attempts in which the server said so. */
+  /** The share of attempts in which the server reported a queue. */
   readonly queuedShare: number;
   /** FM7 */
   readonly secondsDiscarded: number;
@@ -37,17 +40,17 @@ export interface StepStats {
 export interface StepCounts {
   readonly ops: number;
   readonly errors: number;
-  /** Of all seconds, for where seconds have none of their own. */
+  /** Response times of all seconds, used when seconds have none of their own. */
   readonly response: Histogram;
   readonly queuedShare: number;
 }
 
-/** Fewer clean seconds than this, of all attempts, tell nothing. */
+/** Minimum number of clean seconds in all attempts. */
 const cleanSecondsMin = 3;
 const secondMs = 1_000;
 /** Operations that began in a late second end in the next one. */
 const lateReachMs = 1_500;
-/** What is left when nothing spreads: buckets, clocks. */
+/** The minimum relative error, from histogram buckets and clocks. */
 const errorFloor = 0.005;
 const tail = 0.95;
 
@@ -90,7 +93,7 @@ function cleanSeconds(attempt: readonly StepSecond[]): readonly StepSecond[] {
   );
 }
 
-/** FM2: without the seconds of a stall. */
+/** The seconds in which the target did not stall (FM2). */
 function moving(seconds: readonly StepSecond[]): readonly StepSecond[] {
   return byWorker(seconds).flatMap((own) => {
     const sorted = own.map(({ qps }) => qps).sort((left, right) => left - right);
@@ -103,11 +106,11 @@ interface AttemptRate {
   readonly qps: number;
   /** Each second's rate over its worker's mean, less 1. */
   readonly deviations: readonly number[];
-  /** What may be wrong because seconds are cut between operations. */
+  /** The relative error because operations cross the edges of seconds. */
   readonly cutError: number;
 }
 
-/** Of all workers together: the sum of theirs. */
+/** The rate of all workers together. */
 function attemptRate(seconds: readonly StepSecond[]): AttemptRate {
   // A worker without connections has no part in it.
   const busy = byWorker(seconds).filter((own) => own.some(({ qps }) => qps > 0));
@@ -134,7 +137,7 @@ function attemptRate(seconds: readonly StepSecond[]): AttemptRate {
   return { qps: agrees ? expected : counted, deviations, cutError: agrees ? 0 : cutError / 2 };
 }
 
-/** FM8, relative. */
+/** The relative error of the rate (FM8). */
 function rateError(attempts: readonly AttemptRate[]): number {
   const all = attempts.flatMap(({ deviations }) => deviations);
   if (all.length < 2) return 1;
@@ -147,8 +150,8 @@ function rateError(attempts: readonly AttemptRate[]): number {
 }
 
 /**
- * FM8: the values at ranks around the one of p95. How far around is by how many operations there
- * are, and by how much more seconds differ from each other than chance would have it.
+ * The interval of p95: the values at ranks around it (FM8). Its width depends on the number of
+ * operations, and on how much more the seconds differ than chance explains.
  */
 function tailOf(
   seconds: readonly StepSecond[],
@@ -176,7 +179,7 @@ function byWorker(seconds: readonly StepSecond[]): readonly (readonly StepSecond
   return [...Map.groupBy(seconds, ({ workerId }) => workerId).values()];
 }
 
-/** `undefined`: not known. */
+/** Undefined when unknown. */
 function meanSeconds(seconds: readonly StepSecond[]): number | undefined {
   const ops = sum(seconds.map(({ response }) => response.count));
   return ops === 0 ? undefined : sum(seconds.map(({ response }) => response.sumUs)) / ops / 1e6;

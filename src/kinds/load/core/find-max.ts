@@ -23,9 +23,9 @@ type Stage = "climb" | "descend" | "backoff" | "midpoint" | "confirm";
 /** What is known of one number of connections. */
 interface Seen extends StepStats {
   readonly connections: number;
-  /** The numbers of its attempts. */
+  /** The step numbers of its attempts. */
   readonly steps: readonly number[];
-  /** What each attempt was for. A state that an earlier version stored has none. */
+  /** The stage of each attempt. Undefined in a state that an earlier version stored. */
   readonly stages?: readonly Stage[];
 }
 
@@ -33,19 +33,19 @@ export interface FindMaxState {
   readonly step: number;
   readonly connections: number;
   readonly stage: Stage;
-  /** By connections, the fewest first. */
+  /** Ordered by connections, the fewest first. */
   readonly seen: readonly Seen[];
 }
 
 export interface StepVerdict {
-  /** `null`: unclear. */
+  /** Null when unclear. */
   readonly outcome: StepOutcome | null;
   readonly reason: string;
   readonly qpsVsPriorPct: number | undefined;
   readonly p95VsBaselinePct: number | undefined;
 }
 
-/** FM10: an earlier step whose verdict has changed. */
+/** An earlier step whose verdict has changed (FM10). */
 export interface Rejudged {
   readonly step: number;
   readonly connections: number;
@@ -54,7 +54,7 @@ export interface Rejudged {
 }
 
 export interface FindMaxResult {
-  /** The highest that was stable. */
+  /** The highest stable number of connections. */
   readonly max_concurrency: number;
   readonly true_max: boolean;
   readonly qps: number;
@@ -62,9 +62,9 @@ export interface FindMaxResult {
   readonly reason: string;
   readonly steps: number;
   /**
-   * Between which numbers the maximum lies, both inclusive. `high` is null where nothing above was
-   * unstable; both are where the generator was late: what was measured is then not the target
-   * alone.
+   * The maximum lies between these numbers, both inclusive. `high` is null when nothing above was
+   * unstable. Both are null when the generator was late, because the figures are then not the
+   * target's alone.
    */
   readonly low: number | null;
   readonly high: number | null;
@@ -75,42 +75,46 @@ export type FindMaxNext = (
   | { readonly kind: "done"; readonly result: FindMaxResult }
 ) & { readonly verdict: StepVerdict; readonly rejudged: readonly Rejudged[] };
 
-/** Of what as many more connections promise. */
+/** The required share of the growth that the additional connections promise. */
 const growthShare = 0.9;
-/** Throughput is compared with a step that had so much fewer connections: between near ones noise is all there is. */
+/**
+ * Throughput is compared with a step that has this factor fewer connections: closer steps differ
+ * only by noise.
+ */
 const apart = 1.5;
 /**
- * Less than this share of what was promised is nothing: the lower step may be beyond the maximum
- * itself.
+ * Growth below this share of the promised growth counts as none: the lower step may be beyond the
+ * maximum itself.
  */
 const flatShare = 0.2;
 const stepsMax = 100;
 const attemptsMax = 4;
-/**
- * So many counts that stay unclear are enough to see that the answer is not to be had more exactly.
- */
+/** After this many unclear counts the answer cannot become more exact. */
 const unclearMax = 2;
 const untold = `steps could not be told apart after ${attemptsMax} attempts`;
-/** Two counts nearer than this share are not told apart. */
+/** Two counts that differ by less than this share are the same. */
 const resolution = 0.05;
-/** An answer that is known within this share is one. */
+/** An answer is accepted when it is known within this share. */
 const answerWithin = 0.1;
 
 export function beginFindMax({ start_concurrency: connections }: FindMaxConfig): FindMaxState {
   return { step: 1, connections, stage: "climb", seen: [] };
 }
 
-/** The numbers of all attempts with the current number of connections, the one under way last. */
+/**
+ * The step numbers of all attempts with the current number of connections; the current attempt is
+ * last.
+ */
 export function attemptsOf({ step, connections, seen = [] }: FindMaxState): readonly number[] {
   return [...(seen.find((each) => each.connections === connections)?.steps ?? []), step];
 }
 
-/** `undefined`: there is none yet. */
+/** Undefined before there is a baseline. */
 export function baselineP95Ms({ seen = [] }: FindMaxState): number | undefined {
   return seen.find(({ qps }) => qps > 0)?.p95Ms;
 }
 
-/** What the step that ended was, and what is next. `stats` are of all its attempts. */
+/** Judges the step that ended and decides the next one. `stats` covers all its attempts. */
 export function decideNextStep(
   config: FindMaxConfig,
   state: FindMaxState,
@@ -144,7 +148,10 @@ export function decideNextStep(
   return { kind: "step", state: { ...after, ...next, step: step + 1 }, ...verdicts };
 }
 
-/** FM10. `before` and `after`: how all steps were judged without and with the one that ended. */
+/**
+ * The steps whose verdict changed (FM10). `before` and `after` are the judgements without and with
+ * the step that ended.
+ */
 function rejudgedSteps(before: readonly Judged[], after: readonly Judged[]): readonly Rejudged[] {
   return before.flatMap((was) => {
     const { connections, steps } = was.seen;
@@ -165,7 +172,7 @@ function stagesOf(seen: Seen | undefined): readonly Stage[] {
   return seen?.stages ?? seen?.steps.map(() => "climb") ?? [];
 }
 
-/** A run that is stopped before the end has found what it has seen. */
+/** The result of a run that is stopped early. */
 export function resultSoFar(
   config: FindMaxConfig,
   state: FindMaxState,
@@ -175,14 +182,14 @@ export function resultSoFar(
 }
 
 /**
- * FM3: a run whose generator was the bottleneck has no confirmed answer, whatever its steps were
- * like.
+ * The result without confirmation: a run whose generator was the bottleneck has no confirmed answer
+ * (FM3).
  */
 export function unconfirmed(result: FindMaxResult, why: string): FindMaxResult {
   return { ...result, true_max: false, low: null, high: null, reason: `${why}; ${result.reason}` };
 }
 
-/** The answer as people read it. Results of older runs have no bounds. */
+/** The answer as text. Results of older runs have no bounds. */
 export function findMaxAnswer(result: FindMaxResult): string {
   const { max_concurrency: found, true_max: isTrue, low = null, high = null } = result;
   const count = (connections: number): string =>
@@ -206,7 +213,10 @@ interface Judged {
   readonly baseline: Seen | undefined;
 }
 
-/** FM1. The fewest connections first: each is judged by what was stable below it. */
+/**
+ * Judges the steps, the fewest connections first: each is compared with the stable steps below it
+ * (FM1).
+ */
 function judgeAll(config: FindMaxConfig, all: readonly Seen[]): readonly Judged[] {
   const judged: Judged[] = [];
   for (const seen of all) {
@@ -228,7 +238,7 @@ function judgeAll(config: FindMaxConfig, all: readonly Seen[]): readonly Judged[
 type Finding = Pick<Judged, "kind" | "outcome" | "reason">;
 const stableFinding: Finding = { kind: "stable", outcome: "STABLE", reason: "" };
 
-/** FM7: it is tried again while it may be. */
+/** A late step is tried again up to the limit (FM7). */
 function lateness({ isLate, steps }: Seen): Finding | undefined {
   if (!isLate || steps.length >= attemptsMax) return undefined;
   return { kind: "unclear", outcome: null, reason: "the load generator was late" };
@@ -286,7 +296,7 @@ function shortfall(
   return { kind: "unclear", outcome: null, reason };
 }
 
-/** Of a rate, relative. */
+/** The relative error of the rate. */
 function errorOf({ qps, qpsHigh }: Seen): number {
   return qpsHigh / qps - 1;
 }
@@ -299,8 +309,8 @@ interface Ending {
 }
 
 /**
- * The highest that was stable below all that were not, and the lowest that was not above all that
- * were: what contradicts is between.
+ * `low` is the highest stable step below all unstable ones, `high` the lowest unstable step above
+ * all stable ones. Contradictions lie between them.
  */
 function boundsOf(judged: readonly Judged[]): {
   low: Judged | undefined;
@@ -343,9 +353,9 @@ function decideAfter(
 }
 
 /**
- * FM9: a step of which nothing is known, what is unclear where the answer lies and what it was
- * compared with, or what contradicts another. A climb goes on after one unclear step, since a
- * higher one that is stable settles it, but not after two.
+ * The step to repeat (FM9): one without a result, one that is unclear near the answer, or one that
+ * contradicts another. A climb continues after one unclear step, since a stable higher one settles
+ * it, but not after two.
  */
 function decideRepeat(
   { max_concurrency: most }: FindMaxConfig,
@@ -370,7 +380,7 @@ function decideRepeat(
   return { connections: least.connections, stage: isAgain ? state.stage : "backoff" };
 }
 
-/** More connections than the fewest brought something: those are not beyond the maximum. */
+/** Whether throughput grew above the lowest step, so that this step is not beyond the maximum. */
 function isProven([first, ...others]: readonly Judged[]): boolean {
   if (first === undefined || first.seen.connections === 1) return true;
   const { connections: from, qpsHigh } = first.seen;
@@ -380,10 +390,7 @@ function isProven([first, ...others]: readonly Judged[]): boolean {
   });
 }
 
-/**
- * By halves between the two; when there is nothing between, both are measured again, the answer
- * last.
- */
+/** Bisects between the two. When nothing lies between, measures both again, the answer last. */
 function decideBetween(
   state: FindMaxState,
   judged: readonly Judged[],
@@ -411,7 +418,10 @@ function decideBetween(
   return { connections, stage: "confirm" };
 }
 
-/** FM3. `inside`: the steps from `low` to `high`, both inclusive. */
+/**
+ * Whether the answer is confirmed (FM3). `inside` are the steps from `low` to `high`, both
+ * inclusive.
+ */
 function endingOf(inside: readonly Judged[], low: Judged, high: Judged): Ending {
   const { connections: from } = low.seen;
   const gap = high.seen.connections - from;
@@ -439,7 +449,7 @@ function isNew({ seen }: Judged): boolean {
   return seen.steps.length < 2;
 }
 
-/** A stable step is called by what it was for. */
+/** A stable step is named after its stage. */
 function verdictOf(stage: Stage, trial: Judged | undefined): StepVerdict {
   const { seen, prior, baseline, kind, outcome = null, reason = "" } = trial ?? {};
   const change = (now: number, before: number | undefined): number | undefined =>

@@ -5,10 +5,10 @@ import type { LoadWorkerId } from "./ids.ts";
 import type { Answering, GeneratorHealth } from "./worker-snapshot.ts";
 
 const shareMax = 0.25;
-/** A snapshot comes once a second: one that stands for more came late. */
+/** Snapshots come once a second: one that covers more time came late. */
 const lateSecondsMin = 2;
 
-/** What a worker said of itself, and of how much time. */
+/** A worker's health, and the time it covers. */
 export interface HealthSpan {
   readonly workerId: LoadWorkerId;
   readonly health: GeneratorHealth;
@@ -17,11 +17,11 @@ export interface HealthSpan {
 
 export interface BoundRun {
   readonly isBound: boolean;
-  /** What was wrong first, and for how long: empty where nothing was. */
+  /** The first problem and how long it lasted; empty when there was none. */
   readonly reason: string;
 }
 
-/** Of MEASUREMENT, each worker's in order. */
+/** `spans` covers MEASUREMENT, in order for each worker. */
 export function generatorBoundOf(spans: readonly HealthSpan[]): BoundRun {
   const reasons: string[] = [];
   let [boundSeconds, allSeconds] = [0, 0];
@@ -44,20 +44,20 @@ export function generatorBoundOf(spans: readonly HealthSpan[]): BoundRun {
 }
 
 export interface FrozenRun {
-  /** Of the worker for which it was longest. */
+  /** The longest freeze time of a worker. */
   readonly frozenMs: number;
-  /** Of each worker, on average. */
+  /** The mean freeze time of the workers. */
   readonly meanMs: number;
-  /** Arrivals that were not sent, of all workers. */
+  /** Arrivals that all workers did not send. */
   readonly skipped: number;
-  /** For people; `undefined`: it was too short to matter. GB2 */
+  /** The warning to show. Undefined when the freeze was too short to matter (GB2). */
   readonly warning: string | undefined;
 }
 
 const frozenMsMax = 1_000;
 const frozenShareMax = 0.02;
 
-/** Of each worker's last word. */
+/** `workers` are the last reports, one for each worker. */
 export function frozenOf(workers: readonly Answering[]): FrozenRun {
   let [frozenMs, sumMs, skipped, isLong] = [0, 0, 0, false];
   for (const { measured_ms: measuredMs, frozen_ms: ownMs = 0, skipped: own = 0 } of workers) {

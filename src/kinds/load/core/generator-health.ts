@@ -8,12 +8,12 @@ import type { GeneratorHealth } from "./worker-snapshot.ts";
 const shareMax = 0.25;
 const cpuPercentMax = 95;
 /**
- * The event loop's timers, by which its delay is seen, are good to a millisecond; arrivals have a
- * better one.
+ * Minimum lateness in milliseconds. Timers that measure the event loop's delay are exact to 1 ms;
+ * arrivals have a better timer.
  */
 const lateMsMin = { lag: 0.1, delay: 1 } as const;
 
-/** Why the generator was the bottleneck in this second; `null`: it was not. */
+/** Why the generator was the bottleneck in this second. Null when it was not. */
 export function generatorBoundReason(health: GeneratorHealth): string | null {
   const { cpu_percent: cpu, latency_ms_p50: median, latency_ms_p95: high } = health;
   const { schedule_lag_ms_p95: lag, event_loop_delay_ms_mean: delay } = health;
@@ -27,7 +27,7 @@ export function generatorBoundReason(health: GeneratorHealth): string | null {
   return null;
 }
 
-/** `measuredMs`: of the same second; without one there is nothing that it could have changed. */
+/** `measuredMs` is the latency of the same second; without a latency, lateness has no effect. */
 function isLate(lateMs: number | undefined, measuredMs: number | null | undefined): boolean {
   if (lateMs === undefined || measuredMs === undefined || measuredMs === null) return false;
   return lateMs > shareMax * measuredMs;

@@ -7,18 +7,18 @@ import type { GuardrailConfig } from "./scenario.ts";
 
 export interface GuardrailFacts {
   readonly nowMs: number;
-  /** The worst worker's; `null`: nobody said. */
+  /** The highest value of all workers. Null when no worker reported one. */
   readonly cpuPercent: number | null;
   readonly memoryPercent: number | null;
-  /** Of the last seconds; `null`: nothing was answered. */
+  /** Over the last seconds. Null when nothing was answered. */
   readonly errorRatePct: number | null;
   readonly p99LatencyMs: number | null;
-  /** Objectives that are missed now, in words. */
+  /** The objectives that are missed now, as text. */
   readonly missedSlos: readonly string[];
 }
 
 export interface GuardrailState {
-  /** By limit: since when. */
+  /** The moment since when each limit is exceeded. */
   readonly exceededSinceMs: Readonly<Record<string, number>>;
   readonly backedOffAtMs: number | undefined;
 }

@@ -4,7 +4,7 @@
  * to HI4.
  */
 
-/** Whole microseconds up to here have a bucket each. */
+/** Each whole microsecond below this value has its own bucket. */
 const exactBelow = 256;
 const bucketsOfOctave = 128;
 const octaves = 24;
@@ -14,9 +14,9 @@ const valueMax = 2 ** 32 - 1;
 const noCounts = new Float64Array(0);
 
 /**
- * Latencies of one operation lie within a few powers of two, and there are a dozen short-lived
- * histograms for each second of a run. So only the octaves between the least and the greatest value
- * have room: `#counts` begins with the bucket `#base`.
+ * Latencies of one operation lie within a few powers of two, and each second of a run has a dozen
+ * short-lived histograms. So `#counts` covers only the octaves between the least and the greatest
+ * value, and begins with the bucket `#base`.
  */
 export class Histogram {
   #counts: Float64Array = noCounts;
@@ -34,7 +34,7 @@ export class Histogram {
     return this.#sum;
   }
 
-  /** `undefined`: nothing was recorded. */
+  /** Undefined when nothing was recorded. */
   get minUs(): number | undefined {
     return this.#count === 0 ? undefined : this.#min;
   }
@@ -47,7 +47,7 @@ export class Histogram {
     return this.#count === 0 ? undefined : this.#sum / this.#count;
   }
 
-  /** Fractions are rounded, negative values are 0: a clock that was read twice may say so. */
+  /** Rounds fractions. Negative values, which two readings of a clock may give, count as 0. */
   record(us: number): void {
     const value = us > 0 ? Math.round(us) : 0;
     this.#add(indexOf(value), 1);
@@ -57,7 +57,7 @@ export class Histogram {
     if (value > this.#max) this.#max = value;
   }
 
-  /** The same value so many times. */
+  /** Records the same value `count` times. */
   recordMany(us: number, count: number): void {
     if (count < 1) return;
     this.record(us);
@@ -90,8 +90,8 @@ export class Histogram {
   }
 
   /**
-   * What came since `earlier`, a state of the same histogram. Its least and greatest are those of its buckets: which values came
-   * when is not known.
+   * The values recorded since `earlier`, a state of the same histogram. Minimum and maximum are
+   * those of the buckets, since single values are not kept.
    */
   since(earlier: Histogram): Histogram {
     const rest = new Histogram();
@@ -107,13 +107,16 @@ export class Histogram {
     return rest;
   }
 
-  /** Of the smallest value that at least `share` of all are not above; `undefined`: nothing was recorded. */
+  /**
+   * The smallest value that at least `share` of all values do not exceed. Undefined when nothing
+   * was recorded.
+   */
   percentileUs(share: number): number | undefined {
     if (this.#count === 0) return undefined;
     return this.#atRank(Math.min(this.#count, Math.max(1, Math.ceil(share * this.#count))));
   }
 
-  /** The value of this rank, counted from 1; `undefined`: there are not so many. */
+  /** The value of this rank, counted from 1. Undefined when there are fewer values. */
   atRank(rank: number): number | undefined {
     return rank < 1 || rank > this.#count ? undefined : this.#atRank(rank);
   }
@@ -127,7 +130,7 @@ export class Histogram {
     return this.#max;
   }
 
-  /** How many are not above `us`, by buckets. */
+  /** The number of values that do not exceed `us`, by buckets. */
   countUpTo(us: number): number {
     const last = Math.min(indexOf(Math.max(0, us)) - this.#base, this.#counts.length - 1);
     let seen = 0;
@@ -135,7 +138,7 @@ export class Histogram {
     return seen;
   }
 
-  /** Those that are not empty, in order. */
+  /** The buckets that are not empty, in order. */
   *buckets(): Iterable<{
     readonly lowUs: number;
     readonly highUs: number;
@@ -157,7 +160,7 @@ export class Histogram {
     return btoa(String.fromCharCode(...numbers.flatMap(varint)));
   }
 
-  /** `undefined`: HI4. */
+  /** Undefined for text that no histogram encodes to (HI4). */
   static decode(text: string): Histogram | undefined {
     const histogram = new Histogram();
     if (text === "") return histogram;
@@ -186,7 +189,7 @@ export class Histogram {
     this.#counts[at] = (this.#counts[at] ?? 0) + count;
   }
 
-  /** Makes room for these buckets, both included, by whole octaves. */
+  /** Makes room for these buckets, both inclusive, in whole octaves. */
   #cover(first: number, last: number): void {
     const { length } = this.#counts;
     const end = (Math.floor(last / bucketsOfOctave) + 1) * bucketsOfOctave;
@@ -235,12 +238,12 @@ function lowOf(index: number): number {
   return place * 2 ** (octave + 1);
 }
 
-/** Of a bucket of one value, that value. */
+/** The middle of a bucket; the value itself when the bucket has only one. */
 function middleOf(index: number): number {
   return (lowOf(index) + lowOf(index + 1) - 1) / 2;
 }
 
-/** Seven bits a byte, the lowest first. */
+/** Encodes seven bits in a byte, the lowest first. */
 function varint(value: number): readonly number[] {
   const bytes: number[] = [];
   let rest = value;

@@ -1,4 +1,4 @@
-/** Names of load tests' things: see `ground/kernel/ids.ts`. */
+/** Ids of load tests: see `ground/kernel/ids.ts`. */
 import type { Brand } from "../../../ground/kernel/ids.ts";
 
 /** One run of a load test. */
@@ -13,12 +13,12 @@ export function parseRunId(text: string): RunId | undefined {
   return runIdPattern.test(text) ? (text as RunId) : undefined;
 }
 
-/** Workers are called by their group. */
+/** A worker's id is made from its group. */
 export function workerIdOf(groupId: number): LoadWorkerId {
   return `worker-${groupId}` as LoadWorkerId;
 }
 
-/** The other way round. */
+/** The group in a worker's id. */
 export function groupOf(workerId: LoadWorkerId): number {
   return Number(/^worker-(\d+)/.exec(workerId)?.[1] ?? 0);
 }

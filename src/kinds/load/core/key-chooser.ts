@@ -53,7 +53,7 @@ export function createZipfian(count: number, theta: number, prng: Prng): () => n
   };
 }
 
-/** The first million terms added up, the rest by the integral: exact to a millionth. */
+/** Adds the first million terms and integrates the rest: exact to a millionth. */
 export function zeta(count: number, theta: number): number {
   const exact = Math.min(count, 1_000_000);
   let sum = 0;
@@ -63,7 +63,7 @@ export function zeta(count: number, theta: number): number {
   return sum + integral(count + 0.5) - integral(exact + 0.5);
 }
 
-/** Another order of the same ranks: a bijection, so that no two ranks share a key. */
+/** Permutes the ranks: a bijection, so that no two ranks share a key. */
 function scatter(rank: number, count: number): number {
   // A Feistel network over the next power of four, walked until it falls within the count.
   const halfBits = Math.max(1, Math.ceil(Math.log2(Math.max(2, count)) / 2));

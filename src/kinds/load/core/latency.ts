@@ -1,6 +1,6 @@
 /**
- * How long operations took: successes, and arrivals without an answer, of which only the least is
- * known (they are censored). Rules: LT1.
+ * Latencies of successes, and of arrivals without an answer, for which only a lower bound is known
+ * (they are censored). Rules: LT1.
  */
 import { type Figures, toMs } from "./figures.ts";
 import { mergeHistograms } from "./histogram.ts";
@@ -18,7 +18,7 @@ export interface LatencySummary {
 
 export type LatencyName = keyof LatencySummary;
 
-/** The eight figures of whatever has them, and nothing else of it. */
+/** Copies only the eight latency figures. */
 export function latenciesOf(of: LatencySummary): LatencySummary {
   return {
     p50_latency_ms: of.p50_latency_ms,
@@ -33,7 +33,7 @@ export function latenciesOf(of: LatencySummary): LatencySummary {
 }
 
 export interface Latency extends LatencySummary {
-  /** Those that are at least so much, and may be more. */
+  /** The figures that are lower bounds. */
   readonly at_least: readonly LatencyName[];
 }
 
@@ -47,19 +47,22 @@ export const percentileShares = {
 
 const tolerance = 1.01;
 
-/** What one operation, a kind or a whole run measured, as objectives and reports want it. */
+/** The figures of an operation, a kind or a whole run, for objectives and reports. */
 export interface Measured {
   readonly ops: number;
   readonly errors: number;
   readonly unserved: number;
   readonly latency: Latency;
-  /** What each figure is at most, whatever became of the unserved; `null`: there is no bound. */
+  /**
+   * The upper bound of each figure, whatever the unserved arrivals would have taken. Null without a
+   * bound.
+   */
   readonly most: Readonly<Record<LatencyName, number | null>>;
 }
 
 type Distributions = Pick<Figures, "response" | "censored">;
 
-/** `recorded`: the same figures from single records, exact, instead of the histograms'. */
+/** `recorded` are exact figures from single records, used instead of the histograms. */
 export function measuredOf(
   {
     ops,
@@ -82,7 +85,7 @@ export function measuredOf(
   return { ops, errors, unserved, latency: { ...summary, at_least: atLeast }, most };
 }
 
-/** Whether no percentile is a least one. */
+/** Whether no percentile is a lower bound. */
 export function arePercentilesValid({ at_least: names }: Latency): boolean {
   return !names.some((name) => name in percentileShares);
 }
@@ -102,7 +105,7 @@ export function summaryOf({ response, censored }: Distributions): LatencySummary
   };
 }
 
-/** The unserved took for ever. */
+/** Counts unserved arrivals as infinitely long. */
 function mostOf({ response, censored }: Distributions): Measured["most"] {
   const count = response.count + censored.count;
   const at = (share: number): number | null =>

@@ -1,4 +1,4 @@
-/** How much load a run has at a moment, and between whom it is shared. Rules: PN1 to PN3. */
+/** How much load a run has at a moment, and which workers share it. Rules: PN1 to PN3. */
 import type { Targets, WorkerTarget } from "./control-events.ts";
 import type { Scenario } from "./scenario.ts";
 import { decideShape, decideTargets } from "./worker-targets.ts";
@@ -8,16 +8,16 @@ export interface PlannedLoad {
   readonly qps: number | null;
   readonly rampSeconds: number;
   readonly reason: string;
-  /** When it begins, in milliseconds since MEASUREMENT began; not given: at once. */
+  /** When it begins, in milliseconds since MEASUREMENT began. Undefined means at once. */
   readonly fromMs?: number;
 }
 
-/** `measuredMs`: since MEASUREMENT began; `undefined`: it has not. */
+/** `measuredMs` is the time since MEASUREMENT began, undefined before that. */
 export function plannedLoad(scenario: Scenario, measuredMs: number | undefined): PlannedLoad {
   return stageLoad(scenario, stageAt(scenario, measuredMs));
 }
 
-/** 0: the run's own target. */
+/** Stage 0 is the run's own target. */
 export function stageLoad({ workload }: Scenario, number: number): PlannedLoad {
   const isQps = workload.load_mode === "QPS";
   const base = {
@@ -36,8 +36,8 @@ export function stageLoad({ workload }: Scenario, number: number): PlannedLoad {
 }
 
 /**
- * PN1. The number of the stage at a moment, the first is 1; 0: none has begun. After the last its
- * target stays.
+ * The number of the stage at a moment, from 1; 0 when none has begun. After the last stage its
+ * target stays (PN1).
  */
 export function stageAt({ workload }: Scenario, measuredMs: number | undefined): number {
   if (measuredMs === undefined || measuredMs < 0) return 0;
@@ -49,7 +49,10 @@ export function stageAt({ workload }: Scenario, measuredMs: number | undefined):
   return index < 0 ? workload.stages.length : index + 1;
 }
 
-/** The most connections that the run's own plan ever asks for: workers are there for all of them from the beginning. */
+/**
+ * The highest number of connections in the run's plan: the run starts enough workers for all of
+ * them.
+ */
 export function peakConnections({ workload, find_max: findMax }: Scenario): number {
   if (workload.load_mode === "FIND_MAX_CONCURRENCY") return findMax.start_concurrency;
   if (workload.load_mode === "QPS") return workload.concurrent_connections;
@@ -57,7 +60,10 @@ export function peakConnections({ workload, find_max: findMax }: Scenario): numb
   return Math.max(workload.concurrent_connections, ...stages);
 }
 
-/** Within what the scaling mode allows. A search for the maximum says itself how many. */
+/**
+ * Limits the load to what the scaling mode allows. A search for the maximum chooses its own
+ * connections.
+ */
 export function allowedLoad(scenario: Scenario, load: PlannedLoad): PlannedLoad {
   const { mode } = scenario.scaling;
   if (scenario.workload.load_mode === "FIND_MAX_CONCURRENCY") {
@@ -67,7 +73,7 @@ export function allowedLoad(scenario: Scenario, load: PlannedLoad): PlannedLoad 
   return { ...load, connections: decideShape(scenario, load.connections).connections };
 }
 
-/** A share of the load, as a guardrail leaves it. */
+/** The load after a guardrail has reduced it to `share`. */
 export function reducedLoad(load: PlannedLoad, share: number): PlannedLoad {
   if (share === 1) return load;
   return {
@@ -78,7 +84,7 @@ export function reducedLoad(load: PlannedLoad, share: number): PlannedLoad {
   };
 }
 
-/** BOUNDED's most; otherwise there is none. */
+/** The maximum of BOUNDED; other modes have none. */
 export function connectionsCeiling({ scaling }: Scenario): number {
   if (scaling.mode !== "BOUNDED") return Infinity;
   return (scaling.max_workers ?? Infinity) * (scaling.max_connections ?? Infinity);
@@ -90,7 +96,10 @@ export interface TargetChange {
   readonly changed: readonly string[];
 }
 
-/** `sharers`: PN3, in the order of their groups. `undefined`: all is as it should be. */
+/**
+ * `sharers` are the workers of PN3, in the order of their groups. Undefined when nothing has to
+ * change.
+ */
 export function decideTargetChange(
   current: Targets,
   sharers: readonly string[],

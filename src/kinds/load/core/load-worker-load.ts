@@ -26,16 +26,16 @@ import type { MeasuredPhase } from "./series-book.ts";
 import { initialTarget } from "./worker-targets.ts";
 import { deadlineOf, type WorkerEndKind } from "./worker-watchdog.ts";
 
-/** One step: its time, and what is to be done, in order. */
+/** One step of the machine: its time, and its effects in order. */
 export interface Turn {
   readonly nowMs: number;
   readonly effects: LoadWorkerEffect[];
 }
 
-/** 4, and where nobody would hear it. */
+/** Ends that write nothing: superseded (rule 4), or no store that would take it. */
 const muteEnds: ReadonlySet<WorkerEndKind> = new Set(["superseded", "run_gone", "store_lost"]);
 
-/** 3 */
+/** Keeps rule 3. */
 export function stop(state: Alive, ending: Ending, turn: Turn): Draining {
   const { drainMs, message } = ending;
   const untilMs = turn.nowMs + drainMs;
@@ -127,7 +127,7 @@ function cutPhase(
   if (next === "MEASUREMENT") limitMeasurement(link, fromMs, turn);
 }
 
-/** 1 */
+/** Keeps rule 1. */
 export function begin(state: Alive, startMs: number, turn: Turn): Alive {
   if (state.state !== "ready" || !state.hasStart) return state;
   const { link, told } = state;
@@ -138,7 +138,7 @@ export function begin(state: Alive, startMs: number, turn: Turn): Alive {
   // Without a warm-up the load itself waits for the moment that was announced.
   if (known === undefined && first === "MEASUREMENT" && isPhaseAhead(inbox)) return state;
   const phase = known ?? first;
-  // What was to change with the start, or later, comes after what the run starts with.
+  // Targets for the start or later are applied after the initial target.
   const before = told.findLast(({ fromMs }) => fromMs < startMs)?.target;
   const after = told.filter(({ fromMs }) => fromMs >= startMs);
   const given = before ?? initialTarget(scenario, worker);
@@ -155,7 +155,10 @@ export function begin(state: Alive, startMs: number, turn: Turn): Alive {
   return aheadOf(inbox).reduce((each: Alive, ahead) => hear(each, ahead, turn), next);
 }
 
-/** LW19: STOP is up to a second late, and what begins until then is beyond the time of the rates. */
+/**
+ * STOP comes up to a second late; operations that begin until then are outside the measured time
+ * (LW19).
+ */
 function limitMeasurement(link: Link, begunMs: number, turn: Turn): void {
   const { scenario, warmupEndTimeMs } = link.view;
   const { load_mode: mode, duration_seconds: seconds } = scenario.workload;
@@ -189,7 +192,7 @@ export function statusOf(state: Linked): WorkerStatus {
   }
 }
 
-/** Who drains is in COOLDOWN, whatever the run's row says yet. */
+/** A draining worker is in COOLDOWN, even before the run's row says so. */
 export function phaseOf(state: Linked): RunPhase {
   const isDraining = state.state === "draining" || state.state === "finishing";
   return isDraining && state.begun !== undefined ? "COOLDOWN" : state.link.inbox.phase;
@@ -199,7 +202,7 @@ export function begunOf(state: Alive): Begun | undefined {
   return state.state === "running" || state.state === "draining" ? state.begun : undefined;
 }
 
-/** `undefined`: nothing is measured in it. */
+/** Undefined for a phase in which nothing is measured. */
 function measured(phase: RunPhase): MeasuredPhase | undefined {
   return phase === "WARMUP" || phase === "MEASUREMENT" || phase === "COOLDOWN" ? phase : undefined;
 }
@@ -208,7 +211,7 @@ export function withLink<State extends Linked>(state: State, change: Partial<Lin
   return { ...state, link: { ...state.link, ...change } };
 }
 
-/** The store hears of it now, not in a second; one that does not answer is not hurried. */
+/** Calls the store now instead of within a second, unless its last call failed. */
 export function hurried(link: Link, nowMs: number): Link {
   if (link.talk.call !== undefined || link.failures > 0) return link;
   return { ...link, talk: { call: undefined, nextMs: Math.min(nowMs, link.talk.nextMs) } };

@@ -51,16 +51,18 @@ import { initialTarget } from "./worker-targets.ts";
 import { decideWorkerEnd, type WorkerEndKind } from "./worker-watchdog.ts";
 
 const reconcileMs = 5_000;
-/** How often the store's clock is asked in a row at first, and how well it is known well enough. */
+/**
+ * How often the store's clock is read at first, and the error that is small enough to stop earlier.
+ */
 const pingsMax = 10;
 const errorMsFine = 2;
 const storePause = { minMs: heartbeatMs, maxMs: 5_000 };
-/** How long after its moment a STOP may be in the store. */
+/** A STOP may reach the store this long after its moment. */
 const stopWrittenMsMax = 2_000;
 /** SIGKILL comes ten seconds after SIGTERM. */
 const terminateDrainMs = 5_000;
 const lapsedDrainMs = 10_000;
-/** How long a target that refuses connections is asked again before a run begins. */
+/** Time limit for connecting to a target that refuses connections before a run begins. */
 const prepareMsMax = 30_000;
 const preparePauseMs = 1_000;
 const recordsMsMax = 8_000;
@@ -94,7 +96,7 @@ export function step(
   return [advance(react(state, event, turn), turn), turn.effects];
 }
 
-/** When `time` has to be told, unless something else happens before. */
+/** When the next `time` event is needed, unless another event comes first. */
 export function wakeMsOf(state: LoadWorkerState): number {
   switch (state.state) {
     case "registering":
@@ -115,7 +117,7 @@ export function wakeMsOf(state: LoadWorkerState): number {
   }
 }
 
-/** The store's time when the worker's clock is 0, as it is known now. */
+/** The store's time when the worker's clock is 0, by the current estimate. */
 export function storeOffsetMsOf(state: LoadWorkerState): number {
   if ("link" in state) return state.link.clock.offsetMs;
   return state.state === "tuning" ? state.clock.offsetMs : 0;
@@ -215,7 +217,7 @@ function tune(state: Tuning, turn: Turn): LoadWorkerState {
 function tuned(state: Tuning, event: Answer, turn: Turn): LoadWorkerState {
   const { nowMs } = event;
   if (event.kind === "callFailed") {
-    // Otherwise later rounds go on with it.
+    // A passing failure is retried by later rounds.
     return event.isLasting ? { state: "broken", thrown: event.thrown } : join(state, turn);
   }
   if (event.kind !== "rowRead") return state;
@@ -224,7 +226,7 @@ function tuned(state: Tuning, event: Answer, turn: Turn): LoadWorkerState {
   return tune({ ...state, clock }, turn);
 }
 
-/** It knows the run: what its row says counts before anything is opened. */
+/** The worker knows the run: applies the run's row before opening anything. */
 function join(state: Tuning, turn: Turn): LoadWorkerState {
   const { worker, view, clock, registeredMs, ending } = state;
   const target = view.targets[worker.workerId] ?? initialTarget(view.scenario, worker);
@@ -256,7 +258,7 @@ type Preparation = Extract<
   { readonly kind: "opened" | "connected" | "connectFailed" | "drained" | "closed" | "recorded" }
 >;
 
-/** Connects, and prepares every statement, so that START costs nothing. */
+/** After connecting and preparing every statement, so that START takes no time. */
 function prepared(state: Preparing, event: Preparation, turn: Turn): LoadWorkerState {
   const { nowMs } = event;
   const { link, told, hasStart } = state;
@@ -295,7 +297,7 @@ function drained(state: Draining, event: Preparation, turn: Turn): LoadWorkerSta
   return conclude({ ...state, stage: "call" }, turn);
 }
 
-/** An answer of the store, in the rounds of calls that are made once a second. */
+/** Handles an answer of the store in a round of calls, one round a second. */
 function heard(state: Alive, event: Answer, turn: Turn): LoadWorkerState {
   const { link } = state;
   const { nowMs } = event;
@@ -360,7 +362,7 @@ function failure(
   return { failures: failures + 1, talk: { call: undefined, nextMs } };
 }
 
-/** The round is over. Who waited for it to say the last word says it. */
+/** Ends the round of calls. A worker that waited for it now finishes. */
 function rest(state: Alive, turn: Turn): LoadWorkerState {
   return state.state === "draining" && state.stage === "call" ? conclude(state, turn) : state;
 }
@@ -393,10 +395,11 @@ function effectOf(state: Linked, call: Call): LoadWorkerEffect {
   }
 }
 
-/** Says the last word to the store, where it may and can. */
+/** Writes the final state to the store, unless the worker is superseded or the store is lost. */
 function conclude(state: Draining, turn: Turn): LoadWorkerState {
   const { link, begun, ending, mute } = state;
-  if (mute !== undefined) return over(mute); // Also of one that was stopping: nobody has its figures.
+  // This also ends a worker that was stopping, without its figures.
+  if (mute !== undefined) return over(mute);
   if (link.talk.call !== undefined) return state;
   const said = { ending, status: statusAfter(ending) };
   const next: Finishing = { state: "finishing", link: { ...link, failures: 0 }, begun, ...said };
@@ -404,7 +407,10 @@ function conclude(state: Draining, turn: Turn): LoadWorkerState {
   return ask(next, { call: "snapshot", begunMs: turn.nowMs, view: undefined }, turn);
 }
 
-/** Last figures, log, heartbeat of who failed, and the end, from the beginning where one fails. */
+/**
+ * Writes last figures, log, the heartbeat of a failed worker, and the end. Starts over when a call
+ * fails.
+ */
 function saidLast(state: Finishing, event: Answer, turn: Turn): LoadWorkerState {
   const { link, ending, status } = state;
   const { nowMs } = event;
@@ -436,7 +442,7 @@ function saidLast(state: Finishing, event: Answer, turn: Turn): LoadWorkerState 
   }
 }
 
-/** What is due by now. */
+/** Performs everything that is due now. */
 function advance(state: LoadWorkerState, turn: Turn): LoadWorkerState {
   switch (state.state) {
     case "registering":
@@ -458,7 +464,7 @@ function advance(state: LoadWorkerState, turn: Turn): LoadWorkerState {
   }
 }
 
-/** What was to be tried again, or has had its time. */
+/** Retries, or gives up what has timed out. */
 function retry(state: Alive, turn: Turn): Alive {
   if (state.state === "preparing" && turn.nowMs >= (state.connecting?.retryAtMs ?? Infinity)) {
     turn.effects.push({ kind: "connect", target: state.link.inbox.target });
@@ -470,7 +476,9 @@ function retry(state: Alive, turn: Turn): Alive {
   return state.stage === "operations" ? close(hard, turn) : hard;
 }
 
-/** A snapshot a second: to the coordinator at once, to the store with the next round. */
+/**
+ * Takes a snapshot each second: sent to the coordinator at once, to the store with the next round.
+ */
 function measure(state: Alive, turn: Turn): Alive {
   if (state.state !== "running" && state.state !== "draining") return state;
   const { begun } = state;
@@ -479,7 +487,7 @@ function measure(state: Alive, turn: Turn): Alive {
   return { ...state, begun: { ...begun, snapshotAtMs: turn.nowMs + heartbeatMs } };
 }
 
-/** The row is read before the events: what it says that they do not was missed. */
+/** Reads the row before the events, so that a difference means a missed event. */
 function converse(state: Alive, turn: Turn): Alive {
   const { link } = state;
   if (talkWakeMs(state) > turn.nowMs) return state;

@@ -1,6 +1,6 @@
 /**
- * What a load worker is, what happens to it and what it does: the types of `load-worker-machine.ts`.
- * Each state has what it needs and nothing else. Times are the worker's.
+ * States, events and effects of `load-worker-machine.ts`. Each state has only the fields that it
+ * needs. Times are by the worker's clock.
  */
 import type { SequencedEvent, WorkerTarget } from "./control-events.ts";
 import type { Inbox, TargetAhead } from "./event-inbox.ts";
@@ -19,35 +19,35 @@ export interface WorkerEnd {
 export interface Ending {
   readonly kind: WorkerEndKind;
   readonly message: string;
-  /** 0: at once. */
+  /** Time limit for draining; 0 ends at once. */
   readonly drainMs: number;
 }
 
-/** The conversation with the store: the call that is under way, or when the next one begins. */
+/** The current call to the store, or when the next one begins. */
 export type Talk =
   | { readonly call: undefined; readonly nextMs: number }
   | {
       readonly call: "read" | "events" | "beat" | "snapshot" | "log" | "finish";
       /** When this round of calls began. */
       readonly begunMs: number;
-      /** The row, if it was read in this round. */
+      /** The run's row, if this round has read it. */
       readonly view: RunView | undefined;
     };
 
-/** What a worker has that has registered. */
+/** The state of a registered worker. */
 export interface Link {
   readonly worker: WorkerIdentity;
   readonly view: RunView;
   readonly clock: StoreClock;
   readonly inbox: Inbox;
   readonly talk: Talk;
-  /** Calls that failed in a row. */
+  /** The number of consecutive failed calls. */
   readonly failures: number;
   readonly registeredMs: number;
   readonly readAtMs: number;
   /** When the store last answered. */
   readonly contactMs: number;
-  /** It registered when MEASUREMENT had begun. */
+  /** The worker registered after MEASUREMENT had begun. */
   readonly isLate: boolean;
 }
 
@@ -61,7 +61,10 @@ export interface Registering {
   readonly ending: Ending | undefined;
 }
 
-/** LW3: the first answer includes starting a thread and opening the store: its way is not the clock's. */
+/**
+ * Reads the store's clock several times: the first answer includes starting a thread and opening
+ * the store (LW3).
+ */
 export interface Tuning {
   readonly state: "tuning";
   readonly worker: WorkerIdentity;
@@ -81,7 +84,7 @@ interface BeforeLoad {
 
 export interface Preparing extends BeforeLoad {
   readonly state: "preparing";
-  /** Of connecting; `undefined`: what it will connect with is being opened. */
+  /** The time limits of connecting. Undefined while the target's client is being opened. */
   readonly connecting: { readonly untilMs: number; readonly retryAtMs: number } | undefined;
 }
 
@@ -89,7 +92,7 @@ export interface Ready extends BeforeLoad {
   readonly state: "ready";
 }
 
-/** Of a load that has begun. */
+/** The state of a load that has begun. */
 export interface Begun {
   readonly deadlineMs: number;
   readonly snapshotAtMs: number;
@@ -104,17 +107,17 @@ export interface Running {
 export interface Draining {
   readonly state: "draining";
   readonly link: Link;
-  /** `undefined`: the load never began. */
+  /** Undefined when the load never began. */
   readonly begun: Begun | undefined;
   readonly ending: Ending;
   /** An end after which nothing is written. */
   readonly mute: Ending | undefined;
   readonly untilMs: number;
-  /** A later end gives less time than the first, which the generator knows. */
+  /** A later end gives less time than the first one, which the generator was told. */
   readonly isCut: boolean;
-  /** A harder end came: nothing is waited for any more. */
+  /** A harder end came, so the worker waits for nothing more. */
   readonly isHard: boolean;
-  /** What is under way: operations, connections, records; at last the store's call. */
+  /** What the worker waits for, in this order. */
   readonly stage: "operations" | "connections" | "records" | "call";
 }
 
@@ -136,12 +139,12 @@ export type LoadWorkerState =
   | { readonly state: "over"; readonly end: WorkerEnd }
   | { readonly state: "broken"; readonly thrown: unknown };
 
-/** `sentMs`: when the call was made. */
+/** `sentMs` is when the call was made. */
 export type LoadWorkerEvent = { readonly nowMs: number } & (
   | { readonly kind: "time" }
   | { readonly kind: "terminated" }
   | { readonly kind: "targetFailed"; readonly message: string }
-  /** An error of ours, or one that no state can treat. */
+  /** A bug, or an error that no state can handle. */
   | { readonly kind: "broke"; readonly thrown: unknown }
   | { readonly kind: "rowRead"; readonly sentMs: number; readonly view: RunView | undefined }
   | {
@@ -150,7 +153,7 @@ export type LoadWorkerEvent = { readonly nowMs: number } & (
       readonly events: readonly SequencedEvent[];
     }
   | { readonly kind: "beaten"; readonly answer: "ok" | "superseded" | "gone" }
-  /** `nothing`: there was none to store. */
+  /** `nothing` when there was no snapshot to store. */
   | { readonly kind: "snapshotStored"; readonly answer: "ok" | "superseded" | "nothing" }
   | { readonly kind: "logged" | "finished" }
   | {
@@ -158,14 +161,14 @@ export type LoadWorkerEvent = { readonly nowMs: number } & (
       readonly message: string;
       readonly isLasting: boolean;
       readonly thrown: unknown;
-      /** From 0 to 1: pauses differ. */
+      /** From 0 to 1, to vary the pauses between retries. */
       readonly random: number;
     }
   | { readonly kind: "opened" | "connected" | "drained" | "closed" | "recorded" }
   | { readonly kind: "connectFailed"; readonly message: string; readonly isLasting: boolean }
 );
 
-/** `…Phase`, `…Target`, `start`, `stopAt`, `settle`: of the load. */
+/** `…Phase`, `…Target`, `start`, `stopAt` and `settle` control the load. */
 export type LoadWorkerEffect =
   | { readonly kind: "register" | "readRow" | "storeSnapshot" | "flushLog" }
   | { readonly kind: "readEvents"; readonly afterSequence: number }
@@ -197,5 +200,5 @@ export type LoadWorkerEffect =
   | { readonly kind: "drain"; readonly timeoutMs: number }
   | { readonly kind: "close" }
   | { readonly kind: "finishRecords"; readonly timeoutMs: number }
-  /** `say`, `trouble`: in the run's log; `warn`: in the process's. */
+  /** `say` and `trouble` write to the run's log, `warn` to the log of the process. */
   | { readonly kind: "say" | "trouble" | "warn"; readonly message: string };

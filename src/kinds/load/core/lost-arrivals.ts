@@ -1,9 +1,9 @@
-/** Arrivals that were due on a worker that was lost, after what it had said last. Rules: FI6. */
+/** Arrivals that were due on a lost worker after its last report. Rules: FI6. */
 import { createPrng } from "../../../ground/kernel/prng.ts";
 import { Arrivals } from "./arrivals.ts";
 import { Histogram } from "./histogram.ts";
 
-/** A target as it was told: `atMs` is when it begins. */
+/** A target that was sent to the worker; it begins at `atMs`. */
 export interface ToldRate {
   readonly atMs: number;
   readonly qps: number;
@@ -11,7 +11,7 @@ export interface ToldRate {
 }
 
 export interface LostSpan {
-  /** In the order in which they were told. */
+  /** In the order in which they were sent. */
   readonly rates: readonly ToldRate[];
   readonly fromMs: number;
   readonly toMs: number;
@@ -19,7 +19,7 @@ export interface LostSpan {
   readonly endMs: number;
 }
 
-/** How long those of each operation have waited, by the operations' weights. */
+/** How long the arrivals of each operation have waited, shared by the operations' weights. */
 export function lostArrivals<Operation extends { readonly weight: number }>(
   { rates, fromMs, toMs, endMs }: LostSpan,
   operations: readonly Operation[],
@@ -29,7 +29,7 @@ export function lostArrivals<Operation extends { readonly weight: number }>(
   if (first === undefined || fromMs >= toMs) return lost;
   const arrivals = new Arrivals({
     pattern: "uniform",
-    prng: createPrng(0), // Uniform arrivals draw nothing.
+    prng: createPrng(0), // Uniform arrivals draw no random numbers.
     startMs: Math.min(first.atMs, fromMs),
   });
   for (const { atMs, qps, rampMs } of rates) arrivals.setRate(atMs, qps, rampMs);

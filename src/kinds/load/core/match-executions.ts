@@ -13,7 +13,7 @@ export interface UnmatchedExecution {
 
 export interface MatchedExecution {
   readonly executionId: string;
-  /** Of all its statements, with commas. */
+  /** The query ids of all its statements, separated by commas. */
   readonly queryIds: string;
   readonly totalElapsedMs: number;
   readonly executionMs: number;
@@ -24,7 +24,7 @@ export interface MatchedExecution {
 
 export const apartMsMax = 1_000;
 
-/** `textsOf`: an operation's statements as they are sent. */
+/** `textsOf` gives an operation's statements as they are sent. */
 export function matchExecutions(
   executions: readonly UnmatchedExecution[],
   queries: readonly ExecutedQuery[],
@@ -45,7 +45,7 @@ export function matchExecutions(
   });
 }
 
-/** For each execution its query, or nothing. What was taken is taken from `byText`. */
+/** Pairs each execution with a query, or none. Removes paired queries from `byText`. */
 function pair(
   executions: readonly UnmatchedExecution[],
   byText: Map<string, ExecutedQuery[]>,
@@ -70,7 +70,9 @@ function pair(
   return pairs;
 }
 
-/** Where times are coarse or late the nearest leaves gaps: what is left is paired in order. What is left then is given back. */
+/**
+ * Coarse or late times leave gaps: pairs the rest in order, and returns the queries that remain.
+ */
 function pairRest(
   executions: readonly UnmatchedExecution[],
   pairs: (ExecutedQuery | undefined)[],

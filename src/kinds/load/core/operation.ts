@@ -1,6 +1,6 @@
 /** What a load test sends: operations, each one or more statements with named parameters. */
 
-/** As the specification has them, and `CUSTOM` for SQL of a person's own. */
+/** The specification's kinds, and `CUSTOM` for a user's own SQL. */
 export const queryKinds = [
   "POINT_LOOKUP",
   "RANGE_SCAN",
@@ -30,24 +30,24 @@ export interface OperationParameter {
 }
 
 export interface OperationStatement {
-  /** Without its parameters' values: text and parameters by turns, texts one more than parameters. */
+  /** The text between the parameters: one text more than parameters. */
   readonly texts: readonly string[];
   /** Indices among the operation's parameters; one may occur several times. */
   readonly parameters: readonly number[];
 }
 
 /**
- * What is measured as one. Its statements run one after the other on one connection, each after the answer to the one before;
- * with `isTransaction` between BEGIN and COMMIT, rolled back when one fails. A pipeline (`depth` above 1) may send the
- * statements of a transaction at once.
+ * The unit that is measured. Its statements run in order on one connection, each after the answer
+ * to the one before. With `isTransaction` they run between BEGIN and COMMIT, and are rolled back
+ * when one fails. A pipeline (`depth` above 1) may send the statements of a transaction at once.
  */
 export interface Operation {
-  /** Unique in its workload; what per-operation figures are called. */
+  /** Unique in its workload; names the operation's figures. */
   readonly name: string;
   readonly kind: QueryKind;
   readonly parameters: readonly OperationParameter[];
   readonly statements: readonly OperationStatement[];
   readonly isTransaction: boolean;
-  /** Of HTTP: the statuses that count as success; those from 200 to 299 unless given. */
+  /** For HTTP, the statuses that count as success; 200 to 299 by default. */
   readonly expectedStatuses?: ReadonlySet<number>;
 }

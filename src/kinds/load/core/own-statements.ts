@@ -1,13 +1,11 @@
 /**
- * Which of a server's statements are the run's: servers count everybody's, and others' texts are
- * nobody's business here. Texts are compared without constants, parameters, comments, quotes,
- * spaces and case, since servers write them their own way.
+ * Selects the run's statements from a server's statistics, which cover all clients; others' texts
+ * must not be shown. Texts are compared without constants, parameters, comments, quotes, spaces and
+ * case, since each server normalises them its own way.
  */
 import type { StatementFigures } from "./target.ts";
 
-/**
- * `texts`: as templates have them. What a server counts without a text (in parentheses) is kept.
- */
+/** `texts` are the template's statements. Entries without a text (in parentheses) are kept. */
 export function ownStatements(
   figures: readonly StatementFigures[],
   texts: readonly string[],
@@ -17,7 +15,7 @@ export function ownStatements(
 }
 
 /**
- * AM4: texts of which the server has no figures. None where it counts statements without their
+ * Texts without figures on the server (AM4). None when the server counts statements without their
  * texts.
  */
 export function statementsNotFound(
@@ -41,7 +39,7 @@ function matcherOf(texts: readonly string[]): (text: string) => boolean {
       : plain.has(plainStatement(text));
 }
 
-/** Texts and comments in one pass, since each may have what looks like the other in it. */
+/** Matches strings and comments in one pass, since each may contain the other's delimiters. */
 const quoted =
   /\be'(?:[^'\\]|''|\\[\s\S])*'|(?:\b[bnx]|\bu&)?'(?:[^']|'')*'|\$([a-z_]\w*)?\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"]|"")*"|`[^`]*`/gi;
 
@@ -58,7 +56,7 @@ export function plainStatement(text: string): string {
       /(?<![\w.])(?:0[xob][\da-f_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:e[-+]?\d+)?)(?!\w)/gi,
       "?",
     )
-    .replace(/(?:-\s*)+\?/g, "?") // Postgres takes the sign of a number for a part of it.
+    .replace(/(?:-\s*)+\?/g, "?") // Postgres treats a number's sign as part of the number.
     .replace(/[`"]/g, "")
     .replace(/\s*([^\w\s?])\s*/g, "$1")
     .replace(/\s*\?\s*/g, "?")

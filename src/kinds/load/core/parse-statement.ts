@@ -1,20 +1,19 @@
 /**
- * A statement as people write it, `:name` for a parameter, taken apart. Quotes, comments and casts
- * (`::`) are left alone.
+ * Parses a statement with `:name` parameters. Quotes, comments and casts (`::`) stay as they are.
  */
 import { type LexicalRules, scanTokens } from "../../../data/sql/core/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 
 export interface NamedStatement {
-  /** One more than names. */
+  /** One text more than names. */
   readonly texts: readonly string[];
   readonly names: readonly string[];
 }
 
-/** What the targets have in common: of most of them comments do not nest, and MySQL has backticks. */
+/** Lexical rules that suit all targets: comments do not nest in most, and MySQL has backticks. */
 const targetRules: LexicalRules = { commentsNest: false, backticks: true };
 
-/** One statement; throws `bad_request` for more, or for a quote that does not end. */
+/** Throws `bad_request` for more than one statement, or for an unterminated quote. */
 export function parseNamedStatement(sql: string): NamedStatement {
   const { tokens, unfinished } = scanTokens(sql, targetRules);
   if (unfinished !== undefined) throw bad(`${unfinished.closing} is not closed`);

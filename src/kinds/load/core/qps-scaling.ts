@@ -1,24 +1,24 @@
 /**
- * QPS mode's answer to arrivals that wait: more connections, and workers for them. Pure; its state
- * is JSON. Rules: QS1 to QS4.
+ * Adds connections, and workers for them, when arrivals wait in QPS mode. Pure; its state is JSON.
+ * Rules: QS1 to QS4.
  */
 import { connectionsCeiling } from "./load-plan.ts";
 import type { Scenario } from "./scenario.ts";
 
 export interface ScalingState {
   readonly connections: number;
-  /** When the interval began, and what had been answered then. */
+  /** When the interval began, and the number of answers then. */
   readonly sinceMs: number;
   readonly opsBefore: number;
   readonly shortAtCeiling: number;
-  /** What was answered a second before the last growth; `null`: there was none. */
+  /** Answers per second before the last growth. Null when there was none. */
   readonly qpsBeforeGrowth: number | null;
   readonly isExhausted: boolean;
 }
 
 export interface ScalingFacts {
   readonly nowMs: number;
-  /** Of all workers and phases. */
+  /** Operations of all workers and phases. */
   readonly ops: number;
   readonly waiting: number;
   readonly targetQps: number;

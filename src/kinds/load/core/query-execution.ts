@@ -3,7 +3,7 @@ import type { QueryKind } from "./operation.ts";
 
 export interface QueryExecution {
   readonly execution_id: string;
-  /** The child's. */
+  /** The test id of the worker's row. */
   readonly test_id: string;
   readonly run_id: string;
   readonly worker_id: string;
@@ -11,7 +11,7 @@ export interface QueryExecution {
   readonly operation: string;
   readonly query_kind: QueryKind;
   readonly step_number: number;
-  /** When it should have begun, and did: milliseconds since 1970, with fractions. */
+  /** The intended and the actual start: milliseconds since 1970, with fractions. */
   readonly intended_start_ms: number;
   readonly start_ms: number;
   /** From the intended start to the answer. */
@@ -22,7 +22,7 @@ export interface QueryExecution {
   readonly error_message: string | null;
   readonly rows_affected: number;
   readonly warmup: boolean;
-  /** From enrichment; `null` until then. */
+  /** From enrichment; null before. */
   readonly sf_query_id: string | null;
   readonly sf_total_elapsed_ms: number | null;
   readonly sf_execution_ms: number | null;

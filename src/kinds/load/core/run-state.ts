@@ -1,4 +1,7 @@
-/** Statuses and phases of runs and workers, and which may follow which. `specs/README.md` settles them. */
+/**
+ * Statuses and phases of runs and workers, and their allowed transitions, as `specs/README.md`
+ * defines them.
+ */
 
 export const runStatuses = [
   "PREPARED",
@@ -11,7 +14,7 @@ export const runStatuses = [
 ] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-/** Empty while prepared. */
+/** The phase is empty while the run is prepared. */
 export const runPhases = [
   "",
   "PREPARING",
@@ -73,7 +76,7 @@ export const startTimeoutMs = 120_000;
 export const drainTimeoutMs = 120_000;
 export const storeLossMsMax = 60_000;
 
-/** `agoMs`: since its last heartbeat, by the store's clock. */
+/** `agoMs` is the time since the last heartbeat, by the store's clock. */
 export function healthOf(agoMs: number): WorkerHealth {
   if (agoMs < staleAfterMs) return "HEALTHY";
   return agoMs < deadAfterMs ? "STALE" : "DEAD";

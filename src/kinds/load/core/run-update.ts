@@ -46,25 +46,25 @@ export interface AggregateMetrics {
   readonly errors_by_kind: Readonly<Record<string, number>>;
   readonly slowest_worker: ReturnType<typeof slowestWorker>;
   readonly target_qps: number | null;
-  /** Of successes. */
+  /** Latencies of successful operations. */
   readonly min_latency_ms: number | null;
   /**
-   * Arrivals without an answer: given up, or waiting for more than a second now; `null`: an earlier
+   * Arrivals without an answer: given up, or waiting for more than a second. Null when an earlier
    * version did not count them.
    */
   readonly unserved: number | null;
-  /** No percentile is a least value. */
+  /** Whether no percentile is a lower bound. */
   readonly percentiles_valid: boolean;
-  /** Percentiles and other latencies that are at least so much. */
+  /** The latencies that are lower bounds. */
   readonly at_least: readonly LatencyName[];
-  /** `null`: nothing was measured yet. */
+  /** Null before anything was measured. */
   readonly availability_pct: number | null;
   readonly longest_silence_ms: number | null;
-  /** Requests that were sent again (HT5); `null`: an earlier version did not count them. */
+  /** Requests that were sent again (HT5). Null when an earlier version did not count them. */
   readonly resent_requests: number | null;
-  /** How long the generator did not run, at most of all workers (SI6); `null`: not known. */
+  /** The longest time that a worker's generator did not run (SI6). Null when unknown. */
   readonly generator_frozen_ms: number | null;
-  /** Arrivals that came due then, and were not sent (GE10). */
+  /** Arrivals that were due in that time and not sent (GE10). */
   readonly skipped_arrivals: number | null;
 }
 
@@ -101,7 +101,7 @@ export interface OperationUpdate {
   readonly p95_latency_ms: number | null;
   readonly p99_latency_ms: number | null;
   readonly unserved: number | null;
-  /** Percentiles that are at least so much. */
+  /** The percentiles that are lower bounds. */
   readonly at_least: readonly LatencyName[];
 }
 
@@ -168,7 +168,7 @@ export interface RunUpdate {
   readonly find_max: FindMaxUpdate | null;
   readonly custom_metrics: {
     readonly app_ops_breakdown: Readonly<Record<string, OperationUpdate>>;
-    /** What the server said last, as it came. */
+    /** The server's last answer, unchanged. */
     readonly sf_bench: Readonly<Record<string, unknown>>;
     readonly resources: ResourcesUpdate;
   };
@@ -176,7 +176,7 @@ export interface RunUpdate {
   readonly enrichment_status: EnrichmentStatus | null;
   readonly warnings: readonly string[];
   readonly logs: readonly LogUpdate[];
-  /** `null`: the run has not ended, or ended under an earlier version. */
+  /** Null when the run has not ended, or ended under an earlier version. */
   readonly verdict: RunVerdict | null;
 }
 
@@ -190,7 +190,9 @@ export interface ResourcesUpdate {
   readonly event_loop_delay_ms_peak: number | null;
   readonly waiting: number;
   readonly dropped: number;
-  /** Why a worker's last second is the generator's and not the target's (LW15); `null`: none is. */
+  /**
+   * Why the generator was the bottleneck in a worker's last second (LW15). Null when it was not.
+   */
   readonly generator_bound_reason: string | null;
 }
 
@@ -215,7 +217,7 @@ export interface RunUpdateFacts {
   readonly enrichmentStatus: EnrichmentStatus | null;
   readonly warnings: readonly string[];
   readonly logs: readonly LogUpdate[];
-  /** Of a run that has ended: every figure is this one's. */
+  /** The final record of a run that has ended; every figure comes from it. */
   readonly record: FinalRecord | undefined;
 }
 
@@ -228,12 +230,12 @@ export interface RunUpdateWorker {
   readonly lastHeartbeatMs: number;
   readonly lastError: string | null;
   readonly targetConnections: number;
-  /** The newest, and when it came; `undefined`: none yet. */
+  /** The newest snapshot and when it came. Undefined before the first. */
   readonly snapshot: WorkerSnapshot | undefined;
   readonly snapshotAtMs: number;
 }
 
-/** A rate is of the last second; one that nobody renewed is none. */
+/** A rate covers the last second; one older than this is ignored. */
 const rateMsMax = 5_000;
 
 export function buildRunUpdate(facts: RunUpdateFacts): RunUpdate {
@@ -295,7 +297,7 @@ export function buildRunUpdate(facts: RunUpdateFacts): RunUpdate {
   };
 }
 
-/** A step's state as people see it. */
+/** A step's state for display. */
 export function findMaxUpdate(
   state: FindMaxState,
   current: {
@@ -353,7 +355,7 @@ function aggregateOf(
     service_p50_ms: toMs(service.percentileUs(0.5)),
     service_p99_ms: toMs(service.percentileUs(0.99)),
     errors_by_kind: figures.errorsByKind,
-    // The only worker is the run: its latencies are those of the record, too.
+    // A single worker's latencies are those of the run, so they come from the record too.
     slowest_worker: series.length === 1 ? ownTail(latency) : slowestWorker(series),
     target_qps: facts.targetQps,
     min_latency_ms: latency.min_latency_ms,

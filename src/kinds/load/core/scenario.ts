@@ -10,7 +10,10 @@ export type ScalingMode = "AUTO" | "BOUNDED" | "FIXED";
 /** Where load workers run: `AUTO` is HO1's rule. */
 export type Placement = "AUTO" | "COORDINATOR" | "WORKERS";
 
-/** READ_ONLY and the like are what people choose from; saved they are `CUSTOM`, with the operations that they stand for. */
+/**
+ * Users choose READ_ONLY and the like; a saved template has `CUSTOM` with the operations of the
+ * preset.
+ */
 export type WorkloadPreset =
   | "READ_ONLY"
   | "WRITE_ONLY"
@@ -35,17 +38,23 @@ export interface Scenario {
 export interface TargetConfig {
   readonly kind: "postgres" | "mysql" | "sqlite" | "duckdb" | "snowflake" | "http";
   readonly url: string;
-  /** The name of an environment variable, of the coordinator's, that has the password. */
+  /** The coordinator's environment variable that has the password. */
   readonly password_env: string | null;
   /** Hosts beyond loopback that may be loaded. */
   readonly allowed_hosts: readonly string[];
   readonly table_name: string;
-  /** The specification's: STANDARD, HYBRID, INTERACTIVE; `null` where the target has no kinds of table. */
+  /**
+   * STANDARD, HYBRID or INTERACTIVE, as in the specification. Null when the target has no table
+   * types.
+   */
   readonly table_type: string | null;
   readonly warehouse: string | null;
-  /** Statements that make the tables and fill them; run at Prepare where a person asks for it (`load_data`). */
+  /** Statements that create and fill the tables; run at Prepare when requested (`load_data`). */
   readonly load_sql: readonly string[];
-  /** Statements that put the data back to what `load_sql` made; run before every start where `reset_data` says so. */
+  /**
+   * Statements that restore the data that `load_sql` made; run before every start with
+   * `reset_data`.
+   */
   readonly reset_sql: readonly string[];
   readonly reset_data: boolean;
   readonly scale: number;
@@ -55,32 +64,35 @@ export interface WorkloadConfig {
   readonly load_mode: LoadMode;
   readonly preset: WorkloadPreset;
   readonly concurrent_connections: number;
-  /** Only QPS. */
+  /** Only in QPS mode. */
   readonly target_qps: number | null;
   readonly arrivals: "uniform" | "poisson";
   readonly duration_seconds: number;
   readonly warmup_seconds: number;
-  /** At the beginning, from nothing to the target. */
+  /** The ramp at the beginning, from 0 to the target. */
   readonly ramp_seconds: number;
-  /** Between the end of an operation and the next on the same connection; closed loop only. */
+  /** The pause between two operations on one connection; closed loop only. */
   readonly think_time_ms: number;
   /** Operations in flight on one connection. */
   readonly pipeline_depth: number;
   readonly operation_timeout_ms: number;
   readonly seed: number;
-  /** Instead of one target for all the time: each from the end of the one before, linear within one if `from` differs. */
+  /**
+   * Stages instead of one constant target. Each begins at the end of the one before, and is linear
+   * if `from` differs.
+   */
   readonly stages: readonly StageConfig[];
-  /** Mirrors of the operations' weights. */
+  /** Shares derived from the operations' weights. */
   readonly read_percent: number;
   readonly write_percent: number;
   readonly operations: readonly OperationConfig[];
-  /** One of so many operations is recorded in `query_executions`; 1: all. */
+  /** One of this many operations is recorded in `query_executions`; 1 records all. */
   readonly record_one_in: number;
 }
 
 export interface StageConfig {
   readonly duration_seconds: number;
-  /** Connections in CONCURRENCY, operations a second in QPS. */
+  /** Connections in CONCURRENCY mode, operations per second in QPS mode. */
   readonly target: number;
 }
 
@@ -88,22 +100,22 @@ export interface OperationConfig {
   readonly name: string;
   readonly kind: QueryKind;
   readonly weight: number;
-  /** `:name` is a parameter. One text may have only one statement. */
+  /** Each text is one statement; `:name` is a parameter. */
   readonly statements: readonly string[];
   readonly transaction: boolean;
-  /** Of HTTP: the statuses that count as success; those from 200 to 299 unless given. */
+  /** For HTTP, the statuses that count as success; 200 to 299 by default. */
   readonly expect_status?: readonly number[] | undefined;
   readonly parameters: Readonly<Record<string, ValueConfig>>;
 }
 
-/** How a parameter gets its value. Two runs with one seed have the same values, worker by worker. */
+/** How a parameter gets its value. Runs with the same seed have the same values on each worker. */
 export type ValueConfig =
   | {
       readonly kind: "key";
       readonly distribution: "uniform" | "zipfian" | "latest" | "sequential";
       readonly min: number;
       readonly max: number;
-      /** Only zipfian and latest. */
+      /** Only for zipfian and latest. */
       readonly theta: number;
     }
   /** Keys that no other worker inserts. */
@@ -114,10 +126,10 @@ export type ValueConfig =
   | { readonly kind: "choice"; readonly values: readonly (string | number | boolean | null)[] }
   | { readonly kind: "pool"; readonly pool: string; readonly distribution: "uniform" | "zipfian" }
   | { readonly kind: "now" }
-  /** The value of another parameter of the same operation, and something added. */
+  /** The value of another parameter of the same operation, plus a constant. */
   | { readonly kind: "relative"; readonly to: string; readonly plus: number };
 
-/** `null`: no limit of the person's; `-1` is read as `null`. */
+/** Null means no limit; `-1` is read as null. */
 export interface ScalingConfig {
   readonly mode: ScalingMode;
   readonly worker_count: number | null;
@@ -127,7 +139,7 @@ export interface ScalingConfig {
   readonly max_workers: number | null;
   readonly min_connections: number | null;
   readonly max_connections: number | null;
-  /** `null`: more than half. */
+  /** Null means more than half of the workers. */
   readonly min_healthy_workers: number | null;
   readonly placement: Placement;
 }
@@ -144,13 +156,13 @@ export interface FindMaxConfig {
   readonly max_error_rate_pct: number;
 }
 
-/** `null`: not watched. */
+/** A limit of null is not watched. */
 export interface GuardrailConfig {
   readonly max_cpu_percent: number | null;
   readonly max_memory_percent: number | null;
   readonly max_error_rate_pct: number | null;
   readonly max_p99_latency_ms: number | null;
-  /** How long a limit must be exceeded before load is taken back, and again before the run fails. */
+  /** How long a limit must be exceeded before load is reduced, and again before the run fails. */
   readonly grace_seconds: number;
   readonly abort_on_slo: boolean;
 }
@@ -167,19 +179,19 @@ export interface SloConfig {
     | "avg"
     | "error_rate_pct"
     | "qps_min"
-    /** At least; only of ALL. */
+    /** A minimum; only for ALL. */
     | "availability_pct"
     | "longest_silence";
-  /** Milliseconds, percent, or operations a second. */
+  /** In milliseconds, percent, or operations per second. */
   readonly limit: number;
 }
 
-/** What fails a run whatever its objectives are (`verdict.ts`). `null`: not judged. */
+/** Limits that fail a run whatever its objectives (`verdict.ts`). Null disables a limit. */
 export interface VerdictConfig {
   readonly needs_success: boolean;
   readonly max_error_rate_pct: number | null;
   readonly max_unserved_pct: number | null;
   readonly min_availability_pct: number | null;
-  /** Not given: 5 s, or more where answers usually are far apart (VE4). */
+  /** Default 5 s, or more when answers are usually far apart (VE4). */
   readonly max_silence_seconds?: number | null | undefined;
 }

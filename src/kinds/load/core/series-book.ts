@@ -29,10 +29,10 @@ export class SeriesBook {
   readonly #operations: readonly { readonly name: string; readonly kind: QueryKind }[];
   readonly #pages: Page[] = [];
   #open: Page;
-  /** What was open before `#openedMs`. */
+  /** The page that was open before `#openedMs`. */
   #before: Page;
   #openedMs = -Infinity;
-  /** Phases that begin at moments to come, in order. */
+  /** Announced phases, in order. */
   #cuts: { readonly atMs: number; readonly phase: MeasuredPhase }[] = [];
   #stopMs = Infinity;
 
@@ -54,7 +54,7 @@ export class SeriesBook {
     return this.#open.step;
   }
 
-  /** From now on what begins belongs here. */
+  /** Operations that begin from now on belong to this phase and step. */
   enter(phase: MeasuredPhase, step: number): void {
     this.#open = this.#turnTo(phase, step);
     this.#before = this.#open;
@@ -62,19 +62,18 @@ export class SeriesBook {
     this.#cuts = this.#cuts.filter((cut) => cut.phase !== phase);
   }
 
-  /** The moment at which the open page was cut from the one before; `undefined`: it was entered. */
+  /** When the open page was cut from the one before. Undefined when it was entered. */
   get openedMs(): number | undefined {
     return this.#openedMs === -Infinity ? undefined : this.#openedMs;
   }
 
-  /** Where what begins now belongs. */
+  /** The token of operations that begin now. */
   get token(): number {
     return this.#open.index;
   }
 
   /**
-   * What is due at `atMs` or later belongs to `phase`, whenever it is told; `atMs` may lie ahead,
-   * or just behind.
+   * Operations due at `atMs` or later belong to `phase`. `atMs` may be in the future or just past.
    */
   cut(phase: MeasuredPhase, atMs: number): void {
     if (this.#open.phase === phase || this.#cuts.some((cut) => cut.phase === phase)) return;
@@ -82,7 +81,9 @@ export class SeriesBook {
     this.#cuts.sort((left, right) => left.atMs - right.atMs);
   }
 
-  /** What is due at `atMs` or later is of COOLDOWN, also what has a token already (`settled`). */
+  /**
+   * Operations due at `atMs` or later belong to COOLDOWN, even with an earlier token (`settled`).
+   */
   stopAt(atMs: number): void {
     this.#stopMs = Math.min(this.#stopMs, atMs);
     if (this.#open.phase === "COOLDOWN") return;
@@ -90,13 +91,13 @@ export class SeriesBook {
     this.cut("COOLDOWN", atMs);
   }
 
-  /** Where an operation that was due at `dueMs` and got `token` then belongs, as is known now. */
+  /** The current token of an operation that was due at `dueMs` and got `token` then. */
   settled(token: number, dueMs: number): number {
     if (dueMs < this.#stopMs) return token;
     return this.#turnTo("COOLDOWN", this.pageOf(token).step).index;
   }
 
-  /** Operations that turned out to be none of their phase's. */
+  /** Removes operations that turned out not to belong to their phase. */
   takeBack(operations: readonly RecordedOnce[]): void {
     const taken = new SeriesBook(this.#operations, "COOLDOWN");
     for (const { phase, step, operation, responseUs, serviceUs, failure, rowCount } of operations) {
@@ -123,8 +124,7 @@ export class SeriesBook {
   }
 
   /**
-   * To be kept with an operation that is due at `ms`, from its beginning to its end: it says what
-   * the operation belongs to.
+   * The token of an operation due at `ms`, kept until the operation ends: it names phase and step.
    */
   tokenAt(ms: number): number {
     const [next] = this.#cuts;
@@ -164,7 +164,7 @@ export class SeriesBook {
     return mergeHistograms(this.#open.lines.map(({ response }) => response));
   }
 
-  /** Arrivals that nobody will serve any more. */
+  /** Counts arrivals that will not be served any more. */
   giveUp({ token, operation, waitedUs, count }: PendingArrival): void {
     const line = this.#pages[token]?.lines[operation];
     assert(line !== undefined, "an arrival belongs to a page and has a line on it");
@@ -172,7 +172,7 @@ export class SeriesBook {
     line.encoded = undefined;
   }
 
-  /** What waits now, instead of what waited when it was last told. */
+  /** Replaces the set of waiting arrivals. */
   setPending(pending: Iterable<PendingArrival>): void {
     for (const line of this.#pages.flatMap(({ lines }) => lines)) {
       if (line.pending.count === 0) continue;
@@ -194,14 +194,15 @@ export class SeriesBook {
     );
   }
 
-  /** All that were ever used; those that did not change cost nothing. */
+  /** All series that were ever used; unchanged ones are cached. */
   snapshot(): readonly SeriesSnapshot[] {
     return this.#pages.flatMap(({ phase, step, lines }) =>
       lines.flatMap((line, index) => {
         const operation = this.#operations[index];
         const ops = line.response.count + line.failed.count;
         const unserved = line.censored.count + line.pending.count;
-        // What was told and taken back is told as nothing, so that nobody keeps what was told.
+        // A series that was sent and then emptied is sent as empty, so that readers drop the old
+        // one.
         if (operation === undefined || (ops + unserved === 0 && !line.isTold)) return [];
         line.isTold = true;
         line.encoded ??= {

@@ -1,13 +1,13 @@
-/** Whether a run keeps what it should. Rules: SO1 to SO4. */
+/** Whether a run meets its objectives. Rules: SO1 to SO4. */
 import type { Availability } from "./availability.ts";
 import type { LatencyName, Measured } from "./latency.ts";
 import type { SloConfig } from "./scenario.ts";
 
 export interface SloOutcome extends SloConfig {
   readonly state: "MET" | "MISSED" | "NO_DATA";
-  /** In the limit's unit; `null`: nothing was measured. */
+  /** In the limit's unit. Null when nothing was measured. */
   readonly value: number | null;
-  /** `p95 of ALL is 23.1 ms; at most 20 ms is allowed`. */
+  /** For example `p95 of ALL is 23.1 ms; at most 20 ms is allowed`. */
   readonly text: string;
 }
 
@@ -16,14 +16,14 @@ export interface SloResult {
   readonly slos: readonly SloOutcome[];
 }
 
-/** What objectives are judged by, besides what each is of. */
+/** The run-wide figures that objectives need. */
 export interface SloSpan {
   readonly seconds: number;
-  /** `null`: not known yet. */
+  /** Null while unknown. */
   readonly availability: Availability | null;
 }
 
-/** `of`: what an objective's `of` names (`figuresFor`). */
+/** `of` returns the figures that an objective's `of` names (`figuresFor`). */
 export function evaluateSlos(
   slos: readonly SloConfig[],
   of: (name: string) => Measured,
@@ -46,7 +46,7 @@ export function missedSlos({ slos }: SloResult): readonly string[] {
   return slos.filter(({ state }) => state === "MISSED").map(({ text }) => text);
 }
 
-/** Whether an objective is of at least so much. */
+/** Whether the limit is a minimum. */
 export function isLowerLimit(metric: SloConfig["metric"]): boolean {
   return metric === "qps_min" || metric === "availability_pct";
 }
@@ -86,7 +86,7 @@ const latencyNames = {
 
 interface MetricValue {
   readonly value: number | null;
-  /** It may be more, up to `most`. */
+  /** The value is a lower bound; the upper bound is `most`. */
   readonly isLeast: boolean;
   readonly most: number | null;
 }

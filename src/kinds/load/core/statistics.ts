@@ -1,4 +1,4 @@
-/** What tells a difference from noise. */
+/** Statistics that separate a difference from noise. */
 import type { Prng } from "../../../ground/kernel/prng.ts";
 
 /**
@@ -31,7 +31,10 @@ export function mannWhitneyP(left: readonly number[], right: readonly number[]):
   return Math.min(1, 2 * normalTail(distance / Math.sqrt(variance)));
 }
 
-/** Above `z`, of the standard normal distribution; Abramowitz and Stegun 7.1.26, off by at most 1.5e-7. */
+/**
+ * The probability above `z` in the standard normal distribution; Abramowitz and Stegun 7.1.26,
+ * error at most 1.5e-7.
+ */
 function normalTail(z: number): number {
   const x = z / Math.SQRT2;
   const t = 1 / (1 + 0.3275911 * x);
@@ -51,11 +54,11 @@ export function medianOf(values: readonly number[]): number {
 const resamples = 200;
 const shares = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
 
-/** A stretch of a run. */
+/** A block of a run's seconds. */
 export interface BlockFigures {
   readonly seconds: number;
   readonly successes: number;
-  /** Of latencies, in order. */
+  /** Latency buckets, in order. */
   readonly buckets: readonly {
     readonly lowUs: number;
     readonly highUs: number;
@@ -66,8 +69,8 @@ export interface BlockFigures {
 type Changes = Readonly<Record<"qps" | keyof typeof shares, readonly number[]>>;
 
 /**
- * The same figures, as factors of change, of runs made of blocks that were drawn with replacement:
- * how far they lie apart is how far noise alone moves a figure of a whole run.
+ * Changes, as factors, between runs that are resampled from blocks with replacement. Their spread
+ * shows how far noise alone moves a figure of a whole run.
  */
 export function bootstrapChanges(
   before: readonly BlockFigures[],

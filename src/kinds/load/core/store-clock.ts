@@ -3,7 +3,7 @@
  * half of the way there and back. The quickest of the recent answers counts.
  */
 
-/** Clocks drift: after so long an answer counts no more, unless it is the only one. */
+/** Clocks drift: an older answer is dropped, unless it is the only one. */
 const keptMs = 60_000;
 
 interface Answer {
@@ -12,7 +12,7 @@ interface Answer {
   readonly atMs: number;
 }
 
-/** A value: `heard` gives the clock that knows one answer more. */
+/** Immutable: `heard` returns a clock with one more answer. */
 export class StoreClock {
   readonly #answers: readonly Answer[];
   readonly #best: Answer;
@@ -24,7 +24,10 @@ export class StoreClock {
     );
   }
 
-  /** Of the first answer: it was asked for at `sentMs`, came at `receivedMs` and said `storeMs`. */
+  /**
+   * Built from the first answer: requested at `sentMs`, received at `receivedMs`, with the time
+   * `storeMs`.
+   */
   static of(sentMs: number, receivedMs: number, storeMs: number): StoreClock {
     return new StoreClock([answerOf(sentMs, receivedMs, storeMs)]);
   }
@@ -39,7 +42,7 @@ export class StoreClock {
     return this.#best.offsetMs;
   }
 
-  /** `offsetMs` is off by at most this. */
+  /** The maximum error of `offsetMs`. */
   get errorMs(): number {
     return this.#best.roundTripMs / 2;
   }

@@ -5,7 +5,10 @@
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { TargetConfig } from "./scenario.ts";
 
-/** `connected`: where the kind's client will connect to, once that is known. Throws `forbidden`, `bad_request`. */
+/**
+ * `connected` is the host that the kind's client will use, once known. Throws `forbidden` or
+ * `bad_request`.
+ */
 export function checkTargetHost(config: TargetConfig, connected?: string): void {
   const { kind, url, allowed_hosts: allowed } = config;
   if (kind === "sqlite" || kind === "duckdb") return;
@@ -22,7 +25,7 @@ export function checkTargetHost(config: TargetConfig, connected?: string): void 
   if (connected !== undefined) checkHost(connected, allowed);
 }
 
-/** `host`: a name or an address without brackets. Throws `forbidden`. */
+/** `host` is a name, or an address without brackets. Throws `forbidden`. */
 export function checkHost(host: string, allowedHosts: readonly string[]): void {
   if (isLocalHost(host)) return;
   const canonical = canonicalHost(host);
@@ -40,7 +43,7 @@ export function checkHost(host: string, allowedHosts: readonly string[]): void {
   );
 }
 
-/** OT5. `host`: a name, or an address in any spelling. */
+/** Whether `host`, a name or an address in any spelling, is a metadata service (OT5). */
 export function isMetadataHost(host: string): boolean {
   const canonical = canonicalHost(host);
   if (
@@ -58,7 +61,7 @@ export function metadataRefusal(host: string): OperatingError {
   return new OperatingError("forbidden", "never", message);
 }
 
-/** Whether it is this machine's alone: elsewhere its address would mean another one, or none. */
+/** Whether the address means another target, or none, on another machine. */
 export function isLocalTarget({ kind, url }: TargetConfig): boolean {
   if (kind === "sqlite" || kind === "duckdb") return true;
   return !URL.canParse(url) || hostsOf(kind, new URL(url)).every(isLocalHost);
@@ -71,7 +74,7 @@ export function isLocalHost(host: string): boolean {
   return /^127\.\d+\.\d+\.\d+$/.test(canonical) || /^::ffff:7f[\da-f]{2}:/.test(canonical);
 }
 
-/** OT2. Snowflake's address names an account instead of a host. */
+/** Every host in the address (OT2). Snowflake's address names an account instead of a host. */
 function hostsOf(kind: TargetConfig["kind"], url: URL): readonly string[] {
   if (kind === "snowflake") {
     const access = url.searchParams.get("access_url");
@@ -84,15 +87,17 @@ function hostsOf(kind: TargetConfig["kind"], url: URL): readonly string[] {
   return hosts.map(unbracketed).filter((host) => host !== "");
 }
 
-/** One spelling for each: lower case, no dot at the end, addresses as the URL standard writes them. */
+/**
+ * The canonical spelling: lower case, no trailing dot, addresses as the URL standard writes them.
+ */
 function canonicalHost(host: string): string {
-  // Anything else the URL parser might turn into a name that the resolver would not.
+  // The URL parser might turn other text into a name that the resolver would not.
   if (!/^[\w.:-]+$/.test(host)) return host;
   const name = host.toLowerCase().replace(/\.$/, "");
   try {
     return unbracketed(new URL(`http://${name.includes(":") ? `[${name}]` : name}/`).hostname);
   } catch {
-    return `?${name}`; // No host at all: 127.0.0.256 must not look like an address.
+    return `?${name}`; // Not a host: 127.0.0.256 must not look like an address.
   }
 }
 

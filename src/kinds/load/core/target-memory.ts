@@ -8,12 +8,15 @@ import { duckdbBytesOf } from "../../../data/duckdb/core/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 
 const mebibyte = 1024 ** 2;
-/** SQLite's own. */
+/** SQLite's own maximum. */
 const valueBytesMost = 1_000_000_000;
 const valueShare = 8;
 const units: Readonly<Record<string, number>> = { MB: 1_000_000, GB: 1_000_000_000 };
 
-/** As DuckDB understands it; `undefined`: its own default. Throws `bad_request` for more than there is. */
+/**
+ * The limit in DuckDB's syntax. Undefined means DuckDB's default. Throws `bad_request` for more
+ * memory than the process has.
+ */
 export function duckdbMemoryLimit(
   given: string | undefined,
   processBytes: number | undefined,

@@ -1,10 +1,10 @@
 /**
- * The port to what is under test. One implementation for each kind of database; all have the same
+ * The port to the system under test. Each kind of database has an implementation; all pass the same
  * contract tests. Rules: TT1 to TT4.
  */
 import type { Operation, ParameterValue } from "./operation.ts";
 
-/** Why an operation failed, in the words that people count by. */
+/** The kinds of failure that are counted. */
 export type FailureKind =
   | "connection"
   | "timeout"
@@ -14,7 +14,7 @@ export type FailureKind =
   | "permission"
   | "resources"
   | "syntax"
-  /** Of HTTP: the answer is elsewhere. */
+  /** For HTTP, a redirect. */
   | "redirect"
   | "other";
 
@@ -26,8 +26,8 @@ export interface OperationFailure {
 }
 
 /**
- * `resent`: requests of it that were sent again, because the server had closed the socket before it
- * saw them (HT5).
+ * `resent` counts requests that were sent again because the server had closed the socket before
+ * reading them (HT5).
  */
 export type Done = (
   failure: OperationFailure | undefined,
@@ -44,23 +44,23 @@ export interface PreparedOperation {
 export interface TargetConnection {
   /** Rejects with `bad_sql` what the target refuses, with its words and position. */
   prepare(operation: Operation): Promise<PreparedOperation>;
-  /** Operations without an answer. */
+  /** The number of operations without an answer. */
   readonly inFlight: number;
-  /** At most once, after TT2. Not after `close`. */
+  /** Calls the listener at most once, when the connection breaks (TT2). Never after `close`. */
   onBroken(listener: (failure: OperationFailure) => void): void;
-  /** Ends politely; what is in flight fails. Idempotent. */
+  /** Closes the connection; operations in flight fail. Idempotent. */
   close(): Promise<void>;
 }
 
 export interface TargetCapabilities {
-  /** Operations that a connection can have in flight at a time; 1: no pipelining. */
+  /** Maximum operations in flight on one connection; 1 means no pipelining. */
   readonly depthMax: number;
   readonly pollsServer: boolean;
   readonly enrichment: "perQuery" | "aggregate" | "none";
   readonly transactions: boolean;
 }
 
-/** What the server says of itself; `null` where it does not. */
+/** The server's own figures; null where it gives none. */
 export interface ServerPoll {
   /** The specification's warehouse: the database's name, or the warehouse's. */
   readonly name: string;
@@ -70,7 +70,7 @@ export interface ServerPoll {
   readonly minClusterCount: number | null;
   readonly maxClusterCount: number | null;
   readonly scalingPolicy: string | null;
-  /** As it came, for people. */
+  /** The server's answer, unchanged, for display. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -82,15 +82,15 @@ export interface StatementFigures {
   readonly rows: number;
 }
 
-/** By the target's clock, both ends included. */
+/** By the target's clock, both ends inclusive. */
 export interface HistoryWindow {
   readonly startMs: number;
   readonly endMs: number;
 }
 
 /**
- * One query as the target's own history has it; times in milliseconds, `null` where it says
- * nothing.
+ * One query in the target's own history. Times are in milliseconds; null where the target gives
+ * none.
  */
 export interface ExecutedQuery {
   readonly queryId: string;

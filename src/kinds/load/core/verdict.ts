@@ -18,7 +18,7 @@ export const verdictDefaults = {
  * case in 8,000.
  */
 const dueMin = 3;
-/** Where nothing is set. VE4 */
+/** The default (VE4). */
 const silenceSecondsMax = 5;
 
 export interface VerdictFacts {
@@ -26,18 +26,18 @@ export interface VerdictFacts {
   readonly ops: number;
   readonly errors: number;
   readonly unserved: number;
-  /** Those of which something was due. */
+  /** Operations that were due at least once. */
   readonly operations: readonly {
     readonly operation: string;
     readonly ops: number;
     readonly errors: number;
     readonly unserved: number | null;
   }[];
-  /** `null`: not known. */
+  /** Null when unknown. */
   readonly availability: Availability | null;
-  /** What a search for the maximum has found; `null`: it is none, or was not begun. */
+  /** The result of a search for the maximum. Null when the run is none, or did not begin it. */
   readonly search: Pick<FindMaxResult, "max_concurrency" | "reason"> | null;
-  /** It was not cancelled, and did not fail: nothing measured is then no excuse. */
+  /** The run was not cancelled and did not fail, so that missing figures are a failure. */
   readonly hasCompleted: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface RunVerdict {
   readonly verdict: "PASSED" | "FAILED" | null;
   /** Why it failed: limits first, then objectives. */
   readonly reasons: readonly string[];
-  /** It failed whatever its objectives. */
+  /** A limit was broken: the run failed whatever its objectives. */
   readonly has_broken_limits: boolean;
   /** VE2 */
   readonly allowances: readonly string[];
@@ -116,7 +116,7 @@ function brokenLimits(config: VerdictConfig, facts: VerdictFacts): readonly stri
   return reasons;
 }
 
-/** What hides behind others that succeed. */
+/** Operations that never succeeded while others did. */
 function neverSucceeded({ operations }: VerdictFacts): string[] {
   return operations.flatMap(({ operation, ops, errors, unserved }) =>
     ops > errors || ops + (unserved ?? 0) < dueMin

@@ -15,7 +15,7 @@ export interface WorkerIdentity {
   readonly workerId: LoadWorkerId;
   readonly groupId: number;
   readonly groupCount: number;
-  /** The child's: unique. */
+  /** The test id of the worker's row; unique. */
   readonly testId: string;
   readonly incarnation: string;
   readonly hostName: string;
@@ -27,7 +27,7 @@ export interface RunView {
   readonly status: RunStatus;
   readonly phase: RunPhase;
   readonly scenario: Scenario;
-  /** Sealed; `openSecret` reads it with the cluster's token. */
+  /** Sealed; `openSecret` opens it with the cluster's token. */
   readonly targetSecret: string | null;
   /** The fallback for events that were missed. */
   readonly targets: Targets;
@@ -35,7 +35,7 @@ export interface RunView {
   readonly warmupStartTimeMs: number | null;
   readonly warmupEndTimeMs: number | null;
   readonly stopTimeMs: number | null;
-  /** How long nobody has held the coordinator's lease; 0: somebody does. */
+  /** How long nobody has held the coordinator's lease; 0 while it is held. */
   readonly leaseLapsedMs: number;
   readonly nowMs: number;
 }
@@ -50,7 +50,7 @@ export interface WorkerBeat {
 }
 
 export interface LogLine {
-  /** Unique: a line that is sent again is stored once. */
+  /** Unique, so that a line that is sent again is stored once. */
   readonly logId: string;
   readonly testId: string | null;
   readonly workerId: LoadWorkerId | null;
@@ -61,14 +61,17 @@ export interface LogLine {
 }
 
 export interface WorkerControl {
-  /** `undefined`: there is no such run. Makes the heartbeat's row (STARTING) and the child's row of `test_results`. */
+  /**
+   * Creates the heartbeat's row (STARTING) and the worker's row of `test_results`. Undefined when
+   * there is no such run.
+   */
   register(worker: WorkerIdentity): Promise<RunView | undefined>;
   read(runId: RunId): Promise<RunView | undefined>;
   events(runId: RunId, afterSequence: number): Promise<readonly SequencedEvent[]>;
   beat(worker: WorkerIdentity, beat: WorkerBeat): Promise<"ok" | "superseded" | "gone">;
-  /** The snapshot's row, and the newest of its series. */
+  /** Writes the snapshot's row, and the newest state of its series. */
   writeSnapshot(worker: WorkerIdentity, snapshot: WorkerSnapshot): Promise<"ok" | "superseded">;
-  /** The child's final row, from its last snapshot. */
+  /** Writes the worker's final row, from its last snapshot. */
   finish(worker: WorkerIdentity, snapshot: WorkerSnapshot, status: WorkerStatus): Promise<void>;
   log(runId: RunId, lines: readonly LogLine[]): Promise<void>;
 }

@@ -14,32 +14,35 @@ export interface SeriesKey {
   readonly operation: string;
   readonly kind: QueryKind;
   readonly phase: Extract<RunPhase, "WARMUP" | "MEASUREMENT" | "COOLDOWN">;
-  /** 0 outside of FIND_MAX. */
+  /** 0 outside FIND_MAX. */
   readonly step: number;
 }
 
 export interface SeriesSnapshot extends SeriesKey {
-  /** That ended: successes and failures. */
+  /** Operations that ended: successes and failures. */
   readonly ops: number;
   readonly rows: number;
-  /** By kind of failure. */
+  /** Counts by kind of failure. */
   readonly errors: Readonly<Record<string, number>>;
-  /** Of successes. From the intended start in QPS, from the actual one otherwise. Microseconds. */
+  /**
+   * Response times of successes in microseconds: from the intended start in QPS mode, otherwise
+   * from the actual one.
+   */
   readonly response: EncodedHistogram;
-  /** Of successes, from sending to the answer. */
+  /** Times of successes from sending to the answer. */
   readonly service: EncodedHistogram;
   /**
-   * Of failures, from the same start as `response`; `null`: an earlier version counted them in
-   * `response`.
+   * Times of failures, from the same start as `response`. Null when an earlier version counted them
+   * in `response`.
    */
   readonly failed: EncodedHistogram | null;
-  /** Arrivals that were due and have no answer: given up, or waiting for more than a second now. */
+  /** Arrivals that were due and have no answer: given up, or waiting for more than a second. */
   readonly unserved: number;
-  /** How long each of those has waited at least. */
+  /** How long each of those has waited so far. */
   readonly censored: EncodedHistogram;
 }
 
-/** When the target answered, in MEASUREMENT. Cumulative. */
+/** When the target answered in MEASUREMENT. Cumulative. */
 export interface Answering {
   readonly measured_ms: number;
   /**
@@ -48,12 +51,13 @@ export interface Answering {
    */
   readonly silences: EncodedHistogram;
   /**
-   * Those of them in which a connection could not be opened; rows of an earlier version have none.
+   * The silences in which a connection could not be opened. Undefined in rows of an earlier
+   * version.
    */
   readonly outages?: EncodedHistogram;
   /**
-   * Of a closed loop: how long its connections were there, all together, and the stalls of single
-   * ones (SI5) of a second and more, by operation, in microseconds.
+   * For a closed loop: the total time of its connections, and their stalls (SI5) of a second and
+   * more by operation, in microseconds.
    */
   readonly connection_ms?: number;
   readonly stalls?: Readonly<Record<string, EncodedHistogram>>;
@@ -70,11 +74,11 @@ export interface Answering {
 export interface GeneratorHealth {
   readonly event_loop_delay_ms_p99: number;
   readonly event_loop_delay_ms_mean: number;
-  /** How late arrivals were sent though a connection was free: the generator's own fault. */
+  /** How late arrivals were sent although a connection was free: the generator's own delay. */
   readonly schedule_lag_ms_p99: number;
   readonly schedule_lag_ms_p95: number;
   /**
-   * What the same second measured, of successes: what lateness is judged against. `null`: nothing
+   * Latencies of the same second's successes, which lateness is judged against. Null when nothing
    * succeeded.
    */
   readonly latency_ms_p50: number | null;
@@ -84,13 +88,13 @@ export interface GeneratorHealth {
   readonly rss_bytes: number;
   /** Arrivals that wait for a connection now. */
   readonly waiting: number;
-  /** Arrivals that were given up: percentiles are invalid once there are any. */
+  /** Arrivals that were given up. Percentiles are invalid once there are any. */
   readonly dropped: number;
   /** Arrivals that still waited when the run ended. */
   readonly unsent: number;
 }
 
-/** What the process says of itself. */
+/** The health of the process. */
 export type ProcessHealth = Pick<
   GeneratorHealth,
   | "event_loop_delay_ms_p99"
@@ -102,7 +106,7 @@ export type ProcessHealth = Pick<
 
 export interface WorkerSnapshot {
   readonly run_id: string;
-  /** The child's. */
+  /** The test id of the worker's row. */
   readonly test_id: string;
   readonly worker_id: string;
   readonly worker_group_id: number;
@@ -114,21 +118,21 @@ export interface WorkerSnapshot {
   readonly target_connections: number;
   readonly target_qps: number | null;
   readonly active_connections: number;
-  /** Over the last second. */
+  /** The rate of the last second. */
   readonly qps: number;
   readonly health: GeneratorHealth;
   readonly answering: Answering;
-  /** By kind of failure: what the target said the first time. */
+  /** The target's first message for each kind of failure. */
   readonly error_examples: Readonly<Record<string, string>>;
   readonly series: readonly SeriesSnapshot[];
   /**
-   * Under a step of a search: the responses of the last second alone, so that a second can be left
-   * out (FM7).
+   * In a step of a search, the responses of the last second alone, so that a second can be left out
+   * (FM7).
    */
   readonly step_response: EncodedHistogram | null;
 }
 
-/** Of a worker that never got as far as to measure. */
+/** The snapshot of a worker that never measured. */
 export function emptySnapshot(
   worker: WorkerIdentity,
   status: WorkerStatus,

@@ -1,4 +1,4 @@
-/** How many workers a run has, and what each of them is to do. Rules: WT1 to WT5. */
+/** How many workers a run has, and the target of each. Rules: WT1 to WT5. */
 
 import type { Targets, WorkerTarget } from "./control-events.ts";
 import type { Scenario, TargetConfig } from "./scenario.ts";
@@ -6,7 +6,7 @@ import type { Scenario, TargetConfig } from "./scenario.ts";
 export interface RunShape {
   readonly workers: number;
   readonly connections: number;
-  /** BOUNDED gives less than was asked for. */
+  /** BOUNDED allows less than was requested. */
   readonly isCapped: boolean;
 }
 
@@ -23,7 +23,7 @@ const capacityOf: Readonly<Record<TargetConfig["kind"], number>> = {
   sqlite: 16,
   duckdb: Infinity,
 };
-/** Of one operation: what it costs the thread that sends it, and how long it takes. */
+/** The cost of one operation: CPU time of the sending thread, and latency. */
 export interface Calibration {
   readonly cpuMs: number;
   readonly latencyMs: number;
@@ -40,8 +40,8 @@ export function capacityBy(kind: TargetConfig["kind"], { cpuMs, latencyMs }: Cal
 }
 
 /**
- * Whether it matters, and is not a person's to say: there may be more connections than one worker
- * surely drives.
+ * Whether a calibration is needed: the user gave no capacity, and one worker may not drive all
+ * connections.
  */
 export function wantsCalibration(scenario: Scenario, connections: number): boolean {
   const { scaling, target, workload } = scenario;
@@ -52,10 +52,10 @@ export function wantsCalibration(scenario: Scenario, connections: number): boole
   return workload.load_mode !== "CONCURRENCY" || connections > usual / usualFactor;
 }
 
-/** Beyond this a run is a typing error, or wants another tool. */
+/** A larger number is a typing error, or needs another tool. */
 export const workersMax = 100;
 
-/** For a load of so many connections. */
+/** Chooses the number of workers for this many connections. */
 export function decideShape(
   { scaling, workload, target }: Scenario,
   connections: number,
@@ -75,7 +75,7 @@ export function decideShape(
   const affordable = Math.max(1, Math.floor(connections / minConnections)); // WT3
   const least = isBounded ? (scaling.min_workers ?? 1) : 1;
   const workers = Math.min(workersMax, Math.max(least, Math.min(needed, affordable)));
-  // A worker count that a person gave is theirs to fill; otherwise nobody gets more than it can drive.
+  // A user's worker count is used as given; otherwise no worker gets more than it can drive.
   const ceiling = isBounded ? workers * (scaling.max_connections ?? Infinity) : Infinity;
   const given = Math.max(
     workers * (workload.load_mode === "QPS" ? 1 : 0),
@@ -84,14 +84,14 @@ export function decideShape(
   return { workers, connections: given, isCapped: given < connections };
 }
 
-/** `count` parts that differ by one at most; the greater ones first. */
+/** `count` parts that differ by at most one, the greater ones first. */
 export function shareOut(total: number, count: number): readonly number[] {
   const least = Math.floor(total / count);
   const more = total - least * count;
   return Array.from({ length: count }, (_, index) => least + (index < more ? 1 : 0));
 }
 
-/** By worker id, in the order given. */
+/** Targets by worker id, in the given order. */
 export function decideTargets(
   workerIds: readonly string[],
   load: { readonly connections: number; readonly qps: number | null },
@@ -111,7 +111,7 @@ export function decideTargets(
   );
 }
 
-/** What a worker does until it hears otherwise: its share of the run's, by its group. */
+/** A worker's initial target: its share of the run's target, by its group. */
 export function initialTarget(
   scenario: Scenario,
   worker: { readonly groupId: number; readonly groupCount: number },

@@ -29,10 +29,10 @@ export interface WatchdogFacts {
   readonly hasStarted: boolean;
   /** When the store last answered. */
   readonly contactMs: number;
-  /** As last read. */
+  /** The status as last read. */
   readonly runStatus: RunStatus;
   readonly leaseLapsedMs: number;
-  /** `undefined`: it has not started. */
+  /** Undefined before the start. */
   readonly deadlineMs: number | undefined;
 }
 
@@ -40,7 +40,7 @@ const leaseLapsedMsMax = 60_000;
 /** A search for the maximum has no planned end. */
 const findMaxSeconds = 6 * 3_600;
 
-/** `undefined`: it goes on. */
+/** Undefined when the worker continues. */
 export function decideWorkerEnd(facts: WatchdogFacts): WorkerEndKind | undefined {
   const { nowMs } = facts;
   if (isTerminal(facts.runStatus)) return "run_ended";
@@ -51,7 +51,10 @@ export function decideWorkerEnd(facts: WatchdogFacts): WorkerEndKind | undefined
   return undefined;
 }
 
-/** The planned end and the time for draining, after a beginning at `startMs`. Whatever the store says later does not move it. */
+/**
+ * The planned end plus the time for draining, for a start at `startMs`. The store cannot move it
+ * later.
+ */
 export function deadlineOf({ workload }: Scenario, startMs: number): number {
   const seconds =
     workload.load_mode === "FIND_MAX_CONCURRENCY"

@@ -4,7 +4,10 @@ import type { Operation, ParameterValue } from "./operation.ts";
 export interface WorkloadOperation {
   readonly operation: Operation;
   readonly weight: number;
-  /** Fills `values`, one for each parameter. Deterministic in the worker's seed and how often it was called. */
+  /**
+   * Fills `values`, one for each parameter. Deterministic in the worker's seed and the number of
+   * calls.
+   */
   fill(values: ParameterValue[]): void;
 }
 

@@ -12,7 +12,7 @@ export interface Moment {
   readonly response: Histogram;
 }
 
-/** Neighbours are merged until so many are left. Phases stay apart as far as that allows. */
+/** Merges neighbours until at most `countMax` remain. Phases stay separate as far as possible. */
 export function momentsOf(seconds: readonly ReportSecond[], countMax: number): readonly Moment[] {
   const size = Math.max(1, Math.ceil(seconds.length / countMax));
   const groups = Array.from({ length: Math.ceil(seconds.length / size) }, (_, at) =>
@@ -33,7 +33,7 @@ export function momentsOf(seconds: readonly ReportSecond[], countMax: number): r
   });
 }
 
-/** Edges of `count` rows, even by the logarithm, that hold all that was recorded; microseconds. */
+/** Edges of `count` rows of equal logarithmic height that cover all values, in microseconds. */
 function edgesOf(histogram: Histogram, count: number): readonly number[] {
   const low = Math.max(1, histogram.minUs ?? 1);
   const high = Math.max(low * 1.5, (histogram.maxUs ?? low) + 1);

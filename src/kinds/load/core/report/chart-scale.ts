@@ -1,6 +1,6 @@
 /** Axes: where ticks are, and how figures are written. */
 
-/** Round numbers from 0 to at least `max`: about `count` of them. */
+/** About `count` round numbers from 0 to at least `max`. */
 export function linearTicks(max: number, count = 4): readonly number[] {
   if (!(max > 0)) return [0, 1];
   const rough = max / count;
@@ -10,7 +10,7 @@ export function linearTicks(max: number, count = 4): readonly number[] {
   return Array.from({ length: ticks + 1 }, (_, at) => Number((at * step).toPrecision(12)));
 }
 
-/** 1, 2 and 5 of each power of ten; only powers where those are too many. */
+/** 1, 2 and 5 times each power of ten; only the powers when those are too many. */
 export function logTicks(min: number, max: number): readonly number[] {
   const from = Math.floor(Math.log10(min));
   const to = Math.ceil(Math.log10(max));

@@ -13,7 +13,7 @@ export interface Line {
   readonly name: string;
   /** `c1` to `c4`, `bad`. */
   readonly color: string;
-  /** `null`: a gap. */
+  /** Null leaves a gap. */
   readonly values: readonly (number | null)[];
   readonly isFilled?: boolean;
 }
@@ -24,9 +24,9 @@ export interface LineChart {
   readonly times: readonly number[];
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
-  /** Where one moment would flatten all others. */
+  /** For values whose peak would flatten all others. */
   readonly isLogarithmic?: boolean;
-  /** Shaded: up to here it was warm-up. */
+  /** The end of the warm-up, which is shaded. */
   readonly warmupEnd: number;
   /** A line across, with its name. */
   readonly mark?: { readonly value: number; readonly name: string } | undefined;
@@ -88,7 +88,7 @@ function valueScale(values: readonly number[], isLogarithmic: boolean): ValueSca
   };
 }
 
-/** What a pointer over a moment is told. */
+/** The tooltips of the moments. */
 function hovers({ times, lines, format }: LineChart, x: (time: number) => number): Markup[] {
   const half = (right - left) / Math.max(1, times.length) / 2;
   return times.map((time, at) => {
@@ -155,15 +155,18 @@ ${marks.map(
 
 export interface HeatMap {
   readonly times: readonly number[];
-  /** Ends of rows, ascending, and the beginning of the first before them. */
+  /** The edges of the rows, ascending: one more than rows. */
   readonly edges: readonly number[];
-  /** By time, then row. */
+  /** Counts by time, then by row. */
   readonly counts: readonly (readonly number[])[];
 }
 
 const shades = 9;
 
-/** Darker is more, by the logarithm: a few slow ones show beside many fast ones. */
+/**
+ * Darker means more, on a logarithmic scale, so that a few slow operations show beside many fast
+ * ones.
+ */
 export function heatMapChart(
   label: string,
   { times, edges, counts }: HeatMap,

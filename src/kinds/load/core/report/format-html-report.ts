@@ -108,7 +108,7 @@ function tiles({ record }: RunReport): Markup {
   return html`<div class="tiles">${shown.map(([name, value]) => html`<div class="tile"><b>${value}</b><span>${name}</span></div>`)}</div>`;
 }
 
-/** Never 100 where it is less. */
+/** Rounds down, so that less than 100 % never shows as 100. */
 function floored(percent: number): string {
   return (Math.floor(percent * 100) / 100).toString();
 }

@@ -8,7 +8,7 @@ import type { RunReport } from "./run-report.ts";
 
 interface Case {
   readonly name: string;
-  /** `undefined`: passed. */
+  /** Undefined when the case passed. */
   readonly failure:
     | { readonly kind: "failure" | "error" | "skipped"; readonly text: string }
     | undefined;
@@ -47,14 +47,14 @@ function runCase({ status, cancellation_reason: reason }: RunReport): Case {
   return { name: "run", failure: isDone ? undefined : { kind: "error", text } };
 }
 
-/** VE5: what holds until a run is stopped has not held to its end. */
+/** A case that held until the run was stopped has not passed (VE5). */
 function atEnd(each: Case, { status }: RunReport): Case {
   if (status === "COMPLETED" || each.failure !== undefined) return each;
   const text = `the run is ${status}: it was not measured to its end`;
   return { ...each, failure: { kind: "skipped", text } };
 }
 
-/** What fails a run whatever its objectives. */
+/** The limits that fail a run whatever its objectives. */
 function limitsCase({ record }: RunReport): Case {
   const missed = new Set(missedSlos({ verdict: null, slos: record.slos }));
   const broken = record.reasons.filter((reason) => !missed.has(reason));
@@ -108,7 +108,7 @@ function propertiesOf(report: RunReport): readonly (readonly [string, string])[]
   ];
 }
 
-/** What XML cannot hold at all is left out. */
+/** Removes characters that XML cannot contain. */
 function escaped(text: string): string {
   return (
     text

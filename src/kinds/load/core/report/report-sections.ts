@@ -16,7 +16,7 @@ export function sloSection({ record: { slos } }: RunReport): Markup | "" {
   return html`<section><h2>Objectives</h2><div class="scroll"><table>${rows}</table></div></section>`;
 }
 
-/** `≥ 4.01 s` where it is a least value. */
+/** `≥ 4.01 s` where the figure is a lower bound. */
 export function latencyText(latency: Latency, name: LatencyName): string {
   const sign = latency.at_least.includes(name) ? "≥ " : "";
   return `${sign}${formatMs(latency[name])}`;

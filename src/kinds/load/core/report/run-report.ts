@@ -1,4 +1,7 @@
-/** What a run's page, its report and its summary are made of. Whoever reads a run from the store makes one of these; the rest is pure. */
+/**
+ * The data of a run's page, report and summary. The reader of the store builds it; everything else
+ * is pure.
+ */
 
 import type { FinalRecord } from "../final-record.ts";
 import type { FindMaxResult, StepOutcome } from "../find-max.ts";
@@ -16,11 +19,14 @@ export interface RunReport {
   readonly ended_at: string | null;
   readonly worker_count: number;
   readonly scenario: Scenario;
-  /** Every figure; of MEASUREMENT. While the run goes on: so far. */
+  /** Every figure of MEASUREMENT; while the run is active, the figures so far. */
   readonly record: FinalRecord;
-  /** For charts: successes, and unserved arrivals by how long they waited at least. */
+  /**
+   * Response times for charts: successes, and unserved arrivals with the time they have waited so
+   * far.
+   */
   readonly response: Histogram;
-  /** Warm-up too; in order. */
+  /** All seconds in order, including warm-up. */
   readonly seconds: readonly ReportSecond[];
   readonly find_max: {
     readonly result: FindMaxResult | null;
@@ -29,16 +35,16 @@ export interface RunReport {
 }
 
 export interface ReportSecond {
-  /** At its end. */
+  /** The elapsed time at the end of this second. */
   readonly elapsed_seconds: number;
   readonly phase: RunPhase;
-  /** How long it truly was. */
+  /** The true length, in seconds. */
   readonly seconds: number;
-  /** That ended. */
+  /** Operations that ended in this second. */
   readonly ops: number;
   readonly errors: number;
   readonly active_connections: number;
-  /** Of successes. */
+  /** Response times of successful operations. */
   readonly response: Histogram;
 }
 
