@@ -23,8 +23,9 @@ interface Kind {
 }
 
 /**
- * A closed loop of a few connections on a target whose speed wanders: log-normal latencies, and a level that follows itself from
- * second to second (0.7 of the last, 4 % of new noise), as machines that others use have.
+ * A closed loop of a few connections on a target whose speed wanders: log-normal latencies, and a
+ * level that follows itself from second to second (0.7 of the last, 4 % of new noise), as machines
+ * that others use have.
  */
 function simulate(seed: string, kind: Kind = {}): ComparedRun {
   const prng = createPrng(seed);

@@ -144,7 +144,8 @@ function whilePreparing(facts: RunFacts): readonly RunAction[] {
     if (warmupMs === 0) return [{ kind: "begin", phase: "MEASUREMENT" }];
     const atMs = nowMs + Math.max(warmupMs, startLeadMs);
     const announced = { kind: "announceMeasurement", atMs } as const;
-    return [{ kind: "begin", phase: "WARMUP" }, ...(warmupMs <= announceMs ? [announced] : [])]; // DN5
+    // DN5
+    return [{ kind: "begin", phase: "WARMUP" }, ...(warmupMs <= announceMs ? [announced] : [])];
   }
   if (startTimeMs === null || nowMs < startTimeMs + startTimeoutMs) return [];
   const seconds = startTimeoutMs / 1000;

@@ -1,6 +1,7 @@
 /**
- * What a worker is told, in order and in time: events of the store, and the run's row for those that
- * were missed. Pure: who holds an inbox asks `takeDue` at `dueMsOf`. Times in it are the worker's.
+ * What a worker is told, in order and in time: events of the store, and the run's row for those
+ * that were missed. Pure: who holds an inbox asks `takeDue` at `dueMsOf`. Times in it are the
+ * worker's.
  *
  *   1  Events apply in the order of their sequence, each once, those of others' scope never.
  *   2  What a later event has set an earlier one does not undo, however late its moment is.

@@ -1,8 +1,8 @@
 /**
- * A load worker from its registration to its end, as a machine: `step` takes what happened and gives
- * what is to be done, in order. `worker/load-worker.ts` does it. It makes load for as long as
- * somebody controls it (`worker-watchdog.ts`), tells what it measured, and ends by itself when it has
- * to. SPEC: LW1 to LW13, LW19, LW20.
+ * A load worker from its registration to its end, as a machine: `step` takes what happened and
+ * gives what is to be done, in order. `worker/load-worker.ts` does it. It makes load for as long as
+ * somebody controls it (`worker-watchdog.ts`), tells what it measured, and ends by itself when it
+ * has to. SPEC: LW1 to LW13, LW19, LW20.
  *
  *   1  Nothing begins before START, or a run that is in WARMUP or MEASUREMENT, nor after an end.
  *   2  One call to the store is under way at a time. A store that does not answer is asked again

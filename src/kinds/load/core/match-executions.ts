@@ -40,7 +40,8 @@ export function matchExecutions(
     return ordered.flatMap(({ executionId }, at) => {
       const each = found.map((queriesOf) => queriesOf[at]);
       const whole = each.filter((query) => query !== undefined);
-      return whole.length === 0 || whole.length < texts.length ? [] : [merged(executionId, whole)]; // ME2
+      // ME2
+      return whole.length === 0 || whole.length < texts.length ? [] : [merged(executionId, whole)];
     });
   });
 }

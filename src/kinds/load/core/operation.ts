@@ -19,8 +19,8 @@ export function isRead(kind: QueryKind): boolean {
 export type ParameterType = "bigint" | "double" | "text" | "boolean" | "timestamp";
 
 /**
- * One for each parameter of an operation, in its order. A bigint that a double holds exactly is a number; a timestamp is
- * milliseconds since 1970, or text that the target understands.
+ * One for each parameter of an operation, in its order. A bigint that a double holds exactly is a
+ * number; a timestamp is milliseconds since 1970, or text that the target understands.
  */
 export type ParameterValue = number | bigint | string | boolean | null;
 

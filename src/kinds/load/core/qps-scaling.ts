@@ -69,7 +69,8 @@ export function decideScaling(
   if (state.isExhausted) return { state: next, decision: none };
   const { qpsBeforeGrowth: before, connections } = state;
   if (ceiling === Infinity && before !== null && qps < before * growthUseful) {
-    return { state: { ...next, isExhausted: true }, decision: { kind: "exhausted", connections } }; // QS3
+    // QS3
+    return { state: { ...next, isExhausted: true }, decision: { kind: "exhausted", connections } };
   }
   const factor = Math.min(2, Math.max(1.25, qps > 0 ? targetQps / qps : 2)); // QS2
   const grown = Math.min(ceiling, Math.ceil(connections * factor));

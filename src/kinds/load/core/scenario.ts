@@ -1,6 +1,7 @@
 /**
- * A load test's configuration: what `SCENARIO_CONFIG` of the specification is, field by field, and what it leaves open. A template's
- * `config` is one of these; a run has a copy of it, which nothing changes. `parseScenario` makes it of what people write.
+ * A load test's configuration: what `SCENARIO_CONFIG` of the specification is, field by field, and
+ * what it leaves open. A template's `config` is one of these; a run has a copy of it, which nothing
+ * changes. `parseScenario` makes it of what people write.
  */
 
 import type { QueryKind } from "./operation.ts";

@@ -1,4 +1,7 @@
-/** What one worker measures, by operation, phase and step. The hot path of a load test ends in `record`. */
+/**
+ * What one worker measures, by operation, phase and step. The hot path of a load test ends in
+ * `record`.
+ */
 import { assert } from "../../../ground/kernel/errors.ts";
 import { Histogram, mergeHistograms } from "./histogram.ts";
 import type { QueryKind } from "./operation.ts";

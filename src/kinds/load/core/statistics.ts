@@ -2,8 +2,9 @@
 import type { Prng } from "../../../ground/kernel/prng.ts";
 
 /**
- * The chance that two samples of one distribution differ by ranks as much as these: Mann and Whitney's test, two-sided, by its normal
- * approximation, with ties. 1 where there is nothing to compare.
+ * The chance that two samples of one distribution differ by ranks as much as these: Mann and
+ * Whitney's test, two-sided, by its normal approximation, with ties. 1 where there is nothing to
+ * compare.
  */
 export function mannWhitneyP(left: readonly number[], right: readonly number[]): number {
   const [m, n] = [left.length, right.length];

@@ -1,6 +1,7 @@
 /**
- * The store's clock, as a worker knows it: each answer that says the store's time bounds the difference to the worker's own clock by
- * half of the way there and back. The quickest of the recent answers counts.
+ * The store's clock, as a worker knows it: each answer that says the store's time bounds the
+ * difference to the worker's own clock by half of the way there and back. The quickest of the
+ * recent answers counts.
  */
 
 /** Clocks drift: an older answer is dropped, unless it is the only one. */

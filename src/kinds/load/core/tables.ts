@@ -1,4 +1,7 @@
-/** The tables of load tests: `sql/schema/005-load.sql` and `007-load-processes.sql` are their definition, with what they mean. A `?` marks what may be NULL. */
+/**
+ * The tables of load tests: `sql/schema/005-load.sql` and `007-load-processes.sql` are their
+ * definition, with what they mean. A `?` marks what may be NULL.
+ */
 import { columnTypesOf, type TablesOf } from "../../../ground/store/core/index.ts";
 
 const loadCells = {

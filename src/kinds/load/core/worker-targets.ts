@@ -11,9 +11,10 @@ export interface RunShape {
 }
 
 /**
- * WT5. Connections that one process drives well, where a template does not say: about 0.7 of a thread, with what an operation costs its client
- * and how long it usually takes to be answered. SQLite: each connection has a thread of its own, so that cores are what is short.
- * DuckDB: one process has the file, so that there is never a second worker.
+ * WT5. Connections that one process drives well, where a template does not say: about 0.7 of a
+ * thread, with what an operation costs its client and how long it usually takes to be answered.
+ * SQLite: each connection has a thread of its own, so that cores are what is short. DuckDB: one
+ * process has the file, so that there is never a second worker.
  */
 const capacityOf: Readonly<Record<TargetConfig["kind"], number>> = {
   postgres: 64,

@@ -1,6 +1,7 @@
 /**
- * Whether a load worker has to end by itself: no load without somebody who controls it. Every condition of the specification, and two more
- * (`design.md`): the coordinator's lease, and a deadline that needs no store to be kept.
+ * Whether a load worker has to end by itself: no load without somebody who controls it. Every
+ * condition of the specification, and two more (`design.md`): the coordinator's lease, and a
+ * deadline that needs no store to be kept.
  */
 import {
   drainTimeoutMs,

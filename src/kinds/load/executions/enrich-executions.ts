@@ -17,9 +17,9 @@ import type { EnrichmentPoll } from "../orchestrator/ports.ts";
 import { type FinalFiguresDeps, finalFigures } from "./final-figures.ts";
 import { withExecutions } from "./with-executions.ts";
 
-/** More are not held in memory at once; the rest comes with the next poll. */
+/** Maximum held in memory; the rest comes with the next poll. */
 const executionsMax = 1_000_000;
-/** Clocks differ, and a history is of queries that ended. */
+/** Margin for different clocks, and because a history lists queries by their end. */
 const marginMs = 60_000;
 
 export async function enrichExecutions(
@@ -81,7 +81,7 @@ async function readState(deps: FinalFiguresDeps, runId: RunId, signal: AbortSign
   });
 }
 
-/** As targets that tell of single queries are sent them: values in the places of `?`. */
+/** Statements as they are sent to targets with a query history, with `?` for values. */
 function statementTexts({ workload }: Scenario): ReadonlyMap<string, readonly string[]> {
   return new Map(
     workload.operations.map((each) => [

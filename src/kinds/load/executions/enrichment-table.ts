@@ -1,6 +1,7 @@
 /**
- * What a server told of single executions, in a table of the lake beside `query_executions` and joined with it when it is read. Rows of
- * `query_executions` are never changed: its files are large and many, and to update them would write each of them anew.
+ * What a server told of single executions, in a table of the lake beside `query_executions` and
+ * joined with it when it is read. Rows of `query_executions` are never changed: its files are large
+ * and many, and to update them would write each of them anew.
  */
 import type { NewColumn } from "../../../data/lake/index.ts";
 import type { QueryExecution } from "../core/query-execution.ts";
@@ -13,7 +14,7 @@ const told: Readonly<Record<`sf_${string}` & keyof QueryExecution, string>> = {
   sf_execution_ms: "DOUBLE",
   sf_compilation_ms: "DOUBLE",
   sf_queued_ms: "DOUBLE",
-  sf_cluster_number: "VARCHAR", // It may be unknown, and the appender has NULL for texts only.
+  sf_cluster_number: "VARCHAR", // It may be unknown, and the appender supports NULL only for text.
 };
 
 export const enrichmentColumns: readonly NewColumn[] = [
@@ -27,7 +28,7 @@ export const enrichmentColumns: readonly NewColumn[] = [
   })),
 ];
 
-/** Records with what was told of them. Of what two coordinators wrote of one execution one row counts. */
+/** Records with their enrichment. When two coordinators enriched one execution, one row counts. */
 export function enrichedSql(executions: string, enrichments: string): string {
   const names = Object.keys(told);
   const filled = names.map((name) => {

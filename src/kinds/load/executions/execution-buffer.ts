@@ -1,27 +1,28 @@
 /**
- * Executions on their way to the lake: columns of fixed length, so that recording one writes numbers into arrays and makes nothing.
- * What they mean as rows is the thread's to say (`execution-rows.ts`).
+ * Executions on their way to the lake: columns of fixed length, so that recording one writes
+ * numbers into arrays and makes nothing. What they mean as rows is the thread's to say
+ * (`execution-rows.ts`).
  */
 import type { OperationFailure } from "../core/target.ts";
 import type { Executed } from "../generator/load-generator.ts";
 
-/** Of one buffer; those beyond it are reported by their kind alone. */
+/** Maximum failures with details in one buffer; further ones have only their kind. */
 const failuresMax = 1_000;
 const messageCharsMax = 500;
 
-/** Sent between threads: arrays are moved, not copied. */
+/** Sent between threads; its arrays are transferred, not copied. */
 export interface ExecutionBatch {
   readonly rowCount: number;
   readonly operation: Uint16Array<ArrayBuffer>;
   readonly connection: Int32Array<ArrayBuffer>;
   readonly step: Int32Array<ArrayBuffer>;
-  /** Of the clock of the process. */
+  /** By the clock of the process. */
   readonly intendedMs: Float64Array<ArrayBuffer>;
   readonly startMs: Float64Array<ArrayBuffer>;
   readonly endMs: Float64Array<ArrayBuffer>;
   readonly rows: Float64Array<ArrayBuffer>;
   readonly isWarmup: Uint8Array<ArrayBuffer>;
-  /** 0: it succeeded; otherwise one more than its place in `failures`. */
+  /** 0 for success; otherwise the index in `failures` plus one. */
   readonly failure: Uint16Array<ArrayBuffer>;
   readonly failures: readonly { readonly kind: string; readonly message: string | null }[];
 }
@@ -33,7 +34,7 @@ export class ExecutionBuffer {
   readonly #failureAt = new Map<string, number>();
   #count = 0;
 
-  /** `columns`: those of a batch that is done with. */
+  /** `columns` are those of a finished batch, for reuse. */
   constructor(capacity: number, columns?: Omit<ExecutionBatch, "rowCount" | "failures">) {
     this.capacity = capacity;
     this.#columns = columns ?? {
@@ -53,7 +54,7 @@ export class ExecutionBuffer {
     return this.#count;
   }
 
-  /** `false`: it is full. */
+  /** Returns `false` when the buffer is full. */
   add(executed: Executed): boolean {
     const at = this.#count;
     if (at >= this.capacity) return false;
@@ -71,7 +72,7 @@ export class ExecutionBuffer {
     return true;
   }
 
-  /** It is not to be used any more. */
+  /** Takes the batch out. The buffer must not be used afterwards. */
   take(): ExecutionBatch {
     return { ...this.#columns, rowCount: this.#count, failures: this.#failures };
   }

@@ -1,6 +1,7 @@
 /**
- * Takes executions from the hot path and passes them on in batches. It never waits and never grows: what does not fit is dropped and
- * counted, so that a slow lake makes records incomplete and never a run slow.
+ * Takes executions from the hot path and passes them on in batches. It never waits and never grows:
+ * what does not fit is dropped and counted, so that a slow lake makes records incomplete and never
+ * a run slow.
  *
  *   1  Of every `oneIn` executions one is recorded.
  *   2  At most `batchesMax` buffers are under way besides the one that is filled.
@@ -12,23 +13,26 @@ import type { Logger } from "../../../ground/kernel/logger.ts";
 import type { Executed } from "../generator/load-generator.ts";
 import { type ExecutionBatch, ExecutionBuffer } from "./execution-buffer.ts";
 
-/** How many rows came before, and the store's time when the process's clock was 0. */
+/** The number of earlier rows, and the store's time when the process's clock was 0. */
 export interface BatchPlace {
   readonly first: number;
   readonly originMs: number;
 }
 
 export interface ExecutionSink {
-  /** Resolves with the batch, to be used again, when its rows are the lake's; rejects when they never will be. */
+  /**
+   * Resolves with the batch, for reuse, when its rows are in the lake. Rejects when they cannot be
+   * written.
+   */
   write(batch: ExecutionBatch, at: BatchPlace): Promise<ExecutionBatch>;
-  /** What is under way is given up. */
+  /** Gives up pending writes. */
   close(): Promise<void>;
 }
 
 export interface ExecutionRecorderOptions {
   readonly sink: ExecutionSink;
   readonly oneIn: number;
-  /** Asked with every batch: the store's clock is known better with time, and drifts. */
+  /** Called for every batch: the estimate of the store's clock improves and drifts. */
   readonly originMs: () => number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -40,9 +44,9 @@ export interface ExecutionRecorderOptions {
 export interface RecorderFigures {
   readonly recorded: number;
   readonly written: number;
-  /** There was no room. */
+  /** Executions dropped for lack of room. */
   readonly dropped: number;
-  /** They could not be written. */
+  /** Executions that could not be written. */
   readonly lost: number;
 }
 
@@ -51,7 +55,7 @@ const defaults = { capacity: 65_536, flushMs: 5_000, batchesMax: 3 };
 export class ExecutionRecorder {
   readonly #options: Required<ExecutionRecorderOptions>;
   readonly #writing = new Set<Promise<void>>();
-  /** Batches that are done with. */
+  /** Finished batches, for reuse. */
   readonly #spare: ExecutionBatch[] = [];
   #buffer: ExecutionBuffer;
   #timer: Timer | undefined;
@@ -90,7 +94,7 @@ export class ExecutionRecorder {
     this.#recorded += 1;
   }
 
-  /** Passes on what is left, and waits for all, at most so long. Nothing is recorded afterwards. */
+  /** Writes the rest and waits for all writes, at most `timeoutMs`. Records nothing afterwards. */
   async finish(timeoutMs: number): Promise<void> {
     this.#timer?.cancel();
     const { clock, sink, logger } = this.#options;
@@ -98,7 +102,7 @@ export class ExecutionRecorder {
     const timer = clock.after(timeoutMs, resolve);
     while (this.#buffer.count > 0 && !this.#flush()) {
       await Promise.race([late, ...this.#writing]);
-      if (this.#writing.size >= this.#options.batchesMax) break; // It was the time that was over.
+      if (this.#writing.size >= this.#options.batchesMax) break; // The time limit was reached.
     }
     await Promise.race([late, Promise.all(this.#writing)]);
     timer.cancel();
@@ -118,7 +122,7 @@ export class ExecutionRecorder {
     });
   }
 
-  /** `false`: there is no room for another batch under way. */
+  /** Returns `false` when too many batches are being written. */
   #flush(): boolean {
     const { batchesMax, capacity } = this.#options;
     if (this.#buffer.count === 0) return true;

@@ -7,7 +7,7 @@ import type { QueryKind } from "../core/operation.ts";
 import type { QueryExecution } from "../core/query-execution.ts";
 import type { ExecutionBatch } from "./execution-buffer.ts";
 
-/** What all rows of one worker have in common. */
+/** The values that all rows of one worker share. */
 export interface ExecutionSource {
   readonly runId: RunId;
   readonly testId: string;
@@ -16,8 +16,8 @@ export interface ExecutionSource {
 }
 
 /**
- * `first`: how many rows this worker had before. `originMs`: the store's time since 1970 when the
- * process's clock was 0.
+ * `first` is the number of this worker's earlier rows. `originMs` is the store's time, in
+ * milliseconds since 1970, when the process's clock was 0.
  */
 export function rowsOf(
   batch: ExecutionBatch,
@@ -74,7 +74,7 @@ function minus(values: Float64Array, others: Float64Array): Float64Array {
   return rest;
 }
 
-/** 1 where there is a 0. */
+/** Maps 0 to 1 and other numbers to 0. */
 function zeros(numbers: Uint16Array): Uint8Array {
   const flags = new Uint8Array(numbers.length);
   for (let row = 0; row < flags.length; row += 1) flags[row] = numbers[row] === 0 ? 1 : 0;

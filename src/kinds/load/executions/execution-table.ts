@@ -4,7 +4,7 @@ import type { QueryExecution } from "../core/query-execution.ts";
 
 export const executionTable = "query_executions";
 
-/** NOT NULL ones are what a worker writes; enrichment fills the others. */
+/** A worker writes the NOT NULL columns; enrichment fills the others. */
 const types: Readonly<Record<keyof QueryExecution, string>> = {
   execution_id: "VARCHAR NOT NULL",
   test_id: "VARCHAR NOT NULL",

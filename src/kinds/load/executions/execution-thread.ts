@@ -1,6 +1,6 @@
 /**
- * The thread that writes executions to the lake: encoding, files and commits cost the load's own
- * thread nothing.
+ * The thread that writes executions to the lake, so that encoding, files and commits do not delay
+ * the load.
  */
 import { emptyStaging, LakeAppender, LakeStore, openLakeFiles } from "../../../data/lake/index.ts";
 import { sleep } from "../../../ground/kernel/clock.ts";
@@ -28,7 +28,8 @@ servePeer<ExecutionThread, ExecutionThreadOptions>(async (options) => {
         const token = `load/${source.testId}/${at.first}`;
         const append = () => appender.append(rowsOf(batch, source, at), token, never);
         const written = last.then(append);
-        last = written.then(undefined, () => undefined); // One at a time, in order.
+        // Batches are written one at a time, in order.
+        last = written.then(undefined, () => undefined);
         await written;
         return new WithTransfer(batch, buffersOf(batch));
       },
@@ -37,7 +38,7 @@ servePeer<ExecutionThread, ExecutionThreadOptions>(async (options) => {
   };
 });
 
-/** A store that is away is waited for, as by `LakeAppender` later. */
+/** Waits for a store that is unavailable, as `LakeAppender` does later. */
 async function openAppender(options: ExecutionThreadOptions): Promise<LakeAppender> {
   const prng = createSystemPrng();
   await emptyStaging(options.stagingDir);

@@ -1,4 +1,7 @@
-/** Records of executions, from the hot path to the lake and back as figures: real thread, real SQLite, real files, real DuckDB. */
+/**
+ * Records of executions, from the hot path to the lake and back as figures: real thread, real
+ * SQLite, real files, real DuckDB.
+ */
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";

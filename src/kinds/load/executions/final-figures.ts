@@ -1,6 +1,7 @@
 /**
- * What a run's page says when the run has ended. Counts are those of the workers' last cumulative series, which have everything; percentiles,
- * distributions and errors are of the records in the lake, exact, with the share of operations that has records.
+ * What a run's page says when the run has ended. Counts are those of the workers' last cumulative
+ * series, which have everything; percentiles, distributions and errors are of the records in the
+ * lake, exact, with the share of operations that has records.
  */
 
 import type { EngineSession } from "../../../data/duckdb/index.ts";
@@ -23,7 +24,7 @@ export interface LatencyFigures {
   readonly p99_ms: number;
   readonly p999_ms: number;
   readonly avg_ms: number;
-  /** Of successes. */
+  /** Latencies of successful operations. */
   readonly min_ms: number | null;
   readonly max_ms: number;
 }
@@ -34,10 +35,11 @@ export interface OperationFigures {
   readonly write_operations: number;
   readonly failed_operations: number;
   readonly recorded_operations: number;
-  /** Of all, how many have a record; `null`: there were none. */
+  /** The share of operations that have a record. Null when there were no operations. */
   readonly coverage: number | null;
   /**
-   * Of successes, and unserved arrivals by how long they waited at least; `null`: there are none.
+   * Latencies of successes, and of unserved arrivals with the time they waited so far. Null when
+   * there are none.
    */
   readonly latency: LatencyFigures | null;
   readonly service: LatencyFigures | null;
@@ -49,16 +51,13 @@ export interface FinalFigures extends OperationFigures {
     readonly query_kind: QueryKind;
   })[];
   readonly errors_by_kind: Readonly<Record<string, number>>;
-  /** Of records, the most frequent first. */
+  /** Error messages of the records, the most frequent first. */
   readonly error_messages: readonly {
     readonly error_kind: string;
     readonly error_message: string | null;
     readonly count: number;
   }[];
-  /**
-   * Of records of successes: where latency was spent, and when. Bounds are a quarter of an octave
-   * apart.
-   */
+  /** Latencies of recorded successes over time. Bounds are a quarter of an octave apart. */
   readonly heat_map: {
     readonly start_ms: number | null;
     readonly bucket_seconds: number;
@@ -69,7 +68,7 @@ export interface FinalFigures extends OperationFigures {
       readonly count: number;
     }[];
   };
-  /** What is not the target's own time, where enrichment says what that was. */
+  /** Latency outside the target, where enrichment gives the target's own time. */
   readonly app_overhead: {
     readonly p50_ms: number;
     readonly p95_ms: number;
@@ -100,7 +99,7 @@ export async function finalFigures(
 interface Recorded {
   readonly count: number;
   readonly successes: number;
-  /** `null`: none succeeded, and none waits. */
+  /** Null when none succeeded and none waits. */
   readonly latency: LatencyFigures | null;
   readonly service: LatencyFigures | null;
 }
@@ -207,8 +206,8 @@ function recordedOf(
 }
 
 /**
- * Unserved arrivals as rows, each with the time it waited; where only a share of operations was
- * recorded, the same share of them.
+ * Unserved arrivals as rows with the time they waited. When only a share of operations was
+ * recorded, the same share of arrivals.
  */
 function unservedSql(series: readonly SeriesSnapshot[], share: number): string {
   const values = series.flatMap(({ operation, kind, censored }) =>
@@ -239,7 +238,7 @@ function latencyOf(row: readonly unknown[], at: number): LatencyFigures | null {
   };
 }
 
-/** For the run's final record; `undefined`: nothing was recorded. */
+/** Percentiles for the run's final record. Undefined when nothing was recorded. */
 export async function recordedPercentiles(
   deps: FinalFiguresDeps,
   runId: RunId,

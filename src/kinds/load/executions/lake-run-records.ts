@@ -1,4 +1,4 @@
-/** A run's records in the lake, as the orchestrator asks for them. */
+/** A run's records in the lake, for the orchestrator. */
 import type { LakeAppender } from "../../../data/lake/index.ts";
 import { quoteText } from "../../../data/sql/core/index.ts";
 import type { RunRecords } from "../orchestrator/ports.ts";
@@ -8,9 +8,9 @@ import { executionTable } from "./execution-table.ts";
 import { type FinalFiguresDeps, recordedPercentiles } from "./final-figures.ts";
 
 export interface LakeRunRecordsDeps extends FinalFiguresDeps {
-  /** To `query_enrichments`. */
+  /** Appends to `query_enrichments`. */
   readonly appender: Pick<LakeAppender, "append">;
-  /** A statement that changes rows, where such statements run. */
+  /** Runs a statement that changes rows. */
   readonly change: (sql: string, signal: AbortSignal) => Promise<void>;
 }
 

@@ -45,7 +45,7 @@ ORDER BY ${order}, execution_id LIMIT ${filter.limit} OFFSET ${filter.offset}`,
   );
 }
 
-/** The engine gives a BIGINT as text; counts are within what a double holds. */
+/** The engine returns a BIGINT as text; counts fit in a double. */
 function plain(type: string, value: unknown): unknown {
   return type === "BIGINT" ? Number(value) : value;
 }

@@ -45,8 +45,8 @@ const views = {
 };
 
 /**
- * One of them for all runs, without warm-up: `records` is a SELECT of the records. For SQL a minute
- * is a moment.
+ * The SQL of one view for all runs, without warm-up. `records` is a SELECT of the records. A minute
+ * is a TIMESTAMP here.
  */
 export function viewSql(view: keyof typeof views, records: string): string {
   const { of, columns } = views[view];
@@ -56,7 +56,7 @@ export function viewSql(view: keyof typeof views, records: string): string {
   return `SELECT run_id, ${shown.join(", ")} FROM (${records}) WHERE NOT warmup ${of} GROUP BY 1, 2`;
 }
 
-/** Of MEASUREMENT. */
+/** Reads the views of MEASUREMENT. */
 export async function readRunViews(
   deps: ExecutionsDeps,
   runId: RunId,

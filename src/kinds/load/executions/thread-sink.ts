@@ -1,4 +1,4 @@
-/** A recorder's way to the thread. Batches are moved there and, when they are written, back. */
+/** Sends a recorder's batches to the thread, and returns them once they are written. */
 import type { LakeLocation } from "../../../data/lake/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
@@ -12,7 +12,7 @@ import type { ExecutionSource } from "./execution-rows.ts";
 export interface ExecutionThreadOptions {
   readonly store: ReturnType<typeof parseStoreUrl>;
   readonly lake: LakeLocation;
-  /** Nobody else's. */
+  /** A directory of this process alone. */
   readonly stagingDir: string;
   readonly source: ExecutionSource;
 }
@@ -31,7 +31,7 @@ export function startThreadSink(options: ExecutionThreadOptions): ExecutionSink 
     clock: realClock,
     lost: ({ message }) => unavailable(`the thread failed: ${message}`),
     keepsAlive: "asked",
-    // V8 reserves half a gigabyte otherwise: see WP5.
+    // Without this, V8 reserves 512 MB of address space (WP5).
     worker: { resourceLimits: { codeRangeSizeMb: 32 } },
   });
   return {

@@ -1,4 +1,4 @@
-/** SQL over the records of all runs, with what servers told of them, as the table `all_runs`. */
+/** SQL over the enriched records of all runs, as the table `all_runs`. */
 
 import type { Engine, EngineSession } from "../../../data/duckdb/index.ts";
 import type { LakeCatalog, ObjectStore, TableVersion } from "../../../data/lake/index.ts";
@@ -12,7 +12,7 @@ export interface ExecutionsDeps {
   readonly objects: ObjectStore;
 }
 
-/** `undefined`: nobody has recorded anything yet. */
+/** Undefined before anything was recorded. */
 export async function withExecutions<T>(
   { catalog, engine, objects }: ExecutionsDeps,
   signal: AbortSignal,
@@ -30,7 +30,7 @@ export async function withExecutions<T>(
   });
 }
 
-/** Both of one snapshot. */
+/** Both tables, in the same snapshot. */
 async function tableVersions(catalog: ExecutionsDeps["catalog"]): Promise<readonly TableVersion[]> {
   const tables = await catalog.tables();
   const has = (wanted: string): boolean =>

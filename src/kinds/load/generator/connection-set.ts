@@ -22,10 +22,10 @@ export interface ConnectionSetOptions {
   readonly operations: readonly Operation[];
   readonly clock: Clock;
   readonly prng: Prng;
-  /** A slot can take an operation: a new one, or after `onDone`. */
+  /** Called when a slot can take an operation: a new slot, or after `onDone`. */
   readonly onSlot: (slot: Slot) => void;
   readonly onDone: SlotDone;
-  /** `isAttempt`: a connection could not be opened; otherwise one broke. */
+  /** With `isAttempt` a connection could not be opened; otherwise one broke. */
   readonly onTrouble: (failure: OperationFailure, isAttempt: boolean) => void;
 }
 
@@ -36,38 +36,35 @@ type SlotDone = (
   resent: number,
 ) => void;
 
-/** The longest is what a target that is back may seem to be away for longer. */
+/** After the target returns, it may seem absent for up to `maxMs` longer. */
 const pause = { minMs: 100, maxMs: 1_000 };
 
 /**
- * Room for one operation on a connection. Its fields are of the operation that it has, or had last.
+ * Room for one operation on a connection. Its fields describe the current or the last operation.
  */
 export class Slot {
   readonly connection: number;
   readonly #prepared: readonly PreparedOperation[];
   readonly #onDone: SlotDone;
-  /** One for all its operations: nothing is made anew for each. */
+  /** One callback for all operations, so that the hot path allocates nothing. */
   readonly #done: Done;
   #isBusy = false;
   #isUsable = true;
   operation = 0;
   startMs = 0;
-  /** The caller's. */
+  /** Set by the caller. */
   intendedMs = 0;
   endMs = 0;
   token = 0;
   ended = 0;
-  /**
-   * Since when it would have begun something, had it had a connection; `undefined`: it did not wait
-   * for one.
-   */
+  /** Since when it has waited for a connection. Undefined when it did not wait. */
   waitingSinceMs: number | undefined;
-  /**
-   * When the last attempt before its connection failed: what fails on it again took no longer than
-   * since then.
-   */
+  /** When the last attempt to connect failed: the next failure counts from then. */
   readonly failedMs: number | undefined;
-  /** The caller's: since when it has wanted an answer; `undefined`: it wants none. SI5 */
+  /**
+   * Set by the caller: since when it has waited for an answer. Undefined when it waits for none
+   * (SI5).
+   */
   unansweredMs: number | undefined;
 
   constructor(
@@ -100,7 +97,7 @@ export class Slot {
     this.#prepared[operation]?.execute(values, this.#done);
   }
 
-  /** What comes after it was given up is nobody's. */
+  /** Ignores an answer that comes after the operation was given up. */
   end(failure: OperationFailure | undefined, rowCount: number, resent = 0): void {
     if (!this.#isBusy) return;
     this.#isBusy = false;
@@ -121,11 +118,11 @@ interface Member {
   slots: Slot[];
   failures: number;
   retry: Timer | undefined;
-  /** It was lost, or could not be opened, at this moment. */
+  /** When the connection was lost, or could not be opened. */
   waitingSinceMs: number | undefined;
-  /** When that happened last. */
+  /** When that last happened. */
   failedMs: number | undefined;
-  /** What it wanted when it was lost, or could not be opened. */
+  /** The answer that it waited for when it was lost, or could not be opened. */
   unanswered: Unanswered | undefined;
 }
 
@@ -151,7 +148,7 @@ export class ConnectionSet {
     return live;
   }
 
-  /** That were lost, or could not be opened, and are wanted. */
+  /** The number of wanted connections that were lost or could not be opened. */
   get waiting(): number {
     let waiting = 0;
     for (const { waitingSinceMs: since } of this.#members.values())
@@ -164,7 +161,7 @@ export class ConnectionSet {
       for (const slot of slots) if (slot.isBusy) yield slot;
   }
 
-  /** Connections that have wanted an answer for a while, those that are not open among them. */
+  /** Connections that wait for an answer, including those that are not open. */
   *unanswered(): Iterable<Unanswered> {
     for (const { slots, unanswered } of this.#members.values()) {
       if (slots.length === 0 && unanswered !== undefined) yield unanswered;
@@ -173,7 +170,7 @@ export class ConnectionSet {
     }
   }
 
-  /** Nobody could have taken an answer in between. SI3 */
+  /** Excludes the time in which the generator slept and could take no answer (SI3). */
   slept(fromMs: number, toMs: number): void {
     const after = (sinceMs: number): number =>
       sinceMs <= fromMs ? sinceMs + (toMs - fromMs) : Math.max(sinceMs, toMs);
@@ -185,7 +182,7 @@ export class ConnectionSet {
     }
   }
 
-  /** Opens `count` of them at once; rejects with what the first said that could not be opened. */
+  /** Opens `count` connections at once. Rejects with the first failure. */
   async openAll(count: number, signal: AbortSignal): Promise<void> {
     const abort = (): void => this.#aborter.abort();
     signal.addEventListener("abort", abort, { once: true });
@@ -288,7 +285,7 @@ export class ConnectionSet {
     connection.onBroken((failure) => this.#broken(member, failure));
   }
 
-  /** Its slots, to who uses them. */
+  /** Offers the connection's slots to the caller. */
   #offer(member: Member): void {
     if (!this.#members.has(member.id) || member.connection === undefined) return;
     member.state = "live";
@@ -304,7 +301,8 @@ export class ConnectionSet {
     rowCount: number,
     resent: number,
   ): void {
-    if (failure?.kind === "connection") slot.retire(); // It is broken, and will say so.
+    // The connection is broken and will report it.
+    if (failure?.kind === "connection") slot.retire();
     this.#options.onDone(slot, failure, rowCount, resent);
     if (member.state === "live" && slot.isUsable) {
       this.#options.onSlot(slot);
@@ -345,7 +343,7 @@ export class ConnectionSet {
     member.retry = this.#options.clock.after(delayMs, () => void this.#open(member));
   }
 
-  /** A connection that nothing succeeded on has not ended the wait. */
+  /** The wait ends only with a success on the connection. */
   #waitingSince({ waitingSinceMs, slots }: Member): number {
     const waiting = slots.flatMap((slot) => slot.waitingSinceMs ?? []);
     return waitingSinceMs ?? waiting[0] ?? this.#options.clock.nowMs();
@@ -358,7 +356,7 @@ export class ConnectionSet {
     return { sinceMs, operation };
   }
 
-  /** Ends when its last operation has. */
+  /** Closes the connection after its last operation. */
   #leave(member: Member): void {
     for (const slot of member.slots) slot.retire();
     if (member.slots.some(({ isBusy }) => isBusy)) {
@@ -382,7 +380,7 @@ export class ConnectionSet {
   }
 }
 
-/** The way of an attempt that failed is the connection's; what the target said is kept. */
+/** The failure of an attempt to connect, with the target's message. */
 function failureOf(thrown: unknown): OperationFailure {
   const code = thrown instanceof OperatingError ? thrown.code : "";
   return { kind: "connection", code, message: messageOf(thrown) };

@@ -9,7 +9,7 @@ export class FreezeWatch {
   #isMeasuring: boolean;
   #frozenMs = 0;
   #skipped = 0;
-  /** The last freeze. Since `#ranMs` nothing ran; only from `#fromMs` on something should have. */
+  /** The last freeze: nothing ran since `#ranMs`, although something was due from `#fromMs` on. */
   #ranMs = -Infinity;
   #fromMs = -Infinity;
   #toMs = -Infinity;
@@ -35,12 +35,12 @@ export class FreezeWatch {
     if (this.#isMeasuring) this.#frozenMs += toMs - fromMs;
   }
 
-  /** Time passed in the world and not by our clock: the machine slept. */
+  /** Notes time that passed on the wall clock only: the machine slept. */
   suspended(lengthMs: number): void {
     if (this.#isMeasuring && lengthMs >= freezeMsMin) this.#frozenMs += lengthMs;
   }
 
-  /** GE10 */
+  /** Whether an arrival came due in a freeze (GE10). */
   covers(dueMs: number): boolean {
     return dueMs > this.#ranMs && dueMs < this.#toMs;
   }
@@ -49,7 +49,7 @@ export class FreezeWatch {
     if (isMeasured) this.#skipped += 1;
   }
 
-  /** Something ran again at this moment. */
+  /** When the generator ran again after the last freeze. */
   get awakeMs(): number {
     return this.#toMs;
   }

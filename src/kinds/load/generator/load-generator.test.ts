@@ -108,7 +108,8 @@ test("[GE7] the same seed gives the same operations at the same moments, whateve
   };
   const quick = await sent({ servers: 8, serviceMs: 1 });
   assert.ok(quick.length > 500, `${quick.length}`);
-  const stall = { fromMs: 2_000, everyMs: 60_000, lengthMs: 3_000 }; // It catches up before the end.
+  // It catches up before the end.
+  const stall = { fromMs: 2_000, everyMs: 60_000, lengthMs: 3_000 };
   assert.deepEqual(await sent({ servers: 2, serviceMs: 5, stall }), quick);
   assert.notDeepEqual(await sent({ servers: 8, serviceMs: 1 }, "another"), quick);
 });
@@ -427,7 +428,8 @@ test("[AV1] [SI4] a target that is away for a fifth of a second again and again 
     await clock.advance(200);
   }
   const { availability_pct: percent = 100 } = availabilityOf([generator.answering], usual(1)) ?? {};
-  assert.ok(percent > 60 && percent <= 84, `${percent}`); // A retry finds a target that is back up to 0.2 s late.
+  // A retry finds a target that is back up to 0.2 s late.
+  assert.ok(percent > 60 && percent <= 84, `${percent}`);
   await generator.close();
 });
 

@@ -33,16 +33,16 @@ export interface LoadGeneratorOptions {
   readonly thinkTimeMs: number;
   readonly operationTimeoutMs: number;
   readonly waitingMax?: number;
-  /** After each operation; must be quick. */
+  /** Called after each operation; must be quick. */
   readonly onExecuted?: (execution: Executed) => void;
-  /** A connection could not be opened, or broke. */
+  /** Called when a connection could not be opened, or broke. */
   readonly onTrouble?: (failure: OperationFailure) => void;
 }
 
-/** What became of one operation. Times are the clock's milliseconds. */
+/** The outcome of one operation. Times are the clock's milliseconds. */
 export interface Executed {
   readonly operation: number;
-  /** 0: none was there. */
+  /** The connection's number; 0 when there was none. */
   readonly connection: number;
   readonly phase: MeasuredPhase;
   readonly step: number;
@@ -55,12 +55,12 @@ export interface Executed {
 
 export interface GeneratorTarget {
   readonly connections: number;
-  /** Only open loop. */
+  /** Only in an open loop. */
   readonly qps: number;
   readonly rampMs: number;
-  /** When it begins, or began; now unless given. */
+  /** When the target begins; now by default. */
   readonly fromMs?: number;
-  /** What follows and is known already: arrivals are due by it before any is begun. */
+  /** Later targets that are already known; arrivals follow them from the start. */
   readonly ahead?: readonly RateAhead[];
 }
 
@@ -73,12 +73,12 @@ export interface RateAhead {
 const waitingMaxDefault = 1_000_000;
 const overflowMs = 100;
 const sweepMs = 50;
-/** A sweep that comes later than that shows that the generator did not run. */
+/** A sweep that is later than this shows that the generator did not run. */
 const sleepMsMin = 250;
-/** An arrival that has waited for longer is told of as unserved while it waits. */
+/** An arrival that has waited longer is reported as unserved while it waits. */
 const pendingMsMin = 1_000;
 const neverSent: OperationFailure = { kind: "timeout", code: "", message: "no connection in time" };
-/** Arrivals that are begun before anything else gets a turn. */
+/** Maximum arrivals begun in one turn of the event loop. */
 const burstMax = 512;
 
 interface Overflow {
@@ -97,14 +97,11 @@ export class LoadGenerator {
   readonly #silence: SilenceWatch;
   readonly #stalls: StallWatch;
   readonly #freezes: FreezeWatch;
-  /** The last moment of which is known that this ran. */
+  /** The last moment at which the generator is known to have run. */
   #ranMs: number;
-  /** How far the clock of the wall was ahead of ours at the last sweep. */
+  /** How far the wall clock was ahead of our clock at the last sweep. */
   #wallAheadMs: number;
-  /**
-   * Arrivals that did not fit the line, gathered by when they were due: at `dueMs` or up to 100 ms
-   * before.
-   */
+  /** Arrivals that did not fit in the line, grouped by due time: `dueMs` or up to 100 ms before. */
   readonly #overflow = new Map<string, Overflow>();
   readonly #free: Slot[] = [];
   readonly #values: ParameterValue[][];
@@ -157,8 +154,7 @@ export class LoadGenerator {
   }
 
   /**
-   * Opens connections without load, so that a start costs nothing; rejects with the first that
-   * fails.
+   * Opens connections without load, so that a start takes no time. Rejects with the first failure.
    */
   async warmUp(connections: number, signal: AbortSignal): Promise<void> {
     await this.#connections.openAll(connections, signal);
@@ -183,8 +179,8 @@ export class LoadGenerator {
   }
 
   /**
-   * A target that lies ahead, so that arrivals follow it from its moment on, whenever `setTarget`
-   * comes.
+   * Announces a future target, so that arrivals follow it from its moment on, even when `setTarget`
+   * comes late.
    */
   announce({ qps, rampMs, fromMs }: RateAhead): void {
     if (this.#options.loop !== "open" || this.#state !== "running") return;
@@ -256,10 +252,7 @@ export class LoadGenerator {
     return { ...heard, ...this.#stalls.answering(nowMs, this.#connections.unanswered()) };
   }
 
-  /**
-   * Arrivals that were due a second ago or earlier and have no answer yet. Of a closed loop there
-   * are none.
-   */
+  /** Arrivals due a second ago or earlier without an answer. A closed loop has none. */
   *pending(): Iterable<PendingArrival> {
     if (this.#options.loop !== "open") return;
     const nowMs = this.#options.clock.nowMs();
@@ -286,7 +279,7 @@ export class LoadGenerator {
     }
   }
 
-  /** How late arrivals were seen to though a slot had been free, since the last call. */
+  /** How late arrivals were begun although a slot was free, since the last call. */
   takeLag(): Histogram {
     const lag = new Histogram();
     lag.merge(this.#lag);
@@ -294,7 +287,7 @@ export class LoadGenerator {
     return lag;
   }
 
-  /** GE9: also what was due and nobody came to line up. */
+  /** Gives up waiting arrivals, including those due that were not lined up yet (GE9). */
   #giveUpWaiting(): void {
     const { wake, clock, book } = this.#options;
     wake.clear();
@@ -332,7 +325,7 @@ export class LoadGenerator {
     this.#overflow.set(key, { dueMs: lastMs, operation, token, count: count + 1 });
   }
 
-  /** Closed loop: as many connections as a line from here to there has at this moment. */
+  /** Closed loop: sets the number of connections on the linear ramp at this moment. */
   #grow(from: number, to: number, startMs: number, rampMs: number): void {
     const { clock } = this.#options;
     const share = rampMs <= 0 ? 1 : Math.min(1, (clock.nowMs() - startMs) / rampMs);
@@ -358,8 +351,8 @@ export class LoadGenerator {
       const intendedMs = Math.max(waitingSinceMs, this.#enteredMs);
       this.#begin(slot, intendedMs, workload.choose(), book.tokenAt(nowMs), nowMs);
     } else if (thinkTimeMs === 0) {
-      // It begins when the one before has ended: a clock that is read again costs more than all
-      // that lies between.
+      // The operation begins when the one before ended: reading the clock again costs more than the
+      // time between.
       const { endMs } = slot;
       this.#begin(slot, endMs, workload.choose(), book.tokenAt(endMs), endMs);
     } else {
@@ -371,14 +364,13 @@ export class LoadGenerator {
     }
   }
 
-  /** Open loop: lines up what is due, begins what can be, and sees to the next wake. */
+  /** Open loop: lines up due arrivals, begins those that find a slot, and sets the next timer. */
   #pump(): void {
     if (this.#state !== "running") return;
     const { clock, wake } = this.#options;
     let nowMs = clock.nowMs();
     this.#noteSleep(nowMs);
-    // All that was due since the last look could have begun: that the burst now waits for
-    // connections is the generator's doing.
+    // A slot was free, so every arrival due since the last look is late because of the generator.
     const wasFree = this.#waiting.length === 0 && this.#free.length > 0;
     for (let begun = 0; ; ) {
       const dueMs = this.#arrivals.peek();
@@ -439,7 +431,7 @@ export class LoadGenerator {
     const { operation, startMs, failedMs } = slot;
     const { intendedMs: dueMs } = slot; // GE1
     const token = book.settled(slot.token, this.#options.loop === "open" ? dueMs : startMs);
-    // What was waited for before the last failure is that one's, not this one's.
+    // The wait before the last failure is counted there, not here.
     const isAgain = failure !== undefined && slot.ended === 1 && failedMs !== undefined;
     const intendedMs =
       isAgain && this.#options.loop === "closed" ? Math.max(dueMs, failedMs) : dueMs;
@@ -467,7 +459,7 @@ export class LoadGenerator {
     });
   }
 
-  /** What failed without a connection. */
+  /** Reports an operation that failed without a connection. */
   #tell(
     token: number,
     operation: number,
@@ -482,7 +474,7 @@ export class LoadGenerator {
     onExecuted?.({ operation, connection: 0, phase, step, ...times, failure, rowCount: 0 });
   }
 
-  /** GE4. */
+  /** Handles a lost connection or a failed attempt (GE4). */
   #trouble(failure: OperationFailure, isAttempt: boolean): void {
     this.#options.onTrouble?.(failure);
     if (isAttempt) this.#silence.refused();
@@ -496,14 +488,14 @@ export class LoadGenerator {
     this.#tell(token, operation, nowMs, nowMs, nowMs, failure);
   }
 
-  /** GE5; and arrivals that have waited for longer than an operation may take have failed. */
+  /** Fails operations, and waiting arrivals, that exceed the operation's timeout (GE5). */
   #sweepSlots(): void {
     if (this.#state === "closed") return;
     const { clock, operationTimeoutMs, book } = this.#options;
     const nowMs = clock.nowMs();
     this.#wakeAt(nowMs);
     this.#noteSuspension(nowMs);
-    // Answers that came while this slept have not been read yet.
+    // Answers that came during a sleep have not been read yet.
     if (nowMs - this.#freezes.awakeMs < sweepMs) {
       this.#armSweep();
       return;
@@ -532,9 +524,7 @@ export class LoadGenerator {
     this.#sweep = clock.after(sweepMs, () => this.#sweepSlots());
   }
 
-  /**
-   * Silences are of a phase, and so is the wait for a connection: both are cut where the book was.
-   */
+  /** Silences and waits for a connection belong to a phase: cuts both where the book was cut. */
   #follow(nowMs: number): void {
     if (this.#state === "draining" || this.#state === "closed") return;
     const { book } = this.#options;
@@ -562,13 +552,13 @@ export class LoadGenerator {
     return this.#options.loop === "closed" && this.#connections.waiting > 0;
   }
 
-  /** A sleep is noted before the phase that it may have slept through is cut. */
+  /** Notes a sleep before cutting a phase that may lie within it. */
   #wakeAt(nowMs: number): void {
     this.#noteSleep(nowMs);
     this.#follow(nowMs);
   }
 
-  /** The first that runs after a sleep says so, be it the sweep, an arrival or an answer. */
+  /** Notes a sleep; called by whatever runs first after it: sweep, arrival or answer. */
   #noteSleep(nowMs: number): void {
     const [ranMs, dueMs] = [this.#ranMs, this.#sweepDueMs];
     this.#ranMs = nowMs;
@@ -579,7 +569,7 @@ export class LoadGenerator {
     this.#sweepDueMs = nowMs;
   }
 
-  /** On many systems our clock stands still while the machine sleeps; the wall's goes on. */
+  /** On many systems our clock stops while the machine sleeps; the wall clock goes on. */
   #noteSuspension(nowMs: number): void {
     const aheadMs = this.#options.clock.wallMs() - nowMs;
     const jumpMs = aheadMs - this.#wallAheadMs;

@@ -5,22 +5,24 @@
 import { Histogram, mergeHistograms } from "../core/histogram.ts";
 import type { Answering } from "../core/worker-snapshot.ts";
 
-/** Shorter ones are what answers are apart anyway. */
+/** Shorter silences are normal gaps between answers. */
 const silenceMsMin = 100;
 
 export class SilenceWatch {
   readonly #silences = new Histogram();
-  /** Those of them in which a connection could not be opened. SI4 */
+  /** The silences in which a connection could not be opened (SI4). */
   readonly #outages = new Histogram();
   #isRefused = false;
-  /** How long the silence was that the end of the phase cut; 0: something was heard since. SI7 */
+  /** The length of the silence that the end of the phase cut; 0 after a later answer (SI7). */
   #cutMs = 0;
   #isMeasuring: boolean;
   #measuredSinceMs: number;
   #measuredMs = 0;
-  /** Since when nothing succeeded though something was wanted; `undefined`: nothing is wanted. */
+  /**
+   * Since when nothing succeeded although something was wanted. Undefined when nothing is wanted.
+   */
   #sinceMs: number | undefined;
-  /** After a failure: since when nothing is wanted, and since when something is again. */
+  /** After a failure: since when nothing was wanted, and since when something is wanted again. */
   #idleMs: number | undefined;
   #resumedMs: number | undefined;
   /** When the generator woke from its last sleep. */
@@ -31,11 +33,12 @@ export class SilenceWatch {
     this.#measuredSinceMs = nowMs;
   }
 
-  /** From now on silences count, or no longer. */
+  /** Silences count from now on, or no longer. */
   enter(nowMs: number, isMeasuring: boolean): void {
     if (isMeasuring === this.#isMeasuring) return;
     if (this.#isMeasuring) {
-      this.#cutMs = this.#isRefused ? 0 : this.#lengthMs(nowMs); // One that was refused is kept.
+      // A silence with a refused connection is already kept.
+      this.#cutMs = this.#isRefused ? 0 : this.#lengthMs(nowMs);
       this.#end(nowMs);
       this.#measuredMs += nowMs - this.#measuredSinceMs;
     }
@@ -47,7 +50,7 @@ export class SilenceWatch {
     this.#resumedMs = undefined;
   }
 
-  /** Something is wanted, since `sinceMs`; nobody could want it while the generator slept (SI3). */
+  /** Something is wanted since `sinceMs`, without the time in which the generator slept (SI3). */
   want(sinceMs: number): void {
     const nowMs = Math.max(sinceMs, this.#awakeMs);
     if (this.#sinceMs === undefined) this.#sinceMs = nowMs;
@@ -69,25 +72,25 @@ export class SilenceWatch {
     this.#resumedMs = undefined;
   }
 
-  /** A connection could not be opened. SI4 */
+  /** Notes that a connection could not be opened (SI4). */
   refused(): void {
     this.#isRefused = true;
   }
 
-  /** Whatever was under way has had its time. SI7 */
+  /** Notes that draining is over (SI7). */
   drained(): void {
     if (this.#cutMs >= silenceMsMin) this.#outages.record(this.#cutMs * 1000);
     this.#cutMs = 0;
   }
 
-  /** SI3 */
+  /** Excludes the time in which the generator slept (SI3). */
   slept(fromMs: number, toMs: number): void {
     this.#awakeMs = toMs;
     if (this.#sinceMs === undefined) return;
     this.#sinceMs = this.#sinceMs <= fromMs ? this.#sinceMs + (toMs - fromMs) : toMs;
   }
 
-  /** With the silence that lasts. */
+  /** Includes the current silence. */
   answering(nowMs: number): Answering {
     const [last, lastOutage] = [new Histogram(), new Histogram()];
     if (this.#isMeasuring) this.#record(nowMs, last, lastOutage);

@@ -5,7 +5,7 @@
  */
 import { Histogram } from "../core/histogram.ts";
 
-/** Shorter ones are what operations take. */
+/** Shorter waits are normal operations. */
 const stallMsMin = 1_000;
 
 /** A connection that waits now. */
@@ -23,7 +23,7 @@ export class StallWatch {
   #connectionMs = 0;
   #countedMs: number;
 
-  /** `names`: of the operations. */
+  /** `names` are those of the operations. */
   constructor(names: readonly string[], nowMs: number, isMeasuring: boolean) {
     this.#names = names;
     this.#isMeasuring = isMeasuring;
@@ -31,13 +31,13 @@ export class StallWatch {
     this.#countedMs = nowMs;
   }
 
-  /** So many connections are wanted from now on. */
+  /** Sets the number of wanted connections from now on. */
   want(nowMs: number, connections: number): void {
     this.#count(nowMs);
     this.#connections = connections;
   }
 
-  /** From now on stalls count, or no longer. */
+  /** Stalls count from now on, or no longer. */
   enter(nowMs: number, isMeasuring: boolean, unanswered: Iterable<Unanswered>): void {
     if (isMeasuring === this.#isMeasuring) return;
     for (const each of unanswered) this.#record(this.#stalls, each, nowMs);
@@ -51,7 +51,7 @@ export class StallWatch {
     this.#record(this.#stalls, { sinceMs, operation }, nowMs);
   }
 
-  /** With the stalls that last. */
+  /** Includes the current stalls. */
   answering(
     nowMs: number,
     unanswered: Iterable<Unanswered>,

@@ -1,4 +1,7 @@
-/** Arrivals that wait for a slot, in order: a ring of numbers, because a target that stands still may have many of them wait. */
+/**
+ * Arrivals that wait for a slot, in order. A ring of numbers, because many may wait while a target
+ * stalls.
+ */
 import { assert } from "../../../ground/kernel/errors.ts";
 
 export interface WaitingArrival {
@@ -29,7 +32,7 @@ export class WaitingLine {
     return this.#times[this.#head] ?? Infinity;
   }
 
-  /** `false`: it is full. */
+  /** Returns `false` when the line is full. */
   push(intendedMs: number, operation: number, token: number): boolean {
     if (this.#length >= this.#max) return false;
     if (this.#length === this.#times.length) this.#widen();

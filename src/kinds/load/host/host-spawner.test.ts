@@ -1,4 +1,7 @@
-/** Load workers on other machines, in virtual time: rows, Capstan's workers that read them, and a coordinator that watches. */
+/**
+ * Load workers on other machines, in virtual time: rows, Capstan's workers that read them, and a
+ * coordinator that watches.
+ */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

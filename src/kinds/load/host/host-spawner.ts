@@ -1,7 +1,7 @@
 /**
- * Load workers wherever they belong: here, or with one of Capstan's workers, who reads of it in the
- * store (`process-host.ts`). HS1 to HS3. What is here is `LocalSpawner`'s alone; of what is elsewhere
- * this knows what the rows said a second ago.
+ * Starts load workers here, through `LocalSpawner`, or on the machine of a Capstan worker, which
+ * reads the request in the store (`process-host.ts`). Remote processes are known by their rows,
+ * read once a second. Rules: HS1 to HS3.
  */
 
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
@@ -23,25 +23,25 @@ import {
 export interface HostSpawnerOptions {
   readonly here: OwnSpawner;
   readonly processes: ProcessStore;
-  /** Whether a Capstan worker that is in touch can start load workers: it knows the store. */
+  /** Whether a connected Capstan worker can start load workers: it must know the store. */
   readonly isAble: (name: string) => boolean;
   readonly lease: () => LeaseGrant | undefined;
-  /** As other machines reach it. */
+  /** The coordinator's URL for other machines. */
   readonly coordinatorUrl: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 const lookMs = 1_000;
-/** How long a Capstan worker may take to start what it was given. */
+/** Time limit for a Capstan worker to start a process. */
 const takeMsMax = 8_000;
 
 interface WatchedRun {
-  /** `undefined`: not read yet. By worker. */
+  /** Processes by load worker. Undefined before they are read. */
   processes: Map<LoadWorkerId, WatchedProcess> | undefined;
-  /** Workers that did not take it, by load worker. */
+  /** Capstan workers that did not take the process, by load worker. */
   readonly tried: Map<LoadWorkerId, Set<string>>;
-  /** What the run's template wants, as far as this process was told. */
+  /** The placement of the run's template, if known to this process. */
   placement: Placement;
 }
 
@@ -117,7 +117,7 @@ export class HostSpawner implements OwnSpawner {
     this.#options.here.close();
   }
 
-  /** Of a run that is asked about for the first time, the store may know more than this process. */
+  /** For a run's first use: the store may know more than this process. */
   #runOf(runId: RunId): WatchedRun {
     const known = this.#runs.get(runId);
     if (known !== undefined) return known;
@@ -140,7 +140,7 @@ export class HostSpawner implements OwnSpawner {
     });
   }
 
-  /** Runs with nobody elsewhere are not read again. */
+  /** Runs without remote processes are not read again. */
   async #look(): Promise<void> {
     const open = [...this.#runs].filter(
       ([, { processes }]) => processes === undefined || hasMore(processes),
@@ -155,7 +155,7 @@ export class HostSpawner implements OwnSpawner {
     const found = await this.#options.processes.ofRuns(runIds);
     for (const runId of runIds) {
       const run = this.#runs.get(runId);
-      if (run === undefined) continue; // Forgotten meanwhile.
+      if (run === undefined) continue; // The run was forgotten meanwhile.
       const before = run.processes;
       run.processes = new Map();
       for (const process of found.filter((each) => each.runId === runId)) {

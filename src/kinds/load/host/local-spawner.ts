@@ -1,4 +1,4 @@
-/** Load workers as processes of this machine, of the program that runs here: WP1 to WP5. */
+/** Starts load workers as processes on this machine, from the same program. Rules: WP1 to WP5. */
 
 import {
   accessSync,
@@ -30,18 +30,18 @@ import {
 } from "./worker-spawner.ts";
 
 export interface LocalSpawnerOptions {
-  /** The program and what comes before `load-worker`; this program unless given. */
+  /** The program and its arguments before `load-worker`; this program by default. */
   readonly command?: readonly [program: string, ...args: string[]];
-  /** As `parseStoreUrl` understands it. */
+  /** In the syntax of `parseStoreUrl`. */
   readonly storeUrl: string;
   readonly dataDir: string;
-  /** As FT1 has them. */
+  /** The allowed files of FT1. */
   readonly allowedFiles?: readonly string[] | undefined;
-  /** Of each load worker, in bytes; a share of the machine's memory unless given. */
+  /** Memory limit of each load worker in bytes; by default a share of the machine's memory. */
   readonly loadMemoryLimit?: number | undefined;
-  /** As this process was given it on its command line. */
+  /** The lake option of this process's command line. */
   readonly lake?: string | undefined;
-  /** Unless the request has it. */
+  /** Used when the request has none. */
   readonly coordinatorUrl?: string;
   readonly clusterToken: string;
   readonly clock: Clock;
@@ -51,16 +51,16 @@ export interface LocalSpawnerOptions {
 interface Known {
   readonly runId: RunId;
   readonly processId: number;
-  /** `undefined`: it is not our child. */
+  /** Undefined when it is not our child. */
   readonly child: OwnProcess | undefined;
   readonly logPath: string | undefined;
 }
 
 const lookAtLogsMs = 10_000;
 const logBytesMax = 4 * 1024 * 1024;
-/** Node's, libuv's, DuckDB's, and one for each connection to SQLite. */
+/** Threads of Node, libuv and DuckDB, and one for each SQLite connection. */
 const threadsAbout = 48;
-/** Of its three threads (store, timer, records), and of 16 connections to SQLite. */
+/** Script memory of its three threads (store, timer, records) and of 16 SQLite connections. */
 const scriptBytes = (3 * 64 + 16 * 32) * 1024 ** 2;
 
 export class LocalSpawner implements OwnSpawner {
@@ -88,7 +88,7 @@ export class LocalSpawner implements OwnSpawner {
     closeSync(log);
     try {
       await child.started;
-      // The shell that sets its bounds starts in any case.
+      // Checked here because the shell that sets the limits always starts.
       if (program.includes("/")) accessSync(program, constants.X_OK);
     } catch (thrown) {
       const message = `cannot start ${request.workerId}: ${messageOf(thrown)}`;
@@ -113,11 +113,12 @@ export class LocalSpawner implements OwnSpawner {
     if (processId <= 0) return;
     const key = keyOf(place);
     if (hostName !== hostname()) {
-      this.#known.delete(key); // SP2: one that we started under this name is not the worker any more.
+      // A process that we started under this name is no longer the worker (SP2).
+      this.#known.delete(key);
       return;
     }
     if (this.#known.get(key)?.processId === processId) return;
-    // A process that we started under this name and another is there now: the newer registered.
+    // Another process has registered under this name since we started ours: it is the newer one.
     this.#known.set(key, { runId, processId, child: undefined, logPath: undefined });
   }
 
@@ -168,8 +169,8 @@ export class LocalSpawner implements OwnSpawner {
   }
 
   /**
-   * WP3. The file stays the worker's: it appends, so that a file cut short goes on at its
-   * beginning.
+   * Bounds the logs (WP3). The worker appends, so that it continues at the start of a truncated
+   * file.
    */
   #lookAtLogs(): void {
     this.#timer?.cancel();
@@ -191,14 +192,14 @@ function openLog(dataDir: string, place: WorkerPlace): { logPath: string; log: n
   return { logPath, log: openSync(logPath, "a", 0o600) };
 }
 
-/** A log that cannot be kept short must not end what it is about. */
+/** A log that cannot be truncated must not end the worker. */
 export function boundLog(path: string, bytesMax: number): void {
   try {
     if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= bytesMax) return;
     copyFileSync(path, `${path}.1`);
     truncateSync(path, 0);
   } catch {
-    // The disk is full, or somebody took the file away.
+    // The disk is full, or the file is gone.
   }
 }
 
@@ -207,7 +208,7 @@ function isRunning({ processId, runId }: Known): boolean {
   try {
     process.kill(processId, 0);
   } catch {
-    return false; // Gone, or somebody else's.
+    return false; // The process is gone, or belongs to another user.
   }
   if (!existsSync("/proc/self/cmdline")) return true;
   try {

@@ -1,6 +1,6 @@
 /**
- * A Capstan worker's share of load tests: it starts the processes that the store says it shall, on
- * its machine, and says what became of them. PH1 to PH5.
+ * A Capstan worker's part of load tests: it starts the processes that the store assigns to it, and
+ * writes their state back. Rules: PH1 to PH5.
  */
 
 import type { Clock } from "../../../ground/kernel/clock.ts";
@@ -13,12 +13,12 @@ import { type LoadProcess, notWanted, type ProcessStore } from "../store/process
 import { fieldsOf, keyOf, type OwnSpawner } from "./worker-spawner.ts";
 
 export interface ProcessHostOptions {
-  /** The Capstan worker's. */
+  /** The Capstan worker's name. */
   readonly name: string;
-  /** This machine's, as heartbeats of load workers have it. */
+  /** This machine's name, as in the heartbeats of load workers. */
   readonly hostName: string;
   readonly processes: ProcessStore;
-  /** Whether load workers can be started here at the moment; always, unless given. PH5 */
+  /** Whether load workers can be started here now; always by default (PH5). */
   readonly isAble?: () => boolean;
   readonly spawner: OwnSpawner;
   readonly clock: Clock;
@@ -32,7 +32,7 @@ const { signal: never } = new AbortController();
 
 export class ProcessHost {
   readonly #options: ProcessHostOptions;
-  /** By run and worker: those that were started, or found to run, and the signals that they got. */
+  /** Processes started or found here, by run and worker, with the signals they were sent. */
   readonly #mine = new Map<string, { readonly runId: RunId; readonly signals: Set<string> }>();
   readonly #loop: Loop;
 
@@ -56,13 +56,13 @@ export class ProcessHost {
     this.#loop.start();
   }
 
-  /** Leaves load workers alone. */
+  /** Does not stop load workers. */
   async stop(): Promise<void> {
     await this.#loop.stop();
     this.#options.spawner.close();
   }
 
-  /** All that is to be done now. */
+  /** Performs everything that is due now. */
   async look(signal: AbortSignal = never): Promise<void> {
     const { name, processes, spawner } = this.#options;
     const found = await processes.startedBy(name);
@@ -116,7 +116,7 @@ export class ProcessHost {
   async #findOrStart(process: LoadProcess): Promise<void> {
     const { processes, spawner, hostName } = this.#options;
     if (this.#mine.has(keyOf(process))) {
-      await processes.advance(process, { state: "STARTED" }); // The answer was lost.
+      await processes.advance(process, { state: "STARTED" }); // The earlier answer was lost.
       return;
     }
     const seen = await processes.heartbeatOf(process);

@@ -1,4 +1,4 @@
-/** The port to where workers' processes run: SP1, SP2. */
+/** The port that starts and watches workers' processes. Rules: SP1 and SP2. */
 
 import type { LogFields } from "../../../ground/kernel/logger.ts";
 import type { LoadWorkerId, RunId } from "../core/ids.ts";
@@ -12,13 +12,13 @@ export interface WorkerPlace {
 export interface SpawnRequest extends WorkerPlace {
   readonly groupId: number;
   readonly groupCount: number;
-  /** AUTO unless given. */
+  /** AUTO by default. */
   readonly placement?: Placement;
-  /** Where live figures go, if the spawner does not know it. */
+  /** The destination of live figures, if the spawner does not know it. */
   readonly coordinatorUrl?: string;
 }
 
-/** From a heartbeat. */
+/** A process as its heartbeat describes it. */
 export interface SeenProcess extends WorkerPlace {
   readonly hostName: string;
   readonly processId: number;
@@ -27,17 +27,17 @@ export interface SeenProcess extends WorkerPlace {
 export interface WorkerSpawner {
   /** Rejects when the process cannot be started at all. */
   spawn(request: SpawnRequest): Promise<void>;
-  /** Of one that was spawned here, or was seen. `undefined`: nothing is known here. */
+  /** For a process that was spawned here or seen. Undefined when it is unknown here. */
   isAlive(place: WorkerPlace): boolean | undefined;
   see(process: SeenProcess): void;
   signal(place: WorkerPlace, signal: "SIGTERM" | "SIGKILL"): void;
-  /** Nothing more is asked about this run. */
+  /** Drops what is known of the run. */
   forget(runId: RunId): void;
 }
 
-/** Processes of this machine. */
+/** A spawner of processes on this machine. */
 export interface OwnSpawner extends WorkerSpawner {
-  /** Leaves the workers alone. */
+  /** Does not stop the workers. */
   close(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Load tests and their templates, as the API takes and gives them. Names are the specification's. */
+/** Schemas of load tests and their templates. Names are the specification's. */
 import { z } from "zod";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { parseRunId, type RunId } from "../core/ids.ts";

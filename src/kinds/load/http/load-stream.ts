@@ -11,7 +11,7 @@ import type { RunUpdate } from "../core/run-update.ts";
 import type { LoadService } from "../service/load-service.ts";
 import { runOf } from "./load-schemas.ts";
 
-/** What is written of the WebSocket here. */
+/** The part of the WebSocket used here. */
 interface Socket {
   readonly bufferedAmount: number;
   send(text: string): void;
@@ -84,12 +84,12 @@ async function follow(
       socket.send(JSON.stringify({ event: "RUN_UPDATE", data: shown }));
       if (isOver(update) && shown === update) return;
     }
-    // All viewers at the same moments, so that they can share what is read.
+    // All viewers read at the same moments, so that they share a reading.
     await sleep(clock, everyMs - (clock.nowMs() % everyMs), signal);
   }
 }
 
-/** A run that completed between two looks is PROCESSING for one of them. */
+/** Shows PROCESSING once for a run that completed between two updates. */
 function withProcessing(update: RunUpdate): RunUpdate {
   if (update.status !== "COMPLETED" || update.phase === "PROCESSING") return update;
   const phase = "PROCESSING";

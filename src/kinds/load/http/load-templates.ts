@@ -1,4 +1,4 @@
-/** Templates of load tests: those that come with the product, and people's own. */
+/** Routes of load test templates: the built-in ones and users' own. */
 import { z } from "zod";
 import { type ApiApp, asItIs } from "../../../ground/http/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";

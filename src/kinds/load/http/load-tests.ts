@@ -1,4 +1,4 @@
-/** Load tests of the past and the present: what there is to see of them. */
+/** Routes that show past and current load tests. */
 
 import { z } from "zod";
 import type { ApiApp } from "../../../ground/http/index.ts";
@@ -319,7 +319,7 @@ function installReports(app: ApiApp, load: LoadService): void {
 
 type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
 
-/** Without the fields that were not given. */
+/** Drops undefined fields. */
 function defined<T extends object>(
   value: T,
 ): { [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key] } & Partial<Defined<T>> {

@@ -1,4 +1,4 @@
-/** What the API tells of a run: its figures, its records, its comparison with others. */
+/** Schemas of a run's figures, records and comparisons. */
 import { z } from "zod";
 import { queryKinds } from "../core/operation.ts";
 import { logLine, runUpdateFields } from "./run-update-schema.ts";

@@ -23,7 +23,7 @@ export interface CalibrationParts {
 const connectionsCount = 4;
 const lengthMs = 300;
 
-/** `undefined`: there is nothing that may be tried, or it does not answer well enough. */
+/** Undefined when no operation may be tried, or the target does not answer well enough. */
 export async function calibrateCapacity(
   scenario: Scenario,
   parts: CalibrationParts,

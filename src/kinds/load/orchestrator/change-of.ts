@@ -1,4 +1,4 @@
-/** What `decideRun` and the decisions about load say, as what is written and told. Pure. */
+/** Turns the decisions of `decideRun` and about load into changes of the store and events. Pure. */
 import type { ControlEvent, Targets } from "../core/control-events.ts";
 import { type RunAction, startLeadMs } from "../core/decide-run.ts";
 import { groupOf, type LoadWorkerId } from "../core/ids.ts";
@@ -6,7 +6,7 @@ import { type PlannedLoad, plannedLoad, type TargetChange } from "../core/load-p
 import { drainTimeoutMs } from "../core/run-state.ts";
 import type { RunChange, RunLog, RunLook } from "../store/run-store.ts";
 
-/** Several changes as one. Later ones count where both say something. */
+/** Merges changes; later ones win. */
 export function mergeChanges(changes: readonly RunChange[]): RunChange {
   const events = changes.flatMap((change) => change.events ?? []);
   const logs = changes.flatMap((change) => change.logs ?? []);
@@ -28,7 +28,7 @@ export function changeOf(look: RunLook, action: RunAction, initiatedBy: string):
   const { run, nowMs } = look;
   switch (action.kind) {
     case "begin": {
-      // Where figures count from the beginning all workers begin at one moment.
+      // Without a warm-up all workers must begin at the same moment.
       const atMs = action.phase === "WARMUP" ? null : nowMs + startLeadMs;
       return {
         phase: action.phase,
@@ -111,7 +111,7 @@ function begunUnseen({ run, nowMs, measurementAnnouncedMs: atMs }: RunLook): Run
 export function targetChangeOf(
   { targets, changed }: TargetChange,
   { rampSeconds, reason }: Pick<PlannedLoad, "rampSeconds" | "reason">,
-  /** By the store's clock; `null`: now. */
+  /** By the store's clock; null means now. */
   atMs: number | null,
 ): RunChange {
   return { targets, events: targetEvents(targets, changed, rampSeconds, reason, atMs) };

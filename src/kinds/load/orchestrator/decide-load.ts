@@ -1,6 +1,6 @@
 /**
- * What a running run's load becomes: guardrails, scaling, the steps of a search, and who has which share. Pure: what it needs of a step
- * that was measured is given to it.
+ * What a running run's load becomes: guardrails, scaling, the steps of a search, and who has which
+ * share. Pure: what it needs of a step that was measured is given to it.
  */
 import { stopAction } from "../core/decide-run.ts";
 import type { StepVerdict } from "../core/find-max.ts";
@@ -31,7 +31,7 @@ import { type MeasuredStep, stepIdOf } from "../store/run-series.ts";
 import type { RunChange, RunLog, RunLook } from "../store/run-store.ts";
 import { changeOf, mergeChanges, targetChangeOf } from "./change-of.ts";
 
-/** How long before it begins a stage is told. */
+/** A stage is announced this long before it begins. */
 const stageLeadMs = 5_000;
 
 const controlNone: ControlState = { guardrails: noGuardrailState, loadShare: 1, scaling: null };
@@ -39,11 +39,11 @@ const controlNone: ControlState = { guardrails: noGuardrailState, loadShare: 1, 
 export interface LoadFacts {
   readonly look: RunLook;
   readonly guardrails: Omit<GuardrailFacts, "nowMs">;
-  /** Of all workers and phases. */
+  /** Operations of all workers and phases. */
   readonly ops: number;
   readonly waiting: number;
   readonly isServerQueued: boolean;
-  /** Only when `wantsStep` said so. */
+  /** Only when `wantsStep` returned a step. */
   readonly measuredStep: MeasuredStep | undefined;
 }
 
@@ -91,7 +91,9 @@ export function decideLoad(facts: LoadFacts): RunChange {
   ]);
 }
 
-/** OR6. Told with START where MEASUREMENT begins soon: the next look would be too late. */
+/**
+ * The stages sent with START when MEASUREMENT begins soon: the next look would be too late (OR6).
+ */
 export function decideFirstStages(look: RunLook, beginMs: number): RunChange {
   if (look.run.scenario.workload.stages.length === 0) return {};
   const begun = { ...look, measurementAnnouncedMs: beginMs };
@@ -99,7 +101,7 @@ export function decideFirstStages(look: RunLook, beginMs: number): RunChange {
   return stage === 0 ? {} : mergeChanges([change, { control: { ...controlNone, stage } }]);
 }
 
-/** Who can be told to do something now. */
+/** The workers that can be given a target now. */
 export function sharersOf({ workers }: RunLook): readonly string[] {
   return workers
     .filter(({ status }) => status === "READY" || status === "RUNNING")
@@ -253,17 +255,17 @@ function wishedLoad(
   return {
     ...load,
     connections: Math.max(load.connections, grown ?? 0),
-    // Its own ramp was told with START.
+    // The run's own ramp was sent with START.
     rampSeconds: stage === 0 ? 0 : planned.rampSeconds,
   };
 }
 
-/** Of a stage; after the last one its target stays. */
+/** Whether a stage's ramp is in progress. */
 function isRamping({ fromMs, rampSeconds }: PlannedLoad, measuredMs: number | undefined): boolean {
   return fromMs !== undefined && (measuredMs ?? 0) < fromMs + rampSeconds * 1000;
 }
 
-/** Before MEASUREMENT begins it is negative, once its beginning was announced. */
+/** Negative between the announcement and the beginning of MEASUREMENT. */
 function measuredMsOf(look: RunLook): number | undefined {
   const beginMs = measurementBeginMs(look);
   return beginMs === null ? undefined : look.nowMs - beginMs;

@@ -1,5 +1,6 @@
 /**
- * Searches for the maximum, through everything that takes part in one: on all cores, since they take a second each. All hundred:
+ * Searches for the maximum, through everything that takes part in one: on all cores, since they
+ * take a second each. All hundred:
  *
  *   CAPSTAN_TEST_SEARCHES=100 node --test src/kinds/load/orchestrator/find-max-truth.test.ts
  */

@@ -1,6 +1,6 @@
 /**
- * What workers sent a moment ago, in memory, for the second's update. Best effort: the store has
- * the same, a little later. Rules: LV1 to LV3.
+ * The workers' newest snapshots in memory, for the update of each second. Best effort: the store
+ * gets the same a little later. Rules: LV1 to LV3.
  */
 
 import type { Clock } from "../../../ground/kernel/clock.ts";
@@ -30,7 +30,7 @@ export class LiveMetrics {
     this.#workersMax = workersMax;
   }
 
-  /** `false`: there is a newer one already, or no room. */
+  /** Returns `false` when a newer snapshot is known, or there is no room. */
   accept(snapshot: WorkerSnapshot): boolean {
     const { run_id: runId, worker_id: workerId } = snapshot;
     const workers = this.#runs.get(runId) ?? new Map<string, Entry>();
@@ -46,7 +46,7 @@ export class LiveMetrics {
     return true;
   }
 
-  /** LV2: by worker, with its age. */
+  /** Fresh snapshots by worker, with their age (LV2). */
   fresh(
     runId: RunId,
   ): ReadonlyMap<string, { readonly snapshot: WorkerSnapshot; readonly ageMs: number }> {

@@ -1,13 +1,16 @@
-/** What the last seconds were like, from cumulative figures: for guardrails, and for the second's own histogram. */
+/**
+ * Figures of the last seconds, computed from cumulative ones, for guardrails and the histogram of
+ * each second.
+ */
 import { type Figures, figuresFor, figuresOf, figuresSince } from "../core/figures.ts";
 import type { RunUpdateWorker } from "../core/run-update.ts";
 
 interface Moment {
   readonly atMs: number;
   readonly phase: string;
-  /** How long each worker had been at it by its own clock when it told of its figures. */
+  /** Each worker's elapsed time, by its own clock, when it sent its figures. */
   readonly elapsed: ReadonlyMap<string, number>;
-  /** Merged once, when they come: histograms are large. */
+  /** Merged once on arrival, because histograms are large. */
   readonly figures: ReadonlyMap<string, Figures>;
 }
 
@@ -17,12 +20,15 @@ export class LoadWindow {
   readonly #names: readonly string[];
   readonly #moments: Moment[] = [];
 
-  /** Each an operation, a kind, or `ALL`. */
+  /** Each name is an operation, a kind, or `ALL`. */
   constructor(names: readonly string[]) {
     this.#names = [...new Set(["ALL", ...names])];
   }
 
-  /** Workers that are lost, too: their figures stay what they were, and nothing seems to be taken back. */
+  /**
+   * Workers that are lost, too: their figures stay what they were, and nothing seems to be taken
+   * back.
+   */
   add(atMs: number, phase: string, workers: readonly RunUpdateWorker[]): void {
     if (this.#moments.at(-1)?.phase !== phase) this.#moments.length = 0;
     const series = workers.flatMap(
@@ -53,7 +59,7 @@ export class LoadWindow {
     return { figures: this.#since(before, "ALL"), seconds: isKnown ? seconds : null };
   }
 
-  /** Of one of the names. */
+  /** Figures of one of the names. */
   figures(of: string): Figures {
     return this.#since(this.#moments[0], of);
   }

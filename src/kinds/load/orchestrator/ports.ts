@@ -1,10 +1,10 @@
-/** What the orchestrator needs from others. */
+/** Ports of the orchestrator. */
 import type { RunId } from "../core/ids.ts";
 import type { Scenario, TargetConfig } from "../core/scenario.ts";
 import type { StatementFigures, Target } from "../core/target.ts";
 import type { RecordedPercentiles } from "../store/finalize-run.ts";
 
-/** Opens what is under test. `password`: as it is; nobody keeps it. */
+/** Opens the target. `password` is plain text and is not kept. */
 export type TargetFactory = (
   config: TargetConfig,
   password: string | null,
@@ -12,15 +12,15 @@ export type TargetFactory = (
 ) => Promise<Target>;
 
 export interface EnrichmentPoll {
-  /** Of the run's recorded queries, those that the server has told of; 0 to 1. */
+  /** The share of the run's recorded queries that the server has described, from 0 to 1. */
   readonly ratio: number;
-  /** Of those: what was spent outside of the server. Milliseconds. */
+  /** Their latency outside the server, in milliseconds. */
   readonly overhead?: { readonly p50: number; readonly p95: number; readonly p99: number };
 }
 
 /** The lake's records of a run, and what the server adds to them. */
 export interface RunRecords {
-  /** Of MEASUREMENT; `undefined`: there are none. */
+  /** Percentiles of MEASUREMENT. Undefined when there are no records. */
   percentiles(runId: RunId, signal: AbortSignal): Promise<RecordedPercentiles | undefined>;
   /** Asks the server once, and writes down what it says. Only for targets with `perQuery`. */
   enrich(
@@ -28,7 +28,7 @@ export interface RunRecords {
     target: Target,
     signal: AbortSignal,
   ): Promise<EnrichmentPoll>;
-  /** Of runs that are to be deleted. Idempotent. */
+  /** Removes the records of runs that are to be deleted. Idempotent. */
   remove(runIds: readonly string[], signal: AbortSignal): Promise<void>;
 }
 

@@ -1,4 +1,7 @@
-/** The facts of a run's update: control state and what is missing in the cache from the store, in one reading; the rest from the cache. */
+/**
+ * The facts of a run's update: control state and what is missing in the cache from the store, in
+ * one reading; the rest from the cache.
+ */
 
 import type { Store } from "../../../ground/store/index.ts";
 import { figuresOf, toMs } from "../core/figures.ts";
@@ -28,7 +31,7 @@ import type { LiveMetrics } from "./live-metrics.ts";
 
 const logLinesMax = 200;
 
-/** `undefined`: there is no such run. Log lines are those after `afterLogSequence`, 200 at most. */
+/** Undefined when there is no such run. Has at most 200 log lines after `afterLogSequence`. */
 export async function readRunUpdate(
   store: Store,
   live: LiveMetrics,
@@ -39,7 +42,7 @@ export async function readRunUpdate(
     const run = await readRun(tx, runId);
     if (run === undefined) return undefined;
     const registered = await readWorkers(tx, runId);
-    // They count like those that are lost: when the run has ended.
+    // Superseded workers count like lost ones: once the run has ended.
     const superseded = isTerminal(run.status) ? await readSuperseded(tx, runId) : [];
     const workers = [...registered, ...superseded.map(supersededWorker)];
     const cached = isTerminal(run.status) ? new Map() : live.fresh(runId);
@@ -118,7 +121,7 @@ function supersededWorker(worker: {
   };
 }
 
-/** As it is shared out now: stages and guardrails are in it. */
+/** The current target, including stages and guardrails. */
 function targetQpsOf({ targets, scenario: { workload } }: RunRecord): number | null {
   if (workload.load_mode !== "QPS") return null;
   const shares = Object.values(targets).map(({ qps }) => qps ?? 0);

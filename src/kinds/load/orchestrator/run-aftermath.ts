@@ -42,7 +42,7 @@ const resyncMs = 10_000;
 
 export class RunAftermath {
   readonly #parts: AftermathParts;
-  /** What is under way when the lease is lost is left to whoever leads next. */
+  /** Work that is unfinished when the lease is lost is left to the next leader. */
   readonly queue: KeyedQueue<RunId>;
 
   constructor(parts: AftermathParts) {
@@ -70,7 +70,7 @@ export class RunAftermath {
       if (!signal.aborted) await this.#enrich(look.run, signal);
     } catch (thrown) {
       if (thrown instanceof AssertionError) throw thrown;
-      if (isOurs(thrown)) throw thrown; // It stays owed, and is begun again.
+      if (isOurs(thrown)) throw thrown; // The enrichment stays pending, and is tried again.
       logger.warn({ run_id: runId }, `what comes after a run: ${messageOf(thrown)}`);
       if (!signal.aborted) await this.#write(runId, failed(thrown)).catch(() => undefined); // AM2
     }
@@ -115,7 +115,7 @@ export class RunAftermath {
     }
     const texts = scenario.workload.operations.flatMap((each) => each.statements);
     const noted = figures.statements_after as readonly StatementFigures[] | undefined;
-    // Where nobody was there to note the end, it is now.
+    // When no coordinator noted the figures at the end, they are read now.
     const after = noted ?? ownStatements(await target.statementFigures(signal), texts);
     const statements = statementsSince(after, before);
     await this.#write(runId, { status: "AGGREGATE", statements });
@@ -176,7 +176,7 @@ export class RunAftermath {
   }
 }
 
-/** The control store's trouble is not the target's. */
+/** Whether the error is the control store's and not the target's. */
 function isOurs(thrown: unknown): boolean {
   if (!(thrown instanceof OperatingError)) return false;
   return ["store_unavailable", "store_busy", "commit_unknown", "lease_lost"].includes(thrown.code);

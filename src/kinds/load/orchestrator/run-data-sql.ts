@@ -1,4 +1,4 @@
-/** A template's data at the target: made, or put back. Rules: RD1 and RD2. */
+/** Loads or resets a template's data at the target. Rules: RD1 and RD2. */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { TargetConfig } from "../core/scenario.ts";
 import type { TargetFactory } from "./ports.ts";

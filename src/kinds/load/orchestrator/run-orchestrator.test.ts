@@ -1,4 +1,7 @@
-/** Runs from their start to their end, in virtual time: the real store, real decisions, workers that obey. */
+/**
+ * Runs from their start to their end, in virtual time: the real store, real decisions, workers that
+ * obey.
+ */
 
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";

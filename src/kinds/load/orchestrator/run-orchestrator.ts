@@ -1,4 +1,6 @@
-/** Load tests at the coordinator that leads: prepared, started, seen to, ended. Rules: OC1 to OC5. */
+/**
+ * Load tests at the coordinator that leads: prepared, started, seen to, ended. Rules: OC1 to OC5.
+ */
 
 import { type Clock, within } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -44,16 +46,16 @@ export interface RunOrchestratorOptions {
   readonly openTarget: TargetFactory;
   readonly records: RunRecords;
   readonly clusterToken: string;
-  /** The lease as it stands now; `undefined`: this process is not the coordinator. */
+  /** The current lease. Undefined when this process does not lead. */
   readonly lease: () => LeaseGrant | undefined;
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
   /** CPU time of this thread so far; without it there is no calibration (WT5). */
   readonly threadCpuMs?: () => number;
-  /** How long runs are kept; `undefined`: for ever. */
+  /** How long runs are kept; undefined keeps them for ever. */
   readonly keepRunsMs?: number;
-  /** How often it is looked for those that are older. */
+  /** How often older runs are looked for. */
   readonly upkeepMs?: number;
 }
 
@@ -61,7 +63,7 @@ export interface PrepareRequest {
   readonly scenario: Scenario;
   readonly testName: string;
   readonly password: string | null;
-  /** None unless given. */
+  /** None by default. */
   readonly pools?: PoolSource;
 }
 
@@ -85,7 +87,9 @@ export class RunOrchestrator {
   readonly #queue: KeyedQueue<RunId>;
   readonly #upkeep: Loop;
   #epoch: number | undefined;
-  /** Processes of runs that ended so long ago are looked for when this coordinator begins to lead. */
+  /**
+   * Processes of runs that ended so long ago are looked for when this coordinator begins to lead.
+   */
   #endedMs = leftoverMs;
 
   constructor(options: RunOrchestratorOptions) {
@@ -130,7 +134,7 @@ export class RunOrchestrator {
     for (const part of this.#parts()) part.leaseChanged();
   }
 
-  /** Runs go on without us. */
+  /** Runs continue without this process. */
   async close(): Promise<void> {
     await Promise.all(this.#parts().map((part) => part.stop()));
     await this.#leave();
@@ -140,7 +144,7 @@ export class RunOrchestrator {
     return [this.#queue, this.#aftermath.queue, this.#upkeep];
   }
 
-  /** OC1. The new run's id. */
+  /** Returns the new run's id (OC1). */
   async prepareRun(request: PrepareRequest): Promise<RunId> {
     const { testName, password } = request;
     const pools = request.pools ?? { kind: "values", pools: {} };
@@ -154,7 +158,8 @@ export class RunOrchestrator {
       throw new OperatingError("bad_request", "never", `${asked}; there may be ${workersMax}`);
     }
     const runId = randomText(prng, 20) as RunId;
-    const targetSecret = password === null ? null : sealSecret(password, clusterToken, runId); // OC4
+    // OC4
+    const targetSecret = password === null ? null : sealSecret(password, clusterToken, runId);
     await this.runs.create(
       { runId, testName, scenario, targetSecret, expectedWorkers, pools },
       lease,
@@ -220,13 +225,13 @@ export class RunOrchestrator {
     this.#aftermath.queue.add(runId);
   }
 
-  /** The payload of the second. `undefined`: there is no such run. */
+  /** The current update. Undefined when there is no such run. */
   async update(runId: RunId, afterLogSequence: number): Promise<RunUpdate | undefined> {
     const facts = await readRunUpdate(this.#options.store, this.live, runId, afterLogSequence);
     return facts && buildRunUpdate(facts);
   }
 
-  /** The same, up to a quarter of a second old, for those who ask again and again. */
+  /** The same, up to 250 ms old, for callers that poll. */
   async watch(runId: RunId, afterLogSequence: number): Promise<RunUpdate | undefined> {
     return await this.#shared.update(runId, afterLogSequence);
   }
@@ -235,7 +240,7 @@ export class RunOrchestrator {
     return this.live.accept(snapshot);
   }
 
-  /** OC2. Those that are looked at already are left to their own pace. */
+  /** The runs to control (OC2). Runs that already have a reconciler keep their own pace. */
   async #runsToSee(): Promise<readonly RunId[]> {
     const runIds = await this.runs.runsToSee(this.#endedMs);
     this.#endedMs = 0;
@@ -307,8 +312,8 @@ export class RunOrchestrator {
   }
 
   /**
-   * OC5: what may be loaded can have changed since the run was prepared. Whether a file may be opened
-   * is known when it is; a target that is away is the worker's to ask again (LW13).
+   * OC5: what may be loaded can have changed since the run was prepared. Whether a file may be
+   * opened is known when it is; a target that is away is the worker's to ask again (LW13).
    */
   async #checkAllowed(run: RunRecord, signal: AbortSignal): Promise<void> {
     const { openTarget, clusterToken, clock } = this.#options;
@@ -340,7 +345,8 @@ export class RunOrchestrator {
       const { openTarget, clusterToken } = this.#options;
       const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
       await runDataSql(openTarget, scenario.target, password, "reset_sql", signal);
-      return await this.#requirePrepared(runId); // It took a while.
+      // Read again, because the reset may have taken long.
+      return await this.#requirePrepared(runId);
     } finally {
       this.#resetting.delete(runId);
     }

@@ -44,7 +44,7 @@ export interface ReconcilerParts {
   readonly lease: () => LeaseGrant | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The run has ended. */
+  /** Called when the run has ended. */
   readonly onEnd: (runId: RunId) => void;
 }
 
@@ -69,12 +69,12 @@ export class RunReconciler {
     this.#fleet = new WorkerFleet({ runId, spawner, clock, logger });
   }
 
-  /** These workers are this coordinator's to start. */
+  /** This coordinator starts the workers of these groups. */
   own(from: number, to: number): void {
     this.#fleet.own(from, to);
   }
 
-  /** A person's. Resolves when it is written; ending takes longer. */
+  /** A user's stop. Resolves when it is stored; the run ends later. */
   async stopRun(initiatedBy: string): Promise<void> {
     await this.#serial(async () => {
       const lease = this.#parts.lease();
@@ -88,14 +88,14 @@ export class RunReconciler {
     });
   }
 
-  /** Leaves the run to whoever leads next. */
+  /** Leaves the run to the next leader. */
   async close(): Promise<void> {
     this.#isStopped = true;
     await this.#last.catch(() => undefined);
     await this.#watch?.stop();
   }
 
-  /** `false`: OR3. */
+  /** Returns `false` when nothing is left to do (OR3). */
   look(): Promise<boolean> {
     return this.#serial(async () => this.#isStopped || !(await this.#lookOnce()));
   }
@@ -107,7 +107,7 @@ export class RunReconciler {
     return next;
   }
 
-  /** `true`: OR3. */
+  /** Returns `true` when nothing is left to do (OR3). */
   async #lookOnce(): Promise<boolean> {
     const { runs, lease: leaseOf } = this.#parts;
     const lease = leaseOf();
@@ -133,7 +133,8 @@ export class RunReconciler {
       expectedWorkers: run.expectedWorkers,
       workers,
     });
-    if (await this.#finalize(look, actions, lease)) return false; // The next look is of a run that has ended.
+    // The next look is of a run that has ended.
+    if (await this.#finalize(look, actions, lease)) return false;
     const facts = await readRunUpdate(runs.store, this.#parts.live, this.runId, logsNone);
     const update = facts && buildRunUpdate(facts);
     const change = await this.#decide(look, actions, facts, update);
@@ -164,7 +165,7 @@ export class RunReconciler {
     if (run.status !== "RUNNING" || !isLoaded) return change;
     this.#window ??= new LoadWindow(run.scenario.slos.map(({ of }) => of));
     this.#window.add(nowMs, run.phase, facts.workers);
-    // What is dead in this look has its share taken in the next.
+    // The share of a worker that died in this look is reassigned in the next.
     if (change.status !== undefined || change.phase !== undefined) return change;
     const step = wantsStep(look);
     const measuredStep =
@@ -185,7 +186,7 @@ export class RunReconciler {
     return mergeChanges([change, load]);
   }
 
-  /** What follows from a decision outside of the store. */
+  /** Performs the effects of a decision outside the store. */
   async #act(look: RunLook, change: RunChange, lease: LeaseGrant): Promise<void> {
     const { run } = look;
     if (change.expectedWorkers !== undefined) {
@@ -260,7 +261,7 @@ export class RunReconciler {
     );
   }
 
-  /** A server that cannot be watched is loaded all the same. */
+  /** A server that cannot be watched is still loaded. */
   async #watchServer({ run }: RunLook): Promise<void> {
     if (this.#isWatched || run.status !== "RUNNING") return;
     this.#isWatched = true;
@@ -280,10 +281,10 @@ export class RunReconciler {
   }
 }
 
-/** Who decides reads no logs. */
+/** Decisions need no log lines. */
 const logsNone = Number.MAX_SAFE_INTEGER;
 
-/** Of the last seconds. */
+/** Facts of the last seconds. */
 function guardrailFacts(
   { run }: RunLook,
   window: LoadWindow,

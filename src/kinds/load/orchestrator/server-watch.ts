@@ -1,6 +1,7 @@
 /**
- * What the server under test says of itself while a run lasts: every five seconds, on a connection of its own, where it can be asked.
- * Never in the way: a server that does not answer is asked again later, and the run goes on.
+ * What the server under test says of itself while a run lasts: every five seconds, on a connection
+ * of its own, where it can be asked. Never in the way: a server that does not answer is asked again
+ * later, and the run goes on.
  */
 
 import { type Clock, type Timer, within } from "../../../ground/kernel/clock.ts";
@@ -53,7 +54,7 @@ export class ServerWatch {
     if (this.#options.target.capabilities.pollsServer) this.#loop.start();
   }
 
-  /** Whether the server said since the last call that something waits. */
+  /** Whether the server has reported a queue since the last call. */
   takeQueued(): boolean {
     const isQueued = this.#isQueued;
     this.#isQueued = false;
@@ -89,7 +90,7 @@ export class ServerWatch {
 
   async stop(): Promise<void> {
     for (const timer of this.#edges.values()) timer.cancel();
-    await Promise.all(this.#noting.values()); // At most as long as an answer may take.
+    await Promise.all(this.#noting.values()); // This takes at most the time limit of an answer.
     await this.#loop.stop();
     await this.#options.target.close().catch(() => undefined);
   }

@@ -7,13 +7,13 @@ import type { Clock } from "../../../ground/kernel/clock.ts";
 import type { RunId } from "../core/ids.ts";
 import type { RunUpdate } from "../core/run-update.ts";
 
-/** `undefined`: there is no such run. Log lines are those after the sequence. */
+/** Undefined when there is no such run. Log lines are those after the sequence. */
 export type ReadUpdate = (runId: RunId, afterLogSequence: number) => Promise<RunUpdate | undefined>;
 
 interface Reading {
   readonly atMs: number;
   readonly update: Promise<RunUpdate | undefined>;
-  /** Its log lines are those after this one. */
+  /** The update has the log lines after this sequence. */
   readonly afterLogSequence: number;
 }
 
@@ -34,7 +34,7 @@ export class SharedUpdates {
     const reading = await this.#newest(runId);
     const update = await reading.update;
     if (update === undefined) return undefined;
-    // Who has just come, or has missed a second, reads for itself once.
+    // A viewer that is new, or missed a second, reads once for itself.
     if (afterLogSequence < reading.afterLogSequence) {
       return await this.#read(runId, afterLogSequence);
     }

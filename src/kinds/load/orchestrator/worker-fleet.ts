@@ -13,7 +13,7 @@ import { type LoadWorkerId, type RunId, workerIdOf } from "../core/ids.ts";
 import type { WorkerSpawner } from "../host/worker-spawner.ts";
 import type { RunLook } from "../store/run-store.ts";
 
-/** How long a worker that another coordinator started may take to be heard of. */
+/** Time limit for the first heartbeat of a worker that another coordinator started. */
 const strangerMs = 15_000;
 
 export interface WorkerFleetOptions {
@@ -30,7 +30,7 @@ export class WorkerFleet {
   readonly #notStarted = new Map<LoadWorkerId, string>();
   readonly #signalled = new Set<string>();
   readonly #owned = new Set<LoadWorkerId>();
-  /** By worker: the process that its heartbeat told of last. */
+  /** The process in each worker's last heartbeat. */
   readonly #seen = new Map<LoadWorkerId, string>();
   #expected = 0;
 
@@ -39,13 +39,13 @@ export class WorkerFleet {
     this.#sinceMs = options.clock.nowMs();
   }
 
-  /** These groups are this coordinator's to start: it decided that they should be. */
+  /** This coordinator starts these groups, because it decided to add them. */
   own(from: number, to: number): void {
     for (let group = from; group < to; group += 1) this.#owned.add(workerIdOf(group));
     this.#expected = Math.max(this.#expected, to);
   }
 
-  /** WF2: those whose process has ended. */
+  /** The workers whose process has ended (WF2). */
   gone(): ReadonlySet<LoadWorkerId> {
     const gone = new Set(this.#notStarted.keys());
     for (let group = 0; group < this.#expected; group += 1) {
@@ -62,7 +62,8 @@ export class WorkerFleet {
       this.#options.spawner.see({ runId: run.runId, workerId, hostName, processId });
     }
     const registered = workers.map(({ workerId, status, lastHeartbeatMs, hostName, processId }) => {
-      // Who has registered since was not looked at: another process of this name may have ended.
+      // A worker that registered since then was not checked: another process of this name may have
+      // ended.
       const isNew = this.#seen.get(workerId) !== `${hostName}/${processId}`;
       this.#seen.set(workerId, `${hostName}/${processId}`);
       return { workerId, status, lastHeartbeatMs, isGone: gone.has(workerId) && !isNew };
@@ -73,14 +74,15 @@ export class WorkerFleet {
       const workerId = workerIdOf(group);
       if (known.has(workerId)) continue;
       const isComing = run.status === "RUNNING" || this.#isAlive(workerId) === true;
-      if (!isComing && !gone.has(workerId)) continue; // It was never started, and will not be.
+      // The worker was never started, and will not be.
+      if (!isComing && !gone.has(workerId)) continue;
       const isGone = gone.has(workerId);
       missing.push({ workerId, status: "STARTING", lastHeartbeatMs: nowMs, isGone });
     }
     return [...registered, ...missing];
   }
 
-  /** WF1. `announce` rejects when it may not be. */
+  /** Starts missing workers (WF1). `announce` rejects when this process no longer leads. */
   async spawnMissing(
     look: RunLook,
     announce: (workerIds: readonly LoadWorkerId[]) => Promise<void>,
@@ -115,7 +117,7 @@ export class WorkerFleet {
     });
   }
 
-  /** Makes those end that should have. `true`: somebody is left. */
+  /** Ends processes that should have ended. Returns `true` when some are left. */
   reap({ run, workers, nowMs }: RunLook): boolean {
     const { stopTimeMs, endTimeMs } = run;
     let isAnybodyLeft = false;

@@ -55,22 +55,22 @@ export interface LoadServiceOptions {
    * Names of environment variables, besides LOAD_TARGET_…, that a template may send to its target.
    */
   readonly passwordEnvs: readonly string[];
-  /** Says who leads when it is another process. */
+  /** Fails with the leader's address when another process leads. */
   readonly asLeader: <T>(change: () => Promise<T>) => Promise<T>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What is given differs from the template. */
+/** Each given field replaces the template's. */
 export interface RunRequest {
   readonly testName?: string | undefined;
   readonly targetUrl?: string | undefined;
   readonly allowedHosts?: readonly string[] | undefined;
-  /** `duration=30` */
+  /** For example `duration=30`. */
   readonly settings?: readonly string[] | undefined;
   readonly password?: string | undefined;
-  /** Make the template's data first. */
+  /** Load the template's data first. */
   readonly loadData?: boolean | undefined;
-  /** Put them back before it starts; instead of what the template says. */
+  /** Reset the data before the start; replaces the template's setting. */
   readonly resetData?: boolean | undefined;
 }
 
@@ -83,7 +83,7 @@ export class LoadService {
     this.templates = options.templates;
   }
 
-  /** The new run's id. */
+  /** Returns the new run's id. */
   async prepareFromTemplate(
     templateId: string,
     request: RunRequest,
@@ -94,7 +94,7 @@ export class LoadService {
     return await this.#prepare(found.document, { kind: "template", templateId }, request, signal);
   }
 
-  /** Of a template that is not kept. */
+  /** Prepares a run from a template that is not stored. */
   async prepareFromDocument(
     input: unknown,
     request: RunRequest,
@@ -142,14 +142,14 @@ export class LoadService {
     return this.#options.orchestrator.accept(snapshot);
   }
 
-  /** The payload of the second; log lines are those after `afterLogSequence`. Throws `not_found`. */
+  /** The current update, with log lines after `afterLogSequence`. Throws `not_found`. */
   async update(runId: RunId, afterLogSequence: number): Promise<RunUpdate> {
     const update = await this.#options.orchestrator.update(runId, afterLogSequence);
     if (update === undefined) throw notFound("run", runId);
     return update;
   }
 
-  /** The same for who asks every second: all who watch share a reading. */
+  /** The same for viewers that poll every second; they share a reading. */
   async watch(runId: RunId, afterLogSequence: number): Promise<RunUpdate> {
     const update = await this.#options.orchestrator.watch(runId, afterLogSequence);
     if (update === undefined) throw notFound("run", runId);
@@ -217,7 +217,7 @@ export class LoadService {
     return { items: await readExecutions(this.#options.executions, runId, filter, signal) };
   }
 
-  /** From the records, with the heat map and what is exact. */
+  /** Exact figures from the records, with the heat map. */
   async finalFigures(runId: RunId, signal: AbortSignal) {
     await this.#run(runId);
     return await finalFigures(this.#options.executions, runId, signal);
@@ -267,7 +267,7 @@ export class LoadService {
     return report;
   }
 
-  /** Each against the first. */
+  /** Compares each run with the first one. */
   async compare(runIds: readonly RunId[]): Promise<readonly RunComparison[]> {
     const [base, ...others] = await Promise.all(runIds.map((id) => this.report(id)));
     if (base === undefined || others.length === 0) {
@@ -291,7 +291,7 @@ export class LoadService {
     const hosts = [...resolved.target.allowed_hosts, ...allowedHosts];
     const url = fileUrl(resolved.target, this.#options.files);
     const reset_data = request.resetData ?? resolved.target.reset_data;
-    // Where the password was given, the variable is not this run's.
+    // A given password replaces the template's environment variable.
     const password_env = request.password === undefined ? resolved.target.password_env : null;
     const target = { ...resolved.target, url, allowed_hosts: hosts, reset_data, password_env };
     const scenario = { ...resolved, target };

@@ -16,7 +16,7 @@ export function checkPasswordEnv(name: string, allowed: readonly string[]): void
   throw new OperatingError("forbidden", "never", `password_env: ${name} ${why}`, { hint });
 }
 
-/** Of the command line. Throws `bad_request`. */
+/** Checks the names given on the command line. Throws `bad_request`. */
 export function checkAllowedEnvs(names: readonly string[]): void {
   const wrong = names.find((name) => own.test(name) || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
   if (wrong === undefined) return;

@@ -14,7 +14,7 @@ import { readRecord } from "../store/final-record.ts";
 import { parsed, readNow, readRun, readWorkers } from "../store/run-rows.ts";
 import { readSeries } from "../store/worker-series.ts";
 
-/** `undefined`: there is no such run. */
+/** Undefined when there is no such run. */
 export async function readReport(store: Store, runId: RunId): Promise<RunReport | undefined> {
   return await store.read(async (tx) => {
     const run = await readRun(tx, runId);
@@ -74,7 +74,7 @@ async function readSeconds({ db }: Tx, runId: RunId): Promise<readonly ReportSec
   return rows.map((row, at) => {
     const response = decode(row.interval_response);
     const before = rows[at - 1];
-    // Counts are of a phase, and begin again with it.
+    // Counts start again with each phase.
     const earlier = before?.phase === row.phase ? before.error_count : 0;
     // An earlier version had failures in the histogram, and did not say how long a second was.
     const isOld = row.interval_errors === null;

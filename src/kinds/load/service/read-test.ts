@@ -48,7 +48,10 @@ export async function readResults(store: Store, runId: RunId): Promise<readonly 
   );
 }
 
-/** The run's seconds after `afterMs`, in order. Counts and percentiles are of the phase so far, `interval_…` of the second alone. */
+/**
+ * The run's seconds after `afterMs`, in order. Counts and percentiles are of the phase so far,
+ * `interval_…` of the second alone.
+ */
 export async function readSecondRows(
   store: Store,
   runId: RunId,

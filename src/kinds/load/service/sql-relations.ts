@@ -166,7 +166,10 @@ function recorded(view: Parameters<typeof viewSql>[0]): ReadableRelation {
   };
 }
 
-/** RV2. `readPage`: the rows after the one that is given, by their key; none after the last. */
+/**
+ * Opens a relation (RV2). `readPage` returns the rows after the given one, by key; none after the
+ * last.
+ */
 async function openRows<Row extends object>(
   columns: Columns<Row>,
   readPage: (after: Partial<Row>) => Promise<readonly Row[]>,
@@ -200,7 +203,7 @@ async function openRows<Row extends object>(
   return { sql: `${select} (VALUES ${values}) AS t(${names})` };
 }
 
-/** What the control store has where SQL shows another type. */
+/** The control store's types for columns that SQL shows with another type. */
 const storedTypes: Readonly<Record<string, string>> = { TIMESTAMP: "BIGINT", BOOLEAN: "INTEGER" };
 
 /** The rows that were read, and then those after them. */

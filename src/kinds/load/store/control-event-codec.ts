@@ -1,6 +1,6 @@
 /**
- * Control events and workers' targets as they are stored: JSON with the names and the order of fields
- * that every version writes. A STOP of an earlier version has no `effective_at`.
+ * Control events and workers' targets as they are stored: JSON with the names and the order of
+ * fields that every version writes. A STOP of an earlier version has no `effective_at`.
  */
 
 import { isoTime } from "../../../ground/kernel/iso-time.ts";

@@ -16,7 +16,7 @@ import { isTerminal } from "../core/run-state.ts";
 import { type RunRecord, readWorkers } from "./run-rows.ts";
 import { readSeries, readWorkerSeconds, type StoredSeries } from "./worker-series.ts";
 
-/** What there is to say of a run at `nowMs`. */
+/** The facts of a run's record at `nowMs`. */
 export async function readRecordFacts(
   tx: Tx,
   run: RunRecord,
@@ -41,7 +41,10 @@ export async function readRecordFacts(
   };
 }
 
-/** `isBound`: by the generator, so that nothing is confirmed. `null`: no search was begun. */
+/**
+ * With `isBound` the generator was the bottleneck, so that nothing is confirmed. Null when no
+ * search was begun.
+ */
 export function findMaxResultOf(
   { findMax, scenario, cancellationReason }: RunRecord,
   isBound: boolean,
@@ -52,8 +55,8 @@ export function findMaxResultOf(
 }
 
 /**
- * Never more than was planned, nor than until the stop: workers count nothing that begins later
- * (LW19, LW20), whenever STOP comes.
+ * At most the planned time, and at most until the stop: workers count nothing that begins later
+ * (LW19, LW20).
  */
 export function measuredSecondsOf(
   { warmupEndTimeMs: fromMs, stopTimeMs, scenario: { workload } }: RunRecord,
@@ -65,7 +68,7 @@ export function measuredSecondsOf(
   return Math.min(secondsMax, Math.max(0, (stopTimeMs ?? endTimeMs) - fromMs) / 1000);
 }
 
-/** `undefined`: the run has not ended, or ended under an earlier version. */
+/** Undefined when the run has not ended, or ended under an earlier version. */
 export async function readFinalRecord({ db }: Tx, runId: RunId): Promise<FinalRecord | undefined> {
   const row = await db
     .selectFrom("test_results")
@@ -78,12 +81,12 @@ export async function readFinalRecord({ db }: Tx, runId: RunId): Promise<FinalRe
 export function finalRecordIn(figures: string): FinalRecord | undefined {
   const { final } = JSON.parse(figures) as { readonly final?: FinalRecord };
   if (final === undefined) return undefined;
-  // One of an earlier version does not know all of it.
+  // A record of an earlier version lacks these fields.
   const { resent_requests = null, generator_frozen_ms = null, skipped_arrivals = null } = final;
   return { ...final, resent_requests, generator_frozen_ms, skipped_arrivals };
 }
 
-/** The stored one, or what can be said now. */
+/** The stored record, or one computed from the current figures. */
 export async function readRecord(tx: Tx, run: RunRecord, nowMs: number): Promise<FinalRecord> {
   const stored = isTerminal(run.status) ? await readFinalRecord(tx, run.runId) : undefined;
   if (stored !== undefined) return stored;

@@ -96,7 +96,7 @@ async function writeParent(
     .execute();
 }
 
-/** Who ended well has written its own row already; here are all others. */
+/** Writes the rows of workers that did not write their own at their end. */
 async function writeChildren(
   { db }: Tx,
   run: RunRecord,
@@ -133,7 +133,7 @@ async function writeChildren(
   }
 }
 
-/** What is said of a run besides its columns. */
+/** The figures of a run that have no column. */
 export async function readFigures({ db }: Tx, runId: RunId): Promise<Record<string, unknown>> {
   const row = await db
     .selectFrom("test_results")
@@ -143,7 +143,7 @@ export async function readFigures({ db }: Tx, runId: RunId): Promise<Record<stri
   return JSON.parse(row?.figures ?? "{}") as Record<string, unknown>;
 }
 
-/** Adds to it. */
+/** Adds to the run's figures. */
 export async function addFigures(
   store: Store,
   runId: RunId,
@@ -156,11 +156,11 @@ export async function addFigures(
   }, lease);
 }
 
-/** FI2. From the lake's records of MEASUREMENT. */
+/** Percentiles from the lake's records of MEASUREMENT (FI2). */
 export interface RecordedPercentiles {
   readonly recordCount: number;
   readonly successCount: number;
-  /** Of `ALL`, of kinds and of operations: successes, and unserved arrivals. */
+  /** By `ALL`, kind and operation: successes and unserved arrivals. */
   readonly latency: ReadonlyMap<string, LatencySummary>;
 }
 
@@ -177,7 +177,7 @@ export async function replacePercentiles(
     const before = finalRecordOf(facts);
     const { total_operations: total, failed_operations: failed } = before;
     const coverage = total === 0 ? 0 : Math.min(1, recorded.recordCount / total);
-    // What is left out may be the slowest.
+    // The missing records may be the slowest.
     const isWhole = recorded.successCount === total - failed;
     const record = isWhole ? finalRecordOf({ ...facts, recorded: recorded.latency }) : before;
     const { p95_latency_ms, p99_latency_ms } = record;
@@ -189,7 +189,7 @@ export async function replacePercentiles(
   }, lease);
 }
 
-/** FI5. `false`: there are several workers. */
+/** Writes the row of the only worker (FI5). Returns `false` when there are several workers. */
 async function writeOnlyChild({ db }: Tx, runId: RunId, record: FinalRecord): Promise<boolean> {
   const children = await db
     .selectFrom("test_results")
@@ -254,7 +254,7 @@ export async function writeEnrichment(
   }, lease);
 }
 
-/** Ended, and not yet done with what comes after. */
+/** Runs that have ended and whose enrichment is not finished. */
 export async function runsToEnrich(store: Store): Promise<readonly RunId[]> {
   const rows = await store.read(({ db }) =>
     db

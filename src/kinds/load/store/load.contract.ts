@@ -332,7 +332,8 @@ export function testLoadStore(fixture: StoreFixture, name: string = fixture.dial
         all.record(100);
         const second = snapshotOf(worker, 2, book);
         assert.equal(await control.writeSnapshot(worker, second), "ok");
-        assert.equal(await control.writeSnapshot(worker, first), "ok"); // Late: it takes nothing back.
+        // Late: it takes nothing back.
+        assert.equal(await control.writeSnapshot(worker, first), "ok");
         if (index === 0) await control.finish(worker, second, "COMPLETED");
       }
       await runs.apply(

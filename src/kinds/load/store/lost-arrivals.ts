@@ -41,14 +41,14 @@ export async function settleLostArrivals(tx: Tx, run: RunRecord, endTimeMs: numb
   }
 }
 
-/** When the others were told of a share that it had: the first that they and not it were told. */
+/** When the others got its share: the first event sent to them and not to it. */
 function handedOver(told: readonly Told[], own: readonly Told[], lastSeenMs: number): number {
   const isOwn = new Set(own.map(({ toldMs }) => toldMs));
   const first = told.find(({ toldMs }) => toldMs > lastSeenMs && !isOwn.has(toldMs));
   return first === undefined ? Infinity : Math.max(first.toldMs + heardMs, first.atMs);
 }
 
-/** In order. */
+/** Targets sent to workers, in order. */
 async function readTold({ db }: Tx, runId: RunId): Promise<readonly Told[]> {
   const rows = await db
     .selectFrom("run_control_events")

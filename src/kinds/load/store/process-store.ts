@@ -12,7 +12,7 @@ import type { LoadTables } from "../core/tables.ts";
 export type ProcessState = "WANTED" | "STARTING" | "STARTED" | "ENDED" | "FAILED";
 export type ProcessSignal = "SIGTERM" | "SIGKILL";
 
-/** Why a process that was stopped before anybody started it never was. */
+/** The reason stored for a process that was stopped before it was started. */
 export const notWanted = "it was not wanted any more";
 
 export interface LoadProcess {
@@ -20,15 +20,15 @@ export interface LoadProcess {
   readonly workerId: LoadWorkerId;
   readonly groupId: number;
   readonly groupCount: number;
-  /** A Capstan worker. */
+  /** The Capstan worker that starts it. */
   readonly startedBy: string;
   readonly coordinatorUrl: string;
   readonly state: ProcessState;
   readonly reason: string | null;
   readonly signalWanted: ProcessSignal | null;
-  /** Since it has that state. */
+  /** The time since the last change of state. */
   readonly ageMs: number;
-  /** Whether its run still wants load: what was not started by then need not be. */
+  /** Whether its run still needs load; otherwise the process need not be started. */
   readonly isRunWanting: boolean;
 }
 
@@ -75,7 +75,7 @@ export class ProcessStore {
     });
   }
 
-  /** Anew, or instead of one that never came to be. */
+  /** Requests a process, or replaces one that was never started. */
   async want(wanted: NewProcess, lease: LeaseGrant): Promise<void> {
     const row = {
       worker_group_id: wanted.groupId,
@@ -96,7 +96,7 @@ export class ProcessStore {
     }, lease);
   }
 
-  /** `false`: somebody has taken it by now. */
+  /** Returns `false` when a Capstan worker has taken it. */
   async giveToAnother(process: LoadProcess, startedBy: string, lease: LeaseGrant) {
     return await this.#changeWanted(process, { started_by: startedBy }, lease);
   }
@@ -105,7 +105,7 @@ export class ProcessStore {
     return await this.#changeWanted(process, { state: "FAILED", reason }, lease);
   }
 
-  /** `false`: somebody has taken it by now. */
+  /** Returns `false` when a Capstan worker has taken it. */
   async withdraw({ runId, workerId }: LoadProcess, lease: LeaseGrant): Promise<boolean> {
     return await this.#store.catalogTransaction(async ({ db }) => {
       const { numDeletedRows } = await db
@@ -150,7 +150,7 @@ export class ProcessStore {
     }));
   }
 
-  /** Those that a Capstan worker has something to do with. */
+  /** The processes assigned to a Capstan worker. */
   async startedBy(name: string): Promise<readonly LoadProcess[]> {
     const rows = await this.#store.read(({ db }) =>
       db
@@ -166,7 +166,7 @@ export class ProcessStore {
     return rows.map(processOf);
   }
 
-  /** PS1. `false`: it is not this worker's any more, or in another state. */
+  /** Returns `false` when the process is no longer this worker's, or is in another state (PS1). */
   async advance(
     { runId, workerId, startedBy, state: from }: LoadProcess,
     to: Pick<LoadProcess, "state"> & Partial<Pick<LoadProcess, "reason">>,
@@ -187,7 +187,7 @@ export class ProcessStore {
     });
   }
 
-  /** What a load worker's own heartbeat says of its process; `undefined`: there was none. */
+  /** The process in a load worker's heartbeat. Undefined before the first heartbeat. */
   async heartbeatOf({ runId, workerId }: Pick<LoadProcess, "runId" | "workerId">) {
     return await this.#store.read(({ db }) =>
       db

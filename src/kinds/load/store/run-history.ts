@@ -9,10 +9,10 @@ export interface RunFilter {
   readonly templateId?: string;
   readonly loadMode?: string;
   readonly targetKind?: string;
-  /** Created in this time. */
+  /** The range of creation times. */
   readonly fromMs?: number;
   readonly toMs?: number;
-  /** What `next` of the page before said. */
+  /** The `next` of the page before. */
   readonly after?: string;
   readonly limit: number;
 }
@@ -21,7 +21,7 @@ export type RunListEntry = LoadTables["test_results"];
 
 export interface RunPage {
   readonly runs: readonly RunListEntry[];
-  /** `undefined`: there are no more. */
+  /** Undefined on the last page. */
   readonly next: string | undefined;
 }
 
@@ -62,7 +62,7 @@ export async function listRuns(store: Store, filter: RunFilter): Promise<RunPage
   return { runs, next: hasMore ? `${last.created_at_ms}_${last.test_id}` : undefined };
 }
 
-/** RH3. `limit` at most. */
+/** Finds at most `limit` old runs (RH3). */
 export async function findOldRuns(
   store: Store,
   { ageMs, limit }: { readonly ageMs: number; readonly limit: number },
@@ -78,7 +78,7 @@ export async function findOldRuns(
   return rows.map(({ run_id: id }) => id);
 }
 
-/** RH3. Those of `runIds` that are still old: one may have been started since. */
+/** Deletes those of `runIds` that are still old: one may have been started since (RH3). */
 export async function deleteOldRuns(
   store: Store,
   { ageMs, runIds }: { readonly ageMs: number; readonly runIds: readonly string[] },

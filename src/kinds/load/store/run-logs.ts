@@ -1,4 +1,7 @@
-/** A run's log: `test_logs`, numbered per run, so that a reader asks for what came after the last line that it has. */
+/**
+ * A run's log: `test_logs`, numbered per run, so that a reader asks for what came after the last
+ * line that it has.
+ */
 
 import { sql } from "kysely";
 import { assert } from "../../../ground/kernel/errors.ts";
@@ -9,7 +12,10 @@ import type { LogLine } from "../core/worker-control.ts";
 
 const messageCharsMax = 2_000;
 
-/** Lines that are there already are not stored again. Nothing happens to lines of a run that is gone. */
+/**
+ * Lines that are there already are not stored again. Nothing happens to lines of a run that is
+ * gone.
+ */
 export async function appendLogs(
   { db }: Tx,
   runId: RunId,
@@ -54,11 +60,11 @@ export async function appendLogs(
 export interface StoredLog extends LogUpdate {
   readonly test_id: string | null;
   readonly details: Readonly<Record<string, unknown>> | null;
-  /** When the store took it, by the store's clock. */
+  /** When the store received it, by the store's clock. */
   readonly created_at: string;
 }
 
-/** In order, `limit` at most. */
+/** At most `limit` lines, in order. */
 export async function readLogs(
   { db }: Tx,
   runId: RunId,

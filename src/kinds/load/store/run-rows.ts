@@ -1,4 +1,7 @@
-/** Rows of runs as the rest of the program sees them. JSON in them was written by us: it is read without doubt. */
+/**
+ * Rows of runs as the rest of the program sees them. JSON in them was written by us: it is read
+ * without doubt.
+ */
 
 import { sql } from "kysely";
 import { assert } from "../../../ground/kernel/errors.ts";
@@ -17,10 +20,10 @@ import { decodeTargets } from "./control-event-codec.ts";
 /** What the orchestrator keeps between its looks, besides the search for a maximum. */
 export interface ControlState {
   readonly guardrails: GuardrailState;
-  /** Of the planned load, what guardrails left of it. */
+  /** The share of the planned load that guardrails left. */
   readonly loadShare: number;
   readonly scaling: ScalingState | null;
-  /** The last stage that workers were told of. */
+  /** The last stage that was sent to workers. */
   readonly stage?: number;
 }
 

@@ -1,4 +1,7 @@
-/** What happens to a run over time, as rows: its aggregate by the second, the server's polls, the steps of a search. */
+/**
+ * What happens to a run over time, as rows: its aggregate by the second, the server's polls, the
+ * steps of a search.
+ */
 
 import { sql } from "kysely";
 import type { LeaseGrant, Store, Tx } from "../../../ground/store/index.ts";
@@ -11,7 +14,7 @@ import type { RunUpdate } from "../core/run-update.ts";
 import type { ServerPoll } from "../core/target.ts";
 import { readSeries, readStepSeconds } from "./worker-series.ts";
 
-/** The row of the second, and the run's rollup. Live figures, so of live workers. */
+/** Writes the row of the second and the run's rollup, with figures of live workers. */
 export async function writeSecond(
   store: Store,
   update: RunUpdate,
@@ -102,7 +105,7 @@ export async function writePoll(
   }, lease);
 }
 
-/** `null`: the server was not asked yet. */
+/** Null before the first poll. */
 export async function readPoll({ db }: Tx, runId: RunId): Promise<ServerPoll | null> {
   const row = await db
     .selectFrom("warehouse_poll_snapshots")
@@ -125,13 +128,13 @@ export async function readPoll({ db }: Tx, runId: RunId): Promise<ServerPoll | n
 }
 
 export interface MeasuredStep {
-  /** Of this step alone. */
+  /** Figures of this step alone. */
   readonly own: StepStats & {
     readonly errors: number;
     readonly p50Ms: number | null;
     readonly p99Ms: number | null;
   };
-  /** Of all attempts with as many connections, this one among them. */
+  /** Figures of all attempts with the same number of connections, including this one. */
   readonly all: StepStats;
 }
 
@@ -197,7 +200,7 @@ export interface JudgedStep {
   readonly endMs: number;
 }
 
-/** In the transaction that stores what is next: once. */
+/** Runs in the transaction that stores the next step, so that it happens once. */
 export async function insertStep({ db }: Tx, runId: RunId, judged: JudgedStep): Promise<void> {
   const { before, verdict, endMs } = judged;
   const { own: measured } = judged.measured;

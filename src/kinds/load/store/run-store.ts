@@ -27,13 +27,13 @@ export interface NewRun {
   readonly runId: RunId;
   readonly testName: string;
   readonly scenario: Scenario;
-  /** Sealed. */
+  /** The sealed password. */
   readonly targetSecret: string | null;
   readonly expectedWorkers: number;
   readonly pools: PoolSource;
 }
 
-/** What is given changes; the rest stays. */
+/** Given fields change; the others stay. */
 export interface RunChange {
   readonly status?: RunStatus;
   readonly phase?: RunPhase;
@@ -62,12 +62,12 @@ export interface RunLog {
   readonly workerId?: LoadWorkerId;
 }
 
-/** All of one moment. */
+/** Everything about a run, read at one moment. */
 export interface RunLook {
   readonly run: RunRecord;
   readonly nowMs: number;
   readonly workers: readonly WorkerRecord[];
-  /** When MEASUREMENT begins, as workers were told; `null`: they were not. */
+  /** The announced beginning of MEASUREMENT. Null before it is announced. */
   readonly measurementAnnouncedMs: number | null;
 }
 
@@ -125,7 +125,9 @@ export class RunStore {
     });
   }
 
-  /** Started, and not ended or only within `endedMs`: processes of those may be left. */
+  /**
+   * Started runs that are active or ended within the last `endedMs`: their processes may be left.
+   */
   async runsToSee(endedMs: number): Promise<readonly RunId[]> {
     const rows = await this.store.read(({ db }) =>
       db
@@ -146,7 +148,7 @@ export class RunStore {
     return rows.map(({ run_id: id }) => id as RunId);
   }
 
-  /** RN1: `conflict` if the run is not in `from` any more. */
+  /** Throws `conflict` when the run is no longer in `from` (RN1). */
   async apply(runId: RunId, from: RunStatus, change: RunChange, lease: LeaseGrant): Promise<void> {
     await this.store.catalogTransaction((tx) => applyChange(tx, runId, from, change), lease);
   }
@@ -230,7 +232,7 @@ async function insertEvents(
     .execute();
 }
 
-/** One that never registered gets a row, so that it is marked once. */
+/** A worker that never registered gets a row, so that it is marked once. */
 async function markDead(
   { db }: Tx,
   runId: RunId,
@@ -263,7 +265,7 @@ async function markDead(
     .execute();
 }
 
-/** Lists read `test_results` alone. */
+/** Copies the status to `test_results`, which lists read alone. */
 async function mirrorStatus({ db }: Tx, runId: RunId, change: RunChange): Promise<void> {
   const { status, startTimeMs, endTimeMs, cancellationReason } = change;
   await db

@@ -23,7 +23,7 @@ export class StoreWorkerControl implements WorkerControl {
   readonly #store: Store;
   readonly #leaseName: string;
 
-  /** `leaseName`: the coordinator's. */
+  /** `leaseName` is that of the coordinator's lease. */
   constructor(store: Store, options: { readonly leaseName: string }) {
     this.#store = store;
     this.#leaseName = options.leaseName;

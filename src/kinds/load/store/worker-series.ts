@@ -21,7 +21,7 @@ export interface StoredSeries extends SeriesSnapshot {
   readonly workerId: LoadWorkerId;
 }
 
-/** CT3: what is not newer changes nothing. */
+/** A snapshot that is not newer changes nothing (CT3). */
 export async function writeWorkerSnapshot(tx: Tx, snapshot: WorkerSnapshot): Promise<void> {
   await insertSecond(tx, snapshot);
   for (const series of await changedSeries(tx, snapshot)) await putSeries(tx, snapshot, series);
@@ -135,7 +135,7 @@ async function insertSecond({ db }: Tx, snapshot: WorkerSnapshot): Promise<void>
     .execute();
 }
 
-/** Arrivals that nobody will tell of any more, of MEASUREMENT, by how long they waited. */
+/** Adds the arrivals of MEASUREMENT that a lost worker cannot report, with the time they waited. */
 export async function addUnserved(
   tx: Tx,
   { runId, workerId }: { readonly runId: RunId; readonly workerId: LoadWorkerId },
@@ -163,7 +163,7 @@ export async function addUnserved(
 /** No snapshot of the worker comes after it. */
 const sequenceLast = Number.MAX_SAFE_INTEGER;
 
-/** When the store got a worker's last figures of MEASUREMENT; `undefined`: there are none. */
+/** When the store got a worker's last figures of MEASUREMENT. Undefined when there are none. */
 export async function lastFiguresMs(
   { db }: Tx,
   runId: RunId,
@@ -203,7 +203,7 @@ function customOf(text: string): CustomMetrics {
   };
 }
 
-/** `step`: only of this one, and of MEASUREMENT. */
+/** With `step`, only that step of MEASUREMENT. */
 export async function readSeries(
   { db }: Tx,
   runId: RunId,
@@ -301,7 +301,7 @@ export interface StoredSecond {
   readonly workerId: LoadWorkerId;
   readonly phase: string;
   readonly health: GeneratorHealth;
-  /** Since the row before of the same worker, by its own clock. */
+  /** The time since the same worker's row before, by its own clock. */
   readonly seconds: number;
   readonly answering: Answering;
   readonly errorExamples: Readonly<Record<string, string>>;

@@ -21,7 +21,9 @@ export const guardedLookup: LookupFunction = (name, options, callback) => {
   });
 };
 
-/** Throws `forbidden` for a name that leads there. One that cannot be resolved is no matter here. */
+/**
+ * Throws `forbidden` for a name that leads there. One that cannot be resolved is no matter here.
+ */
 export function checkResolvedHost(host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     guardedLookup(host, { all: true }, (error) => {

@@ -1,4 +1,7 @@
-/** A statement as people wrote it, `:name` for parameters, so that a position or a hint means something to them. */
+/**
+ * A statement as people wrote it, `:name` for parameters, so that a position or a hint means
+ * something to them.
+ */
 import type { Operation, OperationStatement } from "../core/operation.ts";
 
 export function namedSqlOf(operation: Operation, statement: OperationStatement): string {

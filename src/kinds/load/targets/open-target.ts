@@ -23,8 +23,9 @@ export interface TargetOptions {
 }
 
 /**
- * Nothing is connected yet. `secret` is the password, or the token of an HTTP server without a user. Rejects with `bad_request` for
- * a URL that is none of the kind, `forbidden` for a host that may not be loaded, `unsupported` for a client that is not installed.
+ * Nothing is connected yet. `secret` is the password, or the token of an HTTP server without a
+ * user. Rejects with `bad_request` for a URL that is none of the kind, `forbidden` for a host that
+ * may not be loaded, `unsupported` for a client that is not installed.
  */
 export async function openTarget(
   config: TargetConfig,
@@ -106,7 +107,8 @@ async function fileTarget<Plan>(
 export function withPassword(text: string, secret: string | null): string {
   if (secret === null || !URL.canParse(text)) return text;
   const url = new URL(text);
-  // A URL without a host, for a socket, cannot have a password; the socket replaces the host anyway.
+  // A URL without a host, for a socket, cannot have a password; the socket replaces the host
+  // anyway.
   if (url.host === "") url.host = "localhost";
   url.password = encodeURIComponent(secret);
   return url.href;

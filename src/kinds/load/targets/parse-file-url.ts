@@ -1,4 +1,7 @@
-/** `sqlite:///path/of/file?setting=…` and the like: an absolute path, and settings that the kind knows. */
+/**
+ * `sqlite:///path/of/file?setting=…` and the like: an absolute path, and settings that the kind
+ * knows.
+ */
 import { TargetUrl } from "./target-url.ts";
 
 export interface FileUrl {

@@ -1,4 +1,7 @@
-/** What the addresses of all targets have in common. No error has the text in it, or a cause that has: there may be a password. */
+/**
+ * What the addresses of all targets have in common. No error has the text in it, or a cause that
+ * has: there may be a password.
+ */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 
 /** How a kind's addresses are called, begin, and look. */

@@ -18,7 +18,10 @@ const shortNames: Readonly<Record<string, string>> = {
   table: "target.table_name",
 };
 
-/** The same template on another target; a URL with a password is refused. Statements follow the kind. */
+/**
+ * The same template on another target; a URL with a password is refused. Statements follow the
+ * kind.
+ */
 export function withTarget(document: TemplateDocument, url: string): TemplateDocument {
   const kind = kindOfUrl(url);
   const { kind: _, ...target } = document.target;

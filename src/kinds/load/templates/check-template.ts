@@ -1,4 +1,7 @@
-/** What no single field shows: sums, and what refers to what. Each check is of parts that are right by themselves. */
+/**
+ * What no single field shows: sums, and what refers to what. Each check is of parts that are right
+ * by themselves.
+ */
 import { messageOf } from "../../../ground/kernel/errors.ts";
 import { operationOf } from "../core/compile-workload.ts";
 import { queryKinds } from "../core/operation.ts";

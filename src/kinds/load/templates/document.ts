@@ -1,6 +1,7 @@
 /**
- * A template as it is kept: a scenario that is not bound to one size of data or one kind of database yet. `resolveScenario` binds it.
- * Every scenario is such a document, so one form serves for both.
+ * A template as it is kept: a scenario that is not bound to one size of data or one kind of
+ * database yet. `resolveScenario` binds it. Every scenario is such a document, so one form serves
+ * for both.
  */
 import type {
   FindMaxConfig,
@@ -16,7 +17,10 @@ import type {
 
 export type TargetKind = TargetConfig["kind"];
 
-/** A text, or one for each kind of target that needs its own; `default` is for the others, empty for none. `{table}` is `table_name`. */
+/**
+ * A text, or one for each kind of target that needs its own; `default` is for the others, empty for
+ * none. `{table}` is `table_name`.
+ */
 export type StatementText =
   | string
   | { readonly [Kind in TargetKind | "default"]?: string | undefined };

@@ -1,4 +1,7 @@
-/** An INSERT of numbered rows in each dialect: `i` counts from 1 to `rows * :scale`, or to `rows` where they do not follow the scale. */
+/**
+ * An INSERT of numbered rows in each dialect: `i` counts from 1 to `rows * :scale`, or to `rows`
+ * where they do not follow the scale.
+ */
 import type { StatementText } from "./document.ts";
 
 /** `rows` is a power of ten. `columns`: expressions over `i`. */
@@ -23,7 +26,10 @@ export function filled(
 const digits =
   "SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9";
 
-/** MySQL and MariaDB bound recursion, the latter silently: digits multiply instead. The scale has at most five of them. */
+/**
+ * MySQL and MariaDB bound recursion, the latter silently: digits multiply instead. The scale has at
+ * most five of them.
+ */
 function mysqlNumbers(rows: number, isScaled: boolean): string {
   const places = Math.round(Math.log10(rows));
   const own = places === 0 ? "0" : product("n", places);

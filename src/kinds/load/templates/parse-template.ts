@@ -1,7 +1,9 @@
 /**
- * What people write, made a template; and a template a scenario. Whoever gets one of them needs no further checks.
+ * What people write, made a template; and a template a scenario. Whoever gets one of them needs no
+ * further checks.
  *
- * Everything that is wrong is said at once, each with its place: parts are read one by one, so that a fault in one hides none in another.
+ * Everything that is wrong is said at once, each with its place: parts are read one by one, so that
+ * a fault in one hides none in another.
  */
 
 import type { z } from "zod";

@@ -1,6 +1,6 @@
 /**
- * The mixes that people choose from: shares of five operations on one table that the template makes itself. Saved they are `CUSTOM`,
- * with these operations.
+ * The mixes that people choose from: shares of five operations on one table that the template makes
+ * itself. Saved they are `CUSTOM`, with these operations.
  */
 import type { WorkloadPreset } from "../core/scenario.ts";
 import type { OperationDocument, StatementText } from "./document.ts";

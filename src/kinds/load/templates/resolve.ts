@@ -11,7 +11,10 @@ import type {
 } from "./document.ts";
 import { scaledNumber } from "./scaled.ts";
 
-/** Throws `bad_request` where a statement has no text for the kind of target; `checkTemplate` has said so before. */
+/**
+ * Throws `bad_request` where a statement has no text for the kind of target; `checkTemplate` has
+ * said so before.
+ */
 export function resolveScenario(document: TemplateDocument): Scenario {
   const { target, workload } = document;
   const { pools: _, description: __, ...rest } = document;

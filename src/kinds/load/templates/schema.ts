@@ -1,4 +1,6 @@
-/** The parts of a template, each as people may write it, with everything that they may leave out. */
+/**
+ * The parts of a template, each as people may write it, with everything that they may leave out.
+ */
 import { z } from "zod";
 import { queryKinds } from "../core/operation.ts";
 import { verdictDefaults } from "../core/verdict.ts";

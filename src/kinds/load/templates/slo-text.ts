@@ -26,7 +26,7 @@ const metrics: Readonly<Record<string, SloConfig["metric"]>> = {
 
 const pattern = /^\s*(?:([\w.-]+)\s*:\s*)?([\w.]+)\s*(<=?|>=?)\s*(\d+(?:\.\d+)?)\s*(ms|s|%)?\s*$/;
 
-/** `undefined`: it is none. */
+/** Undefined when the text is no objective. */
 export function parseSloText(text: string): SloConfig | undefined {
   const [, of = "ALL", name = "", sign = "", amount = "", unit] = pattern.exec(text) ?? [];
   const metric = metrics[name.toLowerCase()];

@@ -15,7 +15,7 @@ const kindOfScheme: Readonly<Record<string, TargetKind>> = {
 
 export const targetSchemes = Object.keys(kindOfScheme);
 
-/** `undefined`: no scheme that we know. */
+/** Undefined for an unknown scheme. */
 export function kindOfUrl(url: string): TargetKind | undefined {
   const scheme = /^([a-z]+):/i.exec(url)?.[1]?.toLowerCase();
   return scheme === undefined ? undefined : kindOfScheme[scheme];
@@ -28,7 +28,10 @@ export function hasSecret(url: string): boolean {
   return splitSecret(url).url !== url || secretSettings(url).length > 0;
 }
 
-/** For a URL that a person gives on the command line: the URL as it may be stored, and the password on its own. */
+/**
+ * For a URL that a person gives on the command line: the URL as it may be stored, and the password
+ * on its own.
+ */
 export function splitSecret(url: string): {
   readonly url: string;
   readonly password: string | null;

@@ -1,4 +1,7 @@
-/** Templates as files. What is exported says only what differs from the defaults, and reads back as the same template. */
+/**
+ * Templates as files. What is exported says only what differs from the defaults, and reads back as
+ * the same template.
+ */
 import { isAlias, isMap, isSeq, LineCounter, parseDocument, stringify } from "yaml";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { TemplateDocument } from "./document.ts";
@@ -85,7 +88,7 @@ function without(value: object, defaults: object): Record<string, unknown> {
   );
 }
 
-/** No template needs a bomb. */
+/** Refuses aliases, which can expand without bound. */
 function refuseAliases(node: unknown): void {
   if (isAlias(node)) {
     throw new OperatingError("bad_request", "never", "aliases (*name) are not supported");

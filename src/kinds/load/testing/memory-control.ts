@@ -1,4 +1,7 @@
-/** The store of one run in memory, as a worker's port to it: with its own clock, and outages on demand. */
+/**
+ * The store of one run in memory, as a worker's port to it: with its own clock, and outages on
+ * demand.
+ */
 
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";

@@ -1,4 +1,7 @@
-/** A target of known behaviour: `servers` of them take a fixed time each, first come, first served, and all stand still now and then. */
+/**
+ * A target of known behaviour: `servers` of them take a fixed time each, first come, first served,
+ * and all stand still now and then.
+ */
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Done, OperationFailure, Target, TargetConnection } from "../core/target.ts";

@@ -1,7 +1,7 @@
 /**
- * The thread that talks to the store. SQLite answers on the thread that asks, and a commit waits for
- * the disk: on the load's own thread each heartbeat would be a pause in the load, and in what it
- * measures.
+ * The thread that talks to the store. SQLite answers on the thread that asks, and a commit waits
+ * for the disk: on the load's own thread each heartbeat would be a pause in the load, and in what
+ * it measures.
  */
 
 import { silentLogger } from "../../../ground/kernel/logger.ts";

@@ -1,6 +1,7 @@
 /**
- * Live figures to the coordinator, once a second, best effort: nobody waits for an answer, a post that fails is counted and forgotten, and
- * while one is under way no other is begun. What counts is in the store; snapshots are cumulative, so that a lost one loses nothing.
+ * Live figures to the coordinator, once a second, best effort: nobody waits for an answer, a post
+ * that fails is counted and forgotten, and while one is under way no other is begun. What counts is
+ * in the store; snapshots are cumulative, so that a lost one loses nothing.
  */
 
 import { Agent, request as requestHttp } from "node:http";
@@ -71,7 +72,7 @@ export class LivePoster {
     try {
       return await this.#answered(body);
     } catch {
-      return false; // An address that is none.
+      return false; // The address is invalid.
     }
   }
 
@@ -97,7 +98,7 @@ export class LivePoster {
     request.on("error", () => resolve(false));
     request.on("close", () => {
       timer.cancel();
-      resolve(false); // Unless it was answered.
+      resolve(false); // Has no effect after an answer.
     });
     request.end(body);
     return await promise;

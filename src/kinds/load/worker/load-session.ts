@@ -1,4 +1,7 @@
-/** One worker's load: the generator, what it measures, and what is recorded. It knows nothing of the store. */
+/**
+ * One worker's load: the generator, what it measures, and what is recorded. It knows nothing of the
+ * store.
+ */
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
 import type { WakeTimer } from "../../../ground/kernel/wake-timer.ts";
@@ -96,7 +99,7 @@ export class LoadSession {
     ahead: readonly TargetAhead[],
   ): void {
     const { clock, scenario, meter } = this.#options;
-    meter.take(); // What it took to get ready is not the load's.
+    meter.take(); // Preparation is not part of the load.
     this.#startedMs = clock.nowMs();
     this.#last = { atMs: this.#startedMs, responses: new Histogram() };
     this.#step = target.stepNumber ?? 0;
@@ -106,13 +109,13 @@ export class LoadSession {
     this.setTarget({ target, rampMs, fromMs: atMs }, ahead);
   }
 
-  /** GE3: what is due at `atMs` or later is of this phase. */
+  /** Operations due at `atMs` or later belong to this phase (GE3). */
   enterPhase(phase: MeasuredPhase, atMs: number): void {
     this.#phase = phase;
     this.#book.cut(phase, atMs);
   }
 
-  /** The same, of a phase that is not entered yet. */
+  /** The same for a phase that is not entered yet. */
   announcePhase(phase: MeasuredPhase, atMs: number): void {
     this.#book.cut(phase, atMs);
   }
@@ -130,7 +133,7 @@ export class LoadSession {
     this.#generator.announce({ qps: target.qps ?? 0, rampMs, fromMs });
   }
 
-  /** LW20: what was due at `atMs` or later is in no figure and no record. */
+  /** Removes operations due at `atMs` or later from figures and records (LW20). */
   stopAt(atMs: number): void {
     this.#book.stopAt(atMs);
     const taken = this.#unsettled.takeSince(atMs);
@@ -161,7 +164,7 @@ export class LoadSession {
     this.#unsettled.settle(Infinity);
   }
 
-  /** Each call is another sequence. */
+  /** Each call increases the sequence. */
   snapshot(status: WorkerStatus, phase: RunPhase, target: WorkerTarget): WorkerSnapshot {
     const { identity, clock, meter } = this.#options;
     const nowMs = clock.nowMs();

@@ -1,4 +1,7 @@
-/** The command: a real process, on a real store, against a real Postgres, with its records in a real lake. */
+/**
+ * The command: a real process, on a real store, against a real Postgres, with its records in a real
+ * lake.
+ */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

@@ -84,7 +84,7 @@ export class LoadWorker {
     this.#tell({ kind: "terminated" });
   }
 
-  /** What is under test takes more of this process than it may: at once. */
+  /** Ends at once: the database in this process exceeds its memory limit. */
   fail(message: string): void {
     this.#tell({ kind: "targetFailed", message });
   }
@@ -261,7 +261,7 @@ export class LoadWorker {
     return { kind: "opened" };
   }
 
-  /** Of one that never got as far as to measure it is empty. */
+  /** The snapshot of a worker that never measured is empty. */
   #takeSnapshot({ status, phase, target }: Effect<"takeSnapshot">): void {
     const { identity, meter } = this.#deps;
     const session = this.#session;

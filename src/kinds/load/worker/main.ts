@@ -1,6 +1,6 @@
 /**
- * A load worker's process: builds the objects, runs, ends. The coordinator starts it, and it outlives the coordinator: what ends it is
- * `LoadWorker`'s to decide, or a signal.
+ * A load worker's process: builds the objects, runs, ends. The coordinator starts it, and it
+ * outlives the coordinator: what ends it is `LoadWorker`'s to decide, or a signal.
  */
 
 import { rm } from "node:fs/promises";
@@ -44,7 +44,7 @@ export interface LoadWorkerOptions extends Omit<ProcessOptions, "host"> {
   readonly store?: string;
   readonly lake?: string;
   readonly allowTargetFile?: readonly string[];
-  /** In bytes; `undefined`: nobody says. */
+  /** In bytes; undefined means no limit. */
   readonly loadMemoryLimit?: number;
 }
 

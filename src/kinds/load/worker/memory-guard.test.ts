@@ -4,7 +4,10 @@ import { VirtualClock } from "../../../ground/kernel/testing/virtual-clock.ts";
 import { MemoryGuard } from "./memory-guard.ts";
 
 const mebibyte = 1024 ** 2;
-/** In a process that may take 100 MiB: what it takes from the first look on, and what became of it when. */
+/**
+ * In a process that may take 100 MiB: what it takes from the first look on, and what became of it
+ * when.
+ */
 const cases = [
   { name: "enough", takes: [100], told: [], endedMs: undefined },
   {

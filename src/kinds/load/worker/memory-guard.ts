@@ -7,11 +7,11 @@ import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 
 export interface MemoryGuardOptions {
   readonly bytesMax: number;
-  /** Of this process; `undefined`: nobody knows here. */
+  /** The private memory of this process. Undefined where the system does not report it. */
   readonly privateBytes: () => number | undefined;
-  /** Once. */
+  /** Called once. */
   readonly exceeded: (message: string) => void;
-  /** At once, whatever is under way. */
+  /** Ends the process at once. */
   readonly end: () => void;
   readonly clock: Clock;
 }
@@ -45,7 +45,7 @@ export class MemoryGuard {
   #look(): void {
     const { bytesMax, privateBytes, exceeded, end, clock } = this.#options;
     const bytes = privateBytes();
-    if (bytes === undefined) return; // Nor will it be known later.
+    if (bytes === undefined) return; // It will not become known later.
     this.#lookLater();
     if (this.#toldMs === undefined && bytes > bytesMax) {
       this.#toldMs = clock.nowMs();

@@ -6,7 +6,10 @@ import type { ProcessMeter } from "./load-session.ts";
 /** The loop is looked at so often; what Node counts has this in it. */
 const resolutionMs = 5;
 
-/** `memoryBytes`: what the process may take at most. CPU is that of the load's own thread: at 100 % it does nothing else. */
+/**
+ * `memoryBytes`: what the process may take at most. CPU is that of the load's own thread: at 100 %
+ * it does nothing else.
+ */
 export function startProcessMeter(
   clock: Clock,
   memoryBytes: number,

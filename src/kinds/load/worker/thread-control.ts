@@ -11,7 +11,7 @@ import type { WorkerControl } from "../core/worker-control.ts";
 
 export interface ControlThreadOptions {
   readonly store: ReturnType<typeof parseStoreUrl>;
-  /** The coordinator's. */
+  /** The name of the coordinator's lease. */
   readonly leaseName: string;
 }
 
@@ -43,7 +43,7 @@ export function startThreadControl(options: ControlThreadOptions): ThreadControl
     options,
     clock: realClock,
     lost: ({ message }) => unavailable(`the store's thread failed: ${message}`),
-    // V8 reserves half a gigabyte otherwise: see WP5.
+    // Without this, V8 reserves 512 MB of address space (WP5).
     worker: { resourceLimits: { codeRangeSizeMb: 32 } },
   });
   return {

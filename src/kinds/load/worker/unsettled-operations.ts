@@ -1,6 +1,7 @@
 /**
  * Operations that have ended and may still turn out to have begun after the run's stop, of which a
- * worker hears late (LW20). They are in the live figures; they become records when they are settled.
+ * worker hears late (LW20). They are in the live figures; they become records when they are
+ * settled.
  *
  * At most `countMax` are kept: beyond, while the store does not answer, the oldest are settled.
  */

@@ -1,4 +1,7 @@
-/** What a worker has to say about a run: to its own log at once, and to the run's (`test_logs`) with the next tick. Bounded. */
+/**
+ * What a worker has to say about a run: to its own log at once, and to the run's (`test_logs`) with
+ * the next tick. Bounded.
+ */
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import { type Prng, randomText } from "../../../ground/kernel/prng.ts";
 import type { LogLine, WorkerControl, WorkerIdentity } from "../core/worker-control.ts";

@@ -1,7 +1,8 @@
 /**
- * The percentile distribution as HdrHistogram prints it (`.hgrm`), which its plotter and many tools read. Values are milliseconds.
- * Five lines to each half of what is left, up to the greatest value. The last line says how exact it is: a run's final percentiles
- * are of single records, and may differ by so much.
+ * The percentile distribution as HdrHistogram prints it (`.hgrm`), which its plotter and many tools
+ * read. Values are milliseconds. Five lines to each half of what is left, up to the greatest value.
+ * The last line says how exact it is: a run's final percentiles are of single records, and may
+ * differ by so much.
  */
 import type { Histogram } from "../histogram.ts";
 

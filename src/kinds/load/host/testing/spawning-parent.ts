@@ -1,4 +1,7 @@
-/** A process that starts a worker and is then killed: `node spawning-parent.ts DATA_DIR`. Says the worker's process id. */
+/**
+ * A process that starts a worker and is then killed: `node spawning-parent.ts DATA_DIR`. Says the
+ * worker's process id.
+ */
 
 import { silentLogger } from "../../../../ground/kernel/logger.ts";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";

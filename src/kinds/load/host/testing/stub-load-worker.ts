@@ -1,4 +1,6 @@
-/** Stands for `capstan load-worker`: says how it was started, and goes on until it is asked to end. */
+/**
+ * Stands for `capstan load-worker`: says how it was started, and goes on until it is asked to end.
+ */
 import { setInterval } from "node:timers";
 
 const { CAPSTAN_CLUSTER_TOKEN: token, CAPSTAN_STORE: store } = process.env;

@@ -1,6 +1,7 @@
 /**
- * A machine with workers' processes, in virtual time. The workers use the real store; what they load is `servers` that answer one operation
- * each in a fixed time, first come, first served, shared by all.
+ * A machine with workers' processes, in virtual time. The workers use the real store; what they
+ * load is `servers` that answer one operation each in a fixed time, first come, first served,
+ * shared by all.
  */
 
 import type { Clock, Timer } from "../../../../ground/kernel/clock.ts";

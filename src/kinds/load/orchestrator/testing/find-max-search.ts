@@ -1,6 +1,6 @@
 /**
- * The search for the maximum as a whole, in virtual time: the orchestrator, real workers, the store, and a target of known capacity. As a
- * thread it searches for the seeds that it is given.
+ * The search for the maximum as a whole, in virtual time: the orchestrator, real workers, the
+ * store, and a target of known capacity. As a thread it searches for the seeds that it is given.
  */
 import assert from "node:assert/strict";
 import { isMainThread, parentPort, workerData } from "node:worker_threads";

@@ -1,4 +1,7 @@
-/** Load workers, the real ones, in virtual time: what a machine with their processes is to the orchestrator. */
+/**
+ * Load workers, the real ones, in virtual time: what a machine with their processes is to the
+ * orchestrator.
+ */
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import { silentLogger } from "../../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../../ground/kernel/prng.ts";

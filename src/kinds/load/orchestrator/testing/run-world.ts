@@ -1,4 +1,6 @@
-/** Coordinators, a machine with workers, and a target, in virtual time on one database in memory. */
+/**
+ * Coordinators, a machine with workers, and a target, in virtual time on one database in memory.
+ */
 
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import { silentLogger } from "../../../../ground/kernel/logger.ts";
@@ -147,7 +149,9 @@ export class RunWorld {
     return look;
   }
 
-  /** A second at a time, until it is so. What was seen on the way: each different status and phase. */
+  /**
+   * A second at a time, until it is so. What was seen on the way: each different status and phase.
+   */
   async until(
     runId: RunId,
     isSo: (look: Awaited<ReturnType<RunWorld["look"]>>) => boolean,

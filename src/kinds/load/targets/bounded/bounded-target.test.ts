@@ -1,4 +1,7 @@
-/** The contract on databases in a process of their own, and what that process is for: a bound on their memory. */
+/**
+ * The contract on databases in a process of their own, and what that process is for: a bound on
+ * their memory.
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -90,7 +93,9 @@ for (const kind of ["duckdb", "sqlite"] as const) {
   });
 }
 
-/** What a statement may not take: one enormous value, many that are kept, and rows without an end. */
+/**
+ * What a statement may not take: one enormous value, many that are kept, and rows without an end.
+ */
 const greedy: readonly { readonly kind: FileKind; readonly sql: string }[] = [
   { kind: "duckdb", sql: "SELECT len(range(1000000000))" },
   { kind: "duckdb", sql: "SELECT length(repeat('x', 2000000000))" },

@@ -79,7 +79,10 @@ class BoundedSession implements DriverSession<number> {
     return this.#closed;
   }
 
-  /** BT2: the process knows how to stop what is under way; who does not, in two seconds after it was aborted, ends it. */
+  /**
+   * Asks the process to stop its statements, and ends a process that does not stop within 2 s
+   * (BT2).
+   */
   async #close(): Promise<void> {
     const closing = this.#process.ask("close", this.#id, this.#over.signal);
     this.#over.abort();

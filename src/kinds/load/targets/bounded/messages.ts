@@ -45,13 +45,18 @@ export interface TargetService {
   readonly notes: Record<never, never>;
 }
 
-/** What threads of such a process reserve, those of SQLite's sessions: each about twice its code. */
+/**
+ * What threads of such a process reserve, those of SQLite's sessions: each about twice its code.
+ */
 export const targetScriptBytes: number = 8 * 32 * 1024 ** 2;
 
 /** The port to a process under the bounds of workers' SQL. */
 export interface TargetProcess {
   readonly lost: boolean;
-  /** Rejects with what the process says; when it is lost with `statement_too_large` or `query_failed`. */
+  /**
+   * Rejects with what the process says; when it is lost with `statement_too_large` or
+   * `query_failed`.
+   */
   ask<N extends RequestOf<TargetService>>(
     name: N,
     argument: ArgumentOf<TargetService, N>,

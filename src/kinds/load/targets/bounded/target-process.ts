@@ -1,4 +1,7 @@
-/** The database of a load test in a process of its own: sessions of its kind, for whoever started the process. */
+/**
+ * The database of a load test in a process of its own: sessions of its kind, for whoever started
+ * the process.
+ */
 import { assert, messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
 import { type Served, servePeer } from "../../../../ground/threads/index.ts";

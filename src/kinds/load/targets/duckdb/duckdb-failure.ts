@@ -1,4 +1,6 @@
-/** DuckDB has no codes: an error's class is the first words of its message (`Constraint Error: …`). */
+/**
+ * DuckDB has no codes: an error's class is the first words of its message (`Constraint Error: …`).
+ */
 import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import { refusedTargetSql } from "../../core/check-target-sql.ts";
 import type { FailureKind, OperationFailure } from "../../core/target.ts";

@@ -26,7 +26,7 @@ export const closedIn = {
   lock_configuration: "true",
 };
 
-/** `processBytes`: what the process may take that has it; `undefined`: nobody says. */
+/** `processBytes` is the memory limit of its process; undefined means no limit. */
 export function createDuckdbTarget(
   url: string,
   clock: Clock,
@@ -36,7 +36,9 @@ export function createDuckdbTarget(
   return new SessionTarget(duckdbKind(url, clock, files, processBytes), clock);
 }
 
-/** Throws `bad_request` for a URL that is none, or asks for more memory than there is. Nothing is opened yet. */
+/**
+ * Throws `bad_request` for an invalid URL, or one that asks for too much memory. Opens nothing yet.
+ */
 export function duckdbKind(
   url: string,
   clock: Clock,
@@ -69,7 +71,7 @@ export function duckdbKind(
       }
     },
     close: async () => {
-      // One that could not be opened has nothing to close.
+      // An instance that failed to open needs no closing.
       await instance?.then((opened) => opened.closeSync()).catch(() => undefined);
     },
   };

@@ -256,7 +256,10 @@ async function withScript(
   }
 }
 
-/** One request after the other, each begun within the answer of the one before, as a closed loop does. */
+/**
+ * One request after the other, each begun within the answer of the one before, as a closed loop
+ * does.
+ */
 function backToBack(
   prepared: PreparedOperation,
   count: number,

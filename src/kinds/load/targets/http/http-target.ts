@@ -9,7 +9,7 @@ import { HttpSession } from "./http-session.ts";
 import { connectMsMax, openSocket, RoundTrip } from "./http-socket.ts";
 import { httpPlace, parseHttpUrl } from "./parse-http-url.ts";
 
-/** Throws `bad_request` for a URL that is none. Nothing is connected yet. */
+/** Throws `bad_request` for an invalid URL. Connects to nothing yet. */
 export function createHttpTarget(url: string, secret: string | null, clock: Clock): Target {
   const address = parseHttpUrl(url, secret);
   const roundTrip = new RoundTrip();

@@ -1,4 +1,7 @@
-/** `http://user@host:port/prefix`: where requests go. `http+unix:///path/of/socket` for a Unix socket. */
+/**
+ * `http://user@host:port/prefix`: where requests go. `http+unix:///path/of/socket` for a Unix
+ * socket.
+ */
 import { bracketed, TargetUrl, type UrlForm } from "../target-url.ts";
 
 export interface HttpAddress {

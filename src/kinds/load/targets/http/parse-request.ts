@@ -1,6 +1,7 @@
 /**
- * An operation's statement as a request: `GET /path?query=:q`, or `POST /path`, perhaps header lines and an empty line, and a body.
- * A value in the request line or in a form is URL-encoded; in a body of another type, JSON; in a header, as it is.
+ * An operation's statement as a request: `GET /path?query=:q`, or `POST /path`, perhaps header
+ * lines and an empty line, and a body. A value in the request line or in a form is URL-encoded; in
+ * a body of another type, JSON; in a header, as it is.
  */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { OperationStatement, ParameterValue } from "../../core/operation.ts";
@@ -21,7 +22,10 @@ type Encode = (value: ParameterValue) => string;
 type Piece = string | { readonly index: number; readonly encode: Encode };
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-/** No value of a person's begins with it: it only stands for parameters while the text is taken apart. */
+/**
+ * No value of a person's begins with it: it only stands for parameters while the text is taken
+ * apart.
+ */
 const mark = "\uE000";
 
 /** Throws `bad_sql`. */
@@ -66,7 +70,10 @@ export function parseRequest(statement: OperationStatement): RequestTemplate {
 
 const formType = "application/x-www-form-urlencoded";
 
-/** Lines before the first empty one are headers, if they all look like one; otherwise all but the first is the body. */
+/**
+ * Lines before the first empty one are headers, if they all look like one; otherwise all but the
+ * first is the body.
+ */
 function split(whole: string): { line: string; headerLines: string[]; body: string } {
   const [line = "", ...rest] = whole.split(/\r?\n/);
   const empty = rest.indexOf("");
@@ -88,7 +95,10 @@ function parseHeader(text: string): readonly [name: string, value: string] {
   return [name, text.slice(colon + 1).trim()];
 }
 
-/** So that PromQL can be written as it is read: `GET /api/v1/query?query=rate(x[5m]) + 1`. Then a `+` is a plus, not a space. */
+/**
+ * So that PromQL can be written as it is read: `GET /api/v1/query?query=rate(x[5m]) + 1`. Then a
+ * `+` is a plus, not a space.
+ */
 function encodeSpaces(line: string): string {
   const method = /^[A-Z]+ +/.exec(line)?.[0] ?? "";
   const version = / +HTTP\/1\.1$/.exec(line)?.[0] ?? "";

@@ -206,7 +206,10 @@ function connect(address: MysqlAddress): Connection {
   });
 }
 
-/** Without a type of its own a whole number would go as a double, which LIMIT refuses and an index may not serve. */
+/**
+ * Without a type of its own a whole number would go as a double, which LIMIT refuses and an index
+ * may not serve.
+ */
 function inputOf(value: ParameterValue, type: ParameterType | undefined): unknown {
   if (typeof value === "bigint") return mysql.TypedParameter.LONGLONG(value);
   if (type === "timestamp") return momentOf(value);

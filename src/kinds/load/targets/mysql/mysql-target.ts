@@ -6,7 +6,7 @@ import { openMysqlSession } from "./mysql-session.ts";
 import { mysqlPlace, parseMysqlUrl } from "./parse-mysql-url.ts";
 import { queryServerPoll, queryStatementFigures } from "./server-queries.ts";
 
-/** Throws `bad_request` for a URL that is none. Nothing is connected yet. */
+/** Throws `bad_request` for an invalid URL. Connects to nothing yet. */
 export function createMysqlTarget(url: string, clock: Clock): Target {
   const address = parseMysqlUrl(url);
   return new SessionTarget(

@@ -1,4 +1,7 @@
-/** `mysql://user:password@host:port/database?ssl=…` (or `mariadb://`); what we do not know is refused. */
+/**
+ * `mysql://user:password@host:port/database?ssl=…` (or `mariadb://`); what we do not know is
+ * refused.
+ */
 import { bracketed, TargetUrl, type UrlForm } from "../target-url.ts";
 
 const sslModes = ["disable", "require", "verify"] as const;

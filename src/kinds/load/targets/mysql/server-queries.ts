@@ -9,7 +9,9 @@ const statusSql = `
     'Innodb_row_lock_time', 'Innodb_deadlocks', 'Innodb_buffer_pool_reads', 'Innodb_buffer_pool_read_requests',
     'Questions', 'Com_commit', 'Com_rollback', 'Slow_queries', 'Aborted_connects', 'Max_used_connections')`;
 
-/** Those who wait for a row's lock are in line; the other threads run, but for the one that asks. */
+/**
+ * Those who wait for a row's lock are in line; the other threads run, but for the one that asks.
+ */
 export async function queryServerPoll(run: RunQuery): Promise<ServerPoll> {
   const [[name, version, connectionsMax] = []] = await run(
     "SELECT DATABASE(), VERSION(), @@max_connections",
@@ -36,8 +38,8 @@ export async function queryServerPoll(run: RunQuery): Promise<ServerPoll> {
 }
 
 /**
- * What goes as text is in the digests; executions of prepared statements are not: MySQL counts them with
- * the statement, as long as its connection lives. Timers are in picoseconds.
+ * What goes as text is in the digests; executions of prepared statements are not: MySQL counts them
+ * with the statement, as long as its connection lives. Timers are in picoseconds.
  */
 const figuresSql = `
   SELECT text, SUM(calls), SUM(picoseconds) / 1e9, SUM(row_count)
@@ -53,7 +55,10 @@ const figuresSql = `
    WHERE calls > 0
    GROUP BY text`;
 
-/** MariaDB (10.11) does not count executions with their statements, only all of them, of the whole server. */
+/**
+ * MariaDB (10.11) does not count executions with their statements, only all of them, of the whole
+ * server.
+ */
 const executionsSql = `
   SELECT COUNT_STAR, SUM_TIMER_WAIT / 1e9, SUM_ROWS_SENT + SUM_ROWS_AFFECTED
     FROM performance_schema.events_statements_summary_global_by_event_name

@@ -1,4 +1,6 @@
-/** A column's text as a JSON value: what JSON has exactly becomes that, everything else stays text. */
+/**
+ * A column's text as a JSON value: what JSON has exactly becomes that, everything else stays text.
+ */
 const integerOids = new Set([20, 21, 23, 26]);
 const floatOids = new Set([700, 701]);
 const booleanOid = 16;

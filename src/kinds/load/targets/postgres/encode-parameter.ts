@@ -1,6 +1,6 @@
 /**
- * A parameter's value on the wire: its length, then its bytes. In binary where the server's type has a simple form that
- * the value fits; in text otherwise, and then the server judges it.
+ * A parameter's value on the wire: its length, then its bytes. In binary where the server's type
+ * has a simple form that the value fits; in text otherwise, and then the server judges it.
  */
 import type { ParameterType, ParameterValue } from "../../core/operation.ts";
 import type { SendBuffer } from "./send-buffer.ts";

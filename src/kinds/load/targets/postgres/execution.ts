@@ -1,4 +1,7 @@
-/** An operation on a connection, and one execution of it. Executions are used again, so that the hot path allocates none. */
+/**
+ * An operation on a connection, and one execution of it. Executions are used again, so that the hot
+ * path allocates none.
+ */
 import { isRead, type Operation, type ParameterValue } from "../../core/operation.ts";
 import type { Done, OperationFailure } from "../../core/target.ts";
 import type { SendBuffer } from "./send-buffer.ts";

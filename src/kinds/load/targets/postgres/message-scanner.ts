@@ -1,8 +1,10 @@
 /**
- * Finds the messages in what a server sends. Bytes come in any pieces; a message that is whole in a piece is handed over
- * where it lies, one that is not is gathered first. Rows that nobody reads are skipped without gathering.
+ * Finds the messages in what a server sends. Bytes come in any pieces; a message that is whole in a
+ * piece is handed over where it lies, one that is not is gathered first. Rows that nobody reads are
+ * skipped without gathering.
  *
- *   1  `onMessage` is called once for each message, in order, with its body's bounds. The bytes are its own only until it returns.
+ *   1  `onMessage` is called once for each message, in order, with its body's bounds. The bytes are
+ *      its own only until it returns.
  *   2  What is not the protocol throws a `MalformedStream`, and the scanner is of no use any more.
  *   3  Memory is bounded: by `gatheredBytesMax`, or a row's length where rows are kept.
  */
@@ -94,7 +96,8 @@ export class MessageScanner {
   #checkedLength(type: number, total: number): number {
     const bytesMax = type === dataRow ? rowBytesMax : gatheredBytesMax;
     if (total < headerBytes) throw new MalformedStream("a message shorter than its header");
-    // All types are letters or digits: what is not is found before we wait for a length that will not come.
+    // All types are letters or digits: what is not is found before we wait for a length that will
+    // not come.
     const isKnown = (type >= 0x31 && type <= 0x7a) || type === dataRow;
     if (!isKnown || total > bytesMax) throw new MalformedStream("bytes that are no message");
     return total;

@@ -47,7 +47,10 @@ export async function openSession(
   }
 }
 
-/** Asks the server to give up what that session does. Best effort: it may be over before that is heard. */
+/**
+ * Asks the server to give up what that session does. Best effort: it may be over before that is
+ * heard.
+ */
 export function requestCancel({ host, port }: PostgresAddress, key: CancelKey): void {
   const place = host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };
   const socket = connect(place);

@@ -20,7 +20,9 @@ interface PlainSocket {
   setSink(sink: (bytes: Buffer, length: number) => void): void;
 }
 
-/** `signal` also ends it when it takes too long; what it rejects with is the caller's reason then. */
+/**
+ * `signal` also ends it when it takes too long; what it rejects with is the caller's reason then.
+ */
 export async function openWire(
   address: PostgresAddress,
   clock: Clock,

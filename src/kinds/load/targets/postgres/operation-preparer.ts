@@ -1,4 +1,6 @@
-/** Turns operations into plans of prepared statements, each statement prepared once on a connection. */
+/**
+ * Turns operations into plans of prepared statements, each statement prepared once on a connection.
+ */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Operation, OperationStatement } from "../../core/operation.ts";
 import { namedSqlOf } from "../named-sql.ts";

@@ -1,4 +1,7 @@
-/** `postgres://user:password@host:port/database?sslmode=…`, read as libpq reads it; what we do not know is refused. */
+/**
+ * `postgres://user:password@host:port/database?sslmode=…`, read as libpq reads it; what we do not
+ * know is refused.
+ */
 import { bracketed, TargetUrl, type UrlForm } from "../target-url.ts";
 
 const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
@@ -69,7 +72,9 @@ function parsePort(url: TargetUrl): number {
   return port;
 }
 
-/** As in libpq: whole seconds, 0 for ever; for ever is an hour here, since every wait has an end. */
+/**
+ * As in libpq: whole seconds, 0 for ever; for ever is an hour here, since every wait has an end.
+ */
 function parseConnectMsMax(url: TargetUrl): number {
   const text = url.take("connect_timeout");
   if (text === undefined) return connectMsDefault;

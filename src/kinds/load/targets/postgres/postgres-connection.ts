@@ -1,9 +1,12 @@
 /**
- * A connection under load. What it does for an execution is all that a load generator spends on it, so: no promise, no
- * closure and no new object for each; one write for each round; the answer is read where it lies.
+ * A connection under load. What it does for an execution is all that a load generator spends on it,
+ * so: no promise, no closure and no new object for each; one write for each round; the answer is
+ * read where it lies.
  *
- *   1  The heads of `#sent` and of what the server answers belong together: each execution has one round in flight.
- *   2  Preparing has the wire to itself: it waits for what was sent, and what comes meanwhile waits for it.
+ *   1  The heads of `#sent` and of what the server answers belong together: each execution has one
+ *      round in flight.
+ *   2  Preparing has the wire to itself: it waits for what was sent, and what comes meanwhile waits
+ *      for it.
  *   3  Once `#failure` is set nothing is sent, and everything fails with it.
  */
 import type { Operation, ParameterValue } from "../../core/operation.ts";
@@ -203,7 +206,10 @@ export class PostgresConnection implements TargetConnection, WireReceiver {
     else this.#groupEnded();
   }
 
-  /** Executions up to the first with a Sync. The server has skipped what came after a failure; it is sent again. */
+  /**
+   * Executions up to the first with a Sync. The server has skipped what came after a failure; it is
+   * sent again.
+   */
   #groupEnded(): void {
     let skipped: Execution[] | undefined;
     for (let isOver = false; !isOver && this.#sent.head !== undefined; ) {
@@ -331,7 +337,10 @@ export class PostgresConnection implements TargetConnection, WireReceiver {
   }
 }
 
-/** The number at the end of a command's tag, `INSERT 0 5`; 0 if there is none. Its last byte is a zero. */
+/**
+ * The number at the end of a command's tag, `INSERT 0 5`; 0 if there is none. Its last byte is a
+ * zero.
+ */
 function rowCountOf(bytes: Buffer, start: number, end: number): number {
   let count = 0;
   let unit = 1;

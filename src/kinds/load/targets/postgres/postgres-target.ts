@@ -18,7 +18,7 @@ import { queryServerPoll, queryStatementFigures } from "./server-queries.ts";
 
 const idleSessionsMax = 2;
 
-/** Throws `bad_request` for a URL that is none. Nothing is connected yet. */
+/** Throws `bad_request` for an invalid URL. Connects to nothing yet. */
 export function createPostgresTarget(url: string, clock: Clock): Target {
   return new PostgresTarget(parsePostgresUrl(url), clock);
 }

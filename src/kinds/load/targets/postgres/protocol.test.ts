@@ -1,4 +1,7 @@
-/** Servers that split, garble, hang up or fall silent: the client answers for each execution, and never hangs. */
+/**
+ * Servers that split, garble, hang up or fall silent: the client answers for each execution, and
+ * never hangs.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

@@ -40,7 +40,8 @@ export class QuerySession {
       if (this.#session.cancelKey !== undefined) {
         requestCancel(this.#address, this.#session.cancelKey);
       }
-      this.#broken = "cancelled"; // The answer may come at any time, or never: not to be used again.
+      // The answer may come at any time, or never: not to be used again.
+      this.#broken = "cancelled";
       this.#turn?.broken("cancelled");
     };
     signal.addEventListener("abort", cancel, { once: true });

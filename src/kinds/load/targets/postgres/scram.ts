@@ -8,7 +8,10 @@ const iterationsMax = 10_000_000;
 
 export interface ScramClient {
   readonly first: string;
-  /** The answer to the server's first message; `undefined`: it makes no sense, or is for another client. */
+  /**
+   * The answer to the server's first message; `undefined`: it makes no sense, or is for another
+   * client.
+   */
   answer(serverFirst: string): string | undefined;
   /** Whether the server has proved that it knows the password, too. */
   accepts(serverFinal: string): boolean;
@@ -50,7 +53,10 @@ function parseFields(message: string): Map<string, string> {
   return new Map(message.split(",").map((field) => [field.slice(0, 1), field.slice(2)]));
 }
 
-/** SASLprep for what people type: other spaces are spaces, invisible characters go, compatible ones are one. */
+/**
+ * SASLprep for what people type: other spaces are spaces, invisible characters go, compatible ones
+ * are one.
+ */
 function prepared(password: string): string {
   return password
     .replace(/[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g, " ")

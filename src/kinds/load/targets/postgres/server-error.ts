@@ -68,8 +68,9 @@ export function failureOf({ code, message }: ServerError): OperationFailure {
 }
 
 /**
- * Messages of these classes name objects and constraints, not values (the values are in DETAIL, which we do not read).
- * Data exceptions quote the value; code on the server raises whatever it likes.
+ * Messages of these classes name objects and constraints, not values (the values are in DETAIL,
+ * which we do not read). Data exceptions quote the value; code on the server raises whatever it
+ * likes.
  */
 const classesWithoutValues = new Set(
   "08 0A 23 25 26 28 34 3D 3F 40 42 44 53 54 55 57 58".split(" "),

@@ -42,7 +42,9 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** Where the extension is, and what its column is called: it was `total_time` before version 1.8. */
+/**
+ * Where the extension is, and what its column is called: it was `total_time` before version 1.8.
+ */
 const extensionSql = `
   SELECT format('%I.pg_stat_statements', n.nspname),
          (SELECT min(a.attname) FROM pg_attribute AS a

@@ -1,4 +1,4 @@
-/** From the startup message to the first ReadyForQuery: who we are, and that we are. */
+/** From the startup message to the first ReadyForQuery, including authentication. */
 import { createHash } from "node:crypto";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import { randomSecret } from "../../../../ground/kernel/node/system-random.ts";

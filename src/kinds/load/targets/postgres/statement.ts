@@ -5,7 +5,7 @@ import { executeFrame, syncFrame } from "./frames.ts";
 import type { SendBuffer } from "./send-buffer.ts";
 
 export interface StatementParameter {
-  /** Among the operation's. */
+  /** The index among the operation's parameters. */
   readonly index: number;
   readonly type: ParameterType;
   /** The server's type. */
@@ -50,7 +50,8 @@ export class Statement {
       const isBinary = encodeParameter(send, oid, type, values[index]);
       if (!isBinary) send.view.setInt16(start + this.#formatsAt + 2 * at, 0);
     }
-    send.view.setInt32(start + 1, send.length + 2 - start - 1); // Its two bytes of result formats are in the tail.
+    // Its two bytes of result formats are in the tail.
+    send.view.setInt32(start + 1, send.length + 2 - start - 1);
     send.bytes.set(tail, send.length);
     send.length += tail.length;
   }

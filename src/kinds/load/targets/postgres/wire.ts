@@ -1,7 +1,8 @@
 /**
  * One socket to a server, plain or TLS, and the messages that come over it.
  *
- *   1  The receiver hears of the end exactly once, unless we ended it: by `broken`, whatever ended it.
+ *   1  The receiver hears of the end exactly once, unless we ended it: by `broken`, whatever ended
+ *      it.
  *   2  Nothing is received after that.
  */
 import type { Socket } from "node:net";

@@ -1,4 +1,7 @@
-/** What the person is told of SQL that a target refuses: which operation, which statement, as they wrote it. */
+/**
+ * What the person is told of SQL that a target refuses: which operation, which statement, as they
+ * wrote it.
+ */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Operation, OperationStatement } from "../../core/operation.ts";
 import { namedSqlOf } from "../named-sql.ts";

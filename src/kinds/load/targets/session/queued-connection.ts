@@ -2,8 +2,10 @@
  * A connection under load over a `DriverSession`: the line before it, and what the port promises
  * when it ends.
  *
- *   1  `#running` has at most `depth` executions, in the order given; nothing waits while there is room.
- *   2  Once `#failure` is set nothing is started, and everything fails with it. Late answers of the driver go nowhere.
+ *   1  `#running` has at most `depth` executions, in the order given; nothing waits while there is
+ *      room.
+ *   2  Once `#failure` is set nothing is started, and everything fails with it. Late answers of the
+ *      driver go nowhere.
  */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Operation, ParameterValue } from "../../core/operation.ts";

@@ -1,4 +1,7 @@
-/** A `Target` over sessions of a library: connections for load, and a few sessions beside them for everything else. */
+/**
+ * A `Target` over sessions of a library: connections for load, and a few sessions beside them for
+ * everything else.
+ */
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { ParameterValue } from "../../core/operation.ts";
@@ -20,7 +23,10 @@ export interface TargetKind<Plan> {
   /** For messages: no password in it. */
   readonly place: string;
   readonly connectMsMax: number;
-  /** Rejects with an `OperatingError`. A session that nobody waits for any more is closed by the caller. */
+  /**
+   * Rejects with an `OperatingError`. A session that nobody waits for any more is closed by the
+   * caller.
+   */
   open(): Promise<DriverSession<Plan>>;
   pollServer?(run: RunQuery): Promise<ServerPoll>;
   statementFigures?(run: RunQuery): Promise<readonly StatementFigures[]>;
@@ -141,7 +147,7 @@ export class SessionTarget<Plan> implements Target {
       await session.close();
       throw closedTarget();
     } catch (error) {
-      // It may still come.
+      // The session may still open later.
       void opening.then((session) => session.close()).catch(() => undefined);
       throw error;
     } finally {

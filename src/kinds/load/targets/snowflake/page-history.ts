@@ -1,9 +1,11 @@
 /**
- * How QUERY_HISTORY is read: it gives at most `limit` rows, the latest of the window, of everybody's queries. Pages go from the window's
- * end to its start.
+ * How QUERY_HISTORY is read: it gives at most `limit` rows, the latest of the window, of
+ * everybody's queries. Pages go from the window's end to its start.
  *
- *   1  Pages overlap, since many queries end within one moment and the history's order within it is not promised.
- *   2  A query is given once, by its id; only queries with the tag, and only those that ended within the window.
+ *   1  Pages overlap, since many queries end within one moment and the history's order within it is
+ *      not promised.
+ *   2  A query is given once, by its id; only queries with the tag, and only those that ended
+ *      within the window.
  *   3  Every page ends before the one before, so that it ends.
  */
 import type { HistoryWindow } from "../../core/target.ts";

@@ -1,4 +1,7 @@
-/** `snowflake://user@account/DATABASE/SCHEMA?warehouse=W&role=R`; `access_url` for a server that is not `account`'s usual one. */
+/**
+ * `snowflake://user@account/DATABASE/SCHEMA?warehouse=W&role=R`; `access_url` for a server that is
+ * not `account`'s usual one.
+ */
 import { hostOf, TargetUrl, type UrlForm } from "../target-url.ts";
 
 export interface SnowflakeAddress {

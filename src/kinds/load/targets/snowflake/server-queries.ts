@@ -8,7 +8,8 @@ export async function queryServerPoll(run: RunQuery, warehouse: string): Promise
   const rows = await run(`SHOW WAREHOUSES LIKE '${warehouse.replaceAll("'", "''")}'`);
   const found = rows
     .map(([row]) => row as Readonly<Record<string, unknown>>)
-    .find(({ name }) => String(name).toUpperCase() === warehouse.toUpperCase()); // LIKE has wildcards.
+    // LIKE has wildcards.
+    .find(({ name }) => String(name).toUpperCase() === warehouse.toUpperCase());
   if (found === undefined) {
     throw new OperatingError("not_found", "never", `there is no warehouse ${warehouse}`);
   }
@@ -28,7 +29,9 @@ export async function queryServerPoll(run: RunQuery, warehouse: string): Promise
 const pageLimit = 10_000;
 const overlapMs = 1000;
 
-/** Bounds are milliseconds since 1970. Everybody's queries: whether a page was full must be known. */
+/**
+ * Bounds are milliseconds since 1970. Everybody's queries: whether a page was full must be known.
+ */
 const historySql = `
   SELECT QUERY_ID, QUERY_TAG, DATE_PART(EPOCH_MILLISECOND, START_TIME), DATE_PART(EPOCH_MILLISECOND, END_TIME),
          EXECUTION_STATUS, ERROR_CODE, WAREHOUSE_NAME, CLUSTER_NUMBER, TOTAL_ELAPSED_TIME, EXECUTION_TIME, COMPILATION_TIME,

@@ -26,7 +26,10 @@ const kindByClass: Readonly<Record<string, FailureKind>> = {
   "57": "timeout",
 };
 
-/** By its code alone: the server's text quotes values. Codes of the client's own, from 401001 on, are of lost connections. */
+/**
+ * By its code alone: the server's text quotes values. Codes of the client's own, from 401001 on,
+ * are of lost connections.
+ */
 export function snowflakeFailureOf(thrown: unknown): OperationFailure {
   const { code, sqlState } = (thrown ?? {}) as {
     readonly code?: unknown;

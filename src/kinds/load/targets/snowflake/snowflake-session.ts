@@ -1,6 +1,6 @@
 /**
- * One session of snowflake-sdk. There are no prepared statements: an operation is described once, and
- * then sent as text with its values. No text that would transfer a file is sent (TX3).
+ * One session of snowflake-sdk. There are no prepared statements: an operation is described once,
+ * and then sent as text with its values. No text that would transfer a file is sent (TX3).
  */
 import type { Connection, RowStatement } from "snowflake-sdk";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";

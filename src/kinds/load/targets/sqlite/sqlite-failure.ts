@@ -41,9 +41,9 @@ export function isSyntax(thrown: unknown): boolean {
 }
 
 /**
- * A lock that was not free in time is a `timeout`; one that a transaction may not wait for, since others wait for it, is a
- * `serialization` failure. Only constraints' messages are shown, which have names in them and no values; what triggers raise may
- * have.
+ * A lock that was not free in time is a `timeout`; one that a transaction may not wait for, since
+ * others wait for it, is a `serialization` failure. Only constraints' messages are shown, which
+ * have names in them and no values; what triggers raise may have.
  */
 export function sqliteFailureOf(
   thrown: unknown,

@@ -186,7 +186,8 @@ test("[SL5] SQLite itself holds the wall, also for what stands in an allowed fil
     assert.throws(() => planted.exec("SELECT * FROM out"), /not authorized|unsafe use/);
     for (const table of ["files", "'pragma_database_list'", "pragma_table_info('t')"]) {
       const prepare = (): unknown => planted.prepare(`SELECT * FROM ${table}`);
-      assert.throws(prepare, /not authorized|prohibited|unsafe use/, table); // Not only when it runs.
+      // Not only when it runs.
+      assert.throws(prepare, /not authorized|prohibited|unsafe use/, table);
     }
     assert.throws(() => planted.exec("CREATE VIRTUAL TABLE d USING dbstat"), /not authorized/);
     for (const sql of ["VACUUM", "ANALYZE", "REINDEX", "CREATE VIRTUAL TABLE f USING fts5(x)"]) {

@@ -1,6 +1,7 @@
 /**
- * SQLite under test: a file, and a thread for each connection, since SQLite computes in the thread that asks and a load's schedule
- * must not wait for it. A statement that computes long without giving rows cannot be stopped: its thread ends after it.
+ * SQLite under test: a file, and a thread for each connection, since SQLite computes in the thread
+ * that asks and a load's schedule must not wait for it. A statement that computes long without
+ * giving rows cannot be stopped: its thread ends after it.
  */
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
@@ -23,7 +24,7 @@ export function createSqliteTarget(
   return new SessionTarget(sqliteKind(url, clock, files, processBytes), clock);
 }
 
-/** Throws `bad_request` for a URL that is none. Nothing is opened yet. */
+/** Throws `bad_request` for an invalid URL. Opens nothing yet. */
 export function sqliteKind(
   url: string,
   clock: Clock,

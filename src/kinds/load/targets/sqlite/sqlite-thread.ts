@@ -54,8 +54,8 @@ servePeer<SqliteThread, SqliteThreadOptions, SqliteOwner>((options, owner) => {
 });
 
 /**
- * Waits for a lock here and not within SQLite, whose own wait nobody can end before its time. In a transaction it does not wait:
- * others may be waiting for what it has.
+ * Waits for a lock here and not within SQLite, whose own wait nobody can end before its time. In a
+ * transaction it does not wait: others may be waiting for what it has.
  */
 function patiently<T>(database: DatabaseSync, run: () => T): T {
   const giveUpAtMs = realClock.nowMs() + busyMsMax;

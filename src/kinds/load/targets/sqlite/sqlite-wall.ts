@@ -35,7 +35,8 @@ function isAllowed(action: number, first: string | null, second: string | null):
       return pragmasAllowed.has(name) && (second === null || name !== "page_size");
     }
     case constants.SQLITE_READ:
-      return !isPragmaTable(first ?? ""); // Known when it is prepared; what it asks only when it runs.
+      // Known when it is prepared; what it asks only when it runs.
+      return !isPragmaTable(first ?? "");
     case constants.SQLITE_FUNCTION:
       return !isRefusedFunction("sqlite", second ?? "");
     case constants.SQLITE_CREATE_VTABLE:

@@ -8,7 +8,7 @@ import { ycsbTemplates } from "./ycsb.ts";
 
 const written = [demoTemplate, ...tpcbTemplates, ...ycsbTemplates, ...mixTemplates, tpccTemplate];
 
-/** Parsed anew: nobody changes another's. */
+/** Parsed on each call, so that callers do not share objects. */
 export function readyTemplates(): readonly (TemplateDocument & { readonly template_id: string })[] {
   return written.map((each) => ({
     ...parseTemplate(each),

@@ -1,4 +1,7 @@
-/** A template that comes with the product, as a person would write it: `parseTemplate` reads it like any other. */
+/**
+ * A template that comes with the product, as a person would write it: `parseTemplate` reads it like
+ * any other.
+ */
 export interface ReadyTemplate {
   readonly template_id: string;
   readonly template_name: string;

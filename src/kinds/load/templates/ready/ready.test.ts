@@ -1,4 +1,7 @@
-/** Every ready template on real databases: its data is made, and each of its operations does what it says. */
+/**
+ * Every ready template on real databases: its data is made, and each of its operations does what it
+ * says.
+ */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, test } from "node:test";
@@ -54,7 +57,8 @@ async function tryTemplate(engine: Engine, { target, workload }: Scenario): Prom
     assert.ok(rows >= least, `${operation.name} touched ${rows} rows`);
   }
   for (const sql of target.reset_sql) await engine.run(sql);
-  for (const sql of target.load_sql.slice(0, -2)) await engine.run(sql); // Again: it makes its tables anew.
+  // Again: it makes its tables anew.
+  for (const sql of target.load_sql.slice(0, -2)) await engine.run(sql);
 }
 
 test("[RT1] the ready templates are those that were promised, and each is a template like any other", () => {

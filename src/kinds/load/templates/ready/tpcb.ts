@@ -1,4 +1,7 @@
-/** Like pgbench's built-in scripts: the transaction of TPC-B, and its reads alone. Tables are named so that pgbench's own stay untouched. */
+/**
+ * Like pgbench's built-in scripts: the transaction of TPC-B, and its reads alone. Tables are named
+ * so that pgbench's own stay untouched.
+ */
 import { filled } from "../fill-table.ts";
 import type { ReadyTemplate } from "./ready-template.ts";
 

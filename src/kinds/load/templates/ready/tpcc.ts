@@ -1,7 +1,8 @@
 /**
- * Derived from TPC-C: its nine tables and five transactions in their shares, smaller (a tenth of the items and customers, five lines an
- * order), without think times, and with no result of one statement in the next: what TPC-C's programs carry from statement to
- * statement, statements here look up. Its figures are not comparable with published ones. `scale` is warehouses.
+ * Derived from TPC-C: its nine tables and five transactions in their shares, smaller (a tenth of
+ * the items and customers, five lines an order), without think times, and with no result of one
+ * statement in the next: what TPC-C's programs carry from statement to statement, statements here
+ * look up. Its figures are not comparable with published ones. `scale` is warehouses.
  */
 import { filled } from "../fill-table.ts";
 import type { ReadyTemplate } from "./ready-template.ts";
@@ -139,7 +140,8 @@ const delivery = {
     `UPDATE tpcc_orders SET o_carrier_id = :carrier WHERE o_w_id = :w AND o_d_id = :d AND o_id = ${oldest}`,
     `UPDATE tpcc_order_line SET ol_delivery_d = CURRENT_TIMESTAMP WHERE ol_w_id = :w AND ol_d_id = :d AND ol_o_id = ${oldest}`,
     `UPDATE tpcc_customer SET c_delivery_cnt = c_delivery_cnt + 1, c_balance = c_balance + (SELECT COALESCE(SUM(ol_amount), 0) FROM tpcc_order_line WHERE ol_w_id = :w AND ol_d_id = :d AND ol_o_id = ${oldest}) WHERE c_w_id = :w AND c_d_id = :d AND c_id = (SELECT o_c_id FROM tpcc_orders WHERE o_w_id = :w AND o_d_id = :d AND o_id = ${oldest})`,
-    // Twice in parentheses: MySQL reads no table that it deletes from, unless the answer is a table of its own.
+    // Twice in parentheses: MySQL reads no table that it deletes from, unless the answer is a table
+    // of its own.
     "DELETE FROM tpcc_new_order WHERE no_w_id = :w AND no_d_id = :d AND no_o_id = (SELECT first_id FROM (SELECT min(no_o_id) AS first_id FROM tpcc_new_order WHERE no_w_id = :w AND no_d_id = :d) AS oldest)",
   ],
   parameters: { w, d, carrier: { kind: "integer", min: 1, max: 10 } },

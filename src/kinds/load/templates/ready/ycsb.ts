@@ -1,4 +1,6 @@
-/** The core workloads of YCSB: ten fields of a hundred letters, zipfian keys unless said otherwise. */
+/**
+ * The core workloads of YCSB: ten fields of a hundred letters, zipfian keys unless said otherwise.
+ */
 import { filled } from "../fill-table.ts";
 import type { ReadyTemplate } from "./ready-template.ts";
 

@@ -63,7 +63,7 @@ export class TemplateStore {
     }));
   }
 
-  /** `undefined`: there is none. */
+  /** Undefined when there is no such template. */
   get(templateId: string): Promise<Template | undefined> {
     return this.#store.read(({ db }) => readTemplateRow(db, templateId));
   }
@@ -94,7 +94,10 @@ export class TemplateStore {
     });
   }
 
-  /** `seenMs`: the `updated_at_ms` that the change was made on; `conflict` when there is a newer one. */
+  /**
+   * `seenMs`: the `updated_at_ms` that the change was made on; `conflict` when there is a newer
+   * one.
+   */
   update(templateId: string, input: unknown, seenMs?: number): Promise<Template> {
     return this.#store.transaction(async ({ db }) => {
       const old = await requireOwn(db, templateId);
@@ -136,7 +139,7 @@ export class TemplateStore {
     return this.#store.read(({ db }) => readPool(db, templateId, pool));
   }
 
-  /** In the place of those that it had. */
+  /** Replaces the pool's values. */
   setPool(templateId: string, pool: string, values: readonly PoolValue[]): Promise<void> {
     return this.#store.transaction(async ({ db }) => {
       await requireOwn(db, templateId);
@@ -144,7 +147,7 @@ export class TemplateStore {
     });
   }
 
-  /** KT3. A name that somebody else has is left to them. */
+  /** Stores the built-in templates; a name that a user has taken stays theirs (KT3). */
   async seed(): Promise<void> {
     const ready = readyTemplates();
     const ids = ready.map(({ template_id: id }) => id);

@@ -1,6 +1,7 @@
 /**
- * A real MariaDB or MySQL for tests, if the machine has one on its PATH: in a temporary directory, on a free port of 127.0.0.1. A
- * shell stands between us and the server and watches a pipe: when our process ends, in whatever way, it kills the server.
+ * A real MariaDB or MySQL for tests, if the machine has one on its PATH: in a temporary directory,
+ * on a free port of 127.0.0.1. A shell stands between us and the server and watches a pipe: when
+ * our process ends, in whatever way, it kills the server.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

@@ -1,6 +1,6 @@
 /**
- * A server that says exactly what a test wants, in the pieces that it wants. It greets as Postgres does, prepares
- * whatever comes, and answers each execution with what `answer` gives for it.
+ * A server that says exactly what a test wants, in the pieces that it wants. It greets as Postgres
+ * does, prepares whatever comes, and answers each execution with what `answer` gives for it.
  */
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
@@ -21,7 +21,10 @@ export class ScriptedServer {
     this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
   }
 
-  /** `pieceBytes`: how much it writes at a time; each piece is a packet of its own as far as the system allows. */
+  /**
+   * `pieceBytes`: how much it writes at a time; each piece is a packet of its own as far as the
+   * system allows.
+   */
   static async start(pieceBytes: number): Promise<ScriptedServer> {
     const server = new ScriptedServer((socket, bytes) => {
       for (let at = 0; at < bytes.length; at += pieceBytes) {
@@ -102,7 +105,8 @@ export function ready(status = "I"): Uint8Array {
 }
 
 export function dataRow(bytes: number): Uint8Array {
-  return message("D", int16(1), int32(bytes), Buffer.alloc(bytes, 0x43)); // Looks like CommandComplete.
+  // Looks like CommandComplete.
+  return message("D", int16(1), int32(bytes), Buffer.alloc(bytes, 0x43));
 }
 
 export function errorResponse(code: string, text: string, severity = "ERROR"): Uint8Array {

@@ -1,6 +1,7 @@
 /**
- * A stub of Snowflake's HTTP protocol, as far as its client uses it here: login, query, abort, end of a session. Statements are
- * DuckDB's to compute; `SYSTEM$WAIT`, SHOW WAREHOUSES and QUERY_HISTORY are answered here.
+ * A stub of Snowflake's HTTP protocol, as far as its client uses it here: login, query, abort, end
+ * of a session. Statements are DuckDB's to compute; `SYSTEM$WAIT`, SHOW WAREHOUSES and
+ * QUERY_HISTORY are answered here.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
