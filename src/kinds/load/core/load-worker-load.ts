@@ -211,7 +211,7 @@ export function withLink<State extends Linked>(state: State, change: Partial<Lin
   return { ...state, link: { ...state.link, ...change } };
 }
 
-/** Calls the store now instead of within a second, unless its last call failed. */
+/** Calls the store now instead of within a second, unless a call is under way or failed. */
 export function hurried(link: Link, nowMs: number): Link {
   if (link.talk.call !== undefined || link.failures > 0) return link;
   return { ...link, talk: { call: undefined, nextMs: Math.min(nowMs, link.talk.nextMs) } };

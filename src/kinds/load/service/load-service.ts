@@ -55,7 +55,7 @@ export interface LoadServiceOptions {
    * Names of environment variables, besides LOAD_TARGET_…, that a template may send to its target.
    */
   readonly passwordEnvs: readonly string[];
-  /** Fails with the leader's address when another process leads. */
+  /** Runs `change` if this process leads; otherwise fails, naming the leader. */
   readonly asLeader: <T>(change: () => Promise<T>) => Promise<T>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
